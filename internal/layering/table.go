@@ -1,0 +1,82 @@
+package layering
+
+// The layers, the top one first. A package imports from the layers below its own; packages of one layer do not import each other. A row may stand here before its
+// package does; a package without a row is an error.
+//
+// A unit may be several packages ("pkg/resource/..."): inside it, imports are free. The longest pattern that fits a package is its unit, so
+// "pkg/clusters/connect/..." is taken out of "pkg/clusters/...". The word * stands for one path element: each example is a unit of its own.
+var table = []layer{
+	{"tools", "the repository's own tests and tools; nobody imports them", []unit{
+		{path: "internal/cmd/*/...", why: "mains that only Make calls", sealed: true},
+		{path: "internal/hygiene/...", why: "tests about the repository", sealed: true},
+		{path: "internal/layering/...", why: "this table and its test", sealed: true},
+		{path: "internal/mutate/...", why: "mutates a decision and runs its tests", sealed: true},
+	}},
+	{"5", "programs: they may use everything public", []unit{
+		{path: "cmd/*/...", why: "the command-line tool", outside: true, sealed: true},
+		{path: "examples/*/...", why: "one provider each", outside: true, sealed: true},
+	}},
+	{"4.6", "what checks the things built on reconcilers", []unit{
+		{path: "pkg/conformance/...", why: "the suite for whoever implements our interfaces"},
+	}},
+	{"4.5", "what is built on reconcilers", []unit{
+		{path: "pkg/reconciler", why: "the seed's import path: aliases of managed"},
+		{path: "pkg/sim/...", why: "steps the real reconciler through faults and schedules"},
+		{path: "pkg/bridge/...", why: "a syncer or a cluster as an external system"},
+	}},
+	{"4", "reconcilers", []unit{
+		{path: "pkg/reconciler/managed/...", why: "the managed reconciler and the contract of its clients"},
+		{path: "pkg/reconciler/managed/internal/lifecycle/...", why: "the decision: values in, a value out", alone: true},
+		{path: "pkg/serviceprovider/...", why: "APIReconciler and ConfigReconciler"},
+		{path: "pkg/syncer/...", why: "one kind kept in step between two clusters"},
+		{path: "pkg/storecontroller/...", why: "controllers over primaries outside etcd"},
+		{path: "pkg/clusters/connect/...", why: "makes connections to clusters"},
+	}},
+	{"3", "external systems, without observation", []unit{
+		{path: "pkg/external/...", why: "error classes, shared limits, breaker"},
+		{path: "pkg/store/natskv/...", why: "own module: the store over NATS"},
+	}},
+	{"2", "objects and where they are", []unit{
+		{path: "pkg/resource/...", why: "interfaces of managed resources, their predicates and fakes"},
+		{path: "pkg/controller/...", why: "options and queue"},
+		{path: "pkg/clusters/...", why: "one Cluster value over the connection cache"},
+		{path: "pkg/store/...", why: "the store's interface, its memory form and its suite"},
+		{path: "pkg/translate/...", why: "objects from one shape to another"},
+	}},
+	{"1", "single concepts", []unit{
+		{path: "pkg/meta/...", why: "annotations, finalizers, owner references"},
+		{path: "pkg/conditions/...", why: "conditions of a status"},
+		{path: "pkg/connection/...", why: "the one cache of connections"},
+		{path: "pkg/test/...", why: "the mock client"},
+	}},
+	{"0", "words", []unit{
+		{path: "pkg/errors/...", why: "wrapping and joining"},
+		{path: "pkg/logging/...", why: "the logger's interface"},
+		{path: "pkg/event/...", why: "the recorder's interface"},
+		{path: "pkg/ratelimiter/...", why: "how fast to try again"},
+		{path: "pkg/devcluster/...", why: "finds, builds and starts devcluster"},
+		{path: "apis/...", why: "types that are stored"},
+	}},
+	{"apart", "a module that must not know the library: it is installed by its version, as it is", []unit{
+		{path: "devcluster/...", why: "kube-apiserver and etcd in one binary", sealed: true},
+	}},
+}
+
+// Packages that every test may import, from whatever layer it is in: they hold what tests are written with.
+var testsMayImport = []string{"pkg/test", "pkg/resource/fake", "pkg/devcluster"}
+
+// A layer is one line of the table.
+type layer struct {
+	name  string
+	what  string
+	units []unit
+}
+
+// A unit is one or several packages that stand together.
+type unit struct {
+	path    string // below the module path; "/..." at the end takes in everything below, * is one element
+	why     string // what it is for
+	sealed  bool   // nobody imports it, from no layer
+	alone   bool   // imports nothing but the standard library; a unit taken out of another one stays open to that one
+	outside bool   // may import only what is public, as a stranger's repository could
+}
