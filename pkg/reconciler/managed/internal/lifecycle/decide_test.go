@@ -1,0 +1,114 @@
+package lifecycle
+
+import "testing"
+
+var everything = Permissions{Create: true, Update: true, Delete: true}
+
+func TestDecide(t *testing.T) {
+	cases := []struct {
+		reason string
+		facts  Facts
+		want   Action
+	}{
+		// Before anybody is asked.
+		{"pause outranks everything", Facts{Paused: true, Invalid: true, Deleted: true}, Pause},
+		{"what is not understood is not acted on, not even to let the object go", Facts{Invalid: true, Deleted: true}, Reject},
+		{"without our finalizer there is nothing left to do", Facts{Deleted: true}, Rest},
+		{"a policy that forbids to delete needs no look outside", Facts{Deleted: true, Held: true}, Orphan},
+		{"a deleted object that we do not hold is looked at by nobody", Facts{Deleted: true, May: everything}, Rest},
+		{"first look, then decide: old knowledge counts for nothing", Facts{Deleted: true, Held: true, May: everything, Exists: true, Stranger: true}, Observe},
+		{"first look, also at what is wanted", Facts{May: everything}, Observe},
+
+		// The object is deleted.
+		{"a stranger's resource stays, whoever else waits", departing(Facts{Exists: true, Stranger: true, Awaited: true}), Release},
+		{"others are done first, although a delete was sent", departing(Facts{Exists: true, Awaited: true, DeleteSent: true}), AwaitFinalizers},
+		{"others are done first, also while nothing shows yet", departing(Facts{Settling: true, NameKnown: true, Awaited: true}), AwaitFinalizers},
+		{"others do not matter once the resource is gone", departing(Facts{Awaited: true}), Finalize},
+		{"one delete is enough for a while", departing(Facts{Exists: true, DeleteSent: true}), AwaitGone},
+		{"what exists is deleted", departing(Facts{Exists: true}), Delete},
+		{"what may not show yet is deleted by its name", departing(Facts{Settling: true, Unseen: true, NameKnown: true}), Delete},
+		{"after that, absence is believed when the window is over", departing(Facts{Settling: true, Unseen: true, NameKnown: true, DeleteSent: true}), AwaitGone},
+		{"what was seen before is gone when our delete says so", departing(Facts{Settling: true, NameKnown: true, DeleteSent: true}), Finalize},
+		{"without a name only time can tell", departing(Facts{Settling: true, Unseen: true, Unresolved: true}), AwaitGone},
+		{"nobody knows what to delete", departing(Facts{Unresolved: true}), Refuse},
+		{"a name we chose answers the question", departing(Facts{Unresolved: true, Named: true}), Finalize},
+		{"gone", departing(Facts{}), Finalize},
+
+		// The object is wanted and the resource exists.
+		{"a stranger's resource is not claimed", living(Facts{Exists: true, Stranger: true}), Disown},
+		{"a stranger's resource is left alone, however well it fits", living(Facts{Exists: true, Stranger: true, Held: true, UpToDate: true}), Disown},
+		{"what exists is claimed before all else", living(Facts{Exists: true, UpToDate: true}), Claim},
+		{"what was learned is stored", living(Facts{Exists: true, Held: true, Learned: true, UpToDate: true}), Claim},
+		{"as desired", living(Facts{Exists: true, Held: true, UpToDate: true, Acted: true}), Keep},
+		{"one change per pass", living(Facts{Exists: true, Held: true, Acted: true, May: Permissions{}}), AwaitEffect},
+		{"a difference the policy wants left alone", without(living(Facts{Exists: true, Held: true}), Permissions{Create: true, Delete: true}), Tolerate},
+		{"a difference", living(Facts{Exists: true, Held: true, Settling: true}), Update},
+
+		// The object is wanted and the resource does not exist.
+		{"absence is not believed yet", living(Facts{Settling: true, Unresolved: true}), AwaitExistence},
+		{"one create per pass, also without a window", living(Facts{Acted: true}), AwaitExistence},
+		{"a create whose result is unknown is not repeated", without(living(Facts{Unresolved: true}), Permissions{}), Refuse},
+		{"a create whose result was never seen is not repeated because time passed", living(Facts{Unseen: true}), Refuse},
+		{"a create under a name we chose is", living(Facts{Unresolved: true, Unseen: true, Named: true}), Create},
+		{"missing, and to stay so", without(living(Facts{}), Permissions{Update: true}), ReportMissing},
+		{"missing", living(Facts{}), Create},
+	}
+	if len(cases) > 40 {
+		t.Errorf("%d rows: a table of more than 40 is not read", len(cases))
+	}
+	for _, tc := range cases {
+		if got := Decide(tc.facts); got != tc.want {
+			t.Errorf("%s: Decide(%+v) = %s, want %s", tc.reason, tc.facts, got, tc.want)
+		}
+	}
+}
+
+func departing(f Facts) Facts {
+	f.Deleted, f.Held, f.Observed, f.May = true, true, true, everything
+	return f
+}
+
+func living(f Facts) Facts {
+	f.Observed, f.May = true, everything
+	return f
+}
+
+func without(f Facts, may Permissions) Facts {
+	f.May = may
+	return f
+}
+
+func TestStranger(t *testing.T) {
+	cases := []struct {
+		reason            string
+		owner             Owner
+		claimed, mayAdopt bool
+		want              bool
+	}{
+		{"a system without marks cannot tell: the name decides", OwnerUnknown, false, false, false},
+		{"ours is ours", OwnerOurs, false, false, false},
+		{"nobody's is left alone", OwnerNobody, false, false, true},
+		{"nobody's is ours if we claimed it before", OwnerNobody, true, false, false},
+		{"nobody's is ours if the policy says so", OwnerNobody, false, true, false},
+		{"another's is never ours", OwnerOther, true, true, true},
+		{"what is not understood is not ours", Owner(17), true, true, true},
+	}
+	for _, tc := range cases {
+		if got := Stranger(tc.owner, tc.claimed, tc.mayAdopt); got != tc.want {
+			t.Errorf("%s: Stranger(%d, %t, %t) = %t, want %t", tc.reason, tc.owner, tc.claimed, tc.mayAdopt, got, tc.want)
+		}
+	}
+}
+
+func TestEveryActionHasAName(t *testing.T) {
+	seen := map[string]bool{}
+	for _, a := range Actions() {
+		if a.String() == "none" || seen[a.String()] {
+			t.Errorf("action %d has the name %q, which is none or taken", a, a)
+		}
+		seen[a.String()] = true
+	}
+	if got := Action(-1).String(); got != "none" {
+		t.Errorf("Action(-1).String() = %q, want none", got)
+	}
+}

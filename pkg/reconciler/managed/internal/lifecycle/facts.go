@@ -1,0 +1,104 @@
+package lifecycle
+
+// Facts are all that a decision is made from.
+type Facts struct {
+	// Read from the object.
+
+	Paused   bool // The user asked us to keep our hands off.
+	Invalid  bool // A policy has a value nobody knows.
+	Deleted  bool // The object has a deletion timestamp.
+	Held     bool // Our finalizer keeps the object.
+	Awaited  bool // Somebody else's finalizer is to go before the resource does.
+	Named    bool // The external name is chosen by us: a create can be repeated.
+	May      Permissions
+	Settling bool // A creation succeeded so recently that "not found" may be wrong.
+
+	// NameKnown: the external name is stored, so that what cannot be found
+	// yet can be deleted.
+	NameKnown bool
+
+	// Unresolved: a create was begun whose result is not known.
+	Unresolved bool
+
+	// Unseen: a create succeeded, and no observation has found its result.
+	Unseen bool
+
+	// DeleteSent: a delete was sent, lately enough to wait for its effect.
+	DeleteSent bool
+
+	// Learned in this pass.
+
+	Observed bool // What follows is the state now. After an effect it is not.
+	Exists   bool // The external resource exists.
+	UpToDate bool // It is as desired.
+	Stranger bool // It is not ours, and no policy says that we may have it.
+	Learned  bool // Observe found something that has to be stored in the object.
+	Acted    bool // This pass has made its one change outside.
+}
+
+// Permissions are what the policies of the object allow.
+type Permissions struct {
+	Create, Update, Delete bool
+}
+
+// An Action is what a pass does next.
+type Action int
+
+// The actions. Observe, Claim, Create, Update and Delete go on: they add to
+// what is known and decide again. All others end the pass.
+const (
+	none Action = iota
+
+	Pause           // Say that the object is paused.
+	Reject          // Say which policy is not understood.
+	Rest            // Nothing of ours is left to do.
+	Orphan          // Let the object go and leave the resource, as the policy says.
+	Observe         // Connect if need be, and look at the external resource.
+	Release         // Let the object go and leave the resource, which is not ours.
+	AwaitFinalizers // Others are to be done with the object first.
+	AwaitGone       // A delete was sent; wait until the resource is gone.
+	Delete          // Ask for the end of the external resource.
+	Refuse          // Nobody can tell whether a create had an effect: stop.
+	Finalize        // The resource is gone: let the object go.
+	Disown          // Leave what belongs to somebody else alone, and say so.
+	Claim           // Store finalizer, external name and whatever Observe learned.
+	Keep            // All is well.
+	AwaitEffect     // The change was made and does not show yet.
+	Tolerate        // It differs, and the policy forbids to change it.
+	Update          // Make the external resource as desired.
+	AwaitExistence  // The creation was made and does not show yet.
+	ReportMissing   // It does not exist, and the policy forbids to create it.
+	Create          // Create the external resource.
+
+	end // Not an action.
+)
+
+// String returns the action's name.
+func (a Action) String() string {
+	names := [...]string{
+		"none", "Pause", "Reject", "Rest", "Orphan", "Observe", "Release", "AwaitFinalizers",
+		"AwaitGone", "Delete", "Refuse", "Finalize", "Disown", "Claim", "Keep", "AwaitEffect",
+		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "Create",
+	}
+	if a < 0 || int(a) >= len(names) {
+		return "none"
+	}
+
+	return names[a]
+}
+
+// Actions returns every action there is.
+func Actions() []Action {
+	all := make([]Action, 0, end-1)
+	for a := Pause; a < end; a++ {
+		all = append(all, a)
+	}
+
+	return all
+}
+
+// Mutates says whether the action changes something outside.
+func (a Action) Mutates() bool { return a == Create || a == Update || a == Delete }
+
+// Ends says whether the pass is over after the action.
+func (a Action) Ends() bool { return a != Observe && a != Claim && !a.Mutates() }

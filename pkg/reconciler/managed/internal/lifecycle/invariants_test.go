@@ -1,0 +1,144 @@
+package lifecycle
+
+import "testing"
+
+// An invariant is a promise about every combination of facts there is.
+var invariants = map[string]func(Facts, Action) bool{
+	"a pass always knows what to do": func(_ Facts, a Action) bool {
+		return a > none && a < end
+	},
+	"nothing is called while paused or while a policy is not understood": func(f Facts, a Action) bool {
+		return !(f.Paused || f.Invalid) || a == Pause || a == Reject
+	},
+	"nothing is changed that was not looked at in this state": func(f Facts, a Action) bool {
+		return !a.Mutates() || f.Observed
+	},
+	"at most one change outside in a pass": func(f Facts, a Action) bool {
+		return !f.Acted || a != Create && a != Update
+	},
+	"a create only for what does not exist": func(f Facts, a Action) bool {
+		return a != Create || !f.Exists && !f.Settling
+	},
+	"a create only if the policy allows it": func(f Facts, a Action) bool {
+		return a != Create || f.May.Create
+	},
+	"a create never for a deleted object": func(f Facts, a Action) bool {
+		return a != Create || !f.Deleted
+	},
+	"a create is never repeated blindly": func(f Facts, a Action) bool {
+		return a != Create || f.Named || !f.Unresolved && !f.Unseen
+	},
+	"an update only of what exists, is ours, is held and may be updated": func(f Facts, a Action) bool {
+		return a != Update || f.Exists && !f.Stranger && f.Held && f.May.Update && !f.Deleted
+	},
+	"a delete only for a deleted object that we hold and whose policy allows it": func(f Facts, a Action) bool {
+		return a != Delete || f.Deleted && f.Held && f.May.Delete
+	},
+	"a delete never of a stranger's resource": func(f Facts, a Action) bool {
+		return a != Delete || !f.Exists || !f.Stranger
+	},
+	"a delete never before others are done": func(f Facts, a Action) bool {
+		return a != Delete || !f.Awaited
+	},
+	"a resource that exists is deleted again only when the last delete is long ago": func(f Facts, a Action) bool {
+		return a != Delete || !f.DeleteSent || !f.Exists
+	},
+	"nothing of a stranger is claimed": func(f Facts, a Action) bool {
+		return a != Claim || !f.Stranger
+	},
+	"the finalizer goes only after a look that found nothing": func(f Facts, a Action) bool {
+		return a != Finalize || f.Observed && !f.Exists
+	},
+	"the finalizer stays while a created resource may not show yet": func(f Facts, a Action) bool {
+		return a != Finalize || !f.Settling || !f.Unseen
+	},
+	"the finalizer stays while nobody knows what was created": func(f Facts, a Action) bool {
+		return a != Finalize || !f.Unresolved || f.Named
+	},
+	"the finalizer is only let go of a deleted object": func(f Facts, a Action) bool {
+		return a != Finalize && a != Orphan && a != Release || f.Deleted
+	},
+	"a resource is left behind only by policy or because it is not ours": func(f Facts, a Action) bool {
+		return a != Orphan && a != Release || !f.May.Delete || f.Stranger
+	},
+	"all is well only with what exists, is ours, held and as desired": func(f Facts, a Action) bool {
+		return a != Keep || f.Exists && f.UpToDate && !f.Stranger && f.Held && f.Observed
+	},
+}
+
+func TestInvariants(t *testing.T) {
+	everyFacts(func(f Facts) {
+		a := Decide(f)
+		for name, holds := range invariants {
+			if !holds(f, a) {
+				t.Fatalf("%s: violated by %s with %+v", name, a, f)
+			}
+		}
+	})
+}
+
+// Whatever is known and whatever the outside answers, a pass ends within five
+// actions: look, claim, change, look, end.
+func TestAnyFactsEndWithinFiveActions(t *testing.T) {
+	longest := 0
+	everyFacts(func(f Facts) {
+		longest = max(longest, steps(f, false, 1))
+		if longest > 5 {
+			t.Fatalf("more than five actions from %+v", f)
+		}
+	})
+	if longest != 5 {
+		t.Errorf("the longest pass has %d actions, want 5: does steps still follow every answer?", longest)
+	}
+}
+
+// Steps returns the length of the longest pass that begins with what is known.
+// What the outside answers to a look is every combination of answers. A pass
+// that has claimed the object once leaves what it learns later to the next.
+func steps(f Facts, claimed bool, depth int) int {
+	a := Decide(f)
+	switch {
+	case a.Ends() || depth > 6:
+		return depth
+	case a == Observe:
+		return stepsAfterLook(f, claimed, depth)
+	case a == Claim:
+		f.Held, f.Learned, claimed = true, false, true
+	default:
+		f.Acted, f.Observed, f.Held = true, false, true
+		f.DeleteSent = f.DeleteSent || a == Delete
+	}
+
+	return steps(f, claimed, depth+1)
+}
+
+func stepsAfterLook(f Facts, claimed bool, depth int) int {
+	longest := 0
+	for bits := range 16 {
+		f.Observed = true
+		f.Exists, f.UpToDate, f.Stranger = bits&1 != 0, bits&2 != 0, bits&4 != 0
+		f.Learned = bits&8 != 0 && !claimed
+		longest = max(longest, steps(f, claimed, depth+1))
+	}
+
+	return longest
+}
+
+// EveryFacts calls fn with every combination of facts.
+func everyFacts(fn func(Facts)) {
+	const fields = 20
+	for bits := range 1 << fields {
+		next := func() bool {
+			bit := bits&1 != 0
+			bits >>= 1
+
+			return bit
+		}
+		fn(Facts{
+			Paused: next(), Invalid: next(), Deleted: next(), Held: next(), Awaited: next(), Named: next(),
+			May:      Permissions{Create: next(), Update: next(), Delete: next()},
+			Settling: next(), NameKnown: next(), Unresolved: next(), Unseen: next(), DeleteSent: next(),
+			Observed: next(), Exists: next(), UpToDate: next(), Stranger: next(), Learned: next(), Acted: next(),
+		})
+	}
+}
