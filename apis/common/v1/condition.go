@@ -1,0 +1,188 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A ConditionType names one aspect of an object's state. An object has at most
+// one condition of a type.
+type ConditionType string
+
+// The condition types that the runtime writes. A kind may add its own.
+const (
+	// TypeReady tells whether the external resource can be used.
+	TypeReady ConditionType = "Ready"
+
+	// TypeSynced tells whether the last pass over the object succeeded. It
+	// says nothing about readiness: a resource can be synced while it is still
+	// being created.
+	TypeSynced ConditionType = "Synced"
+
+	// TypeUpToDate tells whether the external resource looks as the object
+	// asks. It is False while an update is on its way, forbidden or failing.
+	TypeUpToDate ConditionType = "UpToDate"
+)
+
+// A ConditionReason is one CamelCase word that says why a condition has its
+// status. Programs may branch on it.
+type ConditionReason string
+
+// Reasons of TypeReady.
+const (
+	// ReasonAvailable: the external resource exists and can be used.
+	ReasonAvailable ConditionReason = "Available"
+
+	// ReasonUnavailable: the external resource exists but cannot be used now.
+	ReasonUnavailable ConditionReason = "Unavailable"
+
+	// ReasonCreating: the external resource is being created.
+	ReasonCreating ConditionReason = "Creating"
+
+	// ReasonDeleting: the external resource is being deleted.
+	ReasonDeleting ConditionReason = "Deleting"
+)
+
+// Reasons of TypeSynced.
+const (
+	// ReasonReconcileSuccess: the last pass did all it had to do.
+	ReasonReconcileSuccess ConditionReason = "ReconcileSuccess"
+
+	// ReasonReconcileError: the last pass failed; the message says at what.
+	ReasonReconcileError ConditionReason = "ReconcileError"
+
+	// ReasonReconcilePaused: nothing is done because the user asked for that.
+	ReasonReconcilePaused ConditionReason = "ReconcilePaused"
+
+	// ReasonExternalResourceNotOwned: an external resource of this name exists
+	// and belongs to somebody else. It is left alone, also on deletion.
+	ReasonExternalResourceNotOwned ConditionReason = "ExternalResourceNotOwned"
+
+	// ReasonInvalidManagementPolicy: a policy of the object has a value nobody
+	// knows. Nothing is called until it is corrected.
+	ReasonInvalidManagementPolicy ConditionReason = "InvalidManagementPolicy"
+
+	// ReasonExternalResourceMissing: the external resource does not exist, and
+	// the object's policy forbids to create it.
+	ReasonExternalResourceMissing ConditionReason = "ExternalResourceMissing"
+
+	// ReasonCreationUnresolved: a creation was interrupted and nothing can tell
+	// whether it took effect. Repeating it might create a second resource, so a
+	// human has to decide.
+	ReasonCreationUnresolved ConditionReason = "CreationUnresolved"
+
+	// ReasonCreationPending: the external resource was created, but no
+	// observation has seen it yet. The status is Unknown meanwhile.
+	ReasonCreationPending ConditionReason = "CreationPending"
+)
+
+// Reasons of TypeUpToDate.
+const (
+	// ReasonObserveMatched: the external resource looks as asked.
+	ReasonObserveMatched ConditionReason = "ObserveMatched"
+
+	// ReasonUpdateRequested: an update was accepted and is not visible yet.
+	ReasonUpdateRequested ConditionReason = "UpdateRequested"
+
+	// ReasonUpdateRestricted: the resource differs, and the object's policy
+	// forbids to update it.
+	ReasonUpdateRestricted ConditionReason = "UpdateRestricted"
+
+	// ReasonUpdateFailed: the resource differs, and updating it failed.
+	ReasonUpdateFailed ConditionReason = "UpdateFailed"
+)
+
+// A Condition is what is known about one aspect of an object. The zero value
+// is no valid condition: Type, Status and Reason are required.
+type Condition struct {
+	// Type of this condition. At most one of each type applies to an object.
+	Type ConditionType `json:"type"`
+
+	// Status of this condition: True, False or Unknown.
+	Status metav1.ConditionStatus `json:"status"`
+
+	// LastTransitionTime is when the status last changed to what it is.
+	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
+
+	// Reason for the status, one CamelCase word.
+	Reason ConditionReason `json:"reason"`
+
+	// Message with details for a human, if there are any.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// ObservedGeneration is the metadata.generation that this condition was
+	// computed from. Zero means that nobody has said.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+}
+
+// Equal reports whether both conditions say the same: equal type, status,
+// reason and message. LastTransitionTime is ignored, and ObservedGeneration
+// is compared only if both conditions have one.
+func (c Condition) Equal(other Condition) bool {
+	return c.Type == other.Type &&
+		c.Status == other.Status &&
+		c.Reason == other.Reason &&
+		c.Message == other.Message &&
+		(c.ObservedGeneration == other.ObservedGeneration || c.ObservedGeneration == 0 || other.ObservedGeneration == 0)
+}
+
+// WithMessage returns a copy of the condition with the supplied message.
+func (c Condition) WithMessage(msg string) Condition {
+	c.Message = msg
+
+	return c
+}
+
+// Creating returns a Ready condition that is False because the external
+// resource is being created.
+func Creating() Condition {
+	return now(TypeReady, metav1.ConditionFalse, ReasonCreating)
+}
+
+// Deleting returns a Ready condition that is False because the external
+// resource is being deleted.
+func Deleting() Condition {
+	return now(TypeReady, metav1.ConditionFalse, ReasonDeleting)
+}
+
+// Available returns a Ready condition that is True: the external resource
+// exists and can be used.
+func Available() Condition {
+	return now(TypeReady, metav1.ConditionTrue, ReasonAvailable)
+}
+
+// Unavailable returns a Ready condition that is False because the external
+// resource exists but cannot be used. Add why with WithMessage.
+func Unavailable() Condition {
+	return now(TypeReady, metav1.ConditionFalse, ReasonUnavailable)
+}
+
+// ReconcileSuccess returns a Synced condition that is True: the last pass did
+// all it had to do.
+func ReconcileSuccess() Condition {
+	return now(TypeSynced, metav1.ConditionTrue, ReasonReconcileSuccess)
+}
+
+// ReconcileError returns a Synced condition that is False because of err, whose
+// text becomes the message as it is. Whoever stores the condition redacts and
+// bounds the text before; the managed reconciler does. A nil error gives an
+// empty message.
+func ReconcileError(err error) Condition {
+	c := now(TypeSynced, metav1.ConditionFalse, ReasonReconcileError)
+	if err != nil {
+		c.Message = err.Error()
+	}
+
+	return c
+}
+
+// ReconcilePaused returns a Synced condition that is False because the object
+// is paused.
+func ReconcilePaused() Condition {
+	return now(TypeSynced, metav1.ConditionFalse, ReasonReconcilePaused)
+}
+
+func now(t ConditionType, s metav1.ConditionStatus, r ConditionReason) Condition {
+	return Condition{Type: t, Status: s, LastTransitionTime: metav1.Now(), Reason: r}
+}
