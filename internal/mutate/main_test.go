@@ -1,0 +1,142 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRun(t *testing.T) {
+	type want struct {
+		out []string
+		err string // how it begins
+	}
+	cases := map[string]struct {
+		reason string
+		file   string
+		want   want
+	}{
+		"Sound": {
+			reason: "Tests that notice every change kill every mutant; a switch over a value is not exchanged, a default clause is not touched.",
+			file:   "sound/decide.go",
+			want: want{out: []string{
+				`killed   sound/decide.go:10: delete "case f.Gone"`,
+				`killed   sound/decide.go:10: exchange "case f.Gone" with "case f.Paused"`,
+				`killed   sound/decide.go:12: delete "case f.Paused"`,
+				`killed   sound/decide.go:12: exchange "case f.Paused" with "case f.Changed"`,
+				`killed   sound/decide.go:14: delete "case f.Changed"`,
+				`killed   sound/decide.go:23: delete "case 1"`,
+				`killed   sound/decide.go:25: delete "case 2"`,
+				"mutants: 7",
+				"survived: 0",
+			}},
+		},
+		"Gappy": {
+			reason: "A mutant that no test notices is named with its place, and the tool fails.",
+			file:   "gappy/decide.go",
+			want: want{
+				out: []string{
+					`killed   gappy/decide.go:7: delete "case gone"`,
+					`SURVIVED gappy/decide.go:7: exchange "case gone" with "case paused"`,
+					`killed   gappy/decide.go:9: delete "case paused"`,
+					`SURVIVED gappy/decide.go:9: exchange "case paused" with "case changed && !paused"`,
+					`SURVIVED gappy/decide.go:11: delete "case changed && !paused"`,
+					"mutants: 5",
+					"survived: 3",
+				},
+				err: "3 mutants survived",
+			},
+		},
+		"DoesNotCompile": {
+			reason: "A mutant that does not compile was not killed by a test: that is an error, and the compiler's words say why.",
+			file:   "odd/unused.go",
+			want: want{
+				out: []string{`BROKEN   odd/unused.go:9: delete "case strings.HasPrefix(name, "a")"`, "imported and not used", "mutants: 1", "survived: 0"},
+				err: "1 mutants do not compile",
+			},
+		},
+		"NothingToMutate": {
+			reason: "No mutant is no proof.",
+			file:   "odd/plain.go",
+			want:   want{err: "odd/plain.go has no case to delete or to exchange"},
+		},
+		"RedTests": {
+			reason: "Tests that fail anyway would kill everything.",
+			file:   "red/decide.go",
+			want:   want{err: "the tests fail without a mutation"},
+		},
+		"NoTests": {
+			reason: "A package without tests is told so.",
+			file:   "untested/decide.go",
+			want:   want{err: "the tests do not compile without a mutation:\nthe package has no tests"},
+		},
+		"NoFile": {
+			reason: "A file that is not there is an error.",
+			file:   "nowhere/decide.go",
+			want:   want{err: "open nowhere/decide.go"},
+		},
+	}
+	t.Chdir("testdata")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			err := run(&out, tc.file)
+			if diff := cmp.Diff(tc.want.out, told(out.String())); diff != "" {
+				t.Errorf("%s\nrun(%s): -want, +got:\n%s", tc.reason, tc.file, diff)
+			}
+			if got := message(err); !strings.HasPrefix(got, tc.want.err) || (tc.want.err == "") != (err == nil) {
+				t.Errorf("%s\nrun(%s): got error %q, want %q", tc.reason, tc.file, got, tc.want.err)
+			}
+		})
+	}
+}
+
+// TestLeavesNothingBehind checks that the source stays as it is and that the temporary folder goes.
+func TestLeavesNothingBehind(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	const file = "testdata/sound/decide.go"
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run(new(strings.Builder), file); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(before), string(after)); diff != "" {
+		t.Errorf("the source was changed: -want, +got:\n%s", diff)
+	}
+	left, err := filepath.Glob(filepath.Join(tmp, "mutate-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// told returns the lines of a report, and of the compiler's words only what does not depend on its version.
+func told(out string) (lines []string) {
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.Contains(line, "imported and not used"):
+			lines = append(lines, "imported and not used")
+		default:
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,9 @@
+package odd
+
+// Plain decides nothing.
+func Plain() string {
+	switch {
+	default:
+		return "always"
+	}
+}
