@@ -1,0 +1,98 @@
+// Package meta reads and writes the metadata of managed resources: finalizers
+// and labels, the annotations in which a user states policies, and those in
+// which the runtime remembers how far a creation got.
+//
+// Keys that an existing fleet has stored keep their names (krateo.io/...); keys
+// that are new here begin with moorage.dev/. Functions never change a map or a
+// slice that the object holds: they put a new one in its place, because the old
+// one may be shared with a cache. Otherwise an object is used by one goroutine
+// at a time, as usual.
+package meta
+
+import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// AddAnnotations sets the supplied annotations on the object and keeps its
+// others. The supplied map is copied.
+func AddAnnotations(o metav1.Object, annotations map[string]string) {
+	if len(annotations) > 0 {
+		o.SetAnnotations(merged(o.GetAnnotations(), annotations))
+	}
+}
+
+// RemoveAnnotations removes the annotations with the supplied keys.
+func RemoveAnnotations(o metav1.Object, annotations ...string) {
+	if left, changed := without(o.GetAnnotations(), annotations); changed {
+		o.SetAnnotations(left)
+	}
+}
+
+// AddLabels sets the supplied labels on the object and keeps its others. The
+// supplied map is copied.
+func AddLabels(o metav1.Object, labels map[string]string) {
+	if len(labels) > 0 {
+		o.SetLabels(merged(o.GetLabels(), labels))
+	}
+}
+
+// RemoveLabels removes the labels with the supplied keys.
+func RemoveLabels(o metav1.Object, labels ...string) {
+	if left, changed := without(o.GetLabels(), labels); changed {
+		o.SetLabels(left)
+	}
+}
+
+// AddFinalizer appends the finalizer to those of the object, unless it is there
+// already.
+func AddFinalizer(o metav1.Object, finalizer string) {
+	if !FinalizerExists(o, finalizer) {
+		o.SetFinalizers(append(slices.Clone(o.GetFinalizers()), finalizer))
+	}
+}
+
+// RemoveFinalizer removes the finalizer from the object, however often it is
+// listed, and keeps the order of the others.
+func RemoveFinalizer(o metav1.Object, finalizer string) {
+	if FinalizerExists(o, finalizer) {
+		o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == finalizer }))
+	}
+}
+
+// FinalizerExists reports whether the object has the finalizer.
+func FinalizerExists(o metav1.Object, finalizer string) bool {
+	return slices.Contains(o.GetFinalizers(), finalizer)
+}
+
+// WasCreated reports whether the object was created in the API server, that is,
+// whether it has a creation time. It says nothing about external resources.
+func WasCreated(o metav1.Object) bool {
+	t := o.GetCreationTimestamp()
+
+	return !t.IsZero()
+}
+
+// WasDeleted reports whether the object's deletion was requested.
+func WasDeleted(o metav1.Object) bool {
+	return !o.GetDeletionTimestamp().IsZero()
+}
+
+func merged(base, more map[string]string) map[string]string {
+	out := make(map[string]string, len(base)+len(more))
+	maps.Copy(out, base)
+	maps.Copy(out, more)
+
+	return out
+}
+
+func without(base map[string]string, keys []string) (left map[string]string, changed bool) {
+	left = maps.Clone(base)
+	for _, k := range keys {
+		delete(left, k)
+	}
+
+	return left, len(left) != len(base)
+}
