@@ -1,0 +1,166 @@
+package devcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// ErrNotOwned is returned by Kill and Restart of a control plane that others
+// use too: a shared one, or an existing cluster. Start one with Options.Own.
+var ErrNotOwned = errors.New("control plane is not owned by this process")
+
+// server is what runs behind a Cluster that this process owns.
+type server interface {
+	// start returns when the API server is ready, and leaves nothing running
+	// when it fails.
+	start(ctx context.Context) error
+	// stop ends it cleanly; stopping what does not run is no error.
+	stop() error
+	// kill ends it at once, as a crash would.
+	kill() error
+}
+
+// credentials turns a name into a kubeconfig for that user.
+type credentials func(ctx context.Context, user string, groups []string) ([]byte, error)
+
+// Cluster is a running control plane. Get one from [Start], [Join] or
+// [Shared]; the zero value is of no use. Its methods may be called
+// concurrently.
+type Cluster struct {
+	// Dir holds data, certificates and logs. It is "" for an existing cluster.
+	Dir string
+
+	// Kubeconfig is the path of a kubeconfig with every permission. It stays
+	// valid over Restart.
+	Kubeconfig string
+
+	mint    credentials
+	release func() error // called once, by the first Stop
+
+	mu      sync.Mutex // guards what follows
+	server  server     // nil unless this process owns the control plane
+	stopped bool
+}
+
+// RESTConfig returns a client configuration with every permission and without
+// a client-side rate limit. The caller may change it.
+func (c *Cluster) RESTConfig() (*rest.Config, error) {
+	kubeconfig, err := os.ReadFile(c.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read kubeconfig: %w", err)
+	}
+	return restConfig(kubeconfig)
+}
+
+// UserConfig returns a client configuration for a user who may do what RBAC
+// grants to that name and those groups, and without a client-side rate limit.
+// The caller may change it. It works while the API server is down, too.
+func (c *Cluster) UserConfig(ctx context.Context, user string, groups ...string) (*rest.Config, error) {
+	kubeconfig, err := c.UserKubeconfig(ctx, user, groups...)
+	if err != nil {
+		return nil, err
+	}
+	return restConfig(kubeconfig)
+}
+
+// UserKubeconfig is UserConfig for a process of its own: it returns a complete
+// kubeconfig file. It is a secret. On a control plane started by devcluster it
+// is a client certificate that is valid for a day; elsewhere it impersonates.
+func (c *Cluster) UserKubeconfig(ctx context.Context, user string, groups ...string) ([]byte, error) {
+	if user == "" {
+		return nil, errors.New("cannot make a credential: user name is empty")
+	}
+	kubeconfig, err := c.mint(ctx, user, groups)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a credential for user %q: %w", user, err)
+	}
+	return kubeconfig, nil
+}
+
+// Stop ends the use of the control plane. An own one is stopped cleanly, and
+// its folder removed if it was a temporary one; a shared one ends by itself a
+// minute after its last user; an existing cluster is left alone. Stopping
+// twice is no error.
+func (c *Cluster) Stop() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return nil
+	}
+	c.stopped = true
+	var errs []error
+	if c.server != nil {
+		errs = append(errs, c.server.stop())
+	}
+	if c.release != nil {
+		errs = append(errs, c.release())
+	}
+	return errors.Join(errs...)
+}
+
+// Kill ends the API server and etcd at once, as a crash would, and returns
+// when they are gone. Data, port and credentials stay; [Cluster.Restart] brings
+// it back. It returns ErrNotOwned if others use the control plane too.
+func (c *Cluster) Kill() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.server == nil {
+		return ErrNotOwned
+	}
+	return c.server.kill()
+}
+
+// Restart starts the control plane again on the same folder and port, after a
+// clean stop if it still runs, and returns when it is ready. The time in
+// between is the caller's: call [Cluster.Kill], wait, then Restart. It returns
+// ErrNotOwned if others use the control plane too.
+func (c *Cluster) Restart(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.server == nil {
+		return ErrNotOwned
+	}
+	if c.stopped {
+		return errors.New("cannot restart a control plane after Stop")
+	}
+	if err := c.server.stop(); err != nil {
+		return err
+	}
+	return c.server.start(ctx)
+}
+
+func restConfig(kubeconfig []byte) (*rest.Config, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use kubeconfig: %w", err)
+	}
+	config.QPS = -1
+	return config, nil
+}
+
+// impersonate makes credentials for users of a cluster whose certificate
+// authority is out of reach: the administrator acts as them.
+func impersonate(kubeconfigPath string) credentials {
+	return func(_ context.Context, user string, groups []string) ([]byte, error) {
+		config, err := clientcmd.LoadFromFile(kubeconfigPath)
+		if err != nil {
+			return nil, err
+		}
+		if err := clientcmd.ResolveLocalPaths(config); err != nil {
+			return nil, err
+		}
+		current, ok := config.Contexts[config.CurrentContext]
+		if !ok || config.AuthInfos[current.AuthInfo] == nil {
+			return nil, fmt.Errorf("kubeconfig %s has no current context with a user", kubeconfigPath)
+		}
+		config.AuthInfos[current.AuthInfo].Impersonate = user
+		config.AuthInfos[current.AuthInfo].ImpersonateGroups = groups
+		return clientcmd.Write(*config)
+	}
+}

@@ -1,0 +1,122 @@
+package devcluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// progressInterval is how often the compilation says how far it is.
+const progressInterval = 5 * time.Second
+
+// compile builds the sources into the file output.
+func compile(ctx context.Context, source, output string, progress io.Writer) error {
+	begin := time.Now()
+	fmt.Fprintln(progress, "devcluster: first use; downloading and compiling kube-apiserver and etcd (about five minutes on two cores, \"make devcluster\" does it ahead)")
+	total, err := countPackages(ctx, source)
+	if err != nil {
+		return err
+	}
+	// -v names each package when it is compiled; those in Go's build cache are
+	// not named, so the count may end early.
+	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-v", "-o", output}, buildFlags()...), ".")...)
+	cmd.Dir, cmd.Env = source, goEnv()
+	var log compileLog
+	cmd.Stderr = &log
+	stop := report(progressInterval, func() {
+		fmt.Fprintf(progress, "devcluster: compiled %d of at most %d packages, %.0f s\n", log.packages(), total, time.Since(begin).Seconds())
+	})
+	err = cmd.Run()
+	stop()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("go build: %w: %s", err, log.complaint())
+	}
+	fmt.Fprintf(progress, "devcluster: built in %.0f s\n", time.Since(begin).Seconds())
+	return nil
+}
+
+// countPackages downloads the modules, too.
+func countPackages(ctx context.Context, source string) (int, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", ".")
+	cmd.Dir, cmd.Env = source, goEnv()
+	list, err := cmd.Output()
+	if err != nil {
+		return 0, commandError("go list", err)
+	}
+	return bytes.Count(list, []byte("\n")), nil
+}
+
+// report calls f at every interval until stop is called and has returned.
+func report(interval time.Duration, f func()) (stop func()) {
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				f()
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-ended
+	}
+}
+
+// compileLog tells the names of packages, which are lines without a space,
+// from what the compiler complains about.
+type compileLog struct {
+	mu      sync.Mutex
+	partial []byte
+	count   int
+	other   tail
+}
+
+func (l *compileLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.partial = append(l.partial, b...)
+	for {
+		line, rest, found := bytes.Cut(l.partial, []byte("\n"))
+		if !found {
+			return len(b), nil
+		}
+		l.partial = rest
+		if bytes.ContainsAny(line, " \t") {
+			_, _ = l.other.Write(line)
+		} else {
+			l.count++
+		}
+	}
+}
+
+func (l *compileLog) packages() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count
+}
+
+// complaint returns the last lines that do not name packages or downloads.
+func (l *compileLog) complaint() string {
+	var lines []string
+	for s := bufio.NewScanner(strings.NewReader(l.other.String())); s.Scan(); {
+		if !strings.HasPrefix(s.Text(), "go: downloading ") {
+			lines = append(lines, s.Text())
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,200 @@
+package devcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	binaryName = "devcluster"
+
+	// kubernetesVersion is stamped into the binary: a build from modules does
+	// not know it, and kubectl refuses a server that does not tell.
+	kubernetesMajor, kubernetesMinor, kubernetesPatch = "1", "36", "4"
+
+	// unusedFor is when a binary of other sources is removed.
+	unusedFor = 30 * 24 * time.Hour
+)
+
+// buildFlags are the same wherever devcluster is compiled. With other ones the
+// Go build cache would hold all of Kubernetes twice.
+func buildFlags() []string {
+	stamp := "k8s.io/component-base/version"
+	return []string{"-trimpath", "-buildvcs=false", "-ldflags", strings.Join([]string{
+		"-s -w",
+		"-X " + stamp + ".gitVersion=v" + kubernetesMajor + "." + kubernetesMinor + "." + kubernetesPatch,
+		"-X " + stamp + ".gitMajor=" + kubernetesMajor,
+		"-X " + stamp + ".gitMinor=" + kubernetesMinor,
+		"-X " + stamp + ".gitTreeState=clean",
+	}, " ")}
+}
+
+// goEnv is the environment of every go command here: nothing that a caller has
+// set for his own build decides how devcluster is built.
+func goEnv() []string {
+	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=", "GOARCH=", "GO111MODULE=on")
+}
+
+// Ensure returns the path of the devcluster binary, and builds it if it is not
+// there yet, with a line of progress to o.Progress every few seconds. It uses
+// no other field of o.
+//
+// In a checkout of this repository it builds the sources found there, elsewhere
+// the module at the version of this library. The binary is kept in
+// moorage/devcluster/HASH in the user's cache folder, the hash being that of
+// the sources, the Go version and the build flags; those unused for 30 days are
+// removed. Links named etcd and kube-apiserver lie beside it, so that the
+// folder can be given to controller-runtime's envtest as KUBEBUILDER_ASSETS.
+//
+// Processes that call it at once build once. Go must be installed.
+func Ensure(ctx context.Context, o Options) (binary string, err error) {
+	source, err := sources(ctx)
+	if err != nil {
+		return "", fmt.Errorf("cannot find devcluster: %w", err)
+	}
+	cache, err := cacheFolder()
+	if err != nil {
+		return "", err
+	}
+	b := builder{source: source, cache: cache, progress: o.progress(), compile: compile}
+	binary, err = b.ensure(ctx)
+	if err != nil {
+		return "", fmt.Errorf("cannot build devcluster: %w", err)
+	}
+	return binary, nil
+}
+
+func cacheFolder() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("cannot find a cache folder (set HOME or XDG_CACHE_HOME): %w", err)
+	}
+	return filepath.Join(cache, "moorage", "devcluster"), nil
+}
+
+// builder keeps the binaries of one cache folder.
+type builder struct {
+	source   string
+	cache    string
+	progress io.Writer
+	compile  func(ctx context.Context, source, output string, progress io.Writer) error
+}
+
+func (b builder) ensure(ctx context.Context) (string, error) {
+	hash, err := b.hash(ctx)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(b.cache, hash)
+	if binary, ok := inUse(dir); ok {
+		return binary, nil
+	}
+	lock, err := acquire(ctx, filepath.Join(b.cache, "lock"), func(elapsed time.Duration) {
+		if elapsed > time.Second {
+			fmt.Fprintf(b.progress, "devcluster: waiting for another process to build it (%.0f s)\n", elapsed.Seconds())
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if binary, ok := inUse(dir); ok {
+		return binary, nil
+	}
+	if err := b.tidy(hash); err != nil {
+		return "", err
+	}
+	return b.build(ctx, hash)
+}
+
+// hash reads the version of Go in the source folder, where a toolchain line of
+// go.mod may choose another one than the caller's.
+func (b builder) hash(ctx context.Context) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOHOSTOS", "GOHOSTARCH")
+	cmd.Dir, cmd.Env = b.source, goEnv()
+	version, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", errors.New("the go command is not in PATH: install Go, set " + EnvKubeconfig +
+			" to use a cluster, or set " + EnvAssets + " to a folder that holds devcluster")
+	}
+	if err != nil {
+		return "", commandError("go env", err)
+	}
+	return fingerprint(b.source, append(buildFlags(), string(version))...)
+}
+
+// inUse returns the binary in dir, and notes that it is still used.
+func inUse(dir string) (string, bool) {
+	now := time.Now()
+	if os.Chtimes(dir, now, now) != nil {
+		return "", false
+	}
+	binary := filepath.Join(dir, binaryName)
+	return binary, executable(binary)
+}
+
+// build compiles into a folder of another name and renames that at the end, so
+// that an interrupted build is never taken for a binary.
+func (b builder) build(ctx context.Context, hash string) (string, error) {
+	work, err := os.MkdirTemp(b.cache, "building-")
+	if err != nil {
+		return "", fmt.Errorf("cannot make a folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+	if err := b.compile(ctx, b.source, filepath.Join(work, binaryName), b.progress); err != nil {
+		return "", err
+	}
+	switch after, err := b.hash(ctx); {
+	case err != nil:
+		return "", err
+	case after != hash:
+		return "", errors.New("its sources changed while it was compiled; try again")
+	}
+	for _, link := range []string{"etcd", "kube-apiserver"} {
+		if err := os.Symlink(binaryName, filepath.Join(work, link)); err != nil {
+			return "", fmt.Errorf("cannot link: %w", err)
+		}
+	}
+	dir := filepath.Join(b.cache, hash)
+	if err := os.Rename(work, dir); err != nil {
+		return "", fmt.Errorf("cannot move it into place: %w", err)
+	}
+	return filepath.Join(dir, binaryName), nil
+}
+
+// tidy removes interrupted builds, binaries that nobody has used for long, and
+// a folder without a binary where the new one goes. The caller has the lock.
+func (b builder) tidy(hash string) error {
+	entries, err := os.ReadDir(b.cache)
+	if err != nil {
+		return fmt.Errorf("cannot read cache folder: %w", err)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !entry.IsDir() || entry.Name() == "runs" {
+			continue
+		}
+		interrupted := strings.HasPrefix(entry.Name(), "building-")
+		if interrupted || entry.Name() == hash || time.Since(info.ModTime()) > unusedFor {
+			if err := os.RemoveAll(filepath.Join(b.cache, entry.Name())); err != nil {
+				return fmt.Errorf("cannot clean cache folder: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// commandError adds what a command wrote to standard error, if it was kept.
+func commandError(what string, err error) error {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		return fmt.Errorf("%s: %s", what, strings.TrimSpace(string(exit.Stderr)))
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,256 @@
+package devcluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// TB is the part of testing.TB that [Shared] needs.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Context() context.Context
+	Fatalf(format string, args ...any)
+}
+
+// Shared returns the control plane that all packages of this test run share,
+// and lets go of it when the test ends. It fails the test if there is none; it
+// never skips. Everyone on it sees everyone's objects: use a namespace and an
+// API group of your own per package.
+//
+// What a package installs once, such as its CRDs, belongs into TestMain, with
+// [Join]: between two tests a control plane may expire and be replaced.
+func Shared(t TB) *Cluster {
+	t.Helper()
+	c, err := Join(t.Context(), Options{Progress: os.Stderr})
+	if err != nil {
+		t.Fatalf("no control plane to test against: %v", err)
+		return nil
+	}
+	t.Cleanup(func() { _ = c.Stop() })
+	return c
+}
+
+// Join returns the control plane that the processes of one test run share,
+// see EnvRun, and starts it if there is none yet. It is kept alive until Stop;
+// one minute after the last of its users has stopped, or was killed, it ends by
+// itself and its folder is removed. Two test runs have one each.
+//
+// If EnvKubeconfig names an existing cluster, that is returned instead. With
+// kube-apiserver and etcd from EnvAssets, which cannot end by themselves, the
+// control plane is the caller's alone and ends with its Stop.
+func Join(ctx context.Context, o Options) (*Cluster, error) {
+	if c, err := existing(); c != nil || err != nil {
+		return c, err
+	}
+	programs, err := find(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if programs.devcluster == "" {
+		return Start(ctx, Options{Progress: o.Progress, StartTimeout: o.StartTimeout})
+	}
+	cache, err := cacheFolder()
+	if err != nil {
+		return nil, err
+	}
+	r := run{
+		folder:  filepath.Join(cache, "runs", runKey(programs.devcluster)),
+		binary:  programs.devcluster,
+		ttl:     sharedTTL,
+		timeout: o.startTimeout(),
+	}
+	c, err := r.join(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("cannot share a devcluster: %w", err)
+	}
+	return c, nil
+}
+
+// runKey tells test runs apart. The program is part of it, so that another
+// version of it never serves a run that was built for this one.
+func runKey(binary string) string {
+	name := os.Getenv(EnvRun)
+	if name == "" {
+		name = "parent " + strconv.Itoa(os.Getppid())
+	}
+	sum := sha256.Sum256([]byte(name + "\x00" + binary))
+	return hex.EncodeToString(sum[:8])
+}
+
+// run is what the processes of one test run meet in: a folder with a lock, the
+// folders of the control planes it had, and the name of the current one.
+type run struct {
+	folder  string
+	binary  string
+	ttl     time.Duration
+	timeout time.Duration
+}
+
+func (r run) join(ctx context.Context, o Options) (*Cluster, error) {
+	lock, err := acquire(ctx, filepath.Join(r.folder, "lock"), func(elapsed time.Duration) {
+		if elapsed > time.Second {
+			fmt.Fprintf(o.progress(), "devcluster: waiting for another process to start it (%.0f s)\n", elapsed.Seconds())
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	dir := r.current()
+	if dir == "" || beat(dir) != nil || healthy(ctx, dir) != nil {
+		r.sweep()
+		if dir, err = r.startDetached(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &Cluster{
+		Dir:        dir,
+		Kubeconfig: filepath.Join(dir, "kubeconfig"),
+		mint:       mintWith(r.binary, dir),
+		release:    keepBeating(dir),
+	}, nil
+}
+
+// current returns the folder of the control plane started last, or "".
+func (r run) current() string {
+	name, err := os.ReadFile(filepath.Join(r.folder, "current"))
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(r.folder, strings.TrimSpace(string(name)))
+}
+
+// startDetached starts a control plane that outlives this process.
+func (r run) startDetached(ctx context.Context) (string, error) {
+	dir, err := os.MkdirTemp(r.folder, "cluster-")
+	if err != nil {
+		return "", fmt.Errorf("cannot make a folder: %w", err)
+	}
+	err = runDetached(ctx, r.timeout, r.binary, "serve", "--dir", dir, "--idle-exit", r.ttl.String(), "--discard-abandoned")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(r.folder, "current"), []byte(filepath.Base(dir)), 0o600)
+	}
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return "", err
+	}
+	return dir, nil
+}
+
+// sweep removes what control planes left behind that were killed: those of
+// this run, and whole runs that nobody has used for an hour. What it cannot
+// remove, the next one will.
+func (r run) sweep() {
+	removeDead(r.folder)
+	runs, _ := os.ReadDir(filepath.Dir(r.folder))
+	for _, entry := range runs {
+		folder := filepath.Join(filepath.Dir(r.folder), entry.Name())
+		info, err := entry.Info()
+		if err != nil || folder == r.folder || time.Since(info.ModTime()) < time.Hour {
+			continue
+		}
+		lock, err := tryAcquire(filepath.Join(folder, "lock"))
+		if err != nil || lock == nil {
+			continue
+		}
+		if removeDead(folder) {
+			_ = os.RemoveAll(folder)
+		}
+		_ = lock.Close()
+	}
+}
+
+// removeDead removes the folders of control planes that do not run, and
+// reports whether none is left. A running one holds the lock of its folder.
+func removeDead(folder string) bool {
+	clusters, _ := filepath.Glob(filepath.Join(folder, "cluster-*"))
+	dead := 0
+	for _, dir := range clusters {
+		lock, err := tryAcquire(filepath.Join(dir, "lock"))
+		if err != nil || lock == nil {
+			continue
+		}
+		_ = os.RemoveAll(dir)
+		_ = lock.Close()
+		dead++
+	}
+	return dead == len(clusters)
+}
+
+// beat tells the control plane in dir that it is in use. It fails if that has
+// ended or is about to: then it has taken the file away.
+func beat(dir string) error {
+	now := time.Now()
+	return os.Chtimes(filepath.Join(dir, "heartbeat"), now, now)
+}
+
+// keepBeating beats until the function it returns is called.
+func keepBeating(dir string) (stop func() error) {
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(beatInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				if err := beat(dir); errors.Is(err, fs.ErrNotExist) {
+					return // it is gone, and will not come back
+				}
+			}
+		}
+	}()
+	return sync.OnceValue(func() error {
+		close(quit)
+		<-ended
+		return nil
+	})
+}
+
+// healthy asks the API server in dir whether it is ready.
+func healthy(ctx context.Context, dir string) error {
+	config, err := (&Cluster{Kubeconfig: filepath.Join(dir, "kubeconfig")}).RESTConfig()
+	if err != nil {
+		return err
+	}
+	return ready(ctx, config)
+}
+
+func ready(ctx context.Context, config *rest.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("API server is not ready: %s", response.Status)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package devcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Start builds devcluster if need be, starts a control plane as a process of
+// its own and returns when it is ready. The caller owns it and calls Stop. It
+// never outlives the caller: if this process is killed, it ends too, and its
+// folder goes with it if that was a temporary one.
+//
+// If EnvKubeconfig names an existing cluster, that is returned instead, unless
+// o.Own is set.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	if c, err := existing(); !o.Own && (c != nil || err != nil) {
+		return c, err
+	}
+	programs, err := find(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	dir, release, err := dataFolder(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var c *Cluster
+	if programs.devcluster != "" {
+		c = served(programs.devcluster, dir, o)
+	} else {
+		c = assembled(programs.assets, dir, o)
+	}
+	c.release = release
+	if err := c.server.start(ctx); err != nil {
+		_ = release()
+		return nil, fmt.Errorf("cannot start devcluster: %w", err)
+	}
+	return c, nil
+}
+
+// programs says what a control plane is started from: one devcluster binary,
+// or a folder with kube-apiserver and etcd.
+type programs struct {
+	devcluster string
+	assets     string
+}
+
+func find(ctx context.Context, o Options) (programs, error) {
+	if p, err := fromAssets(os.Getenv(EnvAssets)); err != nil || p != (programs{}) {
+		return p, err
+	}
+	binary, err := Ensure(ctx, o)
+	return programs{devcluster: binary}, err
+}
+
+// fromAssets returns the zero value if the folder is not given or holds none
+// of the programs, as an envtest folder for another purpose would.
+func fromAssets(folder string) (programs, error) {
+	if folder == "" {
+		return programs{}, nil
+	}
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return programs{}, fmt.Errorf("cannot use %s: %w", EnvAssets, err)
+	}
+	if binary := filepath.Join(folder, binaryName); executable(binary) {
+		return programs{devcluster: binary}, nil
+	}
+	if executable(filepath.Join(folder, "kube-apiserver")) && executable(filepath.Join(folder, "etcd")) {
+		return programs{assets: folder}, nil
+	}
+	return programs{}, nil
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+// existing returns the cluster that EnvKubeconfig names, or nil.
+func existing() (*Cluster, error) {
+	path := os.Getenv(EnvKubeconfig)
+	if path == "" {
+		return nil, nil
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use %s: %w", EnvKubeconfig, err)
+	}
+	c := &Cluster{Kubeconfig: path, mint: impersonate(path)}
+	if _, err := c.RESTConfig(); err != nil {
+		return nil, fmt.Errorf("cannot use the cluster that %s names: %w", EnvKubeconfig, err)
+	}
+	return c, nil
+}
+
+// dataFolder returns an absolute path, and what removes it after use if it was
+// made up here.
+func dataFolder(dir string) (string, func() error, error) {
+	if dir == "" {
+		dir, err := os.MkdirTemp("", "devcluster-")
+		if err != nil {
+			return "", nil, fmt.Errorf("cannot make a temporary folder: %w", err)
+		}
+		return dir, func() error { return os.RemoveAll(dir) }, nil
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot use folder %s: %w", dir, err)
+	}
+	return dir, func() error { return nil }, nil
+}
+
+// served is a Cluster that "devcluster serve" runs in dir.
+func served(binary, dir string, o Options) *Cluster {
+	args := []string{"serve", "--dir", dir, "--exit-on-stdin-eof"}
+	if o.Port != 0 {
+		args = append(args, "--port", strconv.Itoa(o.Port))
+	}
+	if o.Durable {
+		args = append(args, "--durable")
+	}
+	if o.Dir == "" {
+		args = append(args, "--discard-abandoned")
+	}
+	return &Cluster{
+		Dir:        dir,
+		Kubeconfig: filepath.Join(dir, "kubeconfig"),
+		mint:       mintWith(binary, dir),
+		server:     &serve{binary: binary, args: args, timeout: o.startTimeout()},
+	}
+}

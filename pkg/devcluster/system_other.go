@@ -1,0 +1,19 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package devcluster
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// flock says that devcluster does not run on this system; programs that import
+// this package still compile there, and may use EnvKubeconfig.
+func flock(*os.File) (bool, error) {
+	return false, errors.New("devcluster needs Linux, macOS or BSD; set " + EnvKubeconfig + " to use a cluster")
+}
+
+func ownGroup() *syscall.SysProcAttr { return nil }
+
+func killGroup(p *os.Process) { _ = p.Kill() }

@@ -1,0 +1,23 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package devcluster
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// flock takes the lock of an open file without waiting, and reports whether it
+// got it. The system lets go of it when the process ends, however it ends.
+func flock(f *os.File) (bool, error) {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
