@@ -1,0 +1,192 @@
+package event_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	"github.com/moorage-dev/moorage/pkg/event"
+)
+
+// sent is one call of a client-go recorder, with the message as the API server
+// would see it.
+type sent struct {
+	Type, Reason, Action, Message string
+	Annotations                   map[string]string
+}
+
+// oldAPI and newAPI record what a recorder of that API is asked to send.
+type oldAPI struct {
+	record.EventRecorder
+
+	got []sent
+}
+
+func (r *oldAPI) AnnotatedEventf(_ runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any) {
+	r.got = append(r.got, sent{Type: eventtype, Reason: reason, Message: fmt.Sprintf(messageFmt, args...), Annotations: annotations})
+}
+
+type newAPI struct{ got []sent }
+
+func (r *newAPI) Eventf(_, _ runtime.Object, eventtype, reason, action, note string, args ...any) {
+	r.got = append(r.got, sent{Type: eventtype, Reason: reason, Action: action, Message: fmt.Sprintf(note, args...)})
+}
+
+type newAnnotatedAPI struct{ newAPI }
+
+func (r *newAnnotatedAPI) AnnotatedEventf(_, _ runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any) {
+	r.got = append(r.got, sent{Type: eventtype, Reason: reason, Action: action, Message: fmt.Sprintf(note, args...), Annotations: annotations})
+}
+
+var (
+	_ events.EventRecorder   = &newAPI{}
+	_ recorder.EventRecorder = &newAnnotatedAPI{}
+)
+
+func TestRecorders(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		record func(r event.Recorder)
+		want   []sent
+	}{
+		"Normal": {
+			reason: "Good news is sent as it is.",
+			record: func(r event.Recorder) { r.Event(&corev1.Pod{}, event.Normal("Moored", "tied up")) },
+			want:   []sent{{Type: "Normal", Reason: "Moored", Action: "Moored", Message: "tied up"}},
+		},
+		"Warning": {
+			reason: "An error is the message, and its percent signs are no verbs.",
+			record: func(r event.Recorder) {
+				r.Event(&corev1.Pod{}, event.Warning("CannotMoor", errors.New("GET /a%20b: 100%")))
+			},
+			want: []sent{{Type: "Warning", Reason: "CannotMoor", Action: "CannotMoor", Message: "GET /a%20b: 100%"}},
+		},
+		"NilError": {
+			reason: "No error is no message.",
+			record: func(r event.Recorder) { r.Event(&corev1.Pod{}, event.Warning("CannotMoor", nil)) },
+			want:   []sent{{Type: "Warning", Reason: "CannotMoor", Action: "CannotMoor"}},
+		},
+		"Action": {
+			reason: "An action is sent where the API has one.",
+			record: func(r event.Recorder) {
+				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Moored", Action: "Moor"})
+			},
+			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moor"}},
+		},
+		"Annotations": {
+			reason: "Those of the event are sent, and win over those of the recorder.",
+			record: func(r event.Recorder) {
+				r.WithAnnotations("a", "1", "b", "2").Event(&corev1.Pod{}, event.Normal("Moored", "", "b", "3", "odd"))
+			},
+			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moored", Annotations: map[string]string{"a": "1", "b": "3", "odd": ""}}},
+		},
+		"WithAnnotationsTwice": {
+			reason: "Annotations add up, and the originals stay as they were.",
+			record: func(r event.Recorder) {
+				one := r.WithAnnotations("a", "1")
+				one.WithAnnotations("b", "2").Event(&corev1.Pod{}, event.Normal("Both", ""))
+				one.Event(&corev1.Pod{}, event.Normal("One", ""))
+				r.Event(&corev1.Pod{}, event.Normal("None", ""))
+			},
+			want: []sent{
+				{Type: "Normal", Reason: "Both", Action: "Both", Annotations: map[string]string{"a": "1", "b": "2"}},
+				{Type: "Normal", Reason: "One", Action: "One", Annotations: map[string]string{"a": "1"}},
+				{Type: "Normal", Reason: "None", Action: "None"},
+			},
+		},
+		"NoObject": {
+			reason: "Without an object there is nobody to tell.",
+			record: func(r event.Recorder) {
+				r.Event(nil, event.Normal("Moored", ""))
+				r.Event((*corev1.Pod)(nil), event.Normal("Moored", ""))
+			},
+		},
+	}
+
+	empty := cmp.Transformer("NoAnnotations", func(s sent) sent {
+		if len(s.Annotations) == 0 {
+			s.Annotations = nil
+		}
+
+		return s
+	})
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			older, newer, bare := &oldAPI{}, &newAnnotatedAPI{}, &newAPI{}
+			tc.record(event.NewAPIRecorder(older))
+			tc.record(event.NewRecorder(newer))
+			tc.record(event.NewRecorder(bare))
+
+			if diff := cmp.Diff(tc.want, newer.got, cmp.FilterValues(differ, empty)); diff != "" {
+				t.Errorf("%s\nevents.k8s.io: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			withoutAction, withoutAnnotations := []sent(nil), []sent(nil)
+			for _, s := range tc.want {
+				action := s.Action
+				s.Action = ""
+				withoutAction = append(withoutAction, s)
+				s.Action, s.Annotations = action, nil
+				withoutAnnotations = append(withoutAnnotations, s)
+			}
+
+			if diff := cmp.Diff(withoutAction, older.got, cmp.FilterValues(differ, empty)); diff != "" {
+				t.Errorf("%s\nolder API: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(withoutAnnotations, bare.got); diff != "" {
+				t.Errorf("%s\nrecorder without annotations: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// differ keeps the transformer from being applied to its own result.
+func differ(a, b sent) bool { return (a.Annotations == nil) != (b.Annotations == nil) }
+
+func TestMessagesAreBounded(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		message string
+		want    string
+	}{
+		"Fits":      {reason: "1024 bytes are accepted.", message: strings.Repeat("x", 1024), want: strings.Repeat("x", 1024)},
+		"TooLong":   {reason: "One more is cut, and the mark fits too.", message: strings.Repeat("x", 1025), want: strings.Repeat("x", 1021) + "..."},
+		"Huge":      {reason: "However long it is.", message: strings.Repeat("x", 1<<20), want: strings.Repeat("x", 1021) + "..."},
+		"Wide":      {reason: "No character is cut in two.", message: strings.Repeat("ä", 600), want: strings.Repeat("ä", 510) + "..."},
+		"Broken":    {reason: "Broken bytes do not stop the event.", message: "a\xff\xfeb", want: "a?b"},
+		"AllBroken": {reason: "Nor do many of them.", message: strings.Repeat("\xff", 2000), want: "?..."},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &newAPI{}
+			event.NewRecorder(r).Event(&corev1.Pod{}, event.Normal("Moored", tc.message))
+
+			if diff := cmp.Diff(tc.want, r.got[0].Message); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			if got := r.got[0].Message; len(got) > 1024 || !utf8.ValidString(got) {
+				t.Errorf("%s\n%d bytes, valid %t", tc.reason, len(got), utf8.ValidString(got))
+			}
+		})
+	}
+}
+
+func TestNopRecorder(t *testing.T) {
+	var r event.Recorder = event.NewNopRecorder()
+
+	r.WithAnnotations("a", "1").Event(&corev1.Pod{}, event.Normal("Moored", ""))
+	r.Event(nil, event.Event{})
+}

@@ -1,0 +1,54 @@
+// Package logging is the small logger that the runtime and its providers write
+// to. It has two levels, because there are two readers: Info is for whoever
+// runs a provider and wants to know what to do, Debug is for whoever wants to
+// know what happened.
+//
+// Messages are constants; what varies goes into key-value pairs with
+// lowerCamelCase keys. No secrets and no whole objects belong there. Loggers may
+// be used concurrently.
+package logging
+
+import "github.com/go-logr/logr"
+
+// A Logger writes structured log messages.
+type Logger interface {
+	// Info logs a message that calls for the attention of whoever runs the
+	// program, with alternating keys and values.
+	Info(msg string, keysAndValues ...any)
+
+	// Debug logs a message that helps to understand what the program did, with
+	// alternating keys and values.
+	Debug(msg string, keysAndValues ...any)
+
+	// WithValues returns a logger that adds the alternating keys and values to
+	// each message. The original is not changed.
+	WithValues(keysAndValues ...any) Logger
+}
+
+// NewNopLogger returns a logger that drops everything.
+func NewNopLogger() Logger { return nopLogger{} }
+
+// NewLogrLogger returns a logger that writes to l: Info at its current level,
+// Debug one level more verbose. Call sites are reported as the callers of this
+// package.
+func NewLogrLogger(l logr.Logger) Logger {
+	return logrLogger{l: l.WithCallDepth(1)}
+}
+
+type nopLogger struct{}
+
+func (nopLogger) Info(string, ...any)  {}
+func (nopLogger) Debug(string, ...any) {}
+
+func (n nopLogger) WithValues(...any) Logger { return n }
+
+type logrLogger struct {
+	l logr.Logger
+}
+
+func (l logrLogger) Info(msg string, keysAndValues ...any)  { l.l.Info(msg, keysAndValues...) }
+func (l logrLogger) Debug(msg string, keysAndValues ...any) { l.l.V(1).Info(msg, keysAndValues...) }
+
+func (l logrLogger) WithValues(keysAndValues ...any) Logger {
+	return logrLogger{l: l.l.WithValues(keysAndValues...)}
+}
