@@ -58,7 +58,8 @@ func run(out io.Writer, file string) error {
 	case killed:
 		return fmt.Errorf("the tests fail without a mutation:\n%s", detail)
 	case broken:
-		return fmt.Errorf("the tests do not compile without a mutation:\n%s", detail)
+		return fmt.Errorf("the tests do not run without a mutation:\n%s", detail)
+	case survived:
 	}
 	return report(out, mutants, l.tryAll(mutants))
 }

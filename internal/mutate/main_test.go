@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 		"NoTests": {
 			reason: "A package without tests is told so.",
 			file:   "untested/decide.go",
-			want:   want{err: "the tests do not compile without a mutation:\nthe package has no tests"},
+			want:   want{err: "the tests do not run without a mutation:\nthe package has no tests"},
 		},
 		"NoFile": {
 			reason: "A file that is not there is an error.",

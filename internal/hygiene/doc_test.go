@@ -1,0 +1,242 @@
+package hygiene
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Where the library's public packages are.
+var public = []string{"pkg", "apis"}
+
+// Public packages without an Example of their own, and where a reader finds one instead.
+var exemptFromExample = map[string]string{}
+
+// TestExportedNamesAreDocumented reads the library. In apis the fields count too: controller-gen makes the CRD's descriptions of their comments.
+func TestExportedNamesAreDocumented(t *testing.T) {
+	for _, f := range goFiles(t, public...) {
+		if f.test() || f.generated() {
+			continue
+		}
+		for _, line := range undocumented(f, strings.HasPrefix(f.name, "apis/")) {
+			t.Error(line)
+		}
+	}
+}
+
+// TestPackagesAreDocumented looks for the comment that says what a package is for; "Package x" begins it, or "Command x" if it is a program.
+func TestPackagesAreDocumented(t *testing.T) {
+	documented := map[string]bool{}
+	for _, f := range goFiles(t, ".") {
+		if f.test() {
+			continue
+		}
+		doc := f.ast.Doc.Text()
+		told := strings.HasPrefix(doc, "Package "+f.ast.Name.Name+" ") || f.ast.Name.Name == "main" && strings.HasPrefix(doc, "Command ")
+		documented[f.dir()] = documented[f.dir()] || told
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("%s has no package comment that begins with \"Package\" and its name, or with \"Command\" for a program", dir)
+		}
+	}
+}
+
+// TestPackagesHaveExamples asks for a runnable Example of every public package.
+func TestPackagesHaveExamples(t *testing.T) {
+	examples := map[string]bool{}
+	for _, f := range goFiles(t, public...) {
+		if slices.Contains(strings.Split(f.dir(), "/"), "internal") {
+			continue
+		}
+		examples[f.dir()] = examples[f.dir()] || f.test() && hasExample(f)
+	}
+	for dir, has := range examples {
+		reason, exempt := exemptFromExample[dir]
+		switch {
+		case !has && !exempt:
+			t.Errorf("%s has no Example that is run: write one, or say in exemptFromExample where a reader finds it", dir)
+		case has && exempt:
+			t.Errorf("%s has an Example by now: take it out of exemptFromExample (%s)", dir, reason)
+		}
+	}
+	for dir := range exemptFromExample {
+		if _, exists := examples[dir]; !exists {
+			t.Errorf("%s is in exemptFromExample, but there is no such package", dir)
+		}
+	}
+}
+
+// hasExample tells whether a test file has an Example that go test runs: one that says what it prints.
+func hasExample(f goFile) bool {
+	for _, decl := range f.ast.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok || fn.Recv != nil || !strings.HasPrefix(fn.Name.Name, "Example") {
+			continue
+		}
+		for _, c := range f.ast.Comments {
+			if fn.Body.Pos() < c.Pos() && c.End() < fn.Body.End() && outputComment(c.Text()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func outputComment(text string) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	return strings.HasPrefix(text, "output:") || strings.HasPrefix(text, "unordered output:")
+}
+
+// undocumented returns a line for each exported name without a comment.
+func undocumented(f goFile, fields bool) []string {
+	var out []string
+	miss := func(pos token.Pos, name string) {
+		out = append(out, fmt.Sprintf("%s:%d: %s is exported and has no comment", f.name, f.line(pos), name))
+	}
+	for _, decl := range f.ast.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Name.IsExported() && d.Doc == nil && exportedReceiver(d) {
+				miss(d.Pos(), d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				inSpec(spec, d.Doc != nil, fields, miss)
+			}
+		}
+	}
+	return out
+}
+
+// inSpec misses the comment of a type, and of the names in it, or of constants and variables, which may share that of their group.
+func inSpec(spec ast.Spec, group, fields bool, miss func(token.Pos, string)) {
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		if !s.Name.IsExported() {
+			return
+		}
+		if s.Doc == nil && s.Comment == nil && !group {
+			miss(s.Pos(), s.Name.Name)
+		}
+		switch body := s.Type.(type) {
+		case *ast.InterfaceType:
+			inFields(s.Name.Name, body.Methods, miss)
+		case *ast.StructType:
+			if fields {
+				inFields(s.Name.Name, body.Fields, miss)
+			}
+		}
+	case *ast.ValueSpec:
+		for _, name := range s.Names {
+			if name.IsExported() && s.Doc == nil && s.Comment == nil && !group {
+				miss(name.Pos(), name.Name)
+			}
+		}
+	}
+}
+
+// inFields misses the comments of fields and methods; what is embedded has its own.
+func inFields(of string, list *ast.FieldList, miss func(token.Pos, string)) {
+	for _, field := range list.List {
+		for _, name := range field.Names {
+			if name.IsExported() && field.Doc == nil && field.Comment == nil {
+				miss(name.Pos(), of+"."+name.Name)
+			}
+		}
+	}
+}
+
+// exportedReceiver tells whether a reader of the documentation sees the function: it is no method, or one of an exported type.
+func exportedReceiver(fn *ast.FuncDecl) bool {
+	if fn.Recv == nil {
+		return true
+	}
+	exported := false
+	ast.Inspect(fn.Recv.List[0].Type, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IndexExpr:
+			exported = n.X.(*ast.Ident).IsExported()
+			return false
+		case *ast.Ident:
+			exported = n.IsExported()
+			return false
+		}
+		return true
+	})
+	return exported
+}
+
+func TestUndocumented(t *testing.T) {
+	const src = `package p
+
+func Bare() {}
+
+// Told says so.
+func Told() {}
+
+func hidden() {}
+
+type Kind struct {
+	Field string
+	// Told is told.
+	Told string
+}
+
+func (k *Kind) Method() {}
+
+func (k box[T]) Method() {}
+
+// Verbs are told.
+type Verbs interface {
+	Do()
+	Undo() // takes it back
+}
+
+// Both are told.
+const (
+	One = 1
+	Two = 2
+)
+
+var (
+	Three = 3 // is told
+	Four  = 4
+)
+`
+	want := []string{
+		"x.go:3: Bare is exported and has no comment",
+		"x.go:10: Kind is exported and has no comment",
+		"x.go:11: Kind.Field is exported and has no comment",
+		"x.go:16: Method is exported and has no comment",
+		"x.go:22: Verbs.Do is exported and has no comment",
+		"x.go:34: Four is exported and has no comment",
+	}
+	if diff := cmp.Diff(want, undocumented(parse(t, "x.go", src), true)); diff != "" {
+		t.Errorf("undocumented(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestHasExample(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		body   string
+		want   bool
+	}{
+		"Run":      {"go test runs an Example that says what it prints.", "func Example() {\n\tprintln()\n\t// Output: x\n}", true},
+		"Compiled": {"One without is only compiled.", "func Example() {\n\tprintln()\n}", false},
+		"Other":    {"What another function prints does not count.", "func Example() {}\n\nfunc x() {\n\t// Output: x\n}", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := hasExample(parse(t, "x_test.go", "package p\n\n"+tc.body+"\n")); got != tc.want {
+				t.Errorf("%s\nhasExample(...): got %t", tc.reason, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package hygiene
+
+import (
+	"go/ast"
+	"strings"
+	"testing"
+)
+
+// What fits in the eye, and what a vendoring provider accepts. Whoever needs more writes an ADR and changes the number here.
+const (
+	maxFunction     = 60
+	maxFile         = 400
+	maxReadme       = 150
+	maxRequirements = 12 // direct ones; eleven for everybody, and goleak for tests only
+	maxSums         = 82 // modules that go.sum records
+)
+
+// TestSizes looks at hand-written code; tests and generated files may be longer.
+func TestSizes(t *testing.T) {
+	for _, f := range goFiles(t, ".") {
+		if f.test() || f.generated() {
+			continue
+		}
+		if n := lines(f.text); n > maxFile {
+			t.Errorf("%s has %d lines, more than %d: one concept per file", f.name, n, maxFile)
+		}
+		for _, decl := range f.ast.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := f.line(fn.End()) - f.line(fn.Pos()) + 1; n > maxFunction {
+				t.Errorf("%s:%d: %s has %d lines, more than %d: give its parts names", f.name, f.line(fn.Pos()), fn.Name.Name, n, maxFunction)
+			}
+		}
+	}
+}
+
+func TestReadmeFits(t *testing.T) {
+	if n := lines(read(t, "README.md")); n > maxReadme {
+		t.Errorf("README.md has %d lines, more than %d: move what a newcomer does not need to docs", n, maxReadme)
+	}
+}
+
+// TestRequirements keeps the library light: every provider takes over what the root module requires.
+func TestRequirements(t *testing.T) {
+	var direct []string
+	for _, r := range readMod(t, ".").Require {
+		if !r.Indirect {
+			direct = append(direct, r.Path)
+		}
+	}
+	if len(direct) > maxRequirements {
+		t.Errorf("go.mod has %d direct requirements, more than %d: write an ADR that says why, then change the number.\n%s",
+			len(direct), maxRequirements, strings.Join(direct, "\n"))
+	}
+	sums := map[string]bool{}
+	for line := range strings.Lines(string(read(t, "go.sum"))) {
+		path, _, _ := strings.Cut(line, " ")
+		sums[path] = true
+	}
+	if len(sums) > maxSums {
+		t.Errorf("go.sum records %d modules, more than %d: write an ADR that says why, then change the number", len(sums), maxSums)
+	}
+}

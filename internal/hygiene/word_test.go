@@ -1,0 +1,84 @@
+package hygiene
+
+import (
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What must not stand in the repository, whose readers have other machines and other tools.
+var unwanted = []struct {
+	what string
+	word *regexp.Regexp
+}{
+	// Not after a letter or a dot: import paths may have such an element.
+	{"a path of one machine", regexp.MustCompile(`(?:^|[^\w.$)}*/-])/(?:root|work|home)/`)},
+	{"a module proxy", regexp.MustCompile(`\b(?:proxy|sum)\.golang\.org\b|\bGO(?:PROXY|SUMDB|FLAGS=-mod|NOSUM\w+|INSECURE)=`)},
+	{"a credential", regexp.MustCompile(`-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----|\bgh[pousr]_\w{30}|\bAKIA[0-9A-Z]{16}\b`)},
+	{"work left for later", regexp.MustCompile(`\b(?:TO` + `DO|FIX` + `ME|XX` + `X)\b`)},
+}
+
+// TestUnwantedWords reads every text file but the ones that look for the words.
+func TestUnwantedWords(t *testing.T) {
+	for _, name := range files(t, func(name string) bool { return name != "internal/hygiene/word_test.go" }) {
+		text := read(t, name)
+		if bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {
+			continue
+		}
+		for _, line := range found(name, string(text)) {
+			t.Error(line)
+		}
+	}
+}
+
+// found returns a line for each unwanted word.
+func found(name, text string) (out []string) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		for _, u := range unwanted {
+			if word := u.word.FindString(line); word != "" {
+				out = append(out, fmt.Sprintf("%s:%d: %q: %s", name, n, strings.TrimSpace(word), u.what))
+			}
+		}
+	}
+	return out
+}
+
+func TestFound(t *testing.T) {
+	text := strings.Join([]string{
+		`import "cmd/go/internal/work/x"`,
+		`dir := "/work/main"`,
+		"see /root/go",
+		"GOPROXY=https://example.org go build",
+		"key: -----BEGIN PRIVATE KEY-----",
+		"$HOME/work/x and ./root/y",
+	}, "\n")
+	want := []string{
+		`x:2: "\"/work/": a path of one machine`,
+		`x:3: "/root/": a path of one machine`,
+		`x:4: "GOPROXY=": a module proxy`,
+		`x:5: "-----BEGIN PRIVATE KEY-----": a credential`,
+	}
+	if diff := cmp.Diff(want, found("x", text)); diff != "" {
+		t.Errorf("found(...): -want, +got:\n%s", diff)
+	}
+}
+
+// parse returns a file as goFiles would.
+func parse(t *testing.T, name, src string) goFile {
+	t.Helper()
+	fset := token.NewFileSet()
+	parsed, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return goFile{name, []byte(src), fset, parsed}
+}
