@@ -1,0 +1,146 @@
+package resource
+
+import (
+	"context"
+	"encoding/json"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// A Finalizer keeps an object from vanishing before its external resource was
+// dealt with. Implementations may be called concurrently for different objects.
+type Finalizer interface {
+	// AddFinalizer sees to it that the object has the finalizer, in the API
+	// server and in memory.
+	AddFinalizer(ctx context.Context, obj Object) error
+
+	// RemoveFinalizer sees to it that the object does not have the finalizer. It
+	// is no error if the object is gone.
+	RemoveFinalizer(ctx context.Context, obj Object) error
+}
+
+// FinalizerFns make a Finalizer of functions. A nil function does nothing and
+// succeeds.
+type FinalizerFns struct {
+	// AddFinalizerFn is called by AddFinalizer.
+	AddFinalizerFn func(ctx context.Context, obj Object) error
+
+	// RemoveFinalizerFn is called by RemoveFinalizer.
+	RemoveFinalizerFn func(ctx context.Context, obj Object) error
+}
+
+// AddFinalizer calls AddFinalizerFn.
+func (f FinalizerFns) AddFinalizer(ctx context.Context, obj Object) error {
+	if f.AddFinalizerFn == nil {
+		return nil
+	}
+
+	return f.AddFinalizerFn(ctx, obj)
+}
+
+// RemoveFinalizer calls RemoveFinalizerFn.
+func (f FinalizerFns) RemoveFinalizer(ctx context.Context, obj Object) error {
+	if f.RemoveFinalizerFn == nil {
+		return nil
+	}
+
+	return f.RemoveFinalizerFn(ctx, obj)
+}
+
+// NewNopFinalizer returns a Finalizer that does nothing. Objects then vanish as
+// soon as they are deleted, and nothing sees to their external resources.
+func NewNopFinalizer() Finalizer { return FinalizerFns{} }
+
+// An APIFinalizer writes a finalizer to the API server. The zero value is not
+// usable.
+//
+// It sends one merge patch of metadata.finalizers and nothing else: a full
+// update would erase fields that this program's types do not know. The patch
+// carries the object's uid and resourceVersion as read, because it replaces the
+// whole list: it fails with a Kubernetes conflict if somebody else changed the
+// object meanwhile, and with an invalid error if the object was replaced by a
+// namesake. Both are found through the returned error.
+//
+// After a success the object has the resourceVersion and the finalizers that the
+// API server answered. Whatever else it holds in memory stays as it is.
+type APIFinalizer struct {
+	client    client.Client
+	finalizer string
+}
+
+// NewAPIFinalizer returns a Finalizer that writes the named finalizer with c.
+func NewAPIFinalizer(c client.Client, finalizer string) *APIFinalizer {
+	return &APIFinalizer{client: c, finalizer: finalizer}
+}
+
+// AddFinalizer sends a patch unless the object has the finalizer already.
+func (a *APIFinalizer) AddFinalizer(ctx context.Context, obj Object) error {
+	if meta.FinalizerExists(obj, a.finalizer) {
+		return nil
+	}
+
+	return errors.Wrap(a.patch(ctx, obj, meta.AddFinalizer), "cannot update object")
+}
+
+// RemoveFinalizer sends a patch if the object has the finalizer. It succeeds if
+// the object does not exist any more.
+func (a *APIFinalizer) RemoveFinalizer(ctx context.Context, obj Object) error {
+	if !meta.FinalizerExists(obj, a.finalizer) {
+		return nil
+	}
+
+	err := a.patch(ctx, obj, meta.RemoveFinalizer)
+	if kerrors.IsNotFound(err) {
+		meta.RemoveFinalizer(obj, a.finalizer)
+
+		return nil
+	}
+
+	return errors.Wrap(err, "cannot update object")
+}
+
+func (a *APIFinalizer) patch(ctx context.Context, obj Object, change func(o metav1.Object, finalizer string)) error {
+	// The answer is decoded into what is sent, so a copy is sent.
+	sent, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("a copy of %T is no object", obj)
+	}
+
+	change(sent, a.finalizer)
+
+	body, err := finalizersPatch(sent)
+	if err != nil {
+		return err
+	}
+
+	if err := a.client.Patch(ctx, sent, client.RawPatch(types.MergePatchType, body)); err != nil {
+		return err
+	}
+
+	obj.SetResourceVersion(sent.GetResourceVersion())
+	obj.SetFinalizers(sent.GetFinalizers())
+
+	return nil
+}
+
+func finalizersPatch(o metav1.Object) ([]byte, error) {
+	type metadata struct {
+		UID             types.UID `json:"uid,omitempty"`
+		ResourceVersion string    `json:"resourceVersion,omitempty"`
+		Finalizers      []string  `json:"finalizers"`
+	}
+
+	body, err := json.Marshal(map[string]metadata{"metadata": {
+		UID:             o.GetUID(),
+		ResourceVersion: o.GetResourceVersion(),
+		Finalizers:      o.GetFinalizers(),
+	}})
+
+	return body, errors.Wrap(err, "cannot encode finalizers")
+}

@@ -1,0 +1,61 @@
+// Package resource describes a managed resource, the object that stands for one
+// thing in an external system, and holds what its controllers need around it:
+// finalizers, the reading of referenced Secrets and ConfigMaps, and the sorting
+// of errors.
+//
+// A kind is a Managed if it is a Kubernetes object with conditions; embedding
+// ConditionedStatus of apis/common/v1 in its status and two forwarding methods
+// are enough.
+package resource
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+)
+
+// An Object is a Kubernetes object with metadata.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// A Conditioned has conditions. commonv1.ConditionedStatus says how they are
+// set and read.
+type Conditioned interface {
+	SetConditions(c ...commonv1.Condition)
+	GetCondition(ct commonv1.ConditionType) commonv1.Condition
+}
+
+// A Managed is a Kubernetes object that stands for one external resource.
+type Managed interface {
+	Object
+	Conditioned
+}
+
+// A ManagedList is a list of managed resources.
+type ManagedList interface {
+	client.ObjectList
+
+	// GetItems returns the items of the list.
+	GetItems() []Managed
+}
+
+// A ManagedKind is the kind of a managed resource, so that it cannot be mixed up
+// with the kind of something else.
+type ManagedKind schema.GroupVersionKind
+
+// MustCreateObject returns a new object of the supplied kind. It panics if oc,
+// usually a scheme, does not know the kind: that is a mistake in the program,
+// to be found when it starts.
+func MustCreateObject(kind schema.GroupVersionKind, oc runtime.ObjectCreater) runtime.Object {
+	obj, err := oc.New(kind)
+	if err != nil {
+		panic(err)
+	}
+
+	return obj
+}
