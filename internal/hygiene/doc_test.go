@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,9 @@ import (
 
 // Where the library's public packages are.
 var public = []string{"pkg", "apis"}
+
+// An interface with so many methods can say in its own comment what they do; in a larger one each speaks for itself.
+const maxMethods = 4
 
 // Public packages without an Example of their own, and where a reader finds one instead.
 var exemptFromExample = map[string]string{}
@@ -29,22 +33,29 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestPackagesAreDocumented looks for the comment that says what a package is for; "Package x" begins it, or "Command x" if it is a program.
+// TestPackagesAreDocumented looks for the comment that says what a package is for. It begins as go doc expects: "Package x", or for a program "Command x" or its name.
 func TestPackagesAreDocumented(t *testing.T) {
 	documented := map[string]bool{}
 	for _, f := range goFiles(t, ".") {
 		if f.test() {
 			continue
 		}
-		doc := f.ast.Doc.Text()
-		told := strings.HasPrefix(doc, "Package "+f.ast.Name.Name+" ") || f.ast.Name.Name == "main" && strings.HasPrefix(doc, "Command ")
-		documented[f.dir()] = documented[f.dir()] || told
+		documented[f.dir()] = documented[f.dir()] || introduces(f.ast.Doc.Text(), f.ast.Name.Name, path.Base(f.dir()))
 	}
 	for dir, ok := range documented {
 		if !ok {
 			t.Errorf("%s has no package comment that begins with \"Package\" and its name, or with \"Command\" for a program", dir)
 		}
 	}
+}
+
+// introduces tells whether a package comment begins with what it is about. A program may be called by the name of its folder, with a capital letter or without.
+func introduces(doc, pkg, dir string) bool {
+	if pkg != "main" {
+		return strings.HasPrefix(doc, "Package "+pkg+" ")
+	}
+	first, _, _ := strings.Cut(doc, " ")
+	return first == "Command" || strings.EqualFold(first, dir)
 }
 
 // TestPackagesHaveExamples asks for a runnable Example of every public package.
@@ -126,7 +137,9 @@ func inSpec(spec ast.Spec, group, fields bool, miss func(token.Pos, string)) {
 		}
 		switch body := s.Type.(type) {
 		case *ast.InterfaceType:
-			inFields(s.Name.Name, body.Methods, miss)
+			if body.Methods.NumFields() > maxMethods {
+				inFields(s.Name.Name, body.Methods, miss)
+			}
 		case *ast.StructType:
 			if fields {
 				inFields(s.Name.Name, body.Fields, miss)
@@ -192,10 +205,19 @@ func (k *Kind) Method() {}
 
 func (k box[T]) Method() {}
 
-// Verbs are told.
+// Small says what its method does.
+type Small interface {
+	Do()
+}
+
+// Verbs are many.
 type Verbs interface {
 	Do()
 	Undo() // takes it back
+	// Redo is told.
+	Redo()
+	Repeat()
+	Stop()
 }
 
 // Both are told.
@@ -214,11 +236,36 @@ var (
 		"x.go:10: Kind is exported and has no comment",
 		"x.go:11: Kind.Field is exported and has no comment",
 		"x.go:16: Method is exported and has no comment",
-		"x.go:22: Verbs.Do is exported and has no comment",
-		"x.go:34: Four is exported and has no comment",
+		"x.go:27: Verbs.Do is exported and has no comment",
+		"x.go:31: Verbs.Repeat is exported and has no comment",
+		"x.go:32: Verbs.Stop is exported and has no comment",
+		"x.go:43: Four is exported and has no comment",
 	}
 	if diff := cmp.Diff(want, undocumented(parse(t, "x.go", src), true)); diff != "" {
 		t.Errorf("undocumented(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestIntroduces(t *testing.T) {
+	cases := map[string]struct {
+		reason        string
+		doc, pkg, dir string
+		want          bool
+	}{
+		"Package":        {"A package begins with its name.", "Package meta is for annotations.\n", "meta", "meta", true},
+		"OtherPackage":   {"A copied comment is no comment.", "Package resource is for objects.\n", "meta", "meta", false},
+		"None":           {"No comment is none.", "", "meta", "meta", false},
+		"Command":        {"A program is a command.", "Command mutate changes a decision.\n", "main", "mutate", true},
+		"Program":        {"It may be called by its name.", "Devcluster is an API server.\n", "main", "devcluster", true},
+		"PackageMain":    {"That a program is package main says nothing.", "Package main is a program.\n", "main", "mutate", false},
+		"UndocumentedGo": {"A program needs a comment too.", "", "main", "mutate", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := introduces(tc.doc, tc.pkg, tc.dir); got != tc.want {
+				t.Errorf("%s\nintroduces(%q, ...): got %t", tc.reason, tc.doc, got)
+			}
+		})
 	}
 }
 

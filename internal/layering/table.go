@@ -54,6 +54,7 @@ var table = []layer{
 		{path: "pkg/logging/...", why: "the logger's interface"},
 		{path: "pkg/event/...", why: "the recorder's interface"},
 		{path: "pkg/ratelimiter/...", why: "how fast to try again"},
+		{path: "internal/redact/...", why: "takes secrets out of texts that people will read, and bounds them"},
 		{path: "pkg/devcluster/...", why: "finds, builds and starts devcluster"},
 		{path: "apis/...", why: "types that are stored"},
 	}},
