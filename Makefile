@@ -107,8 +107,8 @@ mutate: ## Change the decision in every way; the tests must notice each
 .PHONY: devcluster
 devcluster: ## Build the API server for tests and demo (minutes the first time, cached)
 	@echo "Looking for devcluster; compiling what looks for it takes a minute the first time."
-	@go build -v -o bin/ ./internal/cmd/devcluster-ensure $(progress)
-	@bin/devcluster-ensure
+	@go build -v -o bin/devcluster-build ./pkg/devcluster/build $(progress)
+	@bin/devcluster-build
 
 # Tools, built from the versions that hack/tools/go.mod pins.
 

@@ -7,7 +7,6 @@ package layering
 // "pkg/clusters/connect/..." is taken out of "pkg/clusters/...". The word * stands for one path element: each example is a unit of its own.
 var table = []layer{
 	{"tools", "the repository's own tests and tools; nobody imports them", []unit{
-		{path: "internal/cmd/*/...", why: "mains that only Make calls", sealed: true},
 		{path: "internal/hygiene/...", why: "tests about the repository", sealed: true},
 		{path: "internal/layering/...", why: "this table and its test", sealed: true},
 		{path: "internal/mutate/...", why: "mutates a decision and runs its tests", sealed: true},
