@@ -1,0 +1,183 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+)
+
+// KeyValueParameters are what a key-value bucket shall look like.
+type KeyValueParameters struct {
+	// Description for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Description *string `json:"description,omitempty"`
+
+	// History is how many values of a key are kept. NATS keeps one if it is
+	// left out.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	History *int32 `json:"history,omitempty"`
+
+	// TTL is how long a value stays; 0s means for ever.
+	// +optional
+	TTL *Duration `json:"ttl,omitempty"`
+
+	// MaxValueSize is the largest size of one value; -1 means no limit.
+	// +optional
+	MaxValueSize *resource.Quantity `json:"maxValueSize,omitempty"`
+
+	// MaxBytes is the largest size of the bucket; -1 means no limit.
+	// +optional
+	MaxBytes *resource.Quantity `json:"maxBytes,omitempty"`
+
+	// Storage cannot be changed.
+	// +optional
+	// +kubebuilder:validation:Enum=file;memory
+	Storage *string `json:"storage,omitempty"`
+
+	// Replicas is the number of servers that hold the data.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=5
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Placement says on which servers the data may lie.
+	// +optional
+	Placement *Placement `json:"placement,omitempty"`
+
+	// Compression of values in file storage.
+	// +optional
+	// +kubebuilder:validation:Enum=none;s2
+	Compression *string `json:"compression,omitempty"`
+
+	// Republish sends every change on.
+	// +optional
+	Republish *Republish `json:"republish,omitempty"`
+
+	// Mirror makes the bucket a copy of another. It cannot be changed but only
+	// be removed, which promotes the copy to a bucket of its own.
+	// +optional
+	Mirror *Source `json:"mirror,omitempty"`
+
+	// Sources are buckets whose values are copied into this one.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
+	Sources []Source `json:"sources,omitempty"`
+
+	// LimitMarkerTTL leaves a marker for that long when a value ages away, so
+	// that watchers learn of it; 0s means none. Values may then bring an age
+	// limit of their own, which cannot be taken back.
+	// +optional
+	LimitMarkerTTL *Duration `json:"limitMarkerTTL,omitempty"`
+
+	// Metadata of the bucket. Keys of the server (_nats.) and of this provider
+	// are not among them.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=128
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('_nats.') && k != 'moorage.dev/owner')",message="keys that begin with _nats. and the key moorage.dev/owner are reserved"
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// A KeyValueSpec is what a user asks for.
+type KeyValueSpec struct {
+	// ProviderConfigRef names the connection to NATS.
+	// +optional
+	// +kubebuilder:default={name: default}
+	ProviderConfigRef ProviderConfigReference `json:"providerConfigRef,omitempty"`
+
+	// ForProvider is the desired bucket.
+	// +optional
+	// +kubebuilder:default={}
+	// +kubebuilder:validation:XValidation:rule="!has(oldSelf.storage) || !has(self.storage) || self.storage == oldSelf.storage",message="storage cannot be changed: NATS refuses it; delete this object and create it again, its values are lost with it"
+	// +kubebuilder:validation:XValidation:rule="!has(self.mirror) || (has(oldSelf.mirror) && self.mirror == oldSelf.mirror)",message="mirror can only be given at creation, and be removed"
+	// +kubebuilder:validation:XValidation:rule="!has(self.mirror) || !(has(self.sources) && size(self.sources) > 0)",message="mirror and sources exclude each other"
+	// +kubebuilder:validation:XValidation:rule="!has(self.sources) || self.sources.all(s, !has(s.filterSubject))",message="sources of a KeyValue filter by subjectTransforms, not by filterSubject"
+	// +kubebuilder:validation:XValidation:rule="!has(self.mirror) || !has(self.limitMarkerTTL) || duration(self.limitMarkerTTL) == duration('0s')",message="mirror and limitMarkerTTL exclude each other"
+	// +kubebuilder:validation:XValidation:rule="!has(self.limitMarkerTTL) || duration(self.limitMarkerTTL) == duration('0s') || duration(self.limitMarkerTTL) >= duration('1s')",message="limitMarkerTTL must be 0s or at least 1s"
+	// +kubebuilder:validation:XValidation:rule="!has(self.ttl) || duration(self.ttl) == duration('0s') || duration(self.ttl) >= duration('100ms')",message="ttl must be 0s or at least 100ms"
+	ForProvider KeyValueParameters `json:"forProvider"`
+}
+
+// A KeyValueObservation is what was seen at the last look.
+type KeyValueObservation struct {
+	// Config is what NATS made of the spec, its defaults included.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Config *KeyValueParameters `json:"config,omitempty"`
+
+	// Created is when the bucket was created.
+	// +optional
+	Created *metav1.Time `json:"created,omitempty"`
+
+	// Values in the bucket, history and markers included. This and the size
+	// may be up to ten minutes old.
+	// +optional
+	Values int64 `json:"values,omitempty"`
+
+	// Bytes that they take.
+	// +optional
+	Bytes int64 `json:"bytes,omitempty"`
+
+	// Cluster tells where the data lie. A single server tells nothing.
+	// +optional
+	Cluster *ClusterObservation `json:"cluster,omitempty"`
+
+	// ServerVersion is the version of the server that answered.
+	// +optional
+	ServerVersion string `json:"serverVersion,omitempty"`
+}
+
+// A KeyValueStatus is the observed state.
+type KeyValueStatus struct {
+	commonv1.ConditionedStatus `json:",inline"`
+
+	// AtProvider is what was seen at the last look.
+	// +optional
+	AtProvider KeyValueObservation `json:"atProvider,omitempty"`
+}
+
+// A KeyValue is a key-value bucket in JetStream. It is named as the annotation
+// krateo.io/external-name says, or else as the object.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=keyvalues,scope=Namespaced,categories={managed,nats},shortName=kv
+// +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
+// +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
+// +kubebuilder:printcolumn:name="EXTERNAL-NAME",type="string",JSONPath=".metadata.annotations.krateo\\.io/external-name"
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+type KeyValue struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   KeyValueSpec   `json:"spec"`
+	Status KeyValueStatus `json:"status,omitempty"`
+}
+
+// GetCondition returns the condition of the given type, with status Unknown if
+// there is none.
+func (k *KeyValue) GetCondition(ct commonv1.ConditionType) commonv1.Condition {
+	return k.Status.GetCondition(ct)
+}
+
+// SetConditions sets conditions by their type.
+func (k *KeyValue) SetConditions(c ...commonv1.Condition) { k.Status.SetConditions(c...) }
+
+// ProviderConfigName returns the name of the ProviderConfig to use.
+func (k *KeyValue) ProviderConfigName() string { return k.Spec.ProviderConfigRef.Name }
+
+// A KeyValueList is a list of KeyValues.
+//
+// +kubebuilder:object:root=true
+type KeyValueList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []KeyValue `json:"items"`
+}

@@ -1,0 +1,143 @@
+package jsconfig
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// A Difference is one field that is not as desired.
+type Difference struct {
+	// Path of the field, in the words of the Stream kind.
+	Path string
+
+	// Desired and Observed are the values as JSON, or empty if there is none.
+	Desired, Observed string
+}
+
+// Differences are the fields that are not as desired, sorted by path. None
+// means that an update would change nothing.
+type Differences []Difference
+
+// String returns one line for each difference.
+func (d Differences) String() string {
+	lines := make([]string, 0, len(d))
+	for _, one := range d {
+		lines = append(lines, fmt.Sprintf("%s: desired %s, observed %s", one.Path, orNone(one.Desired), orNone(one.Observed)))
+	}
+
+	return strings.Join(lines, "\n")
+}
+
+func orNone(value string) string {
+	if value == "" {
+		return "none"
+	}
+
+	return value
+}
+
+// Diff returns in which fields the two configurations differ. Metadata of the
+// server and the order of subjects and sources do not count.
+func Diff(desired, observed *jetstream.StreamConfig) (Differences, error) {
+	want, err := fields(desired)
+	if err != nil {
+		return nil, err
+	}
+
+	got, err := fields(observed)
+	if err != nil {
+		return nil, err
+	}
+
+	paths := maps.Clone(got)
+	maps.Copy(paths, want)
+
+	var out Differences
+
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if want[path] != got[path] {
+			out = append(out, Difference{Path: path, Desired: want[path], Observed: got[path]})
+		}
+	}
+
+	return out, nil
+}
+
+// fields flattens a configuration: from path to value as JSON.
+func fields(cfg *jetstream.StreamConfig) (map[string]string, error) {
+	p := StreamParameters(cfg)
+	p.Subjects = slices.Sorted(slices.Values(p.Subjects))
+
+	list, err := each(p.Sources)
+	if err != nil {
+		return nil, err
+	}
+
+	slices.Sort(list)
+	p.Sources = nil
+
+	image, err := json.Marshal(p)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot write parameters as JSON")
+	}
+
+	var tree map[string]any
+	if err := json.Unmarshal(image, &tree); err != nil {
+		return nil, errors.Wrap(err, "cannot read parameters as JSON")
+	}
+
+	out := map[string]string{}
+	if len(list) > 0 {
+		out["sources"] = "[" + strings.Join(list, ",") + "]"
+	}
+
+	if owner := cfg.Metadata[stampKey]; owner != "" {
+		out["metadata."+stampKey] = fmt.Sprintf("%q", owner)
+	}
+
+	return out, flatten(out, "", tree)
+}
+
+// each returns the elements of a list as JSON.
+func each[T any](list []T) ([]string, error) {
+	out := make([]string, 0, len(list))
+
+	for _, item := range list {
+		image, err := json.Marshal(item)
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot write an element as JSON")
+		}
+
+		out = append(out, string(image))
+	}
+
+	return out, nil
+}
+
+func flatten(out map[string]string, prefix string, tree map[string]any) error {
+	for key, value := range tree {
+		if branch, ok := value.(map[string]any); ok {
+			if err := flatten(out, prefix+key+".", branch); err != nil {
+				return err
+			}
+
+			continue
+		}
+
+		image, err := json.Marshal(value)
+		if err != nil {
+			return errors.Wrapf(err, "cannot write %s as JSON", prefix+key)
+		}
+
+		out[prefix+key] = string(image)
+	}
+
+	return nil
+}
