@@ -15,6 +15,9 @@ var table = []layer{
 		{path: "cmd/*/...", why: "the command-line tool", outside: true, sealed: true},
 		{path: "examples/*/...", why: "one provider each", outside: true, sealed: true},
 	}},
+	{"4.9", "what tests of the library share; only tests import it", []unit{
+		{path: "internal/volume/...", why: "a kind and a cloud in memory that assigns its names"},
+	}},
 	{"4.6", "what checks the things built on reconcilers", []unit{
 		{path: "pkg/conformance/...", why: "the suite for whoever implements our interfaces"},
 	}},
@@ -63,7 +66,7 @@ var table = []layer{
 }
 
 // Packages that every test may import, from whatever layer it is in: they hold what tests are written with.
-var testsMayImport = []string{"pkg/test", "pkg/resource/fake", "pkg/devcluster"}
+var testsMayImport = []string{"pkg/test", "pkg/resource/fake", "pkg/devcluster", "internal/volume"}
 
 // A layer is one line of the table.
 type layer struct {
