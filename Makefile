@@ -33,7 +33,7 @@ help: ## List the targets
 demo: devcluster ## Watch a provider create, correct and delete real streams (ONCE=1: end after the tour)
 	@echo "Compiling the provider; the first time takes about two minutes."
 	@go -C $(PROVIDER) build -v -o $(CURDIR)/bin/ . $(progress)
-	@go -C $(PROVIDER) run . dev --tour $(if $(ONCE),--once)
+	@cd $(PROVIDER) && $(CURDIR)/bin/provider-nats dev --tour $(if $(ONCE),--once)
 
 .PHONY: test
 test: devcluster ## Test every module, then the tests of the decision by mutation
