@@ -9,6 +9,7 @@ var table = []layer{
 	{"tools", "the repository's own tests and tools; nobody imports them", []unit{
 		{path: "internal/hygiene/...", why: "tests about the repository", sealed: true},
 		{path: "internal/layering/...", why: "this table and its test", sealed: true},
+		{path: "internal/systemtest/...", why: "tests of the library against a real API server", sealed: true},
 		{path: "internal/mutate/...", why: "mutates a decision and runs its tests", sealed: true},
 	}},
 	{"5", "programs: they may use everything public", []unit{
