@@ -26,10 +26,11 @@ import (
 const readyPoll = 50 * time.Millisecond
 
 // supervise runs a program that knows nothing of its parent and ends it when
-// standard input does, which is when this process does.
+// standard input does, which is when this process does. What waits for that end
+// holds no output, or the output would never end before the input.
 const supervise = `exec 3<&0
 "$@" </dev/null 3<&- & p=$!
-{ cat <&3 >/dev/null; kill $p; } 2>/dev/null &
+{ cat <&3; kill $p; } >/dev/null 2>&1 &
 exec 3<&-
 trap 'kill $p' TERM
 wait $p; s=$?

@@ -18,7 +18,7 @@ const progressInterval = 5 * time.Second
 // compile builds the sources into the file output.
 func compile(ctx context.Context, source, output string, progress io.Writer) error {
 	begin := time.Now()
-	fmt.Fprintln(progress, "devcluster: first use; downloading and compiling kube-apiserver and etcd (about five minutes on two cores, \"make devcluster\" does it ahead)")
+	fmt.Fprintln(progress, "devcluster: building kube-apiserver and etcd; the first time takes about five minutes on two cores (\"make devcluster\" does it ahead)")
 	total, err := countPackages(ctx, source)
 	if err != nil {
 		return err
