@@ -2,6 +2,7 @@
 package natstest
 
 import (
+	"net"
 	"testing"
 	"time"
 
@@ -67,4 +68,16 @@ func JetStream(t testing.TB, s *server.Server) jetstream.JetStream {
 	}
 
 	return js
+}
+
+// Port returns the port a server listens on.
+func Port(t testing.TB, s *server.Server) int {
+	t.Helper()
+
+	addr, ok := s.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("NATS listens on %v", s.Addr())
+	}
+
+	return addr.Port
 }

@@ -1,0 +1,195 @@
+package natsconn
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+const (
+	// clientName is what NATS lists the connections of this provider under.
+	clientName = "provider-nats"
+
+	// dialTimeout bounds the attempts on all servers together.
+	dialTimeout = 5 * time.Second
+
+	// requestTimeout bounds one request to JetStream.
+	requestTimeout = 5 * time.Second
+
+	reconnectWait = time.Second
+)
+
+// A Conn is a connection to the JetStream of one account. It connects again for
+// as long as it is not closed. All methods may be called concurrently. Use Dial.
+type Conn struct {
+	nc *nats.Conn
+	js jetstream.JetStream
+
+	mu     sync.Mutex
+	denied map[string]error
+}
+
+// Dial connects within five seconds, or less if ctx ends before. Its errors say
+// what a user has to correct. Each time NATS refuses the credentials afterwards,
+// unauthorized is called, if it is not nil, from a goroutine of the connection.
+func Dial(ctx context.Context, s Settings, unauthorized func()) (*Conn, error) {
+	if len(s.servers) == 0 {
+		return nil, errors.New("spec.servers is empty: name at least one server")
+	}
+
+	c := &Conn{denied: map[string]error{}}
+
+	nc, err := connect(ctx, s, c.handle(unauthorized))
+	if err != nil {
+		return nil, explainDial(err, s.servers)
+	}
+
+	c.nc = nc
+	if c.js, err = newJetStream(nc, s); err != nil {
+		nc.Close()
+
+		return nil, errors.Wrap(err, "cannot use JetStream as spec.domain or spec.jsPrefix says")
+	}
+
+	return c, nil
+}
+
+func newJetStream(nc *nats.Conn, s Settings) (jetstream.JetStream, error) {
+	switch {
+	case s.domain != "":
+		return jetstream.NewWithDomain(nc, s.domain)
+	case s.prefix != "":
+		return jetstream.NewWithAPIPrefix(nc, s.prefix)
+	default:
+		return jetstream.New(nc)
+	}
+}
+
+// connect ends with its context, which the client of NATS knows nothing of: a
+// connection that arrives too late is closed.
+func connect(ctx context.Context, s Settings, handle nats.ErrHandler) (*nats.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+
+	opts := nats.GetDefaultOptions()
+	opts.Servers = s.servers
+	opts.Name = clientName
+	opts.Timeout = dialTimeout / time.Duration(len(s.servers))
+	opts.MaxReconnect = -1
+	opts.ReconnectWait = reconnectWait
+	opts.IgnoreAuthErrorAbort = true
+	opts.AsyncErrorCB = handle
+
+	for _, option := range s.options {
+		if err := option(&opts); err != nil {
+			return nil, errors.Wrap(err, "cannot use an option of the connection")
+		}
+	}
+
+	type result struct {
+		nc  *nats.Conn
+		err error
+	}
+
+	done := make(chan result)
+
+	go func() {
+		nc, err := opts.Connect()
+
+		select {
+		case done <- result{nc, err}:
+		case <-ctx.Done():
+			if err == nil {
+				nc.Close()
+			}
+		}
+	}()
+
+	select {
+	case r := <-done:
+		return r.nc, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// handle returns the handler of what NATS says without being asked.
+func (c *Conn) handle(unauthorized func()) nats.ErrHandler {
+	return func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		if errors.Is(err, nats.ErrPermissionViolation) {
+			c.deny(err)
+		}
+
+		if isUnauthorized(err) && unauthorized != nil {
+			unauthorized()
+		}
+	}
+}
+
+// Close ends the connection.
+func (c *Conn) Close() { c.nc.Close() }
+
+// Info returns the configuration and state of a stream. The error is
+// jetstream.ErrStreamNotFound if NATS says that there is none.
+func (c *Conn) Info(ctx context.Context, name string) (*jetstream.StreamInfo, error) {
+	var info *jetstream.StreamInfo
+
+	err := c.request(ctx, "STREAM.INFO."+name, func(ctx context.Context) error {
+		s, err := c.js.Stream(ctx, name)
+		if err == nil {
+			info = s.CachedInfo()
+		}
+
+		return err
+	})
+
+	return info, err
+}
+
+// Create creates a stream. The error is jetstream.ErrStreamNameAlreadyInUse if
+// one of that name exists and differs in any way.
+func (c *Conn) Create(ctx context.Context, cfg jetstream.StreamConfig) error {
+	return c.request(ctx, "STREAM.CREATE."+cfg.Name, func(ctx context.Context) error {
+		_, err := c.js.CreateStream(ctx, cfg)
+
+		return err
+	})
+}
+
+// Update replaces the configuration of a stream. The error is
+// jetstream.ErrStreamNotFound if NATS says that there is none.
+func (c *Conn) Update(ctx context.Context, cfg jetstream.StreamConfig) error {
+	return c.request(ctx, "STREAM.UPDATE."+cfg.Name, func(ctx context.Context) error {
+		_, err := c.js.UpdateStream(ctx, cfg)
+
+		return err
+	})
+}
+
+// Delete deletes a stream with all its messages. The error is
+// jetstream.ErrStreamNotFound if NATS says that there is none.
+func (c *Conn) Delete(ctx context.Context, name string) error {
+	return c.request(ctx, "STREAM.DELETE."+name, func(ctx context.Context) error {
+		return c.js.DeleteStream(ctx, name)
+	})
+}
+
+// request makes one request and explains its error. Without a connection it
+// fails at once: the client of NATS would keep the request for later.
+func (c *Conn) request(ctx context.Context, operation string, call func(context.Context) error) error {
+	if !c.nc.IsConnected() {
+		return explainDisconnected(c.nc.LastError(), c.nc.Servers())
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+
+	c.forgive(operation)
+
+	return c.explain(operation, call(ctx))
+}

@@ -1,0 +1,125 @@
+package natsconn
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+func isUnauthorized(err error) bool {
+	for _, refusal := range []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// isTLS tells whether the two ends could not agree on how to protect the
+// connection, or whom to trust.
+func isTLS(err error) bool {
+	var (
+		verification *tls.CertificateVerificationError
+		unknown      x509.UnknownAuthorityError
+		hostname     x509.HostnameError
+		header       tls.RecordHeaderError
+		alert        *net.OpError
+	)
+
+	// The other end's refusal has no exported type: it is a network error of
+	// this operation.
+	if errors.As(err, &alert) && alert.Op == "remote error" {
+		return true
+	}
+
+	return errors.As(err, &verification) || errors.As(err, &unknown) || errors.As(err, &hostname) || errors.As(err, &header)
+}
+
+// explainDial says what to correct when no connection came about.
+func explainDial(err error, servers []string) error {
+	switch {
+	case isUnauthorized(err):
+		return errors.Wrap(err, "NATS refuses the credentials: correct spec.credentials of the ProviderConfig, or its Secret")
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return errors.Wrap(err, "NATS offers no TLS: remove spec.tls from the ProviderConfig, or switch TLS on in NATS")
+	case isTLS(err):
+		return errors.Wrap(err, "cannot agree with NATS on TLS: correct spec.tls of the ProviderConfig, or its Secrets")
+	default:
+		return errors.Wrapf(err, "cannot reach NATS at %s: correct spec.servers of the ProviderConfig, or the network",
+			strings.Join(servers, ", "))
+	}
+}
+
+// explainDisconnected says why there is no connection for the moment.
+func explainDisconnected(last error, servers []string) error {
+	if last == nil {
+		last = nats.ErrDisconnected
+	}
+
+	return errors.Wrap(explainDial(last, servers), "the connection is lost, and tried again every second")
+}
+
+// explain says what to correct when a request failed. What NATS says about the
+// stream itself is left as it is, for the caller to sort.
+func (c *Conn) explain(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+
+	if denied := c.denial(operation); denied != nil {
+		return errors.Wrapf(denied, "the user that the ProviderConfig logs in as may not do %s: permit it in NATS", operation)
+	}
+
+	switch {
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return errors.Wrap(err, "there is no JetStream for the user that the ProviderConfig logs in as: "+
+			"enable it in NATS for the server and the account, or correct spec.domain and spec.jsPrefix")
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+		return errors.Wrapf(err, "NATS did not answer %s in time: see whether its servers have a leader", operation)
+	default:
+		return err
+	}
+}
+
+// deny remembers that NATS forbade a request. It says so apart from the request,
+// which is simply never answered.
+func (c *Conn) deny(err error) {
+	_, operation, ok := strings.Cut(err.Error(), `STREAM.`)
+	if !ok {
+		return
+	}
+
+	operation, _, _ = strings.Cut(operation, `"`)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.denied["STREAM."+operation] = err
+}
+
+// forgive forgets that a request was forbidden: permissions change.
+func (c *Conn) forgive(operation string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	delete(c.denied, operation)
+}
+
+// denial returns what deny remembered, once.
+func (c *Conn) denial(operation string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	err := c.denied[operation]
+	delete(c.denied, operation)
+
+	return err
+}

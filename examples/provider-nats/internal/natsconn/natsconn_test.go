@@ -1,0 +1,451 @@
+package natsconn_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natsconn"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// store is the Secrets of a namespace, by name and key.
+type store map[string]map[string][]byte
+
+func (s store) read(_ context.Context, name string) (*corev1.Secret, error) {
+	data, ok := s[name]
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, name)
+	}
+
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-of-" + "x", ResourceVersion: "7"}, Data: data}, nil
+}
+
+func login(kind string) v1alpha1.Credentials {
+	return v1alpha1.Credentials{Source: v1alpha1.CredentialsSecret, Type: kind, SecretRef: &v1alpha1.SecretKeyReference{Name: "login"}}
+}
+
+func userSeed(t *testing.T) (public string, seed []byte) {
+	t.Helper()
+
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if public, err = pair.PublicKey(); err != nil {
+		t.Fatal(err)
+	}
+
+	if seed, err = pair.Seed(); err != nil {
+		t.Fatal(err)
+	}
+
+	return public, seed
+}
+
+// A way is one combination of what NATS asks for and what the user set up.
+type way struct {
+	reason string
+
+	// options of the server; spec and secrets are what the user wrote for it.
+	options func(t *testing.T, o *server.Options, s store)
+	spec    v1alpha1.ProviderConfigSpec
+
+	// want is a part of the error; empty means that all works.
+	want string
+
+	// secret must not be in any error.
+	secret string
+}
+
+func ways() map[string]way {
+	const password = "Xyzzy-42"
+
+	withPassword := func(stored map[string][]byte) func(*testing.T, *server.Options, store) {
+		return func(_ *testing.T, o *server.Options, s store) {
+			o.Username, o.Password = "moorage", password
+			s["login"] = stored
+		}
+	}
+
+	withTLS := func(mutual bool, fill func(t *testing.T, ca *natstest.CA, s store)) func(*testing.T, *server.Options, store) {
+		return func(t *testing.T, o *server.Options, s store) {
+			t.Helper()
+
+			ca := natstest.NewCA(t)
+			o.TLSConfig, o.TLSVerify = ca.Server(t, mutual), mutual
+			fill(t, ca, s)
+		}
+	}
+
+	trust := func(_ *testing.T, ca *natstest.CA, s store) { s["ca"] = map[string][]byte{"ca.crt": ca.PEM} }
+
+	return map[string]way{
+		"Open":         {reason: "no credentials, no TLS"},
+		"UserPassword": {reason: "right password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte(password)}), spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}},
+		"WrongPassword": {
+			reason: "wrong password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte("guess-it")}),
+			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, want: "NATS refuses the credentials: correct spec.credentials", secret: "guess-it",
+		},
+		"NoCredentials": {reason: "NATS asks, nobody answers", options: withPassword(nil), want: "NATS refuses the credentials: correct spec.credentials"},
+		"MissingKey": {
+			reason: "a Secret without the password", options: withPassword(map[string][]byte{"username": []byte("moorage")}),
+			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
+			want: `the Secret "login", which spec.credentials.secretRef names, has no value under the key "password": add it`,
+		},
+		"MissingSecret": {
+			reason: "no Secret at all", spec: v1alpha1.ProviderConfigSpec{Credentials: login("Token")},
+			want: `the Secret "login", which spec.credentials.secretRef names, does not exist: create it`,
+		},
+		"Token": {
+			reason: "right token, with the line break of an editor", spec: v1alpha1.ProviderConfigSpec{Credentials: login("Token")},
+			options: func(_ *testing.T, o *server.Options, s store) {
+				o.Authorization = "t0ken"
+				s["login"] = map[string][]byte{"token": []byte("t0ken\n")}
+			},
+		},
+		"NKey": {
+			reason: "right seed", spec: v1alpha1.ProviderConfigSpec{Credentials: login("NKey")},
+			options: func(t *testing.T, o *server.Options, s store) {
+				t.Helper()
+
+				public, seed := userSeed(t)
+				o.Nkeys = []*server.NkeyUser{{Nkey: public}}
+				s["login"] = map[string][]byte{"seed": append(seed, '\n')}
+			},
+		},
+		"MalformedSeed": {
+			reason: "something else", spec: v1alpha1.ProviderConfigSpec{Credentials: login("NKey")},
+			options: func(_ *testing.T, _ *server.Options, s store) {
+				s["login"] = map[string][]byte{"seed": []byte("SUNOTASEED")}
+			},
+			want: `the Secret "login" holds no seed of an nkey`, secret: "SUNOTASEED",
+		},
+		"Creds": {
+			reason: "a credentials file is the default", spec: v1alpha1.ProviderConfigSpec{Credentials: login("")},
+			options: func(t *testing.T, o *server.Options, s store) {
+				t.Helper()
+
+				s["login"] = map[string][]byte{"user.creds": natstest.Operator(t, o)}
+			},
+		},
+		"ForeignCreds": {
+			reason: "a file of another operator", spec: v1alpha1.ProviderConfigSpec{Credentials: login("Creds")},
+			options: func(t *testing.T, o *server.Options, s store) {
+				t.Helper()
+
+				natstest.Operator(t, o)
+				s["login"] = map[string][]byte{"user.creds": natstest.Operator(t, &server.Options{})}
+			},
+			want: "NATS refuses the credentials: correct spec.credentials",
+		},
+		"MalformedCreds": {
+			reason: "something else", spec: v1alpha1.ProviderConfigSpec{Credentials: login("Creds")},
+			options: func(_ *testing.T, _ *server.Options, s store) {
+				s["login"] = map[string][]byte{"user.creds": []byte("-----BEGIN SECRET THING-----")}
+			},
+			want: `the Secret "login" holds no usable credentials file of NATS`, secret: "SECRET THING",
+		},
+		"TLS": {
+			reason: "the authority is trusted", options: withTLS(false, trust),
+			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
+		},
+		"UnknownAuthority": {
+			reason: "nobody trusts it", options: withTLS(false, trust),
+			want: "cannot agree with NATS on TLS: correct spec.tls",
+		},
+		"Insecure": {
+			reason: "nobody looks", options: withTLS(false, trust),
+			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{InsecureSkipVerify: true}},
+		},
+		"Mutual": {
+			reason: "both ends show a certificate",
+			options: withTLS(true, func(t *testing.T, ca *natstest.CA, s store) {
+				t.Helper()
+				trust(t, ca, s)
+
+				cert, key := ca.Issue(t)
+				s["own"] = map[string][]byte{corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key}
+			}),
+			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}, CertSecretRef: &v1alpha1.SecretReference{Name: "own"}}},
+		},
+		"NoClientCertificate": {
+			reason: "one end shows none", options: withTLS(true, trust),
+			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
+			want: "cannot agree with NATS on TLS: correct spec.tls",
+		},
+		"MalformedCA": {
+			reason: "no certificate in it", options: func(_ *testing.T, _ *server.Options, s store) { s["ca"] = map[string][]byte{"ca.crt": []byte("x")} },
+			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
+			want: `the Secret "ca", which spec.tls.caSecretRef names, holds no certificate in PEM`,
+		},
+		"MalformedCertificate": {
+			reason: "no key in it",
+			options: func(_ *testing.T, _ *server.Options, s store) {
+				s["own"] = map[string][]byte{corev1.TLSCertKey: []byte("x"), corev1.TLSPrivateKeyKey: []byte("PRIVATE")}
+			},
+			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CertSecretRef: &v1alpha1.SecretReference{Name: "own"}}},
+			want: `the Secret "own", which spec.tls.certSecretRef names, holds no certificate with its key in PEM`, secret: "PRIVATE",
+		},
+		"TLSNotOffered": {
+			reason: "the user wants TLS, NATS has none", spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{}},
+			want: "NATS offers no TLS: remove spec.tls",
+		},
+		"JetStreamOff": {
+			reason: "a server without JetStream", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStream = false },
+			want: "there is no JetStream for the user that the ProviderConfig logs in as",
+		},
+		"UnknownDomain": {
+			reason: "a domain that nobody has", spec: v1alpha1.ProviderConfigSpec{Domain: "moon"},
+			want: "correct spec.domain and spec.jsPrefix",
+		},
+		"Domain": {
+			reason: "the domain of the server", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStreamDomain = "hub" },
+			spec: v1alpha1.ProviderConfigSpec{Domain: "hub"},
+		},
+		"Prefix": {
+			reason: "the same domain by its prefix", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStreamDomain = "hub" },
+			spec: v1alpha1.ProviderConfigSpec{JSPrefix: "$JS.hub.API"},
+		},
+		"Forbidden": {
+			reason: "the user may not do everything", spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
+			options: func(_ *testing.T, o *server.Options, s store) {
+				o.Users = []*server.User{{Username: "u", Password: "p", Permissions: &server.Permissions{
+					Publish: &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.CREATE.>"}},
+				}}}
+				s["login"] = map[string][]byte{"username": []byte("u"), "password": []byte("p")}
+			},
+			want: "may not do STREAM.CREATE.s: permit it in NATS",
+		},
+	}
+}
+
+// TestWays dials and creates a stream.
+func TestWays(t *testing.T) {
+	for name, w := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			secrets := store{}
+			s := natstest.Start(t, func(o *server.Options) {
+				if w.options != nil {
+					w.options(t, o, secrets)
+				}
+			})
+
+			w.spec.Servers = []string{s.ClientURL()}
+			err := use(t, &v1alpha1.ProviderConfig{Spec: w.spec}, secrets)
+
+			switch {
+			case w.want == "" && err != nil:
+				t.Errorf("\n%s\nwant no error, got: %v", w.reason, err)
+			case w.want != "" && (err == nil || !strings.Contains(err.Error(), w.want)):
+				t.Errorf("\n%s\nwant an error with %q, got: %v", w.reason, w.want, err)
+			case w.secret != "" && strings.Contains(err.Error(), w.secret):
+				t.Errorf("\n%s\nthe error tells a secret: %v", w.reason, err)
+			}
+		})
+	}
+}
+
+func use(t *testing.T, pc *v1alpha1.ProviderConfig, secrets store) error {
+	t.Helper()
+
+	settings, err := natsconn.Resolve(t.Context(), pc, secrets.read)
+	if err != nil {
+		return err
+	}
+
+	c, err := natsconn.Dial(t.Context(), settings, nil)
+	if err != nil {
+		return err
+	}
+
+	t.Cleanup(c.Close)
+
+	return c.Create(t.Context(), jetstream.StreamConfig{Name: "s"})
+}
+
+func TestRevision(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.ProviderConfigSpec
+		want   string
+	}{
+		"None": {"nothing was read", v1alpha1.ProviderConfigSpec{}, ""},
+		"Once": {"one Secret is read once", v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, "uid-of-x@7"},
+		"Both": {
+			"every Secret counts",
+			v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword"), TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
+			"uid-of-x@7,uid-of-x@7",
+		},
+	}
+
+	secrets := store{
+		"login": {"username": []byte("u"), "password": []byte("p")},
+		"ca":    {"ca.crt": natstest.NewCA(t).PEM},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := natsconn.Resolve(t.Context(), &v1alpha1.ProviderConfig{Spec: tc.spec}, secrets.read)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, got.Revision); diff != "" {
+				t.Errorf("\n%s\nResolve(...).Revision: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestUnreachable: nobody listens, or somebody who never says a word.
+func TestUnreachable(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = silent.Close() })
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	cases := map[string]struct {
+		reason string
+		ctx    context.Context
+		server string
+	}{
+		"Refused": {"nobody listens", t.Context(), "nats://127.0.0.1:1"},
+		"Ended":   {"the pass is over", ended, "nats://" + silent.Addr().String()},
+		"Silent":  {"five seconds are enough", t.Context(), "nats://" + silent.Addr().String()},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			settings, err := natsconn.Resolve(tc.ctx, &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{tc.server}}}, store{}.read)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			start := time.Now()
+			_, err = natsconn.Dial(tc.ctx, settings, nil)
+
+			if want := "cannot reach NATS at " + tc.server + ": correct spec.servers"; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("\n%s\nDial(...): want an error with %q, got: %v", tc.reason, want, err)
+			}
+
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("\n%s\nDial(...) took %s", tc.reason, took)
+			}
+		})
+	}
+}
+
+// TestDisconnected: without a connection requests fail at once, and work again
+// when NATS is back.
+func TestDisconnected(t *testing.T) {
+	s := natstest.Start(t)
+
+	settings, err := natsconn.Resolve(t.Context(), &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}, store{}.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c, err := natsconn.Dial(t.Context(), settings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(c.Close)
+
+	port := natstest.Port(t, s)
+	s.Shutdown()
+	s.WaitForShutdown()
+
+	await(t, "a lost connection", func() bool {
+		_, err = c.Info(t.Context(), "s")
+
+		return err != nil && strings.Contains(err.Error(), "the connection is lost, and tried again every second: cannot reach NATS at")
+	})
+
+	natstest.Start(t, func(o *server.Options) { o.Port = port })
+
+	await(t, "a restored connection", func() bool {
+		_, err = c.Info(t.Context(), "s")
+
+		return errors.Is(err, jetstream.ErrStreamNotFound)
+	})
+}
+
+// TestUnauthorizedLater: when NATS stops to accept the credentials, somebody is
+// told, so that the Secret is read again.
+func TestUnauthorizedLater(t *testing.T) {
+	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "old" })
+	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}, Credentials: login("Token")}}
+
+	settings, err := natsconn.Resolve(t.Context(), pc, store{"login": {"token": []byte("old")}}.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	told := make(chan struct{}, 100)
+
+	c, err := natsconn.Dial(t.Context(), settings, func() { told <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(c.Close)
+
+	port := natstest.Port(t, s)
+	s.Shutdown()
+	s.WaitForShutdown()
+	natstest.Start(t, func(o *server.Options) { o.Port, o.Authorization = port, "new" })
+
+	select {
+	case <-told:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nobody was told")
+	}
+
+	await(t, "an explanation", func() bool {
+		_, err := c.Info(t.Context(), "s")
+
+		return err != nil && strings.Contains(err.Error(), "NATS refuses the credentials")
+	})
+}
+
+// await waits until something that others do has happened.
+func await(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+
+	for !happened() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("no sign of %s", what)
+		case <-tick.C:
+		}
+	}
+}

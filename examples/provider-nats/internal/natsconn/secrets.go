@@ -1,0 +1,61 @@
+package natsconn
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// secrets reads each Secret once and remembers which versions were read.
+type secrets struct {
+	read      SecretReader
+	seen      map[string]*corev1.Secret
+	revisions []string
+}
+
+// value returns one value of a Secret. The field is what names it, for errors.
+func (s *secrets) value(ctx context.Context, ref v1alpha1.SecretKeyReference, defaultKey, field string) ([]byte, error) {
+	secret, err := s.get(ctx, ref.Name, field)
+	if err != nil {
+		return nil, err
+	}
+
+	key := ref.Key
+	if key == "" {
+		key = defaultKey
+	}
+
+	value, ok := secret.Data[key]
+	if !ok || len(value) == 0 {
+		return nil, errors.Errorf("the Secret %q, which %s names, has no value under the key %q: add it, or name another key", ref.Name, field, key)
+	}
+
+	return value, nil
+}
+
+func (s *secrets) get(ctx context.Context, name, field string) (*corev1.Secret, error) {
+	if secret, ok := s.seen[name]; ok {
+		return secret, nil
+	}
+
+	secret, err := s.read(ctx, name)
+
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, errors.Wrapf(err, "the Secret %q, which %s names, does not exist: create it in the namespace of the ProviderConfig", name, field)
+	case apierrors.IsForbidden(err):
+		return nil, errors.Wrapf(err, "the provider may not read the Secret %q, which %s names: let its role get secrets", name, field)
+	case err != nil:
+		return nil, errors.Wrapf(err, "cannot read the Secret %q, which %s names", name, field)
+	}
+
+	s.seen[name] = secret
+	s.revisions = append(s.revisions, fmt.Sprintf("%s@%s", secret.UID, secret.ResourceVersion))
+
+	return secret, nil
+}

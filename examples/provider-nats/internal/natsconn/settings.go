@@ -1,0 +1,214 @@
+// Package natsconn makes connections to NATS from a ProviderConfig and says in
+// a user's words why one fails. Start with [Resolve] and [Dial].
+//
+// No error of this package holds a part of a credential.
+package natsconn
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// Settings are all that is needed to connect. The zero value connects nowhere.
+type Settings struct {
+	// Revision changes whenever a Secret that the settings were made from does.
+	Revision string
+
+	servers []string
+	domain  string
+	prefix  string
+	options []nats.Option
+}
+
+// A SecretReader reads a Secret of the ProviderConfig's namespace.
+type SecretReader func(ctx context.Context, name string) (*corev1.Secret, error)
+
+// Resolve reads the Secrets that a ProviderConfig names, each of them once. Its
+// errors say what a user has to correct.
+func Resolve(ctx context.Context, pc *v1alpha1.ProviderConfig, read SecretReader) (Settings, error) {
+	s := &secrets{read: read, seen: map[string]*corev1.Secret{}}
+	out := Settings{servers: pc.Spec.Servers, domain: pc.Spec.Domain, prefix: pc.Spec.JSPrefix}
+
+	login, err := credentials(ctx, pc.Spec.Credentials, s)
+	if err != nil {
+		return Settings{}, err
+	}
+
+	secure, err := tlsConfig(ctx, pc.Spec.TLS, s)
+	if err != nil {
+		return Settings{}, err
+	}
+
+	if login != nil {
+		out.options = append(out.options, login)
+	}
+
+	if secure != nil {
+		out.options = append(out.options, nats.Secure(secure))
+	}
+
+	out.Revision = strings.Join(s.revisions, ",")
+
+	return out, nil
+}
+
+// Keys of Secrets that need not be named.
+const (
+	defaultCredsKey = "user.creds"
+	defaultSeedKey  = "seed"
+	defaultTokenKey = "token"
+	defaultCAKey    = "ca.crt"
+)
+
+func credentials(ctx context.Context, c v1alpha1.Credentials, s *secrets) (nats.Option, error) {
+	const field = "spec.credentials.secretRef"
+
+	if c.Source != v1alpha1.CredentialsSecret {
+		return nil, nil
+	}
+
+	if c.SecretRef == nil {
+		return nil, errors.New("spec.credentials.source is Secret, but spec.credentials.secretRef names none: add it")
+	}
+
+	switch ref := *c.SecretRef; c.Type {
+	case v1alpha1.CredentialsTypeCreds, "":
+		creds, err := s.value(ctx, ref, defaultCredsKey, field)
+		if err != nil {
+			return nil, err
+		}
+
+		return credsFile(creds, ref.Name)
+	case v1alpha1.CredentialsTypeNKey:
+		seed, err := s.value(ctx, ref, defaultSeedKey, field)
+		if err != nil {
+			return nil, err
+		}
+
+		return nkey(seed, ref.Name)
+	case v1alpha1.CredentialsTypeToken:
+		token, err := s.value(ctx, ref, defaultTokenKey, field)
+		if err != nil {
+			return nil, err
+		}
+
+		return nats.Token(strings.TrimSpace(string(token))), nil
+	case v1alpha1.CredentialsTypeUserPassword:
+		return userPassword(ctx, ref, s)
+	default:
+		return nil, errors.Errorf("spec.credentials.type has the unknown value %q", c.Type)
+	}
+}
+
+func credsFile(creds []byte, secret string) (nats.Option, error) {
+	_, err := nkeys.ParseDecoratedJWT(creds)
+	if err == nil {
+		_, err = nkeys.ParseDecoratedUserNKey(creds)
+	}
+
+	if err != nil {
+		return nil, errors.Errorf("the Secret %q holds no usable credentials file of NATS: put there what "+
+			"nsc generate creds or nats auth user credential writes, with both the JWT and the seed", secret)
+	}
+
+	return nats.UserCredentialBytes(creds), nil
+}
+
+func nkey(seed []byte, secret string) (nats.Option, error) {
+	pair, err := nkeys.FromSeed([]byte(strings.TrimSpace(string(seed))))
+	if err != nil {
+		return nil, errors.Errorf("the Secret %q holds no seed of an nkey: put there what nk -gen user writes", secret)
+	}
+
+	public, err := pair.PublicKey()
+	if err != nil {
+		return nil, errors.Errorf("the Secret %q holds a seed without a public key", secret)
+	}
+
+	return nats.Nkey(public, pair.Sign), nil
+}
+
+func userPassword(ctx context.Context, ref v1alpha1.SecretKeyReference, s *secrets) (nats.Option, error) {
+	const field = "spec.credentials.secretRef"
+
+	ref.Key = corev1.BasicAuthUsernameKey
+
+	user, err := s.value(ctx, ref, "", field)
+	if err != nil {
+		return nil, err
+	}
+
+	ref.Key = corev1.BasicAuthPasswordKey
+
+	password, err := s.value(ctx, ref, "", field)
+	if err != nil {
+		return nil, err
+	}
+
+	return nats.UserInfo(string(user), string(password)), nil
+}
+
+func tlsConfig(ctx context.Context, t *v1alpha1.TLS, s *secrets) (*tls.Config, error) {
+	if t == nil {
+		return nil, nil
+	}
+
+	cfg := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: t.InsecureSkipVerify, //nolint:gosec // The user asks for it, in a field that says what it is.
+	}
+
+	if ref := t.CASecretRef; ref != nil {
+		ca, err := s.value(ctx, *ref, defaultCAKey, "spec.tls.caSecretRef")
+		if err != nil {
+			return nil, err
+		}
+
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, errors.Errorf("the Secret %q, which spec.tls.caSecretRef names, holds no certificate in PEM: put one there", ref.Name)
+		}
+	}
+
+	if ref := t.CertSecretRef; ref != nil {
+		pair, err := clientCertificate(ctx, ref.Name, s)
+		if err != nil {
+			return nil, err
+		}
+
+		cfg.Certificates = []tls.Certificate{pair}
+	}
+
+	return cfg, nil
+}
+
+func clientCertificate(ctx context.Context, secret string, s *secrets) (tls.Certificate, error) {
+	const field = "spec.tls.certSecretRef"
+
+	cert, err := s.value(ctx, v1alpha1.SecretKeyReference{Name: secret, Key: corev1.TLSCertKey}, "", field)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+
+	key, err := s.value(ctx, v1alpha1.SecretKeyReference{Name: secret, Key: corev1.TLSPrivateKeyKey}, "", field)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return tls.Certificate{}, errors.Errorf("the Secret %q, which %s names, holds no certificate with its key in PEM: "+
+			"put a pair that belongs together under %s and %s", secret, field, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+	}
+
+	return pair, nil
+}
