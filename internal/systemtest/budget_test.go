@@ -1,0 +1,285 @@
+package systemtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// How many objects a budget is counted over.
+const objects = 5
+
+// A provider runs on the API server, with its requests counted.
+type provider struct {
+	*testing.T
+
+	ns     string
+	cloud  *volume.Cloud
+	ledger *Ledger
+}
+
+func startProvider(t *testing.T, cloud *volume.Cloud, o ...managed.ReconcilerOption) *provider {
+	t.Helper()
+	p := &provider{T: t, ns: namespace(t, api), cloud: cloud, ledger: &Ledger{}}
+	counted := rest.CopyConfig(config)
+	counted.Wrap(p.ledger.Wrap)
+	options := managed.CacheOptions()
+	options.DefaultNamespaces = map[string]cache.Config{p.ns: {}}
+	m, err := ctrl.NewManager(counted, ctrl.Options{
+		Scheme: scheme, Cache: options, Metrics: server.Options{BindAddress: "0"},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o = append([]managed.ReconcilerOption{
+		managed.WithExternalConnecter(cloud),
+		managed.WithPollInterval(100 * time.Millisecond),
+		managed.WithVolatileStatus("usedBytes"),
+	}, o...)
+	if err := managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 2}, o...); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- m.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-stopped; err != nil {
+			t.Errorf("manager: %v", err)
+		}
+	})
+	if !m.GetCache().WaitForCacheSync(t.Context()) {
+		t.Fatal("cache does not sync")
+	}
+
+	return p
+}
+
+// Each does something to every object.
+func (p *provider) each(do func(*volume.Volume)) {
+	p.Helper()
+	for i := range objects {
+		v := newVolume(p.ns, fmt.Sprintf("v%d", i))
+		if err := api.Get(p.Context(), client.ObjectKeyFromObject(v), v); client.IgnoreNotFound(err) != nil {
+			p.Fatal(err)
+		}
+		do(v)
+	}
+}
+
+// All waits until something holds for every object.
+func (p *provider) all(what string, holds func(*volume.Volume) bool) {
+	p.Helper()
+	p.each(func(v *volume.Volume) {
+		eventually(p.T, what, func() bool {
+			err := api.Get(p.Context(), client.ObjectKeyFromObject(v), v)
+
+			return err == nil && holds(v) || client.IgnoreNotFound(err) == nil && err != nil && holds(nil)
+		})
+	})
+}
+
+// Settled waits until every object was looked at a number of times more.
+func (p *provider) settled(looks int) {
+	p.Helper()
+	n := p.cloud.Count("Observe")
+	eventually(p.T, "polls", func() bool { return p.cloud.Count("Observe") >= n+looks*objects })
+}
+
+// Budget prints what was sent per object since the last call, and checks it.
+func (p *provider) budget(name string, most float64, events float64) {
+	p.Helper()
+	p.settled(2) // what trails behind
+	eventually(p.T, "events of "+name, func() bool { return float64(len(p.ledger.Events())) >= events*objects })
+	sent, told := p.ledger.Objects(), p.ledger.Events()
+	figure("requests "+name, float64(len(sent))/objects)
+	figure("events "+name, float64(len(told))/objects)
+	if got := float64(len(sent)) / objects; got > most {
+		p.Errorf("%s: %.1f requests per object, want at most %.0f: %s", name, got, most, Summary(sent))
+	}
+	if got := float64(len(told)) / objects; got != events {
+		p.Errorf("%s: %.1f events per object, want %.0f: %s", name, got, events, Summary(told))
+	}
+	for _, r := range sent {
+		if r.Verb != "PATCH" {
+			p.Errorf("%s: %s %s, want patches only", name, r.Verb, r.Resource)
+		}
+	}
+	p.ledger.Reset()
+}
+
+func ready(v *volume.Volume) bool {
+	return v != nil && v.GetCondition("Ready").Status == "True" && v.GetCondition("Ready").ObservedGeneration == v.Generation
+}
+
+func (p *provider) create() {
+	p.Helper()
+	p.ledger.Reset()
+	p.each(func(v *volume.Volume) {
+		if err := api.Create(p.Context(), newVolume(v.Namespace, v.Name)); err != nil {
+			p.Fatal(err)
+		}
+	})
+	p.all("ready", ready)
+}
+
+func (p *provider) patch(v *volume.Volume, change func()) {
+	p.Helper()
+	before := client.MergeFrom(v.DeepCopyObject().(client.Object)) //nolint:forcetypeassert // a volume is an object
+	change()
+	if err := api.Patch(p.Context(), v, before); err != nil {
+		p.Fatal(err)
+	}
+}
+
+func TestRequestBudget(t *testing.T) {
+	p := startProvider(t, &volume.Cloud{})
+	p.create()
+	p.budget("create to ready", 3, 1)
+
+	for _, d := range p.cloud.Disks() {
+		d.UsedBytes++ // a counter moves on by itself
+		p.cloud.Put(d)
+	}
+	p.settled(20)
+	p.budget("steady", 0, 0)
+
+	p.each(func(v *volume.Volume) { p.patch(v, func() { v.Spec.SizeGiB = 2 }) })
+	p.all("updated", func(v *volume.Volume) bool { return ready(v) && v.Status.SizeGiB == 2 })
+	p.budget("update by the user", 1, 1)
+
+	for _, d := range p.cloud.Disks() {
+		d.SizeGiB = 9
+		p.cloud.Put(d)
+	}
+	eventually(t, "drift corrected", func() bool {
+		for _, d := range p.cloud.Disks() {
+			if d.SizeGiB != 2 {
+				return false
+			}
+		}
+
+		return true
+	})
+	p.budget("drift", 1, 1)
+
+	p.each(func(v *volume.Volume) {
+		p.patch(v, func() { v.Annotations[meta.AnnotationKeyReconciliationPaused] = "true" })
+	})
+	p.all("paused", func(v *volume.Volume) bool { return v.GetCondition("Synced").Reason == "ReconcilePaused" })
+	p.ledger.Reset()
+	n := passes(t, "paused")
+	p.each(func(v *volume.Volume) { p.patch(v, func() { v.Labels = map[string]string{"touched": "yes"} }) })
+	eventually(t, "passes while paused", func() bool { return passes(t, "paused") >= n+objects })
+	sentWhilePaused := len(p.ledger.Objects())
+	figure("requests paused", float64(sentWhilePaused)/objects)
+	if sentWhilePaused > 0 {
+		t.Errorf("paused: %s", Summary(p.ledger.Objects()))
+	}
+	p.each(func(v *volume.Volume) {
+		p.patch(v, func() { delete(v.Annotations, meta.AnnotationKeyReconciliationPaused) })
+	})
+	p.all("resumed", func(v *volume.Volume) bool { return v.GetCondition("Synced").Status == "True" })
+	p.budget("resumed", 1, 0)
+
+	p.each(func(v *volume.Volume) {
+		if err := api.Delete(p.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	})
+	p.all("deleted", func(v *volume.Volume) bool { return v == nil })
+	eventually(t, "requests of the deletion", func() bool { return len(p.ledger.Objects()) >= objects })
+	figure("requests delete", float64(len(p.ledger.Objects()))/objects)
+	if got := len(p.ledger.Objects()); got > objects {
+		t.Errorf("delete: %s", Summary(p.ledger.Objects()))
+	}
+	if disks := p.cloud.Disks(); len(disks) != 0 {
+		t.Errorf("left behind: %v", disks)
+	}
+}
+
+// Passes returns how many passes had an outcome so far.
+func passes(t *testing.T, outcome string) float64 {
+	t.Helper()
+	families, err := ctrlmetrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0.0
+	for _, family := range families {
+		if family.GetName() != "moorage_managed_passes_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetName() == "outcome" && label.GetValue() == outcome {
+					total += m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+
+	return total
+}
+
+func TestRequestBudgetDeterministicName(t *testing.T) {
+	broken := errors.New("quota exceeded")
+	cloud := &volume.Cloud{Named: true}
+	fails := make(chan struct{})
+	cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
+		select {
+		case <-fails:
+			return nil
+		default:
+		}
+		if call == "Create" && strings.HasPrefix(mg.GetName(), "broken") {
+			return broken
+		}
+
+		return nil
+	}
+	p := startProvider(t, cloud, managed.WithDeterministicExternalName(true))
+	p.create()
+	p.budget("create to ready named", 2, 1)
+	p.settled(20)
+	p.budget("steady named", 0, 0)
+
+	v := newVolume(p.ns, "broken")
+	if err := api.Create(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "failure told", func() bool {
+		return api.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && v.GetCondition("Synced").Reason == "ReconcileError" &&
+			len(p.ledger.Events()) > 0
+	})
+	p.ledger.Reset()
+	n := cloud.Count("Create")
+	eventually(t, "retries", func() bool { return cloud.Count("Create") >= n+3 })
+	sent := append(p.ledger.Objects(), p.ledger.Events()...)
+	figure("requests failing create named", float64(len(sent))/3)
+	if len(sent) > 0 {
+		t.Errorf("three failing retries: %s", Summary(sent))
+	}
+	close(fails)
+	eventually(t, "recovered", func() bool {
+		return api.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && ready(v)
+	})
+}

@@ -1,0 +1,122 @@
+package systemtest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Ledger counts the requests of a client. Wrap the transport of a rest.Config
+// with it. It may be used concurrently; the zero value is empty.
+type Ledger struct {
+	mu       sync.Mutex
+	requests []Request
+}
+
+// A Request is one that was sent to the API server.
+type Request struct {
+	Verb     string // HTTP method
+	Resource string // as in the path: volumes, volumes/status, events
+	Name     string // of the object; empty for collections
+	Watch    bool   // a watch, or the list before it
+	Status   int    // of the answer; 0 without one
+}
+
+// Wrap returns a transport that counts.
+func (l *Ledger) Wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		answer, err := next.RoundTrip(r)
+		request := parse(r)
+		if answer != nil {
+			request.Status = answer.StatusCode
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.requests = append(l.requests, request)
+
+		return answer, err
+	})
+}
+
+// Reset forgets what was counted.
+func (l *Ledger) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests = nil
+}
+
+// Objects returns the requests for objects: all but watches, discovery, leases
+// and events, which are counted apart.
+func (l *Ledger) Objects() []Request {
+	return l.filter(func(r Request) bool {
+		return !r.Watch && r.Resource != "" && r.Resource != "events" && r.Resource != "leases"
+	})
+}
+
+// Events returns the requests that make or change events.
+func (l *Ledger) Events() []Request {
+	return l.filter(func(r Request) bool { return r.Resource == "events" })
+}
+
+// Summary says how many requests there were by verb and resource.
+func Summary(requests []Request) string {
+	counts := map[string]int{}
+	for _, r := range requests {
+		counts[r.Verb+" "+r.Resource]++
+	}
+	var lines []string
+	for what, n := range counts {
+		lines = append(lines, fmt.Sprintf("%d %s", n, what))
+	}
+	slices.Sort(lines)
+
+	return strings.Join(lines, ", ")
+}
+
+func (l *Ledger) filter(keep func(Request) bool) []Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var kept []Request
+	for _, r := range l.requests {
+		if keep(r) {
+			kept = append(kept, r)
+		}
+	}
+
+	return kept
+}
+
+// Parse reads a path such as /apis/GROUP/VERSION/namespaces/NS/RESOURCE/NAME/SUB.
+func parse(r *http.Request) Request {
+	request := Request{Verb: r.Method}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		parts = parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		parts = parts[3:]
+	default:
+		return request // discovery, health
+	}
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		parts = parts[2:]
+	}
+	request.Resource = parts[0]
+	if len(parts) > 1 {
+		request.Name = parts[1]
+	}
+	if len(parts) > 2 {
+		request.Resource += "/" + parts[2]
+	}
+	query := r.URL.Query()
+	collection := r.Method == http.MethodGet && request.Name == ""
+	request.Watch = query.Get("watch") != "" || collection
+
+	return request
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (fn roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }

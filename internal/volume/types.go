@@ -1,0 +1,129 @@
+// Package volume is for tests and examples of the library: a kind of managed
+// resource whose external names are assigned by the external system, and a cloud
+// in memory that assigns them. Start with Cloud.
+package volume
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// GroupVersion of the kind.
+var GroupVersion = schema.GroupVersion{Group: "example.moorage.dev", Version: "v1"}
+
+// Kind is the managed kind.
+var Kind = resource.ManagedKind(GroupVersion.WithKind("Volume"))
+
+// A Volume is a disk in a cloud.
+type Volume struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   Spec   `json:"spec"`
+	Status Status `json:"status,omitempty"`
+}
+
+// A Spec is what a user asks for.
+type Spec struct {
+	SizeGiB int64  `json:"sizeGiB"`
+	Tier    string `json:"tier,omitempty"`
+}
+
+// A Status is what was observed.
+type Status struct {
+	commonv1.ConditionedStatus `json:",inline"`
+
+	ID        string `json:"id,omitempty"`
+	SizeGiB   int64  `json:"sizeGiB,omitempty"`
+	UsedBytes int64  `json:"usedBytes,omitempty"`
+	// Pruned is not in the schema of the CRD.
+	Pruned string `json:"pruned,omitempty"`
+}
+
+// GetCondition returns the condition of a type.
+func (v *Volume) GetCondition(t commonv1.ConditionType) commonv1.Condition {
+	return v.Status.GetCondition(t)
+}
+
+// SetConditions sets conditions.
+func (v *Volume) SetConditions(c ...commonv1.Condition) { v.Status.SetConditions(c...) }
+
+// DeepCopyObject returns a copy.
+func (v *Volume) DeepCopyObject() runtime.Object {
+	out := *v
+	out.ObjectMeta = *v.ObjectMeta.DeepCopy()
+	v.Status.ConditionedStatus.DeepCopyInto(&out.Status.ConditionedStatus)
+
+	return &out
+}
+
+// A List of volumes.
+type List struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Volume `json:"items"`
+}
+
+// DeepCopyObject returns a copy.
+func (l *List) DeepCopyObject() runtime.Object {
+	out := &List{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
+	for i := range l.Items {
+		//nolint:forcetypeassert // a copy of a Volume is a Volume
+		out.Items = append(out.Items, *l.Items[i].DeepCopyObject().(*Volume))
+	}
+
+	return out
+}
+
+// AddToScheme registers the kind.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypeWithName(GroupVersion.WithKind("Volume"), &Volume{})
+	s.AddKnownTypeWithName(GroupVersion.WithKind("VolumeList"), &List{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+
+	return nil
+}
+
+// CRD returns the definition of the kind.
+func CRD() *apiextensionsv1.CustomResourceDefinition {
+	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
+	number := apiextensionsv1.JSONSchemaProps{Type: "integer", Format: "int64"}
+	object := func(p map[string]apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
+		return apiextensionsv1.JSONSchemaProps{Type: "object", Properties: p}
+	}
+	condition := object(map[string]apiextensionsv1.JSONSchemaProps{
+		"type": text, "status": text, "reason": text, "message": text,
+		"lastTransitionTime": {Type: "string", Format: "date-time"}, "observedGeneration": number,
+	})
+	condition.Required = []string{"type"}
+	schema := object(map[string]apiextensionsv1.JSONSchemaProps{
+		"spec": object(map[string]apiextensionsv1.JSONSchemaProps{"sizeGiB": number, "tier": text}),
+		"status": object(map[string]apiextensionsv1.JSONSchemaProps{
+			"conditions": {
+				Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &condition},
+				XListType: new("map"), XListMapKeys: []string{"type"},
+			},
+			"id": text, "sizeGiB": number, "usedBytes": number,
+		}),
+	})
+
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "volumes." + GroupVersion.Group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: GroupVersion.Group,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Volume", ListKind: "VolumeList", Plural: "volumes", Singular: "volume"},
+			Scope: apiextensionsv1.NamespaceScoped,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: GroupVersion.Version, Served: true, Storage: true,
+				Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &schema},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+			}},
+		},
+	}
+}

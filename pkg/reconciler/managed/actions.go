@@ -1,0 +1,194 @@
+package managed
+
+import (
+	"context"
+	"maps"
+
+	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Steps are the actions after which a pass goes on: they add to what is known.
+var steps = map[lifecycle.Action]func(*pass, context.Context) error{
+	lifecycle.Observe: (*pass).observe,
+	lifecycle.Claim:   (*pass).claim,
+	lifecycle.Create:  (*pass).create,
+	lifecycle.Update:  (*pass).update,
+	lifecycle.Delete:  (*pass).delete,
+}
+
+func (p *pass) observe(ctx context.Context) error {
+	if err := p.connect(ctx); err != nil {
+		return connecting.failed(err)
+	}
+	o, err := p.external.Observe(ctx, p.mg)
+	if err != nil {
+		return observing.failed(err)
+	}
+	p.observation, p.observed = o, true
+	if o.ResourceExists && !p.stranger() {
+		p.memo.seen = true
+	}
+	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
+		p.log.Debug("External resource differs from desired state", "diff", redact.String(o.Diff))
+	}
+
+	return nil
+}
+
+func (p *pass) connect(ctx context.Context) error {
+	if p.external != nil {
+		return nil
+	}
+	c, err := p.r.connecter.Connect(ctx, p.mg)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return errors.New("the connecter returned no client and no error")
+	}
+	if d, ok := c.(ExternalDisconnecter); ok {
+		p.disconnecters = append(p.disconnecters, d)
+	}
+	p.disconnecters = append(p.disconnecters, p.r.connecter)
+	p.external = bound(ctx, c)
+
+	return nil
+}
+
+// Claim makes an object the owner of a resource that exists: it stores the
+// finalizer, the external name and whatever Observe learned, in one write that
+// fails if the object has changed.
+func (p *pass) claim(ctx context.Context) error {
+	p.claimed = true
+	if err := p.addFinalizer(ctx); err != nil {
+		return finalizing.failed(err)
+	}
+	if p.adopts() {
+		meta.SetExternalCreateSucceeded(p.mg, p.now())
+		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreateAttempt)
+	}
+
+	return updatingObject.failed(p.store(ctx, p.observation.ResourceLateInitialized))
+}
+
+// Adopts says whether claiming takes over something that was not created here.
+// The mark that says so tells it from what was: a finalizer without a mark means
+// created here.
+func (p *pass) adopts() bool {
+	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
+
+	return (unheld || p.observation.Owner == OwnerNobody) && meta.GetExternalCreateSucceeded(p.mg).IsZero()
+}
+
+// AddFinalizer adds the finalizer of the author, or prepares ours to be stored.
+func (p *pass) addFinalizer(ctx context.Context) error {
+	if p.r.finalizer == nil || p.finalized {
+		return nil
+	}
+	if err := p.r.finalizer.AddFinalizer(ctx, p.mg); err != nil {
+		return err
+	}
+	p.finalized = true
+	p.knows(clone(p.mg))
+
+	return nil
+}
+
+// Create the external resource between two records: that it is about to be
+// created, and what became of it. Nothing comes between it and the second.
+func (p *pass) create(ctx context.Context) error {
+	if err := p.prepareCreate(ctx); err != nil {
+		return err
+	}
+	before := maps.Clone(p.mg.GetAnnotations())
+	err := p.external.Create(ctx, p.mg)
+	p.acted, p.observed = true, false
+	lost := p.recordResult(ctx, before, err)
+
+	switch {
+	case external.IsAlreadyExists(err):
+		return recording.failed(lost)
+	case err != nil:
+		if lost != nil {
+			p.tell(event.Warning(reasonCannotUpdateManaged, redact.Error(lost)))
+		}
+
+		return creating.failed(err)
+	}
+	p.memo.seen, p.memo.since = false, p.now()
+	if p.memo.creation = created(p.mg); p.memo.creation == "" {
+		p.memo.creation = "by this process"
+	}
+	p.tell(event.Normal(reasonCreated, "Successfully requested creation of external resource"))
+
+	return recording.failed(lost)
+}
+
+// PrepareCreate does all that must be durable before Create is called.
+func (p *pass) prepareCreate(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return creating.failed(errors.Wrap(err, "not begun"))
+	}
+	if err := p.addFinalizer(ctx); err != nil {
+		return finalizing.failed(err)
+	}
+	if err := p.takeBackSeen(ctx); err != nil {
+		return recordingIntent.failed(err)
+	}
+	if !p.r.named {
+		begin(p.mg, p.r.newAttempt(), p.now())
+	}
+
+	return recordingIntent.failed(p.store(ctx, false))
+}
+
+// TakeBackSeen unsays that the external resource was found, before one that can
+// be created twice is created anew.
+func (p *pass) takeBackSeen(ctx context.Context) error {
+	if p.r.named || !saysSeen(p.read) {
+		return nil
+	}
+	p.set(awaitingExistence.conditions()...)
+
+	return p.writeStatus(ctx)
+}
+
+func (p *pass) update(ctx context.Context) error {
+	if err := p.external.Update(ctx, p.mg); err != nil {
+		return updating.failed(err)
+	}
+	p.acted, p.observed = true, false
+	if p.memo.unchanged == 0 {
+		p.tell(event.Normal(reasonUpdated, "Successfully requested update of external resource"))
+	}
+
+	return nil
+}
+
+func (p *pass) delete(ctx context.Context) error {
+	if err := p.external.Delete(ctx, p.mg); err != nil {
+		return deleting.failed(err)
+	}
+	if p.memo.deleteSent.IsZero() {
+		p.tell(event.Normal(reasonDeleted, "Successfully requested deletion of external resource"))
+	}
+	p.acted, p.observed = true, false
+	p.memo.deleteSent = p.now()
+
+	return nil
+}
+
+// LetGo removes the finalizer.
+func (p *pass) letGo(ctx context.Context) error {
+	if p.r.finalizer != nil {
+		return lettingGo.failed(resource.IgnoreNotFound(p.r.finalizer.RemoveFinalizer(ctx, p.mg)))
+	}
+
+	return lettingGo.failed(resource.IgnoreNotFound(p.removeFinalizer(ctx)))
+}

@@ -1,0 +1,86 @@
+package managed
+
+import (
+	"context"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// A CriticalAnnotationUpdater stores the annotations of an object that must not
+// be lost, above all the external name that Create was given.
+type CriticalAnnotationUpdater interface {
+	// UpdateCriticalAnnotations stores the annotations of o. Its context
+	// survives a shutdown and ends after 25 seconds. It may replace the
+	// content of o by what the API server answered.
+	UpdateCriticalAnnotations(ctx context.Context, o client.Object) error
+}
+
+// A CriticalAnnotationUpdateFn is a function that is a
+// CriticalAnnotationUpdater.
+type CriticalAnnotationUpdateFn func(ctx context.Context, o client.Object) error
+
+// UpdateCriticalAnnotations calls the function.
+func (fn CriticalAnnotationUpdateFn) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
+	return fn(ctx, o)
+}
+
+// A RetryingCriticalAnnotationUpdater stores annotations by a patch that cannot
+// conflict, again and again until its context ends. A Reconciler does the same
+// by itself; this one is for authors who store annotations at other times.
+type RetryingCriticalAnnotationUpdater struct {
+	client client.Client
+}
+
+// NewRetryingCriticalAnnotationUpdater returns one that writes through c.
+func NewRetryingCriticalAnnotationUpdater(c client.Client) *RetryingCriticalAnnotationUpdater {
+	return &RetryingCriticalAnnotationUpdater{client: c}
+}
+
+// Annotations that belong to the user: a copy of the object that is a moment old
+// must not undo what he set meanwhile.
+var usersAnnotations = map[string]bool{
+	meta.AnnotationKeyReconciliationPaused:             true,
+	meta.AnnotationKeyManagementPolicy:                 true,
+	meta.AnnotationKeyDeletionPolicy:                   true,
+	meta.AnnotationKeyConnectorVerbose:                 true,
+	meta.AnnotationKeyPollInterval:                     true,
+	meta.AnnotationKeyReconcileRequestedAt:             true,
+	meta.AnnotationKeyAdoptionPolicy:                   true,
+	meta.AnnotationKeyAbandonAttempt:                   true,
+	"kubectl.kubernetes.io/last-applied-configuration": true,
+}
+
+// UpdateCriticalAnnotations stores the annotations of o, apart from those by
+// which users steer the reconciler. It tries until ctx ends, or for 25 seconds
+// if ctx has no end, and gives up when the object is gone or was replaced by
+// another of its name. On success o is as the API server answered.
+func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
+	if _, ends := ctx.Deadline(); !ends {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, resultTimeout)
+		defer cancel()
+	}
+	annotations := map[string]string{}
+	for key, value := range o.GetAnnotations() {
+		if !usersAnnotations[key] {
+			annotations[key] = value
+		}
+	}
+	metadata := map[string]any{"annotations": annotations}
+	if uid := o.GetUID(); uid != "" {
+		metadata["uid"] = uid
+	}
+	data, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return errors.Wrap(err, "cannot encode patch")
+	}
+
+	return errors.Wrap(persistently(ctx, func(ctx context.Context) error {
+		return u.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, data))
+	}), "cannot update critical annotations")
+}

@@ -1,0 +1,114 @@
+package managed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// A Folder is an external system: every volume is a file of the size it asks for.
+type Folder string
+
+func (f Folder) path(mg resource.Managed) string {
+	return filepath.Join(string(f), meta.GetExternalName(mg))
+}
+
+func (f Folder) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
+	return f, nil
+}
+
+func (f Folder) Observe(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	file, err := os.Stat(f.path(mg))
+	if errors.Is(err, fs.ErrNotExist) {
+		return managed.ExternalObservation{}, nil
+	} else if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	mg.SetConditions(commonv1.Available())
+
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: file.Size() == size(mg)}, nil
+}
+
+func (f Folder) Create(_ context.Context, mg resource.Managed) error {
+	return os.WriteFile(f.path(mg), make([]byte, size(mg)), 0o600)
+}
+
+func (f Folder) Update(_ context.Context, mg resource.Managed) error {
+	return os.Truncate(f.path(mg), size(mg))
+}
+
+func (f Folder) Delete(_ context.Context, mg resource.Managed) error {
+	return os.RemoveAll(f.path(mg))
+}
+
+// SetupVolumes adds the controller of volumes to a manager.
+func SetupVolumes(m manager.Manager, dir string) error {
+	return managed.Setup(m, volume.Kind, controller.Options{PollInterval: time.Minute},
+		managed.WithExternalConnecter(Folder(dir)),
+		managed.WithDeterministicExternalName(true))
+}
+
+func size(mg resource.Managed) int64 {
+	//nolint:forcetypeassert // the controller hands out volumes only
+	return mg.(*volume.Volume).Spec.SizeGiB
+}
+
+// The life of a volume, one pass at a time. With a manager, SetupVolumes is all
+// there is to call.
+func Example() {
+	dir, _ := os.MkdirTemp("", "volumes")
+	defer os.RemoveAll(dir)
+
+	scheme := runtime.NewScheme()
+	_ = volume.AddToScheme(scheme)
+	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Name: "data", Namespace: "default"}, Spec: volume.Spec{SizeGiB: 3}}
+	api := ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(v).WithObjects(v).Build()
+	r := managed.NewReconciler(&fake.Manager{Client: api, Scheme: scheme}, volume.Kind,
+		managed.WithExternalConnecter(Folder(dir)),
+		managed.WithDeterministicExternalName(true),
+		managed.WithCreationGracePeriod(0))
+	pass := func(what string) {
+		key := client.ObjectKeyFromObject(v)
+		_, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: key})
+		file, missing := os.Stat(filepath.Join(dir, "data"))
+		bytes := "no file"
+		if missing == nil {
+			bytes = strconv.FormatInt(file.Size(), 10) + " bytes"
+		}
+		fmt.Println(what, bytes, err, client.IgnoreNotFound(api.Get(context.Background(), key, v)) == nil)
+	}
+
+	pass("created:")
+	v.Spec.SizeGiB = 5
+	_ = api.Update(context.Background(), v)
+	pass("changed:")
+	_ = os.Truncate(filepath.Join(dir, "data"), 1)
+	pass("corrected:")
+	_ = api.Delete(context.Background(), v)
+	pass("deleted:")
+	// Output:
+	// created: 3 bytes <nil> true
+	// changed: 5 bytes <nil> true
+	// corrected: 5 bytes <nil> true
+	// deleted: no file <nil> true
+}

@@ -1,0 +1,130 @@
+package managed
+
+import (
+	"context"
+
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// An ExternalConnecter produces an ExternalClient for a managed resource.
+type ExternalConnecter interface {
+	// Connect to the system the managed resource belongs to. It is called at
+	// most once per pass, must not change the managed resource, and its
+	// context ends with the pass: what shall live longer (a connection in a
+	// cache) is built under a context of its own.
+	Connect(ctx context.Context, mg resource.Managed) (ExternalClient, error)
+}
+
+// An ExternalDisconnecter ends what an ExternalConnecter began.
+type ExternalDisconnecter interface {
+	// Disconnect is called once per pass whose Connect succeeded, whatever
+	// happened since. Its error is told as an event and changes nothing else.
+	Disconnect(ctx context.Context) error
+}
+
+// An ExternalConnectDisconnecter connects and disconnects.
+type ExternalConnectDisconnecter interface {
+	ExternalConnecter
+	ExternalDisconnecter
+}
+
+// An ExternalClient manages the lifecycle of one kind of external resource. It
+// is what the author of a provider writes.
+//
+// Calls should not block for long: all calls of a pass share one deadline (see
+// [WithTimeout]). They must be idempotent: Delete of something that is gone, or
+// going, is no error. A Create that finds the name taken returns
+// [external.AlreadyExists]: the reconciler then looks again and decides by the
+// owner. Other errors of package external say what a plain error cannot:
+// external.Terminal (trying again is useless until something changes) and
+// external.NotCreated (Create surely had no effect).
+//
+// A client may also implement [ExternalDisconnecter]; it is then disconnected
+// at the end of the pass, before the connecter is.
+//
+// Whatever a call puts into the status of the managed resource is kept, and
+// written once at the end of the pass if it differs. Error texts are redacted
+// and bounded to 1 KiB before they are shown to anybody.
+type ExternalClient interface {
+	// Observe says whether the external resource exists, whether it is as
+	// desired and whose it is. It must not change the external resource. It
+	// may change the status of the managed resource; annotations it sets (an
+	// external name that was found) are stored; changes to the spec are stored
+	// only with ResourceLateInitialized.
+	//
+	// It is called again after each Create, Update or Delete of the same pass.
+	// "Not found" must be a positive answer of the system: what cannot be told
+	// is an error, because absence lets Create run and lets the finalizer go.
+	Observe(ctx context.Context, mg resource.Managed) (ExternalObservation, error)
+
+	// Create the external resource. Changes to annotations, above all the
+	// external name, and to the status of the managed resource are stored;
+	// changes to its spec are not. Its context outlives a shutdown by a few
+	// seconds, so that a creation under way ends with a known result.
+	Create(ctx context.Context, mg resource.Managed) error
+
+	// Update makes the external resource as desired. It is called only for
+	// what exists, and at most once per pass.
+	Update(ctx context.Context, mg resource.Managed) error
+
+	// Delete asks for the end of the external resource. It is called once;
+	// after that the resource is only observed until it is gone, and asked
+	// again when a poll interval has passed.
+	Delete(ctx context.Context, mg resource.Managed) error
+}
+
+// An ExternalObservation is what Observe found.
+type ExternalObservation struct {
+	// ResourceExists is true if the external resource exists. False means the
+	// external system said so.
+	ResourceExists bool
+
+	// ResourceUpToDate is true if an Update would change nothing. Only what
+	// can be updated should count.
+	ResourceUpToDate bool
+
+	// ResourceLateInitialized is true if Observe filled unset fields of the
+	// spec that are to be stored. Prefer to show defaults in the status:
+	// writing a user's spec fights with the tool that applies it.
+	ResourceLateInitialized bool
+
+	// Diff tells a reader of the debug log what differs. It is redacted and
+	// bounded like error texts.
+	Diff string
+
+	// Owner says whose the external resource is. The zero value is
+	// OwnerUnknown: the client cannot tell, and whatever exists under the
+	// external name is taken for ours.
+	Owner Owner
+}
+
+// An Owner says to whom an external resource belongs, as far as its own
+// metadata tells.
+type Owner int
+
+// Owners of an external resource.
+const (
+	// OwnerUnknown is for systems that cannot carry a mark of their owner.
+	OwnerUnknown Owner = iota
+
+	// OwnerOurs is the very object that is being reconciled.
+	OwnerOurs
+
+	// OwnerNobody is a resource without any mark. It is left alone unless
+	// the object adopted it before, or its adoption policy says
+	// "if-unowned".
+	OwnerNobody
+
+	// OwnerOther is another object, cluster or tool. It is never changed.
+	OwnerOther
+)
+
+// String returns the owner in one word.
+func (o Owner) String() string {
+	names := [...]string{"unknown", "ours", "nobody", "other"}
+	if o < 0 || int(o) >= len(names) {
+		return "invalid"
+	}
+
+	return names[o]
+}

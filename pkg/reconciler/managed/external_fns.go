@@ -1,0 +1,112 @@
+package managed
+
+import (
+	"context"
+
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// ExternalClientFns is an ExternalClient made of functions, for tests. Calling
+// a method whose function is nil panics.
+type ExternalClientFns struct {
+	ObserveFn func(ctx context.Context, mg resource.Managed) (ExternalObservation, error)
+	CreateFn  func(ctx context.Context, mg resource.Managed) error
+	UpdateFn  func(ctx context.Context, mg resource.Managed) error
+	DeleteFn  func(ctx context.Context, mg resource.Managed) error
+}
+
+// Observe calls ObserveFn.
+func (e ExternalClientFns) Observe(ctx context.Context, mg resource.Managed) (ExternalObservation, error) {
+	return e.ObserveFn(ctx, mg)
+}
+
+// Create calls CreateFn.
+func (e ExternalClientFns) Create(ctx context.Context, mg resource.Managed) error {
+	return e.CreateFn(ctx, mg)
+}
+
+// Update calls UpdateFn.
+func (e ExternalClientFns) Update(ctx context.Context, mg resource.Managed) error {
+	return e.UpdateFn(ctx, mg)
+}
+
+// Delete calls DeleteFn.
+func (e ExternalClientFns) Delete(ctx context.Context, mg resource.Managed) error {
+	return e.DeleteFn(ctx, mg)
+}
+
+// An ExternalConnectorFn is a function that is an ExternalConnecter.
+type ExternalConnectorFn func(ctx context.Context, mg resource.Managed) (ExternalClient, error)
+
+// Connect calls the function.
+func (fn ExternalConnectorFn) Connect(ctx context.Context, mg resource.Managed) (ExternalClient, error) {
+	return fn(ctx, mg)
+}
+
+// An ExternalDisconnectorFn is a function that is an ExternalDisconnecter.
+type ExternalDisconnectorFn func(ctx context.Context) error
+
+// Disconnect calls the function.
+func (fn ExternalDisconnectorFn) Disconnect(ctx context.Context) error { return fn(ctx) }
+
+// ExternalConnectDisconnecterFns is an ExternalConnectDisconnecter made of
+// functions, for tests. Calling a method whose function is nil panics.
+type ExternalConnectDisconnecterFns struct {
+	ConnectFn    func(ctx context.Context, mg resource.Managed) (ExternalClient, error)
+	DisconnectFn func(ctx context.Context) error
+}
+
+// Connect calls ConnectFn.
+func (fns ExternalConnectDisconnecterFns) Connect(ctx context.Context, mg resource.Managed) (ExternalClient, error) {
+	return fns.ConnectFn(ctx, mg)
+}
+
+// Disconnect calls DisconnectFn.
+func (fns ExternalConnectDisconnecterFns) Disconnect(ctx context.Context) error {
+	return fns.DisconnectFn(ctx)
+}
+
+// A NopDisconnecter adds a Disconnect that does nothing to an
+// ExternalConnecter. Use NewNopDisconnecter: the zero value cannot connect.
+type NopDisconnecter struct {
+	c ExternalConnecter
+}
+
+// NewNopDisconnecter returns c with a Disconnect that does nothing.
+func NewNopDisconnecter(c ExternalConnecter) ExternalConnectDisconnecter {
+	return &NopDisconnecter{c: c}
+}
+
+// Connect calls Connect of the wrapped connecter.
+func (c *NopDisconnecter) Connect(ctx context.Context, mg resource.Managed) (ExternalClient, error) {
+	return c.c.Connect(ctx, mg)
+}
+
+// Disconnect does nothing and returns nil.
+func (c *NopDisconnecter) Disconnect(_ context.Context) error { return nil }
+
+// A NopConnecter connects to nothing.
+type NopConnecter struct{}
+
+// Connect returns a NopClient and no error.
+func (c *NopConnecter) Connect(_ context.Context, _ resource.Managed) (ExternalClient, error) {
+	return &NopClient{}, nil
+}
+
+// A NopClient manages nothing: what it observes never exists, and everything
+// it is asked to do succeeds.
+type NopClient struct{}
+
+// Observe returns an observation of something that does not exist.
+func (c *NopClient) Observe(_ context.Context, _ resource.Managed) (ExternalObservation, error) {
+	return ExternalObservation{}, nil
+}
+
+// Create does nothing.
+func (c *NopClient) Create(_ context.Context, _ resource.Managed) error { return nil }
+
+// Update does nothing.
+func (c *NopClient) Update(_ context.Context, _ resource.Managed) error { return nil }
+
+// Delete does nothing.
+func (c *NopClient) Delete(_ context.Context, _ resource.Managed) error { return nil }

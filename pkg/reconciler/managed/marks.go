@@ -1,0 +1,151 @@
+package managed
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// The bookkeeping of a creation are three times (pending, succeeded, failed),
+// which other runtimes understand, and the attempt, which does not depend on
+// clocks: its id while it is under way, "id/succeeded" or "id/failed" after.
+const (
+	attemptSucceeded = "succeeded"
+	attemptFailed    = "failed"
+)
+
+// Bookkeeping are the annotations that the reconciler writes itself.
+var bookkeeping = map[string]bool{
+	meta.AnnotationKeyExternalName:            true,
+	meta.AnnotationKeyExternalCreatePending:   true,
+	meta.AnnotationKeyExternalCreateSucceeded: true,
+	meta.AnnotationKeyExternalCreateFailed:    true,
+	meta.AnnotationKeyCreateAttempt:           true,
+}
+
+// NewAttempt returns an id that no other attempt for the object has.
+func (r *Reconciler) newAttempt() string {
+	return fmt.Sprintf("%08x", uint32(r.random()*(1<<32)))
+}
+
+// Begin marks that an attempt to create is about to be made.
+func begin(mg resource.Managed, attempt string, now time.Time) {
+	meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: attempt})
+	meta.SetExternalCreatePending(mg, now)
+}
+
+// Finish marks what became of the attempt. The time is never before that of the
+// beginning, whatever the clock says.
+func finish(mg resource.Managed, result string, now time.Time) {
+	if pending := meta.GetExternalCreatePending(mg); now.Before(pending) {
+		now = pending
+	}
+	id, _ := attempt(mg)
+	meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: id + "/" + result})
+	if result == attemptSucceeded {
+		meta.SetExternalCreateSucceeded(mg, now)
+	} else {
+		meta.SetExternalCreateFailed(mg, now)
+	}
+}
+
+// Attempt returns the id and the result of the last attempt to create.
+func attempt(mg resource.Managed) (id, result string) {
+	id, result, _ = strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
+
+	return id, result
+}
+
+// Unresolved says whether a create was begun whose result is not known. A user
+// ends that by removing the pending mark, or by abandoning the attempt.
+func unresolved(mg resource.Managed) bool {
+	if meta.GetExternalCreatePending(mg).IsZero() {
+		return false
+	}
+	id, result := attempt(mg)
+	if id != "" && mg.GetAnnotations()[meta.AnnotationKeyAbandonAttempt] == id {
+		return false
+	}
+
+	return id != "" && result == "" || meta.ExternalCreateIncomplete(mg)
+}
+
+// Created returns what identifies the creation whose result the object stands
+// for, or nothing if the last attempt did not succeed.
+func created(mg resource.Managed) string {
+	id, result := attempt(mg)
+	if id != "" {
+		if result != attemptSucceeded {
+			return ""
+		}
+
+		return mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	}
+	succeeded := meta.GetExternalCreateSucceeded(mg)
+	if succeeded.IsZero() || succeeded.Before(meta.GetExternalCreateFailed(mg)) {
+		return ""
+	}
+
+	return mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded]
+}
+
+// RecordResult stores what Create did to the annotations and how it ended. With
+// a name of our own choice the result need not be marked: a repeated Create is
+// harmless. It goes on when ctx is cancelled.
+func (p *pass) recordResult(ctx context.Context, before map[string]string, err error) error {
+	if !p.r.named {
+		switch {
+		case err == nil:
+			finish(p.mg, attemptSucceeded, p.now())
+		case surelyFailed(err):
+			finish(p.mg, attemptFailed, p.now())
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
+	defer cancel()
+	if p.r.critical != nil && !p.r.named {
+		return p.recordByAuthor(ctx)
+	}
+	changes := difference(before, p.mg.GetAnnotations())
+	if len(changes) == 0 {
+		return nil
+	}
+
+	return p.patchAnnotations(ctx, changes)
+}
+
+// RecordByAuthor lets the author's updater store the annotations. The updater
+// may replace the object it is given, so it gets a copy.
+func (p *pass) recordByAuthor(ctx context.Context) error {
+	p.memo.writes(bookkept(p.mg.GetAnnotations()))
+	answer := clone(p.mg)
+	if err := p.r.critical.UpdateCriticalAnnotations(ctx, answer); err != nil {
+		return err
+	}
+	p.knows(answer)
+
+	return nil
+}
+
+// SurelyFailed says whether a Create that returned err created nothing as far
+// as we may conclude. A call that was cut off may have had its effect. So may
+// one whose author does not say otherwise; but to treat every error as such
+// would block objects for good after an error that a user can mend, so only
+// what is known to be ambiguous is.
+func surelyFailed(err error) bool {
+	if external.IsNotCreated(err) || external.IsAlreadyExists(err) {
+		return true
+	}
+	var timeout net.Error
+	cutOff := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.As(err, &timeout) && timeout.Timeout()
+
+	return !cutOff
+}

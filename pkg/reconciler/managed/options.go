@@ -1,0 +1,179 @@
+package managed
+
+import (
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+const (
+	defaultTimeout             = time.Minute
+	defaultPollInterval        = time.Minute
+	defaultMinPollInterval     = time.Second
+	defaultCreationGracePeriod = 30 * time.Second
+	defaultVolatileInterval    = 10 * time.Minute
+
+	// Jitter by default is a tenth of the poll interval to either side.
+	defaultJitter = 0.1
+
+	// What a pass may need for the API server beyond the external calls.
+	persistTimeout = 30 * time.Second
+)
+
+// A ReconcilerOption configures a Reconciler. Options are applied in order.
+type ReconcilerOption func(*Reconciler)
+
+// A PollIntervalHook returns how long to wait before an object that needs
+// nothing is looked at again, given the poll interval. What is not positive
+// counts as the poll interval. It is called by several passes at a time.
+type PollIntervalHook func(managed resource.Managed, pollInterval time.Duration) time.Duration
+
+// WithTimeout sets the time that all external calls of a pass may take
+// together. The default is one minute; what is not positive is the default. The
+// API server gets 30 seconds of its own after that.
+func WithTimeout(duration time.Duration) ReconcilerOption {
+	return func(r *Reconciler) { r.timeout = positive(duration, defaultTimeout) }
+}
+
+// WithPollInterval sets how often an object that needs nothing is compared with
+// its external resource. The default is one minute; what is not positive is the
+// default. An object may ask for its own by the annotation
+// moorage.dev/poll-interval, see [WithMinPollInterval].
+func WithPollInterval(after time.Duration) ReconcilerOption {
+	return func(r *Reconciler) { r.pollInterval = positive(after, defaultPollInterval) }
+}
+
+// WithMinPollInterval sets the least poll interval that an object may ask for.
+// The default is one second; what is not positive is the default.
+func WithMinPollInterval(least time.Duration) ReconcilerOption {
+	return func(r *Reconciler) { r.minPollInterval = positive(least, defaultMinPollInterval) }
+}
+
+// WithPollIntervalHook sets what makes a delay of the poll interval. The default
+// adds a random tenth to either side. The last hook given wins; nil is the
+// default.
+func WithPollIntervalHook(hook PollIntervalHook) ReconcilerOption {
+	return func(r *Reconciler) { r.pollIntervalHook = hook }
+}
+
+// WithPollJitterHook is a WithPollIntervalHook that adds a random duration
+// between -jitter and +jitter to the poll interval.
+func WithPollJitterHook(jitter time.Duration) ReconcilerOption {
+	return func(r *Reconciler) {
+		r.pollIntervalHook = func(_ resource.Managed, interval time.Duration) time.Duration {
+			return interval + time.Duration((2*r.random()-1)*float64(jitter))
+		}
+	}
+}
+
+// WithCreationGracePeriod sets how long to wait for the external system to show
+// what it created. The default is 30 seconds. During it nothing is created
+// again, and a deleted object whose resource does not show stays. Give 0 if the
+// client reads its own writes. The period is counted from when this process
+// first knew of the creation, on a clock that cannot be set.
+func WithCreationGracePeriod(d time.Duration) ReconcilerOption {
+	return func(r *Reconciler) { r.grace = max(d, 0) }
+}
+
+// WithDeterministicExternalName says whether external names are chosen here
+// rather than assigned by the external system. The default is false. With true,
+// an object without an external name gets that of its metadata before Connect;
+// a create may then be repeated safely, and needs neither a mark before nor one
+// after it.
+func WithDeterministicExternalName(b bool) ReconcilerOption {
+	return func(r *Reconciler) { r.named = b }
+}
+
+// WithVolatileStatus names fields of the status that change by themselves, such
+// as counters, by their paths below status ("atProvider.messages"). A change of
+// only these is written at most every ten minutes, see
+// [WithVolatileStatusInterval], and otherwise along with the next other change.
+func WithVolatileStatus(paths ...string) ReconcilerOption {
+	return func(r *Reconciler) {
+		for _, path := range paths {
+			r.volatile = append(r.volatile, newFieldPath(path))
+		}
+	}
+}
+
+// WithVolatileStatusInterval sets how often changes of only volatile fields are
+// written. The default is ten minutes; 0 is never.
+func WithVolatileStatusInterval(d time.Duration) ReconcilerOption {
+	return func(r *Reconciler) { r.volatileInterval = max(d, 0) }
+}
+
+// WithIgnoredFinalizers names finalizers of others that need not be gone before
+// the external resource is deleted. The finalizers of Kubernetes' own garbage
+// collection (foregroundDeletion, orphan) never delay.
+func WithIgnoredFinalizers(names ...string) ReconcilerOption {
+	return func(r *Reconciler) {
+		for _, name := range names {
+			r.ignoredFinalizers[name] = true
+		}
+	}
+}
+
+// WithExternalConnecter sets how to connect to the external system.
+func WithExternalConnecter(c ExternalConnecter) ReconcilerOption {
+	return func(r *Reconciler) { r.connecter = NewNopDisconnecter(c) }
+}
+
+// WithExternalConnectDisconnecter sets how to connect to the external system,
+// and how to disconnect at the end of each pass.
+func WithExternalConnectDisconnecter(c ExternalConnectDisconnecter) ReconcilerOption {
+	return func(r *Reconciler) { r.connecter = c }
+}
+
+// WithCriticalAnnotationUpdater sets how the annotations that Create set are
+// stored. The default is a patch of just those, retried for 25 seconds. An
+// updater given here costs its own requests.
+func WithCriticalAnnotationUpdater(u CriticalAnnotationUpdater) ReconcilerOption {
+	return func(r *Reconciler) { r.critical = u }
+}
+
+// WithFinalizer sets how the finalizer is added and removed. The default writes
+// [FinalizerName] together with whatever else is written. A finalizer given here
+// costs its own requests; AddFinalizer is called in every pass of a live object.
+func WithFinalizer(f resource.Finalizer) ReconcilerOption {
+	return func(r *Reconciler) { r.finalizer = f }
+}
+
+// WithCluster sets where the managed resources live. The default is the manager
+// given to [NewReconciler].
+func WithCluster(c Cluster) ReconcilerOption {
+	return func(r *Reconciler) { r.cluster = c }
+}
+
+// WithLogger sets the logger. The default logs nothing.
+func WithLogger(l logging.Logger) ReconcilerOption {
+	return func(r *Reconciler) { r.log = l }
+}
+
+// WithRecorder sets the recorder of events. The default records nothing.
+func WithRecorder(er event.Recorder) ReconcilerOption {
+	return func(r *Reconciler) { r.record = er }
+}
+
+// WithClock sets the clock that windows and transition times are read from. The
+// default is the system's. Timers are not its business.
+func WithClock(c clock.PassiveClock) ReconcilerOption {
+	return func(r *Reconciler) { r.clock = c }
+}
+
+// WithRandom sets the source of jitter, uniform in [0,1). The default is that of
+// math/rand/v2. It is called by several passes at a time.
+func WithRandom(source func() float64) ReconcilerOption {
+	return func(r *Reconciler) { r.random = source }
+}
+
+func positive(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+
+	return otherwise
+}

@@ -1,0 +1,260 @@
+package managed
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+)
+
+// Reasons of the events a reconciler emits. Each is told when it becomes true,
+// not again while it stays so.
+const (
+	reasonCannotConnect       event.Reason = "CannotConnectToProvider"
+	reasonCannotDisconnect    event.Reason = "CannotDisconnectFromProvider"
+	reasonCannotInitialize    event.Reason = "CannotInitializeManagedResource"
+	reasonCannotObserve       event.Reason = "CannotObserveExternalResource"
+	reasonCannotCreate        event.Reason = "CannotCreateExternalResource"
+	reasonCannotDelete        event.Reason = "CannotDeleteExternalResource"
+	reasonCannotUpdate        event.Reason = "CannotUpdateExternalResource"
+	reasonCannotUpdateManaged event.Reason = "CannotUpdateManagedResource"
+
+	reasonCreated event.Reason = "CreatedExternalResource"
+	reasonUpdated event.Reason = "UpdatedExternalResource"
+	reasonDeleted event.Reason = "DeletedExternalResource"
+	reasonPending event.Reason = "PendingExternalResource"
+	reasonPaused  event.Reason = "ReconciliationPaused"
+
+	reasonNotOwned             event.Reason = "ExternalResourceNotOwned"
+	reasonMissing              event.Reason = "ExternalResourceMissing"
+	reasonKeepsChanging        event.Reason = "ExternalResourceKeepsChanging"
+	reasonInvalidPolicy        event.Reason = "InvalidManagementPolicy"
+	reasonInvalidPollInterval  event.Reason = "InvalidPollInterval"
+	reasonWaitingForFinalizers event.Reason = "WaitingForFinalizers"
+)
+
+// Again says when the next pass is due.
+type again int
+
+const (
+	never      again = iota // the object is let go
+	poll                    // after the poll interval
+	slow                    // after ten of them: nothing is expected, and no pass is the last
+	growing                 // after a time that doubles up to the poll interval
+	afterGrace              // the same, but not later than the end of the grace period
+)
+
+// An outcome is how a pass ended without an error. The zero value of a condition
+// leaves it as it is.
+type outcome struct {
+	name     string
+	ready    commonv1.Condition
+	synced   commonv1.Condition
+	upToDate commonv1.Condition // only shown once something differed
+	event    event.Event        // told if the object did not say so before
+	again    again
+	refine   func(*pass, outcome) outcome // adds what depends on the object
+}
+
+func (o outcome) conditions() []commonv1.Condition {
+	var set []commonv1.Condition
+	for _, c := range []commonv1.Condition{o.ready, o.synced} {
+		if c.Type != "" {
+			set = append(set, c)
+		}
+	}
+
+	return set
+}
+
+// Endings are the outcomes of the actions that only report.
+var endings = map[lifecycle.Action]outcome{
+	lifecycle.Pause:           paused,
+	lifecycle.Reject:          rejected,
+	lifecycle.Rest:            {name: "rested", again: slow},
+	lifecycle.AwaitFinalizers: awaitingFinalizers,
+	lifecycle.AwaitGone:       awaitingGone,
+	lifecycle.Refuse:          refused,
+	lifecycle.Disown:          disowned,
+	lifecycle.Keep:            kept,
+	lifecycle.AwaitEffect:     awaitingEffect,
+	lifecycle.Tolerate:        tolerated,
+	lifecycle.AwaitExistence:  awaitingExistence,
+	lifecycle.ReportMissing:   missingResource,
+}
+
+// Departures are the outcomes of the actions that let the object go.
+var departures = map[lifecycle.Action]outcome{
+	lifecycle.Orphan:   {name: "orphaned", again: never},
+	lifecycle.Finalize: {name: "finalized", again: never},
+	lifecycle.Release: {name: "released", again: never, event: event.Normal(reasonNotOwned,
+		"The external resource belongs to somebody else and was left as it is")},
+}
+
+var paused = outcome{
+	name: "paused", synced: commonv1.ReconcilePaused(), again: slow,
+	event: event.Normal(reasonPaused, "Reconciliation is paused via the pause annotation"),
+}
+
+var rejected = outcome{
+	name: "rejected", again: slow,
+	refine: func(p *pass, o outcome) outcome {
+		err := redact.Error(p.policy)
+		o.synced = unsynced(commonv1.ReasonInvalidManagementPolicy, err.Error())
+		o.event = event.Warning(reasonInvalidPolicy, err)
+
+		return o
+	},
+}
+
+var awaitingFinalizers = outcome{
+	name: "awaiting-finalizers", ready: commonv1.Deleting(), again: growing,
+	refine: func(p *pass, o outcome) outcome {
+		text := "waiting for others to remove their finalizers: " + strings.Join(p.awaited(), ", ")
+		if since := p.mg.GetDeletionTimestamp(); since != nil && p.now().Sub(since.Time) > time.Hour {
+			text = "for more than an hour " + text
+			o.event = event.Warning(reasonWaitingForFinalizers, redact.Error(errors.New(text)))
+		}
+		o.synced = commonv1.ReconcileSuccess().WithMessage(redact.String(text))
+
+		return o
+	},
+}
+
+var awaitingGone = outcome{
+	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), again: growing,
+	refine: func(p *pass, o outcome) outcome {
+		if !p.observation.ResourceExists {
+			o.again = afterGrace
+		}
+
+		return o
+	},
+}
+
+var refused = outcome{
+	name: "refused", ready: commonv1.Creating(), again: slow,
+	refine: func(p *pass, o outcome) outcome {
+		err := errors.New(textUnresolved)
+		switch id, _ := attempt(p.mg); {
+		case meta.WasDeleted(p.mg):
+			o.ready = commonv1.Deleting()
+			o.synced = unsynced(commonv1.ReasonCreationUnresolved, fmt.Sprintf("%s; until then the object stays, "+
+				"because what was created for it could not be found (or set the annotation %s to %q to give it up)",
+				textUnresolved, meta.AnnotationKeyAbandonAttempt, id))
+		case !unresolved(p.mg):
+			err = errors.New(textUnseen)
+			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnseen)
+		default:
+			o.synced = commonv1.ReconcileError(err)
+		}
+		o.event = event.Warning(reasonCannotInitialize, err)
+
+		return o
+	},
+}
+
+const (
+	textUnresolved = "cannot determine creation result - remove the " + meta.AnnotationKeyExternalCreatePending +
+		" annotation if it is safe to proceed"
+	textUnseen = "the external resource was created and has never been found since - remove the annotations " +
+		meta.AnnotationKeyExternalCreateSucceeded + " and " + meta.AnnotationKeyCreateAttempt + " if it is safe to create it again"
+	textMissing = "observe failed: external resource does not exist, and the management policy does not allow to create it: " +
+		"create it, or change the annotation " + meta.AnnotationKeyManagementPolicy
+)
+
+var disowned = outcome{
+	name: "disowned", again: poll,
+	refine: func(p *pass, o outcome) outcome {
+		text := "the external resource belongs to somebody else and is left as it is: " +
+			"choose another name by the annotation " + meta.AnnotationKeyExternalName
+		if p.observation.Owner == OwnerNobody {
+			text = fmt.Sprintf("the external resource exists already, is marked as nobody's, and is left as it is: "+
+				"set the annotation %s to %q to take it over, or choose another name by the annotation %s",
+				meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned, meta.AnnotationKeyExternalName)
+		}
+		o.ready = commonv1.Unavailable()
+		o.synced = unsynced(commonv1.ReasonExternalResourceNotOwned, text)
+		o.event = event.Warning(reasonNotOwned, errors.New(text))
+
+		return o
+	},
+}
+
+var kept = outcome{
+	name: "kept", synced: commonv1.ReconcileSuccess(),
+	upToDate: upToDate(metav1.ConditionTrue, commonv1.ReasonObserveMatched), again: poll,
+	refine: func(p *pass, o outcome) outcome {
+		p.memo.unchanged = 0
+		if ready := p.mg.GetCondition(commonv1.TypeReady); ready.Reason != "" && ready.Status != metav1.ConditionTrue {
+			o.again = growing
+		}
+
+		return o
+	},
+}
+
+// After so many passes whose change did not show, somebody else is at work, or
+// the client compares what cannot be changed.
+const keepsChanging = 3
+
+var awaitingEffect = outcome{
+	name: "awaiting-effect", synced: commonv1.ReconcileSuccess(),
+	upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRequested), again: growing,
+	refine: func(p *pass, o outcome) outcome {
+		p.memo.unchanged++
+		if p.memo.unchanged >= keepsChanging {
+			text := "the external resource still differs after several updates: something else changes it back, or the change has no effect"
+			o.upToDate = o.upToDate.WithMessage(text)
+			o.event = event.Warning(reasonKeepsChanging, errors.New(text))
+		}
+
+		return o
+	},
+}
+
+var tolerated = outcome{
+	name: "tolerated", synced: commonv1.ReconcileSuccess(),
+	upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRestricted).
+		WithMessage("the external resource differs, and the management policy does not allow to change it"),
+	again: poll,
+}
+
+var awaitingExistence = outcome{
+	name: "awaiting-existence", ready: commonv1.Creating(),
+	synced: commonv1.Condition{
+		Type: commonv1.TypeSynced, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonCreationPending,
+		Message: "created; waiting until the external system shows it",
+	},
+	event: event.Normal(reasonPending, "Waiting for external resource existence to be confirmed"),
+	again: afterGrace,
+}
+
+var missingResource = outcome{
+	name: "missing", again: poll,
+	synced: unsynced(commonv1.ReasonExternalResourceMissing, textMissing),
+	event:  event.Warning(reasonMissing, errors.New(textMissing)),
+	refine: func(p *pass, o outcome) outcome {
+		if isTrue(p.mg, commonv1.TypeReady) {
+			o.ready = commonv1.Unavailable()
+		}
+
+		return o
+	},
+}
+
+func unsynced(reason commonv1.ConditionReason, message string) commonv1.Condition {
+	return commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
+
+func upToDate(status metav1.ConditionStatus, reason commonv1.ConditionReason) commonv1.Condition {
+	return commonv1.Condition{Type: commonv1.TypeUpToDate, Status: status, Reason: reason}
+}

@@ -1,0 +1,203 @@
+package managed
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A pass is one reconcile of one object.
+type pass struct {
+	r    *Reconciler
+	log  logging.Logger
+	memo *memo
+
+	mg     resource.Managed // as this pass has it: with what it learned
+	read   resource.Managed // as it was read
+	newest resource.Managed // as the API server last answered
+	policy error            // a policy that is not understood
+
+	external      ExternalClient
+	disconnecters []ExternalDisconnecter
+	observation   ExternalObservation
+
+	observed  bool // observation is the state now
+	acted     bool // the one change outside was made
+	claimed   bool // the object was claimed in this pass
+	finalized bool // a finalizer of the author's was added in this pass
+	events    []event.Event
+}
+
+func (r *Reconciler) begin(_ context.Context, mg resource.Managed) *pass {
+	key := client.ObjectKeyFromObject(mg)
+	read := clone(mg)
+	if r.named && meta.GetExternalName(mg) == "" {
+		meta.SetExternalName(mg, mg.GetName())
+	}
+
+	return &pass{
+		r: r, mg: mg, read: read, newest: read,
+		memo:   r.memory.of(key, mg.GetUID()),
+		policy: meta.ValidatePolicies(mg),
+		log:    r.log.WithValues("object", key.String(), "uid", mg.GetUID(), "version", mg.GetResourceVersion()),
+	}
+}
+
+// MaxActions is the bound that the tests of package lifecycle prove.
+const maxActions = 5
+
+// Run decides and acts until an action ends the pass.
+func (p *pass) run(ctx context.Context) (outcome, error) {
+	for range maxActions {
+		action := lifecycle.Decide(p.facts())
+		p.log.Debug("Decided", "action", action.String())
+		if ending, ok := endings[action]; ok {
+			return ending, nil
+		}
+		if ending, ok := departures[action]; ok {
+			return ending, p.letGo(ctx)
+		}
+		if err := steps[action](p, ctx); err != nil {
+			return outcome{}, err
+		}
+	}
+
+	return outcome{}, errors.New("the pass did not end: this is a defect of the reconciler")
+}
+
+// Facts are what is known at this moment, as plain values.
+func (p *pass) facts() lifecycle.Facts {
+	o := p.observation
+
+	return lifecycle.Facts{
+		Paused:  meta.IsPaused(p.mg),
+		Invalid: p.policy != nil,
+		Deleted: meta.WasDeleted(p.mg),
+		Held:    p.held(),
+		Awaited: len(p.awaited()) > 0,
+		Named:   p.r.named,
+		May: lifecycle.Permissions{
+			Create: meta.ShouldCreate(p.mg),
+			Update: meta.ShouldUpdate(p.mg),
+			Delete: meta.ShouldDelete(p.mg),
+		},
+		Settling:   p.window() > 0,
+		NameKnown:  meta.GetExternalName(p.mg) != "",
+		Unresolved: unresolved(p.mg),
+		Unseen:     p.unseen(),
+		DeleteSent: p.deleteSent(),
+		Observed:   p.observed,
+		Exists:     o.ResourceExists,
+		UpToDate:   o.ResourceUpToDate,
+		Stranger:   p.stranger(),
+		Learned:    !p.claimed && p.learned(),
+		Acted:      p.acted,
+	}
+}
+
+// Held says whether our finalizer keeps the object. Whether a finalizer of the
+// author's does cannot be told: he is asked to add it once in each pass of a
+// live object, and taken to keep a deleted one. So is a deleted object without
+// any finalizer, which only exists in tests.
+func (p *pass) held() bool {
+	deleted := meta.WasDeleted(p.mg)
+	if p.r.finalizer != nil {
+		return deleted || p.finalized
+	}
+
+	return meta.FinalizerExists(p.mg, FinalizerName) || deleted && len(p.mg.GetFinalizers()) == 0
+}
+
+// Awaited returns the finalizers of others that are to be gone before the
+// external resource is deleted.
+func (p *pass) awaited() []string {
+	if !meta.WasDeleted(p.mg) {
+		return nil
+	}
+	var others []string
+	for _, name := range p.mg.GetFinalizers() {
+		if name != FinalizerName && !p.r.ignoredFinalizers[name] {
+			others = append(others, name)
+		}
+	}
+	if p.r.finalizer != nil && len(others) == 1 {
+		return nil // it is the author's own
+	}
+
+	return others
+}
+
+// Window returns how much is left of the time during which a resource that was
+// created may not show.
+func (p *pass) window() time.Duration {
+	if mark := created(p.mg); mark != "" && mark != p.memo.creation {
+		p.memo.creation, p.memo.since = mark, p.now()
+	}
+	if p.memo.creation == "" {
+		return 0
+	}
+
+	return max(p.r.grace-p.now().Sub(p.memo.since), 0)
+}
+
+// Unseen says whether a creation succeeded and no observation ever found its
+// result: neither one of this process, nor an earlier one that said so in the
+// conditions.
+func (p *pass) unseen() bool {
+	if p.memo.seen || p.memo.creation == "" && created(p.mg) == "" {
+		return false
+	}
+
+	return !saysSeen(p.read)
+}
+
+// SaysSeen says whether the stored conditions tell of an external resource that
+// was found. None of these is ever written before that, and both are taken back
+// before something is created anew.
+func saysSeen(mg resource.Managed) bool {
+	return isTrue(mg, commonv1.TypeSynced) || isTrue(mg, commonv1.TypeReady)
+}
+
+// DeleteSent says whether a delete was sent so lately that it need not be sent
+// again.
+func (p *pass) deleteSent() bool {
+	sent := p.memo.deleteSent
+
+	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
+}
+
+func (p *pass) stranger() bool {
+	claimed := !meta.GetExternalCreateSucceeded(p.mg).IsZero()
+
+	return lifecycle.Stranger(lifecycle.Owner(p.observation.Owner), claimed, meta.ShouldAdopt(p.mg))
+}
+
+// End disconnects. A failure to do so is told, and changes nothing.
+func (p *pass) end(ctx context.Context) {
+	for _, d := range p.disconnecters {
+		if err := d.Disconnect(context.WithoutCancel(ctx)); err != nil {
+			p.mention(event.Warning(reasonCannotDisconnect, redact.Error(err)))
+		}
+	}
+}
+
+func (p *pass) now() time.Time { return p.r.clock.Now() }
+
+func isTrue(mg resource.Managed, t commonv1.ConditionType) bool {
+	return mg.GetCondition(t).Status == "True"
+}
+
+func clone(mg resource.Managed) resource.Managed {
+	//nolint:forcetypeassert // a deep copy has the type of its original
+	return mg.DeepCopyObject().(resource.Managed)
+}

@@ -1,0 +1,52 @@
+package managed
+
+import (
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
+
+// Predicate returns what the controller of this reconciler has to watch for:
+// changes that ask for a pass, which are those of the generation, the labels,
+// the deletion timestamp, the finalizers of others and the annotations. Status
+// writes, and what this reconciler itself wrote, are not: an event takes an
+// object out of its back-off, so that a reconciler which hears itself never
+// backs off.
+func (r *Reconciler) Predicate() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		if e.ObjectOld == nil || e.ObjectNew == nil {
+			return false
+		}
+
+		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+			e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
+			!maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
+			!slices.Equal(foreign(e.ObjectOld), foreign(e.ObjectNew)) ||
+			r.annotated(e.ObjectOld, e.ObjectNew)
+	}}
+}
+
+// Annotated says whether somebody else changed an annotation.
+func (r *Reconciler) annotated(before, now client.Object) bool {
+	changes := difference(before.GetAnnotations(), now.GetAnnotations())
+	if len(changes) == 0 {
+		return false
+	}
+	known := r.memory.peek(client.ObjectKeyFromObject(now), now.GetUID())
+	for key, value := range changes {
+		text, _ := value.(string)
+		if !bookkeeping[key] || known == nil || !known.ours(key, text) {
+			return true
+		}
+	}
+
+	return false
+}
+
+func foreign(o client.Object) []string {
+	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool { return name == FinalizerName })
+}

@@ -1,0 +1,49 @@
+package managed
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// How long to wait for a cache that lags behind our own last write, step by
+// step, before the API server itself is asked.
+var cacheWaits = []time.Duration{0, 10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond}
+
+// Read returns the object, never in a version older than our own last write of
+// it: what is decided from such a version has been decided already.
+func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
+	for _, wait := range cacheWaits {
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+		mg := r.newManaged()
+		if err := r.client.Get(ctx, key, mg); err != nil {
+			return nil, err
+		}
+		if known := r.memory.peek(key, mg.GetUID()); known == nil || !known.older(mg.GetResourceVersion()) {
+			return mg, nil
+		}
+	}
+	r.log.Debug("The cache lags behind, asking the API server", "object", key.String())
+	mg := r.newManaged()
+
+	return mg, r.cluster.GetAPIReader().Get(ctx, key, mg)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

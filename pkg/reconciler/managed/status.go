@@ -1,0 +1,228 @@
+package managed
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Set sets conditions, at the time of the clock.
+func (p *pass) set(conditions ...commonv1.Condition) {
+	now := metav1.NewTime(p.now()).Rfc3339Copy()
+	for i := range conditions {
+		conditions[i].LastTransitionTime = now
+	}
+	p.mg.SetConditions(conditions...)
+}
+
+// Stamp puts the generation this pass works on to the conditions that were set
+// in it. Setting a condition takes its stamp off, so one that has none was set.
+func (p *pass) stamp() {
+	for _, t := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate} {
+		c := p.mg.GetCondition(t)
+		if c.Reason != "" && c.ObservedGeneration == 0 && p.read.GetGeneration() != 0 {
+			c.ObservedGeneration = p.read.GetGeneration()
+			p.mg.SetConditions(c)
+		}
+	}
+}
+
+// WriteStatus writes what this pass changed in the status, and nothing if that
+// is nothing. It carries the newest version this pass knows: without one, a
+// status is written over those of others, and into a namesake of an object that
+// is gone. After a conflict the changes are put on what is there now.
+func (p *pass) writeStatus(ctx context.Context) error {
+	p.stamp()
+	if p.newest == p.read && equality.Semantic.DeepEqual(p.read, p.mg) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout)
+	defer cancel()
+	read, err := statusImage(p.read)
+	if err != nil {
+		return err
+	}
+	mine, err := statusImage(p.mg)
+	if err != nil {
+		return err
+	}
+	stampOthers(read, mine, p.read.GetGeneration())
+
+	err = p.patchStatus(ctx, read, mine)
+	if !kerrors.IsConflict(err) {
+		return err
+	}
+	live := p.r.newManaged()
+	if err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKeyFromObject(p.mg), live); err != nil {
+		return err
+	}
+	if live.GetUID() != p.mg.GetUID() {
+		return errReplaced
+	}
+	p.newest = live
+	p.mg.SetResourceVersion(live.GetResourceVersion())
+
+	return p.patchStatus(ctx, read, mine)
+}
+
+// PatchStatus puts the changes between read and mine on the newest status.
+func (p *pass) patchStatus(ctx context.Context, read, mine map[string]any) error {
+	newest, err := statusImage(p.newest)
+	if err != nil {
+		return err
+	}
+	desired := rebase(read, mine, newest)
+	patch := mergePatch(newest, desired)
+	if !p.worthWriting(patch) {
+		return nil
+	}
+	data, err := json.Marshal(map[string]any{"metadata": p.precondition(map[string]any{}), "status": patch})
+	if err != nil {
+		return errors.Wrap(err, "cannot encode patch")
+	}
+	before := p.mg.GetResourceVersion()
+	id := fingerprint(newest, patch)
+	if p.memo.dropped != "" && p.memo.dropped == id {
+		return nil
+	}
+	answer := clone(p.mg)
+	if err := p.r.client.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, data)); err != nil {
+		return err
+	}
+	p.memo.dropped, p.memo.volatileAt = "", p.now()
+	if before != "" && answer.GetResourceVersion() == before {
+		p.memo.dropped = id
+		p.sayDropped(desired, answer)
+	}
+	p.newest = answer
+	p.mg.SetResourceVersion(answer.GetResourceVersion())
+	p.memo.version = answer.GetResourceVersion()
+
+	return nil
+}
+
+// WorthWriting says whether a change of the status is one, or only one of
+// volatile fields that can wait.
+func (p *pass) worthWriting(patch map[string]any) bool {
+	switch {
+	case len(patch) == 0:
+		return false
+	case len(without(patch, p.r.volatile)) > 0:
+		return true
+	case p.memo.volatileAt.IsZero():
+		p.memo.volatileAt = p.now()
+	}
+
+	return p.r.volatileInterval > 0 && p.now().Sub(p.memo.volatileAt) >= p.r.volatileInterval
+}
+
+// Rebase returns newest with the changes between read and mine. Conditions are
+// changed by type.
+func rebase(read, mine, newest map[string]any) map[string]any {
+	desired := merged(newest, mergePatch(without(read, conditionsPath), without(mine, conditionsPath)))
+	conditions := rebaseConditions(list(read), list(mine), list(newest))
+	if len(conditions) == 0 {
+		delete(desired, "conditions")
+	} else {
+		desired["conditions"] = conditions
+	}
+
+	return desired
+}
+
+var conditionsPath = []fieldPath{{"conditions"}}
+
+func rebaseConditions(read, mine, newest []any) []any {
+	result := slices.Clone(newest)
+	for _, c := range mine {
+		if old := byType(read, typeOf(c)); old >= 0 && equality.Semantic.DeepEqual(read[old], c) {
+			continue
+		}
+		if at := byType(result, typeOf(c)); at >= 0 {
+			result[at] = c
+		} else {
+			result = append(result, c)
+		}
+	}
+	for _, c := range read {
+		if at := byType(result, typeOf(c)); at >= 0 && byType(mine, typeOf(c)) < 0 {
+			result = slices.Delete(result, at, at+1)
+		}
+	}
+
+	return result
+}
+
+// StampOthers stamps the conditions of other types than ours that were set in
+// this pass.
+func stampOthers(read, mine map[string]any, generation int64) {
+	before := list(read)
+	for _, c := range list(mine) {
+		condition, ok := c.(map[string]any)
+		if !ok || generation == 0 || condition["observedGeneration"] != nil {
+			continue
+		}
+		if old := byType(before, typeOf(c)); old < 0 || !equality.Semantic.DeepEqual(before[old], c) {
+			condition["observedGeneration"] = generation
+		}
+	}
+}
+
+func list(status map[string]any) []any {
+	conditions, _ := status["conditions"].([]any)
+
+	return conditions
+}
+
+func typeOf(condition any) string {
+	m, _ := condition.(map[string]any)
+	t, _ := m["type"].(string)
+
+	return t
+}
+
+func byType(conditions []any, t string) int {
+	return slices.IndexFunc(conditions, func(c any) bool { return typeOf(c) == t })
+}
+
+// Fingerprint identifies a change of a status. Encoding sorts the keys.
+func fingerprint(base, patch map[string]any) string {
+	data, err := json.Marshal([]any{base, patch})
+	if err != nil {
+		return ""
+	}
+
+	return string(data)
+}
+
+// PrunedFields are those that were said to be unknown to the CRD of the kind.
+type prunedFields struct {
+	mu   sync.Mutex
+	said bool
+}
+
+func (p *pass) sayDropped(desired map[string]any, answer resource.Managed) {
+	p.r.pruned.mu.Lock()
+	defer p.r.pruned.mu.Unlock()
+	stored, err := statusImage(answer)
+	if p.r.pruned.said || err != nil {
+		return
+	}
+	p.r.pruned.said = true
+	fields := missing(desired, stored, "status.")
+	slices.Sort(fields)
+	p.log.Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply its newer version",
+		"kind", p.r.of.Kind, "fields", strings.Join(fields, ", "))
+}

@@ -1,0 +1,204 @@
+package managed
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+const (
+	// How long the result of a Create is tried to be stored, in all and per
+	// request.
+	resultTimeout  = 25 * time.Second
+	requestTimeout = 5 * time.Second
+
+	// How long the status of a pass that was cut off may take to be written.
+	statusTimeout = 10 * time.Second
+)
+
+// ErrReplaced says that the object was deleted, or replaced by another of its
+// name, while a pass was under way.
+var errReplaced = errors.New("the object was deleted or replaced meanwhile")
+
+// Store writes finalizer and annotations as this pass has them, and what else
+// Observe initialised if late is true. It writes what differs from the object as
+// last answered, in one merge patch that fails on a stale read, and nothing if
+// nothing does.
+func (p *pass) store(ctx context.Context, late bool) error {
+	body := map[string]any{}
+	if late {
+		var err error
+		if body, err = lateFields(p.read, p.mg); err != nil {
+			return err
+		}
+	}
+	metadata := map[string]any{}
+	annotations := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+		p.memo.writes(bookkept(p.mg.GetAnnotations()))
+	}
+	desired := clone(p.mg)
+	if p.r.finalizer == nil && !meta.FinalizerExists(desired, FinalizerName) {
+		meta.AddFinalizer(desired, FinalizerName)
+		metadata["finalizers"] = desired.GetFinalizers()
+	}
+	if len(body) == 0 && len(metadata) == 0 {
+		return nil
+	}
+	body["metadata"] = p.precondition(metadata)
+
+	return p.patch(ctx, desired, body)
+}
+
+// RemoveFinalizer removes ours.
+func (p *pass) removeFinalizer(ctx context.Context) error {
+	if !meta.FinalizerExists(p.mg, FinalizerName) {
+		return nil
+	}
+	desired := clone(p.mg)
+	meta.RemoveFinalizer(desired, FinalizerName)
+
+	return p.patch(ctx, desired, map[string]any{
+		"metadata": p.precondition(map[string]any{"finalizers": desired.GetFinalizers()}),
+	})
+}
+
+// PatchAnnotations stores changes of annotations whatever else has changed in
+// the object, as long as it is the same object, and tries until ctx ends.
+func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) error {
+	p.memo.writes(bookkept(p.mg.GetAnnotations()))
+	metadata := map[string]any{"annotations": changes}
+	if uid := p.mg.GetUID(); uid != "" {
+		metadata["uid"] = uid
+	}
+
+	return persistently(ctx, func(ctx context.Context) error {
+		return p.patch(ctx, clone(p.mg), map[string]any{"metadata": metadata})
+	})
+}
+
+// Persistently calls fn until it succeeds, the object turns out to be gone, or
+// ctx ends. It returns the last error of fn.
+func persistently(ctx context.Context, fn func(context.Context) error) error {
+	var last error
+	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6}
+	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		if last = fn(ctx); last == nil {
+			return true, nil
+		}
+		if replaced(last) {
+			return false, errReplaced
+		}
+
+		return false, nil
+	})
+	if err != nil && errors.Is(err, errReplaced) || last == nil {
+		return err
+	}
+
+	return last
+}
+
+// Replaced says whether the answer to a patch with a UID means that the object
+// is gone. A foreign UID is answered as invalid, not as a conflict.
+func replaced(err error) bool {
+	if kerrors.IsNotFound(err) {
+		return true
+	}
+	var status kerrors.APIStatus
+	if !kerrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Field == "metadata.uid"
+	})
+}
+
+// Patch sends a merge patch. Desired is the object as it is to become.
+func (p *pass) patch(ctx context.Context, desired resource.Managed, body map[string]any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return errors.Wrap(err, "cannot encode patch")
+	}
+	if err := p.r.client.Patch(ctx, desired, client.RawPatch(types.MergePatchType, data)); err != nil {
+		return err
+	}
+	p.knows(desired)
+
+	return nil
+}
+
+// Knows takes over what the API server answered to a write: its version, and
+// the metadata that others may have changed. What this pass learned (the
+// status) and what it decided on (generation, deletion) stay.
+func (p *pass) knows(answer resource.Managed) {
+	p.newest = answer
+	p.mg.SetResourceVersion(answer.GetResourceVersion())
+	p.mg.SetFinalizers(slices.Clone(answer.GetFinalizers()))
+	p.mg.SetAnnotations(maps.Clone(answer.GetAnnotations()))
+	p.memo.version = answer.GetResourceVersion()
+}
+
+// Precondition adds to the metadata of a patch what makes it fail for another
+// version of the object.
+func (p *pass) precondition(metadata map[string]any) map[string]any {
+	if uid := p.mg.GetUID(); uid != "" {
+		metadata["uid"] = uid
+	}
+	if version := p.mg.GetResourceVersion(); version != "" {
+		metadata["resourceVersion"] = version
+	}
+
+	return metadata
+}
+
+// Learned says whether Observe found something that has to be stored.
+func (p *pass) learned() bool {
+	return p.observation.ResourceLateInitialized && lateInitialized(p.read, p.mg) ||
+		!maps.Equal(p.newest.GetAnnotations(), p.mg.GetAnnotations())
+}
+
+// Difference returns the merge patch that makes annotations of before those of
+// after.
+func difference(before, after map[string]string) map[string]any {
+	changes := map[string]any{}
+	for key, value := range after {
+		if old, ok := before[key]; !ok || old != value {
+			changes[key] = value
+		}
+	}
+	for key := range before {
+		if _, ok := after[key]; !ok {
+			changes[key] = nil
+		}
+	}
+
+	return changes
+}
+
+func bookkept(annotations map[string]string) map[string]string {
+	ours := map[string]string{}
+	for key, value := range annotations {
+		if bookkeeping[key] {
+			ours[key] = value
+		}
+	}
+
+	return ours
+}

@@ -1,0 +1,263 @@
+package managed_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// A world is one volume, the API server it lives on, the cloud behind it, and
+// the reconciler between them.
+type world struct {
+	*testing.T
+
+	cloud *volume.Cloud
+	clock *testclock.FakePassiveClock
+	api   client.WithWatch // the API server itself
+	r     *managed.Reconciler
+	o     []managed.ReconcilerOption
+
+	mu       sync.Mutex
+	requests []string
+	events   []event.Event
+
+	// Answer, if set, may answer a write instead of the API server. Note is
+	// what the request looks like in the list of requests.
+	answer func(ctx context.Context, note string) error
+	// Lag, if set, is what the cache answers instead of what is stored.
+	lag *volume.Volume
+}
+
+var key = client.ObjectKey{Namespace: "default", Name: "data"}
+
+func newWorld(t *testing.T, o ...managed.ReconcilerOption) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := volume.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
+	w.api = ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&volume.Volume{}).Build()
+	w.o = append([]managed.ReconcilerOption{
+		managed.WithExternalConnecter(w.cloud),
+		managed.WithRecorder(w),
+		managed.WithClock(w.clock),
+		managed.WithRandom(func() float64 { return 0.5 }), // no jitter
+	}, o...)
+	w.restart()
+
+	return w
+}
+
+// Restart forgets all that the process knows.
+func (w *world) restart() {
+	observed := interceptor.NewClient(w.api, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if w.lag != nil {
+				//nolint:forcetypeassert // the world holds volumes only
+				*o.(*volume.Volume) = *w.lag.DeepCopyObject().(*volume.Volume)
+
+				return nil
+			}
+
+			return c.Get(ctx, key, o, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if err := w.request(ctx, "patch", o, patch); err != nil {
+				return err
+			}
+
+			return c.Patch(ctx, o, patch, opts...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			if err := w.request(ctx, "patch "+sub, o, patch); err != nil {
+				return err
+			}
+
+			return c.SubResource(sub).Patch(ctx, o, patch, opts...)
+		},
+		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
+			w.Error("the runtime sent a PUT")
+
+			return nil
+		},
+	})
+	manager := &fake.Manager{Client: observed, Scheme: w.api.Scheme()}
+	w.r = managed.NewReconciler(manager, volume.Kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.api})}, w.o...)...)
+}
+
+// A reader is a cluster whose reader without a cache is the API server.
+type reader struct {
+	*fake.Manager
+
+	live client.Reader
+}
+
+func (r reader) GetAPIReader() client.Reader { return r.live }
+
+func (w *world) request(ctx context.Context, verb string, o client.Object, patch client.Patch) error {
+	data, err := patch.Data(o)
+	if err != nil {
+		return err
+	}
+	note := verb + " " + string(data)
+	w.mu.Lock()
+	w.requests = append(w.requests, note)
+	w.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if w.answer != nil {
+		return w.answer(ctx, note)
+	}
+
+	return nil
+}
+
+// Event records an event.
+func (w *world) Event(_ runtime.Object, e event.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, e)
+}
+
+// WithAnnotations returns the world.
+func (w *world) WithAnnotations(...string) event.Recorder { return w }
+
+func (w *world) create(change func(*volume.Volume)) {
+	w.Helper()
+	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Generation: 1}, Spec: volume.Spec{SizeGiB: 1}}
+	if change != nil {
+		change(v)
+	}
+	if err := w.api.Create(w.Context(), v); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Change makes a user's change.
+func (w *world) change(change func(*volume.Volume)) {
+	w.Helper()
+	v := w.get()
+	generation := v.Spec
+	change(v)
+	if v.Spec != generation {
+		v.Generation++ // the fake API server does not count
+	}
+	if err := w.api.Update(w.Context(), v); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) delete() {
+	w.Helper()
+	if err := w.api.Delete(w.Context(), w.get()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) get() *volume.Volume {
+	w.Helper()
+	v := &volume.Volume{}
+	if err := w.api.Get(w.Context(), key, v); err != nil {
+		w.Fatal(err)
+	}
+
+	return v
+}
+
+func (w *world) gone() bool {
+	w.Helper()
+	err := w.api.Get(w.Context(), key, &volume.Volume{})
+	if client.IgnoreNotFound(err) != nil {
+		w.Fatal(err)
+	}
+
+	return err != nil
+}
+
+// Pass makes one pass that is expected to end without an error.
+func (w *world) pass() reconcile.Result {
+	w.Helper()
+	result, err := w.try()
+	if err != nil {
+		w.Fatalf("pass: %v", err)
+	}
+
+	return result
+}
+
+func (w *world) try() (reconcile.Result, error) {
+	return w.r.Reconcile(w.Context(), reconcile.Request{NamespacedName: key})
+}
+
+// Taken returns what happened since it was called last: requests by verb and
+// subresource, calls of the cloud, and reasons of events.
+func (w *world) taken() (requests, calls, events string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var sent, told []string
+	for _, r := range w.requests {
+		verb, _, _ := strings.Cut(r, " {")
+		sent = append(sent, verb)
+	}
+	for _, e := range w.events {
+		told = append(told, fmt.Sprintf("%s/%s", e.Type, e.Reason))
+	}
+	w.requests, w.events = nil, nil
+	calls = strings.Join(w.cloud.Calls(), " ")
+	w.cloud.Forget()
+
+	return strings.Join(sent, ", "), calls, strings.Join(told, ", ")
+}
+
+// Expect compares what happened since the last call.
+func (w *world) expect(requests, calls, events string) {
+	w.Helper()
+	gotRequests, gotCalls, gotEvents := w.taken()
+	if gotRequests != requests {
+		w.Errorf("requests: got %q, want %q", gotRequests, requests)
+	}
+	if gotCalls != calls {
+		w.Errorf("calls: got %q, want %q", gotCalls, calls)
+	}
+	if gotEvents != events {
+		w.Errorf("events: got %q, want %q", gotEvents, events)
+	}
+}
+
+// Condition compares a condition, given as "True/Reason".
+func (w *world) condition(t commonv1.ConditionType, want string) commonv1.Condition {
+	w.Helper()
+	v := w.get()
+	c := v.GetCondition(t)
+	if got := fmt.Sprintf("%s/%s", c.Status, c.Reason); got != want {
+		w.Errorf("condition %s: got %s (%s), want %s", t, got, c.Message, want)
+	}
+	if c.Reason != "" && c.ObservedGeneration != v.Generation {
+		w.Errorf("condition %s: observed generation %d of %d", t, c.ObservedGeneration, v.Generation)
+	}
+
+	return c
+}
