@@ -151,7 +151,7 @@ func TestMarkersKeepTheError(t *testing.T) {
 				t.Errorf("%s changes the text\n-want, +got:\n%s", tc.reason, diff)
 			}
 
-			if unwrapped := errors.Unwrap(got); unwrapped != in {
+			if unwrapped := errors.Unwrap(got); unwrapped != in { //nolint:errorlint // It is the error itself that must come back.
 				t.Errorf("%s: want Unwrap to return the marked error, got %v", tc.reason, unwrapped)
 			}
 

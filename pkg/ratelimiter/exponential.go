@@ -1,0 +1,106 @@
+package ratelimiter
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+)
+
+// NewGlobalExponential returns a limiter that lets an item through at once unless
+// it failed: after n passes without a Forget in between, the next one is due
+// baseDelay*2^(n-1), at most maxDelay, after the last. Time that has passed since
+// then, for instance because a queue has a back-off as well, counts.
+//
+// It differs from the limiter of this name that providers know, which delays an
+// item more with every pass, successful ones too, forgets an item only after a
+// long silence, and never one that does not come back. Here Forget takes effect
+// at once, and an item not seen for 2*maxDelay is dropped.
+func NewGlobalExponential(baseDelay, maxDelay time.Duration) workqueue.TypedRateLimiter[any] {
+	return newExponential(baseDelay, maxDelay, clock.RealClock{})
+}
+
+type exponential struct {
+	base, max time.Duration
+	clock     clock.PassiveClock
+
+	mu    sync.Mutex
+	items map[any]attempts
+	swept time.Time
+}
+
+// attempts is what is known of an item that was not forgotten.
+type attempts struct {
+	count int
+	// last is when the last attempt is let through, which may be in the future.
+	last time.Time
+}
+
+func newExponential(baseDelay, maxDelay time.Duration, c clock.PassiveClock) *exponential {
+	return &exponential{base: baseDelay, max: maxDelay, clock: c, items: map[any]attempts{}, swept: c.Now()}
+}
+
+// When returns how long the item has to wait, and counts an attempt.
+func (e *exponential) When(item any) time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	now := e.clock.Now()
+	e.sweep(now)
+
+	a, ok := e.items[item]
+	wait := time.Duration(0)
+	if ok {
+		wait = max(a.last.Add(e.delay(a.count)).Sub(now), 0)
+	}
+	e.items[item] = attempts{count: a.count + 1, last: now.Add(wait)}
+
+	return wait
+}
+
+// Forget lets the next attempt of the item through at once.
+func (e *exponential) Forget(item any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	delete(e.items, item)
+}
+
+// NumRequeues returns the attempts of the item since it was last forgotten.
+func (e *exponential) NumRequeues(item any) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	return e.items[item].count
+}
+
+// delay doubles step by step and stops in time, so that it cannot overflow
+// however many failures there were.
+func (e *exponential) delay(failures int) time.Duration {
+	d := e.base
+	for n := 1; n < failures && d > 0; n++ {
+		if d >= e.max/2 {
+			return e.max
+		}
+		d *= 2
+	}
+
+	return min(d, e.max)
+}
+
+// sweep drops what was not seen for a while: objects that are gone send no
+// Forget. It looks through all items, so it does so rarely.
+func (e *exponential) sweep(now time.Time) {
+	silence := 2 * e.max
+	if now.Sub(e.swept) < silence {
+		return
+	}
+	e.swept = now
+
+	for item, a := range e.items {
+		if now.Sub(a.last) >= silence {
+			delete(e.items, item)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package ratelimiter
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+const (
+	// maxWait bounds what a limiter may ask for. One that says "never" would
+	// otherwise overflow the time at which an item is due.
+	maxWait = 24 * time.Hour
+	// expiry is how long an item may be overdue before its place is given up. It is
+	// long because a queue with a backlog is late too, and an item that waited must
+	// not be charged again.
+	expiry = time.Hour
+)
+
+// A Reconciler holds another reconciler to a limiter that it usually shares with
+// others. A request that exceeds the limit is not handed on: it comes back, by
+// RequeueAfter, when its turn has come, and is then handed on without being
+// charged again. A worker is never blocked.
+//
+// It differs from the limiter of this name that providers know in that a request
+// which comes back too early (because its object changed meanwhile) is neither
+// handed on nor charged again but waits for the rest of its time; asking,
+// deciding and remembering are one step; the limiter is told to forget a request
+// when its pass succeeded, not before it began, so that a limiter may count
+// failures; and nothing is kept about requests that never come back.
+//
+// It may be called concurrently.
+type Reconciler struct {
+	name    string
+	inner   reconcile.Reconciler
+	limiter workqueue.TypedRateLimiter[any]
+	clock   clock.PassiveClock
+
+	mu sync.Mutex
+	// due says when those that were told to wait may pass.
+	due   map[reconcile.Request]time.Time
+	swept time.Time
+}
+
+// New returns a reconciler that hands requests on to r as l allows. The name,
+// usually the controller's, keeps apart equal requests of reconcilers that share
+// a limiter.
+func New(name string, r reconcile.Reconciler, l workqueue.TypedRateLimiter[any]) *Reconciler {
+	return newReconciler(name, r, l, clock.RealClock{})
+}
+
+func newReconciler(name string, r reconcile.Reconciler, l workqueue.TypedRateLimiter[any], c clock.PassiveClock) *Reconciler {
+	return &Reconciler{
+		name:    name,
+		inner:   r,
+		limiter: l,
+		clock:   c,
+		due:     map[reconcile.Request]time.Time{},
+		swept:   c.Now(),
+	}
+}
+
+// Reconcile hands the request on if the limiter allows it, and returns what came
+// of it. Otherwise it returns without an error a result that brings the request
+// back when its turn has come.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	if wait := r.admit(req); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+
+	result, err := r.inner.Reconcile(ctx, req)
+	if err == nil && !result.Requeue { //nolint:staticcheck // A reconciler that still returns Requeue reports a failure with it.
+		r.limiter.Forget(r.item(req))
+	}
+
+	return result, err
+}
+
+// KeepBackOff returns l, the limiter of the queue that r works on, changed in one
+// thing: a request that r told to wait is not forgotten. Without it an object
+// that keeps failing would start again at the shortest delay each time it was
+// throttled, because controller-runtime forgets the failures of whatever comes
+// back by RequeueAfter.
+func (r *Reconciler) KeepBackOff(l workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimiter[reconcile.Request] {
+	return &keeper{TypedRateLimiter: l, throttled: r.isWaiting}
+}
+
+// admit returns how long the request has to wait; zero lets it pass.
+func (r *Reconciler) admit(req reconcile.Request) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	now := r.clock.Now()
+	if due, ok := r.due[req]; ok {
+		if wait := due.Sub(now); wait > 0 {
+			return wait
+		}
+		delete(r.due, req)
+
+		return 0
+	}
+
+	wait := min(r.limiter.When(r.item(req)), maxWait)
+	if wait > 0 {
+		r.sweep(now)
+		r.due[req] = now.Add(wait)
+	}
+
+	return wait
+}
+
+// sweep gives up the places of those that did not come back. It looks at all of
+// them, so it does so rarely.
+func (r *Reconciler) sweep(now time.Time) {
+	if now.Sub(r.swept) < expiry {
+		return
+	}
+	r.swept = now
+
+	for req, due := range r.due {
+		if now.Sub(due) >= expiry {
+			delete(r.due, req)
+		}
+	}
+}
+
+func (r *Reconciler) isWaiting(req reconcile.Request) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	_, ok := r.due[req]
+
+	return ok
+}
+
+func (r *Reconciler) item(req reconcile.Request) string { return r.name + "/" + req.String() }
+
+// A keeper is a limiter that does not forget those that are throttled.
+type keeper struct {
+	workqueue.TypedRateLimiter[reconcile.Request]
+	throttled func(reconcile.Request) bool
+}
+
+func (k *keeper) Forget(req reconcile.Request) {
+	if !k.throttled(req) {
+		k.TypedRateLimiter.Forget(req)
+	}
+}
