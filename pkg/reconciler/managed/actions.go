@@ -155,8 +155,13 @@ func (p *pass) takeBackSeen(ctx context.Context) error {
 		return nil
 	}
 	p.set(awaitingExistence.conditions()...)
+	p.stamp()
+	if err := p.patchStatus(ctx); err != nil {
+		return err
+	}
+	p.read = p.newest // what is written from here on differs from this
 
-	return p.writeStatus(ctx)
+	return nil
 }
 
 func (p *pass) update(ctx context.Context) error {

@@ -119,7 +119,9 @@ func TestAFailedCreateIsMarkedAndRepeated(t *testing.T) {
 
 func TestPauseStopsEverything(t *testing.T) {
 	w := newWorld(t)
-	w.create(func(v *volume.Volume) { v.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true"} })
+	w.create(func(v *volume.Volume) {
+		v.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
+	})
 	for range 3 {
 		if got := w.pass().RequeueAfter; got != 10*time.Minute {
 			t.Errorf("paused: next pass after %s, want ten polls", got)

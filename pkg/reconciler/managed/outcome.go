@@ -236,6 +236,16 @@ var awaitingExistence = outcome{
 	},
 	event: event.Normal(reasonPending, "Waiting for external resource existence to be confirmed"),
 	again: afterGrace,
+	refine: func(p *pass, o outcome) outcome {
+		switch {
+		case p.acted: // that it was created is told already
+			o.event = event.Event{}
+		case !p.unseen(): // it was there before: its absence is not believed yet
+			return outcome{name: o.name, again: o.again}
+		}
+
+		return o
+	},
 }
 
 var missingResource = outcome{

@@ -50,18 +50,7 @@ func (p *pass) writeStatus(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout)
 	defer cancel()
-	read, err := statusImage(p.read)
-	if err != nil {
-		return err
-	}
-	mine, err := statusImage(p.mg)
-	if err != nil {
-		return err
-	}
-	stampOthers(read, mine, p.read.GetGeneration())
-
-	err = p.patchStatus(ctx, read, mine)
-	if !kerrors.IsConflict(err) {
+	if err := p.patchStatus(ctx); !kerrors.IsConflict(err) {
 		return err
 	}
 	live := p.r.newManaged()
@@ -74,16 +63,15 @@ func (p *pass) writeStatus(ctx context.Context) error {
 	p.newest = live
 	p.mg.SetResourceVersion(live.GetResourceVersion())
 
-	return p.patchStatus(ctx, read, mine)
+	return p.patchStatus(ctx)
 }
 
-// PatchStatus puts the changes between read and mine on the newest status.
-func (p *pass) patchStatus(ctx context.Context, read, mine map[string]any) error {
-	newest, err := statusImage(p.newest)
+// PatchStatus puts what this pass changed on the newest status.
+func (p *pass) patchStatus(ctx context.Context) error {
+	desired, newest, err := p.desiredStatus()
 	if err != nil {
 		return err
 	}
-	desired := rebase(read, mine, newest)
 	patch := mergePatch(newest, desired)
 	if !p.worthWriting(patch) {
 		return nil
@@ -111,6 +99,24 @@ func (p *pass) patchStatus(ctx context.Context, read, mine map[string]any) error
 	p.memo.version = answer.GetResourceVersion()
 
 	return nil
+}
+
+// DesiredStatus returns the status as it is to become, and as it is.
+func (p *pass) desiredStatus() (desired, newest map[string]any, err error) {
+	read, err := statusImage(p.read)
+	if err != nil {
+		return nil, nil, err
+	}
+	mine, err := statusImage(p.mg)
+	if err != nil {
+		return nil, nil, err
+	}
+	if newest, err = statusImage(p.newest); err != nil {
+		return nil, nil, err
+	}
+	stampOthers(read, mine, p.read.GetGeneration())
+
+	return rebase(read, mine, newest), newest, nil
 }
 
 // WorthWriting says whether a change of the status is one, or only one of

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -77,16 +78,24 @@ func (p *pass) removeFinalizer(ctx context.Context) error {
 }
 
 // PatchAnnotations stores changes of annotations whatever else has changed in
-// the object, as long as it is the same object, and tries until ctx ends.
+// the object, as long as it is the same object, and tries until ctx ends. If the
+// API server refuses them as they are (they may be too large), our own go alone:
+// a client's note may be lost, a name may not.
 func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) error {
 	p.memo.writes(bookkept(p.mg.GetAnnotations()))
-	metadata := map[string]any{"annotations": changes}
-	if uid := p.mg.GetUID(); uid != "" {
-		metadata["uid"] = uid
-	}
 
 	return persistently(ctx, func(ctx context.Context) error {
-		return p.patch(ctx, clone(p.mg), map[string]any{"metadata": metadata})
+		metadata := map[string]any{"annotations": changes}
+		if uid := p.mg.GetUID(); uid != "" {
+			metadata["uid"] = uid
+		}
+		err := p.patch(ctx, clone(p.mg), map[string]any{"metadata": metadata})
+		if kerrors.IsInvalid(err) || kerrors.IsRequestEntityTooLargeError(err) {
+			p.log.Info("Annotations set by Create were refused, storing only the bookkeeping", "error", redact.Error(err))
+			maps.DeleteFunc(changes, func(key string, _ any) bool { return !bookkeeping[key] })
+		}
+
+		return err
 	})
 }
 

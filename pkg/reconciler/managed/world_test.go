@@ -209,8 +209,10 @@ func (w *world) pass() reconcile.Result {
 }
 
 func (w *world) try() (reconcile.Result, error) {
-	return w.r.Reconcile(w.Context(), reconcile.Request{NamespacedName: key})
+	return w.r.Reconcile(w.Context(), request())
 }
+
+func request() reconcile.Request { return reconcile.Request{NamespacedName: key} }
 
 // Taken returns what happened since it was called last: requests by verb and
 // subresource, calls of the cloud, and reasons of events.
