@@ -1,0 +1,280 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// keys finds what stands before a secret value: a telling name, perhaps the end
+// of a longer one, perhaps quoted, and a separator. Its groups are the name, the
+// quote and the separator.
+var keys = regexp.MustCompile(`(?i)` +
+	`(authorization|pass(?:word|wd|phrase)|pwd|secret|token|credential` +
+	`|(?:api|access|private|secret|signing|encryption|account|shared)[-_]?key` +
+	`|\b(?:auth|pass|sig|signature)\b)` +
+	`[s\d]*(?:[-_]?(?:value|data|base64|b64|hash))?` +
+	"(\\\\*[\"'`]?\\]?)" +
+	`[ \t]*(=>|:=|=+|:|%3[ad])\s*`)
+
+// weak names are secret only before an equals sign or as the key of an object:
+// in a sentence they are words.
+var weak = regexp.MustCompile(`(?i)^(?:auth|pass|sig|signature)$`)
+
+// schemes finds the authentication schemes of HTTP where no header is named.
+var schemes = regexp.MustCompile(`(?i)\b(bearer|basic)\b[\s:=]+`)
+
+// complaint begins the part of a Kubernetes field error that repeats the value.
+var complaint = regexp.MustCompile(`^(?:Invalid|Unsupported|Duplicate) value: `)
+
+// prose holds first words of errors, which often follow a name and a colon
+// ("cannot read token: permission denied"), in lower case.
+var prose = set(`a all already an and another at authentication authorization auth bad
+	but by can can't cannot certificate challenge client configmap configmaps conflict
+	connection context could couldn't creating credentials crypto data dial do does duplicate
+	eof error errors expected expired failed failure field for forbidden found get go header http
+	https i/o illegal in internal invalid io is it json key lookup malformed metadata missing must
+	name namespace net no none not null nil <nil> object of oauth2 on only open operation parse parsing
+	patch pem permission please post put reading realm received request required resource response rpc
+	scheme secret secrets server service should skipping spec stat status string system the this tls to
+	token tokens too true false type unable unauthenticated unauthorized unexpected unknown unsupported
+	unmarshal update use user validation value was we while with wrong x509 yaml you your`)
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+
+	return m
+}
+
+// withoutKeyed takes out the values of keys with a telling name.
+func withoutKeyed(s string) string {
+	var b strings.Builder
+
+	for {
+		m := keys.FindStringSubmatchIndex(s)
+		if m == nil {
+			b.WriteString(s)
+
+			return b.String()
+		}
+
+		key, quote, sep, rest := s[m[2]:m[3]], s[m[4]:m[5]], s[m[6]:m[1]], s[m[1]:]
+		b.WriteString(s[:m[1]])
+
+		if c := complaint.FindString(rest); c != "" {
+			b.WriteString(c)
+			sep, rest = "=", rest[len(c):]
+		}
+
+		n := 0
+
+		switch {
+		case weak.MatchString(key) && quote == "" && !strings.Contains(sep, "="):
+		case sep[0] == ':' && len(sep) > 1 && isProse(rest, quote != ""):
+		case introduces(rest): // The next round finds it.
+		case strings.EqualFold(key, "authorization"):
+			n = headerLen(rest)
+		case isScheme(rest): // withoutSchemes finds it.
+		default:
+			n = valueLen(rest)
+		}
+
+		if n > 0 {
+			b.WriteString(mark)
+		}
+
+		s = rest[n:]
+	}
+}
+
+// withoutSchemes takes out what follows the name of an authentication scheme.
+func withoutSchemes(s string) string {
+	var b strings.Builder
+
+	for {
+		m := schemes.FindStringSubmatchIndex(s)
+		if m == nil {
+			b.WriteString(s)
+
+			return b.String()
+		}
+
+		scheme, rest := s[m[2]:m[3]], s[m[1]:]
+		b.WriteString(s[:m[1]])
+
+		n := valueLen(rest)
+		// Basic is an English word, and credentials in base64 hardly ever are.
+		if isProse(rest, false) || strings.EqualFold(scheme, "basic") && strings.Trim(rest[:n], "abcdefghijklmnopqrstuvwxyz") == "" {
+			n = 0
+		}
+
+		if n > 0 {
+			b.WriteString(mark)
+		}
+
+		s = rest[n:]
+	}
+}
+
+// introduces reports whether the first word of s is no value, but itself the key
+// of one.
+func introduces(s string) bool {
+	word := firstWord(s)
+	m := keys.FindStringIndex(word)
+
+	return m != nil && m[1] == len(word)
+}
+
+// isScheme reports whether the first word of s is the scheme before a secret.
+func isScheme(s string) bool {
+	m := schemes.FindStringIndex(firstWord(s) + " ")
+
+	return m != nil && m[0] == 0
+}
+
+func firstWord(s string) string {
+	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
+		return s[:i]
+	}
+
+	return s
+}
+
+// isProse reports whether s goes on as a sentence. After a quoted key it does so
+// with any two words, because an object would have a quoted value there.
+func isProse(s string, afterQuote bool) bool {
+	word := firstWord(s)
+	next := strings.TrimLeftFunc(s[len(word):], unicode.IsSpace)
+	bare := strings.ToLower(strings.TrimRight(word, `.,;:!?`))
+
+	switch {
+	case prose[bare], strings.HasPrefix(bare, "realm="), isStatusCode(bare):
+		return true
+	default:
+		return afterQuote && isWord(bare) && next != "" && unicode.IsLetter(rune(next[0]))
+	}
+}
+
+func isWord(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
+}
+
+// isStatusCode knows the codes of HTTP, as in "cannot fetch token: 401".
+func isStatusCode(s string) bool {
+	return len(s) == 3 && s[0] >= '1' && s[0] <= '5' && strings.Trim(s, "0123456789") == ""
+}
+
+// headerLen returns the length of the value of an Authorization header: a
+// scheme, and one parameter or several with commas between them.
+func headerLen(s string) int {
+	n := valueLen(s)
+	if n == 0 || strings.ContainsAny(s[:1], "\"'`\\[{") {
+		return n
+	}
+
+	for more := true; more; {
+		gap := len(s[n:]) - len(strings.TrimLeft(s[n:], ", \t"))
+		next := 0
+		if after := s[n+gap:]; !introduces(after) && !isScheme(after) {
+			next = valueLen(after)
+		}
+
+		n += gap + next
+		more = next > 0 && strings.HasPrefix(s[n:], ",")
+	}
+
+	return n
+}
+
+// valueLen returns the length of the value that s begins with. A value that is
+// quoted or in brackets and does not end reaches to the end of s.
+func valueLen(s string) int {
+	if strings.HasPrefix(s, mark) && endsValue(s[len(mark):], 0, 0) {
+		return len(mark)
+	}
+
+	slashes := len(s) - len(strings.TrimLeft(s, `\`))
+	if slashes < len(s) && strings.IndexByte("\"'`", s[slashes]) >= 0 {
+		return quotedLen(s, slashes)
+	}
+
+	// The text block of YAML; where it ends is a matter of its indentation.
+	if s != "" && strings.IndexByte("|>", s[0]) >= 0 {
+		return len(s)
+	}
+
+	return bareLen(s)
+}
+
+// quotedLen is valueLen for a value whose opening quote stands after a number of
+// backslashes, because it was quoted again as a whole. The closing quote has as
+// many, apart from those that stand for a backslash at the end of the value, and
+// nothing that could belong to the value follows it.
+func quotedLen(s string, slashes int) int {
+	quote, run := s[slashes], 0
+
+	for i := slashes + 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			run++
+
+			continue
+		case s[i] == quote && run >= slashes && (run-slashes)%(2*(slashes+1)) == 0 && endsValue(s[i+1:], quote, slashes):
+			return i + 1
+		}
+
+		run = 0
+	}
+
+	return len(s)
+}
+
+func endsValue(after string, quote byte, slashes int) bool {
+	if after == "" {
+		return true
+	}
+
+	// Two quotes in a row are one inside the value, in YAML and SQL.
+	if slashes == 0 && after[0] == quote {
+		return false
+	}
+
+	return strings.IndexByte(" \t\n,;:.)]}>&\\\"'`", after[0]) >= 0
+}
+
+// bareLen is valueLen for a value without quotes: it ends at a space outside of
+// brackets. Punctuation behind it is not counted.
+func bareLen(s string) int {
+	depth, end := 0, len(s)
+
+	for i, r := range s {
+		switch {
+		case strings.ContainsRune("([{", r):
+			depth++
+		case strings.ContainsRune(")]}", r):
+			depth--
+		case depth <= 0 && unicode.IsSpace(r):
+			end = i
+		}
+
+		if end < len(s) {
+			break
+		}
+	}
+
+	for end > 0 {
+		last := s[end-1]
+		if closing := strings.IndexByte(")]}", last) >= 0; closing && depth < 0 {
+			depth++
+		} else if closing || strings.IndexByte("\"'`,;:.\\>", last) < 0 {
+			break
+		}
+
+		end--
+	}
+
+	return end
+}

@@ -1,0 +1,112 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// shapes are secrets known by how they look, whatever stands around them.
+var shapes = regexp.MustCompile(strings.Join([]string{
+	`eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*`,                                    // JSON web tokens and other encoded JSON
+	`S[UAONCX][A-Z2-7]{56,}`,                                                       // NATS seeds
+	`\b(?:AKIA|ASIA|AIDA|AROA|AGPA|ANPA|ANVA|A3T[A-Z0-9])[A-Z0-9]{12,}`,            // AWS access key ids
+	`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|AIza|npm_)[A-Za-z0-9_-]{16,}`, // tokens of well-known services
+}, "|"))
+
+func withoutShapes(s string) string {
+	return shapes.ReplaceAllString(s, mark)
+}
+
+// withoutBlocks takes out PEM blocks and what looks like them, such as the parts
+// of a NATS credentials file. One that does not end reaches to the end.
+func withoutBlocks(s string) string {
+	const begin, end, dashes = "-----BEGIN ", "-----END ", "-----"
+
+	var b strings.Builder
+
+	for {
+		i := strings.Index(s, begin)
+		if i < 0 {
+			b.WriteString(s)
+
+			return b.String()
+		}
+
+		b.WriteString(strings.TrimRight(s[:i], "-"))
+		b.WriteString(mark)
+
+		label, rest, ok := strings.Cut(s[i+len(begin):], dashes)
+		if !ok {
+			return b.String()
+		}
+
+		// The end must be that of the same block, or what follows a block
+		// inside this one would be left.
+		_, s, ok = strings.Cut(rest, end+label+dashes)
+		if !ok {
+			return b.String()
+		}
+
+		s = strings.TrimLeft(s, "-")
+	}
+}
+
+// withoutUserinfo takes user, password or token out of URLs of any scheme. If
+// open, s was cut at its end, and the sign by which userinfo is known may be
+// missing there.
+func withoutUserinfo(s string, open bool) string {
+	const scheme = "://"
+
+	var b strings.Builder
+
+	for {
+		before, rest, ok := strings.Cut(s, scheme)
+		b.WriteString(before)
+
+		if !ok {
+			return b.String()
+		}
+
+		b.WriteString(scheme)
+
+		url := rest
+		if i := strings.Index(url, scheme); i >= 0 {
+			url = url[:i]
+		}
+
+		if i := strings.IndexFunc(url, unicode.IsSpace); i >= 0 {
+			url = url[:i]
+		}
+
+		n := userinfoLen(url, open && len(url) == len(rest))
+		if n > 0 {
+			b.WriteString(mark)
+		}
+
+		s = rest[n:]
+	}
+}
+
+// userinfoLen returns the length of the userinfo that url, which lacks its
+// scheme, begins with. A password can hold characters that end the authority of
+// a correct URL; the text at hand is often the complaint about just that.
+func userinfoLen(url string, open bool) int {
+	authority := url
+	if i := strings.IndexAny(url, "/?#"); i >= 0 {
+		authority = url[:i]
+	}
+
+	_, port, ok := strings.Cut(authority, ":")
+	noPort := ok && !strings.HasPrefix(authority, "[") && strings.Trim(port, "0123456789") != ""
+	at := strings.LastIndexByte(url, '@')
+
+	switch {
+	case strings.Contains(authority, "@"), noPort && at >= 0:
+		return at
+	case open && at < 0 && (noPort || authority == url):
+		return len(url)
+	default:
+		return 0
+	}
+}
