@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
 // A Difference is one field that is not as desired.
@@ -98,8 +99,8 @@ func fields(cfg *jetstream.StreamConfig) (map[string]string, error) {
 		out["sources"] = "[" + strings.Join(list, ",") + "]"
 	}
 
-	if owner := cfg.Metadata[stampKey]; owner != "" {
-		out["metadata."+stampKey] = fmt.Sprintf("%q", owner)
+	if owner := cfg.Metadata[managed.StampKey]; owner != "" {
+		out["metadata."+managed.StampKey] = fmt.Sprintf("%q", owner)
 	}
 
 	return out, flatten(out, "", tree)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
 // StreamParameters returns cfg in the words of our API, with every value set.
@@ -107,7 +108,7 @@ func UserMetadata(metadata map[string]string) map[string]string {
 	out := map[string]string{}
 
 	for k, v := range metadata {
-		if !strings.HasPrefix(k, serverPrefix) && k != stampKey {
+		if !strings.HasPrefix(k, serverPrefix) && k != managed.StampKey {
 			out[k] = v
 		}
 	}

@@ -16,9 +16,6 @@ import (
 // serverPrefix begins the metadata keys that the server keeps for itself.
 const serverPrefix = "_nats."
 
-// stampKey is where our stamp stands in the metadata.
-const stampKey = "moorage.dev/owner"
-
 // put sets dst if the user asked for a value.
 func put[T any](dst, value *T) {
 	if value != nil {
