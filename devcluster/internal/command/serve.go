@@ -73,7 +73,7 @@ func serve(args []string, s streams) error {
 	defer lock.Close()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	endSoon(cancel, flags, s)
+	defer endSoon(cancel, flags, s)()
 	failure := run(ctx, f, flags, func() error {
 		if err := endWhenIdle(ctx, cancel, f, flags.idleExit); err != nil {
 			return err
@@ -89,24 +89,37 @@ func serve(args []string, s streams) error {
 
 // endSoon cancels the context, with the reason as its cause, when a signal
 // comes or the parent goes. SIGTERM is the end that needs no reason. A second
-// signal does not wait for a clean stop.
-func endSoon(cancel context.CancelCauseFunc, flags serveFlags, s streams) {
-	signals := make(chan os.Signal, 2)
+// signal does not wait for a clean stop. What it returns ends the watch for
+// signals; that of standard input lasts as long as the input.
+func endSoon(cancel context.CancelCauseFunc, flags serveFlags, s streams) (stop func()) {
+	signals, quit := make(chan os.Signal, 2), make(chan struct{})
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	go func() {
-		if <-signals == os.Interrupt {
-			cancel(errInterrupted)
-		} else {
-			cancel(context.Canceled)
+		for first := true; ; first = false {
+			select {
+			case received := <-signals:
+				switch {
+				case !first:
+					os.Exit(1)
+				case received == os.Interrupt:
+					cancel(errInterrupted)
+				default:
+					cancel(context.Canceled)
+				}
+			case <-quit:
+				return
+			}
 		}
-		<-signals
-		os.Exit(1)
 	}()
 	if flags.exitOnStdinEOF {
 		go func() {
 			_, _ = io.Copy(io.Discard, s.in)
 			cancel(errAbandoned)
 		}()
+	}
+	return func() {
+		signal.Stop(signals)
+		close(quit)
 	}
 }
 
