@@ -1,0 +1,39 @@
+package test
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/google/go-cmp/cmp"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+)
+
+// EquateErrors compares errors as a test means them: two errors are equal if
+// one is the other in the sense of errors.Is, or if they have the same type and
+// text. The latter is for errors made in place, such as errors.New("boom").
+func EquateErrors() cmp.Option {
+	return cmp.FilterValues(bothErrors, cmp.Comparer(func(a, b any) bool {
+		x, y := a.(error), b.(error) //nolint:errcheck,forcetypeassert // The filter saw to it.
+
+		return errors.Is(x, y) || errors.Is(y, x) || reflect.TypeOf(x) == reflect.TypeOf(y) && x.Error() == y.Error()
+	}))
+}
+
+// bothErrors takes nil errors out: cmp compares them by itself, and as nil
+// interfaces they tell nothing of their type.
+func bothErrors(a, b any) bool {
+	_, x := a.(error)
+	_, y := b.(error)
+
+	return x && y
+}
+
+// EquateConditions compares conditions by type, status, reason and message: it
+// ignores LastTransitionTime and ObservedGeneration. The order of several
+// conditions counts.
+func EquateConditions() cmp.Option {
+	return cmp.Comparer(func(a, b commonv1.Condition) bool {
+		return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
+	})
+}
