@@ -2,9 +2,7 @@ package managed_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,46 +24,35 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A Folder is an external system: every volume is a file of the size it asks for.
-type Folder string
-
-func (f Folder) path(mg resource.Managed) string {
-	return filepath.Join(string(f), meta.GetExternalName(mg))
-}
+// A Folder is an external system: a file for every volume, of the size it asks for.
+type Folder struct{ *os.Root }
 
 func (f Folder) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
 	return f, nil
 }
 
 func (f Folder) Observe(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
-	file, err := os.Stat(f.path(mg))
-	if errors.Is(err, fs.ErrNotExist) {
-		return managed.ExternalObservation{}, nil
-	} else if err != nil {
-		return managed.ExternalObservation{}, err
+	file, err := f.Stat(meta.GetExternalName(mg))
+	if err != nil {
+		return managed.ExternalObservation{}, resource.Ignore(os.IsNotExist, err)
 	}
 	mg.SetConditions(commonv1.Available())
-
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: file.Size() == size(mg)}, nil
 }
 
 func (f Folder) Create(_ context.Context, mg resource.Managed) error {
-	return os.WriteFile(f.path(mg), make([]byte, size(mg)), 0o600)
+	return f.WriteFile(meta.GetExternalName(mg), make([]byte, size(mg)), 0o600)
 }
 
-func (f Folder) Update(_ context.Context, mg resource.Managed) error {
-	return os.Truncate(f.path(mg), size(mg))
-}
+func (f Folder) Update(ctx context.Context, mg resource.Managed) error { return f.Create(ctx, mg) }
 
 func (f Folder) Delete(_ context.Context, mg resource.Managed) error {
-	return os.RemoveAll(f.path(mg))
+	return f.RemoveAll(meta.GetExternalName(mg))
 }
 
-// SetupVolumes adds the controller of volumes to a manager.
-func SetupVolumes(m manager.Manager, dir string) error {
+func SetupVolumes(m manager.Manager, dir *os.Root) error {
 	return managed.Setup(m, volume.Kind, controller.Options{PollInterval: time.Minute},
-		managed.WithExternalConnecter(Folder(dir)),
-		managed.WithDeterministicExternalName(true))
+		managed.WithExternalConnecter(Folder{dir}), managed.WithDeterministicExternalName(true))
 }
 
 func size(mg resource.Managed) int64 {
@@ -78,13 +65,14 @@ func size(mg resource.Managed) int64 {
 func Example() {
 	dir, _ := os.MkdirTemp("", "volumes")
 	defer os.RemoveAll(dir)
+	root, _ := os.OpenRoot(dir)
 
 	scheme := runtime.NewScheme()
 	_ = volume.AddToScheme(scheme)
 	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Name: "data", Namespace: "default"}, Spec: volume.Spec{SizeGiB: 3}}
 	api := ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(v).WithObjects(v).Build()
 	r := managed.NewReconciler(&fake.Manager{Client: api, Scheme: scheme}, volume.Kind,
-		managed.WithExternalConnecter(Folder(dir)),
+		managed.WithExternalConnecter(Folder{root}),
 		managed.WithDeterministicExternalName(true),
 		managed.WithCreationGracePeriod(0))
 	pass := func(what string) {
