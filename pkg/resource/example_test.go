@@ -1,0 +1,34 @@
+package resource_test
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test"
+)
+
+func ExampleNewAPIFinalizer() {
+	c := test.NewMockClient()
+	c.MockPatch = func(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
+		body, err := patch.Data(obj)
+		fmt.Println(string(body))
+		obj.SetResourceVersion("8") // As the API server answers.
+
+		return err
+	}
+
+	pearl := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pearl", UID: "6f96", ResourceVersion: "7"}}
+
+	f := resource.NewAPIFinalizer(c, "berth.example.org")
+	fmt.Println(f.AddFinalizer(context.Background(), pearl), pearl.ResourceVersion)
+	fmt.Println(f.AddFinalizer(context.Background(), pearl)) // It is there: nothing is sent.
+	// Output:
+	// {"metadata":{"uid":"6f96","resourceVersion":"7","finalizers":["berth.example.org"]}}
+	// <nil> 8
+	// <nil>
+}
