@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -19,7 +20,11 @@ const progressInterval = 5 * time.Second
 func compile(ctx context.Context, source, output string, progress io.Writer) error {
 	begin := time.Now()
 	fmt.Fprintln(progress, "devcluster: building kube-apiserver and etcd; the first time takes about five minutes on two cores (\"make devcluster\" does it ahead)")
+	stop := report(progressInterval, func() {
+		fmt.Fprintf(progress, "devcluster: downloading modules, %.0f s\n", time.Since(begin).Seconds())
+	})
 	total, err := countPackages(ctx, source)
+	stop()
 	if err != nil {
 		return err
 	}
@@ -27,9 +32,12 @@ func compile(ctx context.Context, source, output string, progress io.Writer) err
 	// not named, so the count may end early.
 	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-v", "-o", output}, buildFlags()...), ".")...)
 	cmd.Dir, cmd.Env = source, goEnv()
+	// Interrupted rather than killed, go removes its temporary files.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = stopTimeout
 	var log compileLog
 	cmd.Stderr = &log
-	stop := report(progressInterval, func() {
+	stop = report(progressInterval, func() {
 		fmt.Fprintf(progress, "devcluster: compiled %d of at most %d packages, %.0f s\n", log.packages(), total, time.Since(begin).Seconds())
 	})
 	err = cmd.Run()
