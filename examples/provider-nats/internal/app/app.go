@@ -1,0 +1,100 @@
+// Package app is the command line of the provider. Start with [Main].
+package app
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+)
+
+// A command is one of the things the program does.
+type command struct {
+	name    string
+	summary string
+	run     func(ctx context.Context, args []string, out io.Writer) error
+}
+
+func commands() []command {
+	return []command{
+		{"run", "run the provider against a cluster", run},
+		{"dev", "start an API server, NATS and the provider on this machine, for development", dev},
+	}
+}
+
+// Main does what the arguments say, until it is done or ctx ends, and returns
+// the exit code: 0 for success, 1 for failure and 2 for arguments that nobody
+// understands.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		usage(stderr)
+
+		return 2
+	}
+
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return exitCode(c.run(ctx, args[1:], stdout), stderr)
+		}
+	}
+
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		usage(stdout)
+
+		return 0
+	}
+
+	fmt.Fprintf(stderr, "provider-nats: there is no command %q\n\n", args[0])
+	usage(stderr)
+
+	return 2
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "provider-nats manages streams and key-value buckets of NATS JetStream.\n\nCommands:\n")
+
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  provider-nats %-4s  %s\n", c.name, c.summary)
+	}
+
+	fmt.Fprint(w, "\nprovider-nats COMMAND --help lists the flags of a command.\n")
+}
+
+// errUsage marks arguments that nobody understands. What is wrong was said.
+var errUsage = errors.New("wrong usage")
+
+func exitCode(err error, stderr io.Writer) int {
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errUsage):
+		fmt.Fprintf(stderr, "provider-nats: %v\n", err)
+
+		return 2
+	default:
+		fmt.Fprintf(stderr, "provider-nats: %v\n", err)
+
+		return 1
+	}
+}
+
+// parse reads flags and refuses everything else.
+func parse(flags *flag.FlagSet, args []string, out io.Writer) error {
+	flags.SetOutput(out)
+
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%w: unexpected argument %q", errUsage, flags.Arg(0))
+	}
+
+	return nil
+}

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// tuning adds the flags that both commands have.
+func tuning(flags *flag.FlagSet, o *provider.Options) (debug *bool) {
+	flags.DurationVar(&o.PollInterval, "poll", o.PollInterval, "how often each stream is compared with its object")
+	flags.DurationVar(&o.PollJitter, "poll-jitter", o.PollJitter, "by how much that varies; 0 means a tenth")
+	flags.DurationVar(&o.SyncInterval, "sync", o.SyncInterval, "how often all objects are reconciled anew")
+	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long one pass may take in NATS")
+	flags.IntVar(&o.MaxReconcileRate, "max-reconcile-rate", o.MaxReconcileRate, "how many passes may begin in a second, and run at a time")
+	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress, "where to serve /healthz and /readyz; 0 means nowhere")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress, "where to serve /metrics; 0 means nowhere")
+
+	return flags.Bool("debug", false, "log what is normally of no interest")
+}
+
+func check(o provider.Options) error {
+	switch {
+	case o.PollInterval <= 0:
+		return errors.Errorf("%w: --poll must be more than 0", errUsage)
+	case o.PollJitter < 0 || o.PollJitter >= o.PollInterval:
+		return errors.Errorf("%w: --poll-jitter must be less than --poll, and not negative", errUsage)
+	case o.SyncInterval <= 0:
+		return errors.Errorf("%w: --sync must be more than 0", errUsage)
+	case o.Timeout <= 0:
+		return errors.Errorf("%w: --timeout must be more than 0", errUsage)
+	case o.MaxReconcileRate <= 0:
+		return errors.Errorf("%w: --max-reconcile-rate must be more than 0", errUsage)
+	default:
+		return nil
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags, o := flag.NewFlagSet("provider-nats run", flag.ContinueOnError), provider.DefaultOptions()
+	debug := tuning(flags, &o)
+	kubeconfig := flags.String("kubeconfig", "", "path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
+	flags.BoolVar(&o.LeaderElection, "leader-election", o.LeaderElection, "let several replicas wait for one that works")
+	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "where the lease is; empty means the pod's own namespace")
+
+	if err := parse(flags, args, out); err != nil {
+		return err
+	}
+
+	if err := check(o); err != nil {
+		return err
+	}
+
+	o.Logger = logTo(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level(*debug)}))
+
+	cfg, err := access(*kubeconfig)
+	if err != nil {
+		return errors.Wrap(err, "cannot find a cluster: name a kubeconfig by --kubeconfig")
+	}
+
+	return provider.Run(ctx, cfg, o)
+}
+
+func access(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig != "" {
+		return clientcmd.BuildConfigFromFlags("", kubeconfig)
+	}
+
+	return ctrl.GetConfig()
+}
+
+// level maps --debug to a level of slog. What logr calls V(1) is -1 there.
+func level(debug bool) slog.Level {
+	if debug {
+		return slog.Level(-1)
+	}
+
+	return slog.LevelInfo
+}
+
+// logTo returns a logger and makes the libraries of Kubernetes use it, too.
+func logTo(handler slog.Handler) logr.Logger {
+	log := logr.FromSlogHandler(handler)
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+
+	return log
+}

@@ -1,0 +1,217 @@
+// Package devenv is everything the provider needs, on one machine: a Kubernetes
+// API server, a NATS server with JetStream, the kinds and the role installed,
+// and the provider as a user who may do only what that role allows. Start with
+// [Start].
+//
+// Each part can be used alone, so that a tour or a test can stop one and start
+// it again.
+package devenv
+
+import (
+	"context"
+	stderrors "errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	manifests "github.com/moorage-dev/moorage/examples/provider-nats/package"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// Namespace is where the ProviderConfig of an Env is.
+const Namespace = metav1.NamespaceDefault
+
+// Options say where an Env keeps its data. The zero value keeps them in
+// temporary folders, until Stop.
+type Options struct {
+	// Dir keeps the data of both servers, so that they can go on another time.
+	Dir string
+
+	// NATSPort is the port of NATS on 127.0.0.1. Zero is any that is free.
+	NATSPort int
+
+	// Progress receives a line now and then while things take their time.
+	// Default: nil, which discards them.
+	Progress io.Writer
+}
+
+// An Env is the running environment without the provider. Use Start.
+type Env struct {
+	// Cluster is the API server.
+	Cluster *devcluster.Cluster
+
+	// NATS is the server of NATS.
+	NATS *NATS
+
+	// Client may do everything in the cluster, and knows all kinds that are in it.
+	Client client.Client
+
+	// ProviderKubeconfig is the path of a kubeconfig for the provider as a
+	// process of its own. It is removed by Stop.
+	ProviderKubeconfig string
+}
+
+// Start starts both servers and installs the kinds, the role, and the
+// ProviderConfig "default" in the namespace "default". Whoever calls it calls
+// Stop.
+func Start(ctx context.Context, o Options) (*Env, error) {
+	e := &Env{}
+
+	if err := e.start(ctx, o); err != nil {
+		return nil, stderrors.Join(err, e.Stop())
+	}
+
+	return e, nil
+}
+
+func (e *Env) start(ctx context.Context, o Options) error {
+	var err error
+
+	if e.NATS, err = StartNATS(folder(o.Dir, "nats"), o.NATSPort); err != nil {
+		return err
+	}
+
+	e.Cluster, err = devcluster.Start(ctx, devcluster.Options{Dir: folder(o.Dir, "cluster"), Progress: o.Progress})
+	if err != nil {
+		return errors.Wrap(err, "cannot start an API server")
+	}
+
+	if e.Client, err = newClient(e.Cluster); err != nil {
+		return err
+	}
+
+	if err := Install(ctx, e.Client); err != nil {
+		return err
+	}
+
+	if err := e.configure(ctx); err != nil {
+		return err
+	}
+
+	return e.writeKubeconfig(ctx)
+}
+
+func folder(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+
+	return filepath.Join(dir, name)
+}
+
+func newClient(cluster *devcluster.Cluster) (client.Client, error) {
+	cfg, err := cluster.RESTConfig()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot get access to the API server")
+	}
+
+	scheme := runtime.NewScheme()
+
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, errors.Wrap(err, "cannot register kinds")
+		}
+	}
+
+	c, err := client.New(cfg, client.Options{Scheme: scheme})
+
+	return c, errors.Wrap(err, "cannot make a client")
+}
+
+// Install installs the kinds and the generated role, and binds the role to the
+// user that the provider runs as.
+func Install(ctx context.Context, c client.Client) error {
+	if err := manifests.Install(ctx, c); err != nil {
+		return err
+	}
+
+	return errors.Wrap(ignoreExists(c.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: provider.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: provider.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: provider.Name}},
+	})), "cannot bind the role")
+}
+
+func ignoreExists(err error) error {
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+
+	return err
+}
+
+// configure points the default ProviderConfig to this environment's NATS, whose
+// port may have been another the last time.
+func (e *Env) configure(ctx context.Context) error {
+	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: v1alpha1.DefaultProviderConfig}}
+	spec := v1alpha1.ProviderConfigSpec{Servers: []string{e.NATS.URL()}, Credentials: v1alpha1.Credentials{Source: v1alpha1.CredentialsNone}}
+
+	err := e.Client.Get(ctx, client.ObjectKeyFromObject(pc), pc)
+	pc.Spec = spec
+
+	switch {
+	case apierrors.IsNotFound(err):
+		return errors.Wrap(e.Client.Create(ctx, pc), "cannot create a ProviderConfig")
+	case err != nil:
+		return errors.Wrap(err, "cannot read the ProviderConfig")
+	default:
+		return errors.Wrap(e.Client.Update(ctx, pc), "cannot update the ProviderConfig")
+	}
+}
+
+func (e *Env) writeKubeconfig(ctx context.Context) error {
+	image, err := e.Cluster.UserKubeconfig(ctx, provider.Name)
+	if err != nil {
+		return errors.Wrap(err, "cannot get credentials for the provider")
+	}
+
+	file, err := os.CreateTemp("", provider.Name+"-*.kubeconfig")
+	if err != nil {
+		return errors.Wrap(err, "cannot keep the provider's credentials")
+	}
+
+	e.ProviderKubeconfig = file.Name()
+	_, err = file.Write(image)
+
+	return errors.Wrap(stderrors.Join(err, file.Close()), "cannot keep the provider's credentials")
+}
+
+// ProviderConfig returns the access to the cluster of the user that the provider
+// runs as.
+func (e *Env) ProviderConfig(ctx context.Context) (*rest.Config, error) {
+	cfg, err := e.Cluster.UserConfig(ctx, provider.Name)
+
+	return cfg, errors.Wrap(err, "cannot get credentials for the provider")
+}
+
+// Stop stops both servers, and removes what was temporary. What did not start is
+// passed over.
+func (e *Env) Stop() error {
+	var errs []error
+
+	if e.ProviderKubeconfig != "" {
+		errs = append(errs, os.Remove(e.ProviderKubeconfig))
+	}
+
+	if e.Cluster != nil {
+		errs = append(errs, e.Cluster.Stop())
+	}
+
+	if e.NATS != nil {
+		errs = append(errs, e.NATS.Stop())
+	}
+
+	return errors.Wrap(stderrors.Join(errs...), "cannot stop all of the environment")
+}

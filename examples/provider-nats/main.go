@@ -1,0 +1,20 @@
+// Command provider-nats manages streams and key-value buckets of NATS JetStream
+// as Kubernetes objects. "provider-nats help" lists what it does.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/app"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := app.Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+
+	stop()
+	os.Exit(code)
+}
