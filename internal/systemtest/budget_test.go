@@ -21,6 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test"
 )
 
 // How many objects a budget is counted over.
@@ -32,12 +33,12 @@ type provider struct {
 
 	ns     string
 	cloud  *volume.Cloud
-	ledger *Ledger
+	ledger *test.Ledger
 }
 
 func startProvider(t *testing.T, cloud *volume.Cloud, o ...managed.ReconcilerOption) *provider {
 	t.Helper()
-	p := &provider{T: t, ns: namespace(t, api), cloud: cloud, ledger: &Ledger{}}
+	p := &provider{T: t, ns: namespace(t, api), cloud: cloud, ledger: &test.Ledger{}}
 	counted := rest.CopyConfig(config)
 	counted.Wrap(p.ledger.Wrap)
 	options := managed.CacheOptions()
@@ -113,10 +114,10 @@ func (p *provider) budget(name string, most float64, events float64) {
 	figure("requests "+name, float64(len(sent))/objects)
 	figure("events "+name, float64(len(told))/objects)
 	if got := float64(len(sent)) / objects; got > most {
-		p.Errorf("%s: %.1f requests per object, want at most %.0f: %s", name, got, most, Summary(sent))
+		p.Errorf("%s: %.1f requests per object, want at most %.0f: %s", name, got, most, test.SummarizeRequests(sent))
 	}
 	if got := float64(len(told)) / objects; got != events {
-		p.Errorf("%s: %.1f events per object, want %.0f: %s", name, got, events, Summary(told))
+		p.Errorf("%s: %.1f events per object, want %.0f: %s", name, got, events, test.SummarizeRequests(told))
 	}
 	for _, r := range sent {
 		if r.Verb != "PATCH" {
@@ -192,7 +193,7 @@ func TestRequestBudget(t *testing.T) {
 	sentWhilePaused := len(p.ledger.Objects())
 	figure("requests paused", float64(sentWhilePaused)/objects)
 	if sentWhilePaused > 0 {
-		t.Errorf("paused: %s", Summary(p.ledger.Objects()))
+		t.Errorf("paused: %s", test.SummarizeRequests(p.ledger.Objects()))
 	}
 	p.each(func(v *volume.Volume) {
 		p.patch(v, func() { delete(v.Annotations, meta.AnnotationKeyReconciliationPaused) })
@@ -209,7 +210,7 @@ func TestRequestBudget(t *testing.T) {
 	eventually(t, "requests of the deletion", func() bool { return len(p.ledger.Objects()) >= objects })
 	figure("requests delete", float64(len(p.ledger.Objects()))/objects)
 	if got := len(p.ledger.Objects()); got > objects {
-		t.Errorf("delete: %s", Summary(p.ledger.Objects()))
+		t.Errorf("delete: %s", test.SummarizeRequests(p.ledger.Objects()))
 	}
 	if disks := p.cloud.Disks(); len(disks) != 0 {
 		t.Errorf("left behind: %v", disks)
@@ -276,7 +277,7 @@ func TestRequestBudgetDeterministicName(t *testing.T) {
 	sent := append(p.ledger.Objects(), p.ledger.Events()...)
 	figure("requests failing create named", float64(len(sent))/3)
 	if len(sent) > 0 {
-		t.Errorf("three failing retries: %s", Summary(sent))
+		t.Errorf("three failing retries: %s", test.SummarizeRequests(sent))
 	}
 	close(fails)
 	eventually(t, "recovered", func() bool {

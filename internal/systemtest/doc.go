@@ -1,3 +1,3 @@
-// Package systemtest is for tests of the library against a real API server. It
-// holds a ledger of the requests that a client sends, and the tests.
+// Package systemtest is for tests of the library against a real API server: what
+// is sent, and what becomes of it. It has no other code.
 package systemtest

@@ -23,6 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
+	"github.com/moorage-dev/moorage/pkg/test"
 )
 
 // A bench is one volume on the API server and a reconciler that is called by
@@ -31,7 +32,7 @@ type bench struct {
 	*testing.T
 
 	cloud  *volume.Cloud
-	ledger *Ledger
+	ledger *test.Ledger
 	api    client.Client
 	key    client.ObjectKey
 	r      *managed.Reconciler
@@ -52,7 +53,7 @@ func (c cluster) GetAPIReader() client.Reader { return c.live }
 
 func newBench(t *testing.T, c *rest.Config, api client.Client, o ...managed.ReconcilerOption) *bench {
 	t.Helper()
-	b := &bench{T: t, cloud: &volume.Cloud{}, ledger: &Ledger{}, api: api}
+	b := &bench{T: t, cloud: &volume.Cloud{}, ledger: &test.Ledger{}, api: api}
 	b.key = client.ObjectKey{Namespace: namespace(t, api), Name: "data"}
 	counted := rest.CopyConfig(c)
 	counted.Wrap(b.ledger.Wrap)
@@ -202,7 +203,7 @@ func TestAConflictInTheMiddleKeepsBothStatuses(t *testing.T) {
 		}
 	}
 	if conflicts != 1 {
-		t.Errorf("%d conflicts, want 1: %s", conflicts, Summary(b.ledger.Objects()))
+		t.Errorf("%d conflicts, want 1: %s", conflicts, test.SummarizeRequests(b.ledger.Objects()))
 	}
 }
 
@@ -248,7 +249,7 @@ func TestAFieldTheServerDropsIsSentOnce(t *testing.T) {
 		b.mustPass()
 	}
 	if sent := b.ledger.Objects(); len(sent) > 0 {
-		t.Errorf("the dropped field is sent again and again: %s", Summary(sent))
+		t.Errorf("the dropped field is sent again and again: %s", test.SummarizeRequests(sent))
 	}
 	if log := b.log.String(); strings.Count(log, "status.pruned") != 1 {
 		t.Errorf("the log should name the field once:\n%s", log)
@@ -277,7 +278,7 @@ func TestNoPassStartsBeforeOurLastWrite(t *testing.T) {
 		}
 	}
 	if reads != 1 {
-		t.Errorf("%d live reads, want 1: %s", reads, Summary(b.ledger.Objects()))
+		t.Errorf("%d live reads, want 1: %s", reads, test.SummarizeRequests(b.ledger.Objects()))
 	}
 }
 
@@ -347,7 +348,7 @@ func TestAResultIsNotWrittenToANamesake(t *testing.T) {
 		t.Errorf("the namesake inherited: %v %+v", v.Annotations, v.Status)
 	}
 	if n := len(b.ledger.Objects()); n > 3 {
-		t.Errorf("%d requests in %s: a foreign uid was tried again and again: %s", n, time.Since(started), Summary(b.ledger.Objects()))
+		t.Errorf("%d requests in %s: a foreign uid was tried again and again: %s", n, time.Since(started), test.SummarizeRequests(b.ledger.Objects()))
 	}
 }
 
@@ -387,7 +388,7 @@ func TestAResultSurvivesAnAPIServerThatIsDownForTenSeconds(t *testing.T) {
 	figure("failed requests while the API server was down", failures(b.ledger))
 }
 
-func failures(l *Ledger) int {
+func failures(l *test.Ledger) int {
 	n := 0
 	for _, r := range l.Objects() {
 		if r.Status == 0 {

@@ -1,4 +1,4 @@
-package systemtest
+package test
 
 import (
 	"fmt"
@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// A Ledger counts the requests of a client. Wrap the transport of a rest.Config
-// with it. It may be used concurrently; the zero value is empty.
+// A Ledger counts the requests that a client sends to an API server, so that a
+// test can hold a provider to a budget. Give its Wrap to that of a rest.Config.
+// It may be used concurrently; the zero value is empty.
 type Ledger struct {
 	mu       sync.Mutex
 	requests []Request
@@ -60,8 +61,8 @@ func (l *Ledger) Events() []Request {
 	return l.filter(func(r Request) bool { return r.Resource == "events" })
 }
 
-// Summary says how many requests there were by verb and resource.
-func Summary(requests []Request) string {
+// SummarizeRequests says how many requests there were by verb and resource.
+func SummarizeRequests(requests []Request) string {
 	counts := map[string]int{}
 	for _, r := range requests {
 		counts[r.Verb+" "+r.Resource]++

@@ -1,0 +1,57 @@
+package test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestLedgerReadsPaths(t *testing.T) {
+	cases := map[string]struct {
+		method, url string
+		want        Request
+	}{
+		"Custom":    {http.MethodPatch, "/apis/example.org/v1/namespaces/ns/volumes/data", Request{Verb: "PATCH", Resource: "volumes", Name: "data", Status: 200}},
+		"Status":    {http.MethodPatch, "/apis/example.org/v1/namespaces/ns/volumes/data/status", Request{Verb: "PATCH", Resource: "volumes/status", Name: "data", Status: 200}},
+		"Core":      {http.MethodGet, "/api/v1/namespaces/ns/secrets/creds", Request{Verb: "GET", Resource: "secrets", Name: "creds", Status: 200}},
+		"Namespace": {http.MethodGet, "/api/v1/namespaces/kube-system", Request{Verb: "GET", Resource: "namespaces", Name: "kube-system", Status: 200}},
+		"Cluster":   {http.MethodDelete, "/apis/example.org/v1/widgets/one", Request{Verb: "DELETE", Resource: "widgets", Name: "one", Status: 200}},
+		"List":      {http.MethodGet, "/apis/example.org/v1/volumes?limit=500", Request{Verb: "GET", Resource: "volumes", Watch: true, Status: 200}},
+		"Watch":     {http.MethodGet, "/apis/example.org/v1/volumes?watch=true", Request{Verb: "GET", Resource: "volumes", Watch: true, Status: 200}},
+		"Event":     {http.MethodPost, "/apis/events.k8s.io/v1/namespaces/ns/events", Request{Verb: "POST", Resource: "events", Status: 200}},
+		"Discovery": {http.MethodGet, "/apis/example.org/v1", Request{Verb: "GET", Status: 200}},
+	}
+	for name, tc := range cases {
+		l := &Ledger{}
+		answer := roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+		})
+		got, err := l.Wrap(answer).RoundTrip(httptest.NewRequest(tc.method, "https://example.org"+tc.url, nil))
+		if err != nil || got.Body.Close() != nil {
+			t.Fatal(err)
+		}
+		if l.requests[0] != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, l.requests[0], tc.want)
+		}
+	}
+}
+
+func TestLedgerCountsApart(t *testing.T) {
+	down := errors.New("connection refused")
+	l := &Ledger{}
+	c := l.Wrap(roundTripper(func(*http.Request) (*http.Response, error) { return nil, down }))
+	for _, path := range []string{"/api/v1/namespaces/ns/events", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/x", "/apis/example.org/v1/volumes/a", "/api"} {
+		//nolint:bodyclose // there is no answer
+		if _, err := c.RoundTrip(httptest.NewRequest(http.MethodPatch, path, nil)); !errors.Is(err, down) {
+			t.Fatalf("error %v", err)
+		}
+	}
+	if got := SummarizeRequests(l.Objects()); got != "1 PATCH volumes" || len(l.Events()) != 1 {
+		t.Errorf("objects %q, %d events", got, len(l.Events()))
+	}
+	l.Reset()
+	if len(l.Objects())+len(l.Events()) != 0 {
+		t.Error("nothing is forgotten")
+	}
+}
