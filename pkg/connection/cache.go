@@ -1,0 +1,260 @@
+package connection
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// ErrClosed is returned by Acquire after Close.
+var ErrClosed = errors.New("the connections are closed")
+
+// A Resolver finds out what a connection depends on: the revision of its
+// settings, and a function that builds a connection with these settings. That
+// function is called only if there is no connection of this revision.
+//
+// Both run once on behalf of everyone who waits, so their context is not that of
+// one caller, although it carries the values of the first one. It ends after the
+// timeout, with Close, and when the connection was built: a connection must not
+// depend on it.
+type Resolver[C any] func(ctx context.Context) (revision string, build func(ctx context.Context) (C, error), err error)
+
+// A Cache holds connections of one type. The zero value is of no use: call New.
+// It may be used concurrently.
+type Cache[C any] struct {
+	close func(C)
+	o     options
+
+	// running counts flights, for Close to wait for.
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	entries map[string]*entry[C]
+	swept   time.Time
+	closed  bool
+}
+
+// entry is what is known of a key. Nothing but its flight changes its connection
+// while there is one, Close excepted.
+type entry[C any] struct {
+	// current is the connection to hand out. There is none before the first
+	// success, after it was idle, and after a newer one could not be built.
+	current *connection[C]
+	flight  *flight[C]
+	// asked is when it was last asked for.
+	asked time.Time
+
+	// The last look: what for, when, and its failure.
+	looked  bool
+	version string
+	checked time.Time
+	err     error
+
+	// recheck says that a look was asked for, rechecked when one was last granted.
+	recheck   bool
+	rechecked time.Time
+}
+
+// connection is one that was built. When it is retired, nobody gets a lease on it
+// any more, and the last one to give it back closes it.
+type connection[C any] struct {
+	value    C
+	revision string
+	leases   int
+	retired  bool
+	used     time.Time
+}
+
+// New returns an empty cache. It calls close once for each connection that it
+// does not need any more, when all of its leases are released. That happens
+// inside Acquire, Release or Close, so close should not take long.
+func New[C any](close func(C), opts ...Option) *Cache[C] {
+	o := defaults()
+	for _, apply := range opts {
+		apply(&o)
+	}
+
+	return &Cache[C]{close: close, o: o, entries: map[string]*entry[C]{}, swept: o.clock.Now()}
+}
+
+// Acquire returns a lease on the connection of the key. It resolves the revision
+// if the version is not that of the last time, if that was longer ago than the
+// recheck interval, or after Recheck; and builds a connection if the revision
+// differs. However many call at once, that is done once.
+//
+// A failure is returned as resolve or build gave it, and again for a short while
+// without another try, unless the version changes. While a revision cannot be
+// resolved nobody gets a connection: its credentials may have been withdrawn.
+//
+// Whoever calls waits under a context of his own. If it ends, an error that wraps
+// that of the context is returned, and the work goes on for the others. After Close the
+// error is ErrClosed.
+func (c *Cache[C]) Acquire(ctx context.Context, key, version string, resolve Resolver[C]) (*Lease[C], error) {
+	for {
+		lease, f, err := c.take(ctx, key, version, resolve)
+		if f == nil {
+			return lease, err
+		}
+
+		// Who wants another version waits as well, and then looks again.
+		joined := f.version == version
+		select {
+		case <-f.done:
+			if joined {
+				return f.lease(c)
+			}
+		case <-ctx.Done():
+			if joined {
+				c.leave(f)
+			}
+
+			return nil, errors.Wrap(ctx.Err(), "cannot wait for the connection")
+		}
+	}
+}
+
+// Recheck makes the next Acquire of the key resolve its revision again, for
+// instance because the external system refused the credentials. If that was done
+// a moment ago already (see WithFailureInterval) it waits until that time is over,
+// so that a hundred objects that are refused are one look, not a hundred. An
+// unknown key is ignored.
+func (c *Cache[C]) Recheck(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if e, ok := c.entries[key]; ok {
+		e.recheck = true
+	}
+}
+
+// Close ends what is being built, waits for that, and closes all connections:
+// those that are in use when they are given back. Further calls do nothing.
+func (c *Cache[C]) Close() {
+	c.mu.Lock()
+	c.closed = true
+	var unused []*connection[C]
+	for key, e := range c.entries {
+		if e.flight != nil {
+			e.flight.cancel()
+		}
+		unused = append(unused, e.retire()...)
+		delete(c.entries, key)
+	}
+	c.mu.Unlock()
+
+	c.closeAll(unused)
+	c.running.Wait()
+}
+
+// take returns a lease or an error if the answer is known, otherwise the flight
+// that will find out.
+func (c *Cache[C]) take(ctx context.Context, key, version string, resolve Resolver[C]) (*Lease[C], *flight[C], error) {
+	now := c.o.clock.Now()
+
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+
+		return nil, nil, ErrClosed
+	}
+	idle := c.sweep(now)
+	conn, f, err := c.find(ctx, key, version, resolve, now)
+	c.mu.Unlock()
+
+	c.closeAll(idle)
+	if conn == nil {
+		return nil, f, err
+	}
+
+	return c.lease(conn), nil, nil
+}
+
+// find is the part of take that needs the lock. A connection that it returns is
+// counted as leased.
+func (c *Cache[C]) find(ctx context.Context, key, version string, resolve Resolver[C], now time.Time) (*connection[C], *flight[C], error) {
+	e, ok := c.entries[key]
+	if !ok {
+		e = &entry[C]{}
+		c.entries[key] = e
+	}
+	e.asked = now
+
+	if e.flight == nil && e.fresh(version, now, c.o) {
+		if e.err != nil {
+			return nil, nil, e.err
+		}
+		e.current.leases++
+
+		return e.current, nil, nil
+	}
+
+	if e.flight == nil {
+		c.start(ctx, e, version, resolve, now)
+	}
+	if e.flight.version == version {
+		e.flight.waiting++
+	}
+
+	return nil, e.flight, nil
+}
+
+// fresh reports whether the last look still answers for the version.
+func (e *entry[C]) fresh(version string, now time.Time, o options) bool {
+	switch {
+	case !e.looked, e.version != version:
+		return false
+	case e.recheck && now.Sub(e.rechecked) >= o.failure:
+		return false
+	case e.err != nil:
+		return now.Sub(e.checked) < o.failure
+	default:
+		return e.current != nil && now.Sub(e.checked) < o.recheck
+	}
+}
+
+// retire takes the connection out of use, and returns it if it can be closed now.
+func (e *entry[C]) retire() []*connection[C] {
+	conn := e.current
+	if conn == nil {
+		return nil
+	}
+	e.current = nil
+	conn.retired = true
+	if conn.leases > 0 {
+		return nil
+	}
+
+	return []*connection[C]{conn}
+}
+
+// sweep takes what was not used for the idle time out of the cache, and returns
+// the connections to close. It looks at all keys, so it does so rarely.
+func (c *Cache[C]) sweep(now time.Time) []*connection[C] {
+	if now.Sub(c.swept) < c.o.idle/10 {
+		return nil
+	}
+	c.swept = now
+
+	var idle []*connection[C]
+	for key, e := range c.entries {
+		if e.flight != nil {
+			continue
+		}
+		if conn := e.current; conn != nil && conn.leases == 0 && now.Sub(conn.used) >= c.o.idle {
+			idle = append(idle, e.retire()...)
+		}
+		if e.current == nil && now.Sub(e.asked) >= c.o.idle {
+			delete(c.entries, key)
+		}
+	}
+
+	return idle
+}
+
+func (c *Cache[C]) closeAll(conns []*connection[C]) {
+	for _, conn := range conns {
+		c.close(conn.value)
+	}
+}

@@ -1,0 +1,315 @@
+package connection
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// TestShared: a hundred objects that come at once are one look and one build,
+// every minute anew, and all get the same connection.
+func TestShared(t *testing.T) {
+	w := newWorld()
+	c := w.cache(t)
+
+	for minute := range 3 {
+		for range 2 {
+			var all sync.WaitGroup
+			for range 100 {
+				all.Go(func() {
+					lease, err := c.Acquire(t.Context(), "key", "1", w.resolve)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer lease.Release()
+					if lease.Value() != "r1#1" {
+						t.Errorf("want r1#1, got %s", lease.Value())
+					}
+				})
+			}
+			all.Wait()
+		}
+
+		w.want(t, "one look per minute, one build ever", counts{Resolves: minute + 1, Builds: 1})
+		w.pass(time.Minute)
+	}
+}
+
+// TestSharedFailure: a failure is shared like a success.
+func TestSharedFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		c := w.cache(t)
+		errBoom := errors.New("boom")
+		gate := make(chan struct{})
+		w.during = func(context.Context) error { <-gate; return errBoom }
+
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				if _, err := c.Acquire(t.Context(), "key", "1", w.resolve); !errors.Is(err, errBoom) {
+					t.Errorf("want %v, got %v", errBoom, err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(gate)
+		all.Wait()
+
+		w.want(t, "all failed together", counts{Resolves: 1})
+	})
+}
+
+// TestCallerGivesUp: the one who began the build gives up, the other one gets
+// its connection; and nobody's lease is left over.
+func TestCallerGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		c := w.cache(t)
+		gate := make(chan struct{})
+		w.during = func(ctx context.Context) error {
+			select {
+			case <-gate:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		gaveUp := make(chan error)
+		go func() {
+			_, err := c.Acquire(ctx, "key", "1", w.resolve)
+			gaveUp <- err
+		}()
+		synctest.Wait()
+
+		got := make(chan *Lease[string])
+		go func() { got <- w.acquire(t, c, "1") }()
+		synctest.Wait()
+
+		cancel()
+		if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+			t.Errorf("want %v, got %v", context.Canceled, err)
+		}
+
+		close(gate)
+		lease := <-got
+		if diff := cmp.Diff("r1#1", lease.Value()); diff != "" {
+			t.Errorf("-want, +got:\n%s", diff)
+		}
+		w.want(t, "one build", counts{Resolves: 1, Builds: 1})
+
+		w.set(func() { w.revision = "r2" })
+		w.acquire(t, c, "2").Release()
+		w.want(t, "still in use", counts{Resolves: 2, Builds: 2})
+		lease.Release()
+		w.want(t, "the lease of who gave up does not count", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
+	})
+}
+
+// TestGiveUpTooLate: who gives up after the connection was there gives it back.
+func TestGiveUpTooLate(t *testing.T) {
+	w := newWorld()
+	c := w.cache(t)
+
+	_, f, err := c.take(t.Context(), "key", "1", w.resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-f.done
+	c.leave(f)
+
+	w.set(func() { w.revision = "r2" })
+	w.acquire(t, c, "2").Release()
+	w.want(t, "nobody has it", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
+}
+
+// TestTimeout: a build that hangs is ended, however patient the caller is.
+func TestTimeout(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		opts   []Option
+		want   time.Duration
+	}{
+		"Default": {reason: "Half a minute.", want: 30 * time.Second},
+		"Option":  {reason: "As the option says.", opts: []Option{WithTimeout(time.Second)}, want: time.Second},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				c := w.cache(t, tc.opts...)
+				w.during = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+				start := time.Now() //nolint:forbidigo // The clock of the bubble.
+				if _, err := c.Acquire(t.Context(), "key", "1", w.resolve); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("want %v, got %v", context.DeadlineExceeded, err)
+				}
+				if got := time.Since(start); got != tc.want { //nolint:forbidigo // The clock of the bubble.
+					t.Errorf("%s want %s, got %s", tc.reason, tc.want, got)
+				}
+			})
+		})
+	}
+}
+
+// TestOtherVersionWaits: who wants a newer version while an older one is built
+// does not get the older one.
+func TestOtherVersionWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		c := w.cache(t)
+		gate := make(chan struct{})
+		w.during = func(context.Context) error { <-gate; return nil }
+
+		older, newer := make(chan *Lease[string], 1), make(chan *Lease[string], 1)
+		go func() { older <- w.acquire(t, c, "1") }()
+		synctest.Wait()
+		w.set(func() { w.revision = "r2" })
+		go func() { newer <- w.acquire(t, c, "2") }()
+		synctest.Wait()
+		close(gate)
+
+		first, second := <-older, <-newer
+		if diff := cmp.Diff([]string{"r1#1", "r2#2"}, []string{first.Value(), second.Value()}); diff != "" {
+			t.Errorf("-want, +got:\n%s", diff)
+		}
+		first.Release()
+		second.Release()
+		w.want(t, "the older one was replaced", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
+	})
+}
+
+// TestRecheckDuringBuild: credentials that were refused while others were read
+// are read again.
+func TestRecheckDuringBuild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		c := w.cache(t)
+		gate := make(chan struct{})
+		w.during = func(context.Context) error { <-gate; return nil }
+
+		got := make(chan *Lease[string])
+		go func() { got <- w.acquire(t, c, "1") }()
+		synctest.Wait()
+		c.Recheck("key")
+		close(gate)
+		(<-got).Release()
+
+		w.acquire(t, c, "1").Release()
+		w.want(t, "looked again", counts{Resolves: 2, Builds: 1})
+	})
+}
+
+// TestCloseDuringBuild: Close ends the build and waits for it; a connection that
+// comes nevertheless is closed.
+func TestCloseDuringBuild(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		during func(ctx context.Context) error
+		want   counts
+	}{
+		"Ends": {
+			reason: "A build that respects its context.",
+			during: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+			want:   counts{Resolves: 1},
+		},
+		"Comes": {
+			reason: "A build that succeeds all the same.",
+			during: func(ctx context.Context) error { <-ctx.Done(); return nil },
+			want:   counts{Resolves: 1, Builds: 1, Closed: []string{"r1#1"}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				c := w.cache(t)
+				w.during = tc.during
+
+				failed := make(chan error, 1)
+				go func() {
+					_, err := c.Acquire(t.Context(), "key", "1", w.resolve)
+					failed <- err
+				}()
+				synctest.Wait()
+				c.Close()
+
+				w.want(t, tc.reason, tc.want)
+				if err := <-failed; !errors.Is(err, ErrClosed) {
+					t.Errorf("%s\nwant %v, got %v", tc.reason, ErrClosed, err)
+				}
+			})
+		})
+	}
+}
+
+// TestBrokenResolver: what would end a goroutine, or the program, is a failure
+// like any other to those who wait.
+func TestBrokenResolver(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		breaks func()
+		want   string
+	}{
+		"Panic":  {reason: "A panic becomes an error.", breaks: func() { panic("leak in the hull") }, want: "leak in the hull"},
+		"Goexit": {reason: "So does the end of the goroutine.", breaks: runtime.Goexit, want: errUnfinished.Error()},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			c := w.cache(t)
+			w.during = func(context.Context) error { tc.breaks(); return nil }
+
+			_, err := c.Acquire(t.Context(), "key", "1", w.resolve)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s\nwant an error with %q, got %v", tc.reason, tc.want, err)
+			}
+
+			w.during = nil
+			w.pass(5 * time.Second)
+			w.acquire(t, c, "1").Release()
+		})
+	}
+}
+
+// TestContextOfBuild: a build sees the values of a caller's context, not its end.
+func TestContextOfBuild(t *testing.T) {
+	type key struct{}
+
+	w := newWorld()
+	c := w.cache(t)
+	var value any
+	var deadline bool
+	w.during = func(ctx context.Context) error {
+		value = ctx.Value(key{})
+		_, deadline = ctx.Deadline()
+
+		return ctx.Err()
+	}
+
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "pass"))
+	cancel()
+	if lease, err := c.Acquire(ctx, "key", "1", w.resolve); err == nil {
+		lease.Release()
+	}
+	w.acquire(t, c, "1").Release()
+
+	w.want(t, "built for a caller who had gone", counts{Resolves: 1, Builds: 1})
+	if value != "pass" || !deadline {
+		t.Errorf("want the caller's value and a deadline, got %v and %t", value, deadline)
+	}
+}

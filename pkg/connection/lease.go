@@ -1,0 +1,34 @@
+package connection
+
+import "sync"
+
+// A Lease is the right to use a connection. The connection is not closed before
+// the lease is released, even if it was replaced meanwhile. A lease may be used
+// concurrently.
+type Lease[C any] struct {
+	conn    *connection[C]
+	release func()
+}
+
+// Value returns the connection. It must not be used after Release.
+func (l *Lease[C]) Value() C { return l.conn.value }
+
+// Release gives the connection back. If it was replaced and this was its last
+// lease, it is closed before Release returns. Further calls do nothing.
+func (l *Lease[C]) Release() { l.release() }
+
+func (c *Cache[C]) lease(conn *connection[C]) *Lease[C] {
+	return &Lease[C]{conn: conn, release: sync.OnceFunc(func() { c.giveBack(conn) })}
+}
+
+func (c *Cache[C]) giveBack(conn *connection[C]) {
+	c.mu.Lock()
+	conn.leases--
+	conn.used = c.o.clock.Now()
+	last := conn.retired && conn.leases == 0
+	c.mu.Unlock()
+
+	if last {
+		c.close(conn.value)
+	}
+}
