@@ -1,0 +1,81 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/app"
+)
+
+const nowhere = `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://ADDRESS"}}]
+contexts: [{name: x, context: {cluster: c}}]
+current-context: x
+`
+
+func TestCommandLine(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(strings.ReplaceAll(nowhere, "ADDRESS", unused(t))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason string
+		args   string
+		code   int
+		out    string
+	}{
+		"Nothing":    {"somebody who knows nothing is told what there is", "", 2, "provider-nats run"},
+		"Help":       {"and who asks is, too", "help", 0, "provider-nats dev"},
+		"Unknown":    {"a typing error", "rum", 2, `there is no command "rum"`},
+		"FlagHelp":   {"flags are listed", "run --help", 0, "-max-reconcile-rate"},
+		"DevHelp":    {"flags are listed", "dev --help", 0, "-nats-port"},
+		"Flag":       {"a typing error", "run --pol 1s", 2, "flag provided but not defined: -pol"},
+		"Argument":   {"nothing is ignored", "run please", 2, `unexpected argument "please"`},
+		"Poll":       {"never poll without a pause", "run --poll 0s", 2, "--poll must be more than 0"},
+		"Jitter":     {"never a delay below zero", "run --poll 1s --poll-jitter 2s", 2, "--poll-jitter must be less than --poll"},
+		"Sync":       {"never resync without a pause", "run --sync 0s", 2, "--sync must be more than 0"},
+		"Timeout":    {"never a pass without time", "run --timeout 0s", 2, "--timeout must be more than 0"},
+		"Rate":       {"never stand still", "dev --max-reconcile-rate 0", 2, "--max-reconcile-rate must be more than 0"},
+		"Kubeconfig": {"a path that leads nowhere", "run --kubeconfig /does/not/exist", 1, "cannot find a cluster: name a kubeconfig by --kubeconfig"},
+		"NoCluster": {
+			"a cluster that does not answer", "run --kubeconfig " + kubeconfig + " --health-probe-bind-address 0 --metrics-bind-address 0", 1,
+			"cannot read namespace kube-system",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+
+			code := app.Main(t.Context(), strings.Fields(tc.args), &out, &errs)
+			if code != tc.code {
+				t.Errorf("\n%s\nMain(%q): want exit code %d, got %d", tc.reason, tc.args, tc.code, code)
+			}
+
+			if all := out.String() + errs.String(); !strings.Contains(all, tc.out) {
+				t.Errorf("\n%s\nMain(%q): want output with %q, got:\n%s", tc.reason, tc.args, tc.out, all)
+			}
+		})
+	}
+}
+
+// unused returns an address where nobody listens.
+func unused(t *testing.T) string {
+	t.Helper()
+
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	defer l.Close()
+
+	return l.Addr().String()
+}
