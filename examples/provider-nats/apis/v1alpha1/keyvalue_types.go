@@ -87,7 +87,7 @@ type KeyValueSpec struct {
 	// ProviderConfigRef names the connection to NATS.
 	// +optional
 	// +kubebuilder:default={name: default}
-	ProviderConfigRef ProviderConfigReference `json:"providerConfigRef,omitempty"`
+	ProviderConfigRef ProviderConfigReference `json:"providerConfigRef,omitzero"`
 
 	// ForProvider is the desired bucket.
 	// +optional
@@ -139,7 +139,7 @@ type KeyValueStatus struct {
 
 	// AtProvider is what was seen at the last look.
 	// +optional
-	AtProvider KeyValueObservation `json:"atProvider,omitempty"`
+	AtProvider KeyValueObservation `json:"atProvider,omitzero"`
 }
 
 // A KeyValue is a key-value bucket in JetStream. It is named as the annotation
@@ -157,7 +157,7 @@ type KeyValue struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec   KeyValueSpec   `json:"spec"`
-	Status KeyValueStatus `json:"status,omitempty"`
+	Status KeyValueStatus `json:"status,omitzero"`
 }
 
 // GetCondition returns the condition of the given type, with status Unknown if

@@ -112,7 +112,7 @@ type ProviderConfigSpec struct {
 	// Credentials to log in with.
 	// +optional
 	// +kubebuilder:default={source: None}
-	Credentials Credentials `json:"credentials,omitempty"`
+	Credentials Credentials `json:"credentials,omitzero"`
 
 	// TLS of the connection. Left out it is used if the server asks for it.
 	// +optional

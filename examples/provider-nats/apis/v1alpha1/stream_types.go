@@ -222,7 +222,7 @@ type StreamSpec struct {
 	// ProviderConfigRef names the connection to NATS.
 	// +optional
 	// +kubebuilder:default={name: default}
-	ProviderConfigRef ProviderConfigReference `json:"providerConfigRef,omitempty"`
+	ProviderConfigRef ProviderConfigReference `json:"providerConfigRef,omitzero"`
 
 	// The rules stand here and not at the type, because the type also shows
 	// what was observed, and that must never be refused.
@@ -314,7 +314,7 @@ type StreamStatus struct {
 
 	// AtProvider is what was seen at the last look.
 	// +optional
-	AtProvider StreamObservation `json:"atProvider,omitempty"`
+	AtProvider StreamObservation `json:"atProvider,omitzero"`
 }
 
 // A Stream is a JetStream stream. It is named as the annotation
@@ -332,7 +332,7 @@ type Stream struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec   StreamSpec   `json:"spec"`
-	Status StreamStatus `json:"status,omitempty"`
+	Status StreamStatus `json:"status,omitzero"`
 }
 
 // GetCondition returns the condition of the given type, with status Unknown if
