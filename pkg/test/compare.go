@@ -14,7 +14,7 @@ import (
 // text. The latter is for errors made in place, such as errors.New("boom").
 func EquateErrors() cmp.Option {
 	return cmp.FilterValues(bothErrors, cmp.Comparer(func(a, b any) bool {
-		x, y := a.(error), b.(error) //nolint:errcheck,forcetypeassert // The filter saw to it.
+		x, y := a.(error), b.(error) // The filter saw to it that they are.
 
 		return errors.Is(x, y) || errors.Is(y, x) || reflect.TypeOf(x) == reflect.TypeOf(y) && x.Error() == y.Error()
 	}))

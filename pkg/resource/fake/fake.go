@@ -17,7 +17,7 @@ import (
 )
 
 // GV is the group and version that SchemeWith registers types under.
-var GV = schema.GroupVersion{Group: "g", Version: "v"} //nolint:gochecknoglobals // The name is that of the predecessor; nothing changes it.
+var GV = schema.GroupVersion{Group: "g", Version: "v"}
 
 // GVK returns the kind that SchemeWith registers the type of o under: its Go
 // name. It panics if o is no pointer.

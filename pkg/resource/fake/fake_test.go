@@ -134,7 +134,7 @@ func TestManager(t *testing.T) {
 
 	e := event.Normal("Moored", "100%", "a", "b")
 	event.NewRecorder(m.GetEventRecorder("x")).Event(&Managed{}, e)
-	event.NewAPIRecorder(m.GetEventRecorderFor("x")).Event(&Managed{}, e) //nolint:staticcheck // The older API is still served.
+	event.NewAPIRecorder(m.GetEventRecorderFor("x")).Event(&Managed{}, e)
 
 	m.GetLogger().Info("dropped")
 
