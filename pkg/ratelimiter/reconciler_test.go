@@ -2,6 +2,7 @@ package ratelimiter
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -14,8 +15,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
 // script is a limiter that answers as it was told to, then zero, and records
