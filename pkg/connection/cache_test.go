@@ -75,13 +75,23 @@ func TestAcquire(t *testing.T) {
 			want: counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}},
 		},
 		"RecheckStorm": {
-			reason: "Those that come right after another wait five seconds, and are not lost.",
+			reason: "Rechecks that come right after another wait.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{change: recheck, version: "1", want: "r1#1"},
 				{change: recheck, version: "1", want: "r1#1"},
 				{change: after(4 * time.Second), version: "1", want: "r1#1"},
-				{change: after(time.Second), version: "1", want: "r1#1"},
+			},
+			want: counts{Resolves: 2, Builds: 1},
+		},
+		"RecheckStormEnds": {
+			reason: "They are granted after five seconds, all together.",
+			steps: []step{
+				{version: "1", want: "r1#1"},
+				{change: recheck, version: "1", want: "r1#1"},
+				{change: recheck, version: "1", want: "r1#1"},
+				{change: recheck, version: "1", want: "r1#1"},
+				{change: after(5 * time.Second), version: "1", want: "r1#1"},
 				{change: after(5 * time.Second), version: "1", want: "r1#1"},
 			},
 			want: counts{Resolves: 3, Builds: 1},

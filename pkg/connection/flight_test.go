@@ -134,6 +134,31 @@ func TestGiveUpTooLate(t *testing.T) {
 	w.want(t, "nobody has it", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
 }
 
+// TestBuiltForNobody: a connection that came after everyone had given up is new,
+// not idle.
+func TestBuiltForNobody(t *testing.T) {
+	w := newWorld()
+	c := w.cache(t)
+	gate := make(chan struct{})
+	w.during = func(context.Context) error { <-gate; return nil }
+
+	_, f, err := c.take(t.Context(), "key", "1", w.resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.leave(f)
+	close(gate)
+	<-f.done
+
+	w.pass(time.Minute)
+	lease, err := c.Acquire(t.Context(), "other", "1", w.resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease.Release()
+	w.want(t, "kept for the next one", counts{Resolves: 2, Builds: 2})
+}
+
 // TestTimeout: a build that hangs is ended, however patient the caller is.
 func TestTimeout(t *testing.T) {
 	cases := map[string]struct {
@@ -245,7 +270,11 @@ func TestCloseDuringBuild(t *testing.T) {
 					failed <- err
 				}()
 				synctest.Wait()
+				start := time.Now() //nolint:forbidigo // The clock of the bubble.
 				c.Close()
+				if waited := time.Since(start); waited != 0 { //nolint:forbidigo // The clock of the bubble.
+					t.Errorf("%s\nwant the build ended at once, Close took %s", tc.reason, waited)
+				}
 
 				w.want(t, tc.reason, tc.want)
 				if err := <-failed; !errors.Is(err, ErrClosed) {
