@@ -135,7 +135,7 @@ func created(info *jetstream.StreamInfo) *metav1.Time {
 }
 
 func counter(n uint64) int64 {
-	return int64(n) //nolint:gosec // A counter that does not fit takes 292 years at a message per nanosecond.
+	return int64(n) // A counter that does not fit takes 292 years at a message per nanosecond.
 }
 
 func observedCluster(c *jetstream.ClusterInfo) *v1alpha1.ClusterObservation {

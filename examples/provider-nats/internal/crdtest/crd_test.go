@@ -46,19 +46,22 @@ func run(m *testing.M) int {
 		return 1
 	}
 
-	defer cluster.Stop() //nolint:errcheck // It ends by itself, too.
+	code := 1
+	if kube, err = install(ctx, cluster); err == nil {
+		code = m.Run()
+	}
 
-	if kube, err = install(ctx, cluster); err != nil {
+	if err := errors.Join(err, cluster.Stop()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 
 		return 1
 	}
 
-	return m.Run()
+	return code
 }
 
 // kube is what all tests of this package talk to.
-var kube client.Client //nolint:gochecknoglobals // TestMain has no other way to hand it on.
+var kube client.Client // TestMain has no other way to hand it on.
 
 func install(ctx context.Context, cluster *devcluster.Cluster) (client.Client, error) {
 	cfg, err := cluster.RESTConfig()

@@ -59,7 +59,7 @@ func bucketLimits(cfg *jetstream.StreamConfig, p *v1alpha1.KeyValueParameters) e
 		return err
 	}
 
-	cfg.MaxMsgSize = unlimited(int32(size)) //nolint:gosec // putLimit refuses what is larger.
+	cfg.MaxMsgSize = unlimited(int32(size)) // putLimit refuses what is larger.
 	cfg.MaxBytes = unlimited(cfg.MaxBytes)
 
 	if p.History != nil {

@@ -125,13 +125,13 @@ func UserMetadata(metadata map[string]string) map[string]string {
 func ServerVersion(metadata map[string]string) string { return metadata[serverPrefix+"ver"] }
 
 func to32(n int) *int32 {
-	v := int32(n) //nolint:gosec // NATS has no value that does not fit: replicas, history, consumers.
+	v := int32(n) // NATS has no value that does not fit: replicas, history, consumers.
 
 	return &v
 }
 
 func sequence(n uint64) *int64 {
-	v := int64(n) //nolint:gosec // A sequence that does not fit takes 292 years at a message per nanosecond.
+	v := int64(n) // A sequence that does not fit takes 292 years at a message per nanosecond.
 
 	return &v
 }

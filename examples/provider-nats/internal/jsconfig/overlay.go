@@ -171,7 +171,7 @@ func source(s *v1alpha1.Source) *jetstream.StreamSource {
 	out := &jetstream.StreamSource{Name: s.Name, FilterSubject: s.FilterSubject}
 
 	if s.OptStartSeq != nil {
-		out.OptStartSeq = uint64(*s.OptStartSeq) //nolint:gosec // The CRD refuses what is below 1.
+		out.OptStartSeq = uint64(*s.OptStartSeq) // The CRD refuses what is below 1.
 	}
 
 	if s.OptStartTime != nil {

@@ -47,7 +47,7 @@ func streamLimits(cfg *jetstream.StreamConfig, p *v1alpha1.StreamParameters) err
 		return err
 	}
 
-	cfg.MaxMsgSize = int32(size) //nolint:gosec // putLimit refuses what is larger.
+	cfg.MaxMsgSize = int32(size) // putLimit refuses what is larger.
 
 	put(&cfg.MaxMsgs, p.MaxMsgs)
 	put(&cfg.MaxMsgsPerSubject, p.MaxMsgsPerSubject)
@@ -58,7 +58,7 @@ func streamLimits(cfg *jetstream.StreamConfig, p *v1alpha1.StreamParameters) err
 	putDuration(&cfg.SubjectDeleteMarkerTTL, p.SubjectDeleteMarkerTTL)
 
 	if p.FirstSeq != nil {
-		cfg.FirstSeq = uint64(*p.FirstSeq) //nolint:gosec // The CRD refuses what is below 0.
+		cfg.FirstSeq = uint64(*p.FirstSeq) // The CRD refuses what is below 0.
 	}
 
 	cfg.MaxMsgs = unlimited(cfg.MaxMsgs)

@@ -2,6 +2,7 @@ package natsconn
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,8 +31,14 @@ type Conn struct {
 	nc *nats.Conn
 	js jetstream.JetStream
 
-	mu     sync.Mutex
-	denied map[string]error
+	mu      sync.Mutex
+	waiting map[*waiter]struct{}
+}
+
+// A waiter is a request that has no answer yet.
+type waiter struct {
+	operation string
+	cancel    context.CancelCauseFunc
 }
 
 // Dial connects within five seconds, or less if ctx ends before. Its errors say
@@ -42,7 +49,7 @@ func Dial(ctx context.Context, s Settings, unauthorized func()) (*Conn, error) {
 		return nil, errors.New("spec.servers is empty: name at least one server")
 	}
 
-	c := &Conn{denied: map[string]error{}}
+	c := &Conn{waiting: map[*waiter]struct{}{}}
 
 	nc, err := connect(ctx, s, c.handle(unauthorized))
 	if err != nil {
@@ -83,6 +90,9 @@ func connect(ctx context.Context, s Settings, handle nats.ErrHandler) (*nats.Con
 	opts.MaxReconnect = -1
 	opts.ReconnectWait = reconnectWait
 	opts.IgnoreAuthErrorAbort = true
+	// A request that was kept for later would be sent when nobody waits for it
+	// any more, and do what is no longer asked for.
+	opts.ReconnectBufSize = -1
 	opts.AsyncErrorCB = handle
 
 	for _, option := range s.options {
@@ -180,7 +190,7 @@ func (c *Conn) Delete(ctx context.Context, name string) error {
 }
 
 // request makes one request and explains its error. Without a connection it
-// fails at once: the client of NATS would keep the request for later.
+// fails at once.
 func (c *Conn) request(ctx context.Context, operation string, call func(context.Context) error) error {
 	if !c.nc.IsConnected() {
 		return explainDisconnected(c.nc.LastError(), c.nc.Servers())
@@ -189,7 +199,45 @@ func (c *Conn) request(ctx context.Context, operation string, call func(context.
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 
-	c.forgive(operation)
+	ctx, done := c.wait(ctx, operation)
+	defer done()
 
-	return c.explain(operation, call(ctx))
+	err := call(ctx)
+	if errors.Is(err, nats.ErrReconnectBufExceeded) {
+		return explainDisconnected(c.nc.LastError(), c.nc.Servers())
+	}
+
+	return explain(operation, err, context.Cause(ctx))
+}
+
+// wait returns a context that ends early if NATS forbids the operation, which it
+// says apart from the request: that is simply never answered.
+func (c *Conn) wait(ctx context.Context, operation string) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &waiter{operation: operation, cancel: cancel}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.waiting[w] = struct{}{}
+
+	return ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		delete(c.waiting, w)
+		cancel(nil)
+	}
+}
+
+// deny ends all requests that wait for what NATS has forbidden by err.
+func (c *Conn) deny(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	for w := range c.waiting {
+		if strings.Contains(err.Error(), "."+w.operation+`"`) {
+			w.cancel(err)
+		}
+	}
 }

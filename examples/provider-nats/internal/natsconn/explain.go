@@ -67,18 +67,15 @@ func explainDisconnected(last error, servers []string) error {
 	return errors.Wrap(explainDial(last, servers), "the connection is lost, and tried again every second")
 }
 
-// explain says what to correct when a request failed. What NATS says about the
-// stream itself is left as it is, for the caller to sort.
-func (c *Conn) explain(operation string, err error) error {
-	if err == nil {
-		return nil
-	}
-
-	if denied := c.denial(operation); denied != nil {
-		return errors.Wrapf(denied, "the user that the ProviderConfig logs in as may not do %s: permit it in NATS", operation)
-	}
-
+// explain says what to correct when a request failed, given why its context
+// ended. What NATS says about the stream itself is left as it is, for the caller
+// to sort.
+func explain(operation string, err, cause error) error {
 	switch {
+	case err == nil:
+		return nil
+	case errors.Is(cause, nats.ErrPermissionViolation):
+		return errors.Wrapf(cause, "the user that the ProviderConfig logs in as may not do %s: permit it in NATS", operation)
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return errors.Wrap(err, "there is no JetStream for the user that the ProviderConfig logs in as: "+
 			"enable it in NATS for the server and the account, or correct spec.domain and spec.jsPrefix")
@@ -87,39 +84,4 @@ func (c *Conn) explain(operation string, err error) error {
 	default:
 		return err
 	}
-}
-
-// deny remembers that NATS forbade a request. It says so apart from the request,
-// which is simply never answered.
-func (c *Conn) deny(err error) {
-	_, operation, ok := strings.Cut(err.Error(), `STREAM.`)
-	if !ok {
-		return
-	}
-
-	operation, _, _ = strings.Cut(operation, `"`)
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	c.denied["STREAM."+operation] = err
-}
-
-// forgive forgets that a request was forbidden: permissions change.
-func (c *Conn) forgive(operation string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	delete(c.denied, operation)
-}
-
-// denial returns what deny remembered, once.
-func (c *Conn) denial(operation string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	err := c.denied[operation]
-	delete(c.denied, operation)
-
-	return err
 }

@@ -221,6 +221,18 @@ func ways() map[string]way {
 			reason: "the same domain by its prefix", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStreamDomain = "hub" },
 			spec: v1alpha1.ProviderConfigSpec{JSPrefix: "$JS.hub.API"},
 		},
+		"LeastPermissions": {
+			reason: "what the README says is enough", spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
+			options: func(_ *testing.T, o *server.Options, s store) {
+				o.Users = []*server.User{{Username: "u", Password: "p", Permissions: &server.Permissions{
+					Publish: &server.SubjectPermission{Allow: []string{
+						"$JS.API.STREAM.INFO.>", "$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "$JS.API.STREAM.DELETE.>",
+					}},
+					Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+				}}}
+				s["login"] = map[string][]byte{"username": []byte("u"), "password": []byte("p")}
+			},
+		},
 		"Forbidden": {
 			reason: "the user may not do everything", spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
 			options: func(_ *testing.T, o *server.Options, s store) {
@@ -234,7 +246,7 @@ func ways() map[string]way {
 	}
 }
 
-// TestWays dials and creates a stream.
+// TestWays dials and leads a stream through its life.
 func TestWays(t *testing.T) {
 	for name, w := range ways() {
 		t.Run(name, func(t *testing.T) {
@@ -277,7 +289,19 @@ func use(t *testing.T, pc *v1alpha1.ProviderConfig, secrets store) error {
 
 	t.Cleanup(c.Close)
 
-	return c.Create(t.Context(), jetstream.StreamConfig{Name: "s"})
+	if err := c.Create(t.Context(), jetstream.StreamConfig{Name: "s"}); err != nil {
+		return err
+	}
+
+	if _, err := c.Info(t.Context(), "s"); err != nil {
+		return err
+	}
+
+	if err := c.Update(t.Context(), jetstream.StreamConfig{Name: "s", MaxMsgs: 1}); err != nil {
+		return err
+	}
+
+	return c.Delete(t.Context(), "s")
 }
 
 func TestRevision(t *testing.T) {

@@ -164,7 +164,7 @@ func tlsConfig(ctx context.Context, t *v1alpha1.TLS, s *secrets) (*tls.Config, e
 
 	cfg := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		InsecureSkipVerify: t.InsecureSkipVerify, //nolint:gosec // The user asks for it, in a field that says what it is.
+		InsecureSkipVerify: t.InsecureSkipVerify, // The user asks for it, in a field that says what it is.
 	}
 
 	if ref := t.CASecretRef; ref != nil {
