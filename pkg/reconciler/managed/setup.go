@@ -47,14 +47,17 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 	r := NewReconciler(m, of, options...)
 
 	var handler reconcile.Reconciler = r
+	queue := o.ForControllerRuntime()
 	if o.GlobalRateLimiter != nil {
-		handler = ratelimiter.New(name, r, o.GlobalRateLimiter)
+		limited := ratelimiter.New(name, r, o.GlobalRateLimiter)
+		queue.RateLimiter = limited.KeepBackOff(queue.RateLimiter)
+		handler = limited
 	}
 
 	return errors.Wrapf(ctrl.NewControllerManagedBy(m).
 		Named(name).
 		For(mg, builder.WithPredicates(r.Predicate())).
-		WithOptions(o.ForControllerRuntime()).
+		WithOptions(queue).
 		Complete(handler), "cannot set up the controller %s", name)
 }
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/conditions"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -30,13 +31,7 @@ func (p *pass) set(conditions ...commonv1.Condition) {
 // Stamp puts the generation this pass works on to the conditions that were set
 // in it. Setting a condition takes its stamp off, so one that has none was set.
 func (p *pass) stamp() {
-	for _, t := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate} {
-		c := p.mg.GetCondition(t)
-		if c.Reason != "" && c.ObservedGeneration == 0 && p.read.GetGeneration() != 0 {
-			c.ObservedGeneration = p.read.GetGeneration()
-			p.mg.SetConditions(c)
-		}
-	}
+	conditions.Stamp(p.mg, p.read.GetGeneration(), commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate)
 }
 
 // WriteStatus writes what this pass changed in the status, and nothing if that
@@ -103,20 +98,28 @@ func (p *pass) patchStatus(ctx context.Context) error {
 
 // DesiredStatus returns the status as it is to become, and as it is.
 func (p *pass) desiredStatus() (desired, newest map[string]any, err error) {
-	read, err := statusImage(p.read)
-	if err != nil {
-		return nil, nil, err
+	images := make([]map[string]any, 3)
+	listed := make([][]commonv1.Condition, 3)
+	for i, mg := range []resource.Managed{p.read, p.mg, p.newest} {
+		if images[i], err = statusImage(mg); err != nil {
+			return nil, nil, err
+		}
+		if listed[i], err = conditionsOf(images[i]); err != nil {
+			return nil, nil, err
+		}
 	}
-	mine, err := statusImage(p.mg)
-	if err != nil {
-		return nil, nil, err
-	}
-	if newest, err = statusImage(p.newest); err != nil {
-		return nil, nil, err
-	}
-	stampOthers(read, mine, p.read.GetGeneration())
+	read, mine, newest := images[0], images[1], images[2]
+	stampOthers(listed[0], listed[1], p.read.GetGeneration())
 
-	return rebase(read, mine, newest), newest, nil
+	desired = merged(newest, mergePatch(without(read, conditionsPath), without(mine, conditionsPath)))
+	delete(desired, "conditions")
+	if both := conditions.Merge(listed[0], listed[1], listed[2]); len(both) > 0 {
+		if desired["conditions"], err = roundTrip[[]any](both); err != nil {
+			return nil, nil, err
+		}
+	}
+
+	return desired, newest, nil
 }
 
 // WorthWriting says whether a change of the status is one, or only one of
@@ -134,73 +137,20 @@ func (p *pass) worthWriting(patch map[string]any) bool {
 	return p.r.volatileInterval > 0 && p.now().Sub(p.memo.volatileAt) >= p.r.volatileInterval
 }
 
-// Rebase returns newest with the changes between read and mine. Conditions are
-// changed by type.
-func rebase(read, mine, newest map[string]any) map[string]any {
-	desired := merged(newest, mergePatch(without(read, conditionsPath), without(mine, conditionsPath)))
-	conditions := rebaseConditions(list(read), list(mine), list(newest))
-	if len(conditions) == 0 {
-		delete(desired, "conditions")
-	} else {
-		desired["conditions"] = conditions
-	}
-
-	return desired
-}
-
 var conditionsPath = []fieldPath{{"conditions"}}
-
-func rebaseConditions(read, mine, newest []any) []any {
-	result := slices.Clone(newest)
-	for _, c := range mine {
-		if old := byType(read, typeOf(c)); old >= 0 && equality.Semantic.DeepEqual(read[old], c) {
-			continue
-		}
-		if at := byType(result, typeOf(c)); at >= 0 {
-			result[at] = c
-		} else {
-			result = append(result, c)
-		}
-	}
-	for _, c := range read {
-		if at := byType(result, typeOf(c)); at >= 0 && byType(mine, typeOf(c)) < 0 {
-			result = slices.Delete(result, at, at+1)
-		}
-	}
-
-	return result
-}
 
 // StampOthers stamps the conditions of other types than ours that were set in
 // this pass.
-func stampOthers(read, mine map[string]any, generation int64) {
-	before := list(read)
-	for _, c := range list(mine) {
-		condition, ok := c.(map[string]any)
-		if !ok || generation == 0 || condition["observedGeneration"] != nil {
-			continue
-		}
-		if old := byType(before, typeOf(c)); old < 0 || !equality.Semantic.DeepEqual(before[old], c) {
-			condition["observedGeneration"] = generation
+func stampOthers(read, mine []commonv1.Condition, generation int64) {
+	for i, c := range mine {
+		if c.ObservedGeneration == 0 && !slices.Contains(read, c) {
+			mine[i].ObservedGeneration = generation
 		}
 	}
 }
 
-func list(status map[string]any) []any {
-	conditions, _ := status["conditions"].([]any)
-
-	return conditions
-}
-
-func typeOf(condition any) string {
-	m, _ := condition.(map[string]any)
-	t, _ := m["type"].(string)
-
-	return t
-}
-
-func byType(conditions []any, t string) int {
-	return slices.IndexFunc(conditions, func(c any) bool { return typeOf(c) == t })
+func conditionsOf(status map[string]any) ([]commonv1.Condition, error) {
+	return roundTrip[[]commonv1.Condition](status["conditions"])
 }
 
 // Fingerprint identifies a change of a status. Encoding sorts the keys.
