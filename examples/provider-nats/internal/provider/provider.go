@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
@@ -88,6 +89,8 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 
 	cfg = ratelimiter.LimitRESTConfig(cfg, o.MaxReconcileRate)
 	cfg.UserAgent = Name
+	// The API server warns of the finalizer's name at every write. Once is enough.
+	cfg.WarningHandlerWithContext = log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{Deduplicate: true})
 
 	mgr, err := ctrl.NewManager(cfg, managerOptions(scheme, o))
 	if err != nil {
