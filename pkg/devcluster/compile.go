@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +16,8 @@ import (
 // progressInterval is how often the compilation says how far it is.
 const progressInterval = 5 * time.Second
 
-// compile builds the sources into the file output.
+// compile builds the sources into the file output. Whatever else it makes is
+// in the folder of that file.
 func compile(ctx context.Context, source, output string, progress io.Writer) error {
 	begin := time.Now()
 	fmt.Fprintln(progress, "devcluster: building kube-apiserver and etcd; the first time takes about five minutes on two cores (\"make devcluster\" does it ahead)")
@@ -31,10 +32,8 @@ func compile(ctx context.Context, source, output string, progress io.Writer) err
 	// -v names each package when it is compiled; those in Go's build cache are
 	// not named, so the count may end early.
 	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-v", "-o", output}, buildFlags()...), ".")...)
-	cmd.Dir, cmd.Env = source, goEnv()
-	// Interrupted rather than killed, go removes its temporary files.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = stopTimeout
+	// Interrupted, go leaves its temporary files; there they go with the output.
+	cmd.Dir, cmd.Env = source, append(goEnv(), "GOTMPDIR="+filepath.Dir(output))
 	var log compileLog
 	cmd.Stderr = &log
 	stop = report(progressInterval, func() {
