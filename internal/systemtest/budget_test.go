@@ -144,7 +144,7 @@ func (p *provider) create() {
 
 func (p *provider) patch(v *volume.Volume, change func()) {
 	p.Helper()
-	before := client.MergeFrom(v.DeepCopyObject().(client.Object)) //nolint:forcetypeassert // a volume is an object
+	before := client.MergeFrom(v.DeepCopyObject().(client.Object)) // a volume is an object
 	change()
 	if err := api.Patch(p.Context(), v, before); err != nil {
 		p.Fatal(err)

@@ -51,7 +51,7 @@ type cluster struct {
 
 func (c cluster) GetAPIReader() client.Reader { return c.live }
 
-func newBench(t *testing.T, c *rest.Config, api client.Client, o ...managed.ReconcilerOption) *bench {
+func newBench(t *testing.T, c *rest.Config, api client.Client) *bench {
 	t.Helper()
 	b := &bench{T: t, cloud: &volume.Cloud{}, ledger: &test.Ledger{}, api: api}
 	b.key = client.ObjectKey{Namespace: namespace(t, api), Name: "data"}
@@ -64,7 +64,7 @@ func newBench(t *testing.T, c *rest.Config, api client.Client, o ...managed.Reco
 	cached := interceptor.NewClient(live, interceptor.Funcs{
 		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 			if v := b.frozen(); v != nil {
-				*o.(*volume.Volume) = *v //nolint:forcetypeassert // only volumes are read
+				*o.(*volume.Volume) = *v // only volumes are read
 
 				return nil
 			}
@@ -77,11 +77,9 @@ func newBench(t *testing.T, c *rest.Config, api client.Client, o ...managed.Reco
 		defer b.mu.Unlock()
 		b.log.WriteString(line + "\n")
 	}, funcr.Options{}))
-	o = append([]managed.ReconcilerOption{
+	b.r = managed.NewReconciler(&fake.Manager{}, volume.Kind,
 		managed.WithExternalConnecter(b.cloud), managed.WithLogger(log),
-		managed.WithCluster(cluster{&fake.Manager{Client: cached, Scheme: scheme}, live}),
-	}, o...)
-	b.r = managed.NewReconciler(&fake.Manager{}, volume.Kind, o...)
+		managed.WithCluster(cluster{&fake.Manager{Client: cached, Scheme: scheme}, live}))
 	if err := api.Create(t.Context(), newVolume(b.key.Namespace, b.key.Name)); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +94,7 @@ func (b *bench) frozen() *volume.Volume {
 		return nil
 	}
 
-	return b.cached.DeepCopyObject().(*volume.Volume) //nolint:forcetypeassert // a copy of a volume
+	return b.cached.DeepCopyObject().(*volume.Volume) // a copy of a volume
 }
 
 // Freeze makes the cache answer what is stored now until thaw.

@@ -74,7 +74,7 @@ type List struct {
 func (l *List) DeepCopyObject() runtime.Object {
 	out := &List{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
 	for i := range l.Items {
-		//nolint:forcetypeassert // a copy of a Volume is a Volume
+		// a copy of a Volume is a Volume
 		out.Items = append(out.Items, *l.Items[i].DeepCopyObject().(*Volume))
 	}
 

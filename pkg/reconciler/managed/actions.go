@@ -53,9 +53,9 @@ func (p *pass) connect(ctx context.Context) error {
 		return errors.New("the connecter returned no client and no error")
 	}
 	if d, ok := c.(ExternalDisconnecter); ok {
-		p.disconnecters = append(p.disconnecters, d)
+		p.disconnects = append(p.disconnects, d)
 	}
-	p.disconnecters = append(p.disconnecters, p.r.connecter)
+	p.disconnects = append(p.disconnects, p.r.connecter)
 	p.external = bound(ctx, c)
 
 	return nil

@@ -56,7 +56,7 @@ func SetupVolumes(m manager.Manager, dir *os.Root) error {
 }
 
 func size(mg resource.Managed) int64 {
-	//nolint:forcetypeassert // the controller hands out volumes only
+	// the controller hands out volumes only
 	return mg.(*volume.Volume).Spec.SizeGiB
 }
 

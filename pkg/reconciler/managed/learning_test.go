@@ -153,7 +153,7 @@ func TestPredicate(t *testing.T) {
 }
 
 func copyOf(v *volume.Volume) *volume.Volume {
-	return v.DeepCopyObject().(*volume.Volume) //nolint:forcetypeassert // a copy of a volume
+	return v.DeepCopyObject().(*volume.Volume) // a copy of a volume
 }
 
 func TestCriticalAnnotationUpdaterKeepsWhatUsersSet(t *testing.T) {

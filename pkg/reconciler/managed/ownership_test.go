@@ -158,7 +158,7 @@ func TestStamps(t *testing.T) {
 			t.Errorf("%s: Owner(%q) = %s, want %s", name, tc.found, got, tc.want)
 		}
 	}
-	again := v.DeepCopyObject().(*volume.Volume) //nolint:forcetypeassert // a copy of a volume
+	again := v.DeepCopyObject().(*volume.Volume) // a copy of a volume
 	again.UID = "uid-2"
 	if got := managed.NewStamp("cluster-1", kind, again).Owner(string(mine)); got != managed.OwnerOther {
 		t.Errorf("an object created anew under an old name inherits: %s", got)

@@ -28,7 +28,7 @@ type pass struct {
 	policy error            // a policy that is not understood
 
 	external      ExternalClient
-	disconnecters []ExternalDisconnecter
+	disconnects []ExternalDisconnecter
 	observation   ExternalObservation
 
 	observed  bool // observation is the state now
@@ -184,7 +184,7 @@ func (p *pass) stranger() bool {
 
 // End disconnects. A failure to do so is told, and changes nothing.
 func (p *pass) end(ctx context.Context) {
-	for _, d := range p.disconnecters {
+	for _, d := range p.disconnects {
 		if err := d.Disconnect(context.WithoutCancel(ctx)); err != nil {
 			p.mention(event.Warning(reasonCannotDisconnect, redact.Error(err)))
 		}
@@ -198,6 +198,6 @@ func isTrue(mg resource.Managed, t commonv1.ConditionType) bool {
 }
 
 func clone(mg resource.Managed) resource.Managed {
-	//nolint:forcetypeassert // a deep copy has the type of its original
+	// a deep copy has the type of its original
 	return mg.DeepCopyObject().(resource.Managed)
 }

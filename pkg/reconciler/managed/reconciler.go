@@ -111,7 +111,7 @@ func (r *Reconciler) class() string {
 
 // NewManaged returns an empty object of the kind, and panics if there is none.
 func (r *Reconciler) newManaged() resource.Managed {
-	//nolint:forcetypeassert // a kind that is no resource.Managed is a programmer's error, as documented
+	// a kind that is no resource.Managed is a programmer's error, as documented
 	return resource.MustCreateObject(schema.GroupVersionKind(r.of), r.cluster.GetScheme()).(resource.Managed)
 }
 

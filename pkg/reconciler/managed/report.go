@@ -24,7 +24,9 @@ const silentConflicts = 5
 func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Result, error) {
 	switch {
 	case errors.Is(err, errReplaced) || err == nil && o.again == never:
-		return p.leave(o, err), nil
+		p.leave(o, err)
+
+		return reconcile.Result{}, nil
 	case kerrors.IsConflict(err) && p.memo.conflicts < silentConflicts:
 		return p.conflicted(o), nil
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled):
@@ -44,7 +46,9 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	case kerrors.IsConflict(werr) && p.memo.conflicts < silentConflicts:
 		return p.conflicted(o), nil
 	case errors.Is(werr, errReplaced) || kerrors.IsNotFound(werr):
-		return p.leave(o, nil), nil
+		p.leave(o, nil)
+
+		return reconcile.Result{}, nil
 	}
 	p.memo.conflicts = 0
 	p.publish()
@@ -131,7 +135,7 @@ func (p *pass) publish() {
 
 // Leave ends a pass after which there is nothing to write: the object was let
 // go, or is gone.
-func (p *pass) leave(o outcome, err error) reconcile.Result {
+func (p *pass) leave(o outcome, err error) {
 	if err != nil {
 		p.log.Info("Object is gone; what was created for it is left to recovery", "error", redact.Error(err))
 	}
@@ -140,8 +144,6 @@ func (p *pass) leave(o outcome, err error) reconcile.Result {
 	}
 	p.publish()
 	p.r.metrics.pass(o.name)
-
-	return reconcile.Result{}
 }
 
 // Conflicted asks for another pass, with the queue's back-off and in silence:

@@ -2,7 +2,6 @@ package managed
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -64,5 +63,5 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 // CacheOptions returns options of a manager's cache that keep it small: managed
 // fields, which no reconciler reads, are not kept.
 func CacheOptions() cache.Options {
-	return cache.Options{DefaultTransform: toolscache.TransformFunc(cache.TransformStripManagedFields())}
+	return cache.Options{DefaultTransform: cache.TransformStripManagedFields()}
 }

@@ -75,7 +75,7 @@ func (w *world) restart() {
 	observed := interceptor.NewClient(w.api, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if w.lag != nil {
-				//nolint:forcetypeassert // the world holds volumes only
+				// the world holds volumes only
 				*o.(*volume.Volume) = *w.lag.DeepCopyObject().(*volume.Volume)
 
 				return nil
