@@ -27,9 +27,9 @@ type pass struct {
 	newest resource.Managed // as the API server last answered
 	policy error            // a policy that is not understood
 
-	external      ExternalClient
+	external    ExternalClient
 	disconnects []ExternalDisconnecter
-	observation   ExternalObservation
+	observation ExternalObservation
 
 	observed  bool // observation is the state now
 	acted     bool // the one change outside was made
