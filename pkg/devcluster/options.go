@@ -59,6 +59,10 @@ type Options struct {
 	// which is 12 to 18 percent faster. Join ignores it.
 	Durable bool
 
+	// Audit makes the API server note every request, so that Cluster.Requests
+	// can tell who sent what. Default: false. Join ignores it.
+	Audit bool
+
 	// Own starts a control plane even if EnvKubeconfig names an existing
 	// cluster: for callers that take the API server down. Join ignores it.
 	Own bool

@@ -123,6 +123,9 @@ func served(binary, dir string, o Options) *Cluster {
 	if o.Durable {
 		args = append(args, "--durable")
 	}
+	if o.Audit {
+		args = append(args, "--audit")
+	}
 	if o.Dir == "" {
 		args = append(args, "--discard-abandoned")
 	}

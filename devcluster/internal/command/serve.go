@@ -32,6 +32,7 @@ type serveFlags struct {
 	dir              string
 	port             uint16
 	durable          bool
+	audit            bool
 	exitOnStdinEOF   bool
 	idleExit         time.Duration
 	discardAbandoned bool
@@ -43,6 +44,7 @@ func parseServe(args []string, s streams) (serveFlags, error) {
 	flags.StringVar(&f.dir, "dir", "", "folder for data, certificates and logs; the same folder gives the same cluster again (required)")
 	flags.Uint16Var(&f.port, "port", 0, "port on 127.0.0.1 (default: the one the folder was last served on, or any free one)")
 	flags.BoolVar(&f.durable, "durable", false, "wait for the disk at every write, so that data outlives a crash of the machine")
+	flags.BoolVar(&f.audit, "audit", false, "note every request in the file audit.log in the folder: who, what and the answer's code")
 	flags.BoolVar(&f.exitOnStdinEOF, "exit-on-stdin-eof", false, "stop when standard input ends, as it does when the parent is killed")
 	flags.DurationVar(&f.idleExit, "idle-exit", 0, "stop when nobody has touched the file heartbeat in the folder for so long (default: never)")
 	flags.BoolVar(&f.discardAbandoned, "discard-abandoned", false, "remove the folder at the end, unless stopped by SIGTERM")
@@ -147,6 +149,9 @@ func run(ctx context.Context, f folder.Folder, flags serveFlags, ready func() er
 		return err
 	}
 	o := controlplane.Options{Data: f.Etcd(), EtcdLog: f.EtcdLog(), Durable: flags.durable, Authority: authority.CertificateFile()}
+	if flags.audit {
+		o.AuditPolicy, o.AuditLog = f.AuditPolicy(), f.AuditLog()
+	}
 	if o.ServerCertificate, o.ServerKey, err = authority.Server(); err != nil {
 		return err
 	}

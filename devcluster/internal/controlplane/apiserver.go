@@ -29,25 +29,29 @@ func apiServer(ctx context.Context, o Options, etcdURL string) (options.Complete
 	for _, set := range named.FlagSets {
 		flags.AddFlagSet(set)
 	}
-	err := flags.Parse([]string{
-		"--etcd-servers=" + etcdURL,
+	audit, err := auditFlags(o)
+	if err != nil {
+		return none, err
+	}
+	err = flags.Parse(append(audit,
+		"--etcd-servers="+etcdURL,
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
-		"--tls-cert-file=" + o.ServerCertificate,
-		"--tls-private-key-file=" + o.ServerKey,
-		"--client-ca-file=" + o.Authority,
+		"--tls-cert-file="+o.ServerCertificate,
+		"--tls-private-key-file="+o.ServerKey,
+		"--client-ca-file="+o.Authority,
 		"--anonymous-auth=false",
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file=" + o.ServiceAccountKey,
-		"--service-account-signing-key-file=" + o.ServiceAccountKey,
+		"--service-account-key-file="+o.ServiceAccountKey,
+		"--service-account-signing-key-file="+o.ServiceAccountKey,
 		"--service-cluster-ip-range=10.0.0.0/24",
 		// Nobody reaches the server from elsewhere, so it publishes no endpoint.
 		"--endpoint-reconciler-type=none",
 		// No controller makes the accounts that this plug-in would wait for.
 		"--disable-admission-plugins=ServiceAccount",
 		"--profiling=false",
-	})
+	))
 	if err != nil {
 		return none, fmt.Errorf("cannot set flags of kube-apiserver: %w", err)
 	}

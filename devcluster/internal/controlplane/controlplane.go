@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options are all required, but for Durable.
+// Options are all required, but for Durable and the two of the audit.
 type Options struct {
 	Listener net.Listener // on 127.0.0.1; closed when Run returns
 	Data     string       // etcd's folder
@@ -24,6 +24,9 @@ type Options struct {
 	ServerCertificate string // file
 	ServerKey         string // file
 	ServiceAccountKey string // file
+
+	AuditPolicy string // a file that is written; empty: nothing is audited
+	AuditLog    string // a file that requests are appended to
 
 	Admin *rest.Config // for the controllers; not changed
 }

@@ -44,6 +44,12 @@ func (f Folder) APIServerLog() string { return f.path("kube-apiserver.log") }
 // EtcdLog is the path of etcd's log.
 func (f Folder) EtcdLog() string { return f.path("etcd.log") }
 
+// AuditPolicy is the path of what says which requests are noted.
+func (f Folder) AuditPolicy() string { return f.path("audit-policy.yaml") }
+
+// AuditLog is the path of the requests that were noted.
+func (f Folder) AuditLog() string { return f.path("audit.log") }
+
 // Heartbeat is the path of the file whose modification time users renew.
 func (f Folder) Heartbeat() string { return f.path("heartbeat") }
 

@@ -1,0 +1,75 @@
+package devcluster
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrNotAudited is returned by Cluster.Requests for a control plane that does
+// not note its requests. Start one with Options.Audit; those of an existing
+// cluster, and of programs from EnvAssets, cannot be told.
+var ErrNotAudited = errors.New("control plane does not note its requests")
+
+// A Request is one that the API server has answered.
+type Request struct {
+	User        string // who sent it
+	Verb        string // get, list, watch, create, update, patch, delete, ...
+	Group       string // of the API; empty for the core
+	Resource    string // plural; empty for what is no resource, such as discovery
+	Subresource string // status, ...
+	Namespace   string
+	Name        string
+	Code        int // of the answer
+}
+
+// Requests returns what the API server has answered so far to a user, in order.
+// A watch is noted when it ends. An answer may be read a moment before its
+// request is noted, so callers that count wait until nothing is added any more.
+// The error is ErrNotAudited if requests are not noted.
+func (c *Cluster) Requests(user string) ([]Request, error) {
+	file, err := os.Open(filepath.Join(c.Dir, "audit.log"))
+	if c.Dir == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotAudited
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the noted requests: %w", err)
+	}
+	defer file.Close()
+	var requests []Request
+	for lines := bufio.NewReader(file); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return requests, nil // the rest is being written
+		}
+		if r, err := parseAudit(line); err != nil {
+			return nil, fmt.Errorf("cannot understand a noted request: %w", err)
+		} else if r.User == user {
+			requests = append(requests, r)
+		}
+	}
+}
+
+func parseAudit(line []byte) (Request, error) {
+	var e struct {
+		Verb string
+		User struct{ Username string }
+		// What is no resource has none.
+		ObjectRef struct {
+			APIGroup, Resource, Subresource, Namespace, Name string
+		}
+		ResponseStatus struct{ Code int }
+	}
+	if err := json.Unmarshal(line, &e); err != nil {
+		return Request{}, err
+	}
+	o := e.ObjectRef
+	return Request{
+		User: e.User.Username, Verb: e.Verb, Group: o.APIGroup, Resource: o.Resource, Subresource: o.Subresource,
+		Namespace: o.Namespace, Name: o.Name, Code: e.ResponseStatus.Code,
+	}, nil
+}
