@@ -8,9 +8,11 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/tour"
 )
 
 func dev(ctx context.Context, args []string, out io.Writer) error {
@@ -19,6 +21,8 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	debug := tuning(flags, &o)
 	dir := flags.String("dir", "", "folder that keeps all data for the next time; empty means none")
 	port := flags.Int("nats-port", 0, "port of NATS on 127.0.0.1; 0 means any that is free")
+	guided := flags.Bool("tour", false, "show what the provider does, step by step; it looks at each stream every two seconds then")
+	once := flags.Bool("once", false, "end after the tour; the exit code is 0 only if every step held")
 
 	if err := parse(flags, args, out); err != nil {
 		return err
@@ -28,22 +32,66 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 
-	o.Logger = logTo(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level(*debug)}))
+	if *once && !*guided {
+		return fmt.Errorf("%w: --once goes with --tour", errUsage)
+	}
 
-	return develop(ctx, devenv.Options{Dir: *dir, NATSPort: *port, Progress: out}, o, out)
+	o.Logger = logTo(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level(*debug)}))
+	where := devenv.Options{Dir: *dir, NATSPort: *port, Progress: out}
+
+	return within(ctx, where, out, func(env *devenv.Env) error {
+		if *guided {
+			return guide(ctx, env, *once, out)
+		}
+
+		return develop(ctx, env, o, out)
+	})
 }
 
-// develop runs everything until ctx ends, or the provider does.
-func develop(ctx context.Context, where devenv.Options, o provider.Options, out io.Writer) (err error) {
+// within starts everything but the provider, and stops it after do.
+func within(ctx context.Context, where devenv.Options, out io.Writer, do func(*devenv.Env) error) (err error) {
 	fmt.Fprintln(out, "Starting an API server and NATS. The first time, the API server is compiled; that takes some minutes.")
+
+	begin := time.Now()
 
 	env, err := devenv.Start(ctx, where)
 	if err != nil {
 		return err
 	}
 
+	fmt.Fprintf(out, "Both run after %.1f s.\n", time.Since(begin).Seconds())
+
 	defer func() { err = errors.Join(err, env.Stop()) }()
 
+	return do(env)
+}
+
+// guide runs the tour, and stays until ctx ends unless it is once only.
+func guide(ctx context.Context, env *devenv.Env, once bool, out io.Writer) error {
+	t, err := tour.New(ctx, env, tour.Options{Out: out})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+
+	if err := t.Run(ctx); err != nil || once {
+		return err
+	}
+
+	fmt.Fprint(out, instructions(env))
+
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(out, "Stopping.")
+
+		return nil
+	case <-t.Provider():
+		return errors.New("the provider ended by itself")
+	}
+}
+
+// develop runs the provider until ctx ends, or the provider does.
+func develop(ctx context.Context, env *devenv.Env, o provider.Options, out io.Writer) error {
 	p, err := env.RunProvider(ctx, o)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"os"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -53,12 +54,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.BoolVar(&o.LeaderElection, "leader-election", o.LeaderElection, "let several replicas wait for one that works")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "where the lease is; empty means the pod's own namespace")
 
+	supervised := flags.Bool("exit-on-stdin-eof", false, "stop when standard input ends, as it does when the parent is killed")
+
 	if err := parse(flags, args, out); err != nil {
 		return err
 	}
 
 	if err := check(o); err != nil {
 		return err
+	}
+
+	if *supervised {
+		ctx = untilEOF(ctx, os.Stdin)
 	}
 
 	o.Logger = logTo(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level(*debug)}))
@@ -69,6 +76,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 
 	return provider.Run(ctx, cfg, o)
+}
+
+// untilEOF returns a context that also ends when there is nothing more to read.
+func untilEOF(ctx context.Context, r io.Reader) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+
+	go func() {
+		defer cancel()
+
+		_, _ = io.Copy(io.Discard, r)
+	}()
+
+	return ctx
 }
 
 func access(kubeconfig string) (*rest.Config, error) {

@@ -83,7 +83,9 @@ func (e *Env) start(ctx context.Context, o Options) error {
 		return err
 	}
 
-	e.Cluster, err = devcluster.Start(ctx, devcluster.Options{Dir: folder(o.Dir, "cluster"), Progress: o.Progress})
+	e.Cluster, err = devcluster.Start(ctx, devcluster.Options{
+		Dir: folder(o.Dir, "cluster"), Own: true, Audit: true, Progress: o.Progress,
+	})
 	if err != nil {
 		return errors.Wrap(err, "cannot start an API server")
 	}

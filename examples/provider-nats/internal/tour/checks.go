@@ -1,0 +1,237 @@
+package tour
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/examples"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// An object is one of the kinds of this provider.
+type object interface {
+	client.Object
+	resource.Conditioned
+}
+
+// How often a check is made again until it holds.
+const checkEvery = 50 * time.Millisecond
+
+// until makes a check again and again. When time is up, it says what was wrong
+// last.
+func until(ctx context.Context, what string, check func(context.Context) error) error {
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+
+		if pause(ctx, checkEvery) != nil {
+			return errors.Wrapf(err, "waited in vain until %s", what)
+		}
+	}
+}
+
+func (t *Tour) stream(name string) *v1alpha1.Stream {
+	return &v1alpha1.Stream{ObjectMeta: t.meta(name)}
+}
+
+func (t *Tour) bucket(name string) *v1alpha1.KeyValue {
+	return &v1alpha1.KeyValue{ObjectMeta: t.meta(name)}
+}
+
+func (t *Tour) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: t.o.Namespace, Name: name}
+}
+
+func (t *Tour) jobs() []*v1alpha1.Stream {
+	var all []*v1alpha1.Stream
+	for i := range jobs {
+		all = append(all, t.stream(fmt.Sprintf("job-%02d", i+1)))
+	}
+
+	return all
+}
+
+// ready waits until an object is Ready and Synced as it is now, and reads it.
+func (t *Tour) ready(ctx context.Context, obj object) error {
+	return until(ctx, obj.GetName()+" is Ready", func(ctx context.Context) error {
+		if err := t.env.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+			return err
+		}
+
+		for _, kind := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced} {
+			c := obj.GetCondition(kind)
+			if c.Status != metav1.ConditionTrue || c.ObservedGeneration != obj.GetGeneration() {
+				return errors.Errorf("%s is %s for generation %d of %d: %s %s", kind, c.Status, c.ObservedGeneration, obj.GetGeneration(), c.Reason, c.Message)
+			}
+		}
+
+		return nil
+	})
+}
+
+// condition waits until an object has a condition, and returns its message.
+func (t *Tour) condition(ctx context.Context, obj object, kind commonv1.ConditionType, status metav1.ConditionStatus, reason commonv1.ConditionReason) (string, error) {
+	var message string
+
+	err := until(ctx, fmt.Sprintf("%s is %s %s", obj.GetName(), status, kind), func(ctx context.Context) error {
+		if err := t.env.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+			return err
+		}
+
+		c := obj.GetCondition(kind)
+		message = c.Message
+
+		if c.Status != status || c.Reason != reason {
+			return errors.Errorf("%s is %s: %s %s", kind, c.Status, c.Reason, c.Message)
+		}
+
+		return nil
+	})
+
+	return message, err
+}
+
+// gone waits until an object does not exist.
+func (t *Tour) gone(ctx context.Context, obj object) error {
+	return until(ctx, obj.GetName()+" is gone", func(ctx context.Context) error {
+		err := t.env.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return err
+		default:
+			c := obj.GetCondition(commonv1.TypeSynced)
+
+			return errors.Errorf("it is there, held by %v: %s %s", obj.GetFinalizers(), c.Reason, c.Message)
+		}
+	})
+}
+
+// told waits for an event about an object, and returns what it says.
+func (t *Tour) told(ctx context.Context, name, reason string) (string, error) {
+	var message string
+
+	err := until(ctx, "an event "+reason, func(ctx context.Context) error {
+		events := &corev1.EventList{}
+		if err := t.env.Client.List(ctx, events, client.InNamespace(t.o.Namespace)); err != nil {
+			return err
+		}
+
+		for _, e := range events.Items {
+			if e.InvolvedObject.Name == name && e.Reason == reason {
+				message = fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Message)
+
+				return nil
+			}
+		}
+
+		return errors.New("there is none")
+	})
+
+	return message, err
+}
+
+func (t *Tour) info(ctx context.Context, stream string) (*jetstream.StreamInfo, error) {
+	s, err := t.js.Stream(ctx, stream)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot see stream %q in NATS", stream)
+	}
+
+	return s.CachedInfo(), nil
+}
+
+// configured waits until NATS has a stream as it should be.
+func (t *Tour) configured(ctx context.Context, stream, what string, holds func(jetstream.StreamConfig) bool) error {
+	return until(ctx, what, func(ctx context.Context) error {
+		info, err := t.info(ctx, stream)
+		if err != nil {
+			return err
+		}
+
+		if !holds(info.Config) {
+			return errors.Errorf("NATS has it so: %+v", info.Config)
+		}
+
+		return nil
+	})
+}
+
+// owned returns a stream, which must bear the mark of the object.
+func (t *Tour) owned(ctx context.Context, stream string, obj object) (*jetstream.StreamInfo, error) {
+	info, err := t.info(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+
+	if mark := info.Config.Metadata[managed.StampKey]; !strings.Contains(mark, string(obj.GetUID())) || obj.GetUID() == "" {
+		return nil, errors.Errorf("stream %q bears the mark %q, which is not that of %s", stream, mark, obj.GetName())
+	}
+
+	return info, nil
+}
+
+// streams returns the names of all streams in NATS, sorted.
+func (t *Tour) streams(ctx context.Context) ([]string, error) {
+	var names []string
+
+	lister := t.js.StreamNames(ctx)
+	for name := range lister.Name() {
+		names = append(names, name)
+	}
+
+	slices.Sort(names)
+
+	return names, errors.Wrap(lister.Err(), "cannot list the streams of NATS")
+}
+
+// samples are the objects of the sample manifests.
+func samples(namespace string) ([]client.Object, error) {
+	var all []client.Object
+
+	for _, manifest := range []string{examples.Streams, examples.KeyValue} {
+		documents := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest), len(manifest))
+
+		for {
+			u := &unstructured.Unstructured{}
+			if err := documents.Decode(u); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return nil, errors.Wrap(err, "cannot read the sample manifests")
+			}
+
+			u.SetNamespace(namespace)
+			all = append(all, u)
+		}
+	}
+
+	return all, nil
+}
+
+func kindOf(obj object) string {
+	switch obj.(type) {
+	case *v1alpha1.KeyValue:
+		return "KeyValue"
+	default:
+		return "Stream"
+	}
+}

@@ -1,0 +1,121 @@
+package tour
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// A tally is how many requests the provider has sent, as the API server counts.
+type tally struct {
+	objects int // for its own kinds, but for lists and watches
+	events  int
+	others  int // credentials, the cluster's identity
+}
+
+func (a tally) since(b tally) tally {
+	return tally{objects: a.objects - b.objects, events: a.events - b.events, others: a.others - b.others}
+}
+
+func (a tally) String() string {
+	text := fmt.Sprintf("%s for its objects and %s", plural(a.objects, "request"), plural(a.events, "event"))
+	if a.others > 0 {
+		text += fmt.Sprintf(", and %d to get to know the cluster", a.others)
+	}
+
+	return text
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// The provider is quiet when nothing was added for so long.
+const quiet = 300 * time.Millisecond
+
+// sent returns the tally once the provider is quiet.
+func (t *Tour) sent(ctx context.Context) (tally, error) {
+	last := -1
+
+	for {
+		requests, err := t.env.Cluster.Requests(provider.Name)
+		if err != nil {
+			return tally{}, errors.Wrap(err, "cannot count the requests of the provider")
+		}
+
+		if len(requests) == last {
+			return count(requests), nil
+		}
+
+		last = len(requests)
+
+		if err := pause(ctx, quiet); err != nil {
+			return tally{}, errors.Wrap(err, "the provider does not come to rest")
+		}
+	}
+}
+
+func count(requests []devcluster.Request) tally {
+	var n tally
+
+	for _, r := range requests {
+		switch {
+		case slices.Contains([]string{"list", "watch"}, r.Verb), r.Resource == "":
+		case r.Resource == "events":
+			n.events++
+		case r.Group == v1alpha1.Group:
+			n.objects++
+		default:
+			n.others++
+		}
+	}
+
+	return n
+}
+
+// Looks counts how often the provider looked at each stream.
+type looks struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (l *looks) note(m *nats.Msg) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.count == nil {
+		l.count = map[string]int{}
+	}
+
+	l.count[m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]]++
+}
+
+func (l *looks) of(stream string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.count[stream]
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,352 @@
+package tour
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+// A step is a deed, what must become true of it, and at the most how many
+// requests the provider may send for that.
+type step struct {
+	name     string
+	title    string
+	act      func(*Tour, context.Context) error
+	check    func(*Tour, context.Context) (happened string, err error)
+	requests int
+}
+
+// jobs is how many streams are being created when the provider is killed.
+const jobs = 20
+
+func steps() []step {
+	return []step{
+		{"ready", "A user applies two streams and a key-value bucket.", (*Tour).applySamples, (*Tour).samplesReady, 2 * 3},
+		{"steady", "Nobody changes anything; messages are stored.", (*Tour).publish, (*Tour).staysQuiet, 0},
+		{"change", "The user lets the orders stay for 48 hours instead of 24.", (*Tour).changeAge, (*Tour).ageChanged, 1},
+		{"drift", "Somebody changes the stream behind the provider's back.", (*Tour).tamper, (*Tour).corrected, 1},
+		{"foreign", "The user asks for a stream that exists and belongs to accounting.", (*Tour).claimForeign, (*Tour).foreignUntouched, 1},
+		{"killed", fmt.Sprintf("The provider is killed while it creates %d streams; meanwhile the user changes one and deletes the bucket.", jobs),
+			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2},
+		{"deleted", "The user deletes everything.", (*Tour).deleteAll, (*Tour).allGone, jobs + 2},
+	}
+}
+
+func (t *Tour) applySamples(ctx context.Context) error {
+	samples, err := samples(t.o.Namespace)
+	if err != nil {
+		return err
+	}
+
+	for _, sample := range samples {
+		if err := t.env.Client.Create(ctx, sample); err != nil {
+			return errors.Wrapf(err, "cannot apply %s", sample.GetName())
+		}
+	}
+
+	return nil
+}
+
+func (t *Tour) samplesReady(ctx context.Context) (string, error) {
+	var lines []string
+
+	for _, s := range []struct {
+		obj    object
+		stream string
+	}{{t.stream("orders"), "orders"}, {t.stream("audit"), "AUDIT_LOG"}, {t.bucket("sessions"), "KV_sessions"}} {
+		if err := t.ready(ctx, s.obj); err != nil {
+			return "", err
+		}
+
+		info, err := t.owned(ctx, s.stream, s.obj)
+		if err != nil {
+			return "", err
+		}
+
+		lines = append(lines, fmt.Sprintf("%s %s is Ready; NATS has stream %s since %s",
+			kindOf(s.obj), s.obj.GetName(), s.stream, info.Created.Local().Format(time.TimeOnly)))
+	}
+
+	return strings.Join(lines, "\n"), nil
+}
+
+// messages is how many are stored while nothing else happens.
+const messages = 100
+
+func (t *Tour) publish(ctx context.Context) error {
+	for i := range messages {
+		if _, err := t.js.Publish(ctx, "orders.new", fmt.Appendf(nil, "order %d", i)); err != nil {
+			return errors.Wrap(err, "cannot store a message")
+		}
+	}
+
+	return nil
+}
+
+func (t *Tour) staysQuiet(ctx context.Context) (string, error) {
+	const looks = 3
+
+	before := t.looks.of("orders")
+	if err := until(ctx, "the provider looks at the stream", func(context.Context) error {
+		if n := t.looks.of("orders") - before; n < looks {
+			return errors.Errorf("it looked %d times", n)
+		}
+
+		return nil
+	}); err != nil {
+		return "", err
+	}
+
+	info, err := t.info(ctx, "orders")
+	if err != nil {
+		return "", err
+	}
+
+	if info.State.Msgs < messages {
+		return "", errors.Errorf("the stream holds %d messages, want %d", info.State.Msgs, messages)
+	}
+
+	return fmt.Sprintf("the stream holds %d messages; the provider looked at it %d times, found nothing to do and wrote nothing", info.State.Msgs, looks), nil
+}
+
+func (t *Tour) changeAge(ctx context.Context) error {
+	return t.patch(ctx, t.stream("orders"), `{"spec":{"forProvider":{"maxAge":"48h"}}}`)
+}
+
+func (t *Tour) ageChanged(ctx context.Context) (string, error) {
+	if err := t.configured(ctx, "orders", "messages stay 48 hours", func(c jetstream.StreamConfig) bool { return c.MaxAge == 48*time.Hour }); err != nil {
+		return "", err
+	}
+
+	if err := t.ready(ctx, t.stream("orders")); err != nil {
+		return "", err
+	}
+
+	return "NATS keeps messages of orders for 48h0m0s now, and the object says so: Ready and Synced for its new generation", nil
+}
+
+func (t *Tour) tamper(ctx context.Context) error {
+	info, err := t.info(ctx, "orders")
+	if err != nil {
+		return err
+	}
+
+	cfg := info.Config
+	cfg.MaxAge, cfg.Description = time.Hour, "changed by hand"
+	_, err = t.js.UpdateStream(ctx, cfg)
+
+	return errors.Wrap(err, "cannot change the stream by hand")
+}
+
+func (t *Tour) corrected(ctx context.Context) (string, error) {
+	if err := t.configured(ctx, "orders", "the change is undone", func(c jetstream.StreamConfig) bool {
+		return c.MaxAge == 48*time.Hour && c.Description == "What customers ordered"
+	}); err != nil {
+		return "", err
+	}
+
+	told, err := t.told(ctx, "orders", "UpdatedExternalResource")
+	if err != nil {
+		return "", err
+	}
+
+	return "its age and description were changed, and are as the object says again\nevent: " + told, nil
+}
+
+// foreign is a stream of somebody else's.
+const foreign = "invoices"
+
+func (t *Tour) claimForeign(ctx context.Context) error {
+	if _, err := t.js.CreateStream(ctx, foreignStream()); err != nil {
+		return errors.Wrap(err, "cannot create a stream by hand")
+	}
+
+	if _, err := t.js.Publish(ctx, foreign+".2026", []byte("pay me")); err != nil {
+		return errors.Wrap(err, "cannot store a message by hand")
+	}
+
+	s := t.stream(foreign)
+	s.Spec.ForProvider.MaxAge = &v1alpha1.Duration{Duration: metav1.Duration{Duration: time.Hour}}
+
+	return errors.Wrap(t.env.Client.Create(ctx, s), "cannot apply a stream")
+}
+
+func foreignStream() jetstream.StreamConfig {
+	return jetstream.StreamConfig{Name: foreign, Subjects: []string{foreign + ".>"}, MaxAge: 72 * time.Hour, Description: "accounting's"}
+}
+
+func (t *Tour) foreignUntouched(ctx context.Context) (string, error) {
+	s := t.stream(foreign)
+
+	message, err := t.condition(ctx, s, "Synced", "False", "ExternalResourceNotOwned")
+	if err != nil {
+		return "", err
+	}
+
+	before := t.looks.of(foreign)
+	if err := until(ctx, "the provider looks again", func(context.Context) error {
+		if t.looks.of(foreign) == before {
+			return errors.New("not yet")
+		}
+
+		return nil
+	}); err != nil {
+		return "", err
+	}
+
+	if err := t.env.Client.Delete(ctx, s); err != nil {
+		return "", errors.Wrap(err, "cannot delete the object")
+	}
+
+	if err := t.gone(ctx, s); err != nil {
+		return "", err
+	}
+
+	if err := t.accountingUnharmed(ctx); err != nil {
+		return "", err
+	}
+
+	return "condition: " + message + "\nthe object is deleted again; the stream and its message are as they were", nil
+}
+
+func (t *Tour) accountingUnharmed(ctx context.Context) error {
+	info, err := t.info(ctx, foreign)
+	if err != nil {
+		return err
+	}
+
+	want, got := foreignStream(), info.Config
+	if got.MaxAge != want.MaxAge || got.Description != want.Description || got.Metadata[managed.StampKey] != "" || info.State.Msgs != 1 {
+		return errors.Errorf("the stream of accounting was changed: %+v, %d messages", got, info.State.Msgs)
+	}
+
+	return nil
+}
+
+func (t *Tour) killInTheMiddle(ctx context.Context) error {
+	for _, s := range t.jobs() {
+		if err := t.env.Client.Create(ctx, s); err != nil {
+			return errors.Wrap(err, "cannot apply a stream")
+		}
+	}
+
+	if err := until(ctx, "the first are created", func(ctx context.Context) error {
+		names, err := t.streams(ctx)
+		if err != nil || len(names) < 3+3 {
+			return errors.Errorf("NATS has %v %w", names, err)
+		}
+
+		return nil
+	}); err != nil {
+		return err
+	}
+
+	if err := t.provider.kill(); err != nil {
+		return err
+	}
+
+	if err := t.patch(ctx, t.stream("orders"), `{"spec":{"forProvider":{"maxMsgs":1000}}}`); err != nil {
+		return err
+	}
+
+	if err := t.env.Client.Delete(ctx, t.bucket("sessions")); err != nil {
+		return errors.Wrap(err, "cannot delete the bucket")
+	}
+
+	p, err := startProvider(t.o.Provider, t.env.ProviderKubeconfig, t.o.Poll)
+	if err == nil {
+		t.provider = p
+	}
+
+	return err
+}
+
+func (t *Tour) recovered(ctx context.Context) (string, error) {
+	want := []string{"AUDIT_LOG", foreign, "orders"}
+
+	for _, s := range t.jobs() {
+		if err := t.ready(ctx, s); err != nil {
+			return "", err
+		}
+
+		if _, err := t.owned(ctx, s.GetName(), s); err != nil {
+			return "", err
+		}
+
+		want = append(want, s.GetName())
+	}
+
+	if err := t.configured(ctx, "orders", "at most 1000 messages", func(c jetstream.StreamConfig) bool { return c.MaxMsgs == 1000 }); err != nil {
+		return "", err
+	}
+
+	if err := t.ready(ctx, t.stream("orders")); err != nil {
+		return "", err
+	}
+
+	if err := t.gone(ctx, t.bucket("sessions")); err != nil {
+		return "", err
+	}
+
+	names, err := t.streams(ctx)
+	if err != nil {
+		return "", err
+	}
+
+	slices.Sort(want)
+	if !slices.Equal(names, want) {
+		return "", errors.Errorf("NATS has the streams %v, want %v", names, want)
+	}
+
+	return fmt.Sprintf("the provider was killed with SIGKILL and started again\nall %d streams are Ready, each exists once and bears the mark of its object;\n"+
+		"the change arrived, and the bucket is gone", jobs), nil
+}
+
+func (t *Tour) deleteAll(ctx context.Context) error {
+	for _, kind := range []client.Object{&v1alpha1.Stream{}, &v1alpha1.KeyValue{}} {
+		if err := t.env.Client.DeleteAllOf(ctx, kind, client.InNamespace(t.o.Namespace)); err != nil {
+			return errors.Wrap(err, "cannot delete everything")
+		}
+	}
+
+	return nil
+}
+
+func (t *Tour) allGone(ctx context.Context) (string, error) {
+	objects := []object{t.stream("orders"), t.stream("audit")}
+	for _, s := range t.jobs() {
+		objects = append(objects, s)
+	}
+
+	for _, obj := range objects {
+		if err := t.gone(ctx, obj); err != nil {
+			return "", err
+		}
+	}
+
+	names, err := t.streams(ctx)
+	if err != nil {
+		return "", err
+	}
+
+	if !slices.Equal(names, []string{foreign}) {
+		return "", errors.Errorf("NATS has the streams %v, want only that of accounting", names)
+	}
+
+	return fmt.Sprintf("%d objects are gone, and their streams with them; that of accounting is still there", len(objects)), t.accountingUnharmed(ctx)
+}
+
+func (t *Tour) patch(ctx context.Context, obj client.Object, patch string) error {
+	return errors.Wrapf(t.env.Client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(patch))), "cannot change %s", obj.GetName())
+}

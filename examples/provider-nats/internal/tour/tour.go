@@ -1,0 +1,227 @@
+// Package tour shows what the provider does, step by step, on real servers. Each
+// step does something as a user or an outsider would, waits until what it claims
+// is true, and says what happened, how long that took and how many requests the
+// provider sent. What is true is asked of the API server and of NATS, never of
+// the provider. Start with [New].
+package tour
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// Options of a tour. The zero value is the tour that people see.
+type Options struct {
+	// Out is where the tour is told. Default: standard output.
+	Out io.Writer
+
+	// Namespace holds the objects. Default: default.
+	Namespace string
+
+	// Provider is the program that is the provider, with the arguments before
+	// "run". Default: this program.
+	Provider []string
+
+	// Poll is how often the provider looks at each stream. Default: 2 s.
+	Poll time.Duration
+
+	// StepTimeout is how long a step waits for what it claims. Default: 60 s.
+	StepTimeout time.Duration
+
+	// Interfere, if set, is called in each step before its deed and, with done,
+	// after it. It is for tests, which see to it that a check fails.
+	Interfere func(ctx context.Context, step string, done bool) error
+}
+
+// A Tour is one walk through the steps. Use New, and Close when it is over.
+type Tour struct {
+	o   Options
+	env *devenv.Env
+	nc  *nats.Conn
+	js  jetstream.JetStream
+
+	provider *process
+	looks    looks
+}
+
+// New connects to the environment and starts the provider in it, as a process of
+// its own.
+func New(ctx context.Context, env *devenv.Env, o Options) (*Tour, error) {
+	t := &Tour{o: withDefaults(o), env: env}
+	if err := t.open(ctx); err != nil {
+		t.Close()
+
+		return nil, err
+	}
+
+	return t, nil
+}
+
+func withDefaults(o Options) Options {
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
+
+	if o.Namespace == "" {
+		o.Namespace = devenv.Namespace
+	}
+
+	if o.Poll <= 0 {
+		o.Poll = 2 * time.Second
+	}
+
+	if o.StepTimeout <= 0 {
+		o.StepTimeout = time.Minute
+	}
+
+	if o.Interfere == nil {
+		o.Interfere = func(context.Context, string, bool) error { return nil }
+	}
+
+	return o
+}
+
+func (t *Tour) open(ctx context.Context) error {
+	var err error
+	if t.nc, err = nats.Connect(t.env.NATS.URL(), nats.Name("tour")); err != nil {
+		return errors.Wrap(err, "cannot connect to NATS")
+	}
+
+	if t.js, err = jetstream.New(t.nc); err != nil {
+		return errors.Wrap(err, "cannot use JetStream")
+	}
+
+	// The requests of the provider pass by every subscriber of its account.
+	if _, err = t.nc.Subscribe("$JS.API.STREAM.INFO.*", t.looks.note); err != nil {
+		return errors.Wrap(err, "cannot listen to NATS")
+	}
+
+	if err := t.configure(ctx); err != nil {
+		return err
+	}
+
+	t.provider, err = startProvider(t.o.Provider, t.env.ProviderKubeconfig, t.o.Poll)
+
+	return err
+}
+
+// configure gives the namespace a ProviderConfig.
+func (t *Tour) configure(ctx context.Context) error {
+	err := t.env.Client.Create(ctx, &v1alpha1.ProviderConfig{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.o.Namespace, Name: v1alpha1.DefaultProviderConfig},
+		Spec: v1alpha1.ProviderConfigSpec{
+			Servers: []string{t.env.NATS.URL()}, Credentials: v1alpha1.Credentials{Source: v1alpha1.CredentialsNone},
+		},
+	})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+
+	return errors.Wrap(err, "cannot create a ProviderConfig")
+}
+
+// Run takes the steps and tells of each. It returns an error as soon as one does
+// not hold.
+func (t *Tour) Run(ctx context.Context) error {
+	all := steps()
+	begin := time.Now()
+
+	for i, s := range all {
+		fmt.Fprintf(t.o.Out, "\n%d/%d  %s\n", i+1, len(all), s.title)
+
+		if err := t.take(ctx, s); err != nil {
+			fmt.Fprintf(t.o.Out, "     DID NOT HOLD: %v\n\n%s", err, indent("the last the provider said:\n"+t.provider.lastWords()))
+
+			return errors.Wrapf(err, "step %d (%s) did not hold", i+1, s.name)
+		}
+	}
+
+	fmt.Fprintf(t.o.Out, "\nAll %d steps held, in %.1f s.\n", len(all), time.Since(begin).Seconds())
+
+	return nil
+}
+
+func (t *Tour) take(ctx context.Context, s step) error {
+	ctx, cancel := context.WithTimeout(ctx, t.o.StepTimeout)
+	defer cancel()
+
+	before, err := t.sent(ctx)
+	if err != nil {
+		return err
+	}
+
+	begin := time.Now()
+
+	if err := t.act(ctx, s); err != nil {
+		return err
+	}
+
+	happened, err := s.check(t, ctx)
+	if err != nil {
+		return err
+	}
+
+	took := time.Since(begin)
+
+	after, err := t.sent(ctx)
+	if err != nil {
+		return err
+	}
+
+	sent := after.since(before)
+	fmt.Fprintf(t.o.Out, "%s     It took %.1f s. The provider sent %s.\n", indent(happened), took.Seconds(), sent)
+
+	if sent.objects > s.requests {
+		return errors.Errorf("the provider sent %d requests for its objects, want at most %d", sent.objects, s.requests)
+	}
+
+	return nil
+}
+
+func (t *Tour) act(ctx context.Context, s step) error {
+	if err := t.o.Interfere(ctx, s.name, false); err != nil {
+		return err
+	}
+
+	if err := s.act(t, ctx); err != nil {
+		return err
+	}
+
+	return t.o.Interfere(ctx, s.name, true)
+}
+
+// Provider says when the provider that the tour leaves behind has ended.
+func (t *Tour) Provider() <-chan struct{} { return t.provider.done }
+
+// Close stops the provider.
+func (t *Tour) Close() {
+	if t.provider != nil {
+		t.provider.stop()
+	}
+
+	if t.nc != nil {
+		t.nc.Close()
+	}
+}
+
+func indent(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		out.WriteString("     " + strings.TrimRight(line, "\n") + "\n")
+	}
+
+	return out.String()
+}

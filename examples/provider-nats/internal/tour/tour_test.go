@@ -1,0 +1,198 @@
+package tour
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+)
+
+// build compiles the program whose "run" the tour starts and kills.
+func build(t *testing.T) string {
+	t.Helper()
+
+	program := filepath.Join(t.TempDir(), "provider-nats")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	return program
+}
+
+// A saboteur makes one step untrue. The tour that it joins must not end well.
+type saboteur struct {
+	*Tour
+
+	step string
+	done bool // after the deed rather than before it
+	harm func(saboteur, context.Context) error
+	want string // of the error
+}
+
+func (s saboteur) pause(ctx context.Context) error {
+	return s.patch(ctx, s.stream("orders"), `{"metadata":{"annotations":{"krateo.io/paused":"true"}}}`)
+}
+
+func (s saboteur) createStream(ctx context.Context, name string) error {
+	_, err := s.js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Subjects: []string{name + ".elsewhere"}})
+
+	return err
+}
+
+func saboteurs() []saboteur {
+	return []saboteur{
+		{step: "ready", want: "orders is Ready", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "orders") }},
+		{step: "steady", want: "want at most 0", harm: func(s saboteur, ctx context.Context) error {
+			return s.patch(ctx, s.stream("audit"), `{"spec":{"forProvider":{"description":"changed in a quiet moment"}}}`)
+		}},
+		{step: "change", want: "messages stay 48 hours", harm: saboteur.pause},
+		{step: "drift", want: "the change is undone", harm: saboteur.pause},
+		{step: "foreign", done: true, want: "", harm: func(s saboteur, ctx context.Context) error {
+			return s.patch(ctx, s.stream(foreign), `{"metadata":{"annotations":{"moorage.dev/adoption-policy":"if-unowned"}}}`)
+		}},
+		{step: "killed", done: true, want: "intruder", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "intruder") }},
+		{step: "deleted", want: "orders is gone", harm: func(s saboteur, ctx context.Context) error {
+			return s.patch(ctx, s.stream("orders"), `{"metadata":{"finalizers":["example.org/hold","finalizer.managedresource.krateo.io"]}}`)
+		}},
+	}
+}
+
+func TestEveryStepHasASaboteur(t *testing.T) {
+	harmed := map[string]bool{}
+	for _, s := range saboteurs() {
+		harmed[s.step] = true
+	}
+
+	for _, s := range steps() {
+		if !harmed[s.name] {
+			t.Errorf("nobody checks that the step %q can fail", s.name)
+		}
+	}
+}
+
+// A tour ends well if nobody interferes, and not if anybody does.
+func TestTour(t *testing.T) {
+	env, err := devenv.Start(t.Context(), devenv.Options{Progress: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	program := build(t)
+	t.Run("undisturbed", func(t *testing.T) {
+		if out, err := walk(t, env, program, saboteur{}); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+
+	for _, s := range saboteurs() {
+		t.Run(s.step, func(t *testing.T) {
+			out, err := walk(t, env, program, s)
+			if err == nil || !strings.Contains(err.Error(), "("+s.step+")") || !strings.Contains(err.Error(), s.want) {
+				t.Errorf("error %v, want one of the step, with %q\n%s", err, s.want, out)
+			}
+		})
+	}
+}
+
+func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, error) {
+	t.Helper()
+
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "tour-"}}
+	if err := env.Client.Create(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+
+	out := &strings.Builder{}
+	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: 30 * time.Second}
+	o.Interfere = func(ctx context.Context, step string, done bool) error {
+		if step != s.step || done != s.done {
+			return nil
+		}
+
+		return s.harm(s, ctx)
+	}
+
+	if s.harm != nil {
+		o.StepTimeout = 8 * time.Second
+	}
+
+	walked, err := New(t.Context(), env, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s.Tour = walked
+
+	t.Cleanup(func() { s.clean(t) })
+
+	err = s.Run(t.Context())
+
+	return out.String(), err
+}
+
+// clean leaves nothing to the next tour.
+func (s saboteur) clean(t *testing.T) {
+	t.Helper()
+
+	ctx := context.Background()
+
+	defer s.Close()
+
+	s.provider.stop()
+
+	list := &v1alpha1.StreamList{}
+	if err := s.env.Client.List(ctx, list, client.InNamespace(s.o.Namespace)); err != nil {
+		t.Error(err)
+	}
+
+	buckets := &v1alpha1.KeyValueList{}
+	if err := s.env.Client.List(ctx, buckets, client.InNamespace(s.o.Namespace)); err != nil {
+		t.Error(err)
+	}
+
+	var left []client.Object
+	for i := range list.Items {
+		left = append(left, &list.Items[i])
+	}
+
+	for i := range buckets.Items {
+		left = append(left, &buckets.Items[i])
+	}
+
+	for _, obj := range left {
+		if err := s.patch(ctx, obj, `{"metadata":{"finalizers":null}}`); err != nil {
+			t.Error(err)
+		}
+
+		if err := client.IgnoreNotFound(s.env.Client.Delete(ctx, obj)); err != nil {
+			t.Error(err)
+		}
+	}
+
+	names, err := s.streams(ctx)
+	if err != nil {
+		t.Error(err)
+	}
+
+	for _, name := range names {
+		if err := s.js.DeleteStream(ctx, name); err != nil {
+			t.Error(err)
+		}
+	}
+}
