@@ -177,11 +177,11 @@ func TestTimeout(t *testing.T) {
 				c := w.cache(t, tc.opts...)
 				w.during = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
-				start := time.Now() //nolint:forbidigo // The clock of the bubble.
+				start := time.Now()
 				if _, err := c.Acquire(t.Context(), "key", "1", w.resolve); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("want %v, got %v", context.DeadlineExceeded, err)
 				}
-				if got := time.Since(start); got != tc.want { //nolint:forbidigo // The clock of the bubble.
+				if got := time.Since(start); got != tc.want {
 					t.Errorf("%s want %s, got %s", tc.reason, tc.want, got)
 				}
 			})
@@ -270,9 +270,9 @@ func TestCloseDuringBuild(t *testing.T) {
 					failed <- err
 				}()
 				synctest.Wait()
-				start := time.Now() //nolint:forbidigo // The clock of the bubble.
+				start := time.Now()
 				c.Close()
-				if waited := time.Since(start); waited != 0 { //nolint:forbidigo // The clock of the bubble.
+				if waited := time.Since(start); waited != 0 {
 					t.Errorf("%s\nwant the build ended at once, Close took %s", tc.reason, waited)
 				}
 

@@ -197,10 +197,10 @@ func TestReconcileReturnsInner(t *testing.T) {
 func TestBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const objects = 40
-		start := time.Now() //nolint:forbidigo // The clock of the bubble.
+		start := time.Now()
 		passed := map[string]time.Duration{}
 		r := New("sea", reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
-			passed[req.Name] = time.Since(start) //nolint:forbidigo // The clock of the bubble.
+			passed[req.Name] = time.Since(start)
 			return reconcile.Result{}, nil
 		}), NewGlobal(1))
 
@@ -309,7 +309,7 @@ func TestKeepBackOff(t *testing.T) {
 				return reconcile.Result{}, nil
 			}), always(time.Second), clock)
 
-			var queue workqueue.TypedRateLimiter[reconcile.Request] = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](1, 60)
+			queue := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](1, 60)
 			if tc.keep {
 				queue = r.KeepBackOff(queue)
 			}

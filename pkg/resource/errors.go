@@ -34,7 +34,7 @@ func IgnoreNotFound(err error) error {
 // IsAPIError reports whether err itself, not an error that it wraps, is an answer
 // of the Kubernetes API server.
 func IsAPIError(err error) bool {
-	_, ok := err.(kerrors.APIStatus) //nolint:errorlint // The unwrapped error is asked for; see IsAPIErrorWrapped.
+	_, ok := err.(kerrors.APIStatus) // The unwrapped error is asked for; see IsAPIErrorWrapped.
 
 	return ok
 }
