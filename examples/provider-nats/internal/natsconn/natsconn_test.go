@@ -105,23 +105,28 @@ func TestUnreachable(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		ctx    context.Context
+		over   bool // the context has ended
 		server string
 	}{
-		"Refused": {"nobody listens", t.Context(), "nats://127.0.0.1:1"},
-		"Ended":   {"the pass is over", ended, "nats://" + silent.Addr().String()},
-		"Silent":  {"five seconds are enough", t.Context(), "nats://" + silent.Addr().String()},
+		"Refused": {"nobody listens", false, "nats://127.0.0.1:1"},
+		"Ended":   {"the pass is over", true, "nats://" + silent.Addr().String()},
+		"Silent":  {"five seconds are enough", false, "nats://" + silent.Addr().String()},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			settings, err := natsconn.Resolve(tc.ctx, &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{tc.server}}}, store{}.read)
+			ctx := t.Context()
+			if tc.over {
+				ctx = ended
+			}
+
+			settings, err := natsconn.Resolve(ctx, &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{tc.server}}}, store{}.read)
 			if err != nil {
 				t.Fatal(err)
 			}
 
 			start := time.Now()
-			_, err = natsconn.Dial(tc.ctx, settings, nil)
+			_, err = natsconn.Dial(ctx, settings, nil)
 
 			if want := "cannot reach NATS at " + tc.server + ": correct spec.servers"; err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("\n%s\nDial(...): want an error with %q, got: %v", tc.reason, want, err)
