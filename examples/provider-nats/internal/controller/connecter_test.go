@@ -181,7 +181,7 @@ func TestAcquireErrors(t *testing.T) {
 	}{
 		"NoProviderConfig": {"nobody created it", nil, []string{`there is no ProviderConfig "default" in the namespace "ns": create it`}},
 		"NoSecret":         {"nobody created it", []kube.Object{providerConfig(s.ClientURL())}, []string{`as ProviderConfig "default" says`, `the Secret "login"`, "does not exist: create it"}},
-		"WrongToken":       {"NATS knows better", []kube.Object{providerConfig(s.ClientURL()), secret("wr0ng")}, []string{"NATS refuses the credentials: correct spec.credentials"}},
+		"WrongToken":       {"NATS knows better", []kube.Object{providerConfig(s.ClientURL()), secret("wr0ng")}, []string{"NATS refuses the credentials it was given: correct spec.credentials"}},
 		"Unreachable":      {"nobody listens", []kube.Object{providerConfig("nats://127.0.0.1:1"), secret("x")}, []string{"cannot reach NATS at nats://127.0.0.1:1: correct spec.servers"}},
 	}
 

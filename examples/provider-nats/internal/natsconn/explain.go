@@ -43,15 +43,17 @@ func isTLS(err error) bool {
 	return errors.As(err, &verification) || errors.As(err, &unknown) || errors.As(err, &hostname) || errors.As(err, &header)
 }
 
-// explainDial says what to correct when no connection came about.
+// explainDial says what to correct when no connection came about. No word for a
+// secret stands before a colon: what follows would be taken for one, and be
+// blacked out before anybody reads it.
 func explainDial(err error, servers []string) error {
 	switch {
 	case isUnauthorized(err):
-		return errors.Wrap(err, "NATS refuses the credentials: correct spec.credentials of the ProviderConfig, or its Secret")
+		return errors.Wrap(err, "NATS refuses the credentials it was given: correct spec.credentials of the ProviderConfig, or the Secret it names")
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return errors.Wrap(err, "NATS offers no TLS: remove spec.tls from the ProviderConfig, or switch TLS on in NATS")
 	case isTLS(err):
-		return errors.Wrap(err, "cannot agree with NATS on TLS: correct spec.tls of the ProviderConfig, or its Secrets")
+		return errors.Wrap(err, "cannot agree with NATS on TLS: correct spec.tls of the ProviderConfig, or the Secrets it names")
 	default:
 		return errors.Wrapf(err, "cannot reach NATS at %s: correct spec.servers of the ProviderConfig, or the network",
 			strings.Join(servers, ", "))

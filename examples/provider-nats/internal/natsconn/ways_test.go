@@ -55,9 +55,9 @@ func ways() map[string]way {
 		"UserPassword": {reason: "right password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte(password)}), spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}},
 		"WrongPassword": {
 			reason: "wrong password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte("guess-it")}),
-			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, want: "NATS refuses the credentials: correct spec.credentials", secret: "guess-it",
+			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, want: "NATS refuses the credentials it was given: correct spec.credentials", secret: "guess-it",
 		},
-		"NoCredentials": {reason: "NATS asks, nobody answers", options: withPassword(nil), want: "NATS refuses the credentials: correct spec.credentials"},
+		"NoCredentials": {reason: "NATS asks, nobody answers", options: withPassword(nil), want: "NATS refuses the credentials it was given: correct spec.credentials"},
 		"MissingKey": {
 			reason: "a Secret without the password", options: withPassword(map[string][]byte{"username": []byte("moorage")}),
 			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
@@ -107,7 +107,7 @@ func ways() map[string]way {
 				natstest.Operator(t, o)
 				s["login"] = map[string][]byte{"user.creds": natstest.Operator(t, &server.Options{})}
 			},
-			want: "NATS refuses the credentials: correct spec.credentials",
+			want: "NATS refuses the credentials it was given: correct spec.credentials",
 		},
 		"MalformedCreds": {
 			reason: "something else", spec: v1alpha1.ProviderConfigSpec{Credentials: login("Creds")},
