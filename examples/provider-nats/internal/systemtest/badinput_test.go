@@ -1,0 +1,212 @@
+package systemtest
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// badPoll is the poll interval of the provider while input is bad.
+const badPoll = 500 * time.Millisecond
+
+// A mistake is something wrong in what users, administrators or others have
+// made, and what puts it right.
+type mistake struct {
+	reason string
+
+	spoil func(w *world)                      // before the object is there
+	make  func(w *world) resource.Managed     // default: a Stream named bad
+	stage func(w *world, mg resource.Managed) // when it is
+	mend  func(w *world, mg resource.Managed) // put it right
+
+	synced string   // status and reason of the condition
+	words  []string // of its message, or of a warning if it is True
+
+	wrong []string // streams in NATS until it is put right
+	right []string // and afterwards
+}
+
+// TestBadInput: each mistake ends in a condition that says what to do. Nothing
+// is created or lost, and nothing is done in haste.
+func TestBadInput(t *testing.T) {
+	runProvider(t, badPoll)
+
+	pulse := newWorld(t)
+	beat := &v1alpha1.Stream{ObjectMeta: pulse.meta("pulse")}
+	pulse.create(beat)
+	pulse.awaitReady(beat)
+
+	for name, tc := range mistakes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			w := newWorld(t)
+			mg := tc.happen(w)
+			before, version := w.snapshot(), mg.GetResourceVersion()
+
+			// Somebody else's life goes on for four polls.
+			n := logged.count(pulse.ns, beat.Name)
+			eventually(t, "passes over another object", func() bool { return logged.count(pulse.ns, beat.Name) >= n+4 })
+
+			tc.check(w, mg)
+
+			if mg.GetResourceVersion() != version {
+				t.Errorf("\n%s\nthe object is written again and again", tc.reason)
+			}
+
+			if diff := cmp.Diff(before, w.snapshot()); diff != "" {
+				t.Errorf("\n%s\nwhat is in NATS: -before, +after:\n%s", tc.reason, diff)
+			}
+
+			tc.recover(w, mg, before)
+		})
+	}
+}
+
+// happen makes the mistake and returns the object when it says so.
+func (tc mistake) happen(w *world) resource.Managed {
+	w.Helper()
+
+	var mg resource.Managed = &v1alpha1.Stream{ObjectMeta: w.meta("bad")}
+	if tc.make != nil {
+		mg = tc.make(w)
+	}
+
+	if tc.spoil != nil {
+		tc.spoil(w)
+	}
+
+	w.create(mg)
+
+	if tc.stage != nil {
+		tc.stage(w, mg)
+	}
+
+	w.awaitSynced(mg, tc.synced)
+	eventually(w.T, "a warning", func() bool { return len(w.warnings(mg)) > 0 })
+
+	return mg
+}
+
+// check looks at what there is to see while things are wrong.
+func (tc mistake) check(w *world, mg resource.Managed) {
+	w.Helper()
+	w.read(mg)
+
+	if got := synced(mg); got != tc.synced {
+		w.Errorf("\n%s\nSynced: want %s, got %s", tc.reason, tc.synced, got)
+	}
+
+	warnings := w.warnings(mg)
+	if len(warnings) != 1 || warnings[0].Series != nil {
+		w.Fatalf("\n%s\nwant one warning, told once, got %v", tc.reason, warnings)
+	}
+
+	said := map[string]string{"event": warnings[0].Note}
+	if c := mg.GetCondition(commonv1.TypeSynced); !strings.HasPrefix(tc.synced, "True/") {
+		said["condition"] = c.Message
+	}
+
+	for where, message := range said {
+		for _, word := range tc.words {
+			if !strings.Contains(message, word) {
+				w.Errorf("\n%s\n%s: want %q in %q", tc.reason, where, word, message)
+			}
+		}
+	}
+
+	if diff := cmp.Diff(tc.wrong, w.streams()); diff != "" {
+		w.Errorf("\n%s\nstreams: -want, +got:\n%s", tc.reason, diff)
+	}
+
+	age := time.Since(mg.GetCreationTimestamp().Time)
+	if n, most := logged.count(w.ns, mg.GetName()), tc.passes(age); n > most {
+		w.Errorf("\n%s\n%d passes in %s, want at most %d", tc.reason, n, age, most)
+	}
+}
+
+// passes returns how many there may be in a while: a few for the user's changes,
+// and then with the pace of what is wrong.
+func (tc mistake) passes(age time.Duration) int {
+	pace := 10 * badPoll // nothing is expected to change by itself
+
+	switch tc.synced {
+	case "False/ReconcileError":
+		pace = time.Second // the shortest back-off
+	case "False/ExternalResourceNotOwned", "True/ReconcileSuccess":
+		pace = badPoll
+	}
+
+	return 4 + int(math.Ceil(1.2*float64(age)/float64(pace)))
+}
+
+// recover puts it right and leads the object to its end.
+func (tc mistake) recover(w *world, mg resource.Managed, before map[string]streamState) {
+	w.Helper()
+	tc.mend(w, mg)
+	w.awaitReady(mg)
+
+	if diff := cmp.Diff(tc.right, w.streams()); diff != "" {
+		w.Errorf("\n%s\nstreams after the repair: -want, +got:\n%s", tc.reason, diff)
+	}
+
+	after := w.snapshot()
+	for name, was := range before {
+		if is := after[name]; is.Created != was.Created || is.Messages != was.Messages {
+			w.Errorf("\n%s\n%s lost something by the repair: %+v, now %+v", tc.reason, name, was, is)
+		}
+	}
+
+	w.delete(mg)
+	w.awaitGone(mg)
+
+	if left := w.streams(); len(left) != len(tc.right)-1 {
+		w.Errorf("\n%s\nstreams after the end: %v of %v", tc.reason, left, tc.right)
+	}
+}
+
+// A streamState is what must not change by a mistake.
+type streamState struct {
+	Config   jetstream.StreamConfig
+	Created  time.Time
+	Messages uint64
+}
+
+func (w *world) snapshot() map[string]streamState {
+	w.Helper()
+
+	out := map[string]streamState{}
+
+	for _, name := range w.streams() {
+		info := w.info(name)
+		out[name] = streamState{Config: info.Config, Created: info.Created, Messages: info.State.Msgs}
+	}
+
+	return out
+}
+
+func mistakes() map[string]mistake {
+	out := map[string]mistake{}
+
+	for _, table := range []map[string]mistake{objectMistakes(), connectionMistakes(), streamMistakes()} {
+		for name, tc := range table {
+			tc.wrong, tc.right = sorted(tc.wrong), sorted(tc.right)
+			out[name] = tc
+		}
+	}
+
+	return out
+}
+
+func sorted(names []string) []string {
+	return append([]string{}, slices.Sorted(slices.Values(names))...)
+}

@@ -1,0 +1,61 @@
+package systemtest
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+)
+
+// canary is a part of every credential in these tests. It must show up nowhere.
+const canary = "canary-7f3a9"
+
+// A journal reads what the process logs, much more than --debug shows: it counts
+// the passes over each object, and keeps the lines that hold a credential. Higher
+// levels are those where client-go dumps all that it reads.
+type journal struct {
+	mu     sync.Mutex
+	passes map[string]int
+	leaks  []string
+}
+
+// begun is what controller-runtime logs when a pass begins.
+var begun = regexp.MustCompile(`"msg"="Reconciling" .*"namespace"="([^"]+)" "name"="([^"]+)"`)
+
+func (j *journal) logger() logr.Logger {
+	return funcr.New(func(prefix, args string) { j.write(prefix + " " + args) }, funcr.Options{Verbosity: 5})
+}
+
+func (j *journal) write(line string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	if strings.Contains(line, canary) {
+		j.leaks = append(j.leaks, line)
+	}
+
+	if m := begun.FindStringSubmatch(line); m != nil {
+		j.passes[m[1]+"/"+m[2]]++
+	}
+}
+
+// count returns how many passes over an object there were.
+func (j *journal) count(namespace, name string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	return j.passes[namespace+"/"+name]
+}
+
+// leaked returns the lines that held a credential, each of them once.
+func (j *journal) leaked() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	leaks := j.leaks
+	j.leaks = nil
+
+	return leaks
+}

@@ -1,0 +1,316 @@
+package systemtest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+const (
+	// token is what the NATS servers of these tests ask for.
+	token = canary + "-token"
+
+	// login is the Secret that holds it.
+	login = "login"
+)
+
+// runProvider runs the provider until the test, and the tests in it, are over.
+func runProvider(t *testing.T, poll time.Duration, wrap ...func(*rest.Config)) {
+	t.Helper()
+
+	cfg := rest.CopyConfig(access)
+	for _, fn := range wrap {
+		fn(cfg)
+	}
+
+	o := provider.DefaultOptions()
+	o.PollInterval, o.MaxReconcileRate = poll, 200
+	o.HealthAddress, o.MetricsAddress = "0", "0"
+	o.Logger = logged.logger()
+
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+
+	go func() { stopped <- provider.Run(ctx, cfg, o) }()
+
+	t.Cleanup(func() {
+		cancel()
+
+		if err := <-stopped; err != nil {
+			t.Errorf("the provider failed: %v", err)
+		}
+
+		for _, line := range logged.leaked() {
+			t.Errorf("the log holds a credential: %s", line)
+		}
+	})
+}
+
+// A world is a namespace with a NATS server of its own that asks for a token,
+// and a ProviderConfig and a Secret that are right.
+type world struct {
+	*testing.T
+
+	ns   string
+	nats *server.Server
+	nc   *nats.Conn
+	js   jetstream.JetStream
+}
+
+func newWorld(t *testing.T, change ...func(*server.Options)) *world {
+	t.Helper()
+
+	w := &world{T: t, ns: namespace(t)}
+	w.nats = natstest.Start(t, append(change, func(o *server.Options) { o.Authorization = token })...)
+	w.nc = natstest.Connect(t, w.nats, nats.Token(token))
+
+	var err error
+	w.js, err = jetstream.New(w.nc)
+	must(t, err)
+
+	w.create(w.secret(token), w.providerConfig(w.nats.ClientURL()))
+	t.Cleanup(w.close)
+
+	return w
+}
+
+// close leaves nothing that the next provider would work on, and looks for
+// credentials in the events.
+func (w *world) close() {
+	ctx := context.Background()
+
+	for _, list := range []client.ObjectList{&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}} {
+		if err := kube.List(ctx, list, client.InNamespace(w.ns)); err != nil {
+			w.Error(err)
+		}
+
+		for _, mg := range items(list) {
+			_ = kube.Patch(ctx, mg, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+			_ = kube.Delete(ctx, mg) // It may be gone already.
+		}
+	}
+
+	list := &eventsv1.EventList{}
+	if err := kube.List(ctx, list, client.InNamespace(w.ns)); err != nil {
+		w.Error(err)
+	}
+
+	w.guard("events", list)
+}
+
+func items(list client.ObjectList) []resource.Managed {
+	var out []resource.Managed
+
+	switch l := list.(type) {
+	case *v1alpha1.StreamList:
+		for i := range l.Items {
+			out = append(out, &l.Items[i])
+		}
+	case *v1alpha1.KeyValueList:
+		for i := range l.Items {
+			out = append(out, &l.Items[i])
+		}
+	}
+
+	return out
+}
+
+// guard fails if what others may read holds a credential.
+func (w *world) guard(what string, content any) {
+	w.Helper()
+
+	image, err := json.Marshal(content)
+	if err != nil {
+		w.Errorf("cannot look into %s: %v", what, err)
+	}
+
+	if strings.Contains(string(image), canary) {
+		w.Errorf("%s hold a credential: %s", what, image)
+	}
+}
+
+func (w *world) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: w.ns, Name: name}
+}
+
+// secret returns the Secret of the ProviderConfig, with that token.
+func (w *world) secret(token string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: w.meta(login), StringData: map[string]string{"token": token}}
+}
+
+func (w *world) providerConfig(url string) *v1alpha1.ProviderConfig {
+	return &v1alpha1.ProviderConfig{
+		ObjectMeta: w.meta(v1alpha1.DefaultProviderConfig),
+		Spec: v1alpha1.ProviderConfigSpec{
+			Servers: []string{url},
+			Credentials: v1alpha1.Credentials{
+				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken,
+				SecretRef: &v1alpha1.SecretKeyReference{Name: login},
+			},
+		},
+	}
+}
+
+func (w *world) create(objects ...client.Object) {
+	w.Helper()
+
+	for _, obj := range objects {
+		must(w.T, kube.Create(w.Context(), obj))
+	}
+}
+
+func (w *world) delete(obj client.Object) {
+	w.Helper()
+	must(w.T, kube.Delete(w.Context(), obj))
+}
+
+// patch changes an object as a user does, who knows no other fields.
+func (w *world) patch(obj client.Object, change func()) {
+	w.Helper()
+
+	must(w.T, kube.Get(w.Context(), client.ObjectKeyFromObject(obj), obj))
+	before := client.MergeFrom(obj.DeepCopyObject().(client.Object)) //nolint:forcetypeassert // A copy has the type of its original.
+
+	change()
+	must(w.T, kube.Patch(w.Context(), obj, before))
+}
+
+func (w *world) annotate(mg client.Object, key, value string) {
+	w.Helper()
+	w.patch(mg, func() {
+		all := mg.GetAnnotations()
+		if all == nil {
+			all = map[string]string{}
+		}
+
+		all[key] = value
+		mg.SetAnnotations(all)
+	})
+}
+
+// read reads an object, and tells whether it exists.
+func (w *world) read(mg resource.Managed) bool {
+	w.Helper()
+
+	err := kube.Get(w.Context(), client.ObjectKeyFromObject(mg), mg)
+	if apierrors.IsNotFound(err) {
+		return false
+	}
+
+	must(w.T, err)
+	w.guard("objects", mg)
+
+	return true
+}
+
+func (w *world) await(mg resource.Managed, what string, holds func() bool) {
+	w.Helper()
+
+	defer func() {
+		if w.Failed() {
+			w.Logf("Ready: %+v\nSynced: %+v", mg.GetCondition(commonv1.TypeReady), mg.GetCondition(commonv1.TypeSynced))
+		}
+	}()
+
+	eventually(w.T, mg.GetName()+" "+what, func() bool { return w.read(mg) && holds() })
+}
+
+func (w *world) awaitReady(mg resource.Managed) {
+	w.Helper()
+	w.await(mg, "is ready", func() bool { return ready(mg) })
+}
+
+func (w *world) awaitSynced(mg resource.Managed, want string) {
+	w.Helper()
+	w.await(mg, "is synced: "+want, func() bool { return synced(mg) == want })
+}
+
+func (w *world) awaitGone(mg resource.Managed) {
+	w.Helper()
+	eventually(w.T, mg.GetName()+" is gone", func() bool { return !w.read(mg) })
+}
+
+// ready tells whether an object says of its latest generation that all is well.
+func ready(mg resource.Managed) bool {
+	c := mg.GetCondition(commonv1.TypeReady)
+
+	return c.Status == metav1.ConditionTrue && c.ObservedGeneration == mg.GetGeneration() && strings.HasPrefix(synced(mg), "True/")
+}
+
+func synced(mg resource.Managed) string {
+	c := mg.GetCondition(commonv1.TypeSynced)
+
+	return string(c.Status) + "/" + string(c.Reason)
+}
+
+// streams returns the names of all streams in NATS.
+func (w *world) streams() []string {
+	w.Helper()
+
+	names := w.js.StreamNames(w.Context())
+	out := []string{}
+
+	for name := range names.Name() {
+		out = append(out, name)
+	}
+
+	must(w.T, names.Err())
+	slices.Sort(out)
+
+	return out
+}
+
+func (w *world) info(name string) *jetstream.StreamInfo {
+	w.Helper()
+
+	s, err := w.js.Stream(w.Context(), name)
+	must(w.T, err)
+
+	return s.CachedInfo()
+}
+
+// store creates a stream behind the provider's back, with a message in it.
+func (w *world) store(cfg jetstream.StreamConfig) {
+	w.Helper()
+
+	if len(cfg.Subjects) == 0 {
+		cfg.Subjects = []string{cfg.Name + ".x"}
+	}
+
+	_, err := w.js.CreateStream(w.Context(), cfg)
+	must(w.T, err)
+	_, err = w.js.Publish(w.Context(), cfg.Subjects[0], []byte("keep me"))
+	must(w.T, err)
+}
+
+// warnings returns the warnings about an object.
+func (w *world) warnings(mg resource.Managed) []eventsv1.Event {
+	w.Helper()
+
+	list := &eventsv1.EventList{}
+	must(w.T, kube.List(w.Context(), list, client.InNamespace(w.ns)))
+
+	return slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool {
+		return e.Type != corev1.EventTypeWarning || e.Regarding.UID != mg.GetUID()
+	})
+}
