@@ -26,16 +26,14 @@ import (
 const readyPoll = 50 * time.Millisecond
 
 // supervise runs a program that knows nothing of its parent and ends it when
-// standard input does, which is when this process does. What waits for that end
-// holds no output, or the output would never end before the input.
+// standard input does, which is when this process does or wants it to. What
+// waits for that end holds no output, or the output would never end before the
+// input.
 const supervise = `exec 3<&0
 "$@" </dev/null 3<&- & p=$!
 { cat <&3; kill $p; } >/dev/null 2>&1 &
 exec 3<&-
-trap 'kill $p' TERM
-wait $p; s=$?
-[ $s -lt 128 ] || wait $p
-exit $s`
+wait $p`
 
 // assembly is an etcd and a kube-apiserver from a folder of programs.
 type assembly struct {
@@ -194,7 +192,7 @@ func (a *assembly) writeKubeconfig(token string) error {
 func (a *assembly) stop() error {
 	var errs []error
 	for i := len(a.processes) - 1; i >= 0; i-- {
-		errs = append(errs, a.processes[i].stop(stopTimeout))
+		errs = append(errs, a.processes[i].stop(stopTimeout, a.processes[i].hangUp))
 	}
 	a.processes = nil
 	errs = append(errs, os.RemoveAll(a.sockets))

@@ -81,17 +81,32 @@ func (p *process) exitError() error {
 	return fmt.Errorf("%s ended: %v", p.name, p.err)
 }
 
+// terminate asks the process to end.
+func (p *process) terminate() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// hangUp does what the end of this process would do.
+func (p *process) hangUp() error {
+	if err := p.stdin.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
 // stop asks the process to end and waits; it kills it after the timeout.
-func (p *process) stop(timeout time.Duration) error {
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+func (p *process) stop(timeout time.Duration, ask func() error) error {
+	if err := ask(); err != nil {
 		return fmt.Errorf("cannot stop %s: %w", p.name, err)
 	}
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-p.done:
-		_ = p.stdin.Close()
-		return nil
+		return p.hangUp()
 	case <-timer.C:
 		p.kill()
 		return fmt.Errorf("%s did not stop within %s and was killed", p.name, timeout)
@@ -102,7 +117,7 @@ func (p *process) stop(timeout time.Duration) error {
 func (p *process) kill() {
 	killGroup(p.cmd.Process)
 	<-p.done
-	_ = p.stdin.Close()
+	_ = p.hangUp()
 }
 
 // firstLine is a writer that closes seen at the first line break.

@@ -53,17 +53,17 @@ func TestAwaitLineEndsWithContext(t *testing.T) {
 
 func TestProcessStops(t *testing.T) {
 	p := shell(t, "echo ready; exec cat")
-	if err := p.stop(time.Minute); err != nil {
+	if err := p.stop(time.Minute, p.terminate); err != nil {
 		t.Errorf("stop: %v", err)
 	}
-	if err := p.stop(time.Minute); err != nil {
+	if err := p.stop(time.Minute, p.terminate); err != nil {
 		t.Errorf("stop of a process that has ended: %v", err)
 	}
 	stubborn := shell(t, "trap '' TERM; echo ready; while :; do read x || :; done")
 	if err := stubborn.awaitLine(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if err := stubborn.stop(100 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "was killed") {
+	if err := stubborn.stop(100*time.Millisecond, stubborn.terminate); err == nil || !strings.Contains(err.Error(), "was killed") {
 		t.Errorf("error %v, want one that says that it was killed", err)
 	}
 }
@@ -75,7 +75,7 @@ func TestSupervise(t *testing.T) {
 		reason string
 		end    func(*process) error
 	}{
-		"Stop":   {"the owner stops it", func(p *process) error { return p.stop(time.Minute) }},
+		"Stop":   {"the owner stops it", func(p *process) error { return p.stop(time.Minute, p.hangUp) }},
 		"Killed": {"the end of standard input is what a parent's death looks like", func(p *process) error { return p.stdin.Close() }},
 	}
 	for name, c := range cases {

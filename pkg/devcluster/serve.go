@@ -39,7 +39,7 @@ func (s *serve) stop() error {
 	if s.process == nil {
 		return nil
 	}
-	return s.process.stop(stopTimeout)
+	return s.process.stop(stopTimeout, s.process.terminate)
 }
 
 func (s *serve) kill() error {
