@@ -134,9 +134,7 @@ func (b *budget) pause() {
 	}
 
 	b.report("paused", 0, 0)
-	b.each(func(mg resource.Managed) {
-		b.patch(mg, func() { mg.SetAnnotations(without(mg.GetAnnotations(), meta.AnnotationKeyReconciliationPaused)) })
-	})
+	b.each(func(mg resource.Managed) { b.resume(mg) })
 	b.each(func(mg resource.Managed) { b.awaitReady(mg) })
 	b.check("resumed", 1, 0)
 }
@@ -254,12 +252,6 @@ func (b *budget) figure(name string, value any) {
 
 func secretReads(l *test.Ledger) []test.Request {
 	return slices.DeleteFunc(l.Objects(), func(r test.Request) bool { return r.Resource != "secrets" })
-}
-
-func without(m map[string]string, key string) map[string]string {
-	delete(m, key)
-
-	return m
 }
 
 // A spy counts what is asked of JetStream, by operation and stream.

@@ -180,7 +180,7 @@ func streamMistakes() map[string]mistake {
 					Name: "bad", Storage: jetstream.MemoryStorage,
 					Metadata: map[string]string{managed.StampKey: string(stampOf(w, controller.StreamKind(), mg))},
 				})
-				w.patch(mg, func() { mg.SetAnnotations(without(mg.GetAnnotations(), meta.AnnotationKeyReconciliationPaused)) })
+				w.resume(mg)
 			},
 			synced: "False/ImmutableField", words: []string{`storage`, `"memory"`, `"file"`, "set it back", "delete this object and create it again"},
 			wrong: []string{"bad"},

@@ -23,6 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -206,6 +207,25 @@ func (w *world) annotate(mg client.Object, key, value string) {
 		all[key] = value
 		mg.SetAnnotations(all)
 	})
+}
+
+// paused creates an object that nobody works on, because its uid is needed first.
+func (w *world) paused(mg resource.Managed) {
+	w.Helper()
+	mg.SetAnnotations(map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+	w.create(mg)
+	w.awaitSynced(mg, "False/ReconcilePaused")
+}
+
+func (w *world) resume(mg resource.Managed) {
+	w.Helper()
+	w.patch(mg, func() { mg.SetAnnotations(without(mg.GetAnnotations(), meta.AnnotationKeyReconciliationPaused)) })
+}
+
+func without(m map[string]string, key string) map[string]string {
+	delete(m, key)
+
+	return m
 }
 
 // read reads an object, and tells whether it exists.

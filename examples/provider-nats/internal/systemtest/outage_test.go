@@ -1,0 +1,109 @@
+package systemtest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/nats-io/nats-server/v2/server"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// TestOutage: while NATS is down nothing is forgotten, whatever users do
+// meanwhile, and when it is back everything goes on with the same streams.
+func TestOutage(t *testing.T) {
+	runProvider(t, badPoll)
+
+	dir := t.TempDir()
+	w := newWorld(t, func(o *server.Options) { o.StoreDir = dir })
+	port := natstest.Port(t, w.nats)
+
+	orders, sessions := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}, &v1alpha1.KeyValue{ObjectMeta: w.meta("sessions")}
+	doomed, late := &v1alpha1.Stream{ObjectMeta: w.meta("doomed")}, &v1alpha1.Stream{ObjectMeta: w.meta("late")}
+	all := []resource.Managed{orders, sessions, doomed}
+
+	for _, mg := range all {
+		w.create(mg)
+		w.awaitReady(mg)
+	}
+
+	for _, subject := range []string{"orders", "$KV.sessions.key", "doomed"} {
+		_, err := w.js.Publish(t.Context(), subject, []byte("keep me"))
+		must(t, err)
+	}
+
+	before, passes, down := w.snapshot(), logged.count(w.ns, "sessions"), time.Now()
+
+	w.nats.Shutdown()
+	w.nats.WaitForShutdown()
+
+	for _, mg := range all {
+		w.awaitDown(mg)
+	}
+
+	// A user deletes one object, changes another and creates a third.
+	generation := doomed.GetGeneration()
+	w.delete(doomed)
+	w.patch(orders, func() { orders.Spec.ForProvider.MaxMsgs = new(int64(9)) })
+	w.create(late)
+	w.awaitDown(late)
+	w.awaitDown(orders)
+
+	w.awaitDown(doomed)
+
+	if doomed.GetGeneration() == generation {
+		t.Error("what the object says may be from before its deletion")
+	}
+
+	if !slices.Contains(doomed.GetFinalizers(), managed.FinalizerName) {
+		t.Errorf("the object is let go, and nobody knows what became of its stream: %v", doomed.GetFinalizers())
+	}
+
+	tries, most := logged.count(w.ns, "sessions")-passes, mistake{synced: "False/ReconcileError"}.passes(time.Since(down))
+	if tries > most {
+		t.Errorf("%d passes in vain within %s, want at most %d", tries, time.Since(down), most)
+	}
+
+	natstest.Start(t, func(o *server.Options) { o.StoreDir, o.Port, o.Authorization = dir, port, token })
+	eventually(t, "we are connected again", w.nc.IsConnected)
+
+	w.awaitGone(doomed)
+	w.awaitReady(orders)
+	w.awaitReady(sessions)
+	w.awaitReady(late)
+
+	after := w.snapshot()
+	if diff := cmp.Diff([]string{"KV_sessions", "late", "orders"}, w.streams()); diff != "" {
+		t.Errorf("streams: -want, +got:\n%s", diff)
+	}
+
+	if got := after["orders"].Config.MaxMsgs; got != 9 {
+		t.Errorf("what the user asked for meanwhile was not done: maxMsgs is %d", got)
+	}
+
+	for _, name := range []string{"orders", "KV_sessions"} {
+		if diff := cmp.Diff(before[name], after[name], cmpopts.IgnoreFields(streamState{}, "Config")); diff != "" {
+			t.Errorf("%s is another than before: -before, +after:\n%s", name, diff)
+		}
+	}
+}
+
+// awaitDown waits until a pass over the object as it is now, deleted or not, says
+// that NATS cannot be reached, and where.
+func (w *world) awaitDown(mg resource.Managed) {
+	w.Helper()
+	w.await(mg, "says that NATS is down", func() bool {
+		c := mg.GetCondition(commonv1.TypeSynced)
+
+		return c.Reason == commonv1.ReasonReconcileError && c.ObservedGeneration == mg.GetGeneration() &&
+			strings.Contains(c.Message, "cannot reach NATS at "+w.nats.ClientURL())
+	})
+}

@@ -1,0 +1,211 @@
+package systemtest
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// TestOwnership: a stream bears the stamp of its object at all times, and what
+// bears another is left alone, even if it was ours.
+func TestOwnership(t *testing.T) {
+	runProvider(t, badPoll)
+
+	for name, k := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			mg := k.make(w, "data")
+			w.create(mg)
+			w.awaitReady(mg)
+			w.checkStamp(k, mg, "creation", nil)
+
+			w.patch(mg, func() { k.edit(mg) })
+			w.await(mg, "is edited", func() bool { return k.seen(w.info(k.stream("data")).Config) })
+			w.checkStamp(k, mg, "a user's update", nil)
+
+			team := map[string]string{"team": "blue"}
+			w.patch(mg, func() { k.label(mg, team) })
+			w.awaitMetadata(k, "team", "blue")
+			w.checkStamp(k, mg, "an update of the metadata", team)
+
+			w.tamper(k, k.drift)
+			w.await(mg, "is corrected", func() bool { return k.seen(w.info(k.stream("data")).Config) })
+			w.checkStamp(k, mg, "the correction of a drift", team)
+
+			w.strip(k, mg)
+			w.checkStamp(k, mg, "an adoption", team)
+			w.lose(k, mg)
+		})
+	}
+}
+
+// strip takes all metadata away. Then nothing tells whose the stream is, and the
+// user is asked.
+func (w *world) strip(k kind, mg resource.Managed) {
+	w.Helper()
+	w.tamper(k, func(cfg *jetstream.StreamConfig) {
+		cfg.Metadata = nil
+		k.drift(cfg)
+	})
+	w.awaitSynced(mg, "False/ExternalResourceNotOwned")
+
+	if c := mg.GetCondition(commonv1.TypeSynced); !strings.Contains(c.Message, meta.AnnotationKeyAdoptionPolicy) {
+		w.Errorf("the condition does not say how to take the stream back: %q", c.Message)
+	}
+
+	if cfg := w.info(k.stream("data")).Config; k.seen(cfg) {
+		w.Errorf("what is nobody's was changed: %+v", cfg)
+	}
+
+	w.annotate(mg, meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned)
+	w.awaitReady(mg)
+	w.await(mg, "is corrected", func() bool { return k.seen(w.info(k.stream("data")).Config) })
+}
+
+// lose hands the stream to an equal object in another cluster.
+func (w *world) lose(k kind, mg resource.Managed) {
+	w.Helper()
+
+	stranger := string(managed.NewStamp("another-cluster", k.GroupVersionKind().GroupKind(), mg))
+	w.tamper(k, func(cfg *jetstream.StreamConfig) {
+		cfg.Metadata = map[string]string{managed.StampKey: stranger}
+		k.drift(cfg)
+	})
+	w.awaitSynced(mg, "False/ExternalResourceNotOwned")
+
+	if c := mg.GetCondition(commonv1.TypeReady); c.Status == "True" {
+		w.Errorf("an object without a stream is ready: %+v", c)
+	}
+
+	w.leftAlone(mg)
+}
+
+// leftAlone checks that an object which owns nothing does nothing, neither now
+// nor when it is deleted.
+func (w *world) leftAlone(mg resource.Managed) {
+	w.Helper()
+
+	before, version := w.snapshot(), mg.GetResourceVersion()
+	n := logged.count(w.ns, mg.GetName())
+	eventually(w.T, "more looks", func() bool { return logged.count(w.ns, mg.GetName()) >= n+3 })
+
+	if w.read(mg); mg.GetResourceVersion() != version {
+		w.Error("the object is written again and again")
+	}
+
+	w.delete(mg)
+	w.awaitGone(mg)
+
+	if diff := cmp.Diff(before, w.snapshot()); diff != "" {
+		w.Errorf("what is somebody else's was touched: -before, +after:\n%s", diff)
+	}
+}
+
+// TestNotOurs: a stream that was there before the object stays as it is, also
+// when the object is deleted.
+func TestNotOurs(t *testing.T) {
+	runProvider(t, badPoll)
+
+	// The stamp is made for the object that finds it.
+	cases := map[string]struct {
+		reason string
+		stamp  func(w *world, k kind, mg resource.Managed) string
+	}{
+		"Nobodys": {
+			reason: "a stream that bears no stamp",
+			stamp:  func(*world, kind, resource.Managed) string { return "" },
+		},
+		"OtherCluster": {
+			reason: "the same object, but in another cluster",
+			stamp: func(_ *world, k kind, mg resource.Managed) string {
+				return string(managed.NewStamp("another-cluster", k.GroupVersionKind().GroupKind(), mg))
+			},
+		},
+		"Predecessor": {
+			reason: "an object of the same name, which was another",
+			stamp: func(w *world, k kind, mg resource.Managed) string {
+				return strings.Replace(string(stampOf(w, k.Kind, mg)), string(mg.GetUID()), "another-uid", 1)
+			},
+		},
+		"OtherKind": {
+			reason: "a bucket is a stream, but not that of a Stream",
+			stamp: func(w *world, k kind, mg resource.Managed) string {
+				for _, other := range kinds() {
+					if other.resource != k.resource {
+						return string(stampOf(w, other.Kind, mg))
+					}
+				}
+
+				return "no other kind"
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		for kindName, k := range kinds() {
+			t.Run(kindName+name, func(t *testing.T) {
+				t.Parallel()
+
+				w := newWorld(t)
+				mg := k.make(w, "data")
+				w.paused(mg)
+				w.store(jetstream.StreamConfig{
+					Name: k.stream("data"), Subjects: []string{k.subject("data", 0)}, Metadata: metadata(tc.stamp(w, k, mg)),
+				})
+				w.resume(mg)
+				w.awaitSynced(mg, "False/ExternalResourceNotOwned")
+				w.leftAlone(mg)
+
+				if t.Failed() {
+					t.Log(tc.reason)
+				}
+			})
+		}
+	}
+}
+
+func metadata(stamp string) map[string]string {
+	if stamp == "" {
+		return nil
+	}
+
+	return map[string]string{managed.StampKey: stamp}
+}
+
+// tamper changes the stream behind the provider's back.
+func (w *world) tamper(k kind, change func(cfg *jetstream.StreamConfig)) {
+	w.Helper()
+
+	cfg := w.info(k.stream("data")).Config
+	change(&cfg)
+	_, err := w.js.UpdateStream(w.Context(), cfg)
+	must(w.T, err)
+}
+
+func (w *world) awaitMetadata(k kind, key, value string) {
+	w.Helper()
+	eventually(w.T, key+" is "+value, func() bool { return w.info(k.stream("data")).Config.Metadata[key] == value })
+}
+
+// checkStamp checks that the metadata are the stamp and those of the user.
+func (w *world) checkStamp(k kind, mg resource.Managed, after string, user map[string]string) {
+	w.Helper()
+
+	want := map[string]string{managed.StampKey: string(stampOf(w, k.Kind, mg))}
+	maps.Copy(want, user)
+
+	got := w.info(k.stream("data")).Config.Metadata
+	maps.DeleteFunc(got, func(key, _ string) bool { return strings.HasPrefix(key, "_nats.") })
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Errorf("metadata after %s: -want, +got:\n%s", after, diff)
+	}
+}
