@@ -30,6 +30,7 @@ var table = []layer{
 	{"4", "reconcilers", []unit{
 		{path: "pkg/reconciler/managed/...", why: "the managed reconciler and the contract of its clients"},
 		{path: "pkg/reconciler/managed/internal/lifecycle/...", why: "the decision: values in, a value out", alone: true},
+		{path: "pkg/reconciler/managed/internal/mergepatch/...", why: "differences between JSON objects", alone: true},
 		{path: "pkg/serviceprovider/...", why: "APIReconciler and ConfigReconciler"},
 		{path: "pkg/syncer/...", why: "one kind kept in step between two clusters"},
 		{path: "pkg/storecontroller/...", why: "controllers over primaries outside etcd"},

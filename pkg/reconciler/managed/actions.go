@@ -189,11 +189,15 @@ func (p *pass) delete(ctx context.Context) error {
 	return nil
 }
 
-// LetGo removes the finalizer.
+// LetGo removes the finalizer. An object that is gone needs no more.
 func (p *pass) letGo(ctx context.Context) error {
 	if p.r.finalizer != nil {
 		return lettingGo.failed(resource.IgnoreNotFound(p.r.finalizer.RemoveFinalizer(ctx, p.mg)))
 	}
+	err := p.removeFinalizer(ctx)
+	if errors.Is(err, errReplaced) {
+		return nil
+	}
 
-	return lettingGo.failed(resource.IgnoreNotFound(p.removeFinalizer(ctx)))
+	return lettingGo.failed(err)
 }

@@ -1,12 +1,14 @@
 package managed
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/utils/clock"
 
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -95,7 +97,7 @@ func WithDeterministicExternalName(b bool) ReconcilerOption {
 func WithVolatileStatus(paths ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		for _, path := range paths {
-			r.volatile = append(r.volatile, newFieldPath(path))
+			r.volatile = append(r.volatile, mergepatch.NewPath(strings.TrimPrefix(path, "status.")))
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -54,7 +55,7 @@ type Reconciler struct {
 	volatileInterval  time.Duration
 	pollIntervalHook  PollIntervalHook
 	named             bool
-	volatile          []fieldPath
+	volatile          []mergepatch.Path
 	ignoredFinalizers map[string]bool
 
 	log     logging.Logger
@@ -95,7 +96,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	r.metrics = newMetrics(of)
 	_ = r.newManaged()
 
-	r.log.Debug("Reconciler made", "kind", of.Kind, "createClass", r.class(), "pollInterval", r.pollInterval.String())
+	r.log.Info("Reconciler made", "kind", of.Kind, "createClass", r.class(), "pollInterval", r.pollInterval.String())
 
 	return r
 }

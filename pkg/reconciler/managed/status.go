@@ -16,6 +16,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/conditions"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -67,7 +68,7 @@ func (p *pass) patchStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	patch := mergePatch(newest, desired)
+	patch := mergepatch.Between(newest, desired)
 	if !p.worthWriting(patch) {
 		return nil
 	}
@@ -111,7 +112,7 @@ func (p *pass) desiredStatus() (desired, newest map[string]any, err error) {
 	read, mine, newest := images[0], images[1], images[2]
 	stampOthers(listed[0], listed[1], p.read.GetGeneration())
 
-	desired = merged(newest, mergePatch(without(read, conditionsPath), without(mine, conditionsPath)))
+	desired = mergepatch.Apply(newest, mergepatch.Between(mergepatch.Without(read, conditionsPath), mergepatch.Without(mine, conditionsPath)))
 	delete(desired, "conditions")
 	if both := conditions.Merge(listed[0], listed[1], listed[2]); len(both) > 0 {
 		if desired["conditions"], err = roundTrip[[]any](both); err != nil {
@@ -128,7 +129,7 @@ func (p *pass) worthWriting(patch map[string]any) bool {
 	switch {
 	case len(patch) == 0:
 		return false
-	case len(without(patch, p.r.volatile)) > 0:
+	case len(mergepatch.Without(patch, p.r.volatile)) > 0:
 		return true
 	case p.memo.volatileAt.IsZero():
 		p.memo.volatileAt = p.now()
@@ -137,7 +138,7 @@ func (p *pass) worthWriting(patch map[string]any) bool {
 	return p.r.volatileInterval > 0 && p.now().Sub(p.memo.volatileAt) >= p.r.volatileInterval
 }
 
-var conditionsPath = []fieldPath{{"conditions"}}
+var conditionsPath = []mergepatch.Path{{"conditions"}}
 
 // StampOthers stamps the conditions of other types than ours that were set in
 // this pass.
@@ -177,7 +178,7 @@ func (p *pass) sayDropped(desired map[string]any, answer resource.Managed) {
 		return
 	}
 	p.r.pruned.said = true
-	fields := missing(desired, stored, "status.")
+	fields := mergepatch.Missing(desired, stored, "status.")
 	slices.Sort(fields)
 	p.log.Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply its newer version",
 		"kind", p.r.of.Kind, "fields", strings.Join(fields, ", "))

@@ -110,13 +110,13 @@ func persistently(ctx context.Context, fn func(context.Context) error) error {
 		if last = fn(ctx); last == nil {
 			return true, nil
 		}
-		if replaced(last) {
+		if replaced(last) || errors.Is(last, errReplaced) {
 			return false, errReplaced
 		}
 
 		return false, nil
 	})
-	if err != nil && errors.Is(err, errReplaced) || last == nil {
+	if errors.Is(err, errReplaced) || last == nil {
 		return err
 	}
 
@@ -139,13 +139,18 @@ func replaced(err error) bool {
 	})
 }
 
-// Patch sends a merge patch. Desired is the object as it is to become.
+// Patch sends a merge patch. Desired is the object as it is to become. The error
+// is errReplaced if the object is gone.
 func (p *pass) patch(ctx context.Context, desired resource.Managed, body map[string]any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return errors.Wrap(err, "cannot encode patch")
 	}
-	if err := p.r.client.Patch(ctx, desired, client.RawPatch(types.MergePatchType, data)); err != nil {
+	err = p.r.client.Patch(ctx, desired, client.RawPatch(types.MergePatchType, data))
+	if replaced(err) {
+		return errReplaced
+	}
+	if err != nil {
 		return err
 	}
 	p.knows(desired)
