@@ -18,7 +18,7 @@ func ExampleJoin() {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		defer cluster.Stop()
+		defer func() { _ = cluster.Stop() }()
 		// Install the package's CRDs here, with cluster.RESTConfig().
 		return m.Run()
 	}
@@ -51,7 +51,7 @@ func ExampleStart() {
 		fmt.Println(err)
 		return
 	}
-	defer cluster.Stop()
+	defer func() { _ = cluster.Stop() }()
 	config, err := cluster.UserConfig(ctx, "provider")
 	if err != nil {
 		fmt.Println(err)

@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
+// within is how long a test waits for what must happen on a busy machine.
+const within = time.Minute
+
 // eventually fails the test if the condition does not come true in time.
-func eventually(t *testing.T, within time.Duration, what string, condition func() bool) {
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -23,7 +23,6 @@ type process struct {
 	stdin  io.Closer
 	line   chan struct{} // closed after the first line of standard output
 	done   chan struct{} // closed after the exit
-	err    error         // of the exit; read after done
 	stderr tail
 }
 
@@ -47,7 +46,7 @@ func startProcess(name string, args ...string) (*process, error) {
 		return nil, err
 	}
 	go func() {
-		p.err = p.cmd.Wait()
+		_ = p.cmd.Wait() // how it ended is in the state of the process
 		close(p.done)
 	}()
 	return p, nil
@@ -78,7 +77,7 @@ func (p *process) exitError() error {
 	if words := p.stderr.String(); words != "" {
 		return errors.New(words)
 	}
-	return fmt.Errorf("%s ended: %v", p.name, p.err)
+	return fmt.Errorf("%s ended: %s", p.name, p.cmd.ProcessState)
 }
 
 // terminate asks the process to end.

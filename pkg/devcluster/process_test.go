@@ -92,7 +92,7 @@ func TestSupervise(t *testing.T) {
 				t.Errorf("%s: %v", c.reason, err)
 			}
 			<-p.done
-			eventually(t, time.Minute, "the whole group is gone", func() bool {
+			eventually(t, "the whole group is gone", func() bool {
 				return errors.Is(syscall.Kill(-p.cmd.Process.Pid, 0), syscall.ESRCH)
 			})
 		})

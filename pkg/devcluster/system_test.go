@@ -199,7 +199,7 @@ func TestUserMayDoWhatRBACGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "the granted list is allowed", func() bool {
+	eventually(t, "the granted list is allowed", func() bool {
 		_, err := jane.CoreV1().Secrets(ns).List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
@@ -239,7 +239,7 @@ func TestControllersClean(t *testing.T) {
 	if err := configMaps.Delete(ctx, owner.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "the owned object is gone", func() bool {
+	eventually(t, "the owned object is gone", func() bool {
 		_, err := configMaps.Get(ctx, "owned", metav1.GetOptions{})
 		return kerrors.IsNotFound(err)
 	})
@@ -250,7 +250,7 @@ func TestControllersClean(t *testing.T) {
 	if err := admin.CoreV1().Namespaces().Delete(ctx, ns, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "the namespace is gone", func() bool {
+	eventually(t, "the namespace is gone", func() bool {
 		_, err := admin.CoreV1().Namespaces().Get(ctx, ns, metav1.GetOptions{})
 		return kerrors.IsNotFound(err)
 	})
@@ -275,7 +275,7 @@ func TestSharedControlPlaneEndsByItself(t *testing.T) {
 	if err := errors.Join(first.Stop(), second.Stop()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "the unused control plane is gone, and its folder", func() bool {
+	eventually(t, "the unused control plane is gone, and its folder", func() bool {
 		_, err := os.Stat(first.Dir)
 		return errors.Is(err, os.ErrNotExist)
 	})
@@ -292,7 +292,7 @@ func TestSharedControlPlaneEndsByItself(t *testing.T) {
 	if err := third.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "the last control plane is gone", func() bool { return removeDead(r.folder) })
+	eventually(t, "the last control plane is gone", func() bool { return removeDead(r.folder) })
 }
 
 func TestKilledParentLeavesNothing(t *testing.T) {
@@ -315,7 +315,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 		t.Fatal(err, killed)
 	}
 	dir := strings.TrimSpace(string(buffer[:n]))
-	eventually(t, time.Minute, "the control plane is gone, and its folder", func() bool {
+	eventually(t, "the control plane is gone, and its folder", func() bool {
 		_, err := os.Stat(dir)
 		return errors.Is(err, os.ErrNotExist)
 	})
