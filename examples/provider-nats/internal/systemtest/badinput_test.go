@@ -129,17 +129,17 @@ func (tc mistake) check(w *world, mg resource.Managed) {
 	}
 
 	age := time.Since(mg.GetCreationTimestamp().Time)
-	if n, most := logged.count(w.ns, mg.GetName()), tc.passes(age); n > most {
-		w.Errorf("\n%s\n%d passes in %s, want at most %d", tc.reason, n, age, most)
+	if n, limit := logged.count(w.ns, mg.GetName()), most(tc.synced, age); n > limit {
+		w.Errorf("\n%s\n%d passes in %s, want at most %d", tc.reason, n, age, limit)
 	}
 }
 
-// passes returns how many there may be in a while: a few for the user's changes,
-// and then with the pace of what is wrong.
-func (tc mistake) passes(age time.Duration) int {
+// most returns how many passes there may be over an object in a while: a few for
+// the user's changes, and then with the pace of what is wrong.
+func most(synced string, age time.Duration) int {
 	pace := 10 * badPoll // nothing is expected to change by itself
 
-	switch tc.synced {
+	switch synced {
 	case "False/ReconcileError":
 		pace = time.Second // the shortest back-off
 	case "False/ExternalResourceNotOwned", "True/ReconcileSuccess":

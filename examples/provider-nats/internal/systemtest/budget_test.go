@@ -45,6 +45,8 @@ func TestRequestBudget(t *testing.T) {
 		cfg.Wrap(ledger.Wrap)
 		cfg.Wrap(whole.Wrap)
 	})
+	// It asks once which cluster it is in, before there are objects.
+	eventually(t, "the provider begins", func() bool { return len(whole.Objects()) > 0 })
 
 	for name, k := range kinds() {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func kinds() map[string]kind {
 
 func streamKind() kind {
 	spec := func(mg resource.Managed) *v1alpha1.StreamParameters {
-		return &mg.(*v1alpha1.Stream).Spec.ForProvider //nolint:forcetypeassert // A test of this kind has no other objects.
+		return &mg.(*v1alpha1.Stream).Spec.ForProvider // A test of this kind has no other objects.
 	}
 
 	return kind{
@@ -62,7 +62,7 @@ func streamKind() kind {
 
 func bucketKind() kind {
 	spec := func(mg resource.Managed) *v1alpha1.KeyValueParameters {
-		return &mg.(*v1alpha1.KeyValue).Spec.ForProvider //nolint:forcetypeassert // A test of this kind has no other objects.
+		return &mg.(*v1alpha1.KeyValue).Spec.ForProvider // A test of this kind has no other objects.
 	}
 
 	return kind{

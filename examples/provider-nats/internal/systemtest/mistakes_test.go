@@ -75,7 +75,7 @@ func objectMistakes() map[string]mistake {
 			},
 			synced: "False/InvalidConfiguration", words: []string{"NATS does not accept spec.forProvider: correct it", "replicas > 1"},
 			mend: func(w *world, mg resource.Managed) {
-				w.patch(mg, func() { mg.(*v1alpha1.Stream).Spec.ForProvider.Replicas = new(int32(1)) }) //nolint:forcetypeassert // It was made here.
+				w.patch(mg, func() { mg.(*v1alpha1.Stream).Spec.ForProvider.Replicas = new(int32(1)) }) // It was made here.
 			},
 			right: []string{"bad"},
 		},
@@ -91,7 +91,7 @@ func withSubjects(w *world, subjects ...string) *v1alpha1.Stream {
 
 func setSubjects(w *world, mg resource.Managed, subjects ...string) {
 	w.Helper()
-	w.patch(mg, func() { mg.(*v1alpha1.Stream).Spec.ForProvider.Subjects = subjects }) //nolint:forcetypeassert // Only Streams have subjects.
+	w.patch(mg, func() { mg.(*v1alpha1.Stream).Spec.ForProvider.Subjects = subjects }) // Only Streams have subjects.
 }
 
 // connectionMistakes are those on the way to NATS.
@@ -185,7 +185,7 @@ func streamMistakes() map[string]mistake {
 			synced: "False/ImmutableField", words: []string{`storage`, `"memory"`, `"file"`, "set it back", "delete this object and create it again"},
 			wrong: []string{"bad"},
 			mend: func(w *world, mg resource.Managed) {
-				w.patch(mg, func() { mg.(*v1alpha1.Stream).Spec.ForProvider.Storage = nil }) //nolint:forcetypeassert // It was made here.
+				w.patch(mg, func() { mg.(*v1alpha1.Stream).Spec.ForProvider.Storage = nil }) // It was made here.
 			},
 			right: []string{"bad"},
 		},

@@ -67,9 +67,9 @@ func TestOutage(t *testing.T) {
 		t.Errorf("the object is let go, and nobody knows what became of its stream: %v", doomed.GetFinalizers())
 	}
 
-	tries, most := logged.count(w.ns, "sessions")-passes, mistake{synced: "False/ReconcileError"}.passes(time.Since(down))
-	if tries > most {
-		t.Errorf("%d passes in vain within %s, want at most %d", tries, time.Since(down), most)
+	tries, limit := logged.count(w.ns, "sessions")-passes, most("False/ReconcileError", time.Since(down))
+	if tries > limit {
+		t.Errorf("%d passes in vain within %s, want at most %d", tries, time.Since(down), limit)
 	}
 
 	natstest.Start(t, func(o *server.Options) { o.StoreDir, o.Port, o.Authorization = dir, port, token })

@@ -33,7 +33,7 @@ func TestOwnership(t *testing.T) {
 
 			team := map[string]string{"team": "blue"}
 			w.patch(mg, func() { k.label(mg, team) })
-			w.awaitMetadata(k, "team", "blue")
+			w.await(mg, "is labelled", func() bool { return w.info(k.stream("data")).Config.Metadata["team"] == "blue" })
 			w.checkStamp(k, mg, "an update of the metadata", team)
 
 			w.tamper(k, k.drift)
@@ -188,11 +188,6 @@ func (w *world) tamper(k kind, change func(cfg *jetstream.StreamConfig)) {
 	change(&cfg)
 	_, err := w.js.UpdateStream(w.Context(), cfg)
 	must(w.T, err)
-}
-
-func (w *world) awaitMetadata(k kind, key, value string) {
-	w.Helper()
-	eventually(w.T, key+" is "+value, func() bool { return w.info(k.stream("data")).Config.Metadata[key] == value })
 }
 
 // checkStamp checks that the metadata are the stamp and those of the user.

@@ -190,7 +190,7 @@ func (w *world) patch(obj client.Object, change func()) {
 	w.Helper()
 
 	must(w.T, kube.Get(w.Context(), client.ObjectKeyFromObject(obj), obj))
-	before := client.MergeFrom(obj.DeepCopyObject().(client.Object)) //nolint:forcetypeassert // A copy has the type of its original.
+	before := client.MergeFrom(obj.DeepCopyObject().(client.Object)) // A copy has the type of its original.
 
 	change()
 	must(w.T, kube.Patch(w.Context(), obj, before))
@@ -246,13 +246,19 @@ func (w *world) read(mg resource.Managed) bool {
 func (w *world) await(mg resource.Managed, what string, holds func() bool) {
 	w.Helper()
 
+	came := false
+
 	defer func() {
-		if w.Failed() {
+		if !came {
 			w.Logf("Ready: %+v\nSynced: %+v", mg.GetCondition(commonv1.TypeReady), mg.GetCondition(commonv1.TypeSynced))
 		}
 	}()
 
-	eventually(w.T, mg.GetName()+" "+what, func() bool { return w.read(mg) && holds() })
+	eventually(w.T, mg.GetName()+" "+what, func() bool {
+		came = w.read(mg) && holds()
+
+		return came
+	})
 }
 
 func (w *world) awaitReady(mg resource.Managed) {
