@@ -111,9 +111,12 @@ type KeyValueObservation struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Config *KeyValueParameters `json:"config,omitempty"`
 
-	// Created is when the bucket was created.
+	// Created is when the bucket was created, as RFC 3339 writes it, to the
+	// nanosecond. It tells a bucket that was ours from another of its name, should
+	// the mark of its owner be lost.
 	// +optional
-	Created *metav1.Time `json:"created,omitempty"`
+	// +kubebuilder:validation:Format=date-time
+	Created string `json:"created,omitempty"`
 
 	// Values in the bucket, history and markers included. This and the size
 	// may be up to ten minutes old.

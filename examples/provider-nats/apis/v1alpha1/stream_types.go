@@ -274,9 +274,12 @@ type StreamObservation struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Config *StreamParameters `json:"config,omitempty"`
 
-	// Created is when the stream was created.
+	// Created is when the stream was created, as RFC 3339 writes it, to the
+	// nanosecond. It tells a stream that was ours from another of its name, should
+	// the mark of its owner be lost.
 	// +optional
-	Created *metav1.Time `json:"created,omitempty"`
+	// +kubebuilder:validation:Format=date-time
+	Created string `json:"created,omitempty"`
 
 	// Messages in the stream. This and the following counters may be up to ten
 	// minutes old.

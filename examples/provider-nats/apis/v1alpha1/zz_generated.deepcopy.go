@@ -171,10 +171,6 @@ func (in *KeyValueObservation) DeepCopyInto(out *KeyValueObservation) {
 		*out = new(KeyValueParameters)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.Created != nil {
-		in, out := &in.Created, &out.Created
-		*out = (*in).DeepCopy()
-	}
 	if in.Cluster != nil {
 		in, out := &in.Cluster, &out.Cluster
 		*out = new(ClusterObservation)
@@ -615,10 +611,6 @@ func (in *StreamObservation) DeepCopyInto(out *StreamObservation) {
 		in, out := &in.Config, &out.Config
 		*out = new(StreamParameters)
 		(*in).DeepCopyInto(*out)
-	}
-	if in.Created != nil {
-		in, out := &in.Created, &out.Created
-		*out = (*in).DeepCopy()
 	}
 	if in.Cluster != nil {
 		in, out := &in.Cluster, &out.Cluster

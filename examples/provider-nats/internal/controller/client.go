@@ -26,12 +26,15 @@ type Streams interface {
 
 // A Client does for one object what its spec asks for. It reads the owner of a
 // stream just before it changes it, because NATS has no condition on an update.
-// Use NewClient.
+// It serves one pass, and is not to be used concurrently. Use NewClient.
 type Client struct {
 	streams Streams
 	kind    Kind
 	stamp   managed.Stamp
 	release func()
+
+	// seen is when the stream that Observe saw last was created.
+	seen string
 }
 
 // NewClient returns the client of one object of the given kind, which owns what
@@ -47,8 +50,8 @@ func (c *Client) Disconnect(context.Context) error {
 	return nil
 }
 
-// Observe looks at the stream, and puts what it sees into the status of mg,
-// unless the stream is somebody else's.
+// Observe looks at the stream, and puts what it sees into the status of mg if
+// the stream is ours.
 func (c *Client) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	name, err := c.name(mg)
 	if err != nil {
@@ -64,16 +67,23 @@ func (c *Client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 		return managed.ExternalObservation{}, errors.Wrapf(err, "cannot look at stream %q", name)
 	}
 
-	out := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: c.owner(info)}
-	if out.Owner == managed.OwnerOther {
+	out := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: c.owner(mg, info)}
+	c.seen = created(info)
+
+	switch out.Owner {
+	case managed.OwnerOther:
+		c.forget(mg, info)
+
 		return out, nil
-	}
+	case managed.OwnerOurs:
+		if err := c.kind.report(mg, info); err != nil {
+			return managed.ExternalObservation{}, err
+		}
 
-	if err := c.kind.report(mg, info); err != nil {
-		return managed.ExternalObservation{}, err
+		mg.SetConditions(readiness(info))
+	default:
+		// Of what is nobody's, nothing is told.
 	}
-
-	mg.SetConditions(readiness(info))
 
 	// What an object that is going away asks for does not matter any more, not
 	// even if it makes no sense.
@@ -128,7 +138,7 @@ func (c *Client) Update(ctx context.Context, mg resource.Managed) error {
 		return err
 	}
 
-	info, err := c.own(ctx, name)
+	info, err := c.own(ctx, mg, name)
 	if err != nil {
 		return err
 	}
@@ -154,7 +164,7 @@ func (c *Client) Delete(ctx context.Context, mg resource.Managed) error {
 
 	mg.SetConditions(commonv1.Deleting())
 
-	_, err = c.own(ctx, name)
+	_, err = c.own(ctx, mg, name)
 	if err == nil {
 		err = errors.Wrapf(c.streams.Delete(ctx, name), "cannot delete stream %q", name)
 	}
@@ -176,8 +186,35 @@ func (c *Client) name(mg resource.Managed) (string, error) {
 	return name, nil
 }
 
-func (c *Client) owner(info *jetstream.StreamInfo) managed.Owner {
-	return c.stamp.Owner(info.Config.Metadata[managed.StampKey])
+// owner says whose a stream is. Its mark tells; but whoever updates a stream and
+// does not know of metadata takes the mark off, and then the time of its creation
+// tells, if a pass that found the mark has recorded it. Only such a pass records
+// it, so it is never that of a stranger's stream.
+func (c *Client) owner(mg resource.Managed, info *jetstream.StreamInfo) managed.Owner {
+	mark, recorded := info.Config.Metadata[managed.StampKey], *c.kind.recorded(mg)
+
+	switch {
+	case mark != "":
+		return c.stamp.Owner(mark)
+	case recorded == "":
+		return managed.OwnerNobody
+	case recorded == created(info):
+		return managed.OwnerOurs
+	case meta.GetExternalCreateSucceeded(mg).IsZero(), meta.ShouldAdopt(mg):
+		return managed.OwnerNobody
+	default:
+		// What this object once adopted was another stream: that this one is
+		// nobody's does not make it ours.
+		return managed.OwnerOther
+	}
+}
+
+// forget drops the proof that a stream was ours when it bears another's mark: it
+// stays his if that mark is lost, too.
+func (c *Client) forget(mg resource.Managed, info *jetstream.StreamInfo) {
+	if info.Config.Metadata[managed.StampKey] != "" {
+		*c.kind.recorded(mg) = ""
+	}
 }
 
 func (c *Client) desired(mg resource.Managed, base jetstream.StreamConfig) (jetstream.StreamConfig, error) {
@@ -189,18 +226,24 @@ func (c *Client) desired(mg resource.Managed, base jetstream.StreamConfig) (jets
 	return cfg, nil
 }
 
-// own reads the stream once more and fails if it has become somebody else's.
-func (c *Client) own(ctx context.Context, name string) (*jetstream.StreamInfo, error) {
+// own reads the stream once more and fails if it has become somebody else's. One
+// that is nobody's must be the one that the reconciler decided upon.
+func (c *Client) own(ctx context.Context, mg resource.Managed, name string) (*jetstream.StreamInfo, error) {
 	info, err := c.streams.Info(ctx, name)
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot see who owns stream %q", name)
 	}
 
-	if c.owner(info) == managed.OwnerOther {
+	switch owner := c.owner(mg, info); {
+	case owner == managed.OwnerOurs:
+		return info, nil
+	case owner == managed.OwnerOther:
 		return nil, errors.Errorf("stream %q has just become the property of somebody else: it is left alone", name)
+	case c.seen != created(info):
+		return nil, errors.Errorf("stream %q has just been made anew by somebody else: it is left alone", name)
+	default:
+		return info, nil
 	}
-
-	return info, nil
 }
 
 func (c *Client) immutable(name string, r jsconfig.Refusal) error {

@@ -136,13 +136,12 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"Nobodys": {
-			"what has no stamp lacks ours", fake{info: stored("")}, stream(),
+			"what has no stamp lacks ours, and nothing else of it is shown", fake{info: stored("")}, stream(),
 			want{
 				observation: managed.ExternalObservation{
 					ResourceExists: true, Owner: managed.OwnerNobody,
 					Diff: `metadata.moorage.dev/owner: desired "` + ours() + `", observed none`,
 				},
-				ready: commonv1.ReasonAvailable,
 			},
 		},
 		"Others": {
@@ -212,7 +211,7 @@ func TestObservedStatus(t *testing.T) {
 	got.Config = nil
 
 	want := v1alpha1.StreamObservation{
-		Created:  &metav1.Time{Time: time.Unix(1700000000, 0)},
+		Created:  "2023-11-14T22:13:20.000000005Z",
 		Messages: 3, Bytes: 90, FirstSeq: 1, LastSeq: 3, ConsumerCount: 2, ServerVersion: "2.15.2",
 		Cluster: &v1alpha1.ClusterObservation{Name: "c", Leader: "a", Replicas: []v1alpha1.ReplicaObservation{{Name: "b", Current: true}, {Name: "d", Offline: true}}},
 	}
@@ -292,7 +291,7 @@ func TestUpdate(t *testing.T) {
 		terminal string
 	}{
 		"Updated":  {"read, then write", fake{info: stored(ours())}, stream(), []string{"info orders", "update orders"}, "", ""},
-		"Adopted":  {"what is nobody's gets the stamp", fake{info: stored("")}, stream(), []string{"info orders", "update orders"}, "", ""},
+		"Unseen":   {"what is nobody's is adopted only if the reconciler has seen it", fake{info: stored("")}, stream(), []string{"info orders"}, `stream "orders" has just been made anew by somebody else: it is left alone`, ""},
 		"Stolen":   {"never what is somebody else's", fake{info: stored("them")}, stream(), []string{"info orders"}, `stream "orders" has just become the property of somebody else: it is left alone`, ""},
 		"Vanished": {"gone meanwhile", fake{}, stream(), []string{"info orders"}, `cannot see who owns stream "orders": nats: API error: code=404 err_code=10059 description=stream not found`, ""},
 		"Immutable": {
@@ -338,6 +337,7 @@ func TestDelete(t *testing.T) {
 		"Gone":       {"somebody was faster", fake{}, []string{"info orders"}, ""},
 		"GoneJust":   {"somebody was faster by a hair", fake{info: stored(ours()), answer: jetstream.ErrStreamNotFound}, []string{"info orders", "delete orders"}, ""},
 		"Others":     {"never what is somebody else's", fake{info: stored("them")}, []string{"info orders"}, `stream "orders" has just become the property of somebody else: it is left alone`},
+		"Unseen":     {"never what nobody has seen", fake{info: stored("")}, []string{"info orders"}, `stream "orders" has just been made anew by somebody else: it is left alone`},
 		"Impossible": {"NATS has reasons", fake{info: stored(ours()), answer: api(500, 10050)}, []string{"info orders", "delete orders"}, `cannot delete stream "orders": nats: API error: code=500 err_code=10050 description=as NATS says`},
 	}
 

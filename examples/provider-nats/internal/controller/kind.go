@@ -2,9 +2,9 @@ package controller
 
 import (
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
@@ -29,6 +29,9 @@ type Kind struct {
 
 	// report puts what was seen into the object's status.
 	report func(mg resource.Managed, info *jetstream.StreamInfo) error
+
+	// recorded is where the object's status keeps when its stream was created.
+	recorded func(mg resource.Managed) *string
 }
 
 // GroupVersionKind returns the kind as Kubernetes knows it.
@@ -65,6 +68,14 @@ func StreamKind() Kind {
 
 			return nil
 		},
+		recorded: func(mg resource.Managed) *string {
+			cr, ok := mg.(*v1alpha1.Stream)
+			if !ok {
+				return new(string)
+			}
+
+			return &cr.Status.AtProvider.Created
+		},
 	}
 }
 
@@ -93,6 +104,14 @@ func KeyValueKind() Kind {
 			cr.Status.AtProvider = observedBucket(info)
 
 			return nil
+		},
+		recorded: func(mg resource.Managed) *string {
+			cr, ok := mg.(*v1alpha1.KeyValue)
+			if !ok {
+				return new(string)
+			}
+
+			return &cr.Status.AtProvider.Created
 		},
 	}
 }
@@ -126,12 +145,15 @@ func observedBucket(info *jetstream.StreamInfo) v1alpha1.KeyValueObservation {
 	}
 }
 
-// created drops what Kubernetes cannot store of a time, or the status would
-// differ from what is stored for ever.
-func created(info *jetstream.StreamInfo) *metav1.Time {
-	t := metav1.NewTime(info.Created).Rfc3339Copy()
+// created returns when a stream was created, for comparison: no two streams of
+// a name have that in common. NATS tells it to the nanosecond, and keeps it over
+// updates and restarts. Nothing stands for a server that does not tell.
+func created(info *jetstream.StreamInfo) string {
+	if info.Created.IsZero() {
+		return ""
+	}
 
-	return &t
+	return info.Created.UTC().Format(time.RFC3339Nano)
 }
 
 func counter(n uint64) int64 {

@@ -218,30 +218,6 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
-// TestDriftOfStamp: somebody updated a stream and sent no metadata, which takes
-// the stamp off. Once adopted again, it is put back.
-func TestDriftOfStamp(t *testing.T) {
-	w, mg := newWorld(t), stream()
-	c := w.client(controller.StreamKind(), mg)
-	must(t, c.Create(t.Context(), mg))
-
-	cfg := w.config("orders")
-	cfg.Metadata = nil
-
-	_, err := w.js.UpdateStream(t.Context(), cfg)
-	must(t, err)
-
-	if got := w.observe(c, mg); got.Owner != managed.OwnerNobody || got.ResourceUpToDate {
-		t.Errorf("without the stamp: %+v", got)
-	}
-
-	must(t, c.Update(t.Context(), mg))
-
-	if got := w.observe(c, mg); got.Owner != managed.OwnerOurs || !got.ResourceUpToDate {
-		t.Errorf("with the stamp again: %+v", got)
-	}
-}
-
 // TestUpdateKeepsWhatNobodyAskedFor: a value that the spec leaves out survives
 // the update of another.
 func TestUpdateKeepsWhatNobodyAskedFor(t *testing.T) {

@@ -1,0 +1,247 @@
+package controller_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// An instance is an object of one kind, and the stream behind it.
+type instance struct {
+	kind   controller.Kind
+	mg     resource.Managed
+	stream string
+}
+
+func instances() map[string]instance {
+	return map[string]instance{
+		v1alpha1.StreamKind:   {controller.StreamKind(), stream(), "orders"},
+		v1alpha1.KeyValueKind: {controller.KeyValueKind(), bucket("sessions"), "KV_sessions"},
+	}
+}
+
+// strip updates a stream as a tool does that knows of no metadata.
+func (w *world) strip(name string) {
+	w.t.Helper()
+
+	cfg := w.config(name)
+	cfg.Metadata = nil
+
+	_, err := w.js.UpdateStream(w.t.Context(), cfg)
+	must(w.t, err)
+}
+
+// replace deletes a stream and makes another that looks like it, without a mark.
+func (w *world) replace(name string) {
+	w.t.Helper()
+
+	cfg := w.config(name)
+	cfg.Metadata = nil
+
+	must(w.t, w.js.DeleteStream(w.t.Context(), name))
+
+	_, err := w.js.CreateStream(w.t.Context(), cfg)
+	must(w.t, err)
+}
+
+// TestLostMark: a stream whose mark was taken off is known by when it was
+// created, and gets its mark back. A client serves one pass.
+func TestLostMark(t *testing.T) {
+	for name, i := range instances() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			must(t, w.client(i.kind, i.mg).Create(t.Context(), i.mg))
+
+			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerOurs {
+				t.Fatalf("after Create: %+v", got)
+			}
+
+			w.strip(i.stream)
+
+			c := w.client(i.kind, i.mg)
+			if got := w.observe(c, i.mg); got.Owner != managed.OwnerOurs || got.ResourceUpToDate {
+				t.Errorf("without its mark: %+v, want ours and not up to date", got)
+			}
+
+			must(t, c.Update(t.Context(), i.mg))
+
+			if got := w.observe(c, i.mg); got.Owner != managed.OwnerOurs || !got.ResourceUpToDate {
+				t.Errorf("with its mark again: %+v", got)
+			}
+
+			if w.config(i.stream).Metadata[managed.StampKey] == "" {
+				t.Error("the stream has no mark")
+			}
+
+			w.strip(i.stream)
+			must(t, w.client(i.kind, i.mg).Delete(t.Context(), i.mg))
+
+			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.ResourceExists {
+				t.Errorf("after Delete: %+v", got)
+			}
+		})
+	}
+}
+
+// TestReplaced: a stream that somebody made anew under the old name is not ours,
+// not even if it took the place of ours a moment ago.
+func TestReplaced(t *testing.T) {
+	for name, i := range instances() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			must(t, w.client(i.kind, i.mg).Create(t.Context(), i.mg))
+
+			c := w.client(i.kind, i.mg)
+			w.observe(c, i.mg)
+			w.replace(i.stream)
+
+			if err := c.Update(t.Context(), i.mg); err == nil {
+				t.Error("Update(...): want an error")
+			}
+
+			if err := c.Delete(t.Context(), i.mg); err == nil {
+				t.Error("Delete(...): want an error")
+			}
+
+			for range 2 { // The first look does not make the second believe it.
+				if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody {
+					t.Errorf("Observe(...): owner is %s, want nobody", got.Owner)
+				}
+			}
+
+			if w.config(i.stream).Metadata[managed.StampKey] != "" {
+				t.Error("a stranger's stream was marked")
+			}
+		})
+	}
+}
+
+// TestLostMarkAfterOther: what was given to somebody else stays his, even if his
+// mark is lost as well.
+func TestLostMarkAfterOther(t *testing.T) {
+	for name, i := range instances() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			must(t, w.client(i.kind, i.mg).Create(t.Context(), i.mg))
+			w.observe(w.client(i.kind, i.mg), i.mg)
+
+			cfg := w.config(i.stream)
+			cfg.Metadata = map[string]string{managed.StampKey: "somebody"}
+			_, err := w.js.UpdateStream(t.Context(), cfg)
+			must(t, err)
+
+			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerOther {
+				t.Fatalf("with the mark of another: owner is %s", got.Owner)
+			}
+
+			w.strip(i.stream)
+
+			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody {
+				t.Errorf("without that mark: owner is %s, want nobody", got.Owner)
+			}
+		})
+	}
+}
+
+// TestAdopt: what is nobody's gets the mark, if the reconciler says so, and not
+// what was put in its place since the reconciler looked.
+func TestAdopt(t *testing.T) {
+	for name, i := range instances() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c := w.client(i.kind, i.mg)
+			must(t, c.Create(t.Context(), i.mg))
+			w.strip(i.stream)
+
+			if got := w.observe(c, i.mg); got.Owner != managed.OwnerNobody || got.ResourceUpToDate {
+				t.Errorf("before: %+v", got)
+			}
+
+			w.replace(i.stream)
+
+			if err := c.Update(t.Context(), i.mg); err == nil {
+				t.Error("Update(...) of another stream: want an error")
+			}
+
+			w.observe(c, i.mg)
+			must(t, c.Update(t.Context(), i.mg))
+
+			if got := w.observe(c, i.mg); got.Owner != managed.OwnerOurs || !got.ResourceUpToDate {
+				t.Errorf("after: %+v", got)
+			}
+		})
+	}
+}
+
+// TestOwner: whose a stream without a mark is, given what is known of the last.
+func TestOwner(t *testing.T) {
+	const (
+		same  = "2023-11-14T22:13:20.000000005Z"
+		other = "2023-11-14T22:13:20Z"
+	)
+
+	adopted := func(s *v1alpha1.Stream) { meta.SetExternalCreateSucceeded(s, time.Unix(1, 0)) }
+	adopts := func(s *v1alpha1.Stream) {
+		meta.AddAnnotations(s, map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyIfUnowned})
+	}
+
+	cases := map[string]struct {
+		reason   string
+		recorded string
+		mark     string
+		change   []func(*v1alpha1.Stream)
+		want     managed.Owner
+		kept     string
+	}{
+		"NeverSeen":      {"nothing is known", "", "", nil, managed.OwnerNobody, ""},
+		"Same":           {"the same to the nanosecond", same, "", nil, managed.OwnerOurs, same},
+		"Other":          {"a second has room for two", other, "", nil, managed.OwnerNobody, other},
+		"OtherAdopted":   {"what was adopted was another stream", other, "", []func(*v1alpha1.Stream){adopted}, managed.OwnerOther, other},
+		"OtherAdoptable": {"the user says that it may be taken", other, "", []func(*v1alpha1.Stream){adopted, adopts}, managed.OwnerNobody, other},
+		"Marked":         {"the mark needs no proof", other, ours(), nil, managed.OwnerOurs, same},
+		"Foreign":        {"another's mark wins, and the past is forgotten", same, "somebody", nil, managed.OwnerOther, ""},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mg := stream(tc.change...)
+			mg.Status.AtProvider.Created = tc.recorded
+
+			got, err := client(&fake{info: stored(tc.mark)}, mg).Observe(t.Context(), mg)
+			must(t, err)
+
+			if diff := cmp.Diff(tc.want.String(), got.Owner.String()); diff != "" {
+				t.Errorf("\n%s\nObserve(...).Owner: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.kept, mg.Status.AtProvider.Created); diff != "" {
+				t.Errorf("\n%s\nstatus.atProvider.created: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestAgeless: a server that does not tell when a stream was created proves
+// nothing.
+func TestAgeless(t *testing.T) {
+	mg := stream()
+	info := stored(ours(), func(i *jetstream.StreamInfo) { i.Created = time.Time{} })
+
+	if _, err := client(&fake{info: info}, mg).Observe(t.Context(), mg); err != nil || mg.Status.AtProvider.Created != "" {
+		t.Fatalf("created: %q, error: %v", mg.Status.AtProvider.Created, err)
+	}
+
+	delete(info.Config.Metadata, managed.StampKey)
+
+	if got, err := client(&fake{info: info}, mg).Observe(t.Context(), mg); err != nil || got.Owner != managed.OwnerNobody {
+		t.Errorf("owner is %s, want nobody; error: %v", got.Owner, err)
+	}
+}
