@@ -136,7 +136,7 @@ func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 		Metrics:                       server.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElection,
-		LeaderElectionID:              Name + "." + v1alpha1.Group,
+		LeaderElectionID:              Name + "." + v1alpha1.Group, // The role names it, too.
 		LeaderElectionNamespace:       o.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		// The names are unique. The check counts for the whole life of a

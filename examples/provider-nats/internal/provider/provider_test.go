@@ -1,0 +1,267 @@
+package provider_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+)
+
+const lease = "provider-nats.nats.moorage.dev"
+
+// TestInProduction runs the provider as it runs in production, with an election,
+// probes and metrics, as a user who may do what its role allows and no more.
+func TestInProduction(t *testing.T) {
+	env := start(t)
+	o := provider.DefaultOptions()
+	o.LeaderElection, o.LeaderElectionNamespace = true, devenv.Namespace
+	o.HealthAddress, o.MetricsAddress = freeAddress(t), freeAddress(t)
+
+	run(t, env, o, func() {
+		await(t, "readiness", func() bool { return get(t, "http://"+o.HealthAddress+"/readyz") == "ok" })
+
+		if got := get(t, "http://"+o.HealthAddress+"/healthz"); got != "ok" {
+			t.Errorf("/healthz answers %q", got)
+		}
+
+		work(t, env, "first")
+		renews(t, env)
+
+		metrics := get(t, "http://"+o.MetricsAddress+"/metrics")
+		for _, want := range []string{
+			`leader_election_master_status{name="` + lease + `"} 1`,
+			`controller_runtime_reconcile_total{controller="managed/stream.nats.moorage.dev",result="requeue_after"}`,
+		} {
+			if !strings.Contains(metrics, want) {
+				t.Errorf("/metrics lack %s", want)
+			}
+		}
+	})
+
+	if holder := holder(t, env); holder != "" {
+		t.Errorf("the lease is still held by %s", holder)
+	}
+
+	// The lease exists now: the next one has to update it.
+	run(t, env, o, func() { work(t, env, "second") })
+	checkRequests(t, env)
+	checkOthersLeases(t, env)
+}
+
+func start(t *testing.T) *devenv.Env {
+	t.Helper()
+
+	env, err := devenv.Start(t.Context(), devenv.Options{Progress: os.Stderr})
+	must(t, err)
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	return env
+}
+
+// run runs the provider while it is looked at.
+func run(t *testing.T, env *devenv.Env, o provider.Options, look func()) {
+	t.Helper()
+
+	p, err := env.RunProvider(context.WithoutCancel(t.Context()), o)
+	must(t, err)
+
+	defer func() {
+		if err := p.Stop(); err != nil {
+			t.Errorf("the provider failed: %v", err)
+		}
+	}()
+
+	look()
+}
+
+// work lets the provider create a stream.
+func work(t *testing.T, env *devenv.Env, name string) {
+	t.Helper()
+
+	mg := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: devenv.Namespace, Name: name}}
+	must(t, env.Client.Create(t.Context(), mg))
+	await(t, "stream "+name, func() bool {
+		must(t, env.Client.Get(t.Context(), client.ObjectKeyFromObject(mg), mg))
+
+		return mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
+	})
+}
+
+func current(t *testing.T, env *devenv.Env) *coordinationv1.Lease {
+	t.Helper()
+
+	out := &coordinationv1.Lease{}
+	must(t, env.Client.Get(t.Context(), client.ObjectKey{Namespace: devenv.Namespace, Name: lease}, out))
+
+	return out
+}
+
+func holder(t *testing.T, env *devenv.Env) string {
+	t.Helper()
+
+	if id := current(t, env).Spec.HolderIdentity; id != nil {
+		return *id
+	}
+
+	return ""
+}
+
+// renews waits until the leader has renewed its lease.
+func renews(t *testing.T, env *devenv.Env) {
+	t.Helper()
+
+	before := current(t, env)
+	if holder(t, env) == "" {
+		t.Error("nobody holds the lease, but somebody works")
+	}
+
+	await(t, "a renewed lease", func() bool {
+		return current(t, env).Spec.RenewTime.After(before.Spec.RenewTime.Time)
+	})
+}
+
+// checkRequests checks that nothing that the provider tried was forbidden, and
+// that it has no permission over leases that it does not use.
+func checkRequests(t *testing.T, env *devenv.Env) {
+	t.Helper()
+
+	var used []string
+
+	await(t, "noted requests", func() bool {
+		requests, err := env.Cluster.Requests(provider.Name)
+		must(t, err)
+
+		used = verbs(t, requests)
+
+		return len(used) >= 3
+	})
+
+	if want := []string{"create", "get", "update"}; !slices.Equal(used, want) {
+		t.Errorf("the provider uses the verbs %v of leases, its role allows %v", used, want)
+	}
+}
+
+func verbs(t *testing.T, requests []devcluster.Request) []string {
+	t.Helper()
+
+	var out []string
+
+	for _, r := range requests {
+		if r.Code == http.StatusForbidden {
+			t.Errorf("forbidden: %+v", r)
+		}
+
+		if r.Resource == "leases" && !slices.Contains(out, r.Verb) {
+			out = append(out, r.Verb)
+		}
+	}
+
+	slices.Sort(out)
+
+	return out
+}
+
+// checkOthersLeases checks that the leases of others are out of reach.
+func checkOthersLeases(t *testing.T, env *devenv.Env) {
+	t.Helper()
+
+	other := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-scheduler"}}
+	must(t, env.Client.Create(t.Context(), other))
+
+	cfg, err := env.ProviderConfig(t.Context())
+	must(t, err)
+	c, err := client.New(cfg, client.Options{Scheme: env.Client.Scheme()})
+	must(t, err)
+
+	attempts := map[string]error{
+		"get":    c.Get(t.Context(), client.ObjectKeyFromObject(other), &coordinationv1.Lease{}),
+		"update": c.Update(t.Context(), other.DeepCopy()),
+		"patch":  c.Patch(t.Context(), other.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{}`))),
+		"delete": c.Delete(t.Context(), other.DeepCopy()),
+		"list":   c.List(t.Context(), &coordinationv1.LeaseList{}),
+	}
+	for verb, err := range attempts {
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("%s of another's lease: want forbidden, got %v", verb, err)
+		}
+	}
+}
+
+// freeAddress returns an address on this machine where nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, l.Close())
+
+	return l.Addr().String()
+}
+
+// get returns what is served, or nothing unless all is well.
+func get(t *testing.T, url string) string {
+	t.Helper()
+
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	must(t, err)
+
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "" // Nobody listens yet.
+	}
+	defer answer.Body.Close()
+
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		return ""
+	}
+
+	return string(body)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await waits until something that others do has happened.
+func await(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+
+	for !happened() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited in vain: %s", what)
+		case <-tick.C:
+		}
+	}
+}
