@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -32,8 +33,13 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 
-	if *once && !*guided {
+	switch {
+	case *once && !*guided:
 		return fmt.Errorf("%w: --once goes with --tour", errUsage)
+	case *guided && *dir != "":
+		return fmt.Errorf("%w: --tour does not go with --dir: it begins with nothing", errUsage)
+	case *port < 0 || *port > math.MaxUint16:
+		return fmt.Errorf("%w: --nats-port must be a port, from 0 to %d", errUsage, math.MaxUint16)
 	}
 
 	o.Logger = logTo(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level(*debug)}))
@@ -50,11 +56,15 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 
 // within starts everything but the provider, and stops it after do.
 func within(ctx context.Context, where devenv.Options, out io.Writer, do func(*devenv.Env) error) (err error) {
-	fmt.Fprintln(out, "Starting an API server and NATS. The first time, the API server is compiled; that takes some minutes.")
+	fmt.Fprintln(out, "Starting an API server and NATS.")
 
 	begin := time.Now()
 
 	env, err := devenv.Start(ctx, where)
+	if ctx.Err() != nil {
+		return stopped(out)
+	}
+
 	if err != nil {
 		return err
 	}
@@ -74,7 +84,14 @@ func guide(ctx context.Context, env *devenv.Env, once bool, out io.Writer) error
 	}
 	defer t.Close()
 
-	if err := t.Run(ctx); err != nil || once {
+	err = t.Run(ctx)
+
+	switch {
+	case ctx.Err() != nil && once:
+		return errors.New("stopped before the tour was over")
+	case ctx.Err() != nil:
+		return stopped(out)
+	case err != nil || once:
 		return err
 	}
 
@@ -82,12 +99,17 @@ func guide(ctx context.Context, env *devenv.Env, once bool, out io.Writer) error
 
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(out, "Stopping.")
-
-		return nil
+		return stopped(out)
 	case <-t.Provider():
 		return errors.New("the provider ended by itself")
 	}
+}
+
+// stopped says that a person has ended it, which is no failure.
+func stopped(out io.Writer) error {
+	fmt.Fprintln(out, "Stopping.")
+
+	return nil
 }
 
 // develop runs the provider until ctx ends, or the provider does.
@@ -101,7 +123,7 @@ func develop(ctx context.Context, env *devenv.Env, o provider.Options, out io.Wr
 
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(out, "Stopping.")
+		_ = stopped(out)
 	case <-p.Done():
 	}
 

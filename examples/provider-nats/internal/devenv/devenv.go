@@ -59,7 +59,7 @@ type Env struct {
 	Client client.Client
 
 	// ProviderKubeconfig is the path of a kubeconfig for the provider as a
-	// process of its own. It is removed by Stop.
+	// process of its own. It lies in the folder of the cluster.
 	ProviderKubeconfig string
 }
 
@@ -79,15 +79,22 @@ func Start(ctx context.Context, o Options) (*Env, error) {
 func (e *Env) start(ctx context.Context, o Options) error {
 	var err error
 
-	if e.NATS, err = StartNATS(folder(o.Dir, "nats"), o.NATSPort); err != nil {
-		return err
-	}
-
 	e.Cluster, err = devcluster.Start(ctx, devcluster.Options{
 		Dir: folder(o.Dir, "cluster"), Own: true, Audit: true, Progress: o.Progress,
 	})
 	if err != nil {
 		return errors.Wrap(err, "cannot start an API server")
+	}
+
+	// What is temporary lies in the folder of the API server, which goes with it
+	// even if this process is killed.
+	dir := o.Dir
+	if dir == "" {
+		dir = e.Cluster.Dir
+	}
+
+	if e.NATS, err = StartNATS(folder(dir, "nats"), o.NATSPort); err != nil {
+		return err
 	}
 
 	if e.Client, err = newClient(e.Cluster); err != nil {
@@ -179,15 +186,9 @@ func (e *Env) writeKubeconfig(ctx context.Context) error {
 		return errors.Wrap(err, "cannot get credentials for the provider")
 	}
 
-	file, err := os.CreateTemp("", provider.Name+"-*.kubeconfig")
-	if err != nil {
-		return errors.Wrap(err, "cannot keep the provider's credentials")
-	}
+	e.ProviderKubeconfig = filepath.Join(e.Cluster.Dir, provider.Name+".kubeconfig")
 
-	e.ProviderKubeconfig = file.Name()
-	_, err = file.Write(image)
-
-	return errors.Wrap(stderrors.Join(err, file.Close()), "cannot keep the provider's credentials")
+	return errors.Wrap(os.WriteFile(e.ProviderKubeconfig, image, 0o600), "cannot keep the provider's credentials")
 }
 
 // ProviderConfig returns the access to the cluster of the user that the provider
@@ -203,16 +204,12 @@ func (e *Env) ProviderConfig(ctx context.Context) (*rest.Config, error) {
 func (e *Env) Stop() error {
 	var errs []error
 
-	if e.ProviderKubeconfig != "" {
-		errs = append(errs, os.Remove(e.ProviderKubeconfig))
+	if e.NATS != nil {
+		errs = append(errs, e.NATS.Stop())
 	}
 
 	if e.Cluster != nil {
 		errs = append(errs, e.Cluster.Stop())
-	}
-
-	if e.NATS != nil {
-		errs = append(errs, e.NATS.Stop())
 	}
 
 	return errors.Wrap(stderrors.Join(errs...), "cannot stop all of the environment")

@@ -127,18 +127,19 @@ func (t *Tour) gone(ctx context.Context, obj object) error {
 	})
 }
 
-// told waits for an event about an object, and returns what it says.
-func (t *Tour) told(ctx context.Context, name, reason string) (string, error) {
+// told waits for an event about an object that is not one of those before, and
+// returns what it says. An event that is told again is another version of itself.
+func (t *Tour) told(ctx context.Context, name, reason string, before map[string]bool) (string, error) {
 	var message string
 
-	err := until(ctx, "an event "+reason, func(ctx context.Context) error {
-		events := &corev1.EventList{}
-		if err := t.env.Client.List(ctx, events, client.InNamespace(t.o.Namespace)); err != nil {
+	err := until(ctx, "a new event "+reason, func(ctx context.Context) error {
+		events, err := t.events(ctx, name)
+		if err != nil {
 			return err
 		}
 
-		for _, e := range events.Items {
-			if e.InvolvedObject.Name == name && e.Reason == reason {
+		for _, e := range events {
+			if e.Reason == reason && !before[e.ResourceVersion] {
 				message = fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Message)
 
 				return nil
@@ -149,6 +150,27 @@ func (t *Tour) told(ctx context.Context, name, reason string) (string, error) {
 	})
 
 	return message, err
+}
+
+// versions returns those of the events about an object.
+func (t *Tour) versions(ctx context.Context, name string) (map[string]bool, error) {
+	events, err := t.events(ctx, name)
+	known := map[string]bool{}
+
+	for _, e := range events {
+		known[e.ResourceVersion] = true
+	}
+
+	return known, err
+}
+
+func (t *Tour) events(ctx context.Context, name string) ([]corev1.Event, error) {
+	events := &corev1.EventList{}
+	if err := t.env.Client.List(ctx, events, client.InNamespace(t.o.Namespace)); err != nil {
+		return nil, errors.Wrap(err, "cannot list events")
+	}
+
+	return slices.DeleteFunc(events.Items, func(e corev1.Event) bool { return e.InvolvedObject.Name != name }), nil
 }
 
 func (t *Tour) info(ctx context.Context, stream string) (*jetstream.StreamInfo, error) {
@@ -169,7 +191,7 @@ func (t *Tour) configured(ctx context.Context, stream, what string, holds func(j
 		}
 
 		if !holds(info.Config) {
-			return errors.Errorf("NATS has it so: %+v", info.Config)
+			return errors.Errorf("NATS keeps %d messages for %s, and calls it %q", info.Config.MaxMsgs, info.Config.MaxAge, info.Config.Description)
 		}
 
 		return nil

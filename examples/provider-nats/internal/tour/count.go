@@ -3,6 +3,7 @@ package tour
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -21,16 +22,21 @@ type tally struct {
 	objects int // for its own kinds, but for lists and watches
 	events  int
 	others  int // credentials, the cluster's identity
+	cutOff  int // not answered, because the provider was killed: it sends them again
 }
 
 func (a tally) since(b tally) tally {
-	return tally{objects: a.objects - b.objects, events: a.events - b.events, others: a.others - b.others}
+	return tally{a.objects - b.objects, a.events - b.events, a.others - b.others, a.cutOff - b.cutOff}
 }
 
 func (a tally) String() string {
 	text := fmt.Sprintf("%s for its objects and %s", plural(a.objects, "request"), plural(a.events, "event"))
 	if a.others > 0 {
 		text += fmt.Sprintf(", and %d to get to know the cluster", a.others)
+	}
+
+	if a.cutOff > 0 {
+		text += fmt.Sprintf("; %d more were cut off by its death", a.cutOff)
 	}
 
 	return text
@@ -75,6 +81,8 @@ func count(requests []devcluster.Request) tally {
 	for _, r := range requests {
 		switch {
 		case slices.Contains([]string{"list", "watch"}, r.Verb), r.Resource == "":
+		case r.Code == 0 || r.Code >= http.StatusInternalServerError:
+			n.cutOff++
 		case r.Resource == "events":
 			n.events++
 		case r.Group == v1alpha1.Group:

@@ -36,8 +36,8 @@ func steps() []step {
 		{"steady", "Nobody changes anything; messages are stored.", (*Tour).publish, (*Tour).staysQuiet, 0},
 		{"change", "The user lets the orders stay for 48 hours instead of 24.", (*Tour).changeAge, (*Tour).ageChanged, 1},
 		{"drift", "Somebody changes the stream behind the provider's back.", (*Tour).tamper, (*Tour).corrected, 1},
-		{"foreign", "The user asks for a stream that exists and belongs to accounting.", (*Tour).claimForeign, (*Tour).foreignUntouched, 1},
-		{"killed", fmt.Sprintf("The provider is killed while it creates %d streams; meanwhile the user changes one and deletes the bucket.", jobs),
+		{"foreign", "The user asks for a stream that exists and belongs to accounting, in another cluster.", (*Tour).claimForeign, (*Tour).foreignUntouched, 1},
+		{"killed", fmt.Sprintf("The user applies %d streams, and the provider is killed half way; the user goes on, changes a stream and deletes the bucket.", jobs),
 			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2},
 		{"deleted", "The user deletes everything.", (*Tour).deleteAll, (*Tour).allGone, jobs + 2},
 	}
@@ -142,6 +142,10 @@ func (t *Tour) tamper(ctx context.Context) error {
 		return err
 	}
 
+	if t.toldBefore, err = t.versions(ctx, "orders"); err != nil {
+		return err
+	}
+
 	cfg := info.Config
 	cfg.MaxAge, cfg.Description = time.Hour, "changed by hand"
 	_, err = t.js.UpdateStream(ctx, cfg)
@@ -156,7 +160,7 @@ func (t *Tour) corrected(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	told, err := t.told(ctx, "orders", "UpdatedExternalResource")
+	told, err := t.told(ctx, "orders", "UpdatedExternalResource", t.toldBefore)
 	if err != nil {
 		return "", err
 	}
@@ -164,8 +168,11 @@ func (t *Tour) corrected(ctx context.Context) (string, error) {
 	return "its age and description were changed, and are as the object says again\nevent: " + told, nil
 }
 
-// foreign is a stream of somebody else's.
-const foreign = "invoices"
+// foreign is a stream of somebody else's, and foreignMark says whose.
+const (
+	foreign     = "invoices"
+	foreignMark = "another-cluster/nats.moorage.dev/Stream/accounting/invoices/8d3f0c52"
+)
 
 func (t *Tour) claimForeign(ctx context.Context) error {
 	if _, err := t.js.CreateStream(ctx, foreignStream()); err != nil {
@@ -183,7 +190,10 @@ func (t *Tour) claimForeign(ctx context.Context) error {
 }
 
 func foreignStream() jetstream.StreamConfig {
-	return jetstream.StreamConfig{Name: foreign, Subjects: []string{foreign + ".>"}, MaxAge: 72 * time.Hour, Description: "accounting's"}
+	return jetstream.StreamConfig{
+		Name: foreign, Subjects: []string{foreign + ".>"}, MaxAge: 72 * time.Hour, Description: "accounting's",
+		Metadata: map[string]string{managed.StampKey: foreignMark},
+	}
 }
 
 func (t *Tour) foreignUntouched(ctx context.Context) (string, error) {
@@ -227,32 +237,41 @@ func (t *Tour) accountingUnharmed(ctx context.Context) error {
 	}
 
 	want, got := foreignStream(), info.Config
-	if got.MaxAge != want.MaxAge || got.Description != want.Description || got.Metadata[managed.StampKey] != "" || info.State.Msgs != 1 {
-		return errors.Errorf("the stream of accounting was changed: %+v, %d messages", got, info.State.Msgs)
+	if got.MaxAge != want.MaxAge || got.Description != want.Description || got.Metadata[managed.StampKey] != foreignMark || info.State.Msgs != 1 {
+		return errors.Errorf("the stream of accounting was changed: it keeps %d messages for %s, is called %q and bears the mark %q",
+			info.State.Msgs, got.MaxAge, got.Description, got.Metadata[managed.StampKey])
 	}
 
 	return nil
 }
 
 func (t *Tour) killInTheMiddle(ctx context.Context) error {
-	for _, s := range t.jobs() {
-		if err := t.env.Client.Create(ctx, s); err != nil {
-			return errors.Wrap(err, "cannot apply a stream")
-		}
+	all := t.jobs()
+	if err := t.create(ctx, all[:jobs/2]); err != nil {
+		return err
 	}
 
-	if err := until(ctx, "the first are created", func(ctx context.Context) error {
-		names, err := t.streams(ctx)
-		if err != nil || len(names) < 3+3 {
-			return errors.Errorf("NATS has %v %w", names, err)
+	if err := until(ctx, "the first stream is created", func(ctx context.Context) error {
+		n, err := t.made(ctx, all)
+		if err == nil && n == 0 {
+			err = errors.New("there is none")
 		}
 
-		return nil
+		return err
 	}); err != nil {
 		return err
 	}
 
 	if err := t.provider.kill(); err != nil {
+		return err
+	}
+
+	var err error
+	if t.madeAtKill, err = t.made(ctx, all); err != nil {
+		return err
+	}
+
+	if err := t.create(ctx, all[jobs/2:]); err != nil {
 		return err
 	}
 
@@ -270,6 +289,30 @@ func (t *Tour) killInTheMiddle(ctx context.Context) error {
 	}
 
 	return err
+}
+
+func (t *Tour) create(ctx context.Context, streams []*v1alpha1.Stream) error {
+	for _, s := range streams {
+		if err := t.env.Client.Create(ctx, s); err != nil {
+			return errors.Wrap(err, "cannot apply a stream")
+		}
+	}
+
+	return nil
+}
+
+// made returns how many of the streams exist in NATS.
+func (t *Tour) made(ctx context.Context, streams []*v1alpha1.Stream) (int, error) {
+	names, err := t.streams(ctx)
+	n := 0
+
+	for _, s := range streams {
+		if slices.Contains(names, s.GetName()) {
+			n++
+		}
+	}
+
+	return n, err
 }
 
 func (t *Tour) recovered(ctx context.Context) (string, error) {
@@ -309,8 +352,8 @@ func (t *Tour) recovered(ctx context.Context) (string, error) {
 		return "", errors.Errorf("NATS has the streams %v, want %v", names, want)
 	}
 
-	return fmt.Sprintf("the provider was killed with SIGKILL and started again\nall %d streams are Ready, each exists once and bears the mark of its object;\n"+
-		"the change arrived, and the bucket is gone", jobs), nil
+	return fmt.Sprintf("when the provider was killed, with SIGKILL, %d of the streams existed in NATS; it was started again\n"+
+		"all %d are Ready, each exists once and bears the mark of its object; the change arrived, and the bucket is gone", t.madeAtKill, jobs), nil
 }
 
 func (t *Tour) deleteAll(ctx context.Context) error {

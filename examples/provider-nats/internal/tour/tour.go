@@ -55,6 +55,9 @@ type Tour struct {
 
 	provider *process
 	looks    looks
+
+	toldBefore map[string]bool // events about orders before somebody tampers
+	madeAtKill int             // streams of step "killed" that existed then
 }
 
 // New connects to the environment and starts the provider in it, as a process of
@@ -134,7 +137,7 @@ func (t *Tour) configure(ctx context.Context) error {
 }
 
 // Run takes the steps and tells of each. It returns an error as soon as one does
-// not hold.
+// not hold, and that of ctx if that ends.
 func (t *Tour) Run(ctx context.Context) error {
 	all := steps()
 	begin := time.Now()
@@ -142,8 +145,13 @@ func (t *Tour) Run(ctx context.Context) error {
 	for i, s := range all {
 		fmt.Fprintf(t.o.Out, "\n%d/%d  %s\n", i+1, len(all), s.title)
 
-		if err := t.take(ctx, s); err != nil {
-			fmt.Fprintf(t.o.Out, "     DID NOT HOLD: %v\n\n%s", err, indent("the last the provider said:\n"+t.provider.lastWords()))
+		err := t.take(ctx, s)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+
+		if err != nil {
+			fmt.Fprintf(t.o.Out, "     DID NOT HOLD. The last the provider said:\n%s", indent(t.provider.lastWords()))
 
 			return errors.Wrapf(err, "step %d (%s) did not hold", i+1, s.name)
 		}

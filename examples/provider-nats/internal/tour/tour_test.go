@@ -2,6 +2,7 @@ package tour
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,6 +51,18 @@ func (s saboteur) createStream(ctx context.Context, name string) error {
 	return err
 }
 
+func (s saboteur) change(ctx context.Context, name string, change func(*jetstream.StreamConfig)) error {
+	info, err := s.info(ctx, name)
+	if err != nil {
+		return err
+	}
+
+	change(&info.Config)
+	_, err = s.js.UpdateStream(ctx, info.Config)
+
+	return err
+}
+
 func saboteurs() []saboteur {
 	return []saboteur{
 		{step: "ready", want: "orders is Ready", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "orders") }},
@@ -58,10 +71,15 @@ func saboteurs() []saboteur {
 		}},
 		{step: "change", want: "messages stay 48 hours", harm: saboteur.pause},
 		{step: "drift", want: "the change is undone", harm: saboteur.pause},
-		{step: "foreign", done: true, want: "", harm: func(s saboteur, ctx context.Context) error {
-			return s.patch(ctx, s.stream(foreign), `{"metadata":{"annotations":{"moorage.dev/adoption-policy":"if-unowned"}}}`)
+		{step: "foreign", done: true, want: "the stream of accounting", harm: func(s saboteur, ctx context.Context) error {
+			return s.change(ctx, foreign, func(c *jetstream.StreamConfig) { c.MaxAge = time.Minute })
+		}},
+		{step: "foreign", done: true, want: foreign, harm: func(s saboteur, ctx context.Context) error {
+			return s.js.DeleteStream(ctx, foreign)
 		}},
 		{step: "killed", done: true, want: "intruder", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "intruder") }},
+		{step: "killed", want: "at most 1000 messages", harm: saboteur.pause},
+		{step: "killed", want: "job-20 is Ready", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "job-20") }},
 		{step: "deleted", want: "orders is gone", harm: func(s saboteur, ctx context.Context) error {
 			return s.patch(ctx, s.stream("orders"), `{"metadata":{"finalizers":["example.org/hold","finalizer.managedresource.krateo.io"]}}`)
 		}},
@@ -100,8 +118,8 @@ func TestTour(t *testing.T) {
 		}
 	})
 
-	for _, s := range saboteurs() {
-		t.Run(s.step, func(t *testing.T) {
+	for i, s := range saboteurs() {
+		t.Run(fmt.Sprintf("%d-%s", i, s.step), func(t *testing.T) {
 			out, err := walk(t, env, program, s)
 			if err == nil || !strings.Contains(err.Error(), "("+s.step+")") || !strings.Contains(err.Error(), s.want) {
 				t.Errorf("error %v, want one of the step, with %q\n%s", err, s.want, out)
