@@ -13,7 +13,8 @@ var ErrClosed = errors.New("the connections are closed")
 
 // A Resolver finds out what a connection depends on: the revision of its
 // settings, and a function that builds a connection with these settings. That
-// function is called only if there is no connection of this revision.
+// function is called only if there is no connection of this revision. An error
+// takes the connection from everybody, unless it is marked by Unsure.
 //
 // Both run once on behalf of everyone who waits, so their context is not that of
 // one caller, although it carries the values of the first one. It ends after the
@@ -51,6 +52,9 @@ type entry[C any] struct {
 	version string
 	checked time.Time
 	err     error
+	// doubted is when the first look ended that could not tell whether current is
+	// right, of those since one could. Zero means that there was none.
+	doubted time.Time
 
 	// recheck says that a look was asked for, rechecked when one was last granted.
 	recheck   bool
@@ -85,8 +89,11 @@ func New[C any](close func(C), opts ...Option) *Cache[C] {
 // differs. However many call at once, that is done once.
 //
 // A failure is returned as resolve or build gave it, and again for a short while
-// without another try, unless the version changes. While a revision cannot be
-// resolved nobody gets a connection: its credentials may have been withdrawn.
+// without another try, unless the version changes. Nobody gets a connection then:
+// its credentials may have been withdrawn. But if resolve says that it is Unsure,
+// and there is a connection that was right for this version, that is still handed
+// out, for a bounded time (see WithUncertainty) in which every failure interval
+// brings another try.
 //
 // Whoever calls waits under a context of his own. If it ends, an error that wraps
 // that of the context is returned, and the work goes on for the others. After Close the
@@ -209,6 +216,8 @@ func (e *entry[C]) fresh(version string, now time.Time, o options) bool {
 		return false
 	case e.err != nil:
 		return now.Sub(e.checked) < o.failure
+	case !e.doubted.IsZero():
+		return e.current != nil && now.Sub(e.checked) < o.failure
 	default:
 		return e.current != nil && now.Sub(e.checked) < o.recheck
 	}

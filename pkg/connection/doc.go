@@ -13,5 +13,6 @@
 //	          the UID and resourceVersion of a Secret that was just read
 //
 // The revision is asked for when the version changes, after an interval, and
-// after Cache.Recheck. A connection is built only if the revision changed.
+// after Cache.Recheck. A connection is built only if the revision changed. Who
+// cannot tell the revision at the moment says so by Unsure.
 package connection

@@ -122,6 +122,7 @@ func (c *Cache[C]) land(e *entry[C], f *flight[C], built *connection[C], err err
 		err = ErrClosed
 		unused = e.retire()
 	}
+	err = e.judge(f.version, err, now, c.o.uncertainty)
 
 	e.looked, e.version, e.checked, e.err = true, f.version, now, err
 	e.flight = nil
