@@ -19,6 +19,7 @@ func TestUnsure(t *testing.T) {
 		pass    time.Duration
 		fail    error // what the resolver says from now on; nil goes on as before
 		heal    string
+		build   error // what the build of the next connection says
 		version string
 		want    string
 	}
@@ -110,6 +111,15 @@ func TestUnsure(t *testing.T) {
 			},
 			want: counts{Resolves: 3, Builds: 1},
 		},
+		"Build": {
+			reason: "a build that fails leaves nothing to keep, whatever it says",
+			steps: []step{
+				{version: "1", want: "r1#1"},
+				{pass: time.Minute, heal: "r2", build: unsure, version: "1"},
+				{pass: 5 * time.Second, version: "1", want: "r2#2"},
+			},
+			want: counts{Resolves: 3, Builds: 2, Closed: []string{"r1#1"}},
+		},
 		"Refusal": {
 			reason: "nor does it wait until an unsure one is over",
 			steps: []step{
@@ -132,6 +142,7 @@ func TestUnsure(t *testing.T) {
 					if s.fail != nil {
 						w.resolveErr = s.fail
 					}
+					w.buildErr = s.build
 					if s.heal != "" {
 						w.resolveErr, w.revision = nil, s.heal
 					}
