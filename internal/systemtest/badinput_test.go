@@ -52,6 +52,7 @@ func TestBadInput(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cloud := &volume.Cloud{}
 			cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
 				if call == "Create" {
@@ -79,9 +80,11 @@ func TestBadInput(t *testing.T) {
 			if got := len(cloud.Disks()); got != tc.created {
 				t.Errorf("%s: %d disks, want %d", tc.reason, got, tc.created)
 			}
-			// The back-off begins with a second.
-			if n := cloud.Count("Connect"); n > 3 {
-				t.Errorf("%s: %d passes at once", tc.reason, n)
+			// The back-off begins with a second and doubles.
+			begun := time.Now()
+			eventually(t, "five seconds", func() bool { return time.Since(begun) > 5*time.Second })
+			if n := cloud.Count("Connect"); n > 4 {
+				t.Errorf("%s: %d passes in five seconds", tc.reason, n)
 			}
 			cloud.Before = nil
 			p.patch(v, func() {

@@ -225,7 +225,7 @@ func TestAStatusNeverLandsOnANamesake(t *testing.T) {
 	d.UsedBytes = 5 // so that there is a status to write
 	b.cloud.Put(d)
 	b.mustPass()
-	if v := b.get(); v.Status.ID != "" || len(v.Status.Conditions) != 0 || len(v.Finalizers) != 0 {
+	if v := b.get(); v.Status.ID != "" || v.Status.UsedBytes != 0 || len(v.Status.Conditions) != 0 || len(v.Finalizers) != 0 {
 		t.Errorf("the namesake got what was meant for its predecessor: %+v", v)
 	}
 }

@@ -21,7 +21,7 @@ type Request struct {
 	Verb     string // HTTP method
 	Resource string // as in the path: volumes, volumes/status, events
 	Name     string // of the object; empty for collections
-	Watch    bool   // a watch, or the list before it
+	Watch    bool   // a watch, or the list that it begins with
 	Status   int    // of the answer; 0 without one
 }
 
@@ -112,8 +112,8 @@ func parse(r *http.Request) Request {
 		request.Resource += "/" + parts[2]
 	}
 	query := r.URL.Query()
-	collection := r.Method == http.MethodGet && request.Name == ""
-	request.Watch = query.Get("watch") != "" || collection
+	// An informer's list names the version it wants, any that is there.
+	request.Watch = query.Get("watch") != "" || query.Get("resourceVersion") == "0"
 
 	return request
 }

@@ -21,6 +21,11 @@ const (
 	// TypeUpToDate tells whether the external resource looks as the object
 	// asks. It is False while an update is on its way, forbidden or failing.
 	TypeUpToDate ConditionType = "UpToDate"
+
+	// TypeCreated is True once an observation has found what a creation or
+	// adoption led to; the message says which. It is only written where a
+	// creation that is repeated may make a second external resource.
+	TypeCreated ConditionType = "Created"
 )
 
 // A ConditionReason is one CamelCase word that says why a condition has its
@@ -74,6 +79,10 @@ const (
 	// observation has seen it yet. The status is Unknown meanwhile.
 	ReasonCreationPending ConditionReason = "CreationPending"
 )
+
+// ReasonObserved is the reason of TypeCreated: an observation has found the
+// external resource.
+const ReasonObserved ConditionReason = "Observed"
 
 // Reasons of TypeUpToDate.
 const (

@@ -3,6 +3,7 @@ package managed
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -32,7 +33,7 @@ func (p *pass) observe(ctx context.Context) error {
 	}
 	p.observation, p.observed = o, true
 	if o.ResourceExists && !p.stranger() {
-		p.memo.seen = true
+		p.memo.seen, p.found = true, true
 	}
 	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
 		p.log.Debug("External resource differs from desired state", "diff", redact.String(o.Diff))
@@ -45,7 +46,9 @@ func (p *pass) connect(ctx context.Context) error {
 	if p.external != nil {
 		return nil
 	}
-	c, err := p.r.connecter.Connect(ctx, p.mg)
+	limited, cancel := limit(ctx, callDeadline(ctx))
+	defer cancel()
+	c, err := p.r.connecter.Connect(limited, p.mg)
 	if err != nil {
 		return err
 	}
@@ -56,7 +59,7 @@ func (p *pass) connect(ctx context.Context) error {
 		p.disconnects = append(p.disconnects, d)
 	}
 	p.disconnects = append(p.disconnects, p.r.connecter)
-	p.external = bound(ctx, c)
+	p.external = bounded{c, callDeadline(ctx)}
 
 	return nil
 }
@@ -69,7 +72,10 @@ func (p *pass) claim(ctx context.Context) error {
 	if err := p.addFinalizer(ctx); err != nil {
 		return finalizing.failed(err)
 	}
-	if p.adopts() {
+	switch {
+	case p.resolves():
+		finish(p.mg, attemptSucceeded, p.now())
+	case p.adopts():
 		meta.SetExternalCreateSucceeded(p.mg, p.now())
 		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreateAttempt)
 	}
@@ -91,11 +97,23 @@ func (p *pass) addFinalizer(ctx context.Context) error {
 	if p.r.finalizer == nil || p.finalized {
 		return nil
 	}
-	if err := p.r.finalizer.AddFinalizer(ctx, p.mg); err != nil {
+	answer := clone(p.mg)
+	if err := p.r.finalizer.AddFinalizer(ctx, answer); err != nil {
 		return err
 	}
 	p.finalized = true
-	p.knows(clone(p.mg))
+	if answer.GetResourceVersion() == p.mg.GetResourceVersion() && slices.Equal(answer.GetFinalizers(), p.mg.GetFinalizers()) {
+		return nil
+	}
+	// The status of the answer is this pass's own, not what is stored.
+	newest := clone(p.newest)
+	newest.SetResourceVersion(answer.GetResourceVersion())
+	newest.SetFinalizers(answer.GetFinalizers())
+	newest.SetAnnotations(p.newest.GetAnnotations())
+	p.newest = newest
+	p.mg.SetResourceVersion(answer.GetResourceVersion())
+	p.mg.SetFinalizers(answer.GetFinalizers())
+	p.memo.version = answer.GetResourceVersion()
 
 	return nil
 }
@@ -113,6 +131,8 @@ func (p *pass) create(ctx context.Context) error {
 
 	switch {
 	case external.IsAlreadyExists(err):
+		p.taken = err
+
 		return recording.failed(lost)
 	case err != nil:
 		if lost != nil {
@@ -121,9 +141,9 @@ func (p *pass) create(ctx context.Context) error {
 
 		return creating.failed(err)
 	}
-	p.memo.seen, p.memo.since = false, p.now()
-	if p.memo.creation = created(p.mg); p.memo.creation == "" {
-		p.memo.creation = "by this process"
+	p.memo.seen, p.memo.since, p.memo.creation = false, p.now(), created(p.mg)
+	if p.r.named {
+		p.memo.creation = createdHere
 	}
 	p.tell(event.Normal(reasonCreated, "Successfully requested creation of external resource"))
 
@@ -138,30 +158,11 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 	if err := p.addFinalizer(ctx); err != nil {
 		return finalizing.failed(err)
 	}
-	if err := p.takeBackSeen(ctx); err != nil {
-		return recordingIntent.failed(err)
-	}
 	if !p.r.named {
 		begin(p.mg, p.r.newAttempt(), p.now())
 	}
 
 	return recordingIntent.failed(p.store(ctx, false))
-}
-
-// TakeBackSeen unsays that the external resource was found, before one that can
-// be created twice is created anew.
-func (p *pass) takeBackSeen(ctx context.Context) error {
-	if p.r.named || !saysSeen(p.read) {
-		return nil
-	}
-	p.set(awaitingExistence.conditions()...)
-	p.stamp()
-	if err := p.patchStatus(ctx); err != nil {
-		return err
-	}
-	p.read = p.newest // what is written from here on differs from this
-
-	return nil
 }
 
 func (p *pass) update(ctx context.Context) error {

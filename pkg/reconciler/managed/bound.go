@@ -10,7 +10,7 @@ import (
 // How long a Create under way may go on after a shutdown began. Together with
 // the time to record its result it stays below the 30 seconds that a manager
 // waits.
-const createLinger = 5 * time.Second
+const createLinger = 4 * time.Second
 
 // A bounded client ends its calls in time, so that something is left of the
 // pass to say so.
@@ -20,19 +20,18 @@ type bounded struct {
 	deadline time.Time // zero: none
 }
 
-// Bound returns the client with the deadline for all external calls of the pass
-// that ctx belongs to.
-func bound(ctx context.Context, c ExternalClient) ExternalClient {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return bounded{ExternalClient: c}
+// CallDeadline returns when all external calls of the pass that ctx belongs to
+// are to be over, or zero.
+func callDeadline(ctx context.Context) time.Time {
+	if deadline, ok := ctx.Deadline(); ok {
+		return deadline.Add(-persistTimeout)
 	}
 
-	return bounded{ExternalClient: c, deadline: deadline.Add(-persistTimeout)}
+	return time.Time{}
 }
 
 func (b bounded) Observe(ctx context.Context, mg resource.Managed) (ExternalObservation, error) {
-	ctx, cancel := b.limit(ctx)
+	ctx, cancel := limit(ctx, b.deadline)
 	defer cancel()
 
 	return b.ExternalClient.Observe(ctx, mg)
@@ -45,30 +44,30 @@ func (b bounded) Create(ctx context.Context, mg resource.Managed) error {
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(createLinger, cancel) })
 	defer stop()
-	lasting, done := b.limit(lasting)
+	lasting, done := limit(lasting, b.deadline)
 	defer done()
 
 	return b.ExternalClient.Create(lasting, mg)
 }
 
 func (b bounded) Update(ctx context.Context, mg resource.Managed) error {
-	ctx, cancel := b.limit(ctx)
+	ctx, cancel := limit(ctx, b.deadline)
 	defer cancel()
 
 	return b.ExternalClient.Update(ctx, mg)
 }
 
 func (b bounded) Delete(ctx context.Context, mg resource.Managed) error {
-	ctx, cancel := b.limit(ctx)
+	ctx, cancel := limit(ctx, b.deadline)
 	defer cancel()
 
 	return b.ExternalClient.Delete(ctx, mg)
 }
 
-func (b bounded) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if b.deadline.IsZero() {
+func limit(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
+	if deadline.IsZero() {
 		return context.WithCancel(ctx)
 	}
 
-	return context.WithDeadline(ctx, b.deadline)
+	return context.WithDeadline(ctx, deadline)
 }

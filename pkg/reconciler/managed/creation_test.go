@@ -166,7 +166,7 @@ func TestWhatWasSeenAndVanishedIsCreatedAgain(t *testing.T) {
 				w.clock.SetTime(w.clock.Now().Add(time.Minute))
 			}
 			w.pass()
-			w.expect("patch status, patch, patch, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")
+			w.expect("patch, patch, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")
 			w.condition("Ready", "True/Available")
 			if got := meta.GetExternalName(w.get()); got != "vol-2" {
 				t.Errorf("external name %q", got)
@@ -187,6 +187,9 @@ func TestADeletionInsideTheWindow(t *testing.T) {
 		t.Fatal("the finalizer went although the resource may show any moment")
 	}
 	w.pass()
+	if w.gone() {
+		t.Fatal("the finalizer went inside the window")
+	}
 	_, calls, events := w.taken()
 	if n := strings.Count(calls, "Delete"); n != 1 || events != "Normal/DeletedExternalResource" {
 		t.Errorf("calls %q, events %q, want one delete by name", calls, events)

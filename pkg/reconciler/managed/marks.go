@@ -3,8 +3,10 @@ package managed
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -35,8 +37,15 @@ func (r *Reconciler) newAttempt() string {
 	return fmt.Sprintf("%08x", uint32(r.random()*(1<<32)))
 }
 
-// Begin marks that an attempt to create is about to be made.
+// Begin marks that an attempt to create is about to be made. The time is later
+// than that of the last result by the second that times are told in: a runtime
+// that knows only times must see that this attempt is the later one.
 func begin(mg resource.Managed, attempt string, now time.Time) {
+	for _, end := range []time.Time{meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg)} {
+		if next := end.Add(time.Second); now.Before(next) {
+			now = next
+		}
+	}
 	meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: attempt})
 	meta.SetExternalCreatePending(mg, now)
 }
@@ -47,8 +56,9 @@ func finish(mg resource.Managed, result string, now time.Time) {
 	if pending := meta.GetExternalCreatePending(mg); now.Before(pending) {
 		now = pending
 	}
-	id, _ := attempt(mg)
-	meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: id + "/" + result})
+	if id, _ := attempt(mg); id != "" {
+		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: id + "/" + result})
+	}
 	if result == attemptSucceeded {
 		meta.SetExternalCreateSucceeded(mg, now)
 	} else {
@@ -96,6 +106,12 @@ func created(mg resource.Managed) string {
 	return mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded]
 }
 
+// Creation returns what identifies a creation or adoption and the name it was made
+// for.
+func creation(mg resource.Managed) string {
+	return fmt.Sprintf("%s of %q", created(mg), meta.GetExternalName(mg))
+}
+
 // RecordResult stores what Create did to the annotations and how it ended. With
 // a name of our own choice the result need not be marked: a repeated Create is
 // harmless. It goes on when ctx is cancelled.
@@ -110,21 +126,22 @@ func (p *pass) recordResult(ctx context.Context, before map[string]string, err e
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
-	if p.r.critical != nil && !p.r.named {
-		return p.recordByAuthor(ctx)
-	}
 	changes := difference(before, p.mg.GetAnnotations())
-	if len(changes) == 0 {
+	switch {
+	case len(changes) == 0:
 		return nil
-	}
+	case p.r.critical != nil:
+		p.memo.writes(bookkept(changes))
 
-	return p.patchAnnotations(ctx, changes)
+		return p.recordByAuthor(ctx)
+	default:
+		return p.patchAnnotations(ctx, changes)
+	}
 }
 
 // RecordByAuthor lets the author's updater store the annotations. The updater
 // may replace the object it is given, so it gets a copy.
 func (p *pass) recordByAuthor(ctx context.Context) error {
-	p.memo.writes(bookkept(p.mg.GetAnnotations()))
 	answer := clone(p.mg)
 	if err := p.r.critical.UpdateCriticalAnnotations(ctx, answer); err != nil {
 		return err
@@ -134,18 +151,29 @@ func (p *pass) recordByAuthor(ctx context.Context) error {
 	return nil
 }
 
-// SurelyFailed says whether a Create that returned err created nothing as far
-// as we may conclude. A call that was cut off may have had its effect. So may
-// one whose author does not say otherwise; but to treat every error as such
-// would block objects for good after an error that a user can mend, so only
-// what is known to be ambiguous is.
+// SurelyFailed says whether a Create that returned err created nothing as far as
+// we may conclude. A call that was cut off may have had its effect, and is not
+// repeated. So might one that failed in another way; docs/adr/0004 says why that
+// is taken for a failure unless the client knows better.
 func surelyFailed(err error) bool {
 	if external.IsNotCreated(err) || external.IsAlreadyExists(err) {
 		return true
 	}
+	for _, cut := range []error{
+		context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE,
+	} {
+		if errors.Is(err, cut) {
+			return false
+		}
+	}
 	var timeout net.Error
-	cutOff := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.As(err, &timeout) && timeout.Timeout()
-
-	return !cutOff
+	var network *net.OpError
+	switch {
+	case errors.As(err, &network):
+		return network.Op == "dial" // without a connection nothing was sent
+	case errors.As(err, &timeout):
+		return !timeout.Timeout()
+	default:
+		return true
+	}
 }

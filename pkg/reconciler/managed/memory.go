@@ -1,7 +1,8 @@
 package managed
 
 import (
-	"maps"
+	"crypto/sha256"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,11 +74,11 @@ type memo struct {
 
 	told        map[string]string // the last message of a warning, by reason
 	badInterval string            // the last complaint about a poll interval
-	dropped     string            // a status patch that the server dropped, with its base
+	dropped     [sha256.Size]byte // the status patch that the server dropped, with its base
 	volatileAt  time.Time         // when volatile fields were last written
 
 	mu    sync.Mutex
-	wrote map[string]string // bookkeeping annotations as we wrote them last
+	wrote map[string][]string // bookkeeping annotations as we wrote them lately
 }
 
 // Older says whether a version read is older than our own last write. What
@@ -91,23 +92,30 @@ func (o *memo) older(version string) bool {
 	return err == nil && order < 0
 }
 
-// Writes remembers bookkeeping annotations that are about to be written.
+// How many values of an annotation are remembered: those of a few passes, whose
+// events may still be on their way.
+const writesRemembered = 8
+
+// Writes remembers bookkeeping annotations that are about to be written. An empty
+// value is a removal.
 func (o *memo) writes(annotations map[string]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
 	if o.wrote == nil {
-		o.wrote = map[string]string{}
+		o.wrote = map[string][]string{}
 	}
-	maps.Copy(o.wrote, annotations)
+	for key, value := range annotations {
+		if values := o.wrote[key]; !slices.Contains(values, value) {
+			o.wrote[key] = append(values[max(0, len(values)-writesRemembered+1):], value)
+		}
+	}
 }
 
-// Ours says whether the value of an annotation is the one we wrote.
+// Ours says whether the value of an annotation is one that we wrote.
 func (o *memo) ours(key, value string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	wrote, ok := o.wrote[key]
-
-	return ok && wrote == value
+	return slices.Contains(o.wrote[key], value)
 }

@@ -19,6 +19,9 @@ const (
 	defaultCreationGracePeriod = 30 * time.Second
 	defaultVolatileInterval    = 10 * time.Minute
 
+	// Nobody polls more seldom, and ten times as much is still a duration.
+	maxPollInterval = 30 * 24 * time.Hour
+
 	// Jitter by default is a tenth of the poll interval to either side.
 	defaultJitter = 0.1
 
@@ -43,10 +46,10 @@ func WithTimeout(duration time.Duration) ReconcilerOption {
 
 // WithPollInterval sets how often an object that needs nothing is compared with
 // its external resource. The default is one minute; what is not positive is the
-// default. An object may ask for its own by the annotation
-// moorage.dev/poll-interval, see [WithMinPollInterval].
+// default, and 30 days is the most. An object may ask for its own by the
+// annotation moorage.dev/poll-interval, see [WithMinPollInterval].
 func WithPollInterval(after time.Duration) ReconcilerOption {
-	return func(r *Reconciler) { r.pollInterval = positive(after, defaultPollInterval) }
+	return func(r *Reconciler) { r.pollInterval = min(positive(after, defaultPollInterval), maxPollInterval) }
 }
 
 // WithMinPollInterval sets the least poll interval that an object may ask for.
@@ -131,15 +134,16 @@ func WithExternalConnectDisconnecter(c ExternalConnectDisconnecter) ReconcilerOp
 }
 
 // WithCriticalAnnotationUpdater sets how the annotations that Create set are
-// stored. The default is a patch of just those, retried for 25 seconds. An
-// updater given here costs its own requests.
+// stored, if it set any or marks the result. The default is a patch of just
+// those, retried for 25 seconds. An updater given here costs its own requests.
 func WithCriticalAnnotationUpdater(u CriticalAnnotationUpdater) ReconcilerOption {
 	return func(r *Reconciler) { r.critical = u }
 }
 
 // WithFinalizer sets how the finalizer is added and removed. The default writes
 // [FinalizerName] together with whatever else is written. A finalizer given here
-// costs its own requests; AddFinalizer is called in every pass of a live object.
+// costs its own requests; AddFinalizer is called in every pass of a live object,
+// and a deleted object is always taken to be kept by it.
 func WithFinalizer(f resource.Finalizer) ReconcilerOption {
 	return func(r *Reconciler) { r.finalizer = f }
 }

@@ -146,10 +146,12 @@ var refused = outcome{
 		err := errors.New(textUnresolved)
 		switch id, _ := attempt(p.mg); {
 		case meta.WasDeleted(p.mg):
+			text := textUnresolved + "; until then the object stays, because what was created for it could not be found"
+			if id != "" {
+				text += fmt.Sprintf(" (or set the annotation %s to %q to give it up)", meta.AnnotationKeyAbandonAttempt, id)
+			}
 			o.ready = commonv1.Deleting()
-			o.synced = unsynced(commonv1.ReasonCreationUnresolved, fmt.Sprintf("%s; until then the object stays, "+
-				"because what was created for it could not be found (or set the annotation %s to %q to give it up)",
-				textUnresolved, meta.AnnotationKeyAbandonAttempt, id))
+			o.synced = unsynced(commonv1.ReasonCreationUnresolved, text)
 		case !unresolved(p.mg):
 			err = errors.New(textUnseen)
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnseen)
@@ -166,7 +168,8 @@ const (
 	textUnresolved = "cannot determine creation result - remove the " + meta.AnnotationKeyExternalCreatePending +
 		" annotation if it is safe to proceed"
 	textUnseen = "the external resource was created and has never been found since - remove the annotations " +
-		meta.AnnotationKeyExternalCreateSucceeded + " and " + meta.AnnotationKeyCreateAttempt + " if it is safe to create it again"
+		meta.AnnotationKeyExternalCreatePending + ", " + meta.AnnotationKeyExternalCreateSucceeded + " and " +
+		meta.AnnotationKeyCreateAttempt + " if it is safe to create it again"
 	textMissing = "observe failed: external resource does not exist, and the management policy does not allow to create it: " +
 		"create it, or change the annotation " + meta.AnnotationKeyManagementPolicy
 )
@@ -177,7 +180,7 @@ var disowned = outcome{
 		text := "the external resource belongs to somebody else and is left as it is: " +
 			"choose another name by the annotation " + meta.AnnotationKeyExternalName
 		if p.observation.Owner == OwnerNobody {
-			text = fmt.Sprintf("the external resource exists already, is marked as nobody's, and is left as it is: "+
+			text = fmt.Sprintf("the external resource exists, bears no mark of an owner, and is left as it is: "+
 				"set the annotation %s to %q to take it over, or choose another name by the annotation %s",
 				meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned, meta.AnnotationKeyExternalName)
 		}
@@ -238,6 +241,8 @@ var awaitingExistence = outcome{
 	again: afterGrace,
 	refine: func(p *pass, o outcome) outcome {
 		switch {
+		case p.taken != nil:
+			return takenByNobody(p.taken)
 		case p.acted: // that it was created is told already
 			o.event = event.Event{}
 		case !p.unseen(): // it was there before: its absence is not believed yet
@@ -246,6 +251,18 @@ var awaitingExistence = outcome{
 
 		return o
 	},
+}
+
+// TakenByNobody is for a name that the external system calls taken without showing
+// by whom.
+func takenByNobody(err error) outcome {
+	err = redact.Error(errors.Wrap(err, "create failed: the name is taken by something that cannot be seen: "+
+		"look for it, or choose another by the annotation "+meta.AnnotationKeyExternalName))
+
+	return outcome{
+		name: "taken", ready: commonv1.Creating(), synced: commonv1.ReconcileError(err),
+		event: event.Warning(reasonCannotCreate, err), again: growing,
+	}
 }
 
 var missingResource = outcome{

@@ -27,14 +27,18 @@ type pass struct {
 	newest resource.Managed // as the API server last answered
 	policy error            // a policy that is not understood
 
+	generation int64 // what this pass works on
+
 	external    ExternalClient
 	disconnects []ExternalDisconnecter
 	observation ExternalObservation
 
-	observed  bool // observation is the state now
-	acted     bool // the one change outside was made
-	claimed   bool // the object was claimed in this pass
-	finalized bool // a finalizer of the author's was added in this pass
+	observed  bool  // observation is the state now
+	acted     bool  // the one change outside was made
+	claimed   bool  // the object was claimed in this pass
+	finalized bool  // a finalizer of the author's was added in this pass
+	found     bool  // an observation of this pass found what is ours
+	taken     error // Create said that the name is taken
 	events    []event.Event
 }
 
@@ -46,7 +50,7 @@ func (r *Reconciler) begin(_ context.Context, mg resource.Managed) *pass {
 	}
 
 	return &pass{
-		r: r, mg: mg, read: read, newest: read,
+		r: r, mg: mg, read: read, newest: read, generation: mg.GetGeneration(),
 		memo:   r.memory.of(key, mg.GetUID()),
 		policy: meta.ValidatePolicies(mg),
 		log:    r.log.WithValues("object", key.String(), "uid", mg.GetUID(), "version", mg.GetResourceVersion()),
@@ -100,7 +104,7 @@ func (p *pass) facts() lifecycle.Facts {
 		Exists:     o.ResourceExists,
 		UpToDate:   o.ResourceUpToDate,
 		Stranger:   p.stranger(),
-		Learned:    !p.claimed && p.learned(),
+		Learned:    !p.claimed && (p.learned() || p.resolves()),
 		Acted:      p.acted,
 	}
 }
@@ -130,8 +134,9 @@ func (p *pass) awaited() []string {
 			others = append(others, name)
 		}
 	}
-	if p.r.finalizer != nil && len(others) == 1 {
-		return nil // it is the author's own
+	ours := meta.FinalizerExists(p.mg, FinalizerName)
+	if p.r.finalizer != nil && !ours && len(others) == 1 {
+		return nil // it is the author's own, whose name nobody knows
 	}
 
 	return others
@@ -140,32 +145,41 @@ func (p *pass) awaited() []string {
 // Window returns how much is left of the time during which a resource that was
 // created may not show.
 func (p *pass) window() time.Duration {
-	if mark := created(p.mg); mark != "" && mark != p.memo.creation {
+	mark := created(p.mg)
+	if p.r.named && p.memo.creation == createdHere {
+		mark = createdHere
+	}
+	if mark != p.memo.creation {
 		p.memo.creation, p.memo.since = mark, p.now()
 	}
-	if p.memo.creation == "" {
+	if mark == "" {
 		return 0
 	}
 
 	return max(p.r.grace-p.now().Sub(p.memo.since), 0)
 }
 
+// CreatedHere stands for a creation by this process that needs no mark.
+const createdHere = "by this process"
+
 // Unseen says whether a creation succeeded and no observation ever found its
 // result: neither one of this process, nor an earlier one that said so in the
-// conditions.
+// status.
 func (p *pass) unseen() bool {
-	if p.memo.seen || p.memo.creation == "" && created(p.mg) == "" {
+	if p.memo.seen {
 		return false
 	}
+	if p.r.named {
+		return p.memo.creation == createdHere
+	}
 
-	return !saysSeen(p.read)
+	return created(p.mg) != "" && p.mg.GetCondition(commonv1.TypeCreated).Message != creation(p.mg)
 }
 
-// SaysSeen says whether the stored conditions tell of an external resource that
-// was found. None of these is ever written before that, and both are taken back
-// before something is created anew.
-func saysSeen(mg resource.Managed) bool {
-	return isTrue(mg, commonv1.TypeSynced) || isTrue(mg, commonv1.TypeReady)
+// Resolves says whether an observation has shown what became of a create whose
+// result was not known.
+func (p *pass) resolves() bool {
+	return !p.r.named && p.observed && p.observation.ResourceExists && unresolved(p.mg)
 }
 
 // DeleteSent says whether a delete was sent so lately that it need not be sent
@@ -176,16 +190,21 @@ func (p *pass) deleteSent() bool {
 	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
 }
 
+// Stranger says whether what was found is not ours to change. A mark of creation
+// or adoption counts for the name it was made for.
 func (p *pass) stranger() bool {
-	claimed := !meta.GetExternalCreateSucceeded(p.mg).IsZero()
+	confirmed := p.mg.GetCondition(commonv1.TypeCreated).Message
+	claimed := !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (confirmed == "" || confirmed == creation(p.mg))
 
 	return lifecycle.Stranger(lifecycle.Owner(p.observation.Owner), claimed, meta.ShouldAdopt(p.mg))
 }
 
 // End disconnects. A failure to do so is told, and changes nothing.
 func (p *pass) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer cancel()
 	for _, d := range p.disconnects {
-		if err := d.Disconnect(context.WithoutCancel(ctx)); err != nil {
+		if err := d.Disconnect(ctx); err != nil {
 			p.mention(event.Warning(reasonCannotDisconnect, redact.Error(err)))
 		}
 	}

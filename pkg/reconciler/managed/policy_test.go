@@ -117,7 +117,10 @@ func TestOthersFinalizersDelayTheDeletion(t *testing.T) {
 	if c := w.condition("Synced", "True/ReconcileSuccess"); !strings.Contains(c.Message, "example.org/backup") || strings.Contains(c.Message, "foreground") {
 		t.Errorf("message %q, want it to name whom we wait for", c.Message)
 	}
-	w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
+	w.clock.SetTime(w.clock.Now().Add(59 * time.Minute))
+	w.pass()
+	w.expect("", "Connect Observe", "")
+	w.clock.SetTime(w.clock.Now().Add(2 * time.Minute))
 	w.pass()
 	w.pass()
 	w.expect(status, "Connect Observe Connect Observe", "Warning/WaitingForFinalizers")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -22,12 +23,13 @@ const silentConflicts = 5
 // Report tells how a pass ended. It is the only place that writes the status at
 // the end of a pass, emits events and answers the queue.
 func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Result, error) {
+	_, terminal := external.TerminalReason(err)
 	switch {
 	case errors.Is(err, errReplaced) || err == nil && o.again == never:
 		p.leave(o, err)
 
 		return reconcile.Result{}, nil
-	case kerrors.IsConflict(err) && p.memo.conflicts < silentConflicts:
+	case kerrors.IsConflict(err) && !terminal && p.memo.conflicts < silentConflicts:
 		return p.conflicted(o), nil
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled):
 		// The process is asked to stop. What it did not finish is no failure
@@ -36,11 +38,10 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 
 		return reconcile.Result{}, redact.Error(err)
 	}
-	var terminal bool
 	if err != nil {
-		o, terminal = failed(err)
+		o = failed(err)
 	}
-	p.conclude(o)
+	o = p.conclude(o)
 	werr := p.writeStatus(ctx)
 	switch {
 	case kerrors.IsConflict(werr) && p.memo.conflicts < silentConflicts:
@@ -68,12 +69,17 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 }
 
 // Conclude puts the outcome into the conditions, and tells it if it is news.
-func (p *pass) conclude(o outcome) {
+func (p *pass) conclude(o outcome) outcome {
+	if o.refine != nil {
+		o = o.refine(p, o)
+	}
 	if o.again != growing && o.again != afterGrace {
 		p.memo.waits = 0
 	}
-	if o.refine != nil {
-		o = o.refine(p, o)
+	if p.found && !p.r.named && created(p.mg) != "" {
+		p.set(commonv1.Condition{
+			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(p.mg),
+		})
 	}
 	p.set(o.conditions()...)
 	if o.upToDate.Type != "" && (o.upToDate.Status == "False" || p.mg.GetCondition(commonv1.TypeUpToDate).Reason != "") {
@@ -86,6 +92,8 @@ func (p *pass) conclude(o outcome) {
 		p.memo.told = nil
 	}
 	p.checkPollInterval()
+
+	return o
 }
 
 // News says whether the object did not say so before.
@@ -158,9 +166,8 @@ func (p *pass) conflicted(o outcome) reconcile.Result {
 	return reconcile.Result{Requeue: true}
 }
 
-// Failed returns the outcome of a pass that ended in an error, and whether it is
-// useless to try again soon.
-func failed(err error) (outcome, bool) {
+// Failed returns the outcome of a pass that ended in an error.
+func failed(err error) outcome {
 	s := unexpected
 	var f *failure
 	if errors.As(err, &f) {
@@ -175,12 +182,11 @@ func failed(err error) (outcome, bool) {
 	if s == updating {
 		o.upToDate = upToDate("False", commonv1.ReasonUpdateFailed)
 	}
-	reason, terminal := external.TerminalReason(err)
-	if terminal {
+	if reason, terminal := external.TerminalReason(err); terminal {
 		o.synced.Reason = commonv1.ConditionReason(reason)
 	}
 
-	return o, terminal
+	return o
 }
 
 // Delay returns when to look again. It is never zero or less.
@@ -226,7 +232,7 @@ func (p *pass) interval() time.Duration {
 		return p.r.pollInterval
 	}
 
-	return max(own, p.r.minPollInterval)
+	return min(max(own, p.r.minPollInterval), maxPollInterval)
 }
 
 // CheckPollInterval tells once that an object asks for something that is no

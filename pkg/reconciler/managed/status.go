@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func (p *pass) set(conditions ...commonv1.Condition) {
 // Stamp puts the generation this pass works on to the conditions that were set
 // in it. Setting a condition takes its stamp off, so one that has none was set.
 func (p *pass) stamp() {
-	conditions.Stamp(p.mg, p.read.GetGeneration(), commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate)
+	conditions.Stamp(p.mg, p.generation, commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated)
 }
 
 // WriteStatus writes what this pass changed in the status, and nothing if that
@@ -78,14 +79,14 @@ func (p *pass) patchStatus(ctx context.Context) error {
 	}
 	before := p.mg.GetResourceVersion()
 	id := fingerprint(newest, patch)
-	if p.memo.dropped != "" && p.memo.dropped == id {
+	if p.memo.dropped == id {
 		return nil
 	}
 	answer := clone(p.mg)
 	if err := p.r.client.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, data)); err != nil {
 		return err
 	}
-	p.memo.dropped, p.memo.volatileAt = "", p.now()
+	p.memo.dropped, p.memo.volatileAt = [sha256.Size]byte{}, p.now()
 	if before != "" && answer.GetResourceVersion() == before {
 		p.memo.dropped = id
 		p.sayDropped(desired, answer)
@@ -110,7 +111,7 @@ func (p *pass) desiredStatus() (desired, newest map[string]any, err error) {
 		}
 	}
 	read, mine, newest := images[0], images[1], images[2]
-	stampOthers(listed[0], listed[1], p.read.GetGeneration())
+	stampOthers(listed[0], listed[1], p.generation)
 
 	desired = mergepatch.Apply(newest, mergepatch.Between(mergepatch.Without(read, conditionsPath), mergepatch.Without(mine, conditionsPath)))
 	delete(desired, "conditions")
@@ -155,13 +156,13 @@ func conditionsOf(status map[string]any) ([]commonv1.Condition, error) {
 }
 
 // Fingerprint identifies a change of a status. Encoding sorts the keys.
-func fingerprint(base, patch map[string]any) string {
+func fingerprint(base, patch map[string]any) [sha256.Size]byte {
 	data, err := json.Marshal([]any{base, patch})
 	if err != nil {
-		return ""
+		return [sha256.Size]byte{} // what came out of JSON goes into it
 	}
 
-	return string(data)
+	return sha256.Sum256(data)
 }
 
 // PrunedFields are those that were said to be unknown to the CRD of the kind.

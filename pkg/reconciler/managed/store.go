@@ -49,7 +49,7 @@ func (p *pass) store(ctx context.Context, late bool) error {
 	annotations := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 	if len(annotations) > 0 {
 		metadata["annotations"] = annotations
-		p.memo.writes(bookkept(p.mg.GetAnnotations()))
+		p.memo.writes(bookkept(annotations))
 	}
 	desired := clone(p.mg)
 	if p.r.finalizer == nil && !meta.FinalizerExists(desired, FinalizerName) {
@@ -60,8 +60,14 @@ func (p *pass) store(ctx context.Context, late bool) error {
 		return nil
 	}
 	body["metadata"] = p.precondition(metadata)
+	if err := p.patch(ctx, desired, body); err != nil {
+		return err
+	}
+	// The write would have failed on any version but the one that was read, so
+	// that a new generation is what this pass itself filled in.
+	p.generation = p.newest.GetGeneration()
 
-	return p.patch(ctx, desired, body)
+	return nil
 }
 
 // RemoveFinalizer removes ours.
@@ -82,7 +88,7 @@ func (p *pass) removeFinalizer(ctx context.Context) error {
 // API server refuses them as they are (they may be too large), our own go alone:
 // a client's note may be lost, a name may not.
 func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) error {
-	p.memo.writes(bookkept(p.mg.GetAnnotations()))
+	p.memo.writes(bookkept(changes))
 
 	return persistently(ctx, func(ctx context.Context) error {
 		metadata := map[string]any{"annotations": changes}
@@ -206,11 +212,13 @@ func difference(before, after map[string]string) map[string]any {
 	return changes
 }
 
-func bookkept(annotations map[string]string) map[string]string {
+// Bookkept returns our own of the annotations that a patch changes. An empty
+// value is a removal.
+func bookkept(changes map[string]any) map[string]string {
 	ours := map[string]string{}
-	for key, value := range annotations {
+	for key, value := range changes {
 		if bookkeeping[key] {
-			ours[key] = value
+			ours[key], _ = value.(string)
 		}
 	}
 

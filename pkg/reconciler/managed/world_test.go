@@ -35,9 +35,10 @@ type world struct {
 	r     *managed.Reconciler
 	o     []managed.ReconcilerOption
 
-	mu       sync.Mutex
-	requests []string
-	events   []event.Event
+	mu        sync.Mutex
+	requests  []string
+	events    []event.Event
+	annotated []string // the annotations of events
 
 	// Answer, if set, may answer a write instead of the API server. Note is
 	// what the request looks like in the list of requests.
@@ -142,8 +143,12 @@ func (w *world) Event(_ runtime.Object, e event.Event) {
 	w.events = append(w.events, e)
 }
 
-// WithAnnotations returns the world.
-func (w *world) WithAnnotations(...string) event.Recorder { return w }
+// WithAnnotations notes the annotations and returns the world.
+func (w *world) WithAnnotations(keysAndValues ...string) event.Recorder {
+	w.annotated = keysAndValues
+
+	return w
+}
 
 func (w *world) create(change func(*volume.Volume)) {
 	w.Helper()
@@ -160,9 +165,9 @@ func (w *world) create(change func(*volume.Volume)) {
 func (w *world) change(change func(*volume.Volume)) {
 	w.Helper()
 	v := w.get()
-	generation := v.Spec
+	before := v.Spec
 	change(v)
-	if v.Spec != generation {
+	if v.Spec != before {
 		v.Generation++ // the fake API server does not count
 	}
 	if err := w.api.Update(w.Context(), v); err != nil {

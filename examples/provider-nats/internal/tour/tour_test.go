@@ -72,7 +72,7 @@ func saboteurs() []saboteur {
 		{step: "change", want: "messages stay 48 hours", harm: saboteur.pause},
 		{step: "drift", want: "the change is undone", harm: saboteur.pause},
 		{step: "foreign", done: true, want: "the stream of accounting", harm: func(s saboteur, ctx context.Context) error {
-			return s.change(ctx, foreign, func(c *jetstream.StreamConfig) { c.MaxAge = time.Minute })
+			return s.change(ctx, foreign, func(c *jetstream.StreamConfig) { c.MaxAge = 5 * time.Minute })
 		}},
 		{step: "foreign", done: true, want: foreign, harm: func(s saboteur, ctx context.Context) error {
 			return s.js.DeleteStream(ctx, foreign)

@@ -1,0 +1,158 @@
+package managed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+const (
+	early = "2026-01-01T00:00:00Z"
+	later = "2026-01-01T00:00:01Z"
+)
+
+func marked(pending, succeeded, failed, attempt string) *fake.Managed {
+	annotations := map[string]string{}
+	for key, value := range map[string]string{
+		meta.AnnotationKeyExternalCreatePending: pending, meta.AnnotationKeyExternalCreateSucceeded: succeeded,
+		meta.AnnotationKeyExternalCreateFailed: failed, meta.AnnotationKeyCreateAttempt: attempt,
+	} {
+		if value != "" {
+			annotations[key] = value
+		}
+	}
+
+	return &fake.Managed{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}
+}
+
+func TestMarks(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		mg         *fake.Managed
+		unresolved bool
+		created    string
+	}{
+		"New":               {"nothing happened yet", marked("", "", "", ""), false, ""},
+		"Pending":           {"it was begun", marked(early, "", "", "a"), true, ""},
+		"Succeeded":         {"it succeeded, within the same second", marked(early, early, "", "a/succeeded"), false, "a/succeeded"},
+		"Failed":            {"it failed, within the same second", marked(early, "", early, "a/failed"), false, ""},
+		"CrashInRetry":      {"the retry was begun in the second in which the first attempt failed", marked(early, "", early, "b"), true, ""},
+		"PendingRemoved":    {"a user says that it is safe", marked("", "", "", "a"), false, ""},
+		"Unparsable":        {"what is no time was never begun", marked("yesterday", "", "", "a"), false, ""},
+		"SecondFailed":      {"an older success does not count", marked(later, early, later, "b/failed"), false, ""},
+		"OthersPending":     {"another runtime begun it", marked(later, early, "", ""), true, early},
+		"OthersSucceeded":   {"another runtime succeeded", marked(early, later, "", ""), false, later},
+		"OthersFailedLast":  {"another runtime failed after it had succeeded", marked(early, early, later, ""), false, ""},
+		"OthersAfterOurs":   {"another runtime began one after ours", marked(later, early, "", "a/succeeded"), true, "a/succeeded"},
+		"OthersFuture":      {"a clock that is ahead delays nobody", marked(early, "2126-01-01T00:00:00Z", "", ""), false, "2126-01-01T00:00:00Z"},
+		"AdoptedAfterwards": {"an adoption has no attempt", marked("", later, "", ""), false, later},
+	}
+	for name, tc := range cases {
+		if got := unresolved(tc.mg); got != tc.unresolved {
+			t.Errorf("%s: %s: unresolved %t, want %t", name, tc.reason, got, tc.unresolved)
+		}
+		if got := created(tc.mg); got != tc.created {
+			t.Errorf("%s: %s: created %q, want %q", name, tc.reason, got, tc.created)
+		}
+	}
+}
+
+func TestAbandonment(t *testing.T) {
+	for abandoned, want := range map[string]bool{"": true, "a": false, "b": true} {
+		mg := marked(early, "", "", "a")
+		mg.Annotations[meta.AnnotationKeyAbandonAttempt] = abandoned
+		if got := unresolved(mg); got != want {
+			t.Errorf("abandoned %q: unresolved %t, want %t", abandoned, got, want)
+		}
+	}
+}
+
+func TestMarksWhateverTheClockSays(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	mg := marked("", "", early, "a/failed")
+	begin(mg, "b", now)
+	if !meta.ExternalCreateIncomplete(mg) {
+		t.Errorf("a runtime that knows only times does not see the attempt: %v", mg.Annotations)
+	}
+	finish(mg, attemptSucceeded, now.Add(-time.Hour)) // the clock was set back
+	if meta.ExternalCreateIncomplete(mg) || unresolved(mg) || created(mg) != "b/succeeded" {
+		t.Errorf("the result is not seen: %v", mg.Annotations)
+	}
+	other := marked(early, "", "", "")
+	finish(other, attemptSucceeded, now)
+	if _, ok := other.Annotations[meta.AnnotationKeyCreateAttempt]; ok || unresolved(other) {
+		t.Errorf("an attempt of another runtime got an id: %v", other.Annotations)
+	}
+}
+
+func TestSurelyFailed(t *testing.T) {
+	cases := map[string]struct {
+		err  error
+		want bool
+	}{
+		"Refused":        {errors.New("bad request"), true},
+		"AlreadyExists":  {external.AlreadyExists(errors.New("taken")), true},
+		"NotCreated":     {external.NotCreated(context.DeadlineExceeded), true},
+		"Deadline":       {fmt.Errorf("post: %w", context.DeadlineExceeded), false},
+		"Cancelled":      {fmt.Errorf("post: %w", context.Canceled), false},
+		"EOF":            {fmt.Errorf("post: %w", io.EOF), false},
+		"UnexpectedEOF":  {io.ErrUnexpectedEOF, false},
+		"Reset":          {&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, false},
+		"BrokenPipe":     {&net.OpError{Op: "write", Err: syscall.EPIPE}, false},
+		"Closed":         {&net.OpError{Op: "read", Err: net.ErrClosed}, false},
+		"ReadTimeout":    {&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, false},
+		"OtherTimeout":   {http.ErrHandlerTimeout, true},
+		"TimeoutOfOther": {tardy{}, false},
+		"Dial":           {&net.OpError{Op: "dial", Err: errors.New("connection refused")}, true},
+	}
+	for name, tc := range cases {
+		if got := surelyFailed(tc.err); got != tc.want {
+			t.Errorf("%s: %t, want %t", name, got, tc.want)
+		}
+	}
+}
+
+type tardy struct{}
+
+func (tardy) Error() string   { return "i/o timeout" }
+func (tardy) Timeout() bool   { return true }
+func (tardy) Temporary() bool { return true }
+
+func TestReplaced(t *testing.T) {
+	volumes, kind := schema.GroupResource{Resource: "volumes"}, schema.GroupKind{Kind: "Volume"}
+	foreignUID := kerrors.NewInvalid(kind, "a", nil)
+	foreignUID.ErrStatus.Details.Causes = []metav1.StatusCause{{Field: "metadata.uid"}}
+	otherwise := kerrors.NewInvalid(kind, "a", nil)
+	otherwise.ErrStatus.Details.Causes = []metav1.StatusCause{{Field: "metadata.annotations"}}
+	cases := map[string]struct {
+		err  error
+		want bool
+	}{
+		"None":       {nil, false},
+		"NotFound":   {kerrors.NewNotFound(volumes, "a"), true},
+		"ForeignUID": {foreignUID, true},
+		"Invalid":    {otherwise, false},
+		"Conflict":   {kerrors.NewConflict(volumes, "a", errors.New("x")), false},
+		"Plain":      {errors.New("metadata.uid"), false},
+	}
+	for name, tc := range cases {
+		if got := replaced(tc.err); got != tc.want {
+			t.Errorf("%s: %t, want %t", name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package managed
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestMemoryIsOfOneObject(t *testing.T) {
+	m := newMemory()
+	name := types.NamespacedName{Namespace: "a", Name: "x"}
+	first := m.of(name, "1")
+	first.seen = true
+	if m.of(name, "1") != first || m.peek(name, "1") != first {
+		t.Error("an object is forgotten")
+	}
+	if m.peek(name, "2") != nil || m.of(name, "2").seen {
+		t.Error("a namesake inherits")
+	}
+	if m.of(types.NamespacedName{Namespace: "b", Name: "x"}, "2").seen {
+		t.Error("a namesake in another namespace inherits")
+	}
+	m.forget(name)
+	if m.peek(name, "2") != nil || len(m.memos) != 1 {
+		t.Errorf("an object that is gone is remembered: %v", m.memos)
+	}
+}
+
+func TestOlder(t *testing.T) {
+	cases := []struct {
+		wrote, read string
+		want        bool
+	}{
+		{"10", "9", true}, {"10", "10", false}, {"9", "10", false},
+		{"", "9", false}, {"10", "", false}, {"10", "not a number", false},
+	}
+	for _, tc := range cases {
+		if got := (&memo{version: tc.wrote}).older(tc.read); got != tc.want {
+			t.Errorf("wrote %q, read %q: older %t, want %t", tc.wrote, tc.read, got, tc.want)
+		}
+	}
+}
+
+func TestWritesAreRememberedForAWhile(t *testing.T) {
+	o := &memo{}
+	for i := range 3 * writesRemembered {
+		o.writes(map[string]string{"key": fmt.Sprint(i), "other": "same"})
+	}
+	o.writes(map[string]string{"removed": ""})
+	newest := 3*writesRemembered - 1
+	if !o.ours("key", fmt.Sprint(newest)) || !o.ours("key", fmt.Sprint(newest-writesRemembered+1)) {
+		t.Error("a write of late is forgotten")
+	}
+	if o.ours("key", "0") || len(o.wrote["key"]) != writesRemembered || len(o.wrote["other"]) != 1 {
+		t.Errorf("memory grows: %v", o.wrote)
+	}
+	if !o.ours("removed", "") || o.ours("never", "") {
+		t.Error("a removal is a write, and nothing is none")
+	}
+}

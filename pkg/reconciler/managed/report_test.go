@@ -1,0 +1,314 @@
+package managed_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+func TestAFailureThatComesBackIsToldAgain(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	w.taken()
+	for range 2 {
+		w.cloud.Before = failing("Observe", errors.New("boom"))
+		_, _ = w.try()
+		_, _ = w.try()
+		w.cloud.Before = nil
+		w.pass()
+	}
+	if _, _, events := w.taken(); events != "Warning/CannotObserveExternalResource, Warning/CannotObserveExternalResource" {
+		t.Errorf("events %q", events)
+	}
+}
+
+func TestConflictsInARowAreThoseInARow(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	for range 4 {
+		w.cloud.Before = failing("Observe", conflict())
+		for range 4 {
+			w.pass()
+		}
+		w.cloud.Before = nil
+		w.pass()
+	}
+}
+
+func TestWaitingBeginsAnew(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	ready := false
+	w.cloud.After = func(_ context.Context, call string, mg resource.Managed) error {
+		if call == "Observe" && !ready {
+			mg.SetConditions(commonv1.Unavailable())
+		}
+
+		return nil
+	}
+	for range 2 {
+		for i := range 3 {
+			if got := w.pass().RequeueAfter; got != time.Second<<i {
+				t.Errorf("wait %d: %s", i, got)
+			}
+		}
+		ready = true
+		w.pass()
+		ready = false
+	}
+}
+
+func TestUpdatesThatShowStartTheCountAnew(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	w.taken()
+	for range 2 {
+		w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
+			if call == "Update" {
+				w.cloud.Put(volume.Disk{ID: "vol-1", SizeGiB: 9})
+			}
+
+			return nil
+		}
+		w.cloud.Put(volume.Disk{ID: "vol-1", SizeGiB: 9})
+		w.pass()
+		w.pass()
+		w.cloud.After = nil
+		w.pass()
+	}
+	if _, _, events := w.taken(); strings.Contains(events, "KeepsChanging") {
+		t.Errorf("events %q: twice is not three times", events)
+	}
+}
+
+func TestUpToDateIsShownOnceSomethingDiffered(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	w.pass()
+	if c := w.get().GetCondition("UpToDate"); c.Reason != "" {
+		t.Errorf("condition %+v of an object that never differed", c)
+	}
+}
+
+func TestAnObjectThatGoesDuringAPassIsNoError(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	w.taken()
+	d := w.cloud.Disks()[0]
+	d.UsedBytes = 7
+	w.cloud.Put(d)
+	w.answer = func(context.Context, string) error {
+		return kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, key.Name)
+	}
+	if got := w.pass(); !got.IsZero() {
+		t.Errorf("result %v", got)
+	}
+	w.expect(status, "Connect Observe", "")
+}
+
+func TestAStatusIsWrittenWhenTimeIsUp(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	w.cloud.Before = func(context.Context, string, resource.Managed) error { return errors.New("too late") }
+	_, err := w.r.Reconcile(ctx, request())
+	if err == nil || w.get().GetCondition("Synced").Message == "" {
+		t.Errorf("error %v, condition %+v", err, w.get().GetCondition("Synced"))
+	}
+}
+
+func TestConditionsOfAKindAreStampedToo(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.After = func(_ context.Context, call string, mg resource.Managed) error {
+		if call == "Observe" {
+			mg.SetConditions(commonv1.Condition{Type: "Encrypted", Status: metav1.ConditionTrue, Reason: "ByDefault"})
+		}
+
+		return nil
+	}
+	w.create(func(v *volume.Volume) { v.Generation = 4 })
+	w.pass()
+	w.condition("Encrypted", "True/ByDefault")
+	w.taken()
+	w.pass()
+	w.expect("", "Connect Observe", "")
+}
+
+func TestAMissingResourceIsNotReady(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	w.change(func(v *volume.Volume) { v.Annotations[meta.AnnotationKeyManagementPolicy] = "observe" })
+	w.cloud.Remove("vol-1")
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	w.pass()
+	w.condition("Ready", "False/Unavailable")
+	w.condition("Synced", "False/ExternalResourceMissing")
+}
+
+func TestAStrangersResourceIsNotSeenAsOurs(t *testing.T) {
+	owner := managed.OwnerOther
+	w := newWorld(t)
+	w.o = append(w.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(
+		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+			c, err := w.cloud.Connect(ctx, mg)
+
+			return owning{c, &owner}, err
+		})))
+	w.restart()
+	w.create(nil)
+	w.pass() // created, and somebody else claims it in between
+	w.condition("Synced", "False/ExternalResourceNotOwned")
+	w.cloud.Remove("vol-1")
+	w.clock.SetTime(w.clock.Now().Add(time.Hour))
+	w.pass()
+	if n := len(w.cloud.Disks()); n != 0 {
+		t.Errorf("%d disks: what was never seen as ours was created again", n)
+	}
+}
+
+func TestASecondCreationHasAWindowOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	w.clock.SetTime(w.clock.Now().Add(time.Hour))
+	w.cloud.Remove("vol-1")
+	w.cloud.Hidden = func(string) bool { return true }
+	w.pass()
+	w.clock.SetTime(w.clock.Now().Add(20 * time.Second))
+	w.pass()
+	w.condition("Synced", "Unknown/CreationPending")
+}
+
+func TestSpecIsOnlyStoredIfObserveSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
+		if v, ok := mg.(*volume.Volume); ok && call == "Observe" {
+			v.Spec.Tier = "scribbled"
+		}
+
+		return nil
+	}
+	w.create(nil)
+	w.pass()
+	w.pass()
+	if got := w.get().Spec.Tier; got != "" {
+		t.Errorf("tier %q", got)
+	}
+}
+
+func TestAPatchThatIsTooLargeLosesNoName(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.cloud.After = func(_ context.Context, call string, mg resource.Managed) error {
+		if call == "Create" {
+			meta.AddAnnotations(mg, map[string]string{"example.org/huge": strings.Repeat("x", 4<<20)})
+		}
+
+		return nil
+	}
+	w.answer = func(_ context.Context, note string) error {
+		if len(note) > 3<<20 {
+			return kerrors.NewRequestEntityTooLargeError("limit is 3145728")
+		}
+
+		return nil
+	}
+	w.pass()
+	if got := meta.GetExternalName(w.get()); got != "vol-1" {
+		t.Errorf("external name %q", got)
+	}
+}
+
+func TestAnAuthorsUpdaterAndANameOfOurOwn(t *testing.T) {
+	calls := 0
+	w := newWorld(t, managed.WithDeterministicExternalName(true), managed.WithCriticalAnnotationUpdater(
+		managed.CriticalAnnotationUpdateFn(func(context.Context, client.Object) error {
+			calls++
+
+			return nil
+		})))
+	w.cloud.Named = true
+	w.create(nil)
+	w.pass()
+	if calls != 0 {
+		t.Errorf("called %d times although Create set no annotation", calls)
+	}
+}
+
+func TestEventsNameTheExternalResource(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	if got := strings.Join(w.annotated, " "); got != "external-name vol-1" {
+		t.Errorf("annotations %q", got)
+	}
+}
+
+func TestEventsBeforeAnyPassAreForUs(t *testing.T) {
+	w := newWorld(t)
+	before := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "new", UID: "u"}}
+	after := copyOf(before)
+	meta.SetExternalName(after, "restored")
+	if !w.r.Predicate().Update(ctrlevent.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
+		t.Error("a change of an object that was never looked at is dropped")
+	}
+}
+
+func TestPassesAreCounted(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	before := counted(t, "moorage_managed_passes_total", "kept")
+	w.pass()
+	if got := counted(t, "moorage_managed_passes_total", "kept") - before; got != 1 {
+		t.Errorf("%v passes were counted", got)
+	}
+	before = counted(t, "moorage_managed_terminal_errors_total", "InvalidName")
+	w.cloud.Before = failing("Observe", external.Terminal("InvalidName", errors.New("no dots")))
+	w.pass()
+	if got := counted(t, "moorage_managed_terminal_errors_total", "InvalidName") - before; got != 1 {
+		t.Errorf("%v terminal errors were counted", got)
+	}
+}
+
+func counted(t *testing.T, name, value string) float64 {
+	t.Helper()
+	families, err := ctrlmetrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if family.GetName() == name && label.GetValue() == value {
+					return m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+
+	return 0
+}
