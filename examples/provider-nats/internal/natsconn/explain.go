@@ -60,9 +60,11 @@ func explainDial(err error, servers []string) error {
 	}
 }
 
-// explainDisconnected says why there is no connection for the moment.
+// explainDisconnected says why there is no connection for the moment, given the
+// last error of the connection. That may be about a request which NATS denied
+// before: it does not end a connection.
 func explainDisconnected(last error, servers []string) error {
-	if last == nil {
+	if last == nil || errors.Is(last, nats.ErrPermissionViolation) {
 		last = nats.ErrDisconnected
 	}
 

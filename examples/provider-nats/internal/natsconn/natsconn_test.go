@@ -19,6 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natsconn"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
+	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -86,6 +87,41 @@ func TestRevision(t *testing.T) {
 
 			if diff := cmp.Diff(tc.want, got.Revision); diff != "" {
 				t.Errorf("\n%s\nResolve(...).Revision: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestUnsure: only what says nothing about the Secret leaves a connection in use.
+func TestUnsure(t *testing.T) {
+	secrets := schema.GroupResource{Resource: "secrets"}
+	holding := func(data map[string][]byte) natsconn.SecretReader { return store{"login": data}.read }
+	failing := func(err error) natsconn.SecretReader {
+		return func(context.Context, string) (*corev1.Secret, error) { return nil, err }
+	}
+
+	cases := map[string]struct {
+		reason string
+		read   natsconn.SecretReader
+		want   bool
+	}{
+		"NotFound":        {"somebody took it away", store{}.read, false},
+		"Forbidden":       {"somebody took the permission away", failing(apierrors.NewForbidden(secrets, "login", nil)), false},
+		"MissingKey":      {"the Secret was read, and lacks it", holding(nil), false},
+		"Empty":           {"the Secret was read, and nothing is in it", holding(map[string][]byte{"seed": {}}), false},
+		"Malformed":       {"the Secret was read, and is of no use", holding(map[string][]byte{"seed": []byte("x")}), false},
+		"TooManyRequests": {"the API server is busy", failing(apierrors.NewTooManyRequests("later", 1)), true},
+		"Unavailable":     {"the API server is away", failing(apierrors.NewServiceUnavailable("away")), true},
+		"ServerTimeout":   {"the API server is slow", failing(apierrors.NewServerTimeout(secrets, "get", 1)), true},
+		"Timeout":         {"nobody answers", failing(context.DeadlineExceeded), true},
+		"Unknown":         {"what nobody knows says nothing", failing(errors.New("connection refused")), true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := natsconn.Resolve(t.Context(), &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Credentials: login("NKey")}}, tc.read)
+			if got := connection.IsUnsure(err); err == nil || got != tc.want {
+				t.Errorf("\n%s\nResolve(...): unsure is %t, want %t; error: %v", tc.reason, got, tc.want, err)
 			}
 		})
 	}

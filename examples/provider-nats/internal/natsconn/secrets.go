@@ -3,11 +3,13 @@ package natsconn
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -32,10 +34,34 @@ func (s *secrets) value(ctx context.Context, ref v1alpha1.SecretKeyReference, de
 
 	value, ok := secret.Data[key]
 	if !ok || len(value) == 0 {
-		return nil, errors.Errorf("the Secret %q, which %s names, has no value under the key %q: add it, or name another key", ref.Name, field, key)
+		return nil, errNoValue(ref.Name, key, field)
 	}
 
 	return value, nil
+}
+
+// text returns one value of a Secret without the line break that editors, and
+// kubectl create secret --from-file, leave at the end.
+func (s *secrets) text(ctx context.Context, ref v1alpha1.SecretKeyReference, field string) (string, error) {
+	value, err := s.value(ctx, ref, "", field)
+	if err != nil {
+		return "", err
+	}
+
+	text, broken := strings.CutSuffix(string(value), "\n")
+	if broken {
+		text = strings.TrimSuffix(text, "\r")
+	}
+
+	if text == "" {
+		return "", errNoValue(ref.Name, ref.Key, field)
+	}
+
+	return text, nil
+}
+
+func errNoValue(secret, key, field string) error {
+	return errors.Errorf("the Secret %q, which %s names, has no value under the key %q: add it, or name another key", secret, field, key)
 }
 
 func (s *secrets) get(ctx context.Context, name, field string) (*corev1.Secret, error) {
@@ -51,7 +77,7 @@ func (s *secrets) get(ctx context.Context, name, field string) (*corev1.Secret, 
 	case apierrors.IsForbidden(err):
 		return nil, errors.Wrapf(err, "the provider may not read the Secret %q, which %s names: let its role get secrets", name, field)
 	case err != nil:
-		return nil, errors.Wrapf(err, "cannot read the Secret %q, which %s names", name, field)
+		return nil, connection.Unsure(errors.Wrapf(err, "cannot read the Secret %q, which %s names", name, field))
 	}
 
 	s.seen[name] = secret

@@ -33,7 +33,8 @@ type Settings struct {
 type SecretReader func(ctx context.Context, name string) (*corev1.Secret, error)
 
 // Resolve reads the Secrets that a ProviderConfig names, each of them once. Its
-// errors say what a user has to correct.
+// errors say what a user has to correct; those that say nothing about the Secrets,
+// because one could not be read now, are marked by connection.Unsure.
 func Resolve(ctx context.Context, pc *v1alpha1.ProviderConfig, read SecretReader) (Settings, error) {
 	s := &secrets{read: read, seen: map[string]*corev1.Secret{}}
 	out := Settings{servers: pc.Spec.Servers, domain: pc.Spec.Domain, prefix: pc.Spec.JSPrefix}
@@ -142,19 +143,19 @@ func userPassword(ctx context.Context, ref v1alpha1.SecretKeyReference, s *secre
 
 	ref.Key = corev1.BasicAuthUsernameKey
 
-	user, err := s.value(ctx, ref, "", field)
+	user, err := s.text(ctx, ref, field)
 	if err != nil {
 		return nil, err
 	}
 
 	ref.Key = corev1.BasicAuthPasswordKey
 
-	password, err := s.value(ctx, ref, "", field)
+	password, err := s.text(ctx, ref, field)
 	if err != nil {
 		return nil, err
 	}
 
-	return nats.UserInfo(string(user), string(password)), nil
+	return nats.UserInfo(user, password), nil
 }
 
 func tlsConfig(ctx context.Context, t *v1alpha1.TLS, s *secrets) (*tls.Config, error) {

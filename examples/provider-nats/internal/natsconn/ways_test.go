@@ -31,11 +31,15 @@ type way struct {
 func ways() map[string]way {
 	const password = "Xyzzy-42"
 
-	withPassword := func(stored map[string][]byte) func(*testing.T, *server.Options, store) {
+	exactly := func(user, password string, stored map[string][]byte) func(*testing.T, *server.Options, store) {
 		return func(_ *testing.T, o *server.Options, s store) {
-			o.Username, o.Password = "moorage", password
+			o.Username, o.Password = user, password
 			s["login"] = stored
 		}
+	}
+
+	withPassword := func(stored map[string][]byte) func(*testing.T, *server.Options, store) {
+		return exactly("moorage", password, stored)
 	}
 
 	withTLS := func(mutual bool, fill func(t *testing.T, ca *natstest.CA, s store)) func(*testing.T, *server.Options, store) {
@@ -53,6 +57,17 @@ func ways() map[string]way {
 	return map[string]way{
 		"Open":         {reason: "no credentials, no TLS"},
 		"UserPassword": {reason: "right password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte(password)}), spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}},
+		"UserPasswordFromFiles": {
+			reason:  "a line break at the end of a file is no part of it, all else is",
+			options: exactly("moorage", " Xyzzy-42\n", map[string][]byte{"username": []byte("moorage\r\n"), "password": []byte(" Xyzzy-42\n\n")}),
+			spec:    v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
+		},
+		"EmptyPassword": {
+			reason:  "a line break alone is no password",
+			options: exactly("moorage", "x", map[string][]byte{"username": []byte("moorage"), "password": []byte("\n")}),
+			spec:    v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
+			want:    `the Secret "login", which spec.credentials.secretRef names, has no value under the key "password": add it`,
+		},
 		"WrongPassword": {
 			reason: "wrong password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte("guess-it")}),
 			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, want: "NATS refuses the credentials it was given: correct spec.credentials", secret: "guess-it",
