@@ -28,8 +28,8 @@ type Connections struct {
 // NewConnections returns an empty set of connections. ProviderConfigs are read
 // through kube, which should have a cache; Secrets through live, which must have
 // none: the provider may get them, but neither list nor watch.
-func NewConnections(kube, live client.Reader) *Connections {
-	return &Connections{kube: kube, live: live, cache: connection.New((*natsconn.Conn).Close)}
+func NewConnections(kube, live client.Reader, o ...connection.Option) *Connections {
+	return &Connections{kube: kube, live: live, cache: connection.New((*natsconn.Conn).Close, o...)}
 }
 
 // Acquire returns the connection of a ProviderConfig and what gives it back. Its

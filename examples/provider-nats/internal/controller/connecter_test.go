@@ -4,10 +4,12 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kube "sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
+	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -91,6 +94,9 @@ func TestConnect(t *testing.T) {
 type desk struct {
 	kube.Client
 	secrets int
+
+	// fail is what the API server says when a Secret is read.
+	fail error
 }
 
 func newDesk(t *testing.T, objects ...kube.Object) *desk {
@@ -105,6 +111,10 @@ func newDesk(t *testing.T, objects ...kube.Object) *desk {
 		Get: func(ctx context.Context, c kube.WithWatch, key kube.ObjectKey, obj kube.Object, opts ...kube.GetOption) error {
 			if _, ok := obj.(*corev1.Secret); ok {
 				d.secrets++
+
+				if d.fail != nil {
+					return d.fail
+				}
 			}
 
 			return c.Get(ctx, key, obj, opts...)
@@ -167,6 +177,49 @@ func TestSharedConnection(t *testing.T) {
 
 	if d.secrets != 2 {
 		t.Errorf("%d reads of the Secret after a change of the ProviderConfig, want two", d.secrets)
+	}
+}
+
+// A watch shows the time that it was set to.
+type watch struct{ now time.Time }
+
+func (w *watch) Now() time.Time                  { return w.now }
+func (w *watch) Since(t time.Time) time.Duration { return w.now.Sub(t) }
+
+// TestHiccup: an API server that is busy for a moment takes no connection away,
+// one that says that the Secret is gone does.
+func TestHiccup(t *testing.T) {
+	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
+	d := newDesk(t, providerConfig(s.ClientURL()), secret("right"))
+	clock := &watch{now: time.Unix(0, 0)}
+	connections := controller.NewConnections(d, d, connection.WithClock(clock))
+	t.Cleanup(connections.Close)
+
+	acquire := func(pass time.Duration) error {
+		clock.now = clock.now.Add(pass)
+
+		_, release, err := connections.Acquire(t.Context(), key())
+		if err == nil {
+			release()
+		}
+
+		return err
+	}
+	must(t, acquire(0))
+
+	d.fail = apierrors.NewTooManyRequests("later", 1)
+	must(t, acquire(time.Minute))
+	must(t, acquire(5*time.Second))
+
+	if d.secrets != 3 || s.NumClients() != 1 {
+		t.Errorf("%d reads of the Secret and %d connections, want three and one", d.secrets, s.NumClients())
+	}
+
+	d.fail = nil
+	must(t, d.Delete(t.Context(), secret("right")))
+
+	if err := acquire(5 * time.Second); !strings.Contains(text(err), "does not exist: create it") {
+		t.Errorf("without the Secret: %v", err)
 	}
 }
 
