@@ -41,8 +41,10 @@
 //
 // The finalizer is there before the first Create, and leaves only when the
 // external system says that the resource is gone. A Create whose result is not
-// known is not repeated, however much time passes, unless the external name was
-// chosen here. What belongs to somebody else is neither changed nor deleted.
+// known, or was never found by an observation, is not repeated, however much time
+// passes, unless the external name was chosen here. That it was found is kept in
+// the condition Created. What belongs to somebody else is neither changed nor
+// deleted.
 //
 // # Annotations for users
 //
