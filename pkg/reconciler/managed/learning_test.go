@@ -36,13 +36,7 @@ func (f filling) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 
 func TestWhatObserveFillsInIsStoredOnce(t *testing.T) {
 	w := newWorld(t)
-	w.o = append(w.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(
-		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-			c, err := w.cloud.Connect(ctx, mg)
-
-			return filling{c}, err
-		})))
-	w.restart()
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return filling{c} })
 	w.create(nil)
 	w.pass()
 	w.expect("patch, patch, patch, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")

@@ -21,13 +21,7 @@ func owned(t *testing.T, owner *managed.Owner) *world {
 	t.Helper()
 	w := newWorld(t, managed.WithDeterministicExternalName(true))
 	w.cloud.Named = true
-	w.o = append(w.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(
-		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-			c, err := w.cloud.Connect(ctx, mg)
-
-			return owning{c, owner}, err
-		})))
-	w.restart()
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, owner} })
 
 	return w
 }

@@ -39,12 +39,7 @@ func TestADeleteInsideTheWindowIsNotBelievedBeforeItsEnd(t *testing.T) {
 
 func TestWhatIsNotReadyIsLookedAtSoon(t *testing.T) {
 	w := newWorld(t)
-	w.o = append(w.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(
-		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-			c, err := w.cloud.Connect(ctx, mg)
-			return unready{c}, err
-		})))
-	w.restart()
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return unready{c} })
 	w.create(nil)
 	w.pass()
 	for i := range 3 {
@@ -324,12 +319,7 @@ func TestATerminalConflictIsToldAtOnce(t *testing.T) {
 func TestAMarkCountsForTheNameItWasMadeFor(t *testing.T) {
 	owner := managed.OwnerOurs
 	w := newWorld(t)
-	w.o = append(w.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(
-		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-			c, err := w.cloud.Connect(ctx, mg)
-			return owning{c, &owner}, err
-		})))
-	w.restart()
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, &owner} })
 	w.create(nil)
 	w.pass()
 	owner = managed.OwnerNobody

@@ -172,13 +172,7 @@ func TestAMissingResourceIsNotReady(t *testing.T) {
 func TestAStrangersResourceIsNotSeenAsOurs(t *testing.T) {
 	owner := managed.OwnerOther
 	w := newWorld(t)
-	w.o = append(w.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(
-		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-			c, err := w.cloud.Connect(ctx, mg)
-
-			return owning{c, &owner}, err
-		})))
-	w.restart()
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, &owner} })
 	w.create(nil)
 	w.pass() // created, and somebody else claims it in between
 	w.condition("Synced", "False/ExternalResourceNotOwned")

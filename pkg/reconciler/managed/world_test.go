@@ -21,6 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
@@ -69,6 +70,20 @@ func newWorld(t *testing.T, o ...managed.ReconcilerOption) *world {
 	w.restart()
 
 	return w
+}
+
+// Wrap puts something round the clients of the cloud.
+func (w *world) wrap(wrap func(managed.ExternalClient) managed.ExternalClient) {
+	w.o = append(w.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(
+		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+			c, err := w.cloud.Connect(ctx, mg)
+			if err != nil {
+				return nil, err
+			}
+
+			return wrap(c), nil
+		})))
+	w.restart()
 }
 
 // Restart forgets all that the process knows.
