@@ -144,6 +144,22 @@ func (b *bench) stranger(message string) {
 	}
 }
 
+// Replace puts another object of the same name in the place of the volume.
+func (b *bench) replace() {
+	b.Helper()
+	v := b.get()
+	v.Finalizers = nil
+	if err := b.api.Update(b.Context(), v); err != nil {
+		b.Error(err)
+	}
+	if err := b.api.Delete(b.Context(), v); err != nil {
+		b.Error(err)
+	}
+	if err := b.api.Create(b.Context(), newVolume(b.key.Namespace, b.key.Name)); err != nil {
+		b.Error(err)
+	}
+}
+
 // Once does something before the first call of a name.
 func once(call string, do func()) func(context.Context, string, resource.Managed) error {
 	var first sync.Once
@@ -208,19 +224,7 @@ func TestAConflictInTheMiddleKeepsBothStatuses(t *testing.T) {
 func TestAStatusNeverLandsOnANamesake(t *testing.T) {
 	b := newBench(t, config, api)
 	b.mustPass()
-	b.cloud.Before = once("Observe", func() {
-		v := b.get()
-		v.Finalizers = nil
-		if err := b.api.Update(t.Context(), v); err != nil {
-			t.Error(err)
-		}
-		if err := b.api.Delete(t.Context(), v); err != nil {
-			t.Error(err)
-		}
-		if err := b.api.Create(t.Context(), newVolume(b.key.Namespace, b.key.Name)); err != nil {
-			t.Error(err)
-		}
-	})
+	b.cloud.Before = once("Observe", b.replace)
 	d := b.cloud.Disks()[0]
 	d.UsedBytes = 5 // so that there is a status to write
 	b.cloud.Put(d)
@@ -327,19 +331,7 @@ func TestAnAnnotationRemovedMeanwhileStaysRemoved(t *testing.T) {
 
 func TestAResultIsNotWrittenToANamesake(t *testing.T) {
 	b := newBench(t, config, api)
-	b.cloud.After = once("Create", func() {
-		v := b.get()
-		v.Finalizers = nil
-		if err := b.api.Update(t.Context(), v); err != nil {
-			t.Error(err)
-		}
-		if err := b.api.Delete(t.Context(), v); err != nil {
-			t.Error(err)
-		}
-		if err := b.api.Create(t.Context(), newVolume(b.key.Namespace, b.key.Name)); err != nil {
-			t.Error(err)
-		}
-	})
+	b.cloud.After = once("Create", b.replace)
 	started := time.Now()
 	b.mustPass()
 	if v := b.get(); len(v.Annotations) != 0 || len(v.Status.Conditions) != 0 {
