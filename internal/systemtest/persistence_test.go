@@ -284,6 +284,27 @@ func TestNoPassStartsBeforeOurLastWrite(t *testing.T) {
 	}
 }
 
+// Between the record that it is about to create and that of the result, the cache
+// stops: the next pass must not believe that nothing came of it.
+func TestACacheThatStopsBetweenTheTwoRecordsLosesNothing(t *testing.T) {
+	b := newBench(t, config, api)
+	b.cloud.Before = once("Create", b.freeze)
+	b.mustPass()
+	b.mustPass()
+	v := b.get()
+	if n := len(b.cloud.Disks()); n != 1 || meta.GetExternalName(v) != "vol-1" || meta.ExternalCreateIncomplete(v) {
+		t.Errorf("%d disks, annotations %v", n, v.Annotations)
+	}
+	if got := v.GetCondition("Ready"); got.Status != "True" {
+		t.Errorf("condition %+v", got)
+	}
+	b.thaw()
+	b.mustPass()
+	if c := b.get().GetCondition("Synced"); c.Status != "True" {
+		t.Errorf("condition %+v", c)
+	}
+}
+
 func TestAStaleReadCannotCreate(t *testing.T) {
 	b := newBench(t, config, api)
 	b.freeze()
