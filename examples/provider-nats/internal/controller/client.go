@@ -82,7 +82,9 @@ func (c *Client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 
 		mg.SetConditions(readiness(info))
 	default:
-		// Of what is nobody's, nothing is told.
+		if err := c.show(mg, info); err != nil {
+			return managed.ExternalObservation{}, err
+		}
 	}
 
 	// What an object that is going away asks for does not matter any more, not
@@ -92,6 +94,24 @@ func (c *Client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 	}
 
 	return c.compare(mg, info, out)
+}
+
+// show tells of a stream that is nobody's, if the user asks for no more than a
+// look at it. When it was created is not recorded: that would prove it ours.
+func (c *Client) show(mg resource.Managed, info *jetstream.StreamInfo) error {
+	if !meta.ShouldOnlyObserve(mg) || !meta.ShouldAdopt(mg) {
+		return nil
+	}
+
+	if err := c.kind.report(mg, info); err != nil {
+		return err
+	}
+
+	*c.kind.recorded(mg) = ""
+
+	mg.SetConditions(readiness(info))
+
+	return nil
 }
 
 func (c *Client) compare(mg resource.Managed, info *jetstream.StreamInfo, out managed.ExternalObservation) (managed.ExternalObservation, error) {

@@ -245,3 +245,29 @@ func TestAgeless(t *testing.T) {
 		t.Errorf("owner is %s, want nobody; error: %v", got.Owner, err)
 	}
 }
+
+// TestOnlyLookedAt: a user who asks for no more than a look at what is nobody's
+// sees it, and it does not become his by that.
+func TestOnlyLookedAt(t *testing.T) {
+	for name, i := range instances() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			must(t, w.client(i.kind, i.mg).Create(t.Context(), i.mg))
+			w.replace(i.stream)
+			meta.AddAnnotations(i.mg, map[string]string{
+				meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve,
+				meta.AnnotationKeyAdoptionPolicy:   meta.AdoptionPolicyIfUnowned,
+			})
+
+			for range 2 {
+				if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody {
+					t.Errorf("%+v, want nobody's", got)
+				}
+			}
+
+			if c := i.mg.GetCondition("Ready"); c.Status != "True" {
+				t.Errorf("condition %+v", c)
+			}
+		})
+	}
+}

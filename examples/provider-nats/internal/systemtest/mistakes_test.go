@@ -192,7 +192,7 @@ func streamMistakes() map[string]mistake {
 		"Nobodys": {
 			reason: "what is nobody's is not taken unasked",
 			spoil:  func(w *world) { w.store(jetstream.StreamConfig{Name: "bad", Subjects: []string{"bad"}}) },
-			synced: "False/ExternalResourceNotOwned", words: []string{"nobody's", meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned},
+			synced: "False/ExternalResourceNotOwned", words: []string{"no mark of an owner", meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned},
 			wrong: []string{"bad"},
 			mend: func(w *world, mg resource.Managed) {
 				w.annotate(mg, meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned)

@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -41,33 +40,22 @@ func TestOwnership(t *testing.T) {
 			w.checkStamp(k, mg, "the correction of a drift", team)
 
 			w.strip(k, mg)
-			w.checkStamp(k, mg, "an adoption", team)
+			w.checkStamp(k, mg, "the loss of all metadata", team)
 			w.lose(k, mg)
 		})
 	}
 }
 
-// strip takes all metadata away. Then nothing tells whose the stream is, and the
-// user is asked.
+// strip takes all metadata away, as tools do that do not know of them. It is the
+// stream that it was, so it is corrected and marked again.
 func (w *world) strip(k kind, mg resource.Managed) {
 	w.Helper()
 	w.tamper(k, func(cfg *jetstream.StreamConfig) {
 		cfg.Metadata = nil
 		k.drift(cfg)
 	})
-	w.awaitSynced(mg, "False/ExternalResourceNotOwned")
-
-	if c := mg.GetCondition(commonv1.TypeSynced); !strings.Contains(c.Message, meta.AnnotationKeyAdoptionPolicy) {
-		w.Errorf("the condition does not say how to take the stream back: %q", c.Message)
-	}
-
-	if cfg := w.info(k.stream("data")).Config; k.seen(cfg) {
-		w.Errorf("what is nobody's was changed: %+v", cfg)
-	}
-
-	w.annotate(mg, meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned)
-	w.awaitReady(mg)
 	w.await(mg, "is corrected", func() bool { return k.seen(w.info(k.stream("data")).Config) })
+	w.awaitReady(mg)
 }
 
 // lose hands the stream to an equal object in another cluster.
