@@ -186,7 +186,7 @@ func TestWindow(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for name, form := range forms {
-				for shift := 0; shift < room; shift += 13 {
+				for shift := 0; shift < room; shift += 29 {
 					verify(t, name, tc.pad+strings.Repeat("p", shift)+" "+form.text+tc.tail, form.secret)
 				}
 			}

@@ -3,12 +3,12 @@ package managed
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
 // A CriticalAnnotationUpdater stores the annotations of an object that must not
@@ -41,18 +41,13 @@ func NewRetryingCriticalAnnotationUpdater(c client.Client) *RetryingCriticalAnno
 	return &RetryingCriticalAnnotationUpdater{client: c}
 }
 
-// Annotations that belong to the user: a copy of the object that is a moment old
-// must not undo what he set meanwhile.
-var usersAnnotations = map[string]bool{
-	meta.AnnotationKeyReconciliationPaused:             true,
-	meta.AnnotationKeyManagementPolicy:                 true,
-	meta.AnnotationKeyDeletionPolicy:                   true,
-	meta.AnnotationKeyConnectorVerbose:                 true,
-	meta.AnnotationKeyPollInterval:                     true,
-	meta.AnnotationKeyReconcileRequestedAt:             true,
-	meta.AnnotationKeyAdoptionPolicy:                   true,
-	meta.AnnotationKeyAbandonAttempt:                   true,
-	"kubectl.kubernetes.io/last-applied-configuration": true,
+// BelongsToUser says whether an annotation is one by which users steer, ours or
+// kubectl's: a copy of the object that is a moment old must not undo what was set
+// meanwhile.
+func belongsToUser(key string) bool {
+	ours := strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/")
+
+	return ours && !bookkeeping[key] || key == "kubectl.kubernetes.io/last-applied-configuration"
 }
 
 // UpdateCriticalAnnotations stores the annotations of o, apart from those by
@@ -67,7 +62,7 @@ func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx contex
 	}
 	annotations := map[string]string{}
 	for key, value := range o.GetAnnotations() {
-		if !usersAnnotations[key] {
+		if !belongsToUser(key) {
 			annotations[key] = value
 		}
 	}
