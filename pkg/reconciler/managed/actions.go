@@ -47,7 +47,7 @@ func (p *pass) connect(ctx context.Context) error {
 		return nil
 	}
 	limited, cancel := limit(ctx, callDeadline(ctx))
-	defer cancel()
+	p.hangUp = cancel // not yet: a client may keep the context for later calls
 	c, err := p.r.connecter.Connect(limited, p.mg)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 type ExternalConnecter interface {
 	// Connect to the system the managed resource belongs to. It is called at
 	// most once per pass, must not change the managed resource, and its
-	// context ends with the pass: what shall live longer (a connection in a
-	// cache) is built under a context of its own.
+	// context ends with the pass, so that the client may keep it: what shall
+	// live longer (a connection in a cache) is built under one of its own.
 	Connect(ctx context.Context, mg resource.Managed) (ExternalClient, error)
 }
 

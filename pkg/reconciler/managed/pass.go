@@ -31,6 +31,7 @@ type pass struct {
 
 	external    ExternalClient
 	disconnects []ExternalDisconnecter
+	hangUp      context.CancelFunc // ends the context of Connect
 	observation ExternalObservation
 
 	observed  bool  // observation is the state now
@@ -50,7 +51,7 @@ func (r *Reconciler) begin(_ context.Context, mg resource.Managed) *pass {
 	}
 
 	return &pass{
-		r: r, mg: mg, read: read, newest: read, generation: mg.GetGeneration(),
+		r: r, mg: mg, read: read, newest: read, generation: mg.GetGeneration(), hangUp: func() {},
 		memo:   r.memory.of(key, mg.GetUID()),
 		policy: meta.ValidatePolicies(mg),
 		log:    r.log.WithValues("object", key.String(), "uid", mg.GetUID(), "version", mg.GetResourceVersion()),
@@ -208,6 +209,7 @@ func (p *pass) end(ctx context.Context) {
 			p.mention(event.Warning(reasonCannotDisconnect, redact.Error(err)))
 		}
 	}
+	p.hangUp()
 }
 
 func (p *pass) now() time.Time { return p.r.clock.Now() }

@@ -380,3 +380,24 @@ func TestAnAuthorsFinalizerAndConditions(t *testing.T) {
 	w.pass()
 	w.condition("Ready", "True/Available")
 }
+
+// Many clients keep the context they were connected with, to fetch a token with
+// it when they need one.
+func TestTheContextOfConnectLastsAsLongAsThePass(t *testing.T) {
+	w := newWorld(t)
+	var connected context.Context
+	w.cloud.Before = func(ctx context.Context, call string, _ resource.Managed) error {
+		if call == "Connect" {
+			connected = ctx
+		} else if err := connected.Err(); err != nil {
+			t.Errorf("%s: %v", call, err)
+		}
+
+		return nil
+	}
+	w.create(nil)
+	w.pass()
+	if connected.Err() == nil {
+		t.Error("the context outlives the pass")
+	}
+}
