@@ -36,7 +36,7 @@ func (a tally) String() string {
 	}
 
 	if a.cutOff > 0 {
-		text += fmt.Sprintf("; %d more were cut off by its death", a.cutOff)
+		text += fmt.Sprintf("; its death cut off %d more", a.cutOff)
 	}
 
 	return text
