@@ -33,7 +33,7 @@ func (p *pass) observe(ctx context.Context) error {
 	}
 	p.observation, p.observed = o, true
 	if o.ResourceExists && !p.stranger() {
-		p.memo.seen, p.found = true, true
+		p.memo.seen, p.found = creation(p.mg, p.mg), true
 	}
 	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
 		p.log.Debug("External resource differs from desired state", "diff", redact.String(o.Diff))
@@ -69,8 +69,10 @@ func (p *pass) connect(ctx context.Context) error {
 // fails if the object has changed.
 func (p *pass) claim(ctx context.Context) error {
 	p.claimed = true
-	if err := p.addFinalizer(ctx); err != nil {
-		return finalizing.failed(err)
+	if !meta.WasDeleted(p.mg) {
+		if err := p.addFinalizer(ctx); err != nil {
+			return finalizing.failed(err)
+		}
 	}
 	switch {
 	case p.resolves():
@@ -83,13 +85,13 @@ func (p *pass) claim(ctx context.Context) error {
 	return updatingObject.failed(p.store(ctx, p.observation.ResourceLateInitialized))
 }
 
-// Adopts says whether claiming takes over something that was not created here.
+// Adopts says whether claiming takes over what exists and was not created here.
 // The mark that says so tells it from what was: a finalizer without a mark means
 // created here.
 func (p *pass) adopts() bool {
 	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
 
-	return (unheld || p.observation.Owner == OwnerNobody) && meta.GetExternalCreateSucceeded(p.mg).IsZero()
+	return p.observation.ResourceExists && (unheld || p.observation.Owner == OwnerNobody) && meta.GetExternalCreateSucceeded(p.mg).IsZero()
 }
 
 // AddFinalizer adds the finalizer of the author, or prepares ours to be stored.
@@ -141,7 +143,7 @@ func (p *pass) create(ctx context.Context) error {
 
 		return creating.failed(err)
 	}
-	p.memo.seen, p.memo.since, p.memo.creation = false, p.now(), created(p.mg)
+	p.memo.seen, p.memo.since, p.memo.creation = "", p.now(), created(p.mg)
 	if p.r.named {
 		p.memo.creation = createdHere
 	}
@@ -170,6 +172,7 @@ func (p *pass) update(ctx context.Context) error {
 		return updating.failed(err)
 	}
 	p.acted, p.observed = true, false
+	p.memo.since = p.now() // an update may replace what it changes
 	if p.memo.unchanged == 0 {
 		p.tell(event.Normal(reasonUpdated, "Successfully requested update of external resource"))
 	}

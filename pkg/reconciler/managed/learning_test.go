@@ -108,10 +108,6 @@ func TestCountersAreNeverWrittenAloneIfTheIntervalIsZero(t *testing.T) {
 }
 
 func TestPredicate(t *testing.T) {
-	w := newWorld(t)
-	w.create(nil)
-	w.pass()
-	ours := w.get()
 	cases := map[string]struct {
 		reason string
 		change func(before, after *volume.Volume)
@@ -133,15 +129,18 @@ func TestPredicate(t *testing.T) {
 		"MarkRemoved": {"somebody removed a mark", func(_, v *volume.Volume) { delete(v.Annotations, meta.AnnotationKeyExternalCreatePending) }, true},
 		"Namesake":    {"it is another object", func(_, v *volume.Volume) { v.UID = types.UID("uid-2") }, true},
 	}
-	p := w.r.Predicate()
 	for name, tc := range cases {
-		before, after := copyOf(ours), copyOf(ours)
+		w := newWorld(t)
+		w.create(nil)
+		w.pass()
+		before, after := w.get(), w.get()
 		tc.change(before, after)
-		if got := p.Update(ctrlevent.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tc.want {
+		if got := w.r.Predicate().Update(ctrlevent.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tc.want {
 			t.Errorf("%s: %s: %t, want %t", name, tc.reason, got, tc.want)
 		}
 	}
-	if p.Update(ctrlevent.UpdateEvent{}) || !p.Create(ctrlevent.CreateEvent{Object: ours}) || !p.Delete(ctrlevent.DeleteEvent{Object: ours}) {
+	p, o := newWorld(t).r.Predicate(), &volume.Volume{}
+	if p.Update(ctrlevent.UpdateEvent{}) || !p.Create(ctrlevent.CreateEvent{Object: o}) || !p.Delete(ctrlevent.DeleteEvent{Object: o}) {
 		t.Error("create and delete are for us, an event without objects is not")
 	}
 }

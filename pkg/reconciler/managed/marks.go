@@ -106,11 +106,13 @@ func created(mg resource.Managed) string {
 	return mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded]
 }
 
-// Creation returns what identifies a creation or adoption and the name it was made
-// for.
-func creation(mg resource.Managed) string {
-	return fmt.Sprintf("%s of %q", created(mg), meta.GetExternalName(mg))
+// Creation returns what identifies the creation or adoption that mg is marked
+// with, and the name that named has.
+func creation(mg, named resource.Managed) string {
+	return fmt.Sprintf("%s%q", creationPrefix(mg), meta.GetExternalName(named))
 }
+
+func creationPrefix(mg resource.Managed) string { return created(mg) + " of " }
 
 // RecordResult stores what Create did to the annotations and how it ended. With
 // a name of our own choice the result need not be marked: a repeated Create is
@@ -131,7 +133,7 @@ func (p *pass) recordResult(ctx context.Context, before map[string]string, err e
 	case len(changes) == 0:
 		return nil
 	case p.r.critical != nil:
-		p.memo.writes(bookkept(changes))
+		p.memo.writes(changes)
 
 		return p.recordByAuthor(ctx)
 	default:

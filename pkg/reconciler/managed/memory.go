@@ -63,7 +63,7 @@ type memo struct {
 
 	version string // resourceVersion answered by our last write
 
-	seen       bool      // an observation found the external resource
+	seen       string    // the creation whose external resource an observation found
 	creation   string    // the creation whose window is running: its mark, or our own
 	since      time.Time // when this process first knew of it
 	deleteSent time.Time // when the last Delete was sent
@@ -73,12 +73,13 @@ type memo struct {
 	conflicts int // consecutive passes that ended in a conflict
 
 	told        map[string]string // the last message of a warning, by reason
+	disconnect  string            // the last complaint about a disconnect
 	badInterval string            // the last complaint about a poll interval
 	dropped     [sha256.Size]byte // the status patch that the server dropped, with its base
 	volatileAt  time.Time         // when volatile fields were last written
 
 	mu    sync.Mutex
-	wrote map[string][]string // bookkeeping annotations as we wrote them lately
+	wrote map[string][]string // annotations as we wrote them lately
 }
 
 // Older says whether a version read is older than our own last write. What
@@ -96,26 +97,33 @@ func (o *memo) older(version string) bool {
 // events may still be on their way.
 const writesRemembered = 8
 
-// Writes remembers bookkeeping annotations that are about to be written. An empty
+// Writes remembers changes of annotations that are about to be written. An empty
 // value is a removal.
-func (o *memo) writes(annotations map[string]string) {
+func (o *memo) writes(changes map[string]any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
 	if o.wrote == nil {
 		o.wrote = map[string][]string{}
 	}
-	for key, value := range annotations {
+	for key, change := range changes {
+		value, _ := change.(string)
 		if values := o.wrote[key]; !slices.Contains(values, value) {
 			o.wrote[key] = append(values[max(0, len(values)-writesRemembered+1):], value)
 		}
 	}
 }
 
-// Ours says whether the value of an annotation is one that we wrote.
+// Ours says whether the value of an annotation is one that we wrote. Once somebody
+// else has written another, it no longer is: he may set it back.
 func (o *memo) ours(key, value string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	return slices.Contains(o.wrote[key], value)
+	if slices.Contains(o.wrote[key], value) {
+		return true
+	}
+	delete(o.wrote, key)
+
+	return false
 }

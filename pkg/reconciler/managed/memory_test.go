@@ -11,14 +11,14 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	m := newMemory()
 	name := types.NamespacedName{Namespace: "a", Name: "x"}
 	first := m.of(name, "1")
-	first.seen = true
+	first.seen = "a"
 	if m.of(name, "1") != first || m.peek(name, "1") != first {
 		t.Error("an object is forgotten")
 	}
-	if m.peek(name, "2") != nil || m.of(name, "2").seen {
+	if m.peek(name, "2") != nil || m.of(name, "2").seen != "" {
 		t.Error("a namesake inherits")
 	}
-	if m.of(types.NamespacedName{Namespace: "b", Name: "x"}, "2").seen {
+	if m.of(types.NamespacedName{Namespace: "b", Name: "x"}, "2").seen != "" {
 		t.Error("a namesake in another namespace inherits")
 	}
 	m.forget(name)
@@ -45,15 +45,18 @@ func TestOlder(t *testing.T) {
 func TestWritesAreRememberedForAWhile(t *testing.T) {
 	o := &memo{}
 	for i := range 3 * writesRemembered {
-		o.writes(map[string]string{"key": fmt.Sprint(i), "other": "same"})
+		o.writes(map[string]any{"key": fmt.Sprint(i), "other": "same"})
 	}
-	o.writes(map[string]string{"removed": ""})
+	o.writes(map[string]any{"removed": nil})
 	newest := 3*writesRemembered - 1
 	if !o.ours("key", fmt.Sprint(newest)) || !o.ours("key", fmt.Sprint(newest-writesRemembered+1)) {
 		t.Error("a write of late is forgotten")
 	}
-	if o.ours("key", "0") || len(o.wrote["key"]) != writesRemembered || len(o.wrote["other"]) != 1 {
+	if len(o.wrote["key"]) != writesRemembered || len(o.wrote["other"]) != 1 {
 		t.Errorf("memory grows: %v", o.wrote)
+	}
+	if o.ours("key", "0") || o.ours("key", fmt.Sprint(newest)) {
+		t.Error("what somebody else has changed since and set back is not our write")
 	}
 	if !o.ours("removed", "") || o.ours("never", "") {
 		t.Error("a removal is a write, and nothing is none")

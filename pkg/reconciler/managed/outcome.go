@@ -167,7 +167,7 @@ var refused = outcome{
 const (
 	textUnresolved = "cannot determine creation result - remove the " + meta.AnnotationKeyExternalCreatePending +
 		" annotation if it is safe to proceed"
-	textUnseen = "the external resource was created and has never been found since - remove the annotations " +
+	textUnseen = "what was created is not found under its external name, and never was - remove the annotations " +
 		meta.AnnotationKeyExternalCreatePending + ", " + meta.AnnotationKeyExternalCreateSucceeded + " and " +
 		meta.AnnotationKeyCreateAttempt + " if it is safe to create it again"
 	textMissing = "observe failed: external resource does not exist, and the management policy does not allow to create it: " +
@@ -243,10 +243,10 @@ var awaitingExistence = outcome{
 		switch {
 		case p.taken != nil:
 			return takenByNobody(p.taken)
-		case p.acted: // that it was created is told already
-			o.event = event.Event{}
 		case !p.unseen(): // it was there before: its absence is not believed yet
 			return outcome{name: o.name, again: o.again}
+		case p.acted: // that it was created is told already
+			o.event = event.Event{}
 		}
 
 		return o

@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -105,7 +106,8 @@ func (p *pass) facts() lifecycle.Facts {
 		Exists:     o.ResourceExists,
 		UpToDate:   o.ResourceUpToDate,
 		Stranger:   p.stranger(),
-		Learned:    !p.claimed && (p.learned() || p.resolves()),
+		Learned:    !p.claimed && (p.learned() || p.resolves() || p.observed && p.adopts()),
+		Resolves:   !p.claimed && p.resolves(),
 		Acted:      p.acted,
 	}
 }
@@ -167,14 +169,12 @@ const createdHere = "by this process"
 // result: neither one of this process, nor an earlier one that said so in the
 // status.
 func (p *pass) unseen() bool {
-	if p.memo.seen {
-		return false
-	}
 	if p.r.named {
-		return p.memo.creation == createdHere
+		return p.memo.creation == createdHere && p.memo.seen == ""
 	}
+	this := creation(p.mg, p.mg)
 
-	return created(p.mg) != "" && p.mg.GetCondition(commonv1.TypeCreated).Message != creation(p.mg)
+	return created(p.mg) != "" && p.memo.seen != this && p.mg.GetCondition(commonv1.TypeCreated).Message != this
 }
 
 // Resolves says whether an observation has shown what became of a create whose
@@ -192,10 +192,12 @@ func (p *pass) deleteSent() bool {
 }
 
 // Stranger says whether what was found is not ours to change. A mark of creation
-// or adoption counts for the name it was made for.
+// or adoption counts for the name it was made for, which the object tells once it
+// was found: another name than the stored one has to be claimed anew.
 func (p *pass) stranger() bool {
-	confirmed := p.mg.GetCondition(commonv1.TypeCreated).Message
-	claimed := !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (confirmed == "" || confirmed == creation(p.mg))
+	told := p.mg.GetCondition(commonv1.TypeCreated).Message
+	ofThis := strings.HasPrefix(told, creationPrefix(p.mg))
+	claimed := !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!ofThis || told == creation(p.mg, p.read))
 
 	return lifecycle.Stranger(lifecycle.Owner(p.observation.Owner), claimed, meta.ShouldAdopt(p.mg))
 }
@@ -204,11 +206,16 @@ func (p *pass) stranger() bool {
 func (p *pass) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
+	var failed string
 	for _, d := range p.disconnects {
-		if err := d.Disconnect(ctx); err != nil {
-			p.mention(event.Warning(reasonCannotDisconnect, redact.Error(err)))
+		if err := redact.Error(d.Disconnect(ctx)); err != nil {
+			failed = err.Error()
+			if p.memo.disconnect != failed {
+				p.mention(event.Warning(reasonCannotDisconnect, err))
+			}
 		}
 	}
+	p.memo.disconnect = failed
 	p.hangUp()
 }
 

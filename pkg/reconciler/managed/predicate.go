@@ -39,7 +39,7 @@ func (r *Reconciler) annotated(before, now client.Object) bool {
 	known := r.memory.peek(client.ObjectKeyFromObject(now), now.GetUID())
 	for key, value := range changes {
 		text, _ := value.(string)
-		if !bookkeeping[key] || known == nil || !known.ours(key, text) {
+		if known == nil || !known.ours(key, text) {
 			return true
 		}
 	}

@@ -76,9 +76,9 @@ func (p *pass) conclude(o outcome) outcome {
 	if o.again != growing && o.again != afterGrace {
 		p.memo.waits = 0
 	}
-	if p.found && !p.r.named && created(p.mg) != "" {
+	if p.found && created(p.mg) != "" {
 		p.set(commonv1.Condition{
-			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(p.mg),
+			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(p.mg, p.mg),
 		})
 	}
 	p.set(o.conditions()...)

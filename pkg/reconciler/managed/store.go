@@ -49,7 +49,7 @@ func (p *pass) store(ctx context.Context, late bool) error {
 	annotations := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 	if len(annotations) > 0 {
 		metadata["annotations"] = annotations
-		p.memo.writes(bookkept(annotations))
+		p.memo.writes(annotations)
 	}
 	desired := clone(p.mg)
 	if p.r.finalizer == nil && !meta.FinalizerExists(desired, FinalizerName) {
@@ -88,7 +88,7 @@ func (p *pass) removeFinalizer(ctx context.Context) error {
 // API server refuses them as they are (they may be too large), our own go alone:
 // a client's note may be lost, a name may not.
 func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) error {
-	p.memo.writes(bookkept(changes))
+	p.memo.writes(changes)
 
 	return persistently(ctx, func(ctx context.Context) error {
 		metadata := map[string]any{"annotations": changes}
@@ -210,17 +210,4 @@ func difference(before, after map[string]string) map[string]any {
 	}
 
 	return changes
-}
-
-// Bookkept returns our own of the annotations that a patch changes. An empty
-// value is a removal.
-func bookkept(changes map[string]any) map[string]string {
-	ours := map[string]string{}
-	for key, value := range changes {
-		if bookkeeping[key] {
-			ours[key], _ = value.(string)
-		}
-	}
-
-	return ours
 }

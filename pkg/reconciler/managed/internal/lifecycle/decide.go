@@ -31,6 +31,8 @@ func depart(f Facts) Action {
 	switch {
 	case f.Exists && f.Stranger:
 		return Release
+	case f.Exists && f.Resolves:
+		return Claim
 	case f.Awaited && (f.Exists || f.Settling):
 		return AwaitFinalizers
 	case f.DeleteSent && (f.Exists || f.Settling && f.Unseen):

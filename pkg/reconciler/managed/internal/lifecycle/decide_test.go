@@ -21,6 +21,9 @@ func TestDecide(t *testing.T) {
 
 		// The object is deleted.
 		{"a stranger's resource stays, whoever else waits", departing(Facts{Exists: true, Stranger: true, Awaited: true}), Release},
+		{"a stranger's resource resolves nothing", departing(Facts{Exists: true, Stranger: true, Resolves: true}), Release},
+		{"what was created is known before others are waited for", departing(Facts{Exists: true, Resolves: true, Unresolved: true, Awaited: true}), Claim},
+		{"what is gone resolves nothing", departing(Facts{Resolves: true, Unresolved: true}), Refuse},
 		{"others are done first, although a delete was sent", departing(Facts{Exists: true, Awaited: true, DeleteSent: true}), AwaitFinalizers},
 		{"others are done first, also while nothing shows yet", departing(Facts{Settling: true, NameKnown: true, Awaited: true}), AwaitFinalizers},
 		{"others do not matter once the resource is gone", departing(Facts{Awaited: true}), Finalize},

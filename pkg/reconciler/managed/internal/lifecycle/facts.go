@@ -33,6 +33,7 @@ type Facts struct {
 	UpToDate bool // It is as desired.
 	Stranger bool // It is not ours, and no policy says that we may have it.
 	Learned  bool // Observe found something that has to be stored in the object.
+	Resolves bool // It is what a create led to whose result was not known.
 	Acted    bool // This pass has made its one change outside.
 }
 

@@ -43,6 +43,9 @@ var invariants = map[string]func(Facts, Action) bool{
 	"a resource that exists is deleted again only when the last delete is long ago": func(f Facts, a Action) bool {
 		return a != Delete || !f.DeleteSent || !f.Exists
 	},
+	"nothing is claimed that does not exist": func(f Facts, a Action) bool {
+		return a != Claim || f.Exists && f.Observed
+	},
 	"nothing of a stranger is claimed": func(f Facts, a Action) bool {
 		return a != Claim || !f.Stranger
 	},
@@ -103,7 +106,7 @@ func steps(f Facts, claimed bool, depth int) int {
 	case a == Observe:
 		return stepsAfterLook(f, claimed, depth)
 	case a == Claim:
-		f.Held, f.Learned, claimed = true, false, true
+		f.Held, f.Learned, f.Resolves, claimed = true, false, false, true
 	default:
 		f.Acted, f.Observed, f.Held = true, false, true
 		f.DeleteSent = f.DeleteSent || a == Delete
@@ -114,10 +117,10 @@ func steps(f Facts, claimed bool, depth int) int {
 
 func stepsAfterLook(f Facts, claimed bool, depth int) int {
 	longest := 0
-	for bits := range 16 {
+	for bits := range 32 {
 		f.Observed = true
 		f.Exists, f.UpToDate, f.Stranger = bits&1 != 0, bits&2 != 0, bits&4 != 0
-		f.Learned = bits&8 != 0 && !claimed
+		f.Learned, f.Resolves = bits&8 != 0 && !claimed, bits&16 != 0 && !claimed
 		longest = max(longest, steps(f, claimed, depth+1))
 	}
 
@@ -126,7 +129,7 @@ func stepsAfterLook(f Facts, claimed bool, depth int) int {
 
 // EveryFacts calls fn with every combination of facts.
 func everyFacts(fn func(Facts)) {
-	const fields = 20
+	const fields = 21
 	for bits := range 1 << fields {
 		next := func() bool {
 			bit := bits&1 != 0
@@ -138,7 +141,7 @@ func everyFacts(fn func(Facts)) {
 			Paused: next(), Invalid: next(), Deleted: next(), Held: next(), Awaited: next(), Named: next(),
 			May:      Permissions{Create: next(), Update: next(), Delete: next()},
 			Settling: next(), NameKnown: next(), Unresolved: next(), Unseen: next(), DeleteSent: next(),
-			Observed: next(), Exists: next(), UpToDate: next(), Stranger: next(), Learned: next(), Acted: next(),
+			Observed: next(), Exists: next(), UpToDate: next(), Stranger: next(), Learned: next(), Resolves: next(), Acted: next(),
 		})
 	}
 }
