@@ -196,7 +196,10 @@ func (p *pass) delete(ctx context.Context) error {
 // LetGo removes the finalizer. An object that is gone needs no more.
 func (p *pass) letGo(ctx context.Context) error {
 	if p.r.finalizer != nil {
-		return lettingGo.failed(resource.IgnoreNotFound(p.r.finalizer.RemoveFinalizer(ctx, p.mg)))
+		err := resource.IgnoreNotFound(p.r.finalizer.RemoveFinalizer(ctx, p.mg))
+		p.memo.letGo = err == nil
+
+		return lettingGo.failed(err)
 	}
 	err := p.removeFinalizer(ctx)
 	if errors.Is(err, errReplaced) {

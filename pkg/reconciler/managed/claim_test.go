@@ -202,3 +202,31 @@ func (f nobody) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 	o.Owner = managed.OwnerNobody
 	return o, err
 }
+
+// An object that was let go may linger for others. What is outside under its name
+// by then is not its own any more.
+func TestAnObjectThatAnAuthorsFinalizerLetGoIsLeftAlone(t *testing.T) {
+	for name, restart := range map[string]bool{"same process": false, "restarted": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.api, "example.org/own")))
+			w.restart()
+			w.create(func(v *volume.Volume) { v.Finalizers = []string{"foregroundDeletion"} })
+			w.pass()
+			w.delete()
+			w.pass()
+			if got := w.get().Finalizers; len(got) != 1 || got[0] != "foregroundDeletion" || len(w.cloud.Disks()) != 0 {
+				t.Fatalf("finalizers %v, disks %v: the object was not let go", got, w.cloud.Disks())
+			}
+			w.cloud.Put(volume.Disk{ID: "vol-1", SizeGiB: 1}) // somebody else's
+			w.clock.SetTime(w.clock.Now().Add(time.Hour))
+			if restart {
+				w.restart()
+			}
+			w.pass()
+			if n := len(w.cloud.Disks()); n != 1 {
+				t.Error("what somebody else made was deleted")
+			}
+		})
+	}
+}

@@ -67,6 +67,7 @@ type memo struct {
 	creation   string    // the creation whose window is running: its mark, or our own
 	since      time.Time // when this process first knew of it
 	deleteSent time.Time // when the last Delete was sent
+	letGo      bool      // the author's finalizer was removed
 
 	waits     int // consecutive passes that waited
 	unchanged int // consecutive passes whose Update did not show

@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,13 +114,17 @@ func (p *pass) facts() lifecycle.Facts {
 }
 
 // Held says whether our finalizer keeps the object. Whether a finalizer of the
-// author's does cannot be told: he is asked to add it once in each pass of a
-// live object, and taken to keep a deleted one. So is a deleted object without
-// any finalizer, which only exists in tests.
+// author's does cannot be told by its name: he is asked to add it once in each
+// pass of a live object, and it is taken to keep a deleted one as long as it was
+// not removed and there is a finalizer that may be it. So is a deleted object
+// without any finalizer, which only exists in tests.
 func (p *pass) held() bool {
 	deleted := meta.WasDeleted(p.mg)
-	if p.r.finalizer != nil {
-		return deleted || p.finalized
+	if p.r.finalizer != nil && !deleted {
+		return p.finalized
+	}
+	if p.r.finalizer != nil && slices.ContainsFunc(p.mg.GetFinalizers(), func(name string) bool { return !p.r.ignoredFinalizers[name] }) {
+		return !p.memo.letGo
 	}
 
 	return meta.FinalizerExists(p.mg, FinalizerName) || deleted && len(p.mg.GetFinalizers()) == 0
