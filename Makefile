@@ -16,8 +16,10 @@ CODE    := $(filter-out hack/tools,$(MODULES))
 OWN     := $(filter-out devcluster,$(CODE))
 
 PROVIDER := examples/provider-nats
-DECISION := pkg/reconciler/managed/internal/lifecycle/decide.go
-FUZZTIME ?= 30s
+# Decisions are pure and stand in a file of that name, in a package that imports nothing.
+DECISIONS := $(shell find pkg -path '*/internal/*' -name decide.go)
+# So many inputs, and not so much time: when time is up while an input is tried, Go calls that a failure.
+FUZZTIME ?= 10000x
 BENCH    ?= .
 
 # Turns the package names of "go build -v" into a line now and then, and passes on everything else.
@@ -35,10 +37,28 @@ demo: devcluster ## Watch a provider create, correct and delete real streams (ON
 	@go -C $(PROVIDER) build -v -o $(CURDIR)/bin/ . $(progress)
 	@cd $(PROVIDER) && $(CURDIR)/bin/provider-nats dev --tour $(if $(ONCE),--once)
 
+.PHONY: demo-syncer
+demo-syncer: devcluster ## Watch two clusters being kept in step
+	@echo "Compiling the syncers; the first time takes about two minutes."
+	@go -C examples/syncer build -v -o $(CURDIR)/bin/ . $(progress)
+	@bin/syncer
+
+.PHONY: demo-edge
+demo-edge: | bin ## Watch a provider on a device with no Kubernetes at all, and what it takes in time and memory
+	@echo "Compiling the device; the first time takes about two minutes."
+	@go -C examples/edge build -v -ldflags '-s -w' -o $(CURDIR)/bin/ . $(progress)
+	@bin/edge demo
+
+.PHONY: demo-service
+demo-service: devcluster ## Watch a service being offered across three clusters
+	@echo "Compiling the provider; the first time takes about two minutes."
+	@go -C examples/service-provider build -v -o $(CURDIR)/bin/ . $(progress)
+	@bin/service-provider
+
 .PHONY: test
-test: devcluster ## Test every module, then the tests of the decision by mutation
-	@for m in $(CODE); do echo "== test $$m"; go -C $$m test ./...; done
-	@$(MAKE) mutate
+test: devcluster ## Test every module, then the tests of the decisions by mutation, and the simulator by planted defects
+	@for m in $(CODE); do echo "== test $$m"; go -C $$m test -timeout 30m ./...; done
+	@$(MAKE) mutate mutants
 
 ##@ Change
 
@@ -50,21 +70,25 @@ build: ## Compile every module
 	@for m in $(CODE); do echo "== build $$m"; go -C $$m build -v ./... $(progress); done
 
 .PHONY: generate
-generate: bin/controller-gen ## Make deep copies, CRDs and roles from the types
+generate: bin/controller-gen ## Make deep copies, CRDs and roles from the types, and what pages take from the code
 	@bin/controller-gen object paths=./apis/...
+	@bin/controller-gen crd paths=./apis/clusters/... output:crd:artifacts:config=apis/clusters/v1alpha1/package/crds
+	@bin/controller-gen crd paths=./apis/openmcp/... output:crd:artifacts:config=apis/openmcp/clusters/v1alpha1/package/crds
+	@cd internal/docs/tutorial && $(CURDIR)/bin/controller-gen object crd rbac:roleName=provider-harbour paths=./... output:crd:dir=package/crds output:rbac:dir=package/rbac
+	@go test ./internal/docs -run '^TestGeneratedRegions$$' -update
 	@cd $(PROVIDER) && $(CURDIR)/bin/controller-gen object paths=./apis/...
 	@cd $(PROVIDER) && $(CURDIR)/bin/controller-gen crd paths=./apis/... output:crd:artifacts:config=package/crds
 	@cd $(PROVIDER) && $(CURDIR)/bin/controller-gen rbac:roleName=provider-nats paths=./... output:rbac:artifacts:config=package/rbac
 
 # What is compared is before and after, not the tree and git: the tree may hold changes.
-generated = find . -path ./bin -prune -o \( -name 'zz_generated.*' -o -path '*/package/crds/*' -o -path '*/package/rbac/*' \) -type f -print0 | sort -z | xargs -0r sha256sum
+generated = find . -path ./bin -prune -o \( -name 'zz_generated.*' -o -path '*/package/crds/*' -o -path '*/package/rbac/*' -o -path './docs/*.md' \) -type f -print0 | sort -z | xargs -0r sha256sum
 
 .PHONY: verify
 verify: bin/controller-gen ## Check that generated files, go.mod files, layers, sizes, documentation and links are as they should be
 	@before=$$($(generated)); $(MAKE) generate; after=$$($(generated)); \
 		diff <(echo "$$before") <(echo "$$after") || { echo "generated files were out of date and have been made again: commit them" >&2; exit 1; }
 	@for m in $(MODULES); do echo "== tidy $$m"; go -C $$m mod tidy -diff || { echo "run: make tidy" >&2; exit 1; }; done
-	@go test ./internal/layering ./internal/hygiene
+	@go test ./internal/layering ./internal/hygiene ./internal/docs
 
 .PHONY: tidy
 tidy: ## Tidy every go.mod
@@ -84,7 +108,7 @@ lint: bin/golangci-lint ## Lint (devcluster: vet only) and check the format
 
 .PHONY: race
 race: devcluster ## Test under the race detector (without devcluster)
-	@for m in $(OWN); do echo "== race $$m"; CGO_ENABLED=1 go -C $$m test -race ./...; done
+	@for m in $(OWN); do echo "== race $$m"; CGO_ENABLED=1 go -C $$m test -race -timeout 30m ./...; done
 
 .PHONY: cover
 cover: devcluster | bin ## Test and print the share of statements covered
@@ -92,17 +116,71 @@ cover: devcluster | bin ## Test and print the share of statements covered
 		go -C $$m test -coverprofile=$$p ./... ; go -C $$m tool cover -func=$$p | tail -n 1; done
 
 .PHONY: bench
-bench: devcluster ## Run the benchmarks (BENCH=regexp)
-	@for m in $(OWN); do echo "== bench $$m"; go -C $$m test -run '^$$' -bench '$(BENCH)' -benchmem ./...; done
+bench: devcluster | bin ## Measure what a provider costs, beside a floor; a quarter of an hour on two cores; fills bench/last.json and docs/performance.md (BENCHFLAGS="-objects 1000")
+	@go -C bench run . -json $(CURDIR)/bench/last.json -page $(CURDIR)/docs/performance.md $(BENCHFLAGS)
 
+.PHONY: microbench
+microbench: devcluster ## Run the benchmarks of single functions (BENCH=regexp)
+	@for m in $(OWN); do echo "== microbench $$m"; go -C $$m test -run '^$$' -bench '$(BENCH)' -benchmem ./...; done
+
+# The targets are read from the sources: to ask the tests for them would start the servers that some of them need.
 .PHONY: fuzz
-fuzz: ## Fuzz each target for a while (FUZZTIME=30s)
-	@for m in $(OWN); do go -C $$m test -list '^Fuzz' ./... | awk '/^Fuzz/ { f[++n] = $$1 } /^ok/ { for (i = 1; i <= n; i++) print $$2, f[i]; n = 0 }' | \
-		while read -r pkg target; do echo "== fuzz $$pkg $$target"; go -C $$m test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg </dev/null; done; done
+fuzz: ## Fuzz each target with so many inputs (FUZZTIME=10000x)
+	@for m in $(OWN); do go -C $$m list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r pkg dir; do \
+		for target in $$(find "$$dir" -maxdepth 1 -name '*_test.go' -exec sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' {} +); do \
+			echo "== fuzz $$pkg $$target"; go -C $$m test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$pkg </dev/null; done; done; done
+
+# How long a line of simulated faults may be, and how many random ones there are.
+SIMDEPTH ?= 2
+SIMSEEDS ?= 50000
+
+.PHONY: sim
+sim: ## Break the reconciler: every fault at every boundary, in pairs, and at random (SIMDEPTH, SIMSEEDS)
+	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^(TestCorpus|TestSim)$$' -depth $(SIMDEPTH) -short-kinds=false -seeds $(SIMSEEDS) | grep -v '^=== '
+
+.PHONY: sim-long
+sim-long: ## The same with three faults, in all lives of an object or two and in longer ones, then random ones until it is stopped or finds something
+	@go test ./pkg/sim -count=1 -timeout 0 -v -run '^TestSim$$' -depth 3 -long -short-kinds=false -forever -first-seed $${SEED:-$$(date +%s)} | grep -v '^=== '
+
+.PHONY: sim-check
+sim-check: devcluster ## Hold what is simulated to what is real, the API server and the queue, and the simulator to planted defects
+	@go test ./pkg/sim/apiserver -count=1 -timeout 1h -lists 10000
+	@go test ./pkg/sim -count=1 -run TestQueueIsReal -queue-lists 10000
+	@go test ./pkg/sim -count=1 -v -run '^(TestPeers|TestSingleFaults)$$' | grep -v '^=== \|^ *--- '
+	@go run ./pkg/sim/internal/mutants -search pkg/sim/testdata/mutants
+
+.PHONY: mutants
+mutants: ## Plant known defects into the library, one at a time; the simulator must find each by its schedule
+	@go run ./pkg/sim/internal/mutants pkg/sim/testdata/mutants
+
+# How much is broken on real servers, and with how many objects.
+ROUNDS  ?= 10
+OBJECTS ?= 200
+
+.PHONY: chaos
+chaos: devcluster ## Break everything round the provider for five minutes, and ask what is true (SEED, ROUNDS, OBJECTS)
+	@echo "Compiling the provider; the first time takes about two minutes."
+	@go -C $(PROVIDER) build -v -o $(CURDIR)/bin/ . ./internal/chaos/provider-nats-chaos $(progress)
+	@bin/provider-nats-chaos --provider bin/provider-nats --seed $${SEED:-$$(date +%s)} --rounds $(ROUNDS) --objects $(OBJECTS)
+
+.PHONY: store
+store: devcluster ## Kill servers under controllers over NATS, with 10,000 objects, and measure them beside Kubernetes
+	@go -C examples/store-controller test ./internal/systemtest -count=1 -v -timeout 30m -primaries 10000 -changes 500 -rounds 3 -bounds | grep -v '^=== '
+
+# Ten minutes are for the schedules, on models and on real servers; compiling is not counted.
+.PHONY: syncer
+syncer: devcluster ## Two clusters in step: 2,000 objects beside a floor, outages and swaps, and 210 random schedules
+	@echo "Compiling the tests; the first time takes about two minutes."
+	@go test ./pkg/syncer/... ./pkg/bridge/... -run '^$$' >/dev/null
+	@begin=$$SECONDS; \
+		go test ./pkg/syncer ./pkg/syncer/internal/systemtest -count=1 -p 1 -v -timeout 30m -run '^TestSchedules$$' | grep -v '^=== \|^ *--- PASS'; \
+		took=$$((SECONDS - begin)); echo "seconds_of_all_schedules: $$took"; \
+		[ $$took -le 600 ] || { echo "the schedules took more than ten minutes" >&2; exit 1; }
+	@go test ./pkg/syncer/internal/systemtest ./pkg/bridge ./pkg/bridge/internal/systemtest -count=1 -p 1 -v -timeout 30m -skip '^TestSchedules$$|^Example' | grep -v '^=== \|^ *--- PASS'
 
 .PHONY: mutate
-mutate: ## Change the decision in every way; the tests must notice each
-	@go run ./internal/mutate $(DECISION)
+mutate: ## Change every decision in every way; the tests must notice each
+	@for d in $(DECISIONS); do echo "== mutate $$d"; go run ./internal/mutate $$d; done
 
 .PHONY: devcluster
 devcluster: ## Build the API server for tests and demo (minutes the first time, cached)

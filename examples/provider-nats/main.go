@@ -1,5 +1,6 @@
-// Command provider-nats manages streams and key-value buckets of NATS JetStream
-// as Kubernetes objects. "provider-nats help" lists what it does.
+// Command provider-nats manages streams, consumers, key-value buckets and object
+// stores of NATS JetStream as Kubernetes objects. "provider-nats help" lists what
+// it does.
 package main
 
 import (

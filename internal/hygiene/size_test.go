@@ -11,8 +11,8 @@ const (
 	maxFunction     = 60
 	maxFile         = 400
 	maxReadme       = 150
-	maxRequirements = 12 // direct ones; eleven for everybody, and goleak for tests only
-	maxSums         = 82 // modules that go.sum records
+	maxRequirements = 13 // direct ones; the API of OpenTelemetry is two modules (ADR 5), and goleak is for tests only
+	maxSums         = 84 // modules that go.sum records
 )
 
 // TestSizes looks at hand-written code; tests and generated files may be longer.

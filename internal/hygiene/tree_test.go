@@ -43,10 +43,10 @@ func files(t *testing.T, fits func(name string) bool, dirs ...string) []string {
 			if err != nil {
 				return err
 			}
-			if d.IsDir() {
-				if slices.Contains([]string{".git", "bin", "testdata"}, d.Name()) {
-					return fs.SkipDir
-				}
+			switch {
+			case d.IsDir() && slices.Contains([]string{".git", "bin", "testdata"}, d.Name()):
+				return fs.SkipDir
+			case d.IsDir() || d.Name() == ".git": // a work tree of git's has a file of that name
 				return nil
 			}
 			name, err := filepath.Rel(root, path)

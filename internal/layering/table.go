@@ -7,14 +7,18 @@ package layering
 // "pkg/clusters/connect/..." is taken out of "pkg/clusters/...". The word * stands for one path element: each example is a unit of its own.
 var table = []layer{
 	{"tools", "the repository's own tests and tools; nobody imports them", []unit{
+		{path: "internal/apisurface/...", why: "the API that providers were written for, checked", sealed: true},
+		{path: "internal/docs/...", why: "what is generated and checked in the pages of docs, and the tutorial", sealed: true},
 		{path: "internal/hygiene/...", why: "tests about the repository", sealed: true},
 		{path: "internal/layering/...", why: "this table and its test", sealed: true},
 		{path: "internal/systemtest/...", why: "tests of the library against a real API server", sealed: true},
 		{path: "internal/mutate/...", why: "mutates a decision and runs its tests", sealed: true},
+		{path: "internal/kstatustest/...", why: "own module: tests of conditions with the real kstatus", sealed: true},
 	}},
 	{"5", "programs: they may use everything public", []unit{
 		{path: "cmd/*/...", why: "the command-line tool", outside: true, sealed: true},
 		{path: "examples/*/...", why: "one provider each", outside: true, sealed: true},
+		{path: "bench/...", why: "what a provider costs, beside a floor", outside: true, sealed: true},
 	}},
 	{"4.9", "what tests of the library share; only tests import it", []unit{
 		{path: "internal/volume/...", why: "a kind and a cloud in memory that assigns its names"},
@@ -25,24 +29,35 @@ var table = []layer{
 	{"4.5", "what is built on reconcilers", []unit{
 		{path: "pkg/reconciler", why: "the seed's import path: aliases of managed"},
 		{path: "pkg/sim/...", why: "steps the real reconciler through faults and schedules"},
+		{path: "pkg/clusters/remote/...", why: "another cluster as the external system of managed resources"},
 		{path: "pkg/bridge/...", why: "a syncer or a cluster as an external system"},
 	}},
 	{"4", "reconcilers", []unit{
 		{path: "pkg/reconciler/managed/...", why: "the managed reconciler and the contract of its clients"},
 		{path: "pkg/reconciler/managed/internal/lifecycle/...", why: "the decision: values in, a value out", alone: true},
 		{path: "pkg/reconciler/managed/internal/mergepatch/...", why: "differences between JSON objects", alone: true},
+		{path: "pkg/providerconfig/...", why: "keeps a ProviderConfig while it is in use, and counts its users"},
 		{path: "pkg/serviceprovider/...", why: "APIReconciler and ConfigReconciler"},
+		{path: "pkg/serviceprovider/internal/passage/...", why: "the decision: values in, a value out", alone: true},
 		{path: "pkg/syncer/...", why: "one kind kept in step between two clusters"},
+		{path: "pkg/syncer/internal/dispatch/...", why: "the decision: values in, a value out", alone: true},
 		{path: "pkg/storecontroller/...", why: "controllers over primaries outside etcd"},
 		{path: "pkg/clusters/connect/...", why: "makes connections to clusters"},
 	}},
+	{"3.9", "what reconcilers are made of", []unit{
+		{path: "pkg/reconciler/managed/internal/telemetry/...", why: "metrics and spans of a pass"},
+	}},
 	{"3", "external systems, without observation", []unit{
 		{path: "pkg/external/...", why: "error classes, shared limits, breaker"},
+		{path: "pkg/store/kube/...", why: "stores as a Kubernetes client and cluster"},
 		{path: "pkg/store/natskv/...", why: "own module: the store over NATS"},
 	}},
 	{"2", "objects and where they are", []unit{
 		{path: "pkg/resource/...", why: "interfaces of managed resources, their predicates and fakes"},
 		{path: "pkg/controller/...", why: "options and queue"},
+		{path: "pkg/reference/...", why: "from a reference or selector to a value, and who waits for whom"},
+		{path: "pkg/credentials/...", why: "where credentials come from"},
+		{path: "pkg/crdgate/...", why: "runs a controller while its CRD is served"},
 		{path: "pkg/clusters/...", why: "one Cluster value over the connection cache"},
 		{path: "pkg/store/...", why: "the store's interface, its memory form and its suite"},
 		{path: "pkg/translate/...", why: "objects from one shape to another"},
@@ -52,12 +67,16 @@ var table = []layer{
 		{path: "pkg/conditions/...", why: "conditions of a status"},
 		{path: "pkg/connection/...", why: "the one cache of connections"},
 		{path: "pkg/test/...", why: "the mock client"},
+		{path: "internal/jsonpatch/...", why: "merge and JSON patches, as an API server applies them"},
+		{path: "pkg/log/...", why: "formatted lines, as plugins of virtual clusters write them"},
+		{path: "pkg/changelog/...", why: "what was changed outside, told to sinks"},
 	}},
 	{"0", "words", []unit{
 		{path: "pkg/errors/...", why: "wrapping and joining"},
 		{path: "pkg/logging/...", why: "the logger's interface"},
 		{path: "pkg/event/...", why: "the recorder's interface"},
 		{path: "pkg/ratelimiter/...", why: "how fast to try again"},
+		{path: "internal/fields/...", why: "who owns which field of an object"},
 		{path: "internal/redact/...", why: "takes secrets out of texts that people will read, and bounds them"},
 		{path: "pkg/devcluster/...", why: "finds, builds and starts devcluster"},
 		{path: "apis/...", why: "types that are stored"},
@@ -68,7 +87,7 @@ var table = []layer{
 }
 
 // Packages that every test may import, from whatever layer it is in: they hold what tests are written with.
-var testsMayImport = []string{"pkg/test", "pkg/resource/fake", "pkg/devcluster", "internal/volume"}
+var testsMayImport = []string{"pkg/test", "pkg/resource/fake", "pkg/devcluster", "pkg/sim/apiserver", "pkg/conformance", "internal/volume"}
 
 // A layer is one line of the table.
 type layer struct {

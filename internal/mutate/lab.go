@@ -103,7 +103,7 @@ func (l lab) test(binary string) (verdict, string) {
 	// The test ends itself at its timeout; the context is for a process that cannot.
 	ctx, cancel := context.WithTimeout(context.Background(), patience+10*time.Second)
 	defer cancel()
-	test := exec.CommandContext(ctx, binary, "-test.short", "-test.timeout", patience.String())
+	test := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout", patience.String())
 	test.Dir = filepath.Dir(l.file)
 	out, err := test.CombinedOutput()
 	var exit *exec.ExitError

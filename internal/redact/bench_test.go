@@ -18,3 +18,30 @@ func BenchmarkString(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkMask(b *testing.B) {
+	ordinary := `cannot observe external resource: Get "https://10.0.0.1:443/v1/streams/a%20b?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`
+	m := NewMask([]byte("correct horse battery staple"), []byte(awkward), []byte(canary))
+
+	for name, s := range map[string]string{
+		"Nothing": ordinary,
+		"Known":   ordinary + " with " + canary,
+		"Long":    strings.Repeat("the quick brown fox ", 400),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+
+			for b.Loop() {
+				m.Text(s)
+			}
+		})
+	}
+
+	b.Run("New", func(b *testing.B) {
+		b.ReportAllocs()
+
+		for b.Loop() {
+			NewMask([]byte(canary)).Text("x")
+		}
+	})
+}

@@ -8,6 +8,9 @@
 // a word is not found. Where it is in doubt it rather takes out too much, but
 // the usual errors of Kubernetes pass unchanged.
 //
+// Secrets that are known, because a client was made from them, are found anywhere
+// and in whatever form by a Mask.
+//
 // All functions may be called concurrently. They look at the first 8 KiB of a
 // text and take time linear in that.
 package redact
@@ -29,39 +32,67 @@ const (
 	// cutMark ends a text that was too long.
 	cutMark = "... (truncated)"
 
-	// window is how much of a text is looked at. It exceeds MaxLen by far, so
-	// that what follows a redacted key or certificate is still told.
-	window = 8 << 10
+	// windows is how much of a text is looked at, in multiples of its bound. It
+	// exceeds that by far, so that what follows a redacted key or certificate is
+	// still told.
+	windows = 8
 
 	// margin is what is dropped before the end of a window that was cut: a
 	// secret known by its look may have lost the rest of it there. The longest
 	// that must be complete to be known is a NATS seed, 58 bytes.
 	margin = 256
+
+	// rounds is how often a text is looked at again that has changed. Two rounds
+	// are the rule.
+	rounds = 8
 )
 
 // String returns s without its secrets, as valid UTF-8 of at most MaxLen bytes.
-// Control characters other than newline and tab are replaced.
+// Control characters other than newline and tab are replaced. What it returned
+// once stays as it is.
 func String(s string) string {
-	cut := len(s) > window
-	s = printable(s[:min(len(s), window)])
+	return lately.say(of(digest{}, s), func() string { return Long(s, MaxLen) })
+}
 
+// Long is String with another bound, which must be at least 64 bytes. It looks at
+// the first eight times as many.
+func Long(s string, limit int) string {
+	seen := s[:min(len(s), windows*limit)]
+
+	return long(seen, limit, len(seen) < len(s))
+}
+
+// long redacts and bounds s. If cut, s was longer.
+func long(s string, limit int, cut bool) string {
+	before := printable(s)
+	s = without(before, cut)
+
+	if cut {
+		s = s[:max(0, len(s)-margin)]
+	}
+
+	s = bounded(s, limit, cut)
+
+	// What was taken out, or cut off, can show a key to stand before something
+	// else. Once nothing changes any more, that is over.
+	for n := 0; n < rounds && s != before; n++ {
+		before, s = s, bounded(without(s, false), limit, false)
+	}
+
+	return s
+}
+
+// without returns s without what is secret by its place or look. If cut, the end
+// of s is not where the text ended.
+func without(s string, cut bool) string {
 	// Blocks go first: they are secret whatever stands in them. What is known
 	// by its look goes last: the rest of a line may have gone with its key.
 	s = withoutBlocks(s)
 	s = withoutUserinfo(s, cut)
 	s = withoutKeyed(s)
 	s = withoutSchemes(s)
-	s = withoutShapes(s)
 
-	if cut {
-		return shortened(s[:max(0, len(s)-margin)])
-	}
-
-	if len(s) > MaxLen {
-		return shortened(s)
-	}
-
-	return s
+	return withoutShapes(s)
 }
 
 // Error returns an error with the text of err after String. It answers
@@ -81,6 +112,13 @@ func Error(err error) error {
 		is:   func(target error) bool { return errors.Is(err, target) },
 		as:   func(target any) bool { return errors.As(err, target) },
 	}
+}
+
+// IsRedacted reports whether err as a whole was made by Error.
+func IsRedacted(err error) bool {
+	_, ok := err.(*redacted) //nolint:errorlint // only what is redacted as a whole
+
+	return ok
 }
 
 // redacted keeps the original error in closures, where no formatting verb looks.
@@ -114,8 +152,12 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
 }
 
-// shortened cuts s so that it fits with the cut mark. A character cut in two is
-// dropped.
-func shortened(s string) string {
-	return strings.ToValidUTF8(s[:min(len(s), MaxLen-len(cutMark))], "") + cutMark
+// bounded cuts s so that it fits with the cut mark, which it gets in any case if
+// it was cut already. A character cut in two is dropped.
+func bounded(s string, limit int, cut bool) string {
+	if len(s) <= limit && !cut {
+		return s
+	}
+
+	return strings.ToValidUTF8(s[:min(len(s), limit-len(cutMark))], "") + cutMark
 }

@@ -58,6 +58,8 @@ func TestString(t *testing.T) {
 		"Suffix":              {reason: "Or have an ending that says the same.", in: "token_value=hunter2 password2=hunter2", want: "token_value=[REDACTED] password2=[REDACTED]"},
 		"Camel":               {reason: "However it is spelt.", in: "clientSecret: hunter2, accessKey: hunter2", want: "clientSecret: [REDACTED], accessKey: [REDACTED]"},
 		"Keys":                {reason: "All the names are known.", in: "passwd=h1 pwd=h2 secret=h3 token=h4 api_key=h5 api-key=h6 apikey=h7 access_key=h8 private-key=h9 client_secret=h0 credential=h1 credentials=h2 secret_access_key=h3 x-api-key: h4", want: "passwd=[REDACTED] pwd=[REDACTED] secret=[REDACTED] token=[REDACTED] api_key=[REDACTED] api-key=[REDACTED] apikey=[REDACTED] access_key=[REDACTED] private-key=[REDACTED] client_secret=[REDACTED] credential=[REDACTED] credentials=[REDACTED] secret_access_key=[REDACTED] x-api-key: [REDACTED]"},
+		"LongS":               {reason: "Expressions take a long s for a letter of a key.", in: "paſſword=hunter2", want: "paſſword=[REDACTED]"},
+		"Kelvin":              {reason: "And the sign of kelvin.", in: "TOKEN=hunter2", want: "TOKEN=[REDACTED]"},
 		"Colon":               {reason: "A colon does as well.", in: "login with password: hunter2 failed", want: "login with password: [REDACTED] failed"},
 		"ColonWord":           {reason: "Even if the password is a word.", in: "password: swordfish", want: "password: [REDACTED]"},
 		"YAMLBlock":           {reason: "A text block goes to the end.", in: "password: |\n  hunter2\n  hunter3\n", want: "password: [REDACTED]"},
@@ -173,7 +175,10 @@ func TestBound(t *testing.T) {
 // TestWindow slides secrets over the end of the window, brought into sight by
 // padding that vanishes, and over the end of the text that is kept.
 func TestWindow(t *testing.T) {
-	const room = 700
+	const (
+		room   = 700
+		window = windows * MaxLen
+	)
 
 	vanishing := strings.Repeat("password="+strings.Repeat("x", 1000)+" ", 7)
 
@@ -260,6 +265,15 @@ func TestLinear(t *testing.T) {
 	}
 }
 
+// TestStable slides marks over the end of the text that is kept.
+func TestStable(t *testing.T) {
+	for _, unit := range []string{"password=abc ", "Authorization: Basic a:b, c ", "x://a:b@h ", `{"token":"a b"} `} {
+		for shift := range len(unit) + len(mark) {
+			stable(t, strings.Repeat("p", shift)+" "+strings.Repeat(unit, MaxLen))
+		}
+	}
+}
+
 type form struct{ text, secret string }
 
 const canary = "Hunter2CANARYxyz"
@@ -302,6 +316,20 @@ func verify(t *testing.T, name, text, secret string) {
 	}
 }
 
+// stable fails if the redacted text changes when it is redacted again.
+func stable(t *testing.T, text string) {
+	t.Helper()
+
+	got := String(text)
+	if len(got) > MaxLen || !utf8.ValidString(got) {
+		t.Fatalf("%d bytes, valid %t: %q", len(got), utf8.ValidString(got), text)
+	}
+
+	if diff := cmp.Diff(got, String(got)); diff != "" {
+		t.Fatalf("%q a second time: -once, +twice:\n%s", text, diff)
+	}
+}
+
 func FuzzString(f *testing.F) {
 	f.Add("cannot connect", "refused", uint16(0))
 	f.Add("token:", "", uint16(0))
@@ -314,6 +342,9 @@ func FuzzString(f *testing.F) {
 	unquoted := strings.NewReplacer(`"`, "", "'", "", "`", "", `\`, "")
 
 	f.Fuzz(func(t *testing.T, before, after string, pad uint16) {
+		stable(t, before+after)
+		stable(t, strings.Repeat("p ", int(pad)/2)+before+after)
+
 		before = strings.Repeat("x", int(pad)) + unquoted.Replace(before) + " "
 
 		for name, form := range forms {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -20,7 +21,10 @@ import (
 
 // What users and external systems may do wrong ends in a condition that says so,
 // without haste and without loss.
-func TestBadInput(t *testing.T) {
+func TestBadInput(t *testing.T) { everywhere(t, badInput) }
+
+func badInput(t *testing.T, at place) {
+	t.Helper()
 	cases := map[string]struct {
 		reason      string
 		annotations map[string]string
@@ -46,7 +50,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"InvalidUTF8": {
 			"what an external system says may be anything",
-			nil, errors.New("bad \xff\xfe\x00 answer " + strings.Repeat("é", 4096)),
+			nil, external.NotCreated(errors.New("bad \xff\xfe\x00 answer " + strings.Repeat("é", 4096))),
 			"False/ReconcileError", "create failed: bad ", 0,
 		},
 	}
@@ -61,14 +65,14 @@ func TestBadInput(t *testing.T) {
 
 				return nil
 			}
-			p := startProvider(t, cloud, managed.WithPollInterval(time.Minute))
+			p := startProvider(t, at, cloud, managed.WithPollInterval(time.Minute))
 			v := newVolume(p.ns, "bad")
 			v.Annotations = tc.annotations
-			if err := api.Create(t.Context(), v); err != nil {
+			if err := p.api.Create(t.Context(), v); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, tc.reason, func() bool {
-				err := api.Get(t.Context(), client.ObjectKeyFromObject(v), v)
+				err := p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v)
 				c := v.GetCondition("Synced")
 
 				return err == nil && fmt.Sprintf("%s/%s", c.Status, c.Reason) == tc.synced
@@ -93,7 +97,7 @@ func TestBadInput(t *testing.T) {
 				}
 			})
 			eventually(t, "recovered from "+name, func() bool {
-				return api.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && ready(v) && v.GetCondition("Synced").Status == "True"
+				return p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && ready(v) && v.GetCondition("Synced").Status == "True"
 			})
 			if got := len(cloud.Disks()); got != 1 {
 				t.Errorf("%s: %d disks after the repair, want 1", tc.reason, got)
@@ -102,10 +106,14 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func TestAnAPIServerRefusesHugeAnnotations(t *testing.T) {
-	v := newVolume(namespace(t, api), "huge")
+func TestAnAPIServerRefusesHugeAnnotations(t *testing.T) { everywhere(t, refuseHugeAnnotations) }
+
+func refuseHugeAnnotations(t *testing.T, at place) {
+	t.Helper()
+	p, _ := at(t)
+	v := newVolume(p.ns, "huge")
 	v.Annotations = map[string]string{"example.org/note": strings.Repeat("x", 1<<20)}
-	if err := api.Create(t.Context(), v); !kerrors.IsInvalid(err) {
+	if err := p.api.Create(t.Context(), v); !kerrors.IsInvalid(err) {
 		t.Errorf("error %v: then the reconciler has to cope with it", err)
 	}
 }

@@ -8,13 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/controller"
@@ -31,25 +26,16 @@ const objects = 5
 type provider struct {
 	*testing.T
 
+	api    client.Client // with every permission, not counted
 	ns     string
 	cloud  *volume.Cloud
 	ledger *test.Ledger
 }
 
-func startProvider(t *testing.T, cloud *volume.Cloud, o ...managed.ReconcilerOption) *provider {
+func startProvider(t *testing.T, at place, cloud *volume.Cloud, o ...managed.ReconcilerOption) *provider {
 	t.Helper()
-	p := &provider{T: t, ns: namespace(t, api), cloud: cloud, ledger: &test.Ledger{}}
-	counted := rest.CopyConfig(config)
-	counted.Wrap(p.ledger.Wrap)
-	options := managed.CacheOptions()
-	options.DefaultNamespaces = map[string]cache.Config{p.ns: {}}
-	m, err := ctrl.NewManager(counted, ctrl.Options{
-		Scheme: scheme, Cache: options, Metrics: server.Options{BindAddress: "0"},
-		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, m := at(t)
+	p.cloud = cloud
 	o = append([]managed.ReconcilerOption{
 		managed.WithExternalConnecter(cloud),
 		managed.WithPollInterval(100 * time.Millisecond),
@@ -58,18 +44,7 @@ func startProvider(t *testing.T, cloud *volume.Cloud, o ...managed.ReconcilerOpt
 	if err := managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 2}, o...); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	go func() { stopped <- m.Start(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-stopped; err != nil {
-			t.Errorf("manager: %v", err)
-		}
-	})
-	if !m.GetCache().WaitForCacheSync(t.Context()) {
-		t.Fatal("cache does not sync")
-	}
+	operate(t, m)
 
 	return p
 }
@@ -79,7 +54,7 @@ func (p *provider) each(do func(*volume.Volume)) {
 	p.Helper()
 	for i := range objects {
 		v := newVolume(p.ns, fmt.Sprintf("v%d", i))
-		if err := api.Get(p.Context(), client.ObjectKeyFromObject(v), v); client.IgnoreNotFound(err) != nil {
+		if err := p.api.Get(p.Context(), client.ObjectKeyFromObject(v), v); client.IgnoreNotFound(err) != nil {
 			p.Fatal(err)
 		}
 		do(v)
@@ -91,7 +66,7 @@ func (p *provider) all(what string, holds func(*volume.Volume) bool) {
 	p.Helper()
 	p.each(func(v *volume.Volume) {
 		eventually(p.T, what, func() bool {
-			err := api.Get(p.Context(), client.ObjectKeyFromObject(v), v)
+			err := p.api.Get(p.Context(), client.ObjectKeyFromObject(v), v)
 
 			return err == nil && holds(v) || client.IgnoreNotFound(err) == nil && err != nil && holds(nil)
 		})
@@ -155,7 +130,7 @@ func (p *provider) create() {
 	p.Helper()
 	p.ledger.Reset()
 	p.each(func(v *volume.Volume) {
-		if err := api.Create(p.Context(), newVolume(v.Namespace, v.Name)); err != nil {
+		if err := p.api.Create(p.Context(), newVolume(v.Namespace, v.Name)); err != nil {
 			p.Fatal(err)
 		}
 	})
@@ -166,13 +141,17 @@ func (p *provider) patch(v *volume.Volume, change func()) {
 	p.Helper()
 	before := client.MergeFrom(v.DeepCopyObject().(client.Object)) // a volume is an object
 	change()
-	if err := api.Patch(p.Context(), v, before); err != nil {
+	if err := p.api.Patch(p.Context(), v, before); err != nil {
 		p.Fatal(err)
 	}
 }
 
 func TestRequestBudget(t *testing.T) {
-	p := startProvider(t, &volume.Cloud{})
+	everywhere(t, func(t *testing.T, at place) { spendABudget(t, startProvider(t, at, &volume.Cloud{})) })
+}
+
+func spendABudget(t *testing.T, p *provider) {
+	t.Helper()
 	p.create()
 	p.budget("create to ready", 3, 1)
 
@@ -218,7 +197,7 @@ func TestRequestBudget(t *testing.T) {
 	p.budget("resumed", 1, 0)
 
 	p.each(func(v *volume.Volume) {
-		if err := api.Delete(p.Context(), v); err != nil {
+		if err := p.api.Delete(p.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -257,7 +236,10 @@ func passes(t *testing.T, outcome string) float64 {
 	return total
 }
 
-func TestRequestBudgetDeterministicName(t *testing.T) {
+func TestRequestBudgetDeterministicName(t *testing.T) { everywhere(t, spendANamedBudget) }
+
+func spendANamedBudget(t *testing.T, at place) {
+	t.Helper()
 	broken := errors.New("quota exceeded")
 	cloud := &volume.Cloud{Named: true}
 	fails := make(chan struct{})
@@ -273,18 +255,18 @@ func TestRequestBudgetDeterministicName(t *testing.T) {
 
 		return nil
 	}
-	p := startProvider(t, cloud, managed.WithDeterministicExternalName(true))
+	p := startProvider(t, at, cloud, managed.WithDeterministicExternalName(true))
 	p.create()
 	p.budget("create to ready named", 2, 1)
 	p.settled(20)
 	p.budget("steady named", 0, 0)
 
 	v := newVolume(p.ns, "broken")
-	if err := api.Create(t.Context(), v); err != nil {
+	if err := p.api.Create(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "failure told", func() bool {
-		return api.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && v.GetCondition("Synced").Reason == "ReconcileError" &&
+		return p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && v.GetCondition("Synced").Reason == "ReconcileError" &&
 			len(p.ledger.Events()) > 0
 	})
 	p.ledger.Reset()
@@ -297,6 +279,6 @@ func TestRequestBudgetDeterministicName(t *testing.T) {
 	}
 	close(fails)
 	eventually(t, "recovered", func() bool {
-		return api.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && ready(v)
+		return p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && ready(v)
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/go-logr/logr"
 
@@ -67,12 +68,30 @@ func run(m *testing.M) (int, error) {
 // Install installs the kind and returns a client.
 func install(c *rest.Config) (client.Client, error) {
 	if _, err := envtest.InstallCRDs(c, envtest.CRDInstallOptions{
-		CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD()}, Scheme: scheme,
+		CRDs:   []*apiextensionsv1.CustomResourceDefinition{volume.CRD(), volume.SnapshotCRD(), volume.ProviderConfigCRD()},
+		Scheme: scheme,
 	}); err != nil {
 		return nil, err
 	}
 
 	return client.New(c, client.Options{Scheme: scheme})
+}
+
+// Operate starts a manager, and stops it with the test.
+func operate(t *testing.T, m manager.Manager) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- m.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-stopped; err != nil {
+			t.Errorf("manager: %v", err)
+		}
+	})
+	if !m.GetCache().WaitForCacheSync(t.Context()) {
+		t.Fatal("cache does not sync")
+	}
 }
 
 // Namespace makes a namespace for a test.

@@ -23,6 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
+	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
@@ -51,6 +52,21 @@ type cluster struct {
 
 func (c cluster) GetAPIReader() client.Reader { return c.live }
 
+// Benches runs a test on an API server, and on a store.
+func benches(t *testing.T, story func(*testing.T, *bench)) {
+	t.Helper()
+	t.Run("server", func(t *testing.T) { story(t, newBench(t, config, api)) })
+	t.Run("store", func(t *testing.T) {
+		c, err := kube.NewClient(scheme, kinds())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &bench{T: t, cloud: &volume.Cloud{}, ledger: &test.Ledger{}, api: c, key: client.ObjectKey{Namespace: "default", Name: "data"}}
+		b.start(b.ledger.Count(c))
+		story(t, b)
+	})
+}
+
 func newBench(t *testing.T, c *rest.Config, api client.Client) *bench {
 	t.Helper()
 	b := &bench{T: t, cloud: &volume.Cloud{}, ledger: &test.Ledger{}, api: api}
@@ -61,6 +77,15 @@ func newBench(t *testing.T, c *rest.Config, api client.Client) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.start(live)
+
+	return b
+}
+
+// Start makes the reconciler, whose requests go to a client, and the volume.
+func (b *bench) start(live client.WithWatch) {
+	b.Helper()
+	api := b.api
 	cached := interceptor.NewClient(live, interceptor.Funcs{
 		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 			if v := b.frozen(); v != nil {
@@ -80,11 +105,9 @@ func newBench(t *testing.T, c *rest.Config, api client.Client) *bench {
 	b.r = managed.NewReconciler(&fake.Manager{}, volume.Kind,
 		managed.WithExternalConnecter(b.cloud), managed.WithLogger(log),
 		managed.WithCluster(cluster{&fake.Manager{Client: cached, Scheme: scheme}, live}))
-	if err := api.Create(t.Context(), newVolume(b.key.Namespace, b.key.Name)); err != nil {
-		t.Fatal(err)
+	if err := api.Create(b.Context(), newVolume(b.key.Namespace, b.key.Name)); err != nil {
+		b.Fatal(err)
 	}
-
-	return b
 }
 
 func (b *bench) frozen() *volume.Volume {
@@ -174,7 +197,11 @@ func once(call string, do func()) func(context.Context, string, resource.Managed
 }
 
 func TestAStatusWrittenOnAStaleBaseKeepsWhatOthersWrote(t *testing.T) {
-	b := newBench(t, config, api)
+	benches(t, aStatusWrittenOnAStaleBaseKeepsWhatOthersWrote)
+}
+
+func aStatusWrittenOnAStaleBaseKeepsWhatOthersWrote(t *testing.T, b *bench) {
+	t.Helper()
 	b.mustPass()
 	b.stranger("before")
 	b.freeze()          // the cache knows the stranger's first word
@@ -196,7 +223,11 @@ func TestAStatusWrittenOnAStaleBaseKeepsWhatOthersWrote(t *testing.T) {
 }
 
 func TestAConflictInTheMiddleKeepsBothStatuses(t *testing.T) {
-	b := newBench(t, config, api)
+	benches(t, aConflictInTheMiddleKeepsBothStatuses)
+}
+
+func aConflictInTheMiddleKeepsBothStatuses(t *testing.T, b *bench) {
+	t.Helper()
 	b.cloud.After = once("Create", func() {})
 	b.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
 		if call == "Observe" && b.cloud.Count("Observe") == 2 {
@@ -221,8 +252,10 @@ func TestAConflictInTheMiddleKeepsBothStatuses(t *testing.T) {
 	}
 }
 
-func TestAStatusNeverLandsOnANamesake(t *testing.T) {
-	b := newBench(t, config, api)
+func TestAStatusNeverLandsOnANamesake(t *testing.T) { benches(t, aStatusNeverLandsOnANamesake) }
+
+func aStatusNeverLandsOnANamesake(t *testing.T, b *bench) {
+	t.Helper()
 	b.mustPass()
 	b.cloud.Before = once("Observe", b.replace)
 	d := b.cloud.Disks()[0]
@@ -265,8 +298,10 @@ func TestAFieldTheServerDropsIsSentOnce(t *testing.T) {
 	}
 }
 
-func TestNoPassStartsBeforeOurLastWrite(t *testing.T) {
-	b := newBench(t, config, api)
+func TestNoPassStartsBeforeOurLastWrite(t *testing.T) { benches(t, noPassStartsBeforeOurLastWrite) }
+
+func noPassStartsBeforeOurLastWrite(t *testing.T, b *bench) {
+	t.Helper()
 	b.freeze()
 	b.mustPass() // creates, and the cache does not show it
 	b.mustPass() // must not create again
@@ -287,7 +322,11 @@ func TestNoPassStartsBeforeOurLastWrite(t *testing.T) {
 // Between the record that it is about to create and that of the result, the cache
 // stops: the next pass must not believe that nothing came of it.
 func TestACacheThatStopsBetweenTheTwoRecordsLosesNothing(t *testing.T) {
-	b := newBench(t, config, api)
+	benches(t, aCacheThatStopsBetweenTheTwoRecordsLosesNothing)
+}
+
+func aCacheThatStopsBetweenTheTwoRecordsLosesNothing(t *testing.T, b *bench) {
+	t.Helper()
 	b.cloud.Before = once("Create", b.freeze)
 	b.mustPass()
 	b.mustPass()
@@ -305,8 +344,10 @@ func TestACacheThatStopsBetweenTheTwoRecordsLosesNothing(t *testing.T) {
 	}
 }
 
-func TestAStaleReadCannotCreate(t *testing.T) {
-	b := newBench(t, config, api)
+func TestAStaleReadCannotCreate(t *testing.T) { benches(t, aStaleReadCannotCreate) }
+
+func aStaleReadCannotCreate(t *testing.T, b *bench) {
+	t.Helper()
 	b.freeze()
 	b.thaw()
 	v := b.get()
@@ -325,7 +366,11 @@ func TestAStaleReadCannotCreate(t *testing.T) {
 }
 
 func TestAnAnnotationRemovedMeanwhileStaysRemoved(t *testing.T) {
-	b := newBench(t, config, api)
+	benches(t, anAnnotationRemovedMeanwhileStaysRemoved)
+}
+
+func anAnnotationRemovedMeanwhileStaysRemoved(t *testing.T, b *bench) {
+	t.Helper()
 	v := b.get()
 	v.Annotations = map[string]string{"someone/note": "x", meta.AnnotationKeyReconciliationPaused: "false"}
 	if err := b.api.Update(t.Context(), v); err != nil {
@@ -350,8 +395,10 @@ func TestAnAnnotationRemovedMeanwhileStaysRemoved(t *testing.T) {
 	}
 }
 
-func TestAResultIsNotWrittenToANamesake(t *testing.T) {
-	b := newBench(t, config, api)
+func TestAResultIsNotWrittenToANamesake(t *testing.T) { benches(t, aResultIsNotWrittenToANamesake) }
+
+func aResultIsNotWrittenToANamesake(t *testing.T, b *bench) {
+	t.Helper()
 	b.cloud.After = once("Create", b.replace)
 	started := time.Now()
 	b.mustPass()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -18,6 +19,16 @@ import (
 type Cloud struct {
 	// Named makes the external name the id, instead of assigning one.
 	Named bool
+
+	// Tokens makes creating again with the same token lead to the same disk.
+	Tokens bool
+
+	// Window, if set, makes clients able to look up what an attempt created,
+	// and is how long that may take to be found.
+	Window time.Duration
+
+	// Account is what clients call the cloud they are connected to.
+	Account string
 
 	// Before, if set, is called before each call of a client with its name
 	// (Connect, Observe, Create, Update, Delete). Its error is the answer.
@@ -34,6 +45,12 @@ type Cloud struct {
 	// Hidden, if set, says which disks do not show.
 	Hidden func(id string) bool
 
+	// PageSize is how many disks a page of a list has; zero is a hundred.
+	PageSize int
+
+	// Page, if set, changes a page of a list, or its error is the answer.
+	Page func(token string, page *managed.ExternalListPage) error
+
 	mu    sync.Mutex
 	disks map[string]Disk
 	last  int
@@ -45,6 +62,18 @@ type Disk struct {
 	ID        string
 	SizeGiB   int64
 	UsedBytes int64
+	Source    string // the id of the disk that a snapshot was taken of
+	Tier      string
+	Token     string // of the attempt that created it
+	Password  string // nobody may see it but who reads the Secret
+}
+
+// A thing is an object that stands for a disk.
+type thing interface {
+	resource.Managed
+
+	want(have Disk) Disk // what the object asks for
+	show(have Disk)      // puts what exists into the object
 }
 
 // Connect returns a client of the cloud.
@@ -53,7 +82,11 @@ func (c *Cloud) Connect(ctx context.Context, mg resource.Managed) (managed.Exter
 		return nil, err
 	}
 
-	return &client{c}, nil
+	if c.Window > 0 {
+		return &searcher{session{c}, c.Window}, nil
+	}
+
+	return &session{c}, nil
 }
 
 // Disks returns what exists, sorted by id.
@@ -140,15 +173,49 @@ func (c *Cloud) leave(ctx context.Context, call string, mg resource.Managed) err
 	return c.After(ctx, call, mg)
 }
 
-type client struct{ cloud *Cloud }
+// ByToken returns what was created with a token.
+func (c *Cloud) byToken(token string) (Disk, bool) {
+	for _, d := range c.Disks() {
+		if d.Token == token && token != "" {
+			return d, true
+		}
+	}
 
-func (c *client) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	return Disk{}, false
+}
+
+type session struct{ cloud *Cloud }
+
+// Identity names the cloud.
+func (c *session) Identity() string { return c.cloud.Account }
+
+// A searcher can look up what an attempt created.
+type searcher struct {
+	session
+
+	window time.Duration
+}
+
+// RecoverCreation looks for what was created with a token.
+func (s *searcher) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (bool, error) {
+	if err := s.cloud.enter(ctx, "Recover", mg); err != nil {
+		return false, err
+	}
+	d, found := s.cloud.byToken(token)
+	if !found || s.cloud.Hidden != nil && s.cloud.Hidden(d.ID) {
+		return false, s.cloud.leave(ctx, "Recover", mg)
+	}
+	meta.SetExternalName(mg, d.ID)
+
+	return true, s.cloud.leave(ctx, "Recover", mg)
+}
+
+// RecoveryWindow is how long what was created may not be found.
+func (s *searcher) RecoveryWindow() time.Duration { return s.window }
+
+func (c *session) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	if err := c.cloud.enter(ctx, "Observe", mg); err != nil {
 		return managed.ExternalObservation{}, err
-	}
-	v, ok := mg.(*Volume)
-	if !ok {
-		return managed.ExternalObservation{}, errors.Errorf("not a Volume but a %T", mg)
 	}
 	id := meta.GetExternalName(mg)
 	c.cloud.mu.Lock()
@@ -157,55 +224,120 @@ func (c *client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 	if !exists || c.cloud.Hidden != nil && c.cloud.Hidden(id) {
 		return managed.ExternalObservation{}, c.cloud.leave(ctx, "Observe", mg)
 	}
-	v.Status.ID, v.Status.SizeGiB, v.Status.UsedBytes = d.ID, d.SizeGiB, d.UsedBytes
-	v.SetConditions(commonv1.Available())
+	o, err := c.ObserveListed(ctx, mg, d)
+	if err != nil {
+		return o, err
+	}
 
-	return managed.ExternalObservation{
-		ResourceExists:   true,
-		ResourceUpToDate: d.SizeGiB == v.Spec.SizeGiB,
-		Diff:             fmt.Sprintf("sizeGiB: have %d, want %d", d.SizeGiB, v.Spec.SizeGiB),
-	}, c.cloud.leave(ctx, "Observe", mg)
+	return o, c.cloud.leave(ctx, "Observe", mg)
 }
 
-func (c *client) Create(ctx context.Context, mg resource.Managed) error {
+// Relist changes how the cloud makes lists while somebody may make one.
+func (c *Cloud) Relist(size int, edit func(token string, p *managed.ExternalListPage) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.PageSize, c.Page = size, edit
+}
+
+// ListPage returns some of what exists, by id. The token is the last id before.
+func (c *session) ListPage(ctx context.Context, token string) (page managed.ExternalListPage, err error) {
+	if err := c.cloud.enter(ctx, "List", nil); err != nil {
+		return page, err
+	}
+	c.cloud.mu.Lock()
+	size, edit := c.cloud.PageSize, c.cloud.Page
+	c.cloud.mu.Unlock()
+	if size == 0 {
+		size = 100
+	}
+	for _, d := range c.cloud.Disks() {
+		if d.ID <= token || c.cloud.Hidden != nil && c.cloud.Hidden(d.ID) {
+			continue
+		}
+		if len(page.Items) == size {
+			page.Continue = page.Items[size-1].ExternalName
+
+			break
+		}
+		page.Items = append(page.Items, managed.ListedResource{ExternalName: d.ID, Resource: d})
+	}
+	if edit != nil {
+		err = edit(token, &page)
+	}
+
+	return page, err
+}
+
+// ObserveListed says what a disk is to an object.
+func (c *session) ObserveListed(_ context.Context, mg resource.Managed, listed any) (managed.ExternalObservation, error) {
+	v, ok := mg.(thing)
+	if !ok {
+		return managed.ExternalObservation{}, errors.Errorf("not a disk but a %T", mg)
+	}
+	d, ok := listed.(Disk)
+	if !ok {
+		return managed.ExternalObservation{}, errors.Errorf("a %T was listed", listed)
+	}
+	v.show(d)
+	v.SetConditions(commonv1.Available())
+	want := v.want(d)
+	o := managed.ExternalObservation{
+		ResourceExists:   true,
+		ResourceUpToDate: d == want,
+		Diff:             fmt.Sprintf("sizeGiB: have %d, want %d", d.SizeGiB, want.SizeGiB),
+	}
+	if d.Password != "" {
+		o.ConnectionDetails = managed.ConnectionDetails{"id": []byte(d.ID), "password": []byte(d.Password)}
+	}
+	if s, ok := mg.(*Snapshot); ok {
+		o.ResourceLateInitialized = s.fill(d)
+	}
+
+	return o, nil
+}
+
+func (c *session) Create(ctx context.Context, mg resource.Managed) error {
 	if err := c.cloud.enter(ctx, "Create", mg); err != nil {
 		return err
 	}
-	v, ok := mg.(*Volume)
+	v, ok := mg.(thing)
 	if !ok {
-		return errors.Errorf("not a Volume but a %T", mg)
+		return errors.Errorf("not a disk but a %T", mg)
 	}
-	c.cloud.mu.Lock()
-	id := meta.GetExternalName(mg)
-	if !c.cloud.Named {
+	d := Disk{ID: meta.GetExternalName(mg), Token: managed.CreationToken(ctx)}
+	made, again := c.cloud.byToken(d.Token)
+	switch {
+	case c.cloud.Tokens && again:
+		d = made
+	case !c.cloud.Named:
+		c.cloud.mu.Lock()
 		c.cloud.last++
-		id = fmt.Sprintf("vol-%d", c.cloud.last)
+		d.ID = fmt.Sprintf("vol-%d", c.cloud.last)
+		c.cloud.mu.Unlock()
 	}
-	c.cloud.mu.Unlock()
-	c.cloud.Put(Disk{ID: id, SizeGiB: v.Spec.SizeGiB})
-	meta.SetExternalName(mg, id)
+	c.cloud.Put(v.want(d))
+	meta.SetExternalName(mg, d.ID)
 
 	return c.cloud.leave(ctx, "Create", mg)
 }
 
-func (c *client) Update(ctx context.Context, mg resource.Managed) error {
+func (c *session) Update(ctx context.Context, mg resource.Managed) error {
 	if err := c.cloud.enter(ctx, "Update", mg); err != nil {
 		return err
 	}
-	v, ok := mg.(*Volume)
+	v, ok := mg.(thing)
 	if !ok {
-		return errors.Errorf("not a Volume but a %T", mg)
+		return errors.Errorf("not a disk but a %T", mg)
 	}
 	c.cloud.mu.Lock()
-	d := c.cloud.disks[meta.GetExternalName(mg)]
-	d.SizeGiB = v.Spec.SizeGiB
+	d := v.want(c.cloud.disks[meta.GetExternalName(mg)])
 	c.cloud.disks[d.ID] = d
 	c.cloud.mu.Unlock()
 
 	return c.cloud.leave(ctx, "Update", mg)
 }
 
-func (c *client) Delete(ctx context.Context, mg resource.Managed) error {
+func (c *session) Delete(ctx context.Context, mg resource.Managed) error {
 	if err := c.cloud.enter(ctx, "Delete", mg); err != nil {
 		if c.cloud.Swallow != nil && errors.Is(err, c.cloud.Swallow) {
 			return nil

@@ -4,7 +4,6 @@
 package volume
 
 import (
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -53,6 +52,16 @@ func (v *Volume) GetCondition(t commonv1.ConditionType) commonv1.Condition {
 // SetConditions sets conditions.
 func (v *Volume) SetConditions(c ...commonv1.Condition) { v.Status.SetConditions(c...) }
 
+func (v *Volume) want(d Disk) Disk {
+	d.SizeGiB = v.Spec.SizeGiB
+
+	return d
+}
+
+func (v *Volume) show(d Disk) {
+	v.Status.ID, v.Status.SizeGiB, v.Status.UsedBytes = d.ID, d.SizeGiB, d.UsedBytes
+}
+
 // DeepCopyObject returns a copy.
 func (v *Volume) DeepCopyObject() runtime.Object {
 	out := *v
@@ -81,49 +90,15 @@ func (l *List) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// AddToScheme registers the kind.
+// AddToScheme registers the kinds.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypeWithName(GroupVersion.WithKind("Volume"), &Volume{})
 	s.AddKnownTypeWithName(GroupVersion.WithKind("VolumeList"), &List{})
+	s.AddKnownTypeWithName(GroupVersion.WithKind("Snapshot"), &Snapshot{})
+	s.AddKnownTypeWithName(GroupVersion.WithKind("SnapshotList"), &SnapshotList{})
+	s.AddKnownTypeWithName(GroupVersion.WithKind("ProviderConfig"), &ProviderConfig{})
+	s.AddKnownTypeWithName(GroupVersion.WithKind("ProviderConfigList"), &ProviderConfigList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 
 	return nil
-}
-
-// CRD returns the definition of the kind.
-func CRD() *apiextensionsv1.CustomResourceDefinition {
-	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
-	number := apiextensionsv1.JSONSchemaProps{Type: "integer", Format: "int64"}
-	object := func(p map[string]apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
-		return apiextensionsv1.JSONSchemaProps{Type: "object", Properties: p}
-	}
-	condition := object(map[string]apiextensionsv1.JSONSchemaProps{
-		"type": text, "status": text, "reason": text, "message": text,
-		"lastTransitionTime": {Type: "string", Format: "date-time"}, "observedGeneration": number,
-	})
-	condition.Required = []string{"type"}
-	schema := object(map[string]apiextensionsv1.JSONSchemaProps{
-		"spec": object(map[string]apiextensionsv1.JSONSchemaProps{"sizeGiB": number, "tier": text}),
-		"status": object(map[string]apiextensionsv1.JSONSchemaProps{
-			"conditions": {
-				Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &condition},
-				XListType: new("map"), XListMapKeys: []string{"type"},
-			},
-			"id": text, "sizeGiB": number, "usedBytes": number,
-		}),
-	})
-
-	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "volumes." + GroupVersion.Group},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: GroupVersion.Group,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Volume", ListKind: "VolumeList", Plural: "volumes", Singular: "volume"},
-			Scope: apiextensionsv1.NamespaceScoped,
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: GroupVersion.Version, Served: true, Storage: true,
-				Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &schema},
-				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-			}},
-		},
-	}
 }

@@ -11,6 +11,9 @@ import (
 // ErrClosed is returned by Acquire after Close.
 var ErrClosed = errors.New("the connections are closed")
 
+// ErrDropped is returned by Acquire if Drop came while it waited.
+var ErrDropped = errors.New("the connection was dropped while it was built")
+
 // A Resolver finds out what a connection depends on: the revision of its
 // settings, and a function that builds a connection with these settings. That
 // function is called only if there is no connection of this revision. An error
@@ -59,6 +62,10 @@ type entry[C any] struct {
 	// recheck says that a look was asked for, rechecked when one was last granted.
 	recheck   bool
 	rechecked time.Time
+
+	// dropped says that the entry is in no map any more: nobody may get what its
+	// flight brings.
+	dropped bool
 }
 
 // connection is one that was built. When it is retired, nobody gets a lease on it
@@ -134,6 +141,25 @@ func (c *Cache[C]) Recheck(key string) {
 	if e, ok := c.entries[key]; ok {
 		e.recheck = true
 	}
+}
+
+// Drop forgets all about the key: its connection is closed as soon as nobody has a
+// lease on it, and the next Acquire finds out everything anew. What is being built is
+// ended, and whoever waits for it gets ErrDropped. An unknown key is ignored.
+func (c *Cache[C]) Drop(key string) {
+	c.mu.Lock()
+	var unused []*connection[C]
+	if e, ok := c.entries[key]; ok {
+		e.dropped = true
+		if e.flight != nil {
+			e.flight.cancel()
+		}
+		unused = e.retire()
+		delete(c.entries, key)
+	}
+	c.mu.Unlock()
+
+	c.closeAll(unused)
 }
 
 // Close ends what is being built, waits for that, and closes all connections:

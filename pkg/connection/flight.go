@@ -118,8 +118,12 @@ func (c *Cache[C]) land(e *entry[C], f *flight[C], built *connection[C], err err
 	}
 
 	var unused []*connection[C]
-	if c.closed {
+	switch {
+	case c.closed:
 		err = ErrClosed
+		unused = e.retire()
+	case e.dropped:
+		err = ErrDropped
 		unused = e.retire()
 	}
 	err = e.judge(f.version, err, now, c.o.uncertainty)

@@ -22,7 +22,7 @@ type Options struct {
 	// GlobalRateLimiter bounds how often all controllers together start a pass.
 	// None means no bound. It is independent of the back-off after a failure, which
 	// each controller has for itself.
-	GlobalRateLimiter workqueue.TypedRateLimiter[any]
+	GlobalRateLimiter workqueue.RateLimiter //nolint:staticcheck // The type that providers know; a TypedRateLimiter[any] is one, and the other way round.
 
 	// PollInterval is how often an external resource is observed when nothing else
 	// asks for it. Zero means the reconciler's own default.
@@ -47,7 +47,9 @@ func DefaultOptions() Options {
 // ForControllerRuntime returns the options of one controller-runtime controller.
 // Each call returns a back-off of its own, from ratelimiter.BackOffBase to
 // ratelimiter.BackOffMax per object, so that an object of one kind is not delayed
-// by the failures of a namesake of another kind.
+// by the failures of a namesake of another kind; and with NewQueue, so that a
+// user's change does not wait behind polls, whatever the manager's own options say
+// of priority queues.
 //
 // The GlobalRateLimiter is not part of it: ratelimiter.New applies it.
 func (o Options) ForControllerRuntime() controller.Options {
@@ -55,5 +57,6 @@ func (o Options) ForControllerRuntime() controller.Options {
 		MaxConcurrentReconciles: max(o.MaxConcurrentReconciles, 1),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 			ratelimiter.BackOffBase, ratelimiter.BackOffMax),
+		NewQueue: NewQueue[reconcile.Request],
 	}
 }

@@ -2,7 +2,8 @@
 //
 // Begin with NewRecorder and the recorder of a manager, or with NewAPIRecorder
 // where the older event API is in use; in tests, NewNopRecorder drops
-// everything. A message is sent as it is, never used as a format string, after
+// everything. Around either of them, NewThrottledRecorder keeps back what was
+// just said. A message is sent as it is, never used as a format string, after
 // it was made valid UTF-8 and cut to the 1024 bytes that the API server accepts.
 // Recorders may be used concurrently.
 package event
@@ -51,10 +52,14 @@ type Event struct {
 	// API has it. If it is empty, the reason is sent in its place, because the
 	// API server insists on one.
 	Action string
+
+	// Related is a second object that the event is about, such as one that is
+	// waited for. Only the newer event API has it. Nil is none.
+	Related runtime.Object
 }
 
 // Normal returns a normal event with alternating keys and values of
-// annotations. A key without a value gets an empty one.
+// annotations. A key without a value is left out.
 func Normal(r Reason, message string, keysAndValues ...string) Event {
 	return Event{Type: TypeNormal, Reason: r, Message: message, Annotations: pairs(keysAndValues)}
 }
@@ -115,13 +120,17 @@ func NewRecorder(r events.EventRecorder) *APIRecorder {
 			e.Action = string(e.Reason)
 		}
 
+		if absent(e.Related) {
+			e.Related = nil
+		}
+
 		if annotated == nil || len(annotations) == 0 {
-			r.Eventf(obj, nil, string(e.Type), string(e.Reason), e.Action, "%s", e.Message)
+			r.Eventf(obj, e.Related, string(e.Type), string(e.Reason), e.Action, "%s", e.Message)
 
 			return
 		}
 
-		annotated.AnnotatedEventf(obj, nil, annotations, string(e.Type), string(e.Reason), e.Action, "%s", e.Message)
+		annotated.AnnotatedEventf(obj, e.Related, annotations, string(e.Type), string(e.Reason), e.Action, "%s", e.Message)
 	}}
 }
 
@@ -137,7 +146,7 @@ func (r *APIRecorder) Event(obj runtime.Object, e Event) {
 }
 
 // WithAnnotations returns a recorder that adds the alternating keys and values
-// to the annotations of each event. A key without a value gets an empty one.
+// to the annotations of each event. A key without a value is left out.
 func (r *APIRecorder) WithAnnotations(keysAndValues ...string) Recorder {
 	return &APIRecorder{send: r.send, annotations: joined(r.annotations, pairs(keysAndValues))}
 }
@@ -181,13 +190,10 @@ func bounded(message string) string {
 }
 
 func pairs(keysAndValues []string) map[string]string {
-	m := make(map[string]string, (len(keysAndValues)+1)/2)
+	m := make(map[string]string, len(keysAndValues)/2)
 
-	for i := 0; i < len(keysAndValues); i += 2 {
-		m[keysAndValues[i]] = ""
-		if i+1 < len(keysAndValues) {
-			m[keysAndValues[i]] = keysAndValues[i+1]
-		}
+	for i := 0; i+1 < len(keysAndValues); i += 2 {
+		m[keysAndValues[i]] = keysAndValues[i+1]
 	}
 
 	return m

@@ -8,7 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record"
@@ -21,7 +23,9 @@ import (
 // would see it.
 type sent struct {
 	Type, Reason, Action, Message string
-	Annotations                   map[string]string
+	// Related is the name of that object, "" if there is none.
+	Related     string
+	Annotations map[string]string
 }
 
 // oldAPI and newAPI record what a recorder of that API is asked to send.
@@ -37,14 +41,22 @@ func (r *oldAPI) AnnotatedEventf(_ runtime.Object, annotations map[string]string
 
 type newAPI struct{ got []sent }
 
-func (r *newAPI) Eventf(_, _ runtime.Object, eventtype, reason, action, note string, args ...any) {
-	r.got = append(r.got, sent{Type: eventtype, Reason: reason, Action: action, Message: fmt.Sprintf(note, args...)})
+func (r *newAPI) Eventf(_, related runtime.Object, eventtype, reason, action, note string, args ...any) {
+	r.got = append(r.got, sent{Type: eventtype, Reason: reason, Action: action, Message: fmt.Sprintf(note, args...), Related: nameOf(related)})
+}
+
+func nameOf(o runtime.Object) string {
+	if o == nil {
+		return ""
+	}
+
+	return o.(*corev1.Pod).Name // A nil pointer panics here, as it would in client-go.
 }
 
 type newAnnotatedAPI struct{ newAPI }
 
-func (r *newAnnotatedAPI) AnnotatedEventf(_, _ runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any) {
-	r.got = append(r.got, sent{Type: eventtype, Reason: reason, Action: action, Message: fmt.Sprintf(note, args...), Annotations: annotations})
+func (r *newAnnotatedAPI) AnnotatedEventf(_, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any) {
+	r.got = append(r.got, sent{Type: eventtype, Reason: reason, Action: action, Message: fmt.Sprintf(note, args...), Related: nameOf(related), Annotations: annotations})
 }
 
 var (
@@ -82,12 +94,31 @@ func TestRecorders(t *testing.T) {
 			},
 			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moor"}},
 		},
+		"Related": {
+			reason: "A second object is sent where the API has one.",
+			record: func(r event.Recorder) {
+				pearl := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pearl"}}
+				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Moored", Related: pearl})
+				r.WithAnnotations("a", "1").Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Moored", Related: pearl})
+			},
+			want: []sent{
+				{Type: "Normal", Reason: "Moored", Action: "Moored", Related: "pearl"},
+				{Type: "Normal", Reason: "Moored", Action: "Moored", Related: "pearl", Annotations: map[string]string{"a": "1"}},
+			},
+		},
+		"RelatedToNobody": {
+			reason: "A nil pointer is no object.",
+			record: func(r event.Recorder) {
+				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Moored", Related: (*corev1.Pod)(nil)})
+			},
+			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moored"}},
+		},
 		"Annotations": {
-			reason: "Those of the event are sent, and win over those of the recorder.",
+			reason: "Those of the event are sent, and win over those of the recorder. A key without a value is none.",
 			record: func(r event.Recorder) {
 				r.WithAnnotations("a", "1", "b", "2").Event(&corev1.Pod{}, event.Normal("Moored", "", "b", "3", "odd"))
 			},
-			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moored", Annotations: map[string]string{"a": "1", "b": "3", "odd": ""}}},
+			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moored", Annotations: map[string]string{"a": "1", "b": "3"}}},
 		},
 		"WithAnnotationsTwice": {
 			reason: "Annotations add up, and the originals stay as they were.",
@@ -133,11 +164,11 @@ func TestRecorders(t *testing.T) {
 
 			withoutAction, withoutAnnotations := []sent(nil), []sent(nil)
 			for _, s := range tc.want {
-				action := s.Action
-				s.Action = ""
-				withoutAction = append(withoutAction, s)
-				s.Action, s.Annotations = action, nil
-				withoutAnnotations = append(withoutAnnotations, s)
+				old, bare := s, s
+				old.Action, old.Related = "", ""
+				withoutAction = append(withoutAction, old)
+				bare.Annotations = nil
+				withoutAnnotations = append(withoutAnnotations, bare)
 			}
 
 			if diff := cmp.Diff(withoutAction, older.got, cmp.FilterValues(differ, empty)); diff != "" {
@@ -153,6 +184,36 @@ func TestRecorders(t *testing.T) {
 
 // differ keeps the transformer from being applied to its own result.
 func differ(a, b sent) bool { return (a.Annotations == nil) != (b.Annotations == nil) }
+
+func TestAnnotationsComeInPairs(t *testing.T) {
+	cases := map[string]struct {
+		reason        string
+		keysAndValues []string
+		want          map[string]string
+	}{
+		"None":          {reason: "Nothing is nothing.", want: map[string]string{}},
+		"OnePair":       {reason: "A key and its value.", keysAndValues: []string{"key", "val"}, want: map[string]string{"key": "val"}},
+		"TwoPairs":      {reason: "Two keys and their values.", keysAndValues: []string{"key", "val", "another", "value"}, want: map[string]string{"key": "val", "another": "value"}},
+		"NoValue":       {reason: "A key without a value says nothing.", keysAndValues: []string{"key"}, want: map[string]string{}},
+		"ExtraneousKey": {reason: "Nor does it at the end.", keysAndValues: []string{"key", "val", "extraneous"}, want: map[string]string{"key": "val"}},
+		"Twice":         {reason: "The last value of a key counts.", keysAndValues: []string{"key", "val", "key", "value"}, want: map[string]string{"key": "value"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, event.Normal("Moored", "", tc.keysAndValues...).Annotations); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			r := &newAnnotatedAPI{}
+			event.NewRecorder(r).WithAnnotations(tc.keysAndValues...).Event(&corev1.Pod{}, event.Warning("Adrift", nil))
+
+			if diff := cmp.Diff(tc.want, r.got[0].Annotations, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s\nrecorder: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
 
 func TestMessagesAreBounded(t *testing.T) {
 	cases := map[string]struct {

@@ -3,6 +3,7 @@ package event_test
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
@@ -22,4 +23,19 @@ func Example() {
 	// Output:
 	// Normal CreatedExternalResource The berth was created
 	// Warning CannotUpdateExternalResource the harbour is 100% full
+}
+
+func ExampleNewThrottledRecorder() {
+	fake := events.NewFakeRecorder(3)
+
+	r := event.NewThrottledRecorder(event.NewRecorder(fake), event.WithMaxSilence(time.Hour))
+	for _, problem := range []string{"the harbour is full", "the harbour is full", "the harbour is closed"} {
+		r.Event(&corev1.Pod{}, event.Warning("CannotUpdateExternalResource", errors.New(problem)))
+	}
+
+	fmt.Println(<-fake.Events)
+	fmt.Println(<-fake.Events)
+	// Output:
+	// Warning CannotUpdateExternalResource the harbour is full
+	// Warning CannotUpdateExternalResource the harbour is closed
 }

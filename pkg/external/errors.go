@@ -37,6 +37,11 @@ func IsAlreadyExists(err error) bool {
 	return has[*alreadyExists](err) || kerrors.IsAlreadyExists(err)
 }
 
+// IsMarkedAlreadyExists reports whether err or an error it wraps was marked by
+// AlreadyExists: the client knows that what it was to create exists, and does not
+// merely pass on what somebody answered.
+func IsMarkedAlreadyExists(err error) bool { return has[*alreadyExists](err) }
+
 // NotCreated marks err, returned by a create, as one after which surely nothing
 // was created: the request was refused, or never sent. Only then may the create
 // be repeated blindly. Never mark a timeout or a cancelled context, after which

@@ -6,6 +6,9 @@
 // Messages are constants; what varies goes into key-value pairs with
 // lowerCamelCase keys. No secrets and no whole objects belong there. Loggers may
 // be used concurrently.
+//
+// A Logger may do more, see ExtendedLogger. Those of this package do; the
+// functions Error, Warn and WithName make the best of any other.
 package logging
 
 import "github.com/go-logr/logr"
@@ -28,9 +31,9 @@ type Logger interface {
 // NewNopLogger returns a logger that drops everything.
 func NewNopLogger() Logger { return nopLogger{} }
 
-// NewLogrLogger returns a logger that writes to l: Info at its current level,
-// Debug one level more verbose. Call sites are reported as the callers of this
-// package.
+// NewLogrLogger returns a logger that writes to l: Info and Warn at its current
+// level, Debug one level more verbose, Error as an error. It is an
+// ExtendedLogger. Call sites are reported as the callers of this package.
 func NewLogrLogger(l logr.Logger) Logger {
 	return logrLogger{l: l.WithCallDepth(1)}
 }
@@ -40,7 +43,11 @@ type nopLogger struct{}
 func (nopLogger) Info(string, ...any)  {}
 func (nopLogger) Debug(string, ...any) {}
 
+func (nopLogger) Error(error, string, ...any) {}
+func (nopLogger) Warn(string, ...any)         {}
+
 func (n nopLogger) WithValues(...any) Logger { return n }
+func (n nopLogger) WithName(string) Logger   { return n }
 
 type logrLogger struct {
 	l logr.Logger
@@ -48,6 +55,20 @@ type logrLogger struct {
 
 func (l logrLogger) Info(msg string, keysAndValues ...any)  { l.l.Info(msg, keysAndValues...) }
 func (l logrLogger) Debug(msg string, keysAndValues ...any) { l.l.V(1).Info(msg, keysAndValues...) }
+
+func (l logrLogger) Error(err error, msg string, keysAndValues ...any) {
+	l.l.Error(err, msg, keysAndValues...)
+}
+
+// logr knows no warnings, and a level that nobody filters by is none: a pair says
+// what it is.
+func (l logrLogger) Warn(msg string, keysAndValues ...any) {
+	l.l.Info(msg, append([]any{keySeverity, severityWarning}, keysAndValues...)...)
+}
+
+func (l logrLogger) deeper() Logger { return logrLogger{l: l.l.WithCallDepth(1)} }
+
+func (l logrLogger) WithName(name string) Logger { return logrLogger{l: l.l.WithName(name)} }
 
 func (l logrLogger) WithValues(keysAndValues ...any) Logger {
 	return logrLogger{l: l.l.WithValues(keysAndValues...)}

@@ -1,7 +1,6 @@
 package logging_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -57,34 +56,18 @@ func TestLogrLogger(t *testing.T) {
 	}
 }
 
-func TestLogrLoggerReportsTheCaller(t *testing.T) {
-	var got []string
-
-	sink := funcr.New(func(_, args string) { got = append(got, args) }, funcr.Options{LogCaller: funcr.All, Verbosity: 1})
-	l := logging.NewLogrLogger(sink).WithValues("a", 1)
-	l.Info("x")
-	l.Debug("x")
-
-	for _, line := range got {
-		if !strings.Contains(line, `"file"="logging_test.go"`) {
-			t.Errorf("The caller of the logger is not reported: %s", line)
-		}
-	}
-
-	if len(got) != 2 {
-		t.Errorf("%d lines, want 2", len(got))
-	}
-}
-
 func TestLoggersNeedNoSink(t *testing.T) {
 	for name, l := range map[string]logging.Logger{
 		"Nop":      logging.NewNopLogger(),
 		"ZeroLogr": logging.NewLogrLogger(logr.Logger{}),
+		"NilSlog":  logging.NewSlogLogger(nil),
 	} {
 		t.Run(name, func(t *testing.T) {
-			l = l.WithValues("a", 1)
+			l = logging.WithName(l.WithValues("a", 1), "name")
 			l.Info("x", "odd")
 			l.Debug("x", nil)
+			logging.Warn(l, "x")
+			logging.Error(l, nil, "x")
 		})
 	}
 }

@@ -29,6 +29,22 @@ const (
 	// takes one.
 	AnnotationKeyCreateAttempt = "moorage.dev/create-attempt"
 
+	// AnnotationKeyBackendIdentity tells in which external system the resource
+	// is, as the client named it when it was created or adopted.
+	AnnotationKeyBackendIdentity = "moorage.dev/backend-identity"
+
+	// AnnotationKeyOperation is the handle of what the external system has begun
+	// for the object and not ended, as the client named it.
+	AnnotationKeyOperation = "moorage.dev/operation"
+
+	// AnnotationKeyLateInitialized names the fields that were filled in from the
+	// external resource: who unsets one of them again wins.
+	AnnotationKeyLateInitialized = "moorage.dev/late-initialized"
+
+	// AnnotationKeyAllowBackendChange is written by a user: the object may go
+	// on in the external system of this identity.
+	AnnotationKeyAllowBackendChange = "moorage.dev/allow-backend-change"
+
 	// AnnotationKeyAbandonAttempt is written by a user: the attempt of this id
 	// need not be resolved, the resource it may have created is given up.
 	AnnotationKeyAbandonAttempt = "moorage.dev/abandon-attempt"
@@ -100,7 +116,11 @@ func ExternalCreateSucceededDuring(o metav1.Object, d time.Duration) bool {
 }
 
 func instant(o metav1.Object, key string) time.Time {
-	t, err := time.Parse(time.RFC3339, o.GetAnnotations()[key])
+	value := o.GetAnnotations()[key]
+	if value == "" { // which costs more to find out by parsing it than a time does
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, value)
 	if err != nil {
 		return time.Time{}
 	}
@@ -108,6 +128,19 @@ func instant(o metav1.Object, key string) time.Time {
 	return t
 }
 
+// The first and the last time that RFC 3339 can write. A mark beyond them, which
+// somebody put there or a clock made, would be written as what nobody can read.
+var (
+	firstInstant = time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC)
+	lastInstant  = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+)
+
 func setInstant(o metav1.Object, key string, t time.Time) {
+	switch {
+	case t.Before(firstInstant):
+		t = firstInstant
+	case t.After(lastInstant):
+		t = lastInstant
+	}
 	AddAnnotations(o, map[string]string{key: t.UTC().Format(time.RFC3339)})
 }

@@ -131,6 +131,63 @@ func TestFinalizers(t *testing.T) {
 	}
 }
 
+func TestFinalizerExists(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stored []string
+		want   bool
+	}{
+		"NoExistingFinalizers":   {},
+		"FinalizerExists":        {stored: []string{"b", "a"}, want: true},
+		"AnotherFinalizerExists": {stored: []string{"b", "aa"}},
+		"FinalizerExistsTwice":   {stored: []string{"a", "a"}, want: true},
+		"FinalizerOfOtherCase":   {stored: []string{"A"}},
+	} {
+		if got := FinalizerExists(&metav1.ObjectMeta{Finalizers: tc.stored}, "a"); got != tc.want {
+			t.Errorf("%s: FinalizerExists(...) = %t, want %t", name, got, tc.want)
+		}
+	}
+}
+
+// TestNilMapsAreNotTakenOver adds to objects that have no map yet: the map of the
+// caller must not become that of the object, or two objects would share it.
+func TestNilMapsAreNotTakenOver(t *testing.T) {
+	given := map[string]string{"a": "1"}
+	one, two := &metav1.ObjectMeta{}, &metav1.ObjectMeta{}
+
+	for _, o := range []*metav1.ObjectMeta{one, two} {
+		AddAnnotations(o, given)
+		AddLabels(o, given)
+	}
+	one.Annotations["b"], one.Labels["b"], given["c"] = "2", "2", "3"
+
+	want := &metav1.ObjectMeta{Annotations: map[string]string{"a": "1"}, Labels: map[string]string{"a": "1"}}
+	if diff := cmp.Diff(want, two); diff != "" {
+		t.Errorf("the other object: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "1", "b": "2"}, one.Annotations); diff != "" {
+		t.Errorf("the object itself: -want, +got:\n%s", diff)
+	}
+}
+
+// TestNothingIsKnownOfNothing asks an object that has no annotations.
+func TestNothingIsKnownOfNothing(t *testing.T) {
+	o := &metav1.ObjectMeta{}
+
+	for name, got := range map[string]time.Time{
+		"pending": GetExternalCreatePending(o), "succeeded": GetExternalCreateSucceeded(o), "failed": GetExternalCreateFailed(o),
+	} {
+		if !got.IsZero() {
+			t.Errorf("%s at %s, want never", name, got)
+		}
+	}
+	if got := GetExternalName(o); got != "" {
+		t.Errorf("GetExternalName(...) = %q, want none", got)
+	}
+	if IsPaused(o) || IsVerbose(o) {
+		t.Error("Nobody asked for a pause or for verbosity")
+	}
+}
+
 func TestWasCreatedAndDeleted(t *testing.T) {
 	now := metav1.Now()
 

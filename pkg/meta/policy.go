@@ -42,6 +42,10 @@ const (
 	// AnnotationKeyReconcileRequestedAt asks for a pass at once, whenever its
 	// value changes. Any value will do; the current time is customary.
 	AnnotationKeyReconcileRequestedAt = "moorage.dev/reconcile-requested-at"
+
+	// AnnotationKeyAllowReferencesFrom, on an object that others refer to, names
+	// the namespaces besides its own that may: comma-separated, "*" for all.
+	AnnotationKeyAllowReferencesFrom = "moorage.dev/allow-references-from"
 )
 
 // Values of AnnotationKeyManagementPolicy. The external resource is observed
@@ -80,6 +84,13 @@ const (
 	// AdoptionPolicyIfUnowned takes over an existing resource that belongs to
 	// nobody.
 	AdoptionPolicyIfUnowned = "if-unowned"
+
+	// AdoptionPolicyIfMatching takes over an existing resource that belongs to
+	// nobody and is as desired already, so that nothing of it changes.
+	AdoptionPolicyIfMatching = "if-matching"
+
+	// AdoptionPolicyForce takes over an existing resource, whoever's it is.
+	AdoptionPolicyForce = "force"
 )
 
 // Actions that IsActionAllowed knows.
@@ -100,6 +111,8 @@ var allowedBy = map[string][]string{
 	ManagementPolicyObserve:             {},
 }
 
+var adoptionPolicies = []string{AdoptionPolicyNever, AdoptionPolicyIfUnowned, AdoptionPolicyIfMatching, AdoptionPolicyForce}
+
 // policies lists the values that each policy annotation may have.
 var policies = []struct {
 	key    string
@@ -107,7 +120,7 @@ var policies = []struct {
 }{
 	{AnnotationKeyManagementPolicy, []string{ManagementPolicyDefault, ManagementPolicyObserveCreateUpdate, ManagementPolicyObserveDelete, ManagementPolicyObserve}},
 	{AnnotationKeyDeletionPolicy, []string{DeletionPolicyDelete, DeletionPolicyOrphan}},
-	{AnnotationKeyAdoptionPolicy, []string{AdoptionPolicyNever, AdoptionPolicyIfUnowned}},
+	{AnnotationKeyAdoptionPolicy, adoptionPolicies},
 }
 
 // ValidatePolicies returns an error if a policy annotation has a value that
@@ -153,10 +166,22 @@ func ShouldOnlyObserve(o metav1.Object) bool {
 	return ValidatePolicies(o) == nil && o.GetAnnotations()[AnnotationKeyManagementPolicy] == ManagementPolicyObserve
 }
 
+// GetAdoptionPolicy returns the object's adoption policy, or nothing if it has
+// none, or one that nobody knows.
+func GetAdoptionPolicy(o metav1.Object) string {
+	if v := o.GetAnnotations()[AnnotationKeyAdoptionPolicy]; slices.Contains(adoptionPolicies, v) {
+		return v
+	}
+
+	return ""
+}
+
 // ShouldAdopt reports whether an external resource that exists already and
 // belongs to nobody may be taken over.
 func ShouldAdopt(o metav1.Object) bool {
-	return ValidatePolicies(o) == nil && o.GetAnnotations()[AnnotationKeyAdoptionPolicy] == AdoptionPolicyIfUnowned
+	p := GetAdoptionPolicy(o)
+
+	return ValidatePolicies(o) == nil && (p == AdoptionPolicyIfUnowned || p == AdoptionPolicyForce)
 }
 
 // IsPaused reports whether the user asked to leave the object alone.

@@ -118,7 +118,7 @@ func TestValidatePoliciesMessage(t *testing.T) {
 		"Adoption": {
 			reason: "A long value is cut.",
 			o:      annotated(AnnotationKeyAdoptionPolicy, strings.Repeat("x", 1<<20)),
-			want:   `annotation moorage.dev/adoption-policy has the unknown value "` + strings.Repeat("x", 63) + `…"; allowed are never, if-unowned`,
+			want:   `annotation moorage.dev/adoption-policy has the unknown value "` + strings.Repeat("x", 63) + `…"; allowed are never, if-unowned, if-matching, force`,
 		},
 	}
 

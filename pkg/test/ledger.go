@@ -48,6 +48,9 @@ func (l *Ledger) Reset() {
 	l.requests = nil
 }
 
+// All returns every request.
+func (l *Ledger) All() []Request { return l.filter(func(Request) bool { return true }) }
+
 // Objects returns the requests for objects: all but watches, discovery, leases
 // and events, which are counted apart.
 func (l *Ledger) Objects() []Request {

@@ -48,7 +48,7 @@ func TestLedgerCountsApart(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	}
-	if got := SummarizeRequests(l.Objects()); got != "1 PATCH volumes" || len(l.Events()) != 1 {
+	if got := SummarizeRequests(l.Objects()); got != "1 PATCH volumes" || len(l.Events()) != 1 || len(l.All()) != 4 {
 		t.Errorf("objects %q, %d events", got, len(l.Events()))
 	}
 	l.Reset()

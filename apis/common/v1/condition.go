@@ -26,6 +26,14 @@ const (
 	// adoption led to; the message says which. It is only written where a
 	// creation that is repeated may make a second external resource.
 	TypeCreated ConditionType = "Created"
+
+	// TypeReconciling is True while something is still expected to happen
+	// without anybody's help. It is only written if asked for.
+	TypeReconciling ConditionType = "Reconciling"
+
+	// TypeStalled is True while nothing happens until somebody changes
+	// something. It is only written if asked for.
+	TypeStalled ConditionType = "Stalled"
 )
 
 // A ConditionReason is one CamelCase word that says why a condition has its
@@ -74,6 +82,32 @@ const (
 	// whether it took effect. Repeating it might create a second resource, so a
 	// human has to decide.
 	ReasonCreationUnresolved ConditionReason = "CreationUnresolved"
+
+	// ReasonReferenceNotReady: the object refers to another one that does not
+	// exist yet, or does not have yet what is needed of it.
+	ReasonReferenceNotReady ConditionReason = "ReferenceNotReady"
+
+	// ReasonReferenceRefused: the object refers to what it may not refer to.
+	ReasonReferenceRefused ConditionReason = "ReferenceRefused"
+
+	// ReasonConnectionSecretNotOwned: the Secret that the object names for its
+	// connection details belongs to somebody else, and is left alone.
+	ReasonConnectionSecretNotOwned ConditionReason = "ConnectionSecretNotOwned"
+
+	// ReasonBackendChanged: the connection leads to another external system
+	// than the one in which the resource is. Nothing is called there until the
+	// user allows it.
+	ReasonBackendChanged ConditionReason = "BackendChanged"
+
+	// ReasonThrottled: more is asked of the external system than it allows.
+	ReasonThrottled ConditionReason = "Throttled"
+
+	// ReasonUnauthorized: the external system does not accept the credentials.
+	ReasonUnauthorized ConditionReason = "Unauthorized"
+
+	// ReasonExternalSystemUnavailable: the external system as a whole does not
+	// work at the moment.
+	ReasonExternalSystemUnavailable ConditionReason = "ExternalSystemUnavailable"
 
 	// ReasonCreationPending: the external resource was created, but no
 	// observation has seen it yet. The status is Unknown meanwhile.

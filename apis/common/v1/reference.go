@@ -43,3 +43,113 @@ type EnvSelector struct {
 	// Name of the environment variable.
 	Name string `json:"name"`
 }
+
+// A LocalSecretReference names a Secret in the namespace of the referring
+// object.
+type LocalSecretReference struct {
+	// Name of the Secret.
+	Name string `json:"name"`
+}
+
+// A ProviderConfigReference names the configuration with which an object's
+// external system is reached.
+type ProviderConfigReference struct {
+	// Kind of the configuration. Empty is the provider's namespaced kind; a
+	// namespaced configuration is in the namespace of the referring object.
+	// +optional
+	Kind string `json:"kind,omitempty"`
+
+	// Name of the configuration.
+	Name string `json:"name"`
+}
+
+// A ResolvePolicy says when a reference is resolved.
+// +kubebuilder:validation:Enum=Always;IfNotPresent
+type ResolvePolicy string
+
+// When a reference is resolved.
+const (
+	// ResolvePolicyAlways resolves the reference in every pass, so that the
+	// value follows its referent.
+	ResolvePolicyAlways ResolvePolicy = "Always"
+
+	// ResolvePolicyIfNotPresent resolves it only while there is no value. It
+	// holds if there is no policy.
+	ResolvePolicyIfNotPresent ResolvePolicy = "IfNotPresent"
+)
+
+// A ResolutionPolicy says what an unresolved reference means.
+// +kubebuilder:validation:Enum=Required;Optional
+type ResolutionPolicy string
+
+// What an unresolved reference means.
+const (
+	// ResolutionPolicyRequired keeps the object waiting until the reference
+	// is resolved. It holds if there is no policy.
+	ResolutionPolicyRequired ResolutionPolicy = "Required"
+
+	// ResolutionPolicyOptional goes on without the value.
+	ResolutionPolicyOptional ResolutionPolicy = "Optional"
+)
+
+// A ReferencePolicy says when a reference is resolved, and what it means if it
+// is not. Nil, and the zero value, are IfNotPresent and Required.
+type ReferencePolicy struct {
+	// Resolve says when the reference is resolved.
+	// +optional
+	// +kubebuilder:default=IfNotPresent
+	Resolve *ResolvePolicy `json:"resolve,omitempty"`
+
+	// Resolution says what an unresolved reference means.
+	// +optional
+	// +kubebuilder:default=Required
+	Resolution *ResolutionPolicy `json:"resolution,omitempty"`
+}
+
+// IsAlways reports whether the reference is to be resolved in every pass.
+func (p *ReferencePolicy) IsAlways() bool {
+	return p != nil && p.Resolve != nil && *p.Resolve == ResolvePolicyAlways
+}
+
+// IsOptional reports whether the object can do without the value.
+func (p *ReferencePolicy) IsOptional() bool {
+	return p != nil && p.Resolution != nil && *p.Resolution == ResolutionPolicyOptional
+}
+
+// A NamespacedReference names another managed resource whose name or field the
+// object needs.
+type NamespacedReference struct {
+	// Name of the referent.
+	Name string `json:"name"`
+
+	// Namespace of the referent. Empty is the namespace of the referring
+	// object; another one has to be granted by the referent.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// Policy of the reference.
+	// +optional
+	Policy *ReferencePolicy `json:"policy,omitempty"`
+}
+
+// A NamespacedSelector finds another managed resource whose name or field the
+// object needs.
+type NamespacedSelector struct {
+	// MatchLabels the referent has. An empty map matches everything.
+	// +optional
+	MatchLabels map[string]string `json:"matchLabels,omitempty"`
+
+	// MatchControllerRef asks for a referent with the same controller as the
+	// referring object.
+	// +optional
+	MatchControllerRef *bool `json:"matchControllerRef,omitempty"`
+
+	// Namespace of the referent. Empty is the namespace of the referring
+	// object; another one has to be granted by the referent.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// Policy of the reference.
+	// +optional
+	Policy *ReferencePolicy `json:"policy,omitempty"`
+}

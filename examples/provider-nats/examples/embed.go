@@ -3,11 +3,18 @@ package examples
 
 import _ "embed"
 
-// Streams are sample streams, KeyValue a sample bucket, as YAML documents.
+// Sample streams, a sample bucket, a sample object store, and sample consumers of
+// the streams, as YAML documents.
 var (
 	//go:embed stream.yaml
 	Streams string
 
 	//go:embed keyvalue.yaml
 	KeyValue string
+
+	//go:embed objectstore.yaml
+	ObjectStore string
+
+	//go:embed consumer.yaml
+	Consumers string
 )

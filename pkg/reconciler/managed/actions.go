@@ -4,13 +4,18 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
-	"github.com/moorage-dev/moorage/internal/redact"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -18,25 +23,50 @@ import (
 var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Observe: (*pass).observe,
 	lifecycle.Claim:   (*pass).claim,
+	lifecycle.Publish: (*pass).publish,
 	lifecycle.Create:  (*pass).create,
 	lifecycle.Update:  (*pass).update,
 	lifecycle.Delete:  (*pass).delete,
 }
 
 func (p *pass) observe(ctx context.Context) error {
+	if err := p.prepare(ctx); err != nil {
+		return err
+	}
 	if err := p.connect(ctx); err != nil {
 		return connecting.failed(err)
 	}
-	o, err := p.external.Observe(ctx, p.mg)
-	if err != nil {
-		return observing.failed(err)
+	if p.unchanged() {
+		return errUnchanged
 	}
-	p.observation, p.observed = o, true
+	if err := p.recover(ctx); err != nil {
+		return err
+	}
+	o, err := p.look(ctx)
+	if err != nil || p.pending != nil {
+		return err
+	}
+	p.observation, p.observed, p.looked = o, true, true
+	if len(o.ConnectionDetails) > 0 {
+		p.told = append(p.told, o.ConnectionDetails)
+	}
+	if !p.stranger() {
+		p.compare(o)
+	}
+	if o.ResourceExists {
+		p.memo.absentSince = time.Time{}
+	}
 	if o.ResourceExists && !p.stranger() {
 		p.memo.seen, p.found = creation(p.mg, p.mg), true
+		p.remember()
+	}
+	p.unsaid = p.unpublished()
+	p.tellOfOldSecret()
+	if p.late, err = p.lateFields(); err != nil {
+		return observing.failed(err)
 	}
 	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
-		p.log.Debug("External resource differs from desired state", "diff", redact.String(o.Diff))
+		p.log.Debug("External resource differs from desired state", "diff", p.mask().String(o.Diff))
 	}
 
 	return nil
@@ -46,20 +76,42 @@ func (p *pass) connect(ctx context.Context) error {
 	if p.external != nil {
 		return nil
 	}
-	limited, cancel := limit(ctx, callDeadline(ctx))
+	own, cancel := limit(ctx, callDeadline(ctx))
 	p.hangUp = cancel // not yet: a client may keep the context for later calls
-	c, err := p.r.connecter.Connect(limited, p.mg)
+	var c ExternalClient
+	err := p.step(own, telemetry.Connect, func(ctx context.Context) (err error) {
+		c, err = p.r.connecter.Connect(ctx, p.mg)
+
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	if c == nil {
 		return errors.New("the connecter returned no client and no error")
 	}
-	if d, ok := c.(ExternalDisconnecter); ok {
+	if d, ok := optional[ExternalDisconnecter](c); ok {
 		p.disconnects = append(p.disconnects, d)
 	}
-	p.disconnects = append(p.disconnects, p.r.connecter)
-	p.external = bounded{c, callDeadline(ctx)}
+	if _, nothing := p.r.connecter.(*NopDisconnecter); !nothing {
+		p.disconnects = append(p.disconnects, p.r.connecter)
+	}
+	p.external = measured{bounded{c, callDeadline(ctx), p}, p}
+	if p.r.changes != nil {
+		p.external = logged{p.external, p}
+	}
+	p.external = fenced{p.external, p}
+	if p.meet(c); p.gate != nil {
+		p.external = limited{p.external, p}
+	}
+	p.subscribe(ctx)
+	p.recoverer, _ = optional[CreationRecoverer](c)
+	p.backend, _ = optional[BackendIdentifier](c)
+	if err := p.recognise(); err != nil {
+		p.external = nil // nothing is to be called
+
+		return err
+	}
 
 	return nil
 }
@@ -79,10 +131,15 @@ func (p *pass) claim(ctx context.Context) error {
 		finish(p.mg, attemptSucceeded, p.now())
 	case p.adopts():
 		meta.SetExternalCreateSucceeded(p.mg, p.now())
-		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreateAttempt)
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreateAttempt: p.r.newAttempt(p.mg) + "/" + attemptSucceeded})
 	}
 
-	return updatingObject.failed(p.store(ctx, p.observation.ResourceLateInitialized))
+	what := telemetry.Intent
+	if len(p.late) > 0 {
+		what = telemetry.LateInit
+	}
+
+	return updatingObject.failed(p.store(ctx, what))
 }
 
 // Adopts says whether claiming takes over what exists and was not created here.
@@ -91,7 +148,7 @@ func (p *pass) claim(ctx context.Context) error {
 func (p *pass) adopts() bool {
 	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
 
-	return p.observation.ResourceExists && (unheld || p.observation.Owner == OwnerNobody) && meta.GetExternalCreateSucceeded(p.mg).IsZero()
+	return p.observation.ResourceExists && (unheld || p.observation.Owner == OwnerNobody) && created(p.mg) == ""
 }
 
 // AddFinalizer adds the finalizer of the author, or prepares ours to be stored.
@@ -123,12 +180,25 @@ func (p *pass) addFinalizer(ctx context.Context) error {
 // Create the external resource between two records: that it is about to be
 // created, and what became of it. Nothing comes between it and the second.
 func (p *pass) create(ctx context.Context) error {
+	if meta.WasDeleted(p.mg) {
+		if spared, err := p.spare(ctx); spared || err != nil {
+			return creating.failed(err)
+		}
+	}
+	// Whoever is told to come back has written nothing.
+	leave, err := p.leaveToCall(ctx)
+	if err != nil {
+		return creating.failed(err)
+	}
+	defer leave(context.Canceled)
 	if err := p.prepareCreate(ctx); err != nil {
 		return err
 	}
+	p.leaveToCreate = leave
+	p.memo.seen = origin{} // whatever the call answers, it may have had its effect
 	before := maps.Clone(p.mg.GetAnnotations())
-	err := p.external.Create(ctx, p.mg)
-	p.acted, p.observed = true, false
+	err = p.begun(p.external.Create(ContextWithCreationToken(ctx, p.token()), p.mg))
+	p.acted, p.made, p.observed = true, err == nil, false
 	lost := p.recordResult(ctx, before, err)
 
 	switch {
@@ -138,12 +208,13 @@ func (p *pass) create(ctx context.Context) error {
 		return recording.failed(lost)
 	case err != nil:
 		if lost != nil {
-			p.tell(event.Warning(reasonCannotUpdateManaged, redact.Error(lost)))
+			p.tell(event.Warning(reasonCannotUpdateManaged, p.redact(lost)))
 		}
 
 		return creating.failed(err)
 	}
-	p.memo.seen, p.memo.since, p.memo.creation = "", p.now(), created(p.mg)
+	p.memo.seen, p.memo.since, p.memo.creation = origin{}, p.now(), created(p.mg)
+	p.memo.changed = p.now()
 	if p.r.named {
 		p.memo.creation = createdHere
 	}
@@ -154,47 +225,88 @@ func (p *pass) create(ctx context.Context) error {
 
 // PrepareCreate does all that must be durable before Create is called.
 func (p *pass) prepareCreate(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return creating.failed(errors.Wrap(err, "not begun"))
+	if err := p.mayChange(ctx); err != nil {
+		return creating.failed(err)
 	}
-	if err := p.addFinalizer(ctx); err != nil {
-		return finalizing.failed(err)
+	if !meta.WasDeleted(p.mg) {
+		if err := p.addFinalizer(ctx); err != nil {
+			return finalizing.failed(err)
+		}
 	}
+	p.remember()
+	p.abandon()
 	if !p.r.named {
-		begin(p.mg, p.r.newAttempt(), p.now())
+		begin(p.mg, p.nextAttempt(), p.now())
 	}
 
-	return recordingIntent.failed(p.store(ctx, false))
+	p.late = nil
+	if err := p.store(ctx, telemetry.Intent); err != nil {
+		return recordingIntent.failed(err)
+	}
+
+	return recordingIntent.failed(p.checkLive(ctx))
+}
+
+// CheckLive makes sure, once for each object in the life of the process, that the
+// object is what was read: where nothing had to be written before a create,
+// nothing has failed on a stale read.
+func (p *pass) checkLive(ctx context.Context) error {
+	if p.memo.live {
+		return nil
+	}
+	live := p.r.newManaged()
+	err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKeyFromObject(p.mg), live)
+	switch {
+	case kerrors.IsNotFound(err) || err == nil && live.GetUID() != p.mg.GetUID():
+		return errReplaced
+	case err != nil:
+		return err
+	case live.GetResourceVersion() != p.mg.GetResourceVersion():
+		return kerrors.NewConflict(schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}, p.mg.GetName(), errors.New("the cache lags behind"))
+	}
+	p.memo.live = true
+
+	return nil
 }
 
 func (p *pass) update(ctx context.Context) error {
-	if err := p.external.Update(ctx, p.mg); err != nil {
+	err := p.begun(p.external.Update(ctx, p.mg))
+	if err != nil && !external.IsNotFound(err) { // what went meanwhile is looked at again
 		return updating.failed(err)
 	}
 	p.acted, p.observed = true, false
 	p.memo.since = p.now() // an update may replace what it changes
 	if p.memo.unchanged == 0 {
+		p.memo.changed = p.now()
 		p.tell(event.Normal(reasonUpdated, "Successfully requested update of external resource"))
 	}
 
-	return nil
+	return recording.failed(p.keepOperation(ctx))
 }
 
 func (p *pass) delete(ctx context.Context) error {
-	if err := p.external.Delete(ctx, p.mg); err != nil {
+	if spared, err := p.spare(ctx); spared || err != nil {
+		return deleting.failed(err)
+	}
+	err := p.begun(p.external.Delete(ctx, p.mg))
+	if err != nil && !external.IsNotFound(err) {
 		return deleting.failed(err)
 	}
 	if p.memo.deleteSent.IsZero() {
+		p.memo.changed = p.now()
 		p.tell(event.Normal(reasonDeleted, "Successfully requested deletion of external resource"))
 	}
 	p.acted, p.observed = true, false
 	p.memo.deleteSent = p.now()
 
-	return nil
+	return recording.failed(p.keepOperation(ctx))
 }
 
 // LetGo removes the finalizer. An object that is gone needs no more.
 func (p *pass) letGo(ctx context.Context) error {
+	if may := p.may(); may.Delete { // an orphan is left behind in any case
+		p.abandon()
+	}
 	if p.r.finalizer != nil {
 		err := resource.IgnoreNotFound(p.r.finalizer.RemoveFinalizer(ctx, p.mg))
 		p.memo.letGo = err == nil

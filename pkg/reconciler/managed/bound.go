@@ -18,6 +18,7 @@ type bounded struct {
 	ExternalClient
 
 	deadline time.Time // zero: none
+	pass     *pass
 }
 
 // CallDeadline returns when all external calls of the pass that ctx belongs to
@@ -46,6 +47,8 @@ func (b bounded) Create(ctx context.Context, mg resource.Managed) error {
 	defer stop()
 	lasting, done := limit(lasting, b.deadline)
 	defer done()
+	lasting, end := b.pass.underLease(lasting)
+	defer end()
 
 	return b.ExternalClient.Create(lasting, mg)
 }

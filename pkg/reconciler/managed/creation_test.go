@@ -3,6 +3,7 @@ package managed_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -208,6 +209,8 @@ func TestADeletionInsideTheWindowOfAClientThatReadsItsOwnWrites(t *testing.T) {
 	w.cloud.Remove("vol-1")
 	w.delete()
 	w.pass()
+	w.clock.SetTime(w.clock.Now().Add(5 * time.Second))
+	w.pass() // the second look, which is believed
 	if !w.gone() {
 		t.Error("the object is not gone")
 	}
@@ -221,8 +224,9 @@ func TestWhatACreateMayAnswer(t *testing.T) {
 		message string // of the returned error; empty for none
 		again   bool   // the next pass may create
 	}{
-		"Conflict":      {"a 409 of the API server inside Create is recorded like any failure", conflict(), "failed", "", true},
-		"Failed":        {"an error says that nothing was created", errors.New("bad request"), "failed", "create failed: bad request", true},
+		"Conflict":      {"a 409 of the API server inside Create tells nothing about the external system", conflict(), "", "", false},
+		"Unknown":       {"an error that says nothing may have come after the effect", errors.New("boom"), "", "create failed: boom", false},
+		"Refused":       {"not even a request that was refused: there may have been others", httpStatus(http.StatusBadRequest), "", "create failed: Bad Request", false},
 		"Timeout":       {"a call that was cut off may have had its effect", fmt.Errorf("post: %w", context.DeadlineExceeded), "", "create failed: post", false},
 		"NotCreated":    {"a client may know better", external.NotCreated(context.DeadlineExceeded), "failed", "create failed", true},
 		"AlreadyExists": {"a name that is taken is no failure", external.AlreadyExists(errors.New("10058")), "failed", "", true},
@@ -341,3 +345,9 @@ func TestAnnotationsThatDoNotFitLoseNoName(t *testing.T) {
 		t.Errorf("external name %q, incomplete %t", meta.GetExternalName(v), meta.ExternalCreateIncomplete(v))
 	}
 }
+
+// An httpStatus is an error of a client of HTTP.
+type httpStatus int
+
+func (s httpStatus) Error() string   { return http.StatusText(int(s)) }
+func (s httpStatus) StatusCode() int { return int(s) }

@@ -40,11 +40,14 @@
 // # Safety
 //
 // The finalizer is there before the first Create, and leaves only when the
-// external system says that the resource is gone. A Create whose result is not
-// known, or was never found by an observation, is not repeated, however much time
-// passes, unless the external name was chosen here. That it was found is kept in
-// the condition Created. What belongs to somebody else is neither changed nor
-// deleted.
+// external system says so twice, or once after a Delete. A Create whose result is
+// not known, or was never found by an observation, is not repeated because time
+// passes: only if the external name was chosen here, if its token leads to the
+// same resource ([WithCreationTokens]), or if a lookup has shown that there is
+// none ([CreationRecoverer]). That it was found is kept in the condition Created.
+// What belongs to somebody else is neither changed nor deleted, unless a policy
+// says so, and nothing is called in another system than the one in which the
+// resource is ([BackendIdentifier]).
 //
 // # Annotations for users
 //
@@ -53,8 +56,11 @@
 //     observe-delete or observe.
 //   - krateo.io/deletion-policy: delete or orphan.
 //   - krateo.io/external-name: the name of the resource outside.
-//   - moorage.dev/adoption-policy: never or if-unowned.
+//   - moorage.dev/adoption-policy: never, if-unowned, if-matching or force.
 //   - moorage.dev/poll-interval: a duration such as 30s.
+//   - moorage.dev/reconcile-requested-at: a new value asks for a pass at once.
+//   - moorage.dev/allow-backend-change: the identity of the external system in
+//     which the object may go on.
 //   - moorage.dev/abandon-attempt: the id of an attempt to create that is to be
 //     given up.
 package managed

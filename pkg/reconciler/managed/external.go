@@ -7,12 +7,16 @@ import (
 )
 
 // An ExternalConnecter produces an ExternalClient for a managed resource.
-type ExternalConnecter interface {
+type ExternalConnecter = TypedExternalConnector[resource.Managed]
+
+// A TypedExternalConnector is an [ExternalConnecter] for one type of managed
+// resource. Give it to a reconciler by [WithTypedExternalConnector].
+type TypedExternalConnector[T resource.Managed] interface {
 	// Connect to the system the managed resource belongs to. It is called at
 	// most once per pass, must not change the managed resource, and its
 	// context ends with the pass, so that the client may keep it: what shall
 	// live longer (a connection in a cache) is built under one of its own.
-	Connect(ctx context.Context, mg resource.Managed) (ExternalClient, error)
+	Connect(ctx context.Context, mg T) (TypedExternalClient[T], error)
 }
 
 // An ExternalDisconnecter ends what an ExternalConnecter began.
@@ -23,8 +27,12 @@ type ExternalDisconnecter interface {
 }
 
 // An ExternalConnectDisconnecter connects and disconnects.
-type ExternalConnectDisconnecter interface {
-	ExternalConnecter
+type ExternalConnectDisconnecter = TypedExternalConnectDisconnector[resource.Managed]
+
+// A TypedExternalConnectDisconnector connects and disconnects, for one type of
+// managed resource.
+type TypedExternalConnectDisconnector[T resource.Managed] interface {
+	TypedExternalConnector[T]
 	ExternalDisconnecter
 }
 
@@ -36,16 +44,26 @@ type ExternalConnectDisconnecter interface {
 // going, is no error. A Create that finds the name taken returns
 // [external.AlreadyExists]: the reconciler then looks again and decides by the
 // owner. Other errors of package external say what a plain error cannot:
-// external.Terminal (trying again is useless until something changes) and
-// external.NotCreated (Create surely had no effect).
+// external.Terminal (trying again is useless until something changes),
+// external.NotCreated (Create surely had no effect), external.NotFound (the answer to
+// any call is that the resource does not exist), external.InProgress (it was accepted
+// and goes on: Observe is given its handle), external.RetryAfter, and what is wrong with
+// the connection as a whole: external.Throttled, external.Unauthorized and
+// external.Unavailable.
 //
-// A client may also implement [ExternalDisconnecter]; it is then disconnected
-// at the end of the pass, before the connecter is.
+// A client may also be an [ExternalDisconnecter], and is then disconnected at the
+// end of the pass, before the connecter is; a [CreationRecoverer]; a
+// [BackendIdentifier]; and a [ConnectionDescriber]. A client that wraps another one has a method Unwrap() any
+// that returns it, or what the inner one can do is lost.
 //
 // Whatever a call puts into the status of the managed resource is kept, and
 // written once at the end of the pass if it differs. Error texts are redacted
 // and bounded to 1 KiB before they are shown to anybody.
-type ExternalClient interface {
+type ExternalClient = TypedExternalClient[resource.Managed]
+
+// A TypedExternalClient is an [ExternalClient] for one type of managed resource:
+// its methods are given that type, and need not assert it.
+type TypedExternalClient[T resource.Managed] interface {
 	// Observe says whether the external resource exists, whether it is as
 	// desired and whose it is. It must not change the external resource. It
 	// may change the status of the managed resource; annotations it sets (an
@@ -55,22 +73,22 @@ type ExternalClient interface {
 	// It is called again after each Create, Update or Delete of the same pass.
 	// "Not found" must be a positive answer of the system: what cannot be told
 	// is an error, because absence lets Create run and lets the finalizer go.
-	Observe(ctx context.Context, mg resource.Managed) (ExternalObservation, error)
+	Observe(ctx context.Context, mg T) (ExternalObservation, error)
 
 	// Create the external resource. Changes to annotations, above all the
 	// external name, and to the status of the managed resource are stored;
 	// changes to its spec are not. Its context outlives a shutdown by a few
 	// seconds, so that a creation under way ends with a known result.
-	Create(ctx context.Context, mg resource.Managed) error
+	Create(ctx context.Context, mg T) error
 
 	// Update makes the external resource as desired. It is called only for
 	// what exists, and at most once per pass.
-	Update(ctx context.Context, mg resource.Managed) error
+	Update(ctx context.Context, mg T) error
 
 	// Delete asks for the end of the external resource. It is called once;
 	// after that the resource is only observed until it is gone, and asked
 	// again when a poll interval has passed.
-	Delete(ctx context.Context, mg resource.Managed) error
+	Delete(ctx context.Context, mg T) error
 }
 
 // An ExternalObservation is what Observe found.
@@ -92,11 +110,21 @@ type ExternalObservation struct {
 	// bounded like error texts.
 	Diff string
 
+	// ConnectionDetails are what a user of the external resource needs to
+	// connect to it. They are written to the Secret that the object names, see
+	// resource.ConnectionSecretWriterTo, before the object becomes Ready. Nil
+	// says nothing about them: what was written stays. Keep them the same from
+	// one observation to the next.
+	ConnectionDetails ConnectionDetails
+
 	// Owner says whose the external resource is. The zero value is
 	// OwnerUnknown: the client cannot tell, and whatever exists under the
 	// external name is taken for ours.
 	Owner Owner
 }
+
+// ConnectionDetails are secret values by the keys under which a Secret has them.
+type ConnectionDetails map[string][]byte
 
 // An Owner says to whom an external resource belongs, as far as its own
 // metadata tells.
@@ -111,11 +139,12 @@ const (
 	OwnerOurs
 
 	// OwnerNobody is a resource without any mark. It is left alone unless
-	// the object adopted it before, or its adoption policy says
-	// "if-unowned".
+	// the object created or adopted it before, or its adoption policy allows
+	// to take it.
 	OwnerNobody
 
-	// OwnerOther is another object, cluster or tool. It is never changed.
+	// OwnerOther is another object, cluster or tool. It is not changed,
+	// unless the adoption policy is "force".
 	OwnerOther
 )
 

@@ -8,38 +8,45 @@ import (
 
 // ExternalClientFns is an ExternalClient made of functions, for tests. Calling
 // a method whose function is nil panics.
-type ExternalClientFns struct {
-	ObserveFn func(ctx context.Context, mg resource.Managed) (ExternalObservation, error)
-	CreateFn  func(ctx context.Context, mg resource.Managed) error
-	UpdateFn  func(ctx context.Context, mg resource.Managed) error
-	DeleteFn  func(ctx context.Context, mg resource.Managed) error
+type ExternalClientFns = TypedExternalClientFns[resource.Managed]
+
+// TypedExternalClientFns is a TypedExternalClient made of functions, for tests.
+// Calling a method whose function is nil panics.
+type TypedExternalClientFns[T resource.Managed] struct {
+	ObserveFn func(ctx context.Context, mg T) (ExternalObservation, error)
+	CreateFn  func(ctx context.Context, mg T) error
+	UpdateFn  func(ctx context.Context, mg T) error
+	DeleteFn  func(ctx context.Context, mg T) error
 }
 
 // Observe calls ObserveFn.
-func (e ExternalClientFns) Observe(ctx context.Context, mg resource.Managed) (ExternalObservation, error) {
+func (e TypedExternalClientFns[T]) Observe(ctx context.Context, mg T) (ExternalObservation, error) {
 	return e.ObserveFn(ctx, mg)
 }
 
 // Create calls CreateFn.
-func (e ExternalClientFns) Create(ctx context.Context, mg resource.Managed) error {
+func (e TypedExternalClientFns[T]) Create(ctx context.Context, mg T) error {
 	return e.CreateFn(ctx, mg)
 }
 
 // Update calls UpdateFn.
-func (e ExternalClientFns) Update(ctx context.Context, mg resource.Managed) error {
+func (e TypedExternalClientFns[T]) Update(ctx context.Context, mg T) error {
 	return e.UpdateFn(ctx, mg)
 }
 
 // Delete calls DeleteFn.
-func (e ExternalClientFns) Delete(ctx context.Context, mg resource.Managed) error {
+func (e TypedExternalClientFns[T]) Delete(ctx context.Context, mg T) error {
 	return e.DeleteFn(ctx, mg)
 }
 
 // An ExternalConnectorFn is a function that is an ExternalConnecter.
-type ExternalConnectorFn func(ctx context.Context, mg resource.Managed) (ExternalClient, error)
+type ExternalConnectorFn = TypedExternalConnectorFn[resource.Managed]
+
+// A TypedExternalConnectorFn is a function that is a TypedExternalConnector.
+type TypedExternalConnectorFn[T resource.Managed] func(ctx context.Context, mg T) (TypedExternalClient[T], error)
 
 // Connect calls the function.
-func (fn ExternalConnectorFn) Connect(ctx context.Context, mg resource.Managed) (ExternalClient, error) {
+func (fn TypedExternalConnectorFn[T]) Connect(ctx context.Context, mg T) (TypedExternalClient[T], error) {
 	return fn(ctx, mg)
 }
 
@@ -51,18 +58,22 @@ func (fn ExternalDisconnectorFn) Disconnect(ctx context.Context) error { return 
 
 // ExternalConnectDisconnecterFns is an ExternalConnectDisconnecter made of
 // functions, for tests. Calling a method whose function is nil panics.
-type ExternalConnectDisconnecterFns struct {
-	ConnectFn    func(ctx context.Context, mg resource.Managed) (ExternalClient, error)
+type ExternalConnectDisconnecterFns = TypedExternalConnectDisconnectorFns[resource.Managed]
+
+// TypedExternalConnectDisconnectorFns is a TypedExternalConnectDisconnector made
+// of functions, for tests. Calling a method whose function is nil panics.
+type TypedExternalConnectDisconnectorFns[T resource.Managed] struct {
+	ConnectFn    func(ctx context.Context, mg T) (TypedExternalClient[T], error)
 	DisconnectFn func(ctx context.Context) error
 }
 
 // Connect calls ConnectFn.
-func (fns ExternalConnectDisconnecterFns) Connect(ctx context.Context, mg resource.Managed) (ExternalClient, error) {
+func (fns TypedExternalConnectDisconnectorFns[T]) Connect(ctx context.Context, mg T) (TypedExternalClient[T], error) {
 	return fns.ConnectFn(ctx, mg)
 }
 
 // Disconnect calls DisconnectFn.
-func (fns ExternalConnectDisconnecterFns) Disconnect(ctx context.Context) error {
+func (fns TypedExternalConnectDisconnectorFns[T]) Disconnect(ctx context.Context) error {
 	return fns.DisconnectFn(ctx)
 }
 

@@ -17,6 +17,9 @@ type stage struct {
 // Every way a pass can fail.
 var (
 	connecting      = &stage{"connect-failed", "connect failed", reasonCannotConnect, commonv1.Condition{}}
+	initializing    = &stage{"initialize-failed", "cannot initialize managed resource", reasonCannotInitialize, commonv1.Condition{}}
+	resolving       = &stage{"resolve-failed", "cannot resolve references", reasonCannotResolve, commonv1.Condition{}}
+	publishing      = &stage{"publish-failed", "cannot publish connection details", reasonCannotPublish, commonv1.Condition{}}
 	observing       = &stage{"observe-failed", "observe failed", reasonCannotObserve, commonv1.Condition{}}
 	creating        = &stage{"create-failed", "create failed", reasonCannotCreate, commonv1.Creating()}
 	updating        = &stage{"update-failed", "update failed", reasonCannotUpdate, commonv1.Condition{}}

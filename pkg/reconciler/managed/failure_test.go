@@ -40,7 +40,7 @@ var stages = map[string]struct {
 }
 
 func TestFailuresAreToldOnceAndShown(t *testing.T) {
-	boom := errors.New("boom")
+	boom := external.NotCreated(errors.New("boom"))
 	for call, stage := range stages {
 		t.Run(call, func(t *testing.T) {
 			w := newWorld(t)
@@ -65,7 +65,7 @@ func TestFailuresAreToldOnceAndShown(t *testing.T) {
 			if c := w.get().GetCondition("Ready"); fmt.Sprintf("%s/%s", c.Status, c.Reason) != stage.ready {
 				t.Errorf("ready %+v, want %s", c, stage.ready)
 			}
-			w.cloud.Before = failing(call, errors.New("another"))
+			w.cloud.Before = failing(call, external.NotCreated(errors.New("another")))
 			_, _ = w.try()
 			if _, _, events := w.taken(); events != "Warning/"+stage.reason {
 				t.Errorf("events of another failure %q", events)

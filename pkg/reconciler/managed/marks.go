@@ -3,15 +3,15 @@ package managed
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
+	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -30,11 +30,43 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyExternalCreateSucceeded: true,
 	meta.AnnotationKeyExternalCreateFailed:    true,
 	meta.AnnotationKeyCreateAttempt:           true,
+	meta.AnnotationKeyBackendIdentity:         true,
+	meta.AnnotationKeyLateInitialized:         true,
+	meta.AnnotationKeyOperation:               true,
 }
 
-// NewAttempt returns an id that no other attempt for the object has.
-func (r *Reconciler) newAttempt() string {
-	return fmt.Sprintf("%08x", uint32(r.random()*(1<<32)))
+// NewAttempt returns an id that no other attempt has. It ends in what tells the
+// object it was made for: marks may be copied along with an object.
+func (r *Reconciler) newAttempt(mg resource.Managed) string {
+	return fmt.Sprintf("%08x%08x-%s", uint32(r.random()*(1<<32)), uint32(r.random()*(1<<32)), ownMark(mg))
+}
+
+// OwnMark is the 32 bit FNV-1a hash of the UID. Package hash/fnv and fmt would make
+// garbage of it several times in every pass.
+func ownMark(mg resource.Managed) (digits [8]byte) {
+	sum := uint32(2166136261)
+	for _, b := range []byte(mg.GetUID()) {
+		sum = (sum ^ uint32(b)) * 16777619
+	}
+	for i := range digits {
+		digits[i] = "0123456789abcdef"[sum>>(28-4*i)&15]
+	}
+
+	return digits
+}
+
+// NextAttempt returns the id of the attempt that is about to be made: that of the
+// last one if its result is not known and the same token leads to the same
+// resource.
+func (p *pass) nextAttempt() string {
+	p.repeats = false
+	if id, _ := attempt(p.mg); id != "" && p.r.tokens && (unresolved(p.mg) || p.unseen()) {
+		p.repeats = true
+
+		return id
+	}
+
+	return p.r.newAttempt(p.mg)
 }
 
 // Begin marks that an attempt to create is about to be made. The time is later
@@ -66,6 +98,19 @@ func finish(mg resource.Managed, result string, now time.Time) {
 	}
 }
 
+// Lose marks that an attempt ended in an error that does not tell what became of
+// it. Runtimes that know only times are told the same as of a failure, unless the
+// call was cut off; the attempt itself has no result.
+func lose(mg resource.Managed, err error, now time.Time) {
+	if external.IsInterrupted(err) {
+		return
+	}
+	if pending := meta.GetExternalCreatePending(mg); now.Before(pending) {
+		now = pending
+	}
+	meta.SetExternalCreateFailed(mg, now)
+}
+
 // Attempt returns the id and the result of the last attempt to create.
 func attempt(mg resource.Managed) (id, result string) {
 	id, result, _ = strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
@@ -73,14 +118,42 @@ func attempt(mg resource.Managed) (id, result string) {
 	return id, result
 }
 
+// Copied says whether the marks were made for another object, and came with a
+// copy of it.
+func copied(mg resource.Managed) bool {
+	id, _ := attempt(mg)
+	_, of, bound := strings.Cut(id, "-")
+	own := ownMark(mg)
+
+	return bound && of != string(own[:])
+}
+
+// Abandoned says whether a user gave up the last attempt, whose result nobody
+// knows.
+func abandoned(mg resource.Managed) bool {
+	id, result := attempt(mg)
+
+	return id != "" && result == "" && mg.GetAnnotations()[meta.AnnotationKeyAbandonAttempt] == id
+}
+
+// Abandon tells that what the last attempt may have led to is given up.
+func (p *pass) abandon() {
+	if !abandoned(p.mg) {
+		return
+	}
+	id, _ := attempt(p.mg)
+	p.r.telemetry.Abandoned()
+	p.tell(event.Warning(reasonAbandoned, errors.Errorf("The attempt %s to create was given up; what it may have led to is left to whoever looks for it", id)))
+}
+
 // Unresolved says whether a create was begun whose result is not known. A user
 // ends that by removing the pending mark, or by abandoning the attempt.
 func unresolved(mg resource.Managed) bool {
-	if meta.GetExternalCreatePending(mg).IsZero() {
+	if meta.GetExternalCreatePending(mg).IsZero() || copied(mg) {
 		return false
 	}
 	id, result := attempt(mg)
-	if id != "" && mg.GetAnnotations()[meta.AnnotationKeyAbandonAttempt] == id {
+	if abandoned(mg) {
 		return false
 	}
 
@@ -91,6 +164,9 @@ func unresolved(mg resource.Managed) bool {
 // for, or nothing if the last attempt did not succeed.
 func created(mg resource.Managed) string {
 	id, result := attempt(mg)
+	if copied(mg) {
+		return ""
+	}
 	if id != "" {
 		if result != attemptSucceeded {
 			return ""
@@ -106,29 +182,60 @@ func created(mg resource.Managed) string {
 	return mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded]
 }
 
-// Creation returns what identifies the creation or adoption that mg is marked
-// with, and the name that named has.
-func creation(mg, named resource.Managed) string {
-	return fmt.Sprintf("%s%q", creationPrefix(mg), meta.GetExternalName(named))
+// An origin is what identifies the external resource that an object stands for:
+// the creation or adoption that it is marked with, and the name.
+type origin struct{ mark, name string }
+
+// Creation returns the origin that mg is marked with, under the name that named
+// has.
+func creation(mg, named resource.Managed) origin {
+	return origin{created(mg), meta.GetExternalName(named)}
 }
 
-func creationPrefix(mg resource.Managed) string { return created(mg) + " of " }
+// String returns the origin as the condition Created tells it.
+func (o origin) String() string { return o.mark + " of " + strconv.Quote(o.name) }
+
+// ToldBy says whether a text of the condition Created is about the origin, and
+// whether it is about another name of the same creation or this one.
+func (o origin) toldBy(text string) (creation, name bool) {
+	rest, marked := strings.CutPrefix(text, o.mark)
+	rest, creation = strings.CutPrefix(rest, " of ")
+	var quoted [128]byte // of the stack: a pass asks several times
+
+	return marked && creation, marked && creation && rest == string(strconv.AppendQuote(quoted[:0], o.name))
+}
 
 // RecordResult stores what Create did to the annotations and how it ended. With
 // a name of our own choice the result need not be marked: a repeated Create is
 // harmless. It goes on when ctx is cancelled.
 func (p *pass) recordResult(ctx context.Context, before map[string]string, err error) error {
+	ended := false
 	if !p.r.named {
 		switch {
 		case err == nil:
 			finish(p.mg, attemptSucceeded, p.now())
-		case surelyFailed(err):
+			ended = true
+		case !p.repeats && p.r.surelyFailed(err): // of an earlier call of the same attempt it says nothing
 			finish(p.mg, attemptFailed, p.now())
+			ended = true
+		default:
+			p.memo.lost = p.redact(err).Error()
+			lose(p.mg, err, p.now())
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
+	if errors.Is(err, errNotBegun) {
+		// Another process may have begun an attempt of its own: its marks are
+		// not to be overwritten.
+		return p.store(ctx, telemetry.Result)
+	}
 	changes := difference(before, p.mg.GetAnnotations())
+	if pending := p.mg.GetAnnotations()[meta.AnnotationKeyExternalCreatePending]; ended && pending != "" {
+		// Another process may have begun the same attempt again meanwhile: a
+		// beginning that is later than this end would deny it.
+		changes[meta.AnnotationKeyExternalCreatePending] = pending
+	}
 	switch {
 	case len(changes) == 0:
 		return nil
@@ -153,29 +260,8 @@ func (p *pass) recordByAuthor(ctx context.Context) error {
 	return nil
 }
 
-// SurelyFailed says whether a Create that returned err created nothing as far as
-// we may conclude. A call that was cut off may have had its effect, and is not
-// repeated. So might one that failed in another way; docs/adr/0004 says why that
-// is taken for a failure unless the client knows better.
-func surelyFailed(err error) bool {
-	if external.IsNotCreated(err) || external.IsAlreadyExists(err) {
-		return true
-	}
-	for _, cut := range []error{
-		context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE,
-	} {
-		if errors.Is(err, cut) {
-			return false
-		}
-	}
-	var timeout net.Error
-	var network *net.OpError
-	switch {
-	case errors.As(err, &network):
-		return network.Op == "dial" // without a connection nothing was sent
-	case errors.As(err, &timeout):
-		return !timeout.Timeout()
-	default:
-		return true
-	}
+// SurelyFailed says whether a Create that returned err created nothing, because
+// the client says so. Whatever else comes back, the answer may be what was lost.
+func (r *Reconciler) surelyFailed(err error) bool {
+	return external.IsNotCreated(err) || external.IsMarkedAlreadyExists(err) || r.errorsAsFailures && !external.IsInterrupted(err)
 }

@@ -102,30 +102,44 @@ func TestMarksWhateverTheClockSays(t *testing.T) {
 
 func TestSurelyFailed(t *testing.T) {
 	cases := map[string]struct {
-		err  error
-		want bool
+		err               error
+		want, asElsewhere bool // by default, and with every error as a failure that was not cut off
 	}{
-		"Refused":        {errors.New("bad request"), true},
-		"AlreadyExists":  {external.AlreadyExists(errors.New("taken")), true},
-		"NotCreated":     {external.NotCreated(context.DeadlineExceeded), true},
-		"Deadline":       {fmt.Errorf("post: %w", context.DeadlineExceeded), false},
-		"Cancelled":      {fmt.Errorf("post: %w", context.Canceled), false},
-		"EOF":            {fmt.Errorf("post: %w", io.EOF), false},
-		"UnexpectedEOF":  {io.ErrUnexpectedEOF, false},
-		"Reset":          {&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, false},
-		"BrokenPipe":     {&net.OpError{Op: "write", Err: syscall.EPIPE}, false},
-		"Closed":         {&net.OpError{Op: "read", Err: net.ErrClosed}, false},
-		"ReadTimeout":    {&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, false},
-		"OtherTimeout":   {http.ErrHandlerTimeout, true},
-		"TimeoutOfOther": {tardy{}, false},
-		"Dial":           {&net.OpError{Op: "dial", Err: errors.New("connection refused")}, true},
+		"Plain":          {errors.New("bad request"), false, true},
+		"AlreadyExists":  {external.AlreadyExists(errors.New("taken")), true, true},
+		"NotCreated":     {external.NotCreated(context.DeadlineExceeded), true, true},
+		"Invalid":        {kerrors.NewInvalid(schema.GroupKind{}, "x", nil), false, true},
+		"Forbidden":      {fmt.Errorf("post: %w", kerrors.NewForbidden(schema.GroupResource{}, "x", nil)), false, true},
+		"Throttled":      {status(http.StatusTooManyRequests), false, true},
+		"ServerError":    {status(http.StatusBadGateway), false, true},
+		"Conflict":       {kerrors.NewConflict(schema.GroupResource{}, "x", errors.New("changed")), false, true},
+		"Deadline":       {fmt.Errorf("post: %w", context.DeadlineExceeded), false, false},
+		"Cancelled":      {fmt.Errorf("post: %w", context.Canceled), false, false},
+		"EOF":            {fmt.Errorf("post: %w", io.EOF), false, false},
+		"UnexpectedEOF":  {io.ErrUnexpectedEOF, false, false},
+		"Reset":          {&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, false, false},
+		"BrokenPipe":     {&net.OpError{Op: "write", Err: syscall.EPIPE}, false, false},
+		"Closed":         {&net.OpError{Op: "read", Err: net.ErrClosed}, false, false},
+		"ReadTimeout":    {&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, false, false},
+		"OtherTimeout":   {http.ErrHandlerTimeout, false, true},
+		"TimeoutOfOther": {tardy{}, false, false},
+		"Dial":           {&net.OpError{Op: "dial", Err: errors.New("connection refused")}, false, true},
 	}
 	for name, tc := range cases {
-		if got := surelyFailed(tc.err); got != tc.want {
+		if got := (&Reconciler{}).surelyFailed(tc.err); got != tc.want {
 			t.Errorf("%s: %t, want %t", name, got, tc.want)
+		}
+		if got := (&Reconciler{errorsAsFailures: true}).surelyFailed(tc.err); got != tc.asElsewhere {
+			t.Errorf("%s, with every error as a failure: %t, want %t", name, got, tc.asElsewhere)
 		}
 	}
 }
+
+// A status is an error of a client of HTTP.
+type status int
+
+func (s status) Error() string   { return http.StatusText(int(s)) }
+func (s status) StatusCode() int { return int(s) }
 
 type tardy struct{}
 

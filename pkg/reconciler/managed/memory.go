@@ -2,6 +2,7 @@ package managed
 
 import (
 	"crypto/sha256"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -22,8 +23,8 @@ func newMemory() *memory {
 	return &memory{memos: map[types.NamespacedName]*memo{}}
 }
 
-// Of returns the memo of an object. An object with another UID under the same
-// name is another object.
+// Of returns the memo of an object, for a pass. An object with another UID under the
+// same name is another object.
 func (m *memory) of(key types.NamespacedName, uid types.UID) *memo {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -32,6 +33,9 @@ func (m *memory) of(key types.NamespacedName, uid types.UID) *memo {
 	if o == nil || o.uid != uid {
 		o = &memo{uid: uid}
 		m.memos[key] = o
+	}
+	if o.troubles == nil {
+		o.troubles, _ = spareTroubles.Get().(*troubles)
 	}
 
 	return o
@@ -62,25 +66,70 @@ type memo struct {
 	uid types.UID
 
 	version string // resourceVersion answered by our last write
+	live    bool   // it was written, or read from the API server itself, in this process
 
-	seen       string    // the creation whose external resource an observation found
-	creation   string    // the creation whose window is running: its mark, or our own
-	since      time.Time // when this process first knew of it
-	deleteSent time.Time // when the last Delete was sent
-	letGo      bool      // the author's finalizer was removed
+	known  bool // a pass was made by this process
+	failed bool // the last pass failed
+	noted  bool // annotations were written in this pass
 
-	waits     int // consecutive passes that waited
-	unchanged int // consecutive passes whose Update did not show
-	conflicts int // consecutive passes that ended in a conflict
+	seen     origin    // whose external resource an observation found
+	creation string    // the creation whose window is running: its mark, or our own
+	since    time.Time // when this process first knew of it
+	tried    wish      // what a user asked for, and the last pass tried
+	changed  time.Time // when this process first changed what its passes wait for since
 
-	told        map[string]string // the last message of a warning, by reason
-	disconnect  string            // the last complaint about a disconnect
-	badInterval string            // the last complaint about a poll interval
-	dropped     [sha256.Size]byte // the status patch that the server dropped, with its base
-	volatileAt  time.Time         // when volatile fields were last written
+	*troubles // never nil within a pass
 
 	mu    sync.Mutex
 	wrote map[string][]string // annotations as we wrote them lately
+}
+
+// Troubles are what a memo says of an object with which not all is well, and of one
+// with connection details. Most objects have none, most of the time, and then nothing
+// is kept.
+type troubles struct {
+	deleteSent time.Time // when the last Delete was sent
+	letGo      bool      // the author's finalizer was removed
+
+	search      string    // the attempt that is being looked up
+	searchSince time.Time // since when this process knows of it
+	absentSince time.Time // when what is to be deleted was first not found
+	lost        string    // how the last create ended whose result is not known
+
+	stop stop // the terminal error in which the last pass ended, if its cause can be told
+
+	waits     int // consecutive passes that doubled their wait
+	unchanged int // consecutive passes whose Update did not show
+	conflicts int // consecutive passes that ended in a conflict
+
+	published   [sha256.Size]byte // the connection details that were published last
+	publishedAs string            // how the status tells that
+
+	told        map[string]string // the last message of a warning, by reason; never empty
+	disconnect  string            // the last complaint about a disconnect
+	reverted    string            // the last complaint about fields that were unset again
+	badInterval string            // the last complaint about a poll interval
+	dropped     [sha256.Size]byte // the status patch that the server dropped, with its base
+	volatileAt  time.Time         // when volatile fields were last written
+}
+
+// Spare troubles are those of no object.
+var spareTroubles = sync.Pool{New: func() any { return &troubles{} }}
+
+// Rest is for between two passes: what says nothing is not kept. What the pass read
+// shows all that was written before, so if it has written nothing itself, no event of
+// our own is to be expected.
+func (o *memo) rest() {
+	if t := o.troubles; t != nil && reflect.ValueOf(t).Elem().IsZero() {
+		o.troubles = nil
+		spareTroubles.Put(t)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.noted {
+		o.wrote = nil
+	}
+	o.noted = false
 }
 
 // Older says whether a version read is older than our own last write. What
@@ -104,6 +153,7 @@ func (o *memo) writes(changes map[string]any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
+	o.noted = o.noted || len(changes) > 0
 	if o.wrote == nil {
 		o.wrote = map[string][]string{}
 	}

@@ -11,14 +11,14 @@ func TestMemoryIsOfOneObject(t *testing.T) {
 	m := newMemory()
 	name := types.NamespacedName{Namespace: "a", Name: "x"}
 	first := m.of(name, "1")
-	first.seen = "a"
+	first.seen = origin{mark: "a"}
 	if m.of(name, "1") != first || m.peek(name, "1") != first {
 		t.Error("an object is forgotten")
 	}
-	if m.peek(name, "2") != nil || m.of(name, "2").seen != "" {
+	if m.peek(name, "2") != nil || m.of(name, "2").seen != (origin{}) {
 		t.Error("a namesake inherits")
 	}
-	if m.of(types.NamespacedName{Namespace: "b", Name: "x"}, "2").seen != "" {
+	if m.of(types.NamespacedName{Namespace: "b", Name: "x"}, "2").seen != (origin{}) {
 		t.Error("a namesake in another namespace inherits")
 	}
 	m.forget(name)
@@ -60,5 +60,31 @@ func TestWritesAreRememberedForAWhile(t *testing.T) {
 	}
 	if !o.ours("removed", "") || o.ours("never", "") {
 		t.Error("a removal is a write, and nothing is none")
+	}
+}
+
+// Between passes an object with which all is well takes next to nothing.
+func TestMemoRests(t *testing.T) {
+	m := newMemory()
+	name := types.NamespacedName{Name: "x"}
+	o := m.of(name, "1")
+	o.waits = 3
+	o.writes(map[string]any{"key": "value"})
+	o.rest()
+	if o.troubles == nil || !o.ours("key", "value") {
+		t.Error("what a pass that wrote has learned is forgotten")
+	}
+
+	o = m.of(name, "1")
+	if o.waits != 3 {
+		t.Errorf("a trouble is forgotten: %d", o.waits)
+	}
+	o.waits = 0
+	o.rest()
+	if o.troubles != nil || o.wrote != nil {
+		t.Errorf("kept between passes: %v, %v", o.troubles, o.wrote)
+	}
+	if o = m.of(name, "1"); o.troubles == nil || o.waits != 0 {
+		t.Error("the next pass cannot note a trouble, or finds that of another object")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -71,6 +72,18 @@ func WithPollJitterHook(jitter time.Duration) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.pollIntervalHook = func(_ resource.Managed, interval time.Duration) time.Duration {
 			return interval + time.Duration((2*r.random()-1)*float64(jitter))
+		}
+	}
+}
+
+// WithAdaptivePoll is a WithPollIntervalHook with which an object is looked at the
+// less often the longer it has been as it is: after a tenth of the time that its
+// condition Ready has stood, not before the poll interval and not after longest. See
+// external.AdaptivePoll. Nothing is remembered, so that a restart changes no interval.
+func WithAdaptivePoll(longest time.Duration) ReconcilerOption {
+	return func(r *Reconciler) {
+		r.pollIntervalHook = func(mg resource.Managed, interval time.Duration) time.Duration {
+			return external.AdaptivePoll(longest, r.clock)(mg, interval)
 		}
 	}
 }
@@ -162,6 +175,13 @@ func WithLogger(l logging.Logger) ReconcilerOption {
 // WithRecorder sets the recorder of events. The default records nothing.
 func WithRecorder(er event.Recorder) ReconcilerOption {
 	return func(r *Reconciler) { r.record = er }
+}
+
+// WithThrottledRecorder sets the recorder of warnings. The default is that of
+// [WithRecorder], which then records everything. A warning is told when it
+// becomes true, and not again while it stays so, whatever the recorder does.
+func WithThrottledRecorder(er event.Recorder) ReconcilerOption {
+	return func(r *Reconciler) { r.warn = er }
 }
 
 // WithClock sets the clock that windows and transition times are read from. The

@@ -21,6 +21,8 @@ const (
 	reasonCannotConnect       event.Reason = "CannotConnectToProvider"
 	reasonCannotDisconnect    event.Reason = "CannotDisconnectFromProvider"
 	reasonCannotInitialize    event.Reason = "CannotInitializeManagedResource"
+	reasonCannotResolve       event.Reason = "CannotResolveResourceReferences"
+	reasonCannotPublish       event.Reason = "CannotPublishConnectionDetails"
 	reasonCannotObserve       event.Reason = "CannotObserveExternalResource"
 	reasonCannotCreate        event.Reason = "CannotCreateExternalResource"
 	reasonCannotDelete        event.Reason = "CannotDeleteExternalResource"
@@ -33,23 +35,18 @@ const (
 	reasonPending event.Reason = "PendingExternalResource"
 	reasonPaused  event.Reason = "ReconciliationPaused"
 
+	reasonRequestHandled event.Reason = "ReconcileRequestHandled"
+	reasonOldSecret      event.Reason = "ConnectionSecretLeft"
+	reasonLateReverted   event.Reason = "LateInitializationReverted"
+
 	reasonNotOwned             event.Reason = "ExternalResourceNotOwned"
 	reasonMissing              event.Reason = "ExternalResourceMissing"
 	reasonKeepsChanging        event.Reason = "ExternalResourceKeepsChanging"
+	reasonAbandoned            event.Reason = "CreationAttemptAbandoned"
+	reasonSpared               event.Reason = "ExternalResourceSpared"
 	reasonInvalidPolicy        event.Reason = "InvalidManagementPolicy"
 	reasonInvalidPollInterval  event.Reason = "InvalidPollInterval"
 	reasonWaitingForFinalizers event.Reason = "WaitingForFinalizers"
-)
-
-// Again says when the next pass is due.
-type again int
-
-const (
-	never      again = iota // the object is let go
-	poll                    // after the poll interval
-	slow                    // after ten of them: nothing is expected, and no pass is the last
-	growing                 // after a time that doubles up to the poll interval
-	afterGrace              // the same, but not later than the end of the grace period
 )
 
 // An outcome is how a pass ended without an error. The zero value of a condition
@@ -58,10 +55,15 @@ type outcome struct {
 	name     string
 	ready    commonv1.Condition
 	synced   commonv1.Condition
-	upToDate commonv1.Condition // only shown once something differed
+	upToDate commonv1.Condition // only shown once something differed, or if the kind is meant for tools
 	event    event.Event        // told if the object did not say so before
 	again    again
-	refine   func(*pass, outcome) outcome // adds what depends on the object
+	after    time.Duration // exactly, if it is not zero
+	progress progress
+	// Unfinished: what the user asked for was not tried, through no fault of the
+	// object.
+	unfinished bool
+	refine     func(*pass, outcome) outcome // adds what depends on the object
 }
 
 func (o outcome) conditions() []commonv1.Condition {
@@ -100,14 +102,21 @@ var departures = map[lifecycle.Action]outcome{
 }
 
 var paused = outcome{
-	name: "paused", synced: commonv1.ReconcilePaused(), again: slow,
+	name: "paused", synced: commonv1.ReconcilePaused(), again: slow, progress: halting,
 	event: event.Normal(reasonPaused, "Reconciliation is paused via the pause annotation"),
+	refine: func(p *pass, o outcome) outcome {
+		if !meta.IsPaused(p.mg) {
+			o.event.Message = "Reconciliation is paused: spec.managementPolicies is empty"
+		}
+
+		return o
+	},
 }
 
 var rejected = outcome{
-	name: "rejected", again: slow,
+	name: "rejected", again: slow, progress: stuck,
 	refine: func(p *pass, o outcome) outcome {
-		err := redact.Error(p.policy)
+		err := p.redact(p.policy)
 		o.synced = unsynced(commonv1.ReasonInvalidManagementPolicy, err.Error())
 		o.event = event.Warning(reasonInvalidPolicy, err)
 
@@ -116,7 +125,7 @@ var rejected = outcome{
 }
 
 var awaitingFinalizers = outcome{
-	name: "awaiting-finalizers", ready: commonv1.Deleting(), again: growing,
+	name: "awaiting-finalizers", ready: commonv1.Deleting(), again: growing, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
 		text := "waiting for others to remove their finalizers: " + strings.Join(p.awaited(), ", ")
 		if since := p.mg.GetDeletionTimestamp(); since != nil && p.now().Sub(since.Time) > time.Hour {
@@ -130,7 +139,7 @@ var awaitingFinalizers = outcome{
 }
 
 var awaitingGone = outcome{
-	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), again: growing,
+	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), again: soon, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
 		if !p.observation.ResourceExists {
 			o.again = afterGrace
@@ -141,7 +150,7 @@ var awaitingGone = outcome{
 }
 
 var refused = outcome{
-	name: "refused", ready: commonv1.Creating(), again: slow,
+	name: "refused", ready: commonv1.Creating(), again: slow, progress: stuck,
 	refine: func(p *pass, o outcome) outcome {
 		err := errors.New(textUnresolved)
 		switch id, _ := attempt(p.mg); {
@@ -156,6 +165,10 @@ var refused = outcome{
 			err = errors.New(textUnseen)
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnseen)
 		default:
+			if p.memo.lost != "" {
+				err = errors.New(textUnresolved + "; it ended with: " + p.memo.lost)
+			}
+			err = p.redact(err)
 			o.synced = commonv1.ReconcileError(err)
 		}
 		o.event = event.Warning(reasonCannotInitialize, err)
@@ -175,7 +188,7 @@ const (
 )
 
 var disowned = outcome{
-	name: "disowned", again: poll,
+	name: "disowned", again: poll, progress: stuck,
 	refine: func(p *pass, o outcome) outcome {
 		text := "the external resource belongs to somebody else and is left as it is: " +
 			"choose another name by the annotation " + meta.AnnotationKeyExternalName
@@ -198,7 +211,7 @@ var kept = outcome{
 	refine: func(p *pass, o outcome) outcome {
 		p.memo.unchanged = 0
 		if ready := p.mg.GetCondition(commonv1.TypeReady); ready.Reason != "" && ready.Status != metav1.ConditionTrue {
-			o.again = growing
+			o.again, o.progress = soon, moving
 		}
 
 		return o
@@ -211,7 +224,7 @@ const keepsChanging = 3
 
 var awaitingEffect = outcome{
 	name: "awaiting-effect", synced: commonv1.ReconcileSuccess(),
-	upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRequested), again: growing,
+	upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRequested), again: growing, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
 		p.memo.unchanged++
 		if p.memo.unchanged >= keepsChanging {
@@ -238,13 +251,18 @@ var awaitingExistence = outcome{
 		Message: "created; waiting until the external system shows it",
 	},
 	event: event.Normal(reasonPending, "Waiting for external resource existence to be confirmed"),
-	again: afterGrace,
+	again: afterGrace, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
 		switch {
 		case p.taken != nil:
-			return takenByNobody(p.taken)
+			return p.takenByNobody()
+		case p.shown:
+			o.synced.Message = "what was created is found by its attempt, and not by its external name; waiting until it is"
+		case p.searching > 0:
+			o.synced.Message = "a creation was interrupted; looking for what it led to"
+			o.event.Message = "Looking for what an interrupted creation led to"
 		case !p.unseen(): // it was there before: its absence is not believed yet
-			return outcome{name: o.name, again: o.again}
+			return outcome{name: o.name, again: o.again, progress: moving}
 		case p.acted: // that it was created is told already
 			o.event = event.Event{}
 		}
@@ -255,22 +273,22 @@ var awaitingExistence = outcome{
 
 // TakenByNobody is for a name that the external system calls taken without showing
 // by whom.
-func takenByNobody(err error) outcome {
-	err = redact.Error(errors.Wrap(err, "create failed: the name is taken by something that cannot be seen: "+
+func (p *pass) takenByNobody() outcome {
+	err := p.redact(errors.Wrap(p.taken, "create failed: the name is taken by something that cannot be seen: "+
 		"look for it, or choose another by the annotation "+meta.AnnotationKeyExternalName))
 
 	return outcome{
 		name: "taken", ready: commonv1.Creating(), synced: commonv1.ReconcileError(err),
-		event: event.Warning(reasonCannotCreate, err), again: growing,
+		event: event.Warning(reasonCannotCreate, err), again: growing, progress: stuck,
 	}
 }
 
 var missingResource = outcome{
-	name: "missing", again: poll,
+	name: "missing", again: poll, progress: stuck,
 	synced: unsynced(commonv1.ReasonExternalResourceMissing, textMissing),
 	event:  event.Warning(reasonMissing, errors.New(textMissing)),
 	refine: func(p *pass, o outcome) outcome {
-		if isTrue(p.mg, commonv1.TypeReady) {
+		if isReady(p.mg) {
 			o.ready = commonv1.Unavailable()
 		}
 

@@ -2,19 +2,24 @@ package managed
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
-	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/external"
+	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -30,38 +35,87 @@ type pass struct {
 	policy error            // a policy that is not understood
 
 	generation int64 // what this pass works on
+	urgency    lifecycle.Urgency
+	next       lifecycle.Urgency // that of the pass after this one
 
 	external    ExternalClient
 	disconnects []ExternalDisconnecter
 	hangUp      context.CancelFunc // ends the context of Connect
 	observation ExternalObservation
 
+	prepared bool           // initialised, and references resolved
+	fills    map[string]any // what that changed besides metadata and status
+	labels   map[string]any // and in the labels
+	late     map[string]any // what Observe filled in and has to be stored
+
+	requested     string            // the request of the user's that this pass handles
+	details       [sha256.Size]byte // of the connection details that were observed
+	unsaid        bool              // they are not published
+	publishedNow  bool              // they were published in this pass
+	unpublishable error             // why they could not be
+	looked        bool              // an observation was made in this pass
+
+	recoverer CreationRecoverer // nil: the client is none
+	backend   BackendIdentifier // nil: the client is none
+
+	connection    Connection
+	lister        ExternalLister      // nil: the client is none, or not wanted as one
+	place         *roll.Place         // nil: nobody wants to know
+	gate          *gates.Gate         // nil: there are no limits
+	leaveToCreate func(error)         // of the gate
+	called        bool                // the gate has let a call of this pass through
+	pending       *external.Operation // that the external system is at work on
+
+	searching time.Duration // how long a lookup that found nothing may be wrong
+	absent    bool          // a lookup has proved that nothing was created
+	shown     bool          // a lookup has found what Observe does not show
+	repeats   bool          // the create repeats an attempt whose result is not known
+	spared    bool          // the resource is to stay, although the object goes
+
+	well      bool  // the object says so
+	waits     bool  // it is well, and looked at later
 	observed  bool  // observation is the state now
 	acted     bool  // the one change outside was made
+	made      bool  // it was a Create, and succeeded
 	claimed   bool  // the object was claimed in this pass
 	finalized bool  // a finalizer of the author's was added in this pass
 	found     bool  // an observation of this pass found what is ours
 	taken     error // Create said that the name is taken
-	events    []event.Event
+
+	secrets  redact.Secrets      // that became known
+	told     []ConnectionDetails // that were observed
+	masked   *redact.Mask        // of both, when there were
+	maskedOf int                 // so many of them
+	ended    string              // the outcome
+	events   []event.Event
+	changes  []changelog.Entry // that were made outside
 }
 
-func (r *Reconciler) begin(_ context.Context, mg resource.Managed) *pass {
+func (r *Reconciler) begin(mg resource.Managed) *pass {
 	key := client.ObjectKeyFromObject(mg)
 	read := clone(mg)
 	if r.named && meta.GetExternalName(mg) == "" {
 		meta.SetExternalName(mg, mg.GetName())
 	}
 
-	return &pass{
+	p := &pass{
 		r: r, mg: mg, read: read, newest: read, generation: mg.GetGeneration(), hangUp: func() {},
 		memo:   r.memory.of(key, mg.GetUID()),
-		policy: meta.ValidatePolicies(mg),
-		log:    r.log.WithValues("object", key.String(), "uid", mg.GetUID(), "version", mg.GetResourceVersion()),
+		policy: r.checkPolicies(mg), requested: request(mg),
+		log: r.log.WithValues("object", key.String(), "uid", mg.GetUID(), "version", mg.GetResourceVersion()),
 	}
+	s := p.standing()
+	p.urgency, p.next, p.memo.known = s.Urgency(), s.Urgency(), true
+	p.well, p.waits = s.Well, r.spread && s.MayWait()
+	if p.heard(); p.urgency != lifecycle.Poll {
+		p.waits = false
+	}
+
+	return p
 }
 
 // MaxActions is the bound that the tests of package lifecycle prove.
-const maxActions = 5
+const maxActions = 7
 
 // Run decides and acts until an action ends the pass.
 func (p *pass) run(ctx context.Context) (outcome, error) {
@@ -69,13 +123,16 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 		action := lifecycle.Decide(p.facts())
 		p.log.Debug("Decided", "action", action.String())
 		if ending, ok := endings[action]; ok {
-			return ending, nil
+			return ending, p.unpublishable
 		}
 		if ending, ok := departures[action]; ok {
 			return ending, p.letGo(ctx)
 		}
 		if err := steps[action](p, ctx); err != nil {
 			return outcome{}, err
+		}
+		if p.pending != nil {
+			return p.inProgress(), nil
 		}
 	}
 
@@ -87,21 +144,17 @@ func (p *pass) facts() lifecycle.Facts {
 	o := p.observation
 
 	return lifecycle.Facts{
-		Paused:  meta.IsPaused(p.mg),
-		Invalid: p.policy != nil,
-		Deleted: meta.WasDeleted(p.mg),
-		Held:    p.held(),
-		Awaited: len(p.awaited()) > 0,
-		Named:   p.r.named,
-		May: lifecycle.Permissions{
-			Create: meta.ShouldCreate(p.mg),
-			Update: meta.ShouldUpdate(p.mg),
-			Delete: meta.ShouldDelete(p.mg),
-		},
+		Paused:     halted(p.mg),
+		Invalid:    p.policy != nil,
+		Deleted:    meta.WasDeleted(p.mg),
+		Held:       p.held(),
+		Awaited:    len(p.awaited()) > 0,
+		Class:      p.class(),
+		May:        p.may(),
 		Settling:   p.window() > 0,
 		NameKnown:  meta.GetExternalName(p.mg) != "",
-		Unresolved: unresolved(p.mg),
-		Unseen:     p.unseen(),
+		Unresolved: unresolved(p.mg) && !p.absent,
+		Unseen:     p.unseen() && !p.absent,
 		DeleteSent: p.deleteSent(),
 		Observed:   p.observed,
 		Exists:     o.ResourceExists,
@@ -109,7 +162,10 @@ func (p *pass) facts() lifecycle.Facts {
 		Stranger:   p.stranger(),
 		Learned:    !p.claimed && (p.learned() || p.resolves() || p.observed && p.adopts()),
 		Resolves:   !p.claimed && p.resolves(),
-		Acted:      p.acted,
+
+		Unpublished: p.unsaid,
+		Searching:   p.doubt() > 0,
+		Acted:       p.acted,
 	}
 }
 
@@ -154,7 +210,10 @@ func (p *pass) awaited() []string {
 // created may not show.
 func (p *pass) window() time.Duration {
 	mark := created(p.mg)
-	if p.r.named && p.memo.creation == createdHere {
+	// Under a name of our choice a finalizer without a mark means created here,
+	// maybe just before this process began.
+	lately := meta.WasDeleted(p.mg) && p.held() && p.memo.seen == origin{}
+	if p.r.named && (p.memo.creation == createdHere || lately) {
 		mark = createdHere
 	}
 	if mark != p.memo.creation {
@@ -175,11 +234,15 @@ const createdHere = "by this process"
 // status.
 func (p *pass) unseen() bool {
 	if p.r.named {
-		return p.memo.creation == createdHere && p.memo.seen == ""
+		return p.memo.creation == createdHere && p.memo.seen == origin{}
 	}
 	this := creation(p.mg, p.mg)
+	if this.mark == "" || p.memo.seen == this {
+		return false
+	}
+	_, told := this.toldBy(p.mg.GetCondition(commonv1.TypeCreated).Message)
 
-	return created(p.mg) != "" && p.memo.seen != this && p.mg.GetCondition(commonv1.TypeCreated).Message != this
+	return !told
 }
 
 // Resolves says whether an observation has shown what became of a create whose
@@ -200,34 +263,59 @@ func (p *pass) deleteSent() bool {
 // or adoption counts for the name it was made for, which the object tells once it
 // was found: another name than the stored one has to be claimed anew.
 func (p *pass) stranger() bool {
-	told := p.mg.GetCondition(commonv1.TypeCreated).Message
-	ofThis := strings.HasPrefix(told, creationPrefix(p.mg))
-	claimed := !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!ofThis || told == creation(p.mg, p.read))
+	this := creation(p.mg, p.read)
+	told, underThisName := this.toldBy(p.mg.GetCondition(commonv1.TypeCreated).Message)
+	claimed := this.mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName)
 
-	return lifecycle.Stranger(lifecycle.Owner(p.observation.Owner), claimed, meta.ShouldAdopt(p.mg))
+	if p.r.named && p.observation.Owner == OwnerUnknown {
+		claimed = claimed || p.held() // a finalizer without a mark means created here
+	}
+
+	return lifecycle.Stranger(lifecycle.Owner(p.observation.Owner), claimed, p.adoption(), p.observation.ResourceUpToDate)
 }
 
-// End disconnects. A failure to do so is told, and changes nothing.
+// End tells what was changed, and disconnects. A failure to do so is told, and
+// changes nothing.
 func (p *pass) end(ctx context.Context) {
+	p.logChanges(ctx)
+	p.memo.disconnect = p.disconnect(ctx)
+	p.memo.rest()
+	p.hangUp()
+}
+
+// Disconnect returns the last complaint about it.
+func (p *pass) disconnect(ctx context.Context) (failed string) {
+	if len(p.disconnects) == 0 {
+		return ""
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	var failed string
 	for _, d := range p.disconnects {
-		if err := redact.Error(d.Disconnect(ctx)); err != nil {
+		if err := p.redact(p.step(ctx, telemetry.Disconnect, d.Disconnect)); err != nil {
 			failed = err.Error()
 			if p.memo.disconnect != failed {
 				p.mention(event.Warning(reasonCannotDisconnect, err))
 			}
 		}
 	}
-	p.memo.disconnect = failed
-	p.hangUp()
+
+	return failed
+}
+
+// Request returns what the user asked a pass for, if he did since the last.
+func request(mg resource.Managed) string {
+	token := mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
+	if r, ok := mg.(resource.ReconcileRequestee); ok && r.GetLastHandledReconcileAt() != token {
+		return token
+	}
+
+	return ""
 }
 
 func (p *pass) now() time.Time { return p.r.clock.Now() }
 
-func isTrue(mg resource.Managed, t commonv1.ConditionType) bool {
-	return mg.GetCondition(t).Status == "True"
+func isReady(mg resource.Managed) bool {
+	return mg.GetCondition(commonv1.TypeReady).Status == "True"
 }
 
 func clone(mg resource.Managed) resource.Managed {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -30,9 +32,17 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resour
 	}
 	r.log.Debug("The cache lags behind, asking the API server", "object", key.String())
 	mg := r.newManaged()
+	err := r.cluster.GetAPIReader().Get(ctx, key, mg)
+	if kerrors.IsNotFound(err) {
+		return nil, errUnnoticed
+	}
 
-	return mg, r.cluster.GetAPIReader().Get(ctx, key, mg)
+	return mg, err
 }
+
+// ErrUnnoticed says that an object is gone which the cache still shows. What is
+// known of it is kept until the cache tells.
+var errUnnoticed = errors.New("the object is gone, and the cache does not know yet")
 
 func sleep(ctx context.Context, d time.Duration) error {
 	if d == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,10 +14,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
+	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/reference"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -44,9 +52,16 @@ type Reconciler struct {
 	cluster Cluster
 	client  client.Client
 
-	connecter ExternalConnectDisconnecter
-	finalizer resource.Finalizer        // nil: ours, written together with other things
-	critical  CriticalAnnotationUpdater // nil: a patch of what Create changed
+	connecter    ExternalConnectDisconnecter
+	initializers []Initializer
+	resolver     ReferenceResolver // nil: the object itself, if it can
+	graph        *reference.Graph
+	tracker      *reference.Tracker
+	watching     atomic.Bool               // referents are watched
+	watches      []watch                   // besides the kind and referents
+	publisher    ConnectionPublisher       // nil: the Secret that the object names
+	finalizer    resource.Finalizer        // nil: ours, written together with other things
+	critical     CriticalAnnotationUpdater // nil: a patch of what Create changed
 
 	timeout           time.Duration
 	pollInterval      time.Duration
@@ -55,16 +70,38 @@ type Reconciler struct {
 	volatileInterval  time.Duration
 	pollIntervalHook  PollIntervalHook
 	named             bool
+	tokens            bool
+	errorsAsFailures  bool
+	guarded           bool
+	adoption          string
+	limits            *gates.Set                  // nil: none
+	bulk              bool                        // lists are shared
+	staleness         time.Duration               // of a list that still counts
+	notifier          ExternalEventSource         // nil: nobody tells
+	pollWhenTold      time.Duration               // while somebody does
+	fence             func(context.Context) error // nil: nobody is asked
+	lease             func() time.Time            // nil: no deadline
 	volatile          []mergepatch.Path
 	ignoredFinalizers map[string]bool
+	supported         []commonv1.ManagementPolicies // nil: all
+	kstatus           bool
+	spread            bool // what is well is looked at later, when the process begins
 
 	log     logging.Logger
 	record  event.Recorder
+	warn    event.Recorder // nil: record
+	changes changelog.Sink // nil: none
 	clock   clock.PassiveClock
 	random  func() float64 // uniform in [0,1)
 	memory  *memory
-	metrics metrics
 	pruned  *prunedFields
+	roll    *roll.Roll // nil: nobody wants to know
+	waker   waker
+
+	provider, providerVersion string
+
+	observability telemetry.Options
+	telemetry     *telemetry.Recorder
 }
 
 // NewReconciler returns a Reconciler of the kind. Without options it manages
@@ -81,6 +118,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 		minPollInterval:   defaultMinPollInterval,
 		grace:             defaultCreationGracePeriod,
 		volatileInterval:  defaultVolatileInterval,
+		spread:            true,
 		ignoredFinalizers: map[string]bool{"foregroundDeletion": true, "orphan": true},
 		log:               logging.NewNopLogger(),
 		record:            event.NewNopRecorder(),
@@ -93,7 +131,9 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 		option(r)
 	}
 	r.client = r.cluster.GetClient()
-	r.metrics = newMetrics(of)
+	r.telemetry = r.newTelemetry()
+	r.tracker = r.newTracker()
+	r.roll = r.newRoll()
 	_ = r.newManaged()
 
 	r.log.Info("Reconciler made", "kind", of.Kind, "createClass", r.class(), "pollInterval", r.pollInterval.String())
@@ -103,11 +143,14 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 
 // Class names what makes a create safe to repeat.
 func (r *Reconciler) class() string {
-	if r.named {
+	switch {
+	case r.named:
 		return "Named"
+	case r.tokens:
+		return "Token"
+	default:
+		return "Opaque, or Findable if clients are a CreationRecoverer"
 	}
-
-	return "Opaque"
 }
 
 // NewManaged returns an empty object of the kind, and panics if there is none.
@@ -118,24 +161,36 @@ func (r *Reconciler) newManaged() resource.Managed {
 
 // Reconcile makes one pass over one managed resource. Its errors are redacted
 // and bounded; errors.Is and errors.As see through them.
-func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout+persistTimeout)
 	defer cancel()
 
 	mg, err := r.read(ctx, req.NamespacedName)
+	if errors.Is(err, errUnnoticed) {
+		return reconcile.Result{}, nil
+	}
 	if resource.IgnoreNotFound(err) != nil {
-		return reconcile.Result{}, errors.Wrap(err, "cannot get managed resource")
+		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get managed resource"))
 	}
 	if err != nil {
 		r.memory.forget(req.NamespacedName)
+		r.telemetry.Forget(req.NamespacedName)
+		r.tracker.Forget(req.NamespacedName)
+		r.leaveRoll(req.NamespacedName)
 
 		return reconcile.Result{}, nil
 	}
 
-	p := r.begin(ctx, mg)
+	ctx, counted := r.telemetry.Begin(ctx, mg)
+	p := r.begin(mg)
+	ctx = redact.Collect(ctx, &p.secrets)
+	defer func() { counted.End(p.ended, err) }()
 	defer p.end(ctx)
 
-	outcome, err := p.run(ctx)
+	if p.waits {
+		return p.postpone(), nil
+	}
+	outcome, failure := p.run(ctx)
 
-	return p.report(ctx, outcome, err)
+	return p.prioritise(p.report(ctx, outcome, failure))
 }

@@ -42,9 +42,10 @@ func TestWhatIsNotReadyIsLookedAtSoon(t *testing.T) {
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return unready{c} })
 	w.create(nil)
 	w.pass()
-	for i := range 3 {
-		if got := w.pass().RequeueAfter; got != 2*time.Second<<i {
-			t.Errorf("%s", got)
+	for i, want := range []time.Duration{time.Second, time.Second, 2 * time.Second} {
+		w.clock.SetTime(w.clock.Now().Add(8 * time.Second))
+		if got := w.pass().RequeueAfter; got.Round(time.Second) != want {
+			t.Errorf("look %d: the next one after %s, want %s", i, got, want)
 		}
 	}
 }

@@ -2,18 +2,19 @@ package managed
 
 import (
 	"context"
-	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
+	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // After so many conflicts in a row somebody keeps changing the object, or what
@@ -23,23 +24,37 @@ const silentConflicts = 5
 // Report tells how a pass ended. It is the only place that writes the status at
 // the end of a pass, emits events and answers the queue.
 func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Result, error) {
-	_, terminal := external.TerminalReason(err)
+	terminal := isTerminal(err)
+	if off := asPutOff(err); off != nil {
+		p.ended, p.next = off.name, lifecycle.Poll
+
+		return reconcile.Result{RequeueAfter: off.after}, nil
+	}
 	switch {
 	case errors.Is(err, errReplaced) || err == nil && o.again == never:
+		p.takeBack(ctx, err)
 		p.leave(o, err)
 
 		return reconcile.Result{}, nil
 	case kerrors.IsConflict(err) && !terminal && p.memo.conflicts < silentConflicts:
 		return p.conflicted(o), nil
+	case errors.Is(err, errNotBegun):
+		// Whoever may not act outside leaves the object to who may, too.
+		p.ended = "fenced"
+
+		return reconcile.Result{}, p.redact(err)
+	case errors.Is(err, errUnchanged):
+		return reconcile.Result{RequeueAfter: p.stillStopped()}, nil
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled):
 		// The process is asked to stop. What it did not finish is no failure
 		// of the object.
-		p.publish()
+		p.announce()
+		p.ended = "interrupted"
 
-		return reconcile.Result{}, redact.Error(err)
+		return reconcile.Result{}, p.redact(err)
 	}
 	if err != nil {
-		o = failed(err)
+		o = p.failed(err)
 	}
 	o = p.conclude(o)
 	werr := p.writeStatus(ctx)
@@ -47,25 +62,39 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	case kerrors.IsConflict(werr) && p.memo.conflicts < silentConflicts:
 		return p.conflicted(o), nil
 	case errors.Is(werr, errReplaced) || kerrors.IsNotFound(werr):
+		p.takeBack(ctx, werr)
 		p.leave(o, nil)
 
 		return reconcile.Result{}, nil
 	}
 	p.memo.conflicts = 0
-	p.publish()
-	p.r.metrics.pass(o.name)
+	p.announce()
+	p.ended = o.name
+	p.tried(o, err != nil || werr != nil, err != nil && !terminal || werr != nil)
+	if werr == nil {
+		p.r.telemetry.Seen(p.mg)
+	}
 
+	return p.answer(o, err, werr)
+}
+
+// Answer returns what the queue is to do with the object.
+func (p *pass) answer(o outcome, err, werr error) (reconcile.Result, error) {
+	terminal := isTerminal(err)
 	switch {
 	case werr != nil:
-		return reconcile.Result{}, redact.Error(errors.Wrap(werr, "cannot update managed resource status"))
+		return reconcile.Result{}, p.redact(errors.Wrap(werr, "cannot update managed resource status"))
+	case o.after > 0:
+		return reconcile.Result{RequeueAfter: o.after}, nil
 	case err != nil && !terminal:
-		return reconcile.Result{}, redact.Error(err)
-	}
-	if terminal {
-		p.r.metrics.terminal(string(o.synced.Reason))
-	}
+		return reconcile.Result{}, p.redact(err)
+	case terminal && o.progress == stuck:
+		p.r.telemetry.Terminal(string(o.synced.Reason))
 
-	return reconcile.Result{RequeueAfter: p.delay(o.again)}, nil
+		return reconcile.Result{RequeueAfter: p.awaitCause(o)}, nil
+	default:
+		return reconcile.Result{RequeueAfter: p.delay(o.again)}, nil
+	}
 }
 
 // Conclude puts the outcome into the conditions, and tells it if it is news.
@@ -73,17 +102,23 @@ func (p *pass) conclude(o outcome) outcome {
 	if o.refine != nil {
 		o = o.refine(p, o)
 	}
-	if o.again != growing && o.again != afterGrace {
+	if p.unpublishable != nil && !isReady(p.read) { // nobody could connect
+		o.ready = commonv1.Creating().WithMessage("the connection details are not published yet")
+	}
+	if o.again != growing && o.again != afterGrace && o.again != soon {
 		p.memo.waits = 0
 	}
 	if p.found && created(p.mg) != "" {
 		p.set(commonv1.Condition{
-			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(p.mg, p.mg),
+			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(p.mg, p.mg).String(),
 		})
 	}
 	p.set(o.conditions()...)
-	if o.upToDate.Type != "" && (o.upToDate.Status == "False" || p.mg.GetCondition(commonv1.TypeUpToDate).Reason != "") {
-		p.set(o.upToDate)
+	p.setUpToDate(o)
+	p.show(o)
+	p.steady()
+	if (p.looked || o.progress == stuck) && !o.unfinished {
+		p.handled()
 	}
 	if o.event.Reason != "" && p.news(o) {
 		p.tell(o.event)
@@ -94,6 +129,34 @@ func (p *pass) conclude(o outcome) outcome {
 	p.checkPollInterval()
 
 	return o
+}
+
+// SetUpToDate says whether the external resource is as desired, from when it first
+// was not, or always if the kind is meant for tools. Nobody knows while nothing
+// is looked at, or what is found is not ours.
+func (p *pass) setUpToDate(o outcome) {
+	_, always := p.mg.(resource.GenerationObserver)
+	said := p.mg.GetCondition(commonv1.TypeUpToDate).Reason != ""
+	switch {
+	case o.upToDate.Type != "":
+		if always || said || o.upToDate.Status == metav1.ConditionFalse {
+			p.set(o.upToDate)
+		}
+	case said && o.synced.Type != "" && (o.progress == stuck || o.progress == halting || p.observed && !p.observation.ResourceExists):
+		p.set(upToDate(metav1.ConditionUnknown, o.synced.Reason))
+	}
+}
+
+// Handled puts into the status which generation and which request of the user's
+// this pass worked on.
+func (p *pass) handled() {
+	if g, ok := p.mg.(resource.GenerationObserver); ok {
+		g.SetObservedGeneration(p.generation)
+	}
+	if r, ok := p.mg.(resource.ReconcileRequestee); ok && p.requested != "" {
+		r.SetLastHandledReconcileAt(p.requested)
+		p.tell(event.Normal(reasonRequestHandled, "Handled the request for a reconcile"))
+	}
 }
 
 // News says whether the object did not say so before.
@@ -109,7 +172,8 @@ func (p *pass) news(o outcome) bool {
 
 // First says whether a message is not the last that was told for the reason.
 func (p *pass) first(reason, message string) bool {
-	if p.memo.told[reason] == message {
+	last, told := p.memo.told[reason]
+	if told && (last == message || external.Normalize(last) == external.Normalize(message)) {
 		return false
 	}
 	if p.memo.told == nil {
@@ -126,16 +190,26 @@ func (p *pass) tell(e event.Event) { p.events = append(p.events, e) }
 // Mention an event at once. It is for what goes wrong after the end.
 func (p *pass) mention(e event.Event) {
 	p.tell(e)
-	p.publish()
+	p.announce()
 }
 
-func (p *pass) publish() {
-	record := p.r.record
-	if name := meta.GetExternalName(p.mg); name != "" && len(p.events) > 0 {
-		record = record.WithAnnotations("external-name", name)
+func (p *pass) announce() {
+	if len(p.events) == 0 {
+		return
+	}
+	record, warn := p.r.record, p.r.warn
+	if warn == nil {
+		warn = record
+	}
+	if name := meta.GetExternalName(p.mg); name != "" {
+		record, warn = record.WithAnnotations("external-name", name), warn.WithAnnotations("external-name", name)
 	}
 	for _, e := range p.events {
-		record.Event(p.mg, e)
+		if e.Type == event.TypeWarning {
+			warn.Event(p.mg, e)
+		} else {
+			record.Event(p.mg, e)
+		}
 		p.log.Info("Event", "type", string(e.Type), "reason", string(e.Reason), "message", e.Message)
 	}
 	p.events = nil
@@ -145,21 +219,24 @@ func (p *pass) publish() {
 // go, or is gone.
 func (p *pass) leave(o outcome, err error) {
 	if err != nil {
-		p.log.Info("Object is gone; what was created for it is left to recovery", "error", redact.Error(err))
+		p.log.Info("Object is gone", "error", p.redact(err))
 	}
 	if o.event.Reason != "" {
 		p.tell(o.event)
 	}
-	p.publish()
-	p.r.metrics.pass(o.name)
+	p.announce()
+	p.ended = o.name
+	if err == nil && o.again == never {
+		p.letGoOf()
+	}
 }
 
 // Conflicted asks for another pass, with the queue's back-off and in silence:
 // what was read was stale.
 func (p *pass) conflicted(o outcome) reconcile.Result {
 	p.memo.conflicts++
-	p.publish()
-	p.r.metrics.pass("conflict")
+	p.announce()
+	p.ended = "conflict"
 	p.log.Debug("Object has changed, trying again", "outcome", o.name)
 
 	//nolint:staticcheck // the only silent, rate-limited way: RequeueAfter would reset the back-off
@@ -167,15 +244,28 @@ func (p *pass) conflicted(o outcome) reconcile.Result {
 }
 
 // Failed returns the outcome of a pass that ended in an error.
-func failed(err error) outcome {
+func (p *pass) failed(err error) outcome {
 	s := unexpected
 	var f *failure
 	if errors.As(err, &f) {
 		s = f.stage
 	}
-	err = redact.Error(err)
-	synced := commonv1.ReconcileError(err)
-	o := outcome{name: s.name, ready: s.ready, synced: synced, event: event.Event{}, again: slow}
+	c := classify(err)
+	p.r.telemetry.Failed(c.name)
+	if external.IsUnauthorized(err) && p.connection.Recheck != nil && !gates.IsHeld(err) {
+		p.connection.Recheck()
+	}
+	if c.shared && p.gate != nil {
+		return p.heldBack(err)
+	}
+	err = p.redact(err)
+	o := outcome{
+		name: s.name, ready: s.ready, synced: commonv1.ReconcileError(err), event: event.Event{},
+		again: slow, progress: moving,
+	}
+	if c.reason != "" {
+		o.synced.Reason = c.reason
+	}
 	if s.reason != "" {
 		o.event = event.Warning(s.reason, err)
 	}
@@ -183,69 +273,16 @@ func failed(err error) outcome {
 		o.upToDate = upToDate("False", commonv1.ReasonUpdateFailed)
 	}
 	if reason, terminal := external.TerminalReason(err); terminal {
-		o.synced.Reason = commonv1.ConditionReason(reason)
+		o.synced.Reason, o.progress = commonv1.ConditionReason(reason), stuck
+	} else {
+		o.after = retryAfter(err, p.r.random())
+	}
+	if o.synced.Reason == commonv1.ReasonReferenceNotReady {
+		o.progress = moving
+		if !p.r.watching.Load() {
+			o.again = growing
+		}
 	}
 
 	return o
-}
-
-// Delay returns when to look again. It is never zero or less.
-func (p *pass) delay(a again) time.Duration {
-	interval := p.interval()
-	switch a {
-	case slow:
-		return p.jitter(10 * interval)
-	case growing:
-		p.memo.waits++
-		step := time.Second << min(p.memo.waits-1, 20)
-
-		return p.jitter(min(step, interval))
-	case afterGrace:
-		p.memo.waits++
-		step := p.jitter(min(time.Second<<min(p.memo.waits-1, 20), interval))
-		if rest := p.window(); rest > 0 {
-			return min(step, rest)
-		}
-
-		return step
-	default:
-		return positive(p.hook(interval), interval)
-	}
-}
-
-func (p *pass) hook(interval time.Duration) time.Duration {
-	if p.r.pollIntervalHook != nil {
-		return p.r.pollIntervalHook(p.mg, interval)
-	}
-
-	return p.jitter(interval)
-}
-
-func (p *pass) jitter(d time.Duration) time.Duration {
-	return max(d+time.Duration((2*p.r.random()-1)*defaultJitter*float64(d)), time.Millisecond)
-}
-
-// Interval returns the poll interval of the object.
-func (p *pass) interval() time.Duration {
-	own, set, err := meta.GetPollInterval(p.mg)
-	if err != nil || !set {
-		return p.r.pollInterval
-	}
-
-	return min(max(own, p.r.minPollInterval), maxPollInterval)
-}
-
-// CheckPollInterval tells once that an object asks for something that is no
-// interval. It does nobody harm: the default is used.
-func (p *pass) checkPollInterval() {
-	_, _, err := meta.GetPollInterval(p.mg)
-	if err == nil {
-		p.memo.badInterval = ""
-
-		return
-	}
-	if warning := redact.Error(err); p.memo.badInterval != warning.Error() {
-		p.memo.badInterval = warning.Error()
-		p.tell(event.Warning(reasonInvalidPollInterval, warning))
-	}
 }

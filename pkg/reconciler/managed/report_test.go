@@ -60,15 +60,21 @@ func TestWaitingBeginsAnew(t *testing.T) {
 	ready := false
 	w.cloud.After = func(_ context.Context, call string, mg resource.Managed) error {
 		if call == "Observe" && !ready {
-			mg.SetConditions(commonv1.Unavailable())
+			c := commonv1.Unavailable()
+			c.LastTransitionTime = metav1.NewTime(w.clock.Now())
+			mg.SetConditions(c)
 		}
 
 		return nil
 	}
 	for range 2 {
-		for i := range 3 {
-			if got := w.pass().RequeueAfter; got != time.Second<<i {
-				t.Errorf("wait %d: %s", i, got)
+		for i, want := range []time.Duration{time.Second, time.Second, 4 * time.Second} {
+			if got := w.pass().RequeueAfter; got.Round(time.Second) != want {
+				t.Errorf("wait %d: %s, want %s", i, got, want)
+			}
+			w.clock.SetTime(w.clock.Now().Add(time.Duration(i) * 41 * time.Second))
+			if i == 0 {
+				w.clock.SetTime(w.clock.Now().Add(5 * time.Second))
 			}
 		}
 		ready = true
@@ -294,15 +300,37 @@ func counted(t *testing.T, name, value string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+	total := 0.0
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			for _, label := range m.GetLabel() {
 				if family.GetName() == name && label.GetValue() == value {
-					return m.GetCounter().GetValue()
+					total += m.GetCounter().GetValue()
 				}
 			}
 		}
 	}
 
-	return 0
+	return total
+}
+
+// Warnings may go to a recorder of their own, one that throttles them, say. What
+// went well is not among them.
+func TestWarningsHaveARecorderOfTheirOwn(t *testing.T) {
+	warnings := &world{}
+	w := newWorld(t, managed.WithThrottledRecorder(warnings))
+	w.cloud.Before = failing("Create", external.NotCreated(errors.New("no room")))
+	w.create(nil)
+	_, _ = w.try()
+	w.cloud.Before = nil
+	w.pass()
+	for recorder, want := range map[*world]string{w: "Normal/CreatedExternalResource", warnings: "Warning/CannotCreateExternalResource"} {
+		var got []string
+		for _, e := range recorder.events {
+			got = append(got, string(e.Type)+"/"+string(e.Reason))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	}
 }

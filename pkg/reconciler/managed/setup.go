@@ -1,14 +1,22 @@
 package managed
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/crdgate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -16,52 +24,122 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
+// A watch is what else makes a controller look at its objects.
+type watch struct {
+	object  client.Object
+	handler handler.EventHandler
+}
+
+// WithWatch makes the controller that [Setup] or [SetupGated] adds look at the
+// objects that the handler enqueues when an object of the given type changes, such
+// as those that use a configuration (see providerconfig.EnqueueUsers). It may be
+// given several times. The default is to watch the kind and what its objects refer
+// to. Each event makes its objects wait no longer for whatever they wait for.
+func WithWatch(object client.Object, h handler.EventHandler) ReconcilerOption {
+	return func(r *Reconciler) { r.watches = append(r.watches, watch{object, h}) }
+}
+
 // Setup adds a controller for the kind to the manager. It is all the wiring a
-// provider needs: the controller's name, its watch with [Reconciler.Predicate],
-// its workers and back-off, a recorder of events, and logger, poll interval and
-// rate limiter as the options say. The zero value of controller.Options means
-// its defaults. Reconciler options are applied last, so they win.
+// provider needs: the controller's name, its watches with [Reconciler.Predicate]
+// and [Reconciler.References], its workers and back-off, a recorder of events, and
+// logger, poll interval and rate limiter as the options say. The zero value of
+// controller.Options means its defaults. Reconciler options are applied last, so
+// they win.
 //
 // It returns an error if the kind is not registered in the scheme of the
 // manager, or is no resource.Managed.
 func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro ...ReconcilerOption) error {
+	name := controllerName(of)
+	mg, err := example(m, of)
+	if err != nil {
+		return err
+	}
+	r, options := wire(m, of, o, ro)
+	outer := options.Reconciler
+	options.Reconciler = nil // a builder wants it apart
+
+	b := ctrl.NewControllerManagedBy(m).
+		Named(name).
+		For(mg, builder.WithPredicates(r.Predicate())).
+		WatchesRawSource(r.References(m.GetCache())).
+		WatchesRawSource(r.Notifications()).
+		WithOptions(options)
+	for _, w := range r.watches {
+		b = b.Watches(w.object, w.handler)
+	}
+
+	return errors.Wrapf(b.Complete(outer), "cannot set up the controller %s", name)
+}
+
+// SetupGated is [Setup] for a kind that may not be served: its controller runs
+// while the gate sees its CustomResourceDefinition, and ends when that goes. Give
+// the gate to the manager, once for all kinds.
+func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o controller.Options, ro ...ReconcilerOption) error {
+	mg, err := example(m, of)
+	if err != nil {
+		return err
+	}
+	g.Add([]schema.GroupVersionKind{schema.GroupVersionKind(of)}, func(ctx context.Context) error {
+		r, options := wire(m, of, o, ro)
+		defer r.telemetry.Close()
+
+		return crdgate.RunController(ctx, m, controllerName(of), options, func(c cache.Cache) []source.Source {
+			var own client.Object = mg
+			sources := []source.Source{source.Kind(c, own, &handler.EnqueueRequestForObject{}, r.Predicate()), r.References(c), r.Notifications()}
+			for _, w := range r.watches {
+				sources = append(sources, source.Kind(c, w.object, w.handler))
+			}
+
+			return sources
+		})
+	})
+
+	return nil
+}
+
+func controllerName(of resource.ManagedKind) string {
+	return ControllerName(schema.GroupVersionKind(of).GroupKind().String())
+}
+
+// Example returns an object of the kind.
+func example(m manager.Manager, of resource.ManagedKind) (resource.Managed, error) {
 	gvk := schema.GroupVersionKind(of)
 	object, err := m.GetScheme().New(gvk)
 	if err != nil {
-		return errors.Wrap(err, "cannot set up a controller for an unregistered kind")
+		return nil, errors.Wrap(err, "cannot set up a controller for an unregistered kind")
 	}
 	mg, ok := object.(resource.Managed)
 	if !ok {
-		return errors.Errorf("cannot set up a controller for %s: %T is no managed resource, it needs GetCondition and SetConditions", gvk.Kind, object)
+		return nil, errors.Errorf("cannot set up a controller for %s: %T is no managed resource, it needs GetCondition and SetConditions", gvk.Kind, object)
 	}
+
+	return mg, nil
+}
+
+// Wire makes a reconciler, and the options of a controller that runs it.
+func wire(m manager.Manager, of resource.ManagedKind, o controller.Options, ro []ReconcilerOption) (*Reconciler, ctrlcontroller.Options) {
 	if o.Logger == nil {
 		o.Logger = logging.NewNopLogger()
 	}
-	name := ControllerName(gvk.GroupKind().String())
-	options := append([]ReconcilerOption{
+	name := controllerName(of)
+	r := NewReconciler(m, of, append([]ReconcilerOption{
 		WithLogger(o.Logger.WithValues("controller", name)),
 		WithPollInterval(o.PollInterval),
 		WithRecorder(event.NewRecorder(m.GetEventRecorder(name))),
-	}, ro...)
-	r := NewReconciler(m, of, options...)
+	}, ro...)...)
 
-	var handler reconcile.Reconciler = r
-	queue := o.ForControllerRuntime()
-	if o.GlobalRateLimiter != nil {
+	options := o.ForControllerRuntime()
+	options.Reconciler = r
+	switch global := o.GlobalRateLimiter.(type) {
+	case nil:
+	case *workqueue.TypedBucketRateLimiter[any]:
+		// A pass that is started and then told to wait holds up who is more urgent.
+		options.NewQueue = controller.NewPacedQueue[reconcile.Request](global.Limiter)
+	default:
 		limited := ratelimiter.New(name, r, o.GlobalRateLimiter)
-		queue.RateLimiter = limited.KeepBackOff(queue.RateLimiter)
-		handler = limited
+		options.RateLimiter = limited.KeepBackOff(options.RateLimiter)
+		options.Reconciler = limited
 	}
 
-	return errors.Wrapf(ctrl.NewControllerManagedBy(m).
-		Named(name).
-		For(mg, builder.WithPredicates(r.Predicate())).
-		WithOptions(queue).
-		Complete(handler), "cannot set up the controller %s", name)
-}
-
-// CacheOptions returns options of a manager's cache that keep it small: managed
-// fields, which no reconciler reads, are not kept.
-func CacheOptions() cache.Options {
-	return cache.Options{DefaultTransform: cache.TransformStripManagedFields()}
+	return r, options
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/conditions"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -33,20 +35,25 @@ func (p *pass) set(conditions ...commonv1.Condition) {
 // Stamp puts the generation this pass works on to the conditions that were set
 // in it. Setting a condition takes its stamp off, so one that has none was set.
 func (p *pass) stamp() {
-	conditions.Stamp(p.mg, p.generation, commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated)
+	conditions.Stamp(p.mg, p.generation, commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated,
+		commonv1.TypeReconciling, commonv1.TypeStalled)
 }
 
 // WriteStatus writes what this pass changed in the status, and nothing if that
 // is nothing. It carries the newest version this pass knows: without one, a
 // status is written over those of others, and into a namesake of an object that
-// is gone. After a conflict the changes are put on what is there now.
+// is gone. After a conflict the changes are put on what is there now, unless
+// another pass has told since what it saw: then this one looked earlier.
 func (p *pass) writeStatus(ctx context.Context) error {
 	p.stamp()
-	if p.newest == p.read && equality.Semantic.DeepEqual(p.read, p.mg) {
+	if p.newest == p.read && reflect.DeepEqual(p.read, p.mg) { // or else the patch tells
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout)
 	defer cancel()
+	if p.overtaken(p.newest) {
+		return p.conflict()
+	}
 	if err := p.patchStatus(ctx); !kerrors.IsConflict(err) {
 		return err
 	}
@@ -57,20 +64,43 @@ func (p *pass) writeStatus(ctx context.Context) error {
 	if live.GetUID() != p.mg.GetUID() {
 		return errReplaced
 	}
+	if p.overtaken(live) {
+		return p.conflict()
+	}
 	p.newest = live
 	p.mg.SetResourceVersion(live.GetResourceVersion())
 
 	return p.patchStatus(ctx)
 }
 
+// Overtaken says whether what only a pass tells is other than this pass has read it.
+// That was a pass of another process, or one that this process has not read of yet.
+func (p *pass) overtaken(now resource.Managed) bool {
+	is, tells := now.(resource.GenerationObserver)
+	was, told := p.read.(resource.GenerationObserver)
+	if tells && told && is.GetObservedGeneration() != was.GetObservedGeneration() {
+		return true
+	}
+
+	return slices.ContainsFunc([]commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced}, func(t commonv1.ConditionType) bool {
+		return !now.GetCondition(t).Equal(p.read.GetCondition(t))
+	})
+}
+
+func (p *pass) conflict() error {
+	kind := schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}
+
+	return kerrors.NewConflict(kind, p.mg.GetName(), errors.New("another pass has told since what it saw"))
+}
+
 // PatchStatus puts what this pass changed on the newest status.
 func (p *pass) patchStatus(ctx context.Context) error {
-	desired, newest, err := p.desiredStatus()
+	newest, desired, err := p.statuses()
 	if err != nil {
 		return err
 	}
-	patch := mergepatch.Between(newest, desired)
-	if !p.worthWriting(patch) {
+	patch := newest.patchTo(desired)
+	if !p.worthWriting(patch) || p.memo.dropped != none && p.memo.dropped == fingerprint(newest, patch) {
 		return nil
 	}
 	data, err := json.Marshal(map[string]any{"metadata": p.precondition(map[string]any{}), "status": patch})
@@ -78,17 +108,14 @@ func (p *pass) patchStatus(ctx context.Context) error {
 		return errors.Wrap(err, "cannot encode patch")
 	}
 	before := p.mg.GetResourceVersion()
-	id := fingerprint(newest, patch)
-	if p.memo.dropped == id {
-		return nil
-	}
 	answer := clone(p.mg)
 	if err := p.r.client.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, data)); err != nil {
 		return err
 	}
-	p.memo.dropped, p.memo.volatileAt = [sha256.Size]byte{}, p.now()
+	p.r.telemetry.Wrote(telemetry.Status, answer.GetResourceVersion() != before)
+	p.memo.dropped, p.memo.volatileAt = none, p.now()
 	if before != "" && answer.GetResourceVersion() == before {
-		p.memo.dropped = id
+		p.memo.dropped = fingerprint(newest, patch)
 		p.sayDropped(desired, answer)
 	}
 	p.newest = answer
@@ -98,30 +125,37 @@ func (p *pass) patchStatus(ctx context.Context) error {
 	return nil
 }
 
-// DesiredStatus returns the status as it is to become, and as it is.
-func (p *pass) desiredStatus() (desired, newest map[string]any, err error) {
-	images := make([]map[string]any, 3)
-	listed := make([][]commonv1.Condition, 3)
-	for i, mg := range []resource.Managed{p.read, p.mg, p.newest} {
-		if images[i], err = statusImage(mg); err != nil {
-			return nil, nil, err
-		}
-		if listed[i], err = conditionsOf(images[i]); err != nil {
-			return nil, nil, err
+// Statuses returns the status as it is, and as it is to become.
+func (p *pass) statuses() (newest, desired statusImage, err error) {
+	read, err := statusOf(p.read)
+	if err != nil {
+		return statusImage{}, statusImage{}, err
+	}
+	mine, err := statusOf(p.mg)
+	if err != nil {
+		return statusImage{}, statusImage{}, err
+	}
+	if newest = read; p.newest != p.read && !sameStatus(p.newest, p.read) {
+		if newest, err = statusOf(p.newest); err != nil {
+			return statusImage{}, statusImage{}, err
 		}
 	}
-	read, mine, newest := images[0], images[1], images[2]
-	stampOthers(listed[0], listed[1], p.generation)
+	stampOthers(read.conditions, mine.conditions, p.generation)
+	p.concealIn(read.conditions, mine.conditions)
 
-	desired = mergepatch.Apply(newest, mergepatch.Between(mergepatch.Without(read, conditionsPath), mergepatch.Without(mine, conditionsPath)))
-	delete(desired, "conditions")
-	if both := conditions.Merge(listed[0], listed[1], listed[2]); len(both) > 0 {
-		if desired["conditions"], err = roundTrip[[]any](both); err != nil {
-			return nil, nil, err
-		}
-	}
+	return newest, statusImage{
+		fields:     mergepatch.Apply(newest.fields, mergepatch.Between(read.fields, mine.fields)),
+		conditions: conditions.Merge(read.conditions, mine.conditions, newest.conditions),
+	}, nil
+}
 
-	return desired, newest, nil
+// SameStatus says whether the status of two versions of an object is the same for
+// sure, which is found out in less time than it takes to make an image of one.
+func sameStatus(a, b resource.Managed) bool {
+	is, err := statusField(a)
+	was, err2 := statusField(b)
+
+	return err == nil && err2 == nil && reflect.DeepEqual(is, was)
 }
 
 // WorthWriting says whether a change of the status is one, or only one of
@@ -139,8 +173,6 @@ func (p *pass) worthWriting(patch map[string]any) bool {
 	return p.r.volatileInterval > 0 && p.now().Sub(p.memo.volatileAt) >= p.r.volatileInterval
 }
 
-var conditionsPath = []mergepatch.Path{{"conditions"}}
-
 // StampOthers stamps the conditions of other types than ours that were set in
 // this pass.
 func stampOthers(read, mine []commonv1.Condition, generation int64) {
@@ -151,15 +183,11 @@ func stampOthers(read, mine []commonv1.Condition, generation int64) {
 	}
 }
 
-func conditionsOf(status map[string]any) ([]commonv1.Condition, error) {
-	return roundTrip[[]commonv1.Condition](status["conditions"])
-}
-
 // Fingerprint identifies a change of a status. Encoding sorts the keys.
-func fingerprint(base, patch map[string]any) [sha256.Size]byte {
-	data, err := json.Marshal([]any{base, patch})
+func fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
+	data, err := json.Marshal([]any{base.fields, base.conditions, patch})
 	if err != nil {
-		return [sha256.Size]byte{} // what came out of JSON goes into it
+		return none // what came out of JSON goes into it
 	}
 
 	return sha256.Sum256(data)
@@ -171,15 +199,18 @@ type prunedFields struct {
 	said bool
 }
 
-func (p *pass) sayDropped(desired map[string]any, answer resource.Managed) {
+func (p *pass) sayDropped(desired statusImage, answer resource.Managed) {
 	p.r.pruned.mu.Lock()
 	defer p.r.pruned.mu.Unlock()
-	stored, err := statusImage(answer)
+	stored, err := statusOf(answer)
 	if p.r.pruned.said || err != nil {
 		return
 	}
 	p.r.pruned.said = true
-	fields := mergepatch.Missing(desired, stored, "status.")
+	fields := mergepatch.Missing(desired.fields, stored.fields, "status.")
+	if len(desired.conditions) > 0 && len(stored.conditions) == 0 {
+		fields = append(fields, "status.conditions")
+	}
 	slices.Sort(fields)
 	p.log.Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply its newer version",
 		"kind", p.r.of.Kind, "fields", strings.Join(fields, ", "))

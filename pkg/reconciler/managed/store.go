@@ -13,9 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -33,26 +34,23 @@ const (
 // name, while a pass was under way.
 var errReplaced = errors.New("the object was deleted or replaced meanwhile")
 
-// Store writes finalizer and annotations as this pass has them, and what else
-// Observe initialised if late is true. It writes what differs from the object as
-// last answered, in one merge patch that fails on a stale read, and nothing if
-// nothing does.
-func (p *pass) store(ctx context.Context, late bool) error {
-	body := map[string]any{}
-	if late {
-		var err error
-		if body, err = lateFields(p.read, p.mg); err != nil {
-			return err
-		}
-	}
+// Store writes finalizer and annotations as this pass has them, and what was
+// filled in before and by Observe. It writes what differs from the object as last
+// answered, in one merge patch that fails on a stale read, and nothing if nothing
+// does.
+func (p *pass) store(ctx context.Context, what telemetry.Write) error {
+	body := mergepatch.Merge(p.fills, p.late)
 	metadata := map[string]any{}
+	if len(p.labels) > 0 {
+		metadata["labels"] = p.labels
+	}
 	annotations := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 	if len(annotations) > 0 {
 		metadata["annotations"] = annotations
 		p.memo.writes(annotations)
 	}
 	desired := clone(p.mg)
-	if p.r.finalizer == nil && !meta.FinalizerExists(desired, FinalizerName) {
+	if p.r.finalizer == nil && !meta.WasDeleted(desired) && !meta.FinalizerExists(desired, FinalizerName) {
 		meta.AddFinalizer(desired, FinalizerName)
 		metadata["finalizers"] = desired.GetFinalizers()
 	}
@@ -60,12 +58,17 @@ func (p *pass) store(ctx context.Context, late bool) error {
 		return nil
 	}
 	body["metadata"] = p.precondition(metadata)
-	if err := p.patch(ctx, desired, body); err != nil {
+	before := p.newest.GetGeneration()
+	if err := p.patch(ctx, what, desired, body); err != nil {
 		return err
 	}
-	// The write would have failed on any version but the one that was read, so
-	// that a new generation is what this pass itself filled in.
-	p.generation = p.newest.GetGeneration()
+	// The write would have failed on any version but the newest that is known, so
+	// that a new generation is what this pass itself filled in; unless an earlier
+	// write, which carried no version, had met a user's change.
+	if before == p.generation {
+		p.generation = p.newest.GetGeneration()
+	}
+	p.fills, p.labels, p.late = nil, nil, nil
 
 	return nil
 }
@@ -78,7 +81,7 @@ func (p *pass) removeFinalizer(ctx context.Context) error {
 	desired := clone(p.mg)
 	meta.RemoveFinalizer(desired, FinalizerName)
 
-	return p.patch(ctx, desired, map[string]any{
+	return p.patch(ctx, telemetry.Finalizer, desired, map[string]any{
 		"metadata": p.precondition(map[string]any{"finalizers": desired.GetFinalizers()}),
 	})
 }
@@ -95,9 +98,9 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 		if uid := p.mg.GetUID(); uid != "" {
 			metadata["uid"] = uid
 		}
-		err := p.patch(ctx, clone(p.mg), map[string]any{"metadata": metadata})
+		err := p.patch(ctx, telemetry.Result, clone(p.mg), map[string]any{"metadata": metadata})
 		if kerrors.IsInvalid(err) || kerrors.IsRequestEntityTooLargeError(err) {
-			p.log.Info("Annotations set by Create were refused, storing only the bookkeeping", "error", redact.Error(err))
+			p.log.Info("Annotations set by Create were refused, storing only the bookkeeping", "error", p.redact(err))
 			maps.DeleteFunc(changes, func(key string, _ any) bool { return !bookkeeping[key] })
 		}
 
@@ -109,7 +112,7 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 // ctx ends. It returns the last error of fn.
 func persistently(ctx context.Context, fn func(context.Context) error) error {
 	var last error
-	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6}
+	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Steps: 6}
 	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
@@ -147,7 +150,7 @@ func replaced(err error) bool {
 
 // Patch sends a merge patch. Desired is the object as it is to become. The error
 // is errReplaced if the object is gone.
-func (p *pass) patch(ctx context.Context, desired resource.Managed, body map[string]any) error {
+func (p *pass) patch(ctx context.Context, what telemetry.Write, desired resource.Managed, body map[string]any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return errors.Wrap(err, "cannot encode patch")
@@ -159,6 +162,7 @@ func (p *pass) patch(ctx context.Context, desired resource.Managed, body map[str
 	if err != nil {
 		return err
 	}
+	p.r.telemetry.Wrote(what, desired.GetResourceVersion() != p.mg.GetResourceVersion())
 	p.knows(desired)
 
 	return nil
@@ -172,7 +176,7 @@ func (p *pass) knows(answer resource.Managed) {
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
 	p.mg.SetFinalizers(slices.Clone(answer.GetFinalizers()))
 	p.mg.SetAnnotations(maps.Clone(answer.GetAnnotations()))
-	p.memo.version = answer.GetResourceVersion()
+	p.memo.version, p.memo.live = answer.GetResourceVersion(), true
 }
 
 // Precondition adds to the metadata of a patch what makes it fail for another
@@ -190,7 +194,7 @@ func (p *pass) precondition(metadata map[string]any) map[string]any {
 
 // Learned says whether Observe found something that has to be stored.
 func (p *pass) learned() bool {
-	return p.observation.ResourceLateInitialized && lateInitialized(p.read, p.mg) ||
+	return len(p.fills) > 0 || len(p.labels) > 0 || len(p.late) > 0 ||
 		!maps.Equal(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 }
 

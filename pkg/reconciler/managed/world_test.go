@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	testclock "k8s.io/utils/clock/testing"
@@ -30,6 +31,7 @@ import (
 type world struct {
 	*testing.T
 
+	kind  resource.ManagedKind
 	cloud *volume.Cloud
 	clock *testclock.FakePassiveClock
 	api   client.WithWatch // the API server itself
@@ -59,13 +61,16 @@ func newWorld(t *testing.T, o ...managed.ReconcilerOption) *world {
 	if err := corev1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
-	w.api = ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&volume.Volume{}).Build()
+	w := &world{T: t, kind: volume.Kind, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
+	mapper := apimeta.NewDefaultRESTMapper(nil)
+	mapper.Add(volume.GroupVersion.WithKind("Volume"), apimeta.RESTScopeNamespace)
+	w.api = ctrlfake.NewClientBuilder().WithRESTMapper(mapper).WithScheme(scheme).WithStatusSubresource(&volume.Volume{}, &volume.Snapshot{}).Build()
 	w.o = append([]managed.ReconcilerOption{
 		managed.WithExternalConnecter(w.cloud),
 		managed.WithRecorder(w),
 		managed.WithClock(w.clock),
 		managed.WithRandom(func() float64 { return 0.5 }), // no jitter
+		managed.WithSpreadAfterRestart(false),             // a test asks what a pass does
 	}, o...)
 	w.restart()
 
@@ -99,6 +104,13 @@ func (w *world) restart() {
 
 			return c.Get(ctx, key, o, opts...)
 		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if err := w.request(ctx, "create", o, client.RawPatch("", []byte("{}"))); err != nil {
+				return err
+			}
+
+			return c.Create(ctx, o, opts...)
+		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
 			if err := w.request(ctx, "patch", o, patch); err != nil {
 				return err
@@ -120,7 +132,7 @@ func (w *world) restart() {
 		},
 	})
 	manager := &fake.Manager{Client: observed, Scheme: w.api.Scheme()}
-	w.r = managed.NewReconciler(manager, volume.Kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.api})}, w.o...)...)
+	w.r = managed.NewReconciler(manager, w.kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.api})}, w.o...)...)
 }
 
 // A reader is a cluster whose reader without a cache is the API server.
@@ -136,6 +148,9 @@ func (w *world) request(ctx context.Context, verb string, o client.Object, patch
 	data, err := patch.Data(o)
 	if err != nil {
 		return err
+	}
+	if _, isSecret := o.(*corev1.Secret); isSecret {
+		verb += " secret"
 	}
 	note := verb + " " + string(data)
 	w.mu.Lock()
@@ -160,6 +175,8 @@ func (w *world) Event(_ runtime.Object, e event.Event) {
 
 // WithAnnotations notes the annotations and returns the world.
 func (w *world) WithAnnotations(keysAndValues ...string) event.Recorder {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.annotated = keysAndValues
 
 	return w

@@ -3,8 +3,6 @@ package v1alpha1
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
 // KeyValueParameters are what a key-value bucket shall look like.
@@ -84,10 +82,7 @@ type KeyValueParameters struct {
 
 // A KeyValueSpec is what a user asks for.
 type KeyValueSpec struct {
-	// ProviderConfigRef names the connection to NATS.
-	// +optional
-	// +kubebuilder:default={name: default}
-	ProviderConfigRef ProviderConfigReference `json:"providerConfigRef,omitzero"`
+	ResourceSpec `json:",inline"`
 
 	// ForProvider is the desired bucket.
 	// +optional
@@ -138,7 +133,7 @@ type KeyValueObservation struct {
 
 // A KeyValueStatus is the observed state.
 type KeyValueStatus struct {
-	commonv1.ConditionedStatus `json:",inline"`
+	ResourceStatus `json:",inline"`
 
 	// AtProvider is what was seen at the last look.
 	// +optional
@@ -162,18 +157,6 @@ type KeyValue struct {
 	Spec   KeyValueSpec   `json:"spec"`
 	Status KeyValueStatus `json:"status,omitzero"`
 }
-
-// GetCondition returns the condition of the given type, with status Unknown if
-// there is none.
-func (k *KeyValue) GetCondition(ct commonv1.ConditionType) commonv1.Condition {
-	return k.Status.GetCondition(ct)
-}
-
-// SetConditions sets conditions by their type.
-func (k *KeyValue) SetConditions(c ...commonv1.Condition) { k.Status.SetConditions(c...) }
-
-// ProviderConfigName returns the name of the ProviderConfig to use.
-func (k *KeyValue) ProviderConfigName() string { return k.Spec.ProviderConfigRef.Name }
 
 // A KeyValueList is a list of KeyValues.
 //

@@ -2,6 +2,8 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
 // DefaultProviderConfig is the name of the ProviderConfig that is used by
@@ -119,20 +121,43 @@ type ProviderConfigSpec struct {
 	TLS *TLS `json:"tls,omitempty"`
 }
 
+// A ProviderConfigStatus says who uses a configuration.
+type ProviderConfigStatus struct {
+	commonv1.ProviderConfigStatus `json:",inline"`
+}
+
 // A ProviderConfig is a connection to a NATS system, for the objects of its
 // namespace that name it. Its Secrets are of the same namespace.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories={nats}
 // +kubebuilder:printcolumn:name="SERVERS",type="string",JSONPath=".spec.servers"
 // +kubebuilder:printcolumn:name="CREDENTIALS",type="string",JSONPath=".spec.credentials.source"
+// +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type ProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec ProviderConfigSpec `json:"spec"`
+	Spec   ProviderConfigSpec   `json:"spec"`
+	Status ProviderConfigStatus `json:"status,omitzero"`
 }
+
+// GetCondition returns the condition of the given type, with status Unknown if
+// there is none.
+func (p *ProviderConfig) GetCondition(ct commonv1.ConditionType) commonv1.Condition {
+	return p.Status.GetCondition(ct)
+}
+
+// SetConditions sets conditions by their type.
+func (p *ProviderConfig) SetConditions(c ...commonv1.Condition) { p.Status.SetConditions(c...) }
+
+// GetUsers returns how many objects use the connection.
+func (p *ProviderConfig) GetUsers() int64 { return p.Status.GetUsers() }
+
+// SetUsers sets how many objects use the connection.
+func (p *ProviderConfig) SetUsers(n int64) { p.Status.SetUsers(n) }
 
 // A ProviderConfigList is a list of ProviderConfigs.
 //

@@ -14,8 +14,16 @@ const (
 
 // Kinds of this package that are managed resources.
 const (
-	StreamKind   = "Stream"
-	KeyValueKind = "KeyValue"
+	StreamKind      = "Stream"
+	KeyValueKind    = "KeyValue"
+	ObjectStoreKind = "ObjectStore"
+	ConsumerKind    = "Consumer"
+)
+
+// Kinds of this package that say how to connect.
+const (
+	ProviderConfigKind        = "ProviderConfig"
+	ClusterProviderConfigKind = "ClusterProviderConfig"
 )
 
 // GroupVersion returns the group and version of this package.
@@ -28,7 +36,10 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion(),
 		&Stream{}, &StreamList{},
 		&KeyValue{}, &KeyValueList{},
+		&ObjectStore{}, &ObjectStoreList{},
+		&Consumer{}, &ConsumerList{},
 		&ProviderConfig{}, &ProviderConfigList{},
+		&ClusterProviderConfig{}, &ClusterProviderConfigList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion())
 

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Values of the enumerations that Stream and KeyValue share.
+// Values of the enumerations that several kinds share.
 const (
 	StorageFile   = "file"
 	StorageMemory = "memory"
@@ -8,14 +8,6 @@ const (
 	CompressionNone = "none"
 	CompressionS2   = "s2"
 )
-
-// A ProviderConfigReference names a ProviderConfig of the same namespace.
-type ProviderConfigReference struct {
-	// Name of the ProviderConfig.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
-}
 
 // A Placement says on which servers of NATS the data may lie.
 type Placement struct {

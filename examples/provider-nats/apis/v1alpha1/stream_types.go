@@ -3,8 +3,6 @@ package v1alpha1
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
 // Values of the enumerations of a Stream.
@@ -219,10 +217,7 @@ type StreamParameters struct {
 
 // A StreamSpec is what a user asks for.
 type StreamSpec struct {
-	// ProviderConfigRef names the connection to NATS.
-	// +optional
-	// +kubebuilder:default={name: default}
-	ProviderConfigRef ProviderConfigReference `json:"providerConfigRef,omitzero"`
+	ResourceSpec `json:",inline"`
 
 	// The rules stand here and not at the type, because the type also shows
 	// what was observed, and that must never be refused.
@@ -313,7 +308,7 @@ type StreamObservation struct {
 
 // A StreamStatus is the observed state.
 type StreamStatus struct {
-	commonv1.ConditionedStatus `json:",inline"`
+	ResourceStatus `json:",inline"`
 
 	// AtProvider is what was seen at the last look.
 	// +optional
@@ -337,18 +332,6 @@ type Stream struct {
 	Spec   StreamSpec   `json:"spec"`
 	Status StreamStatus `json:"status,omitzero"`
 }
-
-// GetCondition returns the condition of the given type, with status Unknown if
-// there is none.
-func (s *Stream) GetCondition(ct commonv1.ConditionType) commonv1.Condition {
-	return s.Status.GetCondition(ct)
-}
-
-// SetConditions sets conditions by their type.
-func (s *Stream) SetConditions(c ...commonv1.Condition) { s.Status.SetConditions(c...) }
-
-// ProviderConfigName returns the name of the ProviderConfig to use.
-func (s *Stream) ProviderConfigName() string { return s.Spec.ProviderConfigRef.Name }
 
 // A StreamList is a list of Streams.
 //

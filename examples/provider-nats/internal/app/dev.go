@@ -141,7 +141,7 @@ func instructions(env *devenv.Env) string {
 The provider runs. In another terminal:
 
   export KUBECONFIG=%s
-  kubectl apply -f %s/stream.yaml -f %s/keyvalue.yaml
+  kubectl apply -f %s/stream.yaml -f %s/consumer.yaml
   kubectl get managed
   kubectl get stream orders -o yaml
   nats --server %s stream ls --all

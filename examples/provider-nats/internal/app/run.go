@@ -2,18 +2,22 @@ package app
 
 import (
 	"context"
+	stderrors "errors"
 	"flag"
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -21,6 +25,8 @@ import (
 func tuning(flags *flag.FlagSet, o *provider.Options) (debug *bool) {
 	flags.DurationVar(&o.PollInterval, "poll", o.PollInterval, "how often each stream is compared with its object")
 	flags.DurationVar(&o.PollJitter, "poll-jitter", o.PollJitter, "by how much that varies; 0 means a tenth")
+	flags.DurationVar(&o.PollWhenTold, "poll-when-told", o.PollWhenTold,
+		"how often while JetStream tells what happens; streams share lists in between; 0 means that each is looked at by itself")
 	flags.DurationVar(&o.SyncInterval, "sync", o.SyncInterval, "how often all objects are reconciled anew")
 	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long one pass may take in NATS")
 	flags.IntVar(&o.MaxReconcileRate, "max-reconcile-rate", o.MaxReconcileRate, "how many passes may begin in a second, and run at a time")
@@ -36,6 +42,8 @@ func check(o provider.Options) error {
 		return errors.Errorf("%w: --poll must be more than 0", errUsage)
 	case o.PollJitter < 0 || o.PollJitter >= o.PollInterval:
 		return errors.Errorf("%w: --poll-jitter must be less than --poll, and not negative", errUsage)
+	case o.PollWhenTold < 0:
+		return errors.Errorf("%w: --poll-when-told must not be negative", errUsage)
 	case o.SyncInterval <= 0:
 		return errors.Errorf("%w: --sync must be more than 0", errUsage)
 	case o.Timeout <= 0:
@@ -43,17 +51,47 @@ func check(o provider.Options) error {
 	case o.MaxReconcileRate <= 0:
 		return errors.Errorf("%w: --max-reconcile-rate must be more than 0", errUsage)
 	default:
+		return checkElection(o)
+	}
+}
+
+// leaseMargin is what a lease must have left for a change in NATS to begin: one
+// that is not renewed earlier stops all work each time.
+const leaseMargin = time.Second
+
+// retryJitter is by how much more than a period may pass between two attempts.
+const retryJitter = leaderelection.JitterFactor
+
+func checkElection(o provider.Options) error {
+	switch {
+	case o.RetryPeriod <= 0:
+		return errors.Errorf("%w: --leader-elect-retry-period must be more than 0", errUsage)
+	case o.RenewDeadline <= time.Duration(float64(o.RetryPeriod)*retryJitter)+leaseMargin:
+		return errors.Errorf("%w: --leader-elect-renew-deadline must be more than %.1f times --leader-elect-retry-period and a second", errUsage, retryJitter)
+	case o.LeaseDuration <= o.RenewDeadline:
+		return errors.Errorf("%w: --leader-elect-lease-duration must be more than --leader-elect-renew-deadline", errUsage)
+	default:
 		return nil
 	}
+}
+
+// election adds the flags of replicas.
+func election(flags *flag.FlagSet, o *provider.Options) {
+	flags.BoolVar(&o.LeaderElection, "leader-election", o.LeaderElection, "let several replicas wait for one that works")
+	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "where the lease is; empty means the pod's own namespace")
+	flags.StringVar(&o.LeaderElectionIdentity, "leader-elect-identity", o.LeaderElectionIdentity, "what begins the name of who holds the lease; empty means the name of this machine")
+	flags.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", o.LeaseDuration, "how long the others wait after the last renewal that they saw")
+	flags.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", o.RenewDeadline, "how long the leader tries to renew the lease before it gives up")
+	flags.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", o.RetryPeriod, "how often the lease is renewed, or tried to be taken")
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags, o := flag.NewFlagSet("provider-nats run", flag.ContinueOnError), provider.DefaultOptions()
 	debug := tuning(flags, &o)
 	kubeconfig := flags.String("kubeconfig", "", "path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
-	flags.BoolVar(&o.LeaderElection, "leader-election", o.LeaderElection, "let several replicas wait for one that works")
-	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "where the lease is; empty means the pod's own namespace")
+	election(flags, &o)
 
+	record := flags.String("change-log", "", "file that is told of every change in NATS, as lines of JSON; - is standard output, empty means none")
 	supervised := flags.Bool("exit-on-stdin-eof", false, "stop when standard input ends, as it does when the parent is killed")
 
 	if err := parse(flags, args, out); err != nil {
@@ -75,7 +113,31 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return errors.Wrap(err, "cannot find a cluster: name a kubeconfig by --kubeconfig")
 	}
 
-	return provider.Run(ctx, cfg, o)
+	sink, done, err := changeLog(*record, out)
+	if err != nil {
+		return err
+	}
+
+	o.ChangeLog = sink
+
+	return stderrors.Join(provider.Run(ctx, cfg, o), done())
+}
+
+// changeLog returns what records changes where the flag says, and what ends it.
+func changeLog(where string, out io.Writer) (changelog.Sink, func() error, error) {
+	switch where {
+	case "":
+		return nil, func() error { return nil }, nil
+	case "-":
+		return changelog.NewJSON(out), func() error { return nil }, nil
+	}
+
+	file, err := changelog.OpenFile(where)
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "cannot record changes: name another file by --change-log")
+	}
+
+	return file, file.Close, nil
 }
 
 // untilEOF returns a context that also ends when there is nothing more to read.

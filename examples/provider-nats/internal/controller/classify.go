@@ -15,6 +15,7 @@ const (
 	codeAccountResources  jetstream.ErrorCode = 10002
 	codeNoPeers           jetstream.ErrorCode = 10005
 	codeInvalidRequest    jetstream.ErrorCode = 10012
+	codeNameTaken         jetstream.ErrorCode = 10013
 	codeMaximumConsumers  jetstream.ErrorCode = 10026
 	codeMaximumStreams    jetstream.ErrorCode = 10027
 	codePeerNotMember     jetstream.ErrorCode = 10040
@@ -22,31 +23,34 @@ const (
 	codeInvalidConfig     jetstream.ErrorCode = 10052
 	codeSubjectOverlap    jetstream.ErrorCode = 10065
 	codeReplicas          jetstream.ErrorCode = 10074
+	codeUnfiltered        jetstream.ErrorCode = 10099
+	codeFilterOverlap     jetstream.ErrorCode = 10100
 	codeMoveInProgress    jetstream.ErrorCode = 10124
+	codeConsumerGone      jetstream.ErrorCode = 10149
 	codeMemberChange      jetstream.ErrorCode = 10202
 	codeReconfigureActive jetstream.ErrorCode = 10226
 )
 
 // Reasons of terminal errors.
 const (
+	reasonInvalidName          = "InvalidName"
 	reasonSubjectsOverlap      = "SubjectsOverlap"
+	reasonFiltersOverlap       = "FiltersOverlap"
 	reasonInvalidConfiguration = "InvalidConfiguration"
+	reasonImmutableField       = "ImmutableField"
+	reasonStreamNotFound       = "StreamNotFound"
 )
 
 // classify says about an error of NATS what a plain error cannot: that the name
 // is taken, or that there is no use in trying again until somebody changes the
 // spec or NATS. Want of resources, leaders and peers passes by itself, and stays
 // a plain error.
-func classify(err error, doing, name string) error {
+func classify(err error, doing, what string) error {
 	if err == nil {
 		return nil
 	}
 
-	wrapped := errors.Wrapf(err, "cannot %s stream %q", doing, name)
-
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return external.AlreadyExists(wrapped)
-	}
+	wrapped := errors.Wrapf(err, "cannot %s %s", doing, what)
 
 	var answer jetstream.JetStreamError
 	if !errors.As(err, &answer) || answer.APIError() == nil {
@@ -54,14 +58,31 @@ func classify(err error, doing, name string) error {
 	}
 
 	switch api := answer.APIError(); {
+	case api.ErrorCode == jetstream.JSErrCodeStreamNameInUse, api.ErrorCode == jetstream.JSErrCodeConsumerExists,
+		api.ErrorCode == codeNameTaken && doing == "create":
+		return external.AlreadyExists(wrapped)
+	case api.ErrorCode == jetstream.JSErrCodeStreamNotFound && doing == "create":
+		return awaiting(wrapped)
 	case api.ErrorCode == codeSubjectOverlap:
 		return external.Terminal(reasonSubjectsOverlap, errors.Wrap(wrapped,
 			"another stream stores some of the subjects: change spec.forProvider.subjects here or the other stream"))
+	case api.ErrorCode == codeUnfiltered, api.ErrorCode == codeFilterOverlap:
+		return external.Terminal(reasonFiltersOverlap, errors.Wrap(wrapped,
+			"another consumer takes some of the messages, and each message of the stream is for one: "+
+				"change spec.forProvider.filterSubjects here or the other consumer"))
+	case api.ErrorCode == codeNameTaken && doing == "update":
+		return errors.Wrap(wrapped, "the deliver subject can only be changed while nobody is subscribed to it")
 	case isMistake(api):
 		return external.Terminal(reasonInvalidConfiguration, errors.Wrap(wrapped, "NATS does not accept spec.forProvider: correct it"))
 	default:
 		return wrapped
 	}
+}
+
+// awaiting marks that a consumer waits for its stream, which somebody has to
+// create.
+func awaiting(err error) error {
+	return external.Terminal(reasonStreamNotFound, errors.Wrap(err, "waiting for the stream: create it, or correct spec.forProvider.stream"))
 }
 
 // isMistake tells whether NATS refused what was asked for, not the moment when.
@@ -70,7 +91,7 @@ func isMistake(api *jetstream.APIError) bool {
 	case codeInvalidConfig, codeInvalidRequest, codeReplicas:
 		return true
 	case codeAccountResources, codeNoPeers, codeMaximumConsumers, codeMaximumStreams, codePeerNotMember, codeServerNotMember,
-		codeMoveInProgress, codeMemberChange, codeReconfigureActive:
+		codeMoveInProgress, codeConsumerGone, codeMemberChange, codeReconfigureActive:
 		return false
 	default:
 		return api.Code == http.StatusBadRequest

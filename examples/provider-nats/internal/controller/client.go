@@ -2,11 +2,13 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/jsconfig"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natsconn"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -14,9 +16,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Streams is what a Client needs of NATS. Names that do not exist are told by
-// jetstream.ErrStreamNotFound, names that are taken by
-// jetstream.ErrStreamNameAlreadyInUse. A natsconn.Conn is one.
+// Streams is what a Client needs of NATS for streams. Names that do not exist are
+// told by jetstream.ErrStreamNotFound, names that are taken by
+// jetstream.ErrStreamNameAlreadyInUse.
 type Streams interface {
 	Info(ctx context.Context, name string) (*jetstream.StreamInfo, error)
 	Create(ctx context.Context, cfg jetstream.StreamConfig) error
@@ -24,24 +26,54 @@ type Streams interface {
 	Delete(ctx context.Context, name string) error
 }
 
-// A Client does for one object what its spec asks for. It reads the owner of a
-// stream just before it changes it, because NATS has no condition on an update.
-// It serves one pass, and is not to be used concurrently. Use NewClient.
+// Consumers is what a Client needs of NATS for consumers. Names that do not exist
+// are told by jetstream.ErrConsumerNotFound, or jetstream.ErrStreamNotFound if it
+// is that of the stream; names that are taken by jetstream.ErrConsumerExists.
+type Consumers interface {
+	ConsumerInfo(ctx context.Context, stream, name string) (*jetstream.ConsumerInfo, error)
+	CreateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) error
+	UpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) error
+	PauseConsumer(ctx context.Context, stream, name string, until time.Time) error
+	DeleteConsumer(ctx context.Context, stream, name string) error
+}
+
+// A JetStream is all that a Client needs of NATS. A natsconn.Conn is one.
+type JetStream interface {
+	Streams
+	Consumers
+
+	// Address returns where it is.
+	Address() natsconn.Address
+
+	// Identity returns which it is, whatever its address, or nothing if that
+	// is not told.
+	Identity(ctx context.Context) (string, error)
+}
+
+// A Client does for one object what its spec asks for. It reads the owner of what
+// it changes just before it does, because NATS has no condition on an update. It
+// serves one pass, and is not to be used concurrently. Use NewClient.
 type Client struct {
-	streams Streams
+	nats    JetStream
 	kind    Kind
 	stamp   managed.Stamp
 	release func()
 
-	// seen is when the stream that Observe saw last was created.
+	// identity is that of the JetStream, or empty.
+	identity string
+
+	// seen is when what Observe saw last was created.
 	seen string
 }
 
 // NewClient returns the client of one object of the given kind, which owns what
 // bears the stamp. Disconnect calls release.
-func NewClient(streams Streams, kind Kind, stamp managed.Stamp, release func()) *Client {
-	return &Client{streams: streams, kind: kind, stamp: stamp, release: release}
+func NewClient(nats JetStream, kind Kind, stamp managed.Stamp, release func()) *Client {
+	return &Client{nats: nats, kind: kind, stamp: stamp, release: release}
 }
+
+// Identity returns which JetStream it is, or nothing if that is not known.
+func (c *Client) Identity() string { return c.identity }
 
 // Disconnect gives the connection back.
 func (c *Client) Disconnect(context.Context) error {
@@ -50,40 +82,48 @@ func (c *Client) Disconnect(context.Context) error {
 	return nil
 }
 
-// Observe looks at the stream, and puts what it sees into the status of mg if
-// the stream is ours.
+// Observe looks at what the object is about, and puts what it sees into the
+// status of mg if that is ours.
 func (c *Client) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
-	name, err := c.name(mg)
+	t, err := c.kind.target(c.nats, mg)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
 
-	info, err := c.streams.Info(ctx, name)
+	seen, err := t.look(ctx)
 
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		return managed.ExternalObservation{}, nil
+		return managed.ExternalObservation{}, c.await(mg, t, err)
 	case err != nil:
-		return managed.ExternalObservation{}, errors.Wrapf(err, "cannot look at stream %q", name)
+		return managed.ExternalObservation{}, errors.Wrapf(err, "cannot look at %s", t.label)
+	case seen == nil:
+		return managed.ExternalObservation{}, nil
 	}
 
-	out := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: c.owner(mg, info)}
-	c.seen = created(info)
+	return c.observe(mg, t, seen)
+}
+
+// observe says what was seen, and puts it into the status of mg if that is ours.
+func (c *Client) observe(mg resource.Managed, t target, seen *sight) (managed.ExternalObservation, error) {
+	out := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: c.owner(mg, t, seen)}
+	c.seen = when(seen.created)
 
 	switch out.Owner {
 	case managed.OwnerOther:
-		c.forget(mg, info)
+		c.forget(t, seen)
 
 		return out, nil
 	case managed.OwnerOurs:
-		if err := c.kind.report(mg, info); err != nil {
-			return managed.ExternalObservation{}, err
-		}
+		seen.report()
+		mg.SetConditions(readiness(seen))
 
-		mg.SetConditions(readiness(info))
+		out.ConnectionDetails = details(mg, c.nats.Address(), seen.details())
 	default:
-		if err := c.show(mg, info); err != nil {
-			return managed.ExternalObservation{}, err
+		if onlyObserves(mg) && meta.ShouldAdopt(mg) {
+			c.show(mg, t, seen)
+
+			out.ConnectionDetails = details(mg, c.nats.Address(), seen.details())
 		}
 	}
 
@@ -93,36 +133,59 @@ func (c *Client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 		return out, nil
 	}
 
-	return c.compare(mg, info, out)
+	return c.compare(mg, t, seen, out)
 }
 
-// show tells of a stream that is nobody's, if the user asks for no more than a
-// look at it. When it was created is not recorded: that would prove it ours.
-func (c *Client) show(mg resource.Managed, info *jetstream.StreamInfo) error {
-	if !meta.ShouldOnlyObserve(mg) || !meta.ShouldAdopt(mg) {
+// await tells that a consumer waits for its stream. What goes away waits for
+// nothing: without its stream, it is gone.
+func (c *Client) await(mg resource.Managed, t target, err error) error {
+	if meta.WasDeleted(mg) {
 		return nil
 	}
 
-	if err := c.kind.report(mg, info); err != nil {
-		return err
-	}
+	// What was there went with its stream.
+	*t.recorded = ""
 
-	*c.kind.recorded(mg) = ""
+	mg.SetConditions(commonv1.Unavailable().WithMessage("its stream does not exist"))
 
-	mg.SetConditions(readiness(info))
-
-	return nil
+	return awaiting(errors.Wrapf(err, "cannot look at %s", t.label))
 }
 
-func (c *Client) compare(mg resource.Managed, info *jetstream.StreamInfo, out managed.ExternalObservation) (managed.ExternalObservation, error) {
-	desired, err := c.desired(mg, info.Config)
+// show tells of what is nobody's, because the user asks for no more than a look at
+// it. When it was created is not recorded: that would prove it ours.
+func (c *Client) show(mg resource.Managed, t target, seen *sight) {
+	seen.report()
+
+	*t.recorded = ""
+
+	mg.SetConditions(readiness(seen))
+}
+
+// onlyObserves tells whether the user asks for no more than a look, in the spec or
+// by an annotation.
+func onlyObserves(mg resource.Managed) bool {
+	m, ok := mg.(resource.Manageable)
+
+	return meta.ShouldOnlyObserve(mg) ||
+		ok && m.GetManagementPolicies().Equal(commonv1.ManagementPolicies{commonv1.ManagementActionObserve})
+}
+
+// compare compares what is with what the object asks for. That our mark is not
+// there is no difference to who only looks: nobody is to put it there.
+func (c *Client) compare(mg resource.Managed, t target, seen *sight, out managed.ExternalObservation) (managed.ExternalObservation, error) {
+	own := c.own()
+	if onlyObserves(mg) && seen.metadata[managed.StampKey] == "" {
+		own = nil
+	}
+
+	plan, err := seen.plan(own)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
 
-	diff, err := jsconfig.Diff(&desired, &info.Config)
+	diff, err := plan.diff()
 	if err != nil {
-		return managed.ExternalObservation{}, errors.Wrapf(err, "cannot compare stream %q", info.Config.Name)
+		return managed.ExternalObservation{}, errors.Wrapf(err, "cannot compare %s", t.label)
 	}
 
 	out.ResourceUpToDate, out.Diff = len(diff) == 0, diff.String()
@@ -130,153 +193,134 @@ func (c *Client) compare(mg resource.Managed, info *jetstream.StreamInfo, out ma
 	return out, nil
 }
 
-// Create creates the stream. It is sealed, if at all, by the first Update: NATS
-// creates no sealed ones.
+// Create creates what the object asks for.
 func (c *Client) Create(ctx context.Context, mg resource.Managed) error {
-	name, err := c.name(mg)
+	t, err := c.kind.target(c.nats, mg)
 	if err != nil {
 		return err
 	}
 
 	mg.SetConditions(commonv1.Creating())
 
-	cfg, err := c.desired(mg, jetstream.StreamConfig{Name: name})
-	if err != nil {
-		return err
-	}
-
-	cfg.Sealed = false
-
-	return classify(c.streams.Create(ctx, cfg), "create", name)
+	return classify(t.create(ctx, c.own()), "create", t.label)
 }
 
-// Update corrects the stream. What NATS does not change is refused without
-// asking, because its answer does not tell it from other mistakes.
+// Update corrects it. What NATS does not change is refused without asking,
+// because its answer does not tell it from other mistakes.
 func (c *Client) Update(ctx context.Context, mg resource.Managed) error {
-	name, err := c.name(mg)
+	t, err := c.kind.target(c.nats, mg)
 	if err != nil {
 		return err
 	}
 
-	info, err := c.own(ctx, mg, name)
+	seen, err := c.owned(ctx, mg, t)
+
+	switch {
+	case err != nil:
+		return err
+	case seen == nil:
+		return errors.Errorf("%s has just been deleted by somebody else", t.label)
+	}
+
+	plan, err := seen.plan(c.own())
 	if err != nil {
 		return err
 	}
 
-	desired, err := c.desired(mg, info.Config)
-	if err != nil {
-		return err
+	if refused := plan.refused(); len(refused) > 0 {
+		return c.immutable(t, refused[0])
 	}
 
-	if refused := jsconfig.Refused(&info.Config, &desired); len(refused) > 0 {
-		return c.immutable(name, refused[0])
-	}
-
-	return classify(c.streams.Update(ctx, desired), "update", name)
+	return classify(plan.send(ctx), "update", t.label)
 }
 
-// Delete deletes the stream and everything in it.
+// Delete deletes it with everything in it.
 func (c *Client) Delete(ctx context.Context, mg resource.Managed) error {
-	name, err := c.name(mg)
+	t, err := c.kind.target(c.nats, mg)
 	if err != nil {
 		return err
 	}
 
 	mg.SetConditions(commonv1.Deleting())
 
-	_, err = c.own(ctx, mg, name)
-	if err == nil {
-		err = errors.Wrapf(c.streams.Delete(ctx, name), "cannot delete stream %q", name)
-	}
+	seen, err := c.owned(ctx, mg, t)
 
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
 		return nil
+	case err != nil || seen == nil:
+		return err
 	}
 
-	return err
+	return errors.Wrapf(t.remove(ctx), "cannot delete %s", t.label)
 }
 
-// name returns the name of the stream.
-func (c *Client) name(mg resource.Managed) (string, error) {
-	name, err := c.kind.stream(meta.GetExternalName(mg))
-	if err != nil {
-		return "", external.Terminal("InvalidName", err)
-	}
-
-	return name, nil
+// own is the metadata that says whose it is.
+func (c *Client) own() map[string]string {
+	return map[string]string{managed.StampKey: string(c.stamp)}
 }
 
-// owner says whose a stream is. Its mark tells; but whoever updates a stream and
-// does not know of metadata takes the mark off, and then the time of its creation
+// owner says whose something is. Its mark tells; but whoever updates it and does
+// not know of metadata takes the mark off, and then the time of its creation
 // tells, if a pass that found the mark has recorded it. Only such a pass records
-// it, so it is never that of a stranger's stream.
-func (c *Client) owner(mg resource.Managed, info *jetstream.StreamInfo) managed.Owner {
-	mark, recorded := info.Config.Metadata[managed.StampKey], *c.kind.recorded(mg)
+// it, so it is never that of a stranger's.
+func (c *Client) owner(mg resource.Managed, t target, seen *sight) managed.Owner {
+	mark, recorded := seen.metadata[managed.StampKey], *t.recorded
 
 	switch {
 	case mark != "":
 		return c.stamp.Owner(mark)
 	case recorded == "":
 		return managed.OwnerNobody
-	case recorded == created(info):
+	case recorded == when(seen.created):
 		return managed.OwnerOurs
 	case meta.GetExternalCreateSucceeded(mg).IsZero(), meta.ShouldAdopt(mg):
 		return managed.OwnerNobody
 	default:
-		// What this object once adopted was another stream: that this one is
+		// What this object once adopted was another: that this one is
 		// nobody's does not make it ours.
 		return managed.OwnerOther
 	}
 }
 
-// forget drops the proof that a stream was ours when it bears another's mark: it
+// forget drops the proof that something was ours when it bears another's mark: it
 // stays his if that mark is lost, too.
-func (c *Client) forget(mg resource.Managed, info *jetstream.StreamInfo) {
-	if info.Config.Metadata[managed.StampKey] != "" {
-		*c.kind.recorded(mg) = ""
+func (c *Client) forget(t target, seen *sight) {
+	if seen.metadata[managed.StampKey] != "" {
+		*t.recorded = ""
 	}
 }
 
-func (c *Client) desired(mg resource.Managed, base jetstream.StreamConfig) (jetstream.StreamConfig, error) {
-	cfg, err := c.kind.overlay(mg, base, map[string]string{managed.StampKey: string(c.stamp)})
-	if err != nil {
-		return jetstream.StreamConfig{}, external.Terminal("InvalidConfiguration", errors.Wrap(err, "spec.forProvider cannot be used"))
+// owned looks once more and fails if it has become somebody else's. What is
+// nobody's must be what the reconciler decided upon. Nil is what is gone.
+func (c *Client) owned(ctx context.Context, mg resource.Managed, t target) (*sight, error) {
+	seen, err := t.look(ctx)
+	if err != nil || seen == nil {
+		return nil, errors.Wrapf(err, "cannot see who owns %s", t.label)
 	}
 
-	return cfg, nil
-}
-
-// own reads the stream once more and fails if it has become somebody else's. One
-// that is nobody's must be the one that the reconciler decided upon.
-func (c *Client) own(ctx context.Context, mg resource.Managed, name string) (*jetstream.StreamInfo, error) {
-	info, err := c.streams.Info(ctx, name)
-	if err != nil {
-		return nil, errors.Wrapf(err, "cannot see who owns stream %q", name)
-	}
-
-	switch owner := c.owner(mg, info); {
+	switch owner := c.owner(mg, t, seen); {
 	case owner == managed.OwnerOurs:
-		return info, nil
+		return seen, nil
 	case owner == managed.OwnerOther:
-		return nil, errors.Errorf("stream %q has just become the property of somebody else: it is left alone", name)
-	case c.seen != created(info):
-		return nil, errors.Errorf("stream %q has just been made anew by somebody else: it is left alone", name)
+		return nil, errors.Errorf("%s has just become the property of somebody else: it is left alone", t.label)
+	case c.seen != when(seen.created):
+		return nil, errors.Errorf("%s has just been made anew by somebody else: it is left alone", t.label)
 	default:
-		return info, nil
+		return seen, nil
 	}
 }
 
-func (c *Client) immutable(name string, r jsconfig.Refusal) error {
-	return external.Terminal("ImmutableField", errors.Errorf(
-		"spec.forProvider of stream %q: %s; set it back, or, if what is in the %s may be lost, delete this object and create it again",
-		name, r, c.kind.noun))
+func (c *Client) immutable(t target, r jsconfig.Refusal) error {
+	return external.Terminal(reasonImmutableField, errors.Errorf(
+		"spec.forProvider of %s: %s; set it back, or, if %s may be lost, delete this object and create it again", t.label, r, c.kind.loss))
 }
 
-// readiness tells whether clients can use the stream: whether it has a leader.
-func readiness(info *jetstream.StreamInfo) commonv1.Condition {
-	if info.Cluster == nil || info.Cluster.Leader != "" {
+// readiness tells whether clients can use what was seen: whether it has a leader.
+func readiness(seen *sight) commonv1.Condition {
+	if seen.cluster == nil || seen.cluster.Leader != "" {
 		return commonv1.Available()
 	}
 
-	return commonv1.Unavailable().WithMessage("the stream has no leader: too few of its servers are up")
+	return commonv1.Unavailable().WithMessage("it has no leader: too few of its servers are up")
 }

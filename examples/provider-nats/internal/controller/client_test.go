@@ -14,6 +14,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natsconn"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -25,12 +26,21 @@ const cluster types.UID = "cluster"
 
 // fake is a JetStream that answers as it is told and records what it is asked.
 type fake struct {
+	controller.Consumers // of which it has none
+
 	info     *jetstream.StreamInfo
 	infoErr  error
 	answer   error
+	identity error
 	calls    []string
 	sent     jetstream.StreamConfig
 	released int
+}
+
+func (f *fake) Identity(context.Context) (string, error) { return "north/SALES", f.identity }
+
+func (f *fake) Address() natsconn.Address {
+	return natsconn.Address{Servers: []string{"nats://a:4222", "nats://b:4222"}, Domain: "hub"}
 }
 
 func (f *fake) Info(_ context.Context, name string) (*jetstream.StreamInfo, error) {
@@ -77,10 +87,10 @@ func stamp(kind controller.Kind, mg resource.Managed) managed.Stamp {
 }
 
 // client returns the client of a Stream, over streams.
-func client(streams controller.Streams, mg resource.Managed) *controller.Client {
+func client(nats controller.JetStream, mg resource.Managed) *controller.Client {
 	kind := controller.StreamKind()
 
-	return controller.NewClient(streams, kind, stamp(kind, mg), func() {})
+	return controller.NewClient(nats, kind, stamp(kind, mg), func() {})
 }
 
 // stored is the default stream as NATS would show it, with a stamp or none.
@@ -293,7 +303,7 @@ func TestUpdate(t *testing.T) {
 		"Updated":  {"read, then write", fake{info: stored(ours())}, stream(), []string{"info orders", "update orders"}, "", ""},
 		"Unseen":   {"what is nobody's is adopted only if the reconciler has seen it", fake{info: stored("")}, stream(), []string{"info orders"}, `stream "orders" has just been made anew by somebody else: it is left alone`, ""},
 		"Stolen":   {"never what is somebody else's", fake{info: stored("them")}, stream(), []string{"info orders"}, `stream "orders" has just become the property of somebody else: it is left alone`, ""},
-		"Vanished": {"gone meanwhile", fake{}, stream(), []string{"info orders"}, `cannot see who owns stream "orders": nats: API error: code=404 err_code=10059 description=stream not found`, ""},
+		"Vanished": {"gone meanwhile", fake{}, stream(), []string{"info orders"}, `stream "orders" has just been deleted by somebody else`, ""},
 		"Immutable": {
 			"refused without asking", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) { s.Spec.ForProvider.Storage = new("memory") }), []string{"info orders"},
 			`spec.forProvider of stream "orders": storage cannot be changed from "file" to "memory"; set it back, or, if what is in the stream may be lost, delete this object and create it again`,

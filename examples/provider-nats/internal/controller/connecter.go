@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -13,61 +12,104 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natsconn"
 	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/providerconfig"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Connections are the connections of all ProviderConfigs, shared by all objects
-// and kinds. Use NewConnections.
+// ProviderConfigKinds returns the kinds that say how to connect.
+func ProviderConfigKinds() providerconfig.Kinds {
+	return providerconfig.Kinds{Namespaced: &v1alpha1.ProviderConfig{}, Cluster: &v1alpha1.ClusterProviderConfig{}}
+}
+
+// Connections are the connections of all ProviderConfigs and
+// ClusterProviderConfigs, shared by all objects and kinds. Use NewConnections.
 type Connections struct {
-	kube  client.Reader
+	kube  providerconfig.Reader
 	live  client.Reader
 	cache *connection.Cache[*natsconn.Conn]
 }
 
-// NewConnections returns an empty set of connections. ProviderConfigs are read
+// NewConnections returns an empty set of connections. Configurations are read
 // through kube, which should have a cache; Secrets through live, which must have
 // none: the provider may get them, but neither list nor watch.
-func NewConnections(kube, live client.Reader, o ...connection.Option) *Connections {
+func NewConnections(kube providerconfig.Reader, live client.Reader, o ...connection.Option) *Connections {
 	return &Connections{kube: kube, live: live, cache: connection.New((*natsconn.Conn).Close, o...)}
 }
 
-// Acquire returns the connection of a ProviderConfig and what gives it back. Its
+// Acquire returns the connection that an object names, and what gives it back. Its
 // errors say what a user has to correct.
-func (c *Connections) Acquire(ctx context.Context, key client.ObjectKey) (Streams, func(), error) {
-	pc := &v1alpha1.ProviderConfig{}
-
-	err := c.kube.Get(ctx, key, pc)
-
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil, errors.Errorf("there is no ProviderConfig %q in the namespace %q: create it, or name another in spec.providerConfigRef",
-			key.Name, key.Namespace)
-	case err != nil:
-		return nil, nil, errors.Wrapf(err, "cannot read ProviderConfig %q", key.Name)
+func (c *Connections) Acquire(ctx context.Context, mg resource.Managed) (JetStream, func(), error) {
+	pc, err := c.configuration(ctx, mg)
+	if err != nil {
+		return nil, nil, err
 	}
 
-	id, version := string(pc.GetUID()), strconv.FormatInt(pc.GetGeneration(), 10)
-
-	lease, err := c.cache.Acquire(ctx, id, version, c.resolver(pc, id, version))
+	kind, cfg, err := settings(pc)
 	if err != nil {
-		return nil, nil, errors.Wrapf(err, "cannot connect as ProviderConfig %q says", key.Name)
+		return nil, nil, err
+	}
+
+	id, version := kind+"/"+string(pc.GetUID()), strconv.FormatInt(pc.GetGeneration(), 10)
+
+	lease, err := c.cache.Acquire(ctx, id, version, c.resolver(cfg, id, version))
+	if err != nil {
+		return nil, nil, errors.Wrapf(err, "cannot connect as %s %q says", kind, pc.GetName())
 	}
 
 	return lease.Value(), lease.Release, nil
 }
 
-// resolver reads the Secrets of a ProviderConfig and says how to build the
+// configuration returns what the object names. An object and its configuration are
+// often created together, and it is no mistake that the object is seen first: what
+// the cache does not know is asked for once more, from the API server. What is not
+// there wakes the object when it comes, as does a change.
+func (c *Connections) configuration(ctx context.Context, mg resource.Managed) (providerconfig.Config, error) {
+	pc, err := providerconfig.Get(ctx, c.kube, mg, ProviderConfigKinds())
+	if !providerconfig.IsMissing(err) {
+		return pc, err
+	}
+
+	pc, err = providerconfig.Get(ctx, fresh{c.kube, c.live}, mg, ProviderConfigKinds())
+	if providerconfig.IsMissing(err) {
+		return nil, errors.Wrap(err, "create the configuration, or name another in spec.providerConfigRef")
+	}
+
+	return pc, err
+}
+
+// fresh reads without a cache.
+type fresh struct {
+	providerconfig.Reader
+	live client.Reader
+}
+
+func (f fresh) Get(ctx context.Context, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+	return f.live.Get(ctx, key, obj, o...)
+}
+
+func settings(pc providerconfig.Config) (kind string, cfg natsconn.Config, err error) {
+	switch pc := pc.(type) {
+	case *v1alpha1.ProviderConfig:
+		return v1alpha1.ProviderConfigKind, natsconn.FromProviderConfig(pc), nil
+	case *v1alpha1.ClusterProviderConfig:
+		return v1alpha1.ClusterProviderConfigKind, natsconn.FromClusterProviderConfig(pc), nil
+	default:
+		return "", natsconn.Config{}, errors.Errorf("a %T does not say how to connect", pc)
+	}
+}
+
+// resolver reads the Secrets of a configuration and says how to build the
 // connection from them. When NATS refuses them later, they are read again.
-func (c *Connections) resolver(pc *v1alpha1.ProviderConfig, id, version string) connection.Resolver[*natsconn.Conn] {
-	read := func(ctx context.Context, name string) (*corev1.Secret, error) {
+func (c *Connections) resolver(cfg natsconn.Config, id, version string) connection.Resolver[*natsconn.Conn] {
+	read := func(ctx context.Context, name types.NamespacedName) (*corev1.Secret, error) {
 		secret := &corev1.Secret{}
 
-		return secret, c.live.Get(ctx, client.ObjectKey{Namespace: pc.GetNamespace(), Name: name}, secret)
+		return secret, c.live.Get(ctx, name, secret)
 	}
 
 	return func(ctx context.Context) (string, func(context.Context) (*natsconn.Conn, error), error) {
-		settings, err := natsconn.Resolve(ctx, pc, read)
+		settings, err := natsconn.Resolve(ctx, cfg, read)
 		if err != nil {
 			return "", nil, err
 		}
@@ -81,9 +123,9 @@ func (c *Connections) resolver(pc *v1alpha1.ProviderConfig, id, version string) 
 // Close closes all connections, those in use when they are given back.
 func (c *Connections) Close() { c.cache.Close() }
 
-// An Acquirer returns the connection of a ProviderConfig and what gives it back.
+// An Acquirer returns the connection that an object names, and what gives it back.
 type Acquirer interface {
-	Acquire(ctx context.Context, providerConfig client.ObjectKey) (Streams, func(), error)
+	Acquire(ctx context.Context, mg resource.Managed) (JetStream, func(), error)
 }
 
 // A Connecter connects objects of one kind. Use NewConnecter.
@@ -99,24 +141,24 @@ func NewConnecter(connections Acquirer, kind Kind, cluster types.UID) *Connecter
 	return &Connecter{connections: connections, kind: kind, cluster: cluster}
 }
 
-// Connect returns a Client for the object.
+// Connect returns a Client for the object. It is an error if nobody can tell which
+// JetStream the connection leads to: another one than that in which the resource is
+// would not have it.
 func (c *Connecter) Connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-	referencer, ok := mg.(interface{ ProviderConfigName() string })
-	if !ok {
-		return nil, errOtherKind(mg)
-	}
-
-	name := referencer.ProviderConfigName()
-	if name == "" {
-		name = v1alpha1.DefaultProviderConfig
-	}
-
-	conn, release, err := c.connections.Acquire(ctx, client.ObjectKey{Namespace: mg.GetNamespace(), Name: name})
+	conn, release, err := c.connections.Acquire(ctx, mg)
 	if err != nil {
 		return nil, err
 	}
 
-	stamp := managed.NewStamp(c.cluster, c.kind.GroupVersionKind().GroupKind(), mg)
+	identity, err := conn.Identity(ctx)
+	if err != nil {
+		release()
 
-	return NewClient(conn, c.kind, stamp, release), nil
+		return nil, err
+	}
+
+	client := NewClient(conn, c.kind, managed.NewStamp(c.cluster, c.kind.GroupVersionKind().GroupKind(), mg), release)
+	client.identity = identity
+
+	return client, nil
 }

@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	kube "sigs.k8s.io/controller-runtime/pkg/client"
 	kubefake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -21,21 +23,18 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/providerconfig"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
-	resourcefake "github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// acquirer gives every object the same NATS, and remembers what it was asked for.
+// acquirer gives every object the same NATS.
 type acquirer struct {
-	nats  *fake
-	err   error
-	asked kube.ObjectKey
+	nats *fake
+	err  error
 }
 
-func (a *acquirer) Acquire(_ context.Context, key kube.ObjectKey) (controller.Streams, func(), error) {
-	a.asked = key
-
+func (a *acquirer) Acquire(context.Context, resource.Managed) (controller.JetStream, func(), error) {
 	return a.nats, func() { a.nats.released++ }, a.err
 }
 
@@ -44,35 +43,33 @@ func TestConnect(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		mg     resource.Managed
-		err    error
-		asked  kube.ObjectKey
+		a      *acquirer
 		want   string
 	}{
-		"Default": {"no name means default", stream(), nil, kube.ObjectKey{Namespace: "ns", Name: "default"}, ""},
-		"Named": {
-			"the one that is named, of the object's own namespace",
-			stream(func(s *v1alpha1.Stream) { s.Spec.ProviderConfigRef.Name = "other" }), nil, kube.ObjectKey{Namespace: "ns", Name: "other"}, "",
-		},
-		"Failed":    {"no connection, no client", stream(), boom, kube.ObjectKey{Namespace: "ns", Name: "default"}, "boom"},
-		"OtherKind": {"what names no ProviderConfig is not ours", &resourcefake.Managed{}, nil, kube.ObjectKey{}, "this controller was given a *fake.Managed, which is not of its kind"},
+		"Connected":    {"a client that can be disconnected", &acquirer{nats: &fake{}}, ""},
+		"Failed":       {"no connection, no client", &acquirer{nats: &fake{}, err: boom}, "boom"},
+		"Unidentified": {"who does not know where he is gives the connection back", &acquirer{nats: &fake{identity: boom}}, "boom"},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := &acquirer{nats: &fake{}, err: tc.err}
-			c, err := controller.NewConnecter(a, controller.StreamKind(), cluster).Connect(t.Context(), tc.mg)
+			a := tc.a
+			c, err := controller.NewConnecter(a, controller.StreamKind(), cluster).Connect(t.Context(), stream())
 
 			if diff := cmp.Diff(tc.want, text(err)); diff != "" {
 				t.Fatalf("\n%s\nConnect(...): -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff(tc.asked, a.asked); diff != "" {
-				t.Errorf("\n%s\nProviderConfig: -want, +got:\n%s", tc.reason, diff)
+			if err != nil {
+				if want := map[bool]int{true: 1}[a.err == nil]; a.nats.released != want {
+					t.Errorf("\n%s\nthe connection was given back %d times, want %d", tc.reason, a.nats.released, want)
+				}
+
+				return
 			}
 
-			if err != nil {
-				return
+			if b, ok := c.(managed.BackendIdentifier); !ok || b.Identity() != "north/SALES" {
+				t.Errorf("\n%s\na %T does not tell which NATS it is connected to", tc.reason, c)
 			}
 
 			d, ok := c.(managed.ExternalDisconnecter)
@@ -97,6 +94,9 @@ type desk struct {
 
 	// fail is what the API server says when a Secret is read.
 	fail error
+
+	// early is what becomes of the first looks at the ProviderConfig.
+	early looks
 }
 
 func newDesk(t *testing.T, objects ...kube.Object) *desk {
@@ -117,16 +117,37 @@ func newDesk(t *testing.T, objects ...kube.Object) *desk {
 				}
 			}
 
-			return c.Get(ctx, key, obj, opts...)
+			if err := c.Get(ctx, key, obj, opts...); err != nil {
+				return err
+			}
+
+			return d.look(obj)
 		},
 	}).Build()
 
 	return d
 }
 
+// look returns what becomes of a look at an object.
+func (d *desk) look(obj kube.Object) error {
+	pc, ok := obj.(*v1alpha1.ProviderConfig)
+	if !ok || len(d.early) == 0 {
+		return nil
+	}
+
+	first := d.early[0]
+	d.early = d.early[1:]
+
+	if first == nil {
+		return nil
+	}
+
+	return first(pc)
+}
+
 func providerConfig(url string) *v1alpha1.ProviderConfig {
 	return &v1alpha1.ProviderConfig{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "default", UID: "uid-of-config", Generation: 1},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "default", UID: "uid-of-config", Generation: 1, Finalizers: []string{providerconfig.FinalizerName}},
 		Spec: v1alpha1.ProviderConfigSpec{
 			Servers: []string{url},
 			Credentials: v1alpha1.Credentials{
@@ -140,8 +161,6 @@ func secret(token string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "login", UID: "uid-of-secret"}, Data: map[string][]byte{"token": []byte(token)}}
 }
 
-func key() kube.ObjectKey { return kube.ObjectKey{Namespace: "ns", Name: "default"} }
-
 // TestSharedConnection: a hundred objects are one connection and one look at its
 // Secret, until the ProviderConfig changes.
 func TestSharedConnection(t *testing.T) {
@@ -152,7 +171,7 @@ func TestSharedConnection(t *testing.T) {
 	t.Cleanup(connections.Close)
 
 	for range 100 {
-		streams, release, err := connections.Acquire(t.Context(), key())
+		streams, release, err := connections.Acquire(t.Context(), stream())
 		must(t, err)
 
 		_, err = streams.Info(t.Context(), "orders")
@@ -171,7 +190,7 @@ func TestSharedConnection(t *testing.T) {
 	pc.Spec.Domain = "elsewhere"
 	must(t, d.Update(t.Context(), pc))
 
-	_, release, err := connections.Acquire(t.Context(), key())
+	_, release, err := connections.Acquire(t.Context(), stream())
 	must(t, err)
 	release()
 
@@ -198,7 +217,7 @@ func TestHiccup(t *testing.T) {
 	acquire := func(pass time.Duration) error {
 		clock.now = clock.now.Add(pass)
 
-		_, release, err := connections.Acquire(t.Context(), key())
+		_, release, err := connections.Acquire(t.Context(), stream())
 		if err == nil {
 			release()
 		}
@@ -223,6 +242,134 @@ func TestHiccup(t *testing.T) {
 	}
 }
 
+// TestWhichConfiguration: an object gets the connection of the configuration that
+// it names, of its own namespace or of none, and no two of them share one.
+func TestWhichConfiguration(t *testing.T) {
+	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
+
+	own := providerConfig(s.ClientURL())
+	named := providerConfig(s.ClientURL())
+	named.Name, named.UID = "other", "another"
+
+	// The same UID cannot be, but were it so, it would not matter.
+	whole := &v1alpha1.ClusterProviderConfig{
+		ObjectMeta: metav1.ObjectMeta{Name: "default", UID: own.UID, Generation: 1, Finalizers: []string{providerconfig.FinalizerName}},
+		Spec: v1alpha1.ClusterProviderConfigSpec{
+			Servers: []string{s.ClientURL() + "/"},
+			Credentials: v1alpha1.ClusterCredentials{
+				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken,
+				SecretRef: &v1alpha1.NamespacedSecretKeyReference{
+					NamespacedSecretReference: v1alpha1.NamespacedSecretReference{Namespace: "vault", Name: "login"}, Key: "secret",
+				},
+			},
+		},
+	}
+	elsewhere := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "vault", Name: "login", UID: "x"}, Data: map[string][]byte{"secret": []byte("right")}}
+
+	d := newDesk(t, own, named, whole, secret("right"), elsewhere)
+	connections := controller.NewConnections(d, d)
+	t.Cleanup(connections.Close)
+
+	ref := func(kind, name string) *v1alpha1.Stream {
+		return stream(func(s *v1alpha1.Stream) {
+			s.Spec.ProviderConfigRef = v1alpha1.ProviderConfigReference{Kind: kind, Name: name}
+		})
+	}
+
+	seen := map[controller.JetStream]bool{}
+
+	for _, mg := range []*v1alpha1.Stream{
+		ref("", ""), ref("", "default"), ref("ProviderConfig", "default"), // one
+		ref("", "other"),                        // another
+		ref("ClusterProviderConfig", "default"), // and one more
+	} {
+		conn, release, err := connections.Acquire(t.Context(), mg)
+		must(t, err)
+		release()
+
+		seen[conn] = true
+	}
+
+	if len(seen) != 3 {
+		t.Errorf("%d connections for three configurations", len(seen))
+	}
+
+	for name, mg := range map[string]*v1alpha1.Stream{
+		"OtherNamespace": stream(func(s *v1alpha1.Stream) { s.Namespace = "elsewhere" }),
+		"NoSuchCluster":  ref("ClusterProviderConfig", "other"),
+		"NoSuchKind":     ref("Secret", "default"),
+	} {
+		if _, _, err := connections.Acquire(t.Context(), mg); err == nil {
+			t.Errorf("%s: want an error", name)
+		}
+	}
+}
+
+// TestLeaving: who does not use a configuration yet does not begin with one that is
+// being deleted, although every object has a name; who uses it goes on.
+func TestLeaving(t *testing.T) {
+	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
+	pc := providerConfig(s.ClientURL())
+	pc.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	d := newDesk(t, pc, secret("right"))
+	connections := controller.NewConnections(d, d)
+	t.Cleanup(connections.Close)
+
+	if _, _, err := connections.Acquire(t.Context(), stream()); !providerconfig.IsLeaving(err) {
+		t.Errorf("a new object: %v", err)
+	}
+
+	_, release, err := connections.Acquire(t.Context(), stream(func(s *v1alpha1.Stream) { s.Finalizers = []string{managed.FinalizerName} }))
+	must(t, err)
+	release()
+}
+
+// TestJustCreated: a configuration that the cache does not know yet is asked for
+// elsewhere, and one that is not protected yet is waited for, but not for long: it
+// wakes the object when it is.
+func TestJustCreated(t *testing.T) {
+	unknown := func(*v1alpha1.ProviderConfig) error { return errUnknown() }
+
+	cases := map[string]struct {
+		reason   string
+		early    looks
+		notReady bool
+		unseen   int // of the early looks
+	}{
+		"Unknown":     {"the API server knows more than the cache", looks{unknown, nil}, false, 0},
+		"Unprotected": {"who protects it is about to", slices.Repeat(looks{unprotected}, 3), false, 0},
+		"Both":        {"it was created this moment", append(looks{unknown}, slices.Repeat(looks{unprotected}, 3)...), false, 0},
+		"Forgotten":   {"a worker is not held up for long", slices.Repeat(looks{unprotected}, 20), true, 13},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
+			d := newDesk(t, providerConfig(s.ClientURL()), secret("right"))
+			d.early = tc.early
+
+			connections := controller.NewConnections(d, d)
+			t.Cleanup(connections.Close)
+
+			_, release, err := connections.Acquire(t.Context(), stream())
+			if got := providerconfig.IsNotReady(err); got != tc.notReady || len(d.early) != tc.unseen {
+				t.Errorf("\n%s\nAcquire(...): not ready: %t, with %d looks left, want %t and %d: %v", tc.reason, got, len(d.early), tc.notReady, tc.unseen, err)
+			}
+
+			if tc.notReady {
+				return
+			}
+
+			must(t, err)
+			release()
+		})
+	}
+}
+
+func errUnknown() error {
+	return apierrors.NewNotFound(schema.GroupResource{Group: v1alpha1.Group, Resource: "providerconfigs"}, "default")
+}
+
 // TestAcquireErrors: each says what to do, and none tells a secret.
 func TestAcquireErrors(t *testing.T) {
 	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
@@ -232,7 +379,7 @@ func TestAcquireErrors(t *testing.T) {
 		objects []kube.Object
 		want    []string
 	}{
-		"NoProviderConfig": {"nobody created it", nil, []string{`there is no ProviderConfig "default" in the namespace "ns": create it`}},
+		"NoProviderConfig": {"nobody created it", nil, []string{`create the configuration, or name another in spec.providerConfigRef: ProviderConfig ns/default does not exist`}},
 		"NoSecret":         {"nobody created it", []kube.Object{providerConfig(s.ClientURL())}, []string{`as ProviderConfig "default" says`, `the Secret "login"`, "does not exist: create it"}},
 		"WrongToken":       {"NATS knows better", []kube.Object{providerConfig(s.ClientURL()), secret("wr0ng")}, []string{"NATS refuses the credentials it was given: correct spec.credentials"}},
 		"Unreachable":      {"nobody listens", []kube.Object{providerConfig("nats://127.0.0.1:1"), secret("x")}, []string{"cannot reach NATS at nats://127.0.0.1:1: correct spec.servers"}},
@@ -244,7 +391,7 @@ func TestAcquireErrors(t *testing.T) {
 			connections := controller.NewConnections(d, d)
 			t.Cleanup(connections.Close)
 
-			_, _, err := connections.Acquire(t.Context(), key())
+			_, _, err := connections.Acquire(t.Context(), stream())
 
 			for _, want := range tc.want {
 				if !strings.Contains(text(err), want) {

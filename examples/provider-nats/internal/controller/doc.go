@@ -1,16 +1,17 @@
-// Package controller reconciles Streams and KeyValues with NATS. Start with
-// [Setup], which wires the controllers of both kinds; [Client] is what talks to
-// NATS for one object.
+// Package controller reconciles Streams, KeyValues, ObjectStores and Consumers
+// with NATS. Start with [Setup], which wires the controllers of all kinds;
+// [Client] is what talks to NATS for one object.
 //
-// Both kinds are streams in NATS, so there is one client, and a kind is the
-// data that tells them apart. Every stream carries the stamp of the object that
-// owns it in its metadata: the kind is a part of the stamp, so a Stream named
-// KV_x and a KeyValue named x never take each other's data.
+// There is one client, and a [Kind] is what tells its objects apart: all are
+// streams in NATS but Consumers. Whatever is in NATS carries the stamp of the
+// object that owns it in its metadata: the kind is a part of the stamp, so a
+// Stream named KV_x and a KeyValue named x never take each other's data.
 //
-// +kubebuilder:rbac:groups=nats.moorage.dev,resources=streams;keyvalues,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=nats.moorage.dev,resources=streams/status;keyvalues/status,verbs=patch
-// +kubebuilder:rbac:groups=nats.moorage.dev,resources=providerconfigs,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups=nats.moorage.dev,resources=streams;keyvalues;objectstores;consumers,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=nats.moorage.dev,resources=streams/status;keyvalues/status;objectstores/status;consumers/status,verbs=patch
+// +kubebuilder:rbac:groups=nats.moorage.dev,resources=providerconfigs;clusterproviderconfigs,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=nats.moorage.dev,resources=providerconfigs/status;clusterproviderconfigs/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,resourceNames=kube-system,verbs=get
 // +kubebuilder:rbac:groups="";events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create

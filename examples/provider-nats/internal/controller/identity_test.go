@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -14,41 +15,84 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An instance is an object of one kind, and the stream behind it.
+// An instance is an object of one kind, and what is behind it in NATS.
 type instance struct {
-	kind   controller.Kind
-	mg     resource.Managed
-	stream string
+	kind controller.Kind
+	mg   resource.Managed
+	outside
+}
+
+// An outside is a stream or a consumer as somebody else handles it.
+type outside interface {
+	metadata(w *world) map[string]string
+
+	// mark updates it with other metadata, or as a tool does that knows of none.
+	mark(w *world, metadata map[string]string)
+
+	// replace deletes it and makes another that looks like it, without a mark.
+	replace(w *world)
 }
 
 func instances() map[string]instance {
 	return map[string]instance{
-		v1alpha1.StreamKind:   {controller.StreamKind(), stream(), "orders"},
-		v1alpha1.KeyValueKind: {controller.KeyValueKind(), bucket("sessions"), "KV_sessions"},
+		v1alpha1.StreamKind:      {controller.StreamKind(), stream(), streamOutside("orders")},
+		v1alpha1.KeyValueKind:    {controller.KeyValueKind(), bucket("sessions"), streamOutside("KV_sessions")},
+		v1alpha1.ObjectStoreKind: {controller.ObjectStoreKind(), objects("files"), streamOutside("OBJ_files")},
+		v1alpha1.ConsumerKind:    {controller.ConsumerKind(), consumer(), consumerOutside{}},
 	}
 }
 
-// strip updates a stream as a tool does that knows of no metadata.
-func (w *world) strip(name string) {
+// A streamOutside is the stream of that name.
+type streamOutside string
+
+func (o streamOutside) metadata(w *world) map[string]string { return w.config(string(o)).Metadata }
+
+func (o streamOutside) mark(w *world, metadata map[string]string) {
 	w.t.Helper()
 
-	cfg := w.config(name)
-	cfg.Metadata = nil
+	cfg := w.config(string(o))
+	cfg.Metadata = metadata
 
 	_, err := w.js.UpdateStream(w.t.Context(), cfg)
 	must(w.t, err)
 }
 
-// replace deletes a stream and makes another that looks like it, without a mark.
-func (w *world) replace(name string) {
+func (o streamOutside) replace(w *world) {
 	w.t.Helper()
 
-	cfg := w.config(name)
+	cfg := w.config(string(o))
 	cfg.Metadata = nil
 
-	must(w.t, w.js.DeleteStream(w.t.Context(), name))
+	must(w.t, w.js.DeleteStream(w.t.Context(), string(o)))
 
 	_, err := w.js.CreateStream(w.t.Context(), cfg)
+	must(w.t, err)
+}
+
+// A consumerOutside is the consumer "billing" of the stream "sales".
+type consumerOutside struct{}
+
+func (consumerOutside) metadata(w *world) map[string]string { return w.consumer().Metadata }
+
+func (consumerOutside) mark(w *world, metadata map[string]string) {
+	w.t.Helper()
+
+	cfg := w.consumer()
+	cfg.Metadata = metadata
+
+	_, err := w.js.UpdateConsumer(w.t.Context(), "sales", cfg)
+	must(w.t, err)
+}
+
+func (consumerOutside) replace(w *world) {
+	w.t.Helper()
+
+	cfg := w.consumer()
+	cfg.Metadata = nil
+
+	must(w.t, w.js.DeleteConsumer(w.t.Context(), "sales", "billing"))
+
+	_, err := w.js.CreateConsumer(w.t.Context(), "sales", cfg)
 	must(w.t, err)
 }
 
@@ -64,7 +108,7 @@ func TestLostMark(t *testing.T) {
 				t.Fatalf("after Create: %+v", got)
 			}
 
-			w.strip(i.stream)
+			i.mark(w, nil)
 
 			c := w.client(i.kind, i.mg)
 			if got := w.observe(c, i.mg); got.Owner != managed.OwnerOurs || got.ResourceUpToDate {
@@ -77,11 +121,11 @@ func TestLostMark(t *testing.T) {
 				t.Errorf("with its mark again: %+v", got)
 			}
 
-			if w.config(i.stream).Metadata[managed.StampKey] == "" {
-				t.Error("the stream has no mark")
+			if i.metadata(w)[managed.StampKey] == "" {
+				t.Error("it has no mark")
 			}
 
-			w.strip(i.stream)
+			i.mark(w, nil)
 			must(t, w.client(i.kind, i.mg).Delete(t.Context(), i.mg))
 
 			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.ResourceExists {
@@ -101,7 +145,7 @@ func TestReplaced(t *testing.T) {
 
 			c := w.client(i.kind, i.mg)
 			w.observe(c, i.mg)
-			w.replace(i.stream)
+			i.replace(w)
 
 			if err := c.Update(t.Context(), i.mg); err == nil {
 				t.Error("Update(...): want an error")
@@ -117,7 +161,7 @@ func TestReplaced(t *testing.T) {
 				}
 			}
 
-			if w.config(i.stream).Metadata[managed.StampKey] != "" {
+			if i.metadata(w)[managed.StampKey] != "" {
 				t.Error("a stranger's stream was marked")
 			}
 		})
@@ -133,16 +177,13 @@ func TestLostMarkAfterOther(t *testing.T) {
 			must(t, w.client(i.kind, i.mg).Create(t.Context(), i.mg))
 			w.observe(w.client(i.kind, i.mg), i.mg)
 
-			cfg := w.config(i.stream)
-			cfg.Metadata = map[string]string{managed.StampKey: "somebody"}
-			_, err := w.js.UpdateStream(t.Context(), cfg)
-			must(t, err)
+			i.mark(w, map[string]string{managed.StampKey: "somebody"})
 
 			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerOther {
 				t.Fatalf("with the mark of another: owner is %s", got.Owner)
 			}
 
-			w.strip(i.stream)
+			i.mark(w, nil)
 
 			if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody {
 				t.Errorf("without that mark: owner is %s, want nobody", got.Owner)
@@ -159,13 +200,13 @@ func TestAdopt(t *testing.T) {
 			w := newWorld(t)
 			c := w.client(i.kind, i.mg)
 			must(t, c.Create(t.Context(), i.mg))
-			w.strip(i.stream)
+			i.mark(w, nil)
 
 			if got := w.observe(c, i.mg); got.Owner != managed.OwnerNobody || got.ResourceUpToDate {
 				t.Errorf("before: %+v", got)
 			}
 
-			w.replace(i.stream)
+			i.replace(w)
 
 			if err := c.Update(t.Context(), i.mg); err == nil {
 				t.Error("Update(...) of another stream: want an error")
@@ -246,28 +287,49 @@ func TestAgeless(t *testing.T) {
 	}
 }
 
-// TestOnlyLookedAt: a user who asks for no more than a look at what is nobody's
-// sees it, and it does not become his by that.
+// TestOnlyLookedAt: a user who asks for no more than a look at what is nobody's, in
+// the spec or by an annotation, sees it, and it does not become his by that.
 func TestOnlyLookedAt(t *testing.T) {
-	for name, i := range instances() {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			must(t, w.client(i.kind, i.mg).Create(t.Context(), i.mg))
-			w.replace(i.stream)
-			meta.AddAnnotations(i.mg, map[string]string{
-				meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve,
-				meta.AnnotationKeyAdoptionPolicy:   meta.AdoptionPolicyIfUnowned,
-			})
+	asks := map[string]func(mg resource.Managed){
+		"Annotation": func(mg resource.Managed) {
+			meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve})
+		},
+		"Spec": func(mg resource.Managed) { restrict(mg, commonv1.ManagementActionObserve) },
+	}
 
-			for range 2 {
-				if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody {
-					t.Errorf("%+v, want nobody's", got)
+	for how, ask := range asks {
+		for name, i := range instances() {
+			t.Run(name+how, func(t *testing.T) {
+				w := newWorld(t)
+				must(t, w.client(i.kind, i.mg).Create(t.Context(), i.mg))
+				i.replace(w)
+				meta.AddAnnotations(i.mg, map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyIfUnowned})
+				ask(i.mg)
+
+				for range 2 {
+					if got := w.observe(w.client(i.kind, i.mg), i.mg); got.Owner != managed.OwnerNobody || !got.ResourceUpToDate {
+						t.Errorf("%+v, want nobody's, and nothing that differs", got)
+					}
 				}
-			}
 
-			if c := i.mg.GetCondition("Ready"); c.Status != "True" {
-				t.Errorf("condition %+v", c)
-			}
-		})
+				if c := i.mg.GetCondition("Ready"); c.Status != "True" {
+					t.Errorf("condition %+v", c)
+				}
+			})
+		}
+	}
+}
+
+// restrict sets the management policies of an object.
+func restrict(mg resource.Managed, policies ...commonv1.ManagementAction) {
+	switch mg := mg.(type) {
+	case *v1alpha1.Stream:
+		mg.Spec.ManagementPolicies = policies
+	case *v1alpha1.KeyValue:
+		mg.Spec.ManagementPolicies = policies
+	case *v1alpha1.ObjectStore:
+		mg.Spec.ManagementPolicies = policies
+	case *v1alpha1.Consumer:
+		mg.Spec.ManagementPolicies = policies
 	}
 }

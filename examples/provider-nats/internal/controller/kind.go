@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/jsconfig"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/providerconfig"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -17,21 +20,22 @@ import (
 type Kind struct {
 	name string
 
-	// noun is what NATS calls it.
-	noun string
+	// user is an empty object of the kind.
+	user providerconfig.User
 
-	// stream returns the name of the stream behind an external name, or an
-	// error that says what to do if NATS can have none of that name.
-	stream func(externalName string) (string, error)
+	// loss is what is lost with what an object stands for.
+	loss string
 
-	// overlay returns base with everything on it that the object asks for.
-	overlay func(mg resource.Managed, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error)
+	// external returns the external name behind the name of a stream, or false if
+	// the stream is none of the kind. It is nil if objects of the kind are no streams.
+	external func(stream string) (string, bool)
 
-	// report puts what was seen into the object's status.
-	report func(mg resource.Managed, info *jetstream.StreamInfo) error
+	// subjects are those of which every stream of the kind stores some, or empty.
+	subjects string
 
-	// recorded is where the object's status keeps when its stream was created.
-	recorded func(mg resource.Managed) *string
+	// target returns what an object is about, or an error that says what to do
+	// if NATS can have nothing of that name.
+	target func(nats JetStream, mg resource.Managed) (target, error)
 }
 
 // GroupVersionKind returns the kind as Kubernetes knows it.
@@ -40,80 +44,75 @@ func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 }
 
 // Kinds returns all kinds that this provider manages.
-func Kinds() []Kind { return []Kind{StreamKind(), KeyValueKind()} }
+func Kinds() []Kind { return []Kind{StreamKind(), KeyValueKind(), ObjectStoreKind(), ConsumerKind()} }
 
 // StreamKind returns the kind Stream.
 func StreamKind() Kind {
-	return Kind{
+	return streamKind[*v1alpha1.Stream]{
 		name: v1alpha1.StreamKind,
-		noun: "stream",
+		user: &v1alpha1.Stream{},
+		loss: "what is in the stream",
 		stream: func(externalName string) (string, error) {
 			return externalName, jsconfig.CheckStreamName(externalName)
 		},
-		overlay: func(mg resource.Managed, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
-			cr, ok := mg.(*v1alpha1.Stream)
-			if !ok {
-				return base, errOtherKind(mg)
-			}
-
+		external: func(stream string) (string, bool) { return stream, true },
+		overlay: func(cr *v1alpha1.Stream, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
 			return jsconfig.Stream(base, &cr.Spec.ForProvider, own)
 		},
-		report: func(mg resource.Managed, info *jetstream.StreamInfo) error {
-			cr, ok := mg.(*v1alpha1.Stream)
-			if !ok {
-				return errOtherKind(mg)
-			}
+		report:   func(cr *v1alpha1.Stream, info *jetstream.StreamInfo) { cr.Status.AtProvider = observedStream(info) },
+		recorded: func(cr *v1alpha1.Stream) *string { return &cr.Status.AtProvider.Created },
+		details: func(_ *v1alpha1.Stream, info *jetstream.StreamInfo) map[string]string {
+			subjects := slices.Sorted(slices.Values(info.Config.Subjects))
 
-			cr.Status.AtProvider = observedStream(info)
-
-			return nil
+			return map[string]string{detailStream: info.Config.Name, detailSubjects: strings.Join(subjects, detailListSeparator)}
 		},
-		recorded: func(mg resource.Managed) *string {
-			cr, ok := mg.(*v1alpha1.Stream)
-			if !ok {
-				return new(string)
-			}
-
-			return &cr.Status.AtProvider.Created
-		},
-	}
+	}.kind()
 }
 
 // KeyValueKind returns the kind KeyValue.
 func KeyValueKind() Kind {
-	return Kind{
+	return streamKind[*v1alpha1.KeyValue]{
 		name: v1alpha1.KeyValueKind,
-		noun: "bucket",
+		user: &v1alpha1.KeyValue{},
+		loss: "what is in the bucket",
 		stream: func(externalName string) (string, error) {
 			return jsconfig.BucketStream(externalName), jsconfig.CheckBucketName(externalName)
 		},
-		overlay: func(mg resource.Managed, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
-			cr, ok := mg.(*v1alpha1.KeyValue)
-			if !ok {
-				return base, errOtherKind(mg)
-			}
-
+		external: func(stream string) (string, bool) { return strings.CutPrefix(stream, jsconfig.BucketStream("")) },
+		subjects: "$KV.>",
+		overlay: func(cr *v1alpha1.KeyValue, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
 			return jsconfig.KeyValue(base, &cr.Spec.ForProvider, own)
 		},
-		report: func(mg resource.Managed, info *jetstream.StreamInfo) error {
-			cr, ok := mg.(*v1alpha1.KeyValue)
-			if !ok {
-				return errOtherKind(mg)
-			}
-
-			cr.Status.AtProvider = observedBucket(info)
-
-			return nil
+		report:   func(cr *v1alpha1.KeyValue, info *jetstream.StreamInfo) { cr.Status.AtProvider = observedBucket(info) },
+		recorded: func(cr *v1alpha1.KeyValue) *string { return &cr.Status.AtProvider.Created },
+		details: func(cr *v1alpha1.KeyValue, _ *jetstream.StreamInfo) map[string]string {
+			return map[string]string{detailBucket: meta.GetExternalName(cr)}
 		},
-		recorded: func(mg resource.Managed) *string {
-			cr, ok := mg.(*v1alpha1.KeyValue)
-			if !ok {
-				return new(string)
-			}
+	}.kind()
+}
 
-			return &cr.Status.AtProvider.Created
+// ObjectStoreKind returns the kind ObjectStore.
+func ObjectStoreKind() Kind {
+	return streamKind[*v1alpha1.ObjectStore]{
+		name: v1alpha1.ObjectStoreKind,
+		user: &v1alpha1.ObjectStore{},
+		loss: "what is in the bucket",
+		stream: func(externalName string) (string, error) {
+			return jsconfig.ObjectStoreStream(externalName), jsconfig.CheckObjectStoreName(externalName)
 		},
-	}
+		external: func(stream string) (string, bool) { return strings.CutPrefix(stream, jsconfig.ObjectStoreStream("")) },
+		subjects: "$O.>",
+		overlay: func(cr *v1alpha1.ObjectStore, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error) {
+			return jsconfig.ObjectStore(base, &cr.Spec.ForProvider, own)
+		},
+		report: func(cr *v1alpha1.ObjectStore, info *jetstream.StreamInfo) {
+			cr.Status.AtProvider = observedObjects(info)
+		},
+		recorded: func(cr *v1alpha1.ObjectStore) *string { return &cr.Status.AtProvider.Created },
+		details: func(cr *v1alpha1.ObjectStore, _ *jetstream.StreamInfo) map[string]string {
+			return map[string]string{detailBucket: meta.GetExternalName(cr)}
+		},
+	}.kind()
 }
 
 func errOtherKind(mg resource.Managed) error {
@@ -123,7 +122,7 @@ func errOtherKind(mg resource.Managed) error {
 func observedStream(info *jetstream.StreamInfo) v1alpha1.StreamObservation {
 	return v1alpha1.StreamObservation{
 		Config:        jsconfig.StreamParameters(&info.Config),
-		Created:       created(info),
+		Created:       when(info.Created),
 		Messages:      counter(info.State.Msgs),
 		Bytes:         counter(info.State.Bytes),
 		FirstSeq:      counter(info.State.FirstSeq),
@@ -137,7 +136,7 @@ func observedStream(info *jetstream.StreamInfo) v1alpha1.StreamObservation {
 func observedBucket(info *jetstream.StreamInfo) v1alpha1.KeyValueObservation {
 	return v1alpha1.KeyValueObservation{
 		Config:        jsconfig.KeyValueParameters(&info.Config),
-		Created:       created(info),
+		Created:       when(info.Created),
 		Values:        counter(info.State.Msgs),
 		Bytes:         counter(info.State.Bytes),
 		Cluster:       observedCluster(info.Cluster),
@@ -145,15 +144,26 @@ func observedBucket(info *jetstream.StreamInfo) v1alpha1.KeyValueObservation {
 	}
 }
 
-// created returns when a stream was created, for comparison: no two streams of
-// a name have that in common. NATS tells it to the nanosecond, and keeps it over
-// updates and restarts. Nothing stands for a server that does not tell.
-func created(info *jetstream.StreamInfo) string {
-	if info.Created.IsZero() {
+func observedObjects(info *jetstream.StreamInfo) v1alpha1.ObjectStoreObservation {
+	return v1alpha1.ObjectStoreObservation{
+		Config:        jsconfig.ObjectStoreParameters(&info.Config),
+		Created:       when(info.Created),
+		Messages:      counter(info.State.Msgs),
+		Bytes:         counter(info.State.Bytes),
+		Cluster:       observedCluster(info.Cluster),
+		ServerVersion: jsconfig.ServerVersion(info.Config.Metadata),
+	}
+}
+
+// when returns when something was created, for comparison: no two of a name have
+// that in common. NATS tells it to the nanosecond, and keeps it over updates and
+// restarts. Nothing stands for a server that does not tell.
+func when(created time.Time) string {
+	if created.IsZero() {
 		return ""
 	}
 
-	return info.Created.UTC().Format(time.RFC3339Nano)
+	return created.UTC().Format(time.RFC3339Nano)
 }
 
 func counter(n uint64) int64 {
@@ -177,5 +187,7 @@ func observedCluster(c *jetstream.ClusterInfo) *v1alpha1.ClusterObservation {
 // VolatileStatus returns the paths in status that change by themselves.
 func VolatileStatus() []string {
 	return strings.Fields("atProvider.messages atProvider.bytes atProvider.firstSeq atProvider.lastSeq " +
-		"atProvider.consumerCount atProvider.values")
+		"atProvider.consumerCount atProvider.values " +
+		"atProvider.deliveredSeq atProvider.ackFloorSeq atProvider.pending atProvider.ackPending " +
+		"atProvider.redelivered atProvider.waiting atProvider.bound")
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A world is a NATS server, seen as the provider and as its administrator.
+// A world is a NATS server with the stream "sales", seen as the provider and as
+// its administrator.
 type world struct {
 	t    *testing.T
 	conn *natsconn.Conn
@@ -31,7 +32,7 @@ func newWorld(t *testing.T) *world {
 	s := natstest.Start(t)
 	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}
 
-	settings, err := natsconn.Resolve(t.Context(), pc, nil)
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,11 @@ func newWorld(t *testing.T) *world {
 
 	t.Cleanup(conn.Close)
 
-	return &world{t: t, conn: conn, js: natstest.JetStream(t, s)}
+	w := &world{t: t, conn: conn, js: natstest.JetStream(t, s)}
+	_, err = w.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "sales", Subjects: []string{"sales.>"}})
+	must(t, err)
+
+	return w
 }
 
 func (w *world) client(kind controller.Kind, mg resource.Managed) *controller.Client {
@@ -80,9 +85,41 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// consumer returns the configuration of the consumer "billing" of the stream "sales".
+func (w *world) consumer() jetstream.ConsumerConfig {
+	w.t.Helper()
+
+	c, err := w.js.Consumer(w.t.Context(), "sales", "billing")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+
+	return c.CachedInfo().Config
+}
+
 func bucket(name string) *v1alpha1.KeyValue {
 	out := &v1alpha1.KeyValue{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid-of-bucket"}}
 	meta.SetExternalName(out, name)
+
+	return out
+}
+
+func objects(name string) *v1alpha1.ObjectStore {
+	out := &v1alpha1.ObjectStore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "uid-of-objects"}}
+	meta.SetExternalName(out, name)
+
+	return out
+}
+
+// consumer returns the Consumer "billing" of the stream "sales".
+func consumer(change ...func(*v1alpha1.Consumer)) *v1alpha1.Consumer {
+	out := &v1alpha1.Consumer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "billing", UID: "uid-of-consumer"}}
+	out.Spec.ForProvider.Stream = new("sales")
+	meta.SetExternalName(out, "billing")
+
+	for _, fn := range change {
+		fn(out)
+	}
 
 	return out
 }
@@ -91,27 +128,35 @@ func bucket(name string) *v1alpha1.KeyValue {
 func TestLife(t *testing.T) {
 	settled := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOurs}
 
-	orders, sessions := stream(), bucket("sessions")
+	orders, sessions, files, billing := stream(), bucket("sessions"), objects("files"), consumer()
+	minute := &v1alpha1.Duration{Duration: metav1.Duration{Duration: time.Minute}}
 
 	cases := map[string]struct {
 		kind   controller.Kind
 		mg     resource.Managed
-		stream string
 		change func()
-		see    func(cfg jetstream.StreamConfig) any
+		see    func(w *world) any
 		want   any
 	}{
 		"Stream": {
-			kind: controller.StreamKind(), mg: orders, stream: "orders",
+			kind: controller.StreamKind(), mg: orders,
 			change: func() { orders.Spec.ForProvider.MaxMsgs = new(int64(9)) },
-			see:    func(cfg jetstream.StreamConfig) any { return cfg.MaxMsgs }, want: int64(9),
+			see:    func(w *world) any { return w.config("orders").MaxMsgs }, want: int64(9),
 		},
 		"KeyValue": {
-			kind: controller.KeyValueKind(), mg: sessions, stream: "KV_sessions",
-			change: func() {
-				sessions.Spec.ForProvider.TTL = &v1alpha1.Duration{Duration: metav1.Duration{Duration: time.Minute}}
-			},
-			see: func(cfg jetstream.StreamConfig) any { return cfg.MaxAge }, want: time.Minute,
+			kind: controller.KeyValueKind(), mg: sessions,
+			change: func() { sessions.Spec.ForProvider.TTL = minute },
+			see:    func(w *world) any { return w.config("KV_sessions").MaxAge }, want: time.Minute,
+		},
+		"ObjectStore": {
+			kind: controller.ObjectStoreKind(), mg: files,
+			change: func() { files.Spec.ForProvider.TTL = minute },
+			see:    func(w *world) any { return w.config("OBJ_files").MaxAge }, want: time.Minute,
+		},
+		"Consumer": {
+			kind: controller.ConsumerKind(), mg: billing,
+			change: func() { billing.Spec.ForProvider.AckWait = minute },
+			see:    func(w *world) any { return w.consumer().AckWait }, want: time.Minute,
 		},
 	}
 
@@ -151,7 +196,7 @@ func TestLife(t *testing.T) {
 				t.Errorf("after Update: -want, +got:\n%s", diff)
 			}
 
-			if diff := cmp.Diff(tc.want, tc.see(w.config(tc.stream))); diff != "" {
+			if diff := cmp.Diff(tc.want, tc.see(w)); diff != "" {
 				t.Errorf("in NATS: -want, +got:\n%s", diff)
 			}
 

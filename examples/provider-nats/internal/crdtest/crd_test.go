@@ -91,7 +91,10 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	}
 
 	out.SetAPIVersion(v1alpha1.GroupVersion().String())
-	out.SetNamespace("default")
+
+	if out.SetNamespace("default"); out.GetKind() == v1alpha1.ClusterProviderConfigKind {
+		out.SetNamespace("")
+	}
 
 	if out.GetName() == "" {
 		out.SetGenerateName("crdtest-")
@@ -168,13 +171,15 @@ func check(t *testing.T, reason string, err error, want string) {
 	switch {
 	case want == "" && err != nil:
 		t.Errorf("\n%s\nwant it accepted, got: %v", reason, err)
-	case want != "" && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want)):
+	case want != "" && (!apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), want)):
 		t.Errorf("\n%s\nwant it refused with %q, got: %v", reason, want, err)
 	}
 }
 
 func creations() map[string]creation {
-	const stream, bucket, config = v1alpha1.StreamKind, v1alpha1.KeyValueKind, "ProviderConfig"
+	const cluster = v1alpha1.ClusterProviderConfigKind
+
+	const stream, bucket, objects, config = v1alpha1.StreamKind, v1alpha1.KeyValueKind, v1alpha1.ObjectStoreKind, v1alpha1.ProviderConfigKind
 
 	return map[string]creation{
 		"Empty":       {"everything has a default", stream, `{}`, ""},
@@ -230,6 +235,10 @@ func creations() map[string]creation {
 		"BucketTTL":      {"NATS counts from 100ms", bucket, `{forProvider: {ttl: 1ms}}`, "ttl must be 0s or at least 100ms"},
 		"BucketMetadata": {"keys of the server", bucket, `{forProvider: {metadata: {_nats.ver: "1"}}}`, "are reserved"},
 
+		"Objects":     {"everything has a default", objects, `{}`, ""},
+		"ObjectsTTL":  {"NATS counts from 100ms", objects, `{forProvider: {ttl: 1ms}}`, "ttl must be 0s or at least 100ms"},
+		"ObjectsMeta": {"keys of the server", objects, `{forProvider: {metadata: {_nats.ver: "1"}}}`, "are reserved"},
+
 		"Servers":    {"there must be one", config, `{servers: []}`, "should have at least 1 items"},
 		"Scheme":     {"it must be a URL", config, `{servers: ["localhost:4222"]}`, "should match"},
 		"Password":   {"no password in a URL", config, `{servers: ["nats://u:p@localhost:4222"]}`, "should match"},
@@ -237,7 +246,16 @@ func creations() map[string]creation {
 		"NoSecret":   {"which one?", config, `{servers: ["nats://a"], credentials: {source: Secret}}`, "source Secret needs secretRef"},
 		"None":       {"then why name one?", config, `{servers: ["nats://a"], credentials: {source: None, secretRef: {name: a}}}`, "source None excludes secretRef"},
 		"Filesystem": {"only what the namespace holds", config, `{servers: ["nats://a"], credentials: {source: Filesystem}}`, "Unsupported value"},
-		"Open":       {"no credentials", config, `{servers: ["nats://a", "tls://b:4222", "wss://c"]}`, ""},
+		"Elsewhere":  {"only its own namespace, and strict validation says so", config, `{servers: ["nats://a"], credentials: {source: Secret, secretRef: {name: a, namespace: b}}}`, `unknown field "spec.credentials.secretRef.namespace"`},
+
+		"ClusterOpen":      {"no credentials", cluster, `{servers: ["nats://a"]}`, ""},
+		"ClusterSecret":    {"where it says", cluster, `{servers: ["nats://a"], credentials: {source: Secret, secretRef: {name: a, namespace: b}}}`, ""},
+		"ClusterNowhere":   {"in which namespace?", cluster, `{servers: ["nats://a"], credentials: {source: Secret, secretRef: {name: a}}}`, "namespace: Required value"},
+		"ClusterCA":        {"in which namespace?", cluster, `{servers: ["nats://a"], tls: {caSecretRef: {name: a}}}`, "namespace: Required value"},
+		"ClusterNoSecret":  {"which one?", cluster, `{servers: ["nats://a"], credentials: {source: Secret}}`, "source Secret needs secretRef"},
+		"ClusterTwoPlaces": {"one place to be", cluster, `{servers: ["nats://a"], domain: a, jsPrefix: b}`, "domain and jsPrefix exclude each other"},
+
+		"Open": {"no credentials", config, `{servers: ["nats://a", "tls://b:4222", "wss://c"]}`, ""},
 	}
 }
 
@@ -272,6 +290,12 @@ func TestUpdate(t *testing.T) {
 	t.Run("BucketStorage", func(t *testing.T) {
 		check(t, "refused", change(t, v1alpha1.KeyValueKind, "storage: file", "storage: memory"), "storage cannot be changed")
 	})
+	t.Run("ObjectsStorage", func(t *testing.T) {
+		check(t, "refused", change(t, v1alpha1.ObjectStoreKind, "storage: file", "storage: memory"), "storage cannot be changed")
+	})
+	t.Run("ObjectsSealed", func(t *testing.T) {
+		check(t, "refused", change(t, v1alpha1.ObjectStoreKind, "sealed: true", "sealed: false"), "sealed cannot be taken back")
+	})
 	t.Run("BucketMirror", func(t *testing.T) {
 		check(t, "refused", change(t, v1alpha1.KeyValueKind, "mirror: {name: a}", "mirror: {name: b}"), "mirror can only be given at creation, and be removed")
 	})
@@ -299,30 +323,53 @@ func change(t *testing.T, kind, before, after string) error {
 
 // TestStatusIsNeverRefused: rules are for what users ask, not for what is there.
 func TestStatusIsNeverRefused(t *testing.T) {
-	obj := object(t, "kind: Stream\nspec: {forProvider: {storage: file}}")
-	if err := kube.Create(t.Context(), obj); err != nil {
-		t.Fatal(err)
+	cases := map[string]struct {
+		asked    string
+		observed []string
+		path     []string // in the config, of what was written last
+		want     string
+	}{
+		v1alpha1.StreamKind: {
+			"{storage: file}",
+			[]string{
+				`{storage: file, replicas: 1, metadata: {a: b}}`,
+				`{storage: tape, replicas: 9, sealed: true, allowMsgCounter: true, mirror: {name: x}, subjects: [y]}`,
+			},
+			[]string{"storage"}, "tape",
+		},
+		v1alpha1.ObjectStoreKind: {"{storage: file}", []string{`{sealed: true}`, `{storage: tape, sealed: false, ttl: 1ns}`}, []string{"storage"}, "tape"},
+		v1alpha1.ConsumerKind: {
+			"{stream: s}",
+			[]string{`{ackPolicy: all}`, `{ackPolicy: maybe, maxAckPending: 0, push: {deliverSubject: "a.*", flowControl: true}, maxWaiting: 3}`},
+			[]string{"push", "deliverSubject"}, "a.*",
+		},
 	}
 
-	t.Cleanup(func() {
-		if err := kube.Delete(context.WithoutCancel(t.Context()), obj); err != nil {
-			t.Error(err)
-		}
-	})
+	for kind, tc := range cases {
+		t.Run(kind, func(t *testing.T) {
+			obj := object(t, "kind: "+kind+"\nspec: {forProvider: "+tc.asked+"}")
+			if err := kube.Create(t.Context(), obj); err != nil {
+				t.Fatal(err)
+			}
 
-	for _, status := range []string{
-		`{config: {storage: file, replicas: 1, metadata: {a: b}}}`,
-		`{config: {storage: tape, replicas: 9, sealed: true, allowMsgCounter: true, mirror: {name: x}, subjects: [y]}}`,
-	} {
-		obj.Object["status"] = object(t, "status: {atProvider: "+status+"}").Object["status"]
+			t.Cleanup(func() {
+				if err := kube.Delete(context.WithoutCancel(t.Context()), obj); err != nil {
+					t.Error(err)
+				}
+			})
 
-		if err := kube.Status().Update(t.Context(), obj); err != nil {
-			t.Fatalf("%s: %v", status, err)
-		}
-	}
+			for _, config := range tc.observed {
+				obj.Object["status"] = object(t, "status: {atProvider: {config: "+config+"}}").Object["status"]
 
-	got, _, err := unstructured.NestedString(obj.Object, "status", "atProvider", "config", "storage")
-	if err != nil || got != "tape" {
-		t.Errorf("status.atProvider.config.storage is %q (%v), want what was written", got, err)
+				if err := kube.Status().Update(t.Context(), obj); err != nil {
+					t.Fatalf("%s: %v", config, err)
+				}
+			}
+
+			got, _, err := unstructured.NestedString(obj.Object, append([]string{"status", "atProvider", "config"}, tc.path...)...)
+			if err != nil || got != tc.want {
+				t.Errorf("status.atProvider.config.%v is %q (%v), want what was written", tc.path, got, err)
+			}
+		})
 	}
 }

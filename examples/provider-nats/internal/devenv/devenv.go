@@ -42,6 +42,10 @@ type Options struct {
 	// NATSPort is the port of NATS on 127.0.0.1. Zero is any that is free.
 	NATSPort int
 
+	// NATSURL is the address of a server of NATS that runs already, for callers
+	// that take it down. None is started then.
+	NATSURL string
+
 	// Progress receives a line now and then while things take their time.
 	// Default: nil, which discards them.
 	Progress io.Writer
@@ -52,7 +56,7 @@ type Env struct {
 	// Cluster is the API server.
 	Cluster *devcluster.Cluster
 
-	// NATS is the server of NATS.
+	// NATS is the server of NATS, if it was started here.
 	NATS *NATS
 
 	// Client may do everything in the cluster, and knows all kinds that are in it.
@@ -93,8 +97,13 @@ func (e *Env) start(ctx context.Context, o Options) error {
 		dir = e.Cluster.Dir
 	}
 
-	if e.NATS, err = StartNATS(folder(dir, "nats"), o.NATSPort); err != nil {
-		return err
+	url := o.NATSURL
+	if url == "" {
+		if e.NATS, err = StartNATS(folder(dir, "nats"), o.NATSPort); err != nil {
+			return err
+		}
+
+		url = e.NATS.URL()
 	}
 
 	if e.Client, err = newClient(e.Cluster); err != nil {
@@ -105,7 +114,7 @@ func (e *Env) start(ctx context.Context, o Options) error {
 		return err
 	}
 
-	if err := e.configure(ctx); err != nil {
+	if err := e.configure(ctx, url); err != nil {
 		return err
 	}
 
@@ -163,9 +172,9 @@ func ignoreExists(err error) error {
 
 // configure points the default ProviderConfig to this environment's NATS, whose
 // port may have been another the last time.
-func (e *Env) configure(ctx context.Context) error {
+func (e *Env) configure(ctx context.Context, url string) error {
 	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: v1alpha1.DefaultProviderConfig}}
-	spec := v1alpha1.ProviderConfigSpec{Servers: []string{e.NATS.URL()}, Credentials: v1alpha1.Credentials{Source: v1alpha1.CredentialsNone}}
+	spec := v1alpha1.ProviderConfigSpec{Servers: []string{url}, Credentials: v1alpha1.Credentials{Source: v1alpha1.CredentialsNone}}
 
 	err := e.Client.Get(ctx, client.ObjectKeyFromObject(pc), pc)
 	pc.Spec = spec

@@ -124,6 +124,7 @@ func quick(t *testing.T) provider.Options {
 	t.Helper()
 
 	o := provider.DefaultOptions()
+	o.PollWhenTold = 0 // tests wait for looks
 	o.PollInterval, o.HealthAddress, o.MetricsAddress = 100*time.Millisecond, "0", "0"
 	o.Logger = testr.New(t)
 
@@ -159,7 +160,7 @@ func (s *story) start() *exec.Cmd {
 	}
 
 	cmd := exec.CommandContext(s.t.Context(), binary, "run", "--kubeconfig", s.ProviderKubeconfig,
-		"--poll", "100ms", "--health-probe-bind-address", "0", "--metrics-bind-address", "0")
+		"--poll", "100ms", "--poll-when-told", "0", "--health-probe-bind-address", "0", "--metrics-bind-address", "0")
 	cmd.Env = append(os.Environ(), asProvider+"=1")
 	cmd.Stderr = os.Stderr
 
@@ -245,8 +246,9 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestRole: the role lets the provider get Secrets, but neither list nor watch
-// them, and change nothing but what it manages.
+// TestRole: the role lets the provider get Secrets, and make and change those for
+// applications, but neither list nor watch them, and change nothing else but what
+// it manages.
 func TestRole(t *testing.T) {
 	role, err := manifests.Role()
 	if err != nil {
@@ -254,15 +256,14 @@ func TestRole(t *testing.T) {
 	}
 
 	allowed := map[string][]string{
-		"secrets":          {"get"},
-		"namespaces":       {"get"},
-		"events":           {"create", "patch"},
-		"leases":           {"create", "get", "update"},
-		"providerconfigs":  {"get", "list", "watch"},
-		"streams":          {"get", "list", "patch", "watch"},
-		"keyvalues":        {"get", "list", "patch", "watch"},
-		"streams/status":   {"patch"},
-		"keyvalues/status": {"patch"},
+		"secrets":    {"get", "create", "patch"},
+		"namespaces": {"get"},
+		"events":     {"create", "patch"},
+		"leases":     {"create", "get", "update"},
+	}
+
+	for _, kind := range []string{"streams", "keyvalues", "objectstores", "consumers", "providerconfigs", "clusterproviderconfigs"} {
+		allowed[kind], allowed[kind+"/status"] = []string{"get", "list", "patch", "watch"}, []string{"patch"}
 	}
 
 	for _, rule := range role.Rules {

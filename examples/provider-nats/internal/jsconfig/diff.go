@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -15,7 +16,7 @@ import (
 
 // A Difference is one field that is not as desired.
 type Difference struct {
-	// Path of the field, in the words of the Stream kind.
+	// Path of the field, in the words of the kinds Stream and Consumer.
 	Path string
 
 	// Desired and Observed are the values as JSON, or empty if there is none.
@@ -47,12 +48,23 @@ func orNone(value string) string {
 // Diff returns in which fields the two configurations differ. Metadata of the
 // server and the order of subjects and sources do not count.
 func Diff(desired, observed *jetstream.StreamConfig) (Differences, error) {
-	want, err := fields(desired)
+	return differences(fields, desired, observed)
+}
+
+// ConsumerDiff returns in which fields the two configurations differ. Metadata of
+// the server and the order of filter subjects do not count.
+func ConsumerDiff(desired, observed *jetstream.ConsumerConfig) (Differences, error) {
+	return differences(consumerFields, desired, observed)
+}
+
+// differences compares what two configurations are when flattened.
+func differences[C any](flat func(*C) (map[string]string, error), desired, observed *C) (Differences, error) {
+	want, err := flat(desired)
 	if err != nil {
 		return nil, err
 	}
 
-	got, err := fields(observed)
+	got, err := flat(observed)
 	if err != nil {
 		return nil, err
 	}
@@ -84,22 +96,42 @@ func fields(cfg *jetstream.StreamConfig) (map[string]string, error) {
 	slices.Sort(list)
 	p.Sources = nil
 
-	image, err := json.Marshal(p)
+	out, err := image(p, cfg.Metadata)
+	if err == nil && len(list) > 0 {
+		out["sources"] = "[" + strings.Join(list, ",") + "]"
+	}
+
+	return out, err
+}
+
+// consumerFields flattens a configuration: from path to value as JSON. That a
+// consumer is durable has no field of its own.
+func consumerFields(cfg *jetstream.ConsumerConfig) (map[string]string, error) {
+	p := ConsumerParameters(cfg)
+	p.FilterSubjects = slices.Sorted(slices.Values(p.FilterSubjects))
+
+	out, err := image(p, cfg.Metadata)
+	if err == nil {
+		out["durable"] = strconv.FormatBool(cfg.Durable != "")
+	}
+
+	return out, err
+}
+
+// image flattens parameters, and adds the owner's mark that is in the metadata.
+func image(parameters any, metadata map[string]string) (map[string]string, error) {
+	text, err := json.Marshal(parameters)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot write parameters as JSON")
 	}
 
 	var tree map[string]any
-	if err := json.Unmarshal(image, &tree); err != nil {
+	if err := json.Unmarshal(text, &tree); err != nil {
 		return nil, errors.Wrap(err, "cannot read parameters as JSON")
 	}
 
 	out := map[string]string{}
-	if len(list) > 0 {
-		out["sources"] = "[" + strings.Join(list, ",") + "]"
-	}
-
-	if owner := cfg.Metadata[managed.StampKey]; owner != "" {
+	if owner := metadata[managed.StampKey]; owner != "" {
 		out["metadata."+managed.StampKey] = fmt.Sprintf("%q", owner)
 	}
 

@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Refusal is a change that NATS does not make to an existing stream.
+// A Refusal is a change that NATS does not make to an existing stream or
+// consumer.
 type Refusal struct {
-	// Field is its path in the words of the Stream kind.
+	// Field is its path in the words of our kinds.
 	Field string
 
 	// Observed and Desired are its values as JSON.
@@ -27,21 +29,25 @@ func (r Refusal) String() string {
 // configUpdateCheck in nats-server 2.15, which answers all of them with one and
 // the same code.
 func Refused(observed, desired *jetstream.StreamConfig) []Refusal {
+	return refused(streamRules(), observed, desired)
+}
+
+func refused[C any](rules []rule[C], observed, desired *C) []Refusal {
 	var out []Refusal
 
-	for _, rule := range rules() {
+	for _, rule := range rules {
 		from, to := rule.value(observed), rule.value(desired)
 		if reflect.DeepEqual(from, to) || rule.allowed != nil && rule.allowed(observed, desired) {
 			continue
 		}
 
-		out = append(out, Refusal{Field: rule.field, Observed: image(from), Desired: image(to)})
+		out = append(out, Refusal{Field: rule.field, Observed: asJSON(from), Desired: asJSON(to)})
 	}
 
 	return out
 }
 
-func image(value any) string {
+func asJSON(value any) string {
 	out, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Sprint(value)
@@ -51,14 +57,14 @@ func image(value any) string {
 }
 
 // A rule is about one field that cannot be changed, or only in some ways.
-type rule struct {
+type rule[C any] struct {
 	field   string
-	value   func(cfg *jetstream.StreamConfig) any
-	allowed func(from, to *jetstream.StreamConfig) bool
+	value   func(cfg *C) any
+	allowed func(from, to *C) bool
 }
 
-func rules() []rule {
-	return []rule{
+func streamRules() []rule[jetstream.StreamConfig] {
+	return []rule[jetstream.StreamConfig]{
 		{
 			field: "storage",
 			value: func(cfg *jetstream.StreamConfig) any { return storages().name(cfg.Storage) },
@@ -87,10 +93,43 @@ func rules() []rule {
 }
 
 // oneWay is the rule of a switch that can be turned on but not off again.
-func oneWay(field string, on func(cfg *jetstream.StreamConfig) bool) rule {
-	return rule{
+func oneWay(field string, on func(cfg *jetstream.StreamConfig) bool) rule[jetstream.StreamConfig] {
+	return rule[jetstream.StreamConfig]{
 		field:   field,
 		value:   func(cfg *jetstream.StreamConfig) any { return on(cfg) },
 		allowed: func(from, _ *jetstream.StreamConfig) bool { return !on(from) },
 	}
+}
+
+// ConsumerRefused returns the changes from observed to desired that NATS is known
+// to refuse. The rules are those of checkNewConsumerConfig in nats-server 2.15,
+// which answers all of them with one and the same code. That a consumer which is
+// not durable cannot become so is a rule of ours: NATS would do it half-heartedly.
+func ConsumerRefused(observed, desired *jetstream.ConsumerConfig) []Refusal {
+	return refused(consumerRules(), observed, desired)
+}
+
+func consumerRules() []rule[jetstream.ConsumerConfig] {
+	return []rule[jetstream.ConsumerConfig]{
+		{field: "durable", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.Durable != "" }},
+		{field: "push", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.DeliverSubject != "" }},
+		{field: "push.flowControl", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.FlowControl }},
+		{field: "push.idleHeartbeat", value: func(cfg *jetstream.ConsumerConfig) any { return duration(cfg.IdleHeartbeat) }},
+		{field: "deliverPolicy", value: func(cfg *jetstream.ConsumerConfig) any { return deliverPolicies().name(cfg.DeliverPolicy) }},
+		{field: "optStartSeq", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.OptStartSeq }},
+		{field: "optStartTime", value: func(cfg *jetstream.ConsumerConfig) any { return nanosecond(cfg.OptStartTime) }},
+		{field: "ackPolicy", value: func(cfg *jetstream.ConsumerConfig) any { return ackPolicies().name(cfg.AckPolicy) }},
+		{field: "replayPolicy", value: func(cfg *jetstream.ConsumerConfig) any { return replayPolicies().name(cfg.ReplayPolicy) }},
+		{field: "memoryStorage", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.MemoryStorage }},
+		{field: "maxWaiting", value: func(cfg *jetstream.ConsumerConfig) any { return cfg.MaxWaiting }},
+	}
+}
+
+// nanosecond returns a time for comparison, whatever its zone.
+func nanosecond(t *time.Time) any {
+	if t == nil {
+		return nil
+	}
+
+	return t.UTC().Format(time.RFC3339Nano)
 }

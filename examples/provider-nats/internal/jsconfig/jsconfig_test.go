@@ -67,6 +67,12 @@ func fill(t *testing.T, v reflect.Value) {
 	case reflect.Map:
 		v.Set(reflect.ValueOf(map[string]string{"changed": "yes"}))
 	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Unix(1, 0)))
+
+			return
+		}
+
 		for i := range v.NumField() {
 			if v.Field(i).CanSet() {
 				fill(t, v.Field(i))
@@ -173,6 +179,7 @@ func TestNames(t *testing.T) {
 		"Slash":      {"streams are directories", "a/b", false, false},
 		"Empty":      {"there must be a name", "", false, false},
 		"Long":       {"a bucket has a prefix", long, true, false},
+		"Longest":    {"the prefix of an object store is longer by one", long[:252], true, true},
 		"TooLong":    {"more than NATS takes", long + "xyz", false, false},
 		"Unicode":    {"a stream may have it, a bucket not", "ä", true, false},
 		"Colon":      {"a stream may have it, a bucket not", "a:b", true, false},
@@ -185,8 +192,10 @@ func TestNames(t *testing.T) {
 				err  error
 				want bool
 			}{
-				"CheckStreamName": {jsconfig.CheckStreamName(tc.name), tc.stream},
-				"CheckBucketName": {jsconfig.CheckBucketName(tc.name), tc.bucket},
+				"CheckStreamName":      {jsconfig.CheckStreamName(tc.name), tc.stream},
+				"CheckBucketName":      {jsconfig.CheckBucketName(tc.name), tc.bucket},
+				"CheckObjectStoreName": {jsconfig.CheckObjectStoreName(tc.name), tc.bucket && tc.name != long[:252]},
+				"CheckConsumerName":    {jsconfig.CheckConsumerName(tc.name), tc.stream},
 			} {
 				if (check.err == nil) != check.want {
 					t.Errorf("\n%s\n%s(%q): %v, want usable: %t", tc.reason, what, tc.name, check.err, check.want)

@@ -1,6 +1,7 @@
 package jsconfig
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -13,26 +14,41 @@ const longestName = 255
 
 // CheckStreamName returns an error that says what to do if a stream cannot have
 // that name.
-func CheckStreamName(name string) error {
+func CheckStreamName(name string) error { return checkName("stream", name) }
+
+// CheckConsumerName returns an error that says what to do if a consumer cannot
+// have that name.
+func CheckConsumerName(name string) error { return checkName("consumer", name) }
+
+func checkName(what, name string) error {
 	bad := strings.ContainsFunc(name, func(r rune) bool {
 		return strings.ContainsRune(`.*>\/`, r) || unicode.IsSpace(r) || !unicode.IsPrint(r)
 	})
 
 	switch {
 	case name == "":
-		return unusable("stream", name, "it is empty")
+		return unusable(what, name, "it is empty")
 	case len(name) > longestName:
-		return unusable("stream", name, "it is longer than 255 bytes")
+		return unusable(what, name, "it is longer than 255 bytes")
 	case bad:
-		return unusable("stream", name, `NATS allows neither white space nor any of . * > \ / in it`)
+		return unusable(what, name, `NATS allows neither white space nor any of . * > \ / in it`)
 	}
 
 	return nil
 }
 
-// CheckBucketName returns an error that says what to do if a bucket cannot have
-// that name.
-func CheckBucketName(name string) error {
+// CheckBucketName returns an error that says what to do if a key-value bucket
+// cannot have that name.
+func CheckBucketName(name string) error { return checkBucket(name, longestName-len(bucketPrefix)) }
+
+// CheckObjectStoreName returns an error that says what to do if an object store
+// bucket cannot have that name.
+func CheckObjectStoreName(name string) error {
+	return checkBucket(name, longestName-len(objectPrefix))
+}
+
+// checkBucket is told how long the name may be: that of its stream is longer.
+func checkBucket(name string, longest int) error {
 	bad := strings.ContainsFunc(name, func(r rune) bool {
 		return r > unicode.MaxASCII || !(unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_')
 	})
@@ -40,8 +56,8 @@ func CheckBucketName(name string) error {
 	switch {
 	case name == "":
 		return unusable("bucket", name, "it is empty")
-	case len(BucketStream(name)) > longestName:
-		return unusable("bucket", name, "it is longer than 252 bytes")
+	case len(name) > longest:
+		return unusable("bucket", name, fmt.Sprintf("it is longer than %d bytes", longest))
 	case bad:
 		return unusable("bucket", name, "NATS allows only the letters A-Z and a-z, digits, - and _ in it")
 	}

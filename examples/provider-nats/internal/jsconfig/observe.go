@@ -89,6 +89,22 @@ func KeyValueParameters(cfg *jetstream.StreamConfig) *v1alpha1.KeyValueParameter
 	return out
 }
 
+// ObjectStoreParameters returns cfg, the stream of an object store bucket, in the
+// words of our API, with every value set.
+func ObjectStoreParameters(cfg *jetstream.StreamConfig) *v1alpha1.ObjectStoreParameters {
+	return &v1alpha1.ObjectStoreParameters{
+		Description: &cfg.Description,
+		TTL:         duration(cfg.MaxAge),
+		MaxBytes:    quantity(cfg.MaxBytes),
+		Storage:     storages().name(cfg.Storage),
+		Replicas:    to32(cfg.Replicas),
+		Placement:   observedPlacement(cfg.Placement),
+		Compression: compressions().name(cfg.Compression),
+		Sealed:      &cfg.Sealed,
+		Metadata:    UserMetadata(cfg.Metadata),
+	}
+}
+
 // observedBucket takes away what bucketSource adds.
 func observedBucket(bucket string, s *jetstream.StreamSource) v1alpha1.Source {
 	out := *observedSource(s)

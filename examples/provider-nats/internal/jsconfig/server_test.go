@@ -3,6 +3,7 @@ package jsconfig_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,12 +175,19 @@ func TestNoPerpetualDifference(t *testing.T) {
 		"BucketEveryField": {"a bucket with all fields that go together", bucket(everyBucketField())},
 		"BucketShortTTL":   {"a short TTL shortens the window", bucket(&v1alpha1.KeyValueParameters{TTL: span(time.Second)})},
 		"BucketMirror":     {"a mirrored bucket", bucket(&v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "other"}})},
+		"Objects":          {"an object store that asks for nothing", objects(&v1alpha1.ObjectStoreParameters{})},
+		"ObjectsEvery":     {"an object store with all fields", objects(everyObjectField())},
+		"ObjectsSealed":    {"sealing overrides what does not fit it", objects(&v1alpha1.ObjectStoreParameters{Sealed: new(true), TTL: span(time.Hour)})},
 		"BucketOfStream":   {"a mirror that the server sets mirrorDirect of", bucket(&v1alpha1.KeyValueParameters{Mirror: &v1alpha1.Source{Name: "hub", Domain: "hub"}})},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			stream := "KV_" + name
+			if strings.HasPrefix(name, "Objects") {
+				stream = jsconfig.ObjectStoreStream(name)
+			}
+
 			observed := settled(t, js, stream, tc.desired)
 
 			t.Cleanup(func() { drop(t, js, stream) })

@@ -28,11 +28,16 @@ const (
 // A Conn is a connection to the JetStream of one account. It connects again for
 // as long as it is not closed. All methods may be called concurrently. Use Dial.
 type Conn struct {
-	nc *nats.Conn
-	js jetstream.JetStream
+	nc  *nats.Conn
+	js  jetstream.JetStream
+	api string // what the subjects of its requests begin with
 
-	mu      sync.Mutex
-	waiting map[*waiter]struct{}
+	address Address
+
+	mu       sync.Mutex
+	waiting  map[*waiter]struct{}
+	watchers map[*watcher]struct{}
+	identity identity
 }
 
 // A waiter is a request that has no answer yet.
@@ -49,9 +54,14 @@ func Dial(ctx context.Context, s Settings, unauthorized func()) (*Conn, error) {
 		return nil, errors.New("spec.servers is empty: name at least one server")
 	}
 
-	c := &Conn{waiting: map[*waiter]struct{}{}}
+	c := &Conn{
+		api:      api(s),
+		address:  Address{Servers: s.servers, Domain: s.domain, Prefix: s.prefix},
+		waiting:  map[*waiter]struct{}{},
+		watchers: map[*watcher]struct{}{},
+	}
 
-	nc, err := connect(ctx, s, c.handle(unauthorized))
+	nc, err := connect(ctx, s, c.handle(unauthorized), c.tell)
 	if err != nil {
 		return nil, explainDial(err, s.servers)
 	}
@@ -79,7 +89,7 @@ func newJetStream(nc *nats.Conn, s Settings) (jetstream.JetStream, error) {
 
 // connect ends with its context, which the client of NATS knows nothing of: a
 // connection that arrives too late is closed.
-func connect(ctx context.Context, s Settings, handle nats.ErrHandler) (*nats.Conn, error) {
+func connect(ctx context.Context, s Settings, handle nats.ErrHandler, tell func(connected bool)) (*nats.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 
@@ -94,6 +104,8 @@ func connect(ctx context.Context, s Settings, handle nats.ErrHandler) (*nats.Con
 	// any more, and do what is no longer asked for.
 	opts.ReconnectBufSize = -1
 	opts.AsyncErrorCB = handle
+	opts.DisconnectedErrCB = func(*nats.Conn, error) { tell(false) }
+	opts.ReconnectedCB = func(*nats.Conn) { tell(true) }
 
 	for _, option := range s.options {
 		if err := option(&opts); err != nil {
@@ -130,16 +142,30 @@ func connect(ctx context.Context, s Settings, handle nats.ErrHandler) (*nats.Con
 
 // handle returns the handler of what NATS says without being asked.
 func (c *Conn) handle(unauthorized func()) nats.ErrHandler {
-	return func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	return func(_ *nats.Conn, sub *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
 			c.deny(err)
 		}
+
+		c.lose(sub, err)
 
 		if isUnauthorized(err) && unauthorized != nil {
 			unauthorized()
 		}
 	}
 }
+
+// An Address is where a JetStream is. There is no credential in it.
+type Address struct {
+	// Servers are the URLs that were configured.
+	Servers []string
+
+	// Domain and Prefix are those of JetStream, if they are not the default.
+	Domain, Prefix string
+}
+
+// Address returns where the connection leads to.
+func (c *Conn) Address() Address { return c.address }
 
 // Close ends the connection.
 func (c *Conn) Close() { c.nc.Close() }
@@ -164,29 +190,44 @@ func (c *Conn) Info(ctx context.Context, name string) (*jetstream.StreamInfo, er
 // Create creates a stream. The error is jetstream.ErrStreamNameAlreadyInUse if
 // one of that name exists and differs in any way.
 func (c *Conn) Create(ctx context.Context, cfg jetstream.StreamConfig) error {
-	return c.request(ctx, "STREAM.CREATE."+cfg.Name, func(ctx context.Context) error {
+	done := c.expect(created, cfg.Name)
+	err := c.request(ctx, "STREAM.CREATE."+cfg.Name, func(ctx context.Context) error {
 		_, err := c.js.CreateStream(ctx, cfg)
 
 		return err
 	})
+
+	done(err)
+
+	return err
 }
 
 // Update replaces the configuration of a stream. The error is
 // jetstream.ErrStreamNotFound if NATS says that there is none.
 func (c *Conn) Update(ctx context.Context, cfg jetstream.StreamConfig) error {
-	return c.request(ctx, "STREAM.UPDATE."+cfg.Name, func(ctx context.Context) error {
+	done := c.expect(updated, cfg.Name)
+	err := c.request(ctx, "STREAM.UPDATE."+cfg.Name, func(ctx context.Context) error {
 		_, err := c.js.UpdateStream(ctx, cfg)
 
 		return err
 	})
+
+	done(err)
+
+	return err
 }
 
 // Delete deletes a stream with all its messages. The error is
 // jetstream.ErrStreamNotFound if NATS says that there is none.
 func (c *Conn) Delete(ctx context.Context, name string) error {
-	return c.request(ctx, "STREAM.DELETE."+name, func(ctx context.Context) error {
+	done := c.expect(deleted, name)
+	err := c.request(ctx, "STREAM.DELETE."+name, func(ctx context.Context) error {
 		return c.js.DeleteStream(ctx, name)
 	})
+
+	done(err)
+
+	return err
 }
 
 // request makes one request and explains its error. Without a connection it

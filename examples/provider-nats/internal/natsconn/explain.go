@@ -35,8 +35,9 @@ func isTLS(err error) bool {
 	)
 
 	// The other end's refusal has no exported type: it is a network error of
-	// this operation.
-	if errors.As(err, &alert) && alert.Op == "remote error" {
+	// this operation. If the other end hangs up before it is read, the client of
+	// NATS says so in its own words.
+	if errors.Is(err, nats.ErrTLS) || errors.As(err, &alert) && alert.Op == "remote error" {
 		return true
 	}
 

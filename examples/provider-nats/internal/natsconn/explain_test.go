@@ -25,6 +25,10 @@ func TestExplainDisconnected(t *testing.T) {
 			"the credentials are why", nats.ErrAuthorization,
 			lost + "NATS refuses the credentials it was given: correct spec.credentials of the ProviderConfig, or the Secret it names: nats: authorization violation",
 		},
+		"HungUp": {
+			"a certificate is missing, and nobody waited to hear that", errors.Wrap(nats.ErrTLS, "broken pipe"),
+			lost + "cannot agree with NATS on TLS: correct spec.tls of the ProviderConfig, or the Secrets it names: broken pipe: nats: tls error",
+		},
 		"Denied": {
 			"what NATS denied to a request before is no reason", errors.Wrap(nats.ErrPermissionViolation, `to Publish to "$JS.API.STREAM.CREATE.s"`),
 			lost + "cannot reach NATS at nats://a, nats://b: correct spec.servers of the ProviderConfig, or the network: nats: server is disconnected",

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natsconn"
@@ -26,13 +27,13 @@ import (
 // store is the Secrets of a namespace, by name and key.
 type store map[string]map[string][]byte
 
-func (s store) read(_ context.Context, name string) (*corev1.Secret, error) {
-	data, ok := s[name]
+func (s store) read(_ context.Context, secret types.NamespacedName) (*corev1.Secret, error) {
+	data, ok := s[secret.Name]
 	if !ok {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, name)
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, secret.Name)
 	}
 
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-of-" + "x", ResourceVersion: "7"}, Data: data}, nil
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secret.Name, UID: "uid-of-" + "x", ResourceVersion: "7"}, Data: data}, nil
 }
 
 func login(kind string) v1alpha1.Credentials {
@@ -80,7 +81,7 @@ func TestRevision(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := natsconn.Resolve(t.Context(), &v1alpha1.ProviderConfig{Spec: tc.spec}, secrets.read)
+			got, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: tc.spec}), secrets.read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +98,7 @@ func TestUnsure(t *testing.T) {
 	secrets := schema.GroupResource{Resource: "secrets"}
 	holding := func(data map[string][]byte) natsconn.SecretReader { return store{"login": data}.read }
 	failing := func(err error) natsconn.SecretReader {
-		return func(context.Context, string) (*corev1.Secret, error) { return nil, err }
+		return func(context.Context, types.NamespacedName) (*corev1.Secret, error) { return nil, err }
 	}
 
 	cases := map[string]struct {
@@ -119,7 +120,7 @@ func TestUnsure(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := natsconn.Resolve(t.Context(), &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Credentials: login("NKey")}}, tc.read)
+			_, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Credentials: login("NKey")}}), tc.read)
 			if got := connection.IsUnsure(err); err == nil || got != tc.want {
 				t.Errorf("\n%s\nResolve(...): unsure is %t, want %t; error: %v", tc.reason, got, tc.want, err)
 			}
@@ -156,7 +157,7 @@ func TestUnreachable(t *testing.T) {
 				ctx = ended
 			}
 
-			settings, err := natsconn.Resolve(ctx, &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{tc.server}}}, store{}.read)
+			settings, err := natsconn.Resolve(ctx, natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{tc.server}}}), store{}.read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +181,7 @@ func TestUnreachable(t *testing.T) {
 func TestDisconnected(t *testing.T) {
 	s := natstest.Start(t)
 
-	settings, err := natsconn.Resolve(t.Context(), &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}, store{}.read)
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}), store{}.read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func TestUnauthorizedLater(t *testing.T) {
 	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "old" })
 	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}, Credentials: login("Token")}}
 
-	settings, err := natsconn.Resolve(t.Context(), pc, store{"login": {"token": []byte("old")}}.read)
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), store{"login": {"token": []byte("old")}}.read)
 	if err != nil {
 		t.Fatal(err)
 	}

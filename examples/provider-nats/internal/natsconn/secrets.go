@@ -7,8 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
@@ -16,18 +16,18 @@ import (
 // secrets reads each Secret once and remembers which versions were read.
 type secrets struct {
 	read      SecretReader
-	seen      map[string]*corev1.Secret
+	seen      map[types.NamespacedName]*corev1.Secret
 	revisions []string
 }
 
 // value returns one value of a Secret. The field is what names it, for errors.
-func (s *secrets) value(ctx context.Context, ref v1alpha1.SecretKeyReference, defaultKey, field string) ([]byte, error) {
-	secret, err := s.get(ctx, ref.Name, field)
+func (s *secrets) value(ctx context.Context, ref secretKey, defaultKey, field string) ([]byte, error) {
+	secret, err := s.get(ctx, ref.NamespacedName, field)
 	if err != nil {
 		return nil, err
 	}
 
-	key := ref.Key
+	key := ref.key
 	if key == "" {
 		key = defaultKey
 	}
@@ -42,7 +42,7 @@ func (s *secrets) value(ctx context.Context, ref v1alpha1.SecretKeyReference, de
 
 // text returns one value of a Secret without the line break that editors, and
 // kubectl create secret --from-file, leave at the end.
-func (s *secrets) text(ctx context.Context, ref v1alpha1.SecretKeyReference, field string) (string, error) {
+func (s *secrets) text(ctx context.Context, ref secretKey, field string) (string, error) {
 	value, err := s.value(ctx, ref, "", field)
 	if err != nil {
 		return "", err
@@ -54,7 +54,7 @@ func (s *secrets) text(ctx context.Context, ref v1alpha1.SecretKeyReference, fie
 	}
 
 	if text == "" {
-		return "", errNoValue(ref.Name, ref.Key, field)
+		return "", errNoValue(ref.Name, ref.key, field)
 	}
 
 	return text, nil
@@ -64,7 +64,7 @@ func errNoValue(secret, key, field string) error {
 	return errors.Errorf("the Secret %q, which %s names, has no value under the key %q: add it, or name another key", secret, field, key)
 }
 
-func (s *secrets) get(ctx context.Context, name, field string) (*corev1.Secret, error) {
+func (s *secrets) get(ctx context.Context, name types.NamespacedName, field string) (*corev1.Secret, error) {
 	if secret, ok := s.seen[name]; ok {
 		return secret, nil
 	}
@@ -73,11 +73,11 @@ func (s *secrets) get(ctx context.Context, name, field string) (*corev1.Secret, 
 
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, errors.Wrapf(err, "the Secret %q, which %s names, does not exist: create it in the namespace of the ProviderConfig", name, field)
+		return nil, errors.Wrapf(err, "the Secret %q, which %s names, does not exist: create it in the namespace %q", name.Name, field, name.Namespace)
 	case apierrors.IsForbidden(err):
-		return nil, errors.Wrapf(err, "the provider may not read the Secret %q, which %s names: let its role get secrets", name, field)
+		return nil, errors.Wrapf(err, "the provider may not read the Secret %q, which %s names: let its role get secrets", name.Name, field)
 	case err != nil:
-		return nil, connection.Unsure(errors.Wrapf(err, "cannot read the Secret %q, which %s names", name, field))
+		return nil, connection.Unsure(errors.Wrapf(err, "cannot read the Secret %q, which %s names", name.Name, field))
 	}
 
 	s.seen[name] = secret

@@ -1,5 +1,6 @@
-// Package natsconn makes connections to NATS from a ProviderConfig and says in
-// a user's words why one fails. Start with [Resolve] and [Dial].
+// Package natsconn makes connections to NATS from a ProviderConfig or a
+// ClusterProviderConfig and says in a user's words why one fails. Start with
+// [FromProviderConfig], [Resolve] and [Dial].
 //
 // No error of this package holds a part of a credential.
 package natsconn
@@ -13,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -29,22 +31,22 @@ type Settings struct {
 	options []nats.Option
 }
 
-// A SecretReader reads a Secret of the ProviderConfig's namespace.
-type SecretReader func(ctx context.Context, name string) (*corev1.Secret, error)
+// A SecretReader reads a Secret.
+type SecretReader func(ctx context.Context, secret types.NamespacedName) (*corev1.Secret, error)
 
-// Resolve reads the Secrets that a ProviderConfig names, each of them once. Its
+// Resolve reads the Secrets that a configuration names, each of them once. Its
 // errors say what a user has to correct; those that say nothing about the Secrets,
 // because one could not be read now, are marked by connection.Unsure.
-func Resolve(ctx context.Context, pc *v1alpha1.ProviderConfig, read SecretReader) (Settings, error) {
-	s := &secrets{read: read, seen: map[string]*corev1.Secret{}}
-	out := Settings{servers: pc.Spec.Servers, domain: pc.Spec.Domain, prefix: pc.Spec.JSPrefix}
+func Resolve(ctx context.Context, cfg Config, read SecretReader) (Settings, error) {
+	s := &secrets{read: read, seen: map[types.NamespacedName]*corev1.Secret{}}
+	out := Settings{servers: cfg.servers, domain: cfg.domain, prefix: cfg.prefix}
 
-	login, err := credentials(ctx, pc.Spec.Credentials, s)
+	login, err := credentials(ctx, cfg.login, s)
 	if err != nil {
 		return Settings{}, err
 	}
 
-	secure, err := tlsConfig(ctx, pc.Spec.TLS, s)
+	secure, err := tlsConfig(ctx, cfg.tls, s)
 	if err != nil {
 		return Settings{}, err
 	}
@@ -70,18 +72,18 @@ const (
 	defaultCAKey    = "ca.crt"
 )
 
-func credentials(ctx context.Context, c v1alpha1.Credentials, s *secrets) (nats.Option, error) {
+func credentials(ctx context.Context, l login, s *secrets) (nats.Option, error) {
 	const field = "spec.credentials.secretRef"
 
-	if c.Source != v1alpha1.CredentialsSecret {
+	if l.source != v1alpha1.CredentialsSecret {
 		return nil, nil
 	}
 
-	if c.SecretRef == nil {
+	if l.secret == nil {
 		return nil, errors.New("spec.credentials.source is Secret, but spec.credentials.secretRef names none: add it")
 	}
 
-	switch ref := *c.SecretRef; c.Type {
+	switch ref := *l.secret; l.kind {
 	case v1alpha1.CredentialsTypeCreds, "":
 		creds, err := s.value(ctx, ref, defaultCredsKey, field)
 		if err != nil {
@@ -106,7 +108,7 @@ func credentials(ctx context.Context, c v1alpha1.Credentials, s *secrets) (nats.
 	case v1alpha1.CredentialsTypeUserPassword:
 		return userPassword(ctx, ref, s)
 	default:
-		return nil, errors.Errorf("spec.credentials.type has the unknown value %q", c.Type)
+		return nil, errors.Errorf("spec.credentials.type has the unknown value %q", l.kind)
 	}
 }
 
@@ -138,17 +140,17 @@ func nkey(seed []byte, secret string) (nats.Option, error) {
 	return nats.Nkey(public, pair.Sign), nil
 }
 
-func userPassword(ctx context.Context, ref v1alpha1.SecretKeyReference, s *secrets) (nats.Option, error) {
+func userPassword(ctx context.Context, ref secretKey, s *secrets) (nats.Option, error) {
 	const field = "spec.credentials.secretRef"
 
-	ref.Key = corev1.BasicAuthUsernameKey
+	ref.key = corev1.BasicAuthUsernameKey
 
 	user, err := s.text(ctx, ref, field)
 	if err != nil {
 		return nil, err
 	}
 
-	ref.Key = corev1.BasicAuthPasswordKey
+	ref.key = corev1.BasicAuthPasswordKey
 
 	password, err := s.text(ctx, ref, field)
 	if err != nil {
@@ -158,17 +160,17 @@ func userPassword(ctx context.Context, ref v1alpha1.SecretKeyReference, s *secre
 	return nats.UserInfo(user, password), nil
 }
 
-func tlsConfig(ctx context.Context, t *v1alpha1.TLS, s *secrets) (*tls.Config, error) {
+func tlsConfig(ctx context.Context, t *security, s *secrets) (*tls.Config, error) {
 	if t == nil {
 		return nil, nil
 	}
 
 	cfg := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		InsecureSkipVerify: t.InsecureSkipVerify, // The user asks for it, in a field that says what it is.
+		InsecureSkipVerify: t.insecure, // The user asks for it, in a field that says what it is.
 	}
 
-	if ref := t.CASecretRef; ref != nil {
+	if ref := t.ca; ref != nil {
 		ca, err := s.value(ctx, *ref, defaultCAKey, "spec.tls.caSecretRef")
 		if err != nil {
 			return nil, err
@@ -180,8 +182,8 @@ func tlsConfig(ctx context.Context, t *v1alpha1.TLS, s *secrets) (*tls.Config, e
 		}
 	}
 
-	if ref := t.CertSecretRef; ref != nil {
-		pair, err := clientCertificate(ctx, ref.Name, s)
+	if ref := t.cert; ref != nil {
+		pair, err := clientCertificate(ctx, *ref, s)
 		if err != nil {
 			return nil, err
 		}
@@ -192,15 +194,15 @@ func tlsConfig(ctx context.Context, t *v1alpha1.TLS, s *secrets) (*tls.Config, e
 	return cfg, nil
 }
 
-func clientCertificate(ctx context.Context, secret string, s *secrets) (tls.Certificate, error) {
+func clientCertificate(ctx context.Context, ref secretKey, s *secrets) (tls.Certificate, error) {
 	const field = "spec.tls.certSecretRef"
 
-	cert, err := s.value(ctx, v1alpha1.SecretKeyReference{Name: secret, Key: corev1.TLSCertKey}, "", field)
+	cert, err := s.value(ctx, secretKey{ref.NamespacedName, corev1.TLSCertKey}, "", field)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
 
-	key, err := s.value(ctx, v1alpha1.SecretKeyReference{Name: secret, Key: corev1.TLSPrivateKeyKey}, "", field)
+	key, err := s.value(ctx, secretKey{ref.NamespacedName, corev1.TLSPrivateKeyKey}, "", field)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -208,7 +210,7 @@ func clientCertificate(ctx context.Context, secret string, s *secrets) (tls.Cert
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return tls.Certificate{}, errors.Errorf("the Secret %q, which %s names, holds no certificate with its key in PEM: "+
-			"put a pair that belongs together under %s and %s", secret, field, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+			"put a pair that belongs together under %s and %s", ref.Name, field, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 	}
 
 	return pair, nil

@@ -3,6 +3,7 @@ package natsconn_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
@@ -11,6 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natsconn"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
+	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
 // A way is one combination of what NATS asks for and what the user set up.
@@ -198,6 +200,7 @@ func ways() map[string]way {
 				o.Users = []*server.User{{Username: "u", Password: "p", Permissions: &server.Permissions{
 					Publish: &server.SubjectPermission{Allow: []string{
 						"$JS.API.STREAM.INFO.>", "$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "$JS.API.STREAM.DELETE.>",
+						"$JS.API.CONSUMER.INFO.>", "$JS.API.CONSUMER.CREATE.>", "$JS.API.CONSUMER.PAUSE.>", "$JS.API.CONSUMER.DELETE.>",
 					}},
 					Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
 				}}}
@@ -214,10 +217,20 @@ func ways() map[string]way {
 			},
 			want: "may not do STREAM.CREATE.s: permit it in NATS",
 		},
+		"ForbiddenConsumer": {
+			reason: "the user may not do everything", spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
+			options: func(_ *testing.T, o *server.Options, s store) {
+				o.Users = []*server.User{{Username: "u", Password: "p", Permissions: &server.Permissions{
+					Publish: &server.SubjectPermission{Deny: []string{"$JS.API.CONSUMER.CREATE.>"}},
+				}}}
+				s["login"] = map[string][]byte{"username": []byte("u"), "password": []byte("p")}
+			},
+			want: "may not do CONSUMER.CREATE.s.c: permit it in NATS",
+		},
 	}
 }
 
-// TestWays dials and leads a stream through its life.
+// TestWays dials and leads a stream and a consumer through their lives.
 func TestWays(t *testing.T) {
 	for name, w := range ways() {
 		t.Run(name, func(t *testing.T) {
@@ -248,7 +261,7 @@ func TestWays(t *testing.T) {
 func use(t *testing.T, pc *v1alpha1.ProviderConfig, secrets store) error {
 	t.Helper()
 
-	settings, err := natsconn.Resolve(t.Context(), pc, secrets.read)
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), secrets.read)
 	if err != nil {
 		return err
 	}
@@ -272,5 +285,108 @@ func use(t *testing.T, pc *v1alpha1.ProviderConfig, secrets store) error {
 		return err
 	}
 
+	if err := useConsumer(t, c); err != nil {
+		return err
+	}
+
 	return c.Delete(t.Context(), "s")
+}
+
+func useConsumer(t *testing.T, c *natsconn.Conn) error {
+	t.Helper()
+
+	cfg := jetstream.ConsumerConfig{Name: "c", Durable: "c", AckPolicy: jetstream.AckExplicitPolicy}
+	if err := c.CreateConsumer(t.Context(), "s", cfg); err != nil {
+		return err
+	}
+
+	cfg.Description = "changed"
+	if err := c.UpdateConsumer(t.Context(), "s", cfg); err != nil {
+		return err
+	}
+
+	if err := c.PauseConsumer(t.Context(), "s", "c", time.Now().Add(time.Hour)); err != nil {
+		return err
+	}
+
+	info, err := c.ConsumerInfo(t.Context(), "s", "c")
+	if err != nil {
+		return err
+	}
+
+	if info.Stream != "s" || info.Config.Description != "changed" || !info.Paused {
+		t.Errorf("the consumer is %+v", info)
+	}
+
+	return c.DeleteConsumer(t.Context(), "s", "c")
+}
+
+// TestConsumerErrors: what does not exist, or exists already, is told by the names
+// that the client of NATS has for it.
+func TestConsumerErrors(t *testing.T) {
+	s := natstest.Start(t)
+
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c, err := natsconn.Dial(t.Context(), settings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(c.Close)
+
+	pull := jetstream.ConsumerConfig{Name: "there", Durable: "there"}
+	push := jetstream.ConsumerConfig{Name: "push", Durable: "push", DeliverSubject: "inbox"}
+
+	for _, err := range []error{
+		c.Create(t.Context(), jetstream.StreamConfig{Name: "s"}),
+		c.CreateConsumer(t.Context(), "s", pull),
+		c.CreateConsumer(t.Context(), "s", push),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	other := pull
+	other.Description = "another"
+
+	info := func(stream, name string) error {
+		_, err := c.ConsumerInfo(t.Context(), stream, name)
+
+		return err
+	}
+
+	cases := map[string]struct {
+		reason    string
+		got, want error
+	}{
+		"Info":         {"it is there", info("s", "there"), nil},
+		"InfoPush":     {"whatever kind it is", info("s", "push"), nil},
+		"InfoMissing":  {"there is none", info("s", "missing"), jetstream.ErrConsumerNotFound},
+		"InfoNoStream": {"not even a stream", info("none", "there"), jetstream.ErrStreamNotFound},
+		"CreateAgain":  {"the answer may have been lost", c.CreateConsumer(t.Context(), "s", pull), nil},
+		"CreateOther":  {"the name is taken", c.CreateConsumer(t.Context(), "s", other), jetstream.ErrConsumerExists},
+		"CreateNoStream": {
+			"not even a stream", c.CreateConsumer(t.Context(), "none", pull), jetstream.ErrStreamNotFound,
+		},
+		"UpdateMissing": {
+			"there is none", c.UpdateConsumer(t.Context(), "s", jetstream.ConsumerConfig{Name: "missing", Durable: "missing"}),
+			jetstream.ErrConsumerDoesNotExist,
+		},
+		"PauseMissing":   {"there is none", c.PauseConsumer(t.Context(), "s", "missing", time.Now()), jetstream.ErrConsumerNotFound},
+		"DeleteMissing":  {"there is none", c.DeleteConsumer(t.Context(), "s", "missing"), jetstream.ErrConsumerNotFound},
+		"DeleteNoStream": {"not even a stream", c.DeleteConsumer(t.Context(), "none", "there"), jetstream.ErrStreamNotFound},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if !errors.Is(tc.got, tc.want) {
+				t.Errorf("\n%s\nwant %v, got %v", tc.reason, tc.want, tc.got)
+			}
+		})
+	}
 }

@@ -5,9 +5,11 @@ package provider
 import (
 	"context"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -17,10 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	natscontroller "github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
+	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -41,6 +45,11 @@ type Options struct {
 	// once. Zero means a tenth of the interval.
 	PollJitter time.Duration
 
+	// PollWhenTold is how often a stream is compared with its object while JetStream
+	// tells what happens to it. In between, all streams of a connection share a
+	// list. Zero means that each is looked at by itself, at each PollInterval.
+	PollWhenTold time.Duration
+
 	// SyncInterval is how often all objects are reconciled anew, whether they
 	// are due or not.
 	SyncInterval time.Duration
@@ -57,10 +66,25 @@ type Options struct {
 	LeaderElection          bool
 	LeaderElectionNamespace string
 
+	// LeaderElectionIdentity begins the name under which the lease is held.
+	// Empty means the name of this machine, which is that of the pod.
+	LeaderElectionIdentity string
+
+	// LeaseDuration is how long the others wait after the last renewal that they
+	// saw, RenewDeadline how long the leader tries to renew before it gives up,
+	// and RetryPeriod how often anybody tries. Nothing is changed in NATS that
+	// would begin in the last second before RenewDeadline. Each must be less
+	// than the one before it, RetryPeriod by a fifth and more.
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+
 	// HealthAddress serves /healthz and /readyz, MetricsAddress /metrics. "0"
 	// switches one off.
 	HealthAddress  string
 	MetricsAddress string
+
+	// ChangeLog is told of every change that the provider makes in NATS. Nil
+	// tells nobody. It neither delays nor fails a pass.
+	ChangeLog changelog.Sink
 
 	// Logger is where the provider logs. The zero value discards.
 	Logger logr.Logger
@@ -70,9 +94,13 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		PollInterval:     time.Minute,
+		PollWhenTold:     10 * time.Minute,
 		SyncInterval:     time.Hour,
 		Timeout:          time.Minute,
 		MaxReconcileRate: 10,
+		LeaseDuration:    15 * time.Second,
+		RenewDeadline:    10 * time.Second,
+		RetryPeriod:      2 * time.Second,
 		HealthAddress:    ":8081",
 		MetricsAddress:   ":8080",
 		Logger:           logr.Discard(),
@@ -92,7 +120,14 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 	// The API server warns of the finalizer's name at every write. Once is enough.
 	cfg.WarningHandlerWithContext = log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{Deduplicate: true})
 
-	mgr, err := ctrl.NewManager(cfg, managerOptions(scheme, o))
+	mo := managerOptions(scheme, o)
+
+	lease, err := elect(cfg, o, &mo)
+	if err != nil {
+		return err
+	}
+
+	mgr, err := ctrl.NewManager(cfg, mo)
 	if err != nil {
 		return errors.Wrap(err, "cannot make a manager")
 	}
@@ -101,9 +136,14 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		return err
 	}
 
-	options := []managed.ReconcilerOption{managed.WithTimeout(o.Timeout)}
-	if o.PollJitter > 0 {
-		options = append(options, managed.WithPollJitterHook(o.PollJitter))
+	options, forget, err := reconcilerOptions(mgr, o)
+	if err != nil {
+		return err
+	}
+	defer forget()
+
+	if lease != nil {
+		options = append(options, managed.WithLeaseDeadline(lease.Deadline))
 	}
 
 	if err := natscontroller.Setup(ctx, mgr, controller.Options{
@@ -111,11 +151,62 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
 		PollInterval:            o.PollInterval,
 		MaxConcurrentReconciles: o.MaxReconcileRate,
-	}, append(options, ro...)...); err != nil {
+	}, o.PollWhenTold, append(options, ro...)...); err != nil {
 		return err
 	}
 
 	return errors.Wrap(mgr.Start(ctx), "the manager failed")
+}
+
+// reconcilerOptions returns the options, and what undoes what they leave behind in
+// the process.
+func reconcilerOptions(mgr ctrl.Manager, o Options) (options []managed.ReconcilerOption, forget func(), err error) {
+	options = []managed.ReconcilerOption{managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version())}
+	if o.PollJitter > 0 {
+		options = append(options, managed.WithPollJitterHook(o.PollJitter))
+	}
+
+	if o.ChangeLog == nil {
+		return options, func() {}, nil
+	}
+
+	queue := changelog.NewQueue(o.ChangeLog, changelog.WithLogger(logging.NewLogrLogger(o.Logger)))
+
+	if err := mgr.Add(queue); err != nil {
+		return nil, nil, errors.Wrap(err, "cannot see to it that changes are recorded")
+	}
+
+	forget, err = measure(queue)
+
+	return append(options, managed.WithChangeLog(queue)), forget, err
+}
+
+// measure shows among the metrics what the queue has lost, until forget is called.
+// Of several providers in a process, the first is shown.
+func measure(queue *changelog.Queue) (forget func(), err error) {
+	collector := queue.Collector()
+
+	if err := metrics.Registry.Register(collector); err != nil {
+		var exists prometheus.AlreadyRegisteredError
+		if errors.As(err, &exists) {
+			return func() {}, nil
+		}
+
+		return nil, errors.Wrap(err, "cannot measure what the record of changes loses")
+	}
+
+	return func() { metrics.Registry.Unregister(collector) }, nil
+}
+
+// version returns which version of the provider this is, as it was built.
+func version() string {
+	const unreleased = "(devel)"
+
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != unreleased {
+		return info.Main.Version
+	}
+
+	return "devel"
 }
 
 func newScheme() (*runtime.Scheme, error) {
@@ -129,16 +220,12 @@ func newScheme() (*runtime.Scheme, error) {
 
 func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 	return ctrl.Options{
-		Scheme:                        scheme,
-		Logger:                        o.Logger,
-		Cache:                         cacheOptions(o),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Metrics:                       server.Options{BindAddress: o.MetricsAddress},
-		HealthProbeBindAddress:        o.HealthAddress,
-		LeaderElection:                o.LeaderElection,
-		LeaderElectionID:              Name + "." + v1alpha1.Group, // The role names it, too.
-		LeaderElectionNamespace:       o.LeaderElectionNamespace,
-		LeaderElectionReleaseOnCancel: true,
+		Scheme:                 scheme,
+		Logger:                 o.Logger,
+		Cache:                  cacheOptions(o),
+		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		Metrics:                server.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress: o.HealthAddress,
 		// The names are unique. The check counts for the whole life of a
 		// process, in which the provider may run more than once.
 		Controller: config.Controller{SkipNameValidation: new(true)},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 )
 
@@ -32,6 +34,8 @@ func TestInProduction(t *testing.T) {
 	o := provider.DefaultOptions()
 	o.LeaderElection, o.LeaderElectionNamespace = true, devenv.Namespace
 	o.HealthAddress, o.MetricsAddress = freeAddress(t), freeAddress(t)
+	changes := &changes{}
+	o.ChangeLog = changes
 
 	run(t, env, o, func() {
 		await(t, "readiness", func() bool { return get(t, "http://"+o.HealthAddress+"/readyz") == "ok" })
@@ -45,6 +49,7 @@ func TestInProduction(t *testing.T) {
 
 		metrics := get(t, "http://"+o.MetricsAddress+"/metrics")
 		for _, want := range []string{
+			"moorage_changelog_dropped_total 0",
 			`leader_election_master_status{name="` + lease + `"} 1`,
 			`controller_runtime_reconcile_total{controller="managed/stream.nats.moorage.dev",result="requeue_after"}`,
 		} {
@@ -59,9 +64,49 @@ func TestInProduction(t *testing.T) {
 	}
 
 	// The lease exists now: the next one has to update it.
-	run(t, env, o, func() { work(t, env, "second") })
+	run(t, env, o, func() {
+		work(t, env, "second")
+
+		if metrics := get(t, "http://"+o.MetricsAddress+"/metrics"); !strings.Contains(metrics, "moorage_changelog_dropped_total 0") {
+			t.Error("/metrics lack what the second provider's record of changes lost")
+		}
+	})
+	changes.check(t)
 	checkRequests(t, env)
 	checkOthersLeases(t, env)
+}
+
+// changes are what the providers tell of what they change. The zero value is empty.
+type changes struct {
+	mu      sync.Mutex
+	entries []changelog.Entry
+}
+
+func (c *changes) Record(_ context.Context, e changelog.Entry) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.entries = append(c.entries, e)
+
+	return nil
+}
+
+// check checks that each of two streams was told of, and by which provider it was made.
+func (c *changes) check(t *testing.T) {
+	t.Helper()
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if len(c.entries) != 2 {
+		t.Errorf("%d changes are recorded, want 2", len(c.entries))
+	}
+
+	for _, e := range c.entries {
+		if e.Provider != provider.Name || e.ProviderVersion == "" {
+			t.Errorf("%s was changed by %q in version %q", e.Name, e.Provider, e.ProviderVersion)
+		}
+	}
 }
 
 func start(t *testing.T) *devenv.Env {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
@@ -85,6 +87,7 @@ func (tc mistake) happen(w *world) resource.Managed {
 		tc.spoil(w)
 	}
 
+	w.awaitProtection()
 	w.create(mg)
 
 	if tc.stage != nil {
@@ -95,6 +98,19 @@ func (tc mistake) happen(w *world) resource.Managed {
 	eventually(w.T, "a warning", func() bool { return len(w.warnings(mg)) > 0 })
 
 	return mg
+}
+
+// awaitProtection waits until the ProviderConfig may be used, or is gone: before that its users are told to wait, which is no
+// mistake.
+func (w *world) awaitProtection() {
+	w.Helper()
+
+	pc := w.providerConfig("")
+	eventually(w.T, "the ProviderConfig is protected, or gone", func() bool {
+		err := kube.Get(w.Context(), client.ObjectKeyFromObject(pc), pc)
+
+		return apierrors.IsNotFound(err) || err == nil && pc.DeletionTimestamp == nil && len(pc.Finalizers) > 0
+	})
 }
 
 // check looks at what there is to see while things are wrong.
@@ -176,9 +192,15 @@ func (tc mistake) recover(w *world, mg resource.Managed, before map[string]strea
 
 // A streamState is what must not change by a mistake.
 type streamState struct {
-	Config   jetstream.StreamConfig
-	Created  time.Time
-	Messages uint64
+	Config    jetstream.StreamConfig
+	Created   time.Time
+	Messages  uint64
+	Consumers map[string]consumerState
+}
+
+type consumerState struct {
+	Config  jetstream.ConsumerConfig
+	Created time.Time
 }
 
 func (w *world) snapshot() map[string]streamState {
@@ -188,7 +210,13 @@ func (w *world) snapshot() map[string]streamState {
 
 	for _, name := range w.streams() {
 		info := w.info(name)
-		out[name] = streamState{Config: info.Config, Created: info.Created, Messages: info.State.Msgs}
+		state := streamState{Config: info.Config, Created: info.Created, Messages: info.State.Msgs, Consumers: map[string]consumerState{}}
+
+		for name, c := range w.consumersOf(w.Context(), name) {
+			state.Consumers[name] = consumerState{Config: c.Config, Created: c.Created}
+		}
+
+		out[name] = state
 	}
 
 	return out

@@ -8,11 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/test"
@@ -34,14 +39,21 @@ type budget struct {
 	*world
 	kind
 
-	name   string
-	ledger *test.Ledger
-	spy    *spy
+	name    string
+	full    bool // every feature is switched on
+	ledger  *test.Ledger
+	whole   *test.Ledger
+	spy     *spy
+	changes *record
+	left    []string // the streams that are there before and after
 }
 
+// TestRequestBudget counts what the provider sends for each kind, once as simple
+// as can be, and once with everything: references, connection Secrets, the users
+// of the ProviderConfig, and a record of changes.
 func TestRequestBudget(t *testing.T) {
 	ledger, whole := &test.Ledger{}, &test.Ledger{}
-	runProvider(t, 100*time.Millisecond, func(cfg *rest.Config) {
+	changes := runProvider(t, 100*time.Millisecond, func(cfg *rest.Config) {
 		cfg.Wrap(ledger.Wrap)
 		cfg.Wrap(whole.Wrap)
 	})
@@ -49,34 +61,81 @@ func TestRequestBudget(t *testing.T) {
 	eventually(t, "the provider begins", func() bool { return len(whole.Objects()) > 0 })
 
 	for name, k := range kinds() {
-		t.Run(name, func(t *testing.T) {
-			before := len(secretReads(whole))
-			w := newWorld(t, func(o *server.Options) { o.JetStreamMaxStore = room })
-			b := &budget{world: w, kind: k, name: strings.ToLower(name), ledger: ledger, spy: newSpy(w)}
-
-			b.create()
-			b.rest()
-			b.change()
-			b.pause()
-			b.fail()
-			b.remove()
-
-			reads := len(secretReads(whole)) - before
-			b.figure("secret reads of all objects", reads)
-
-			if reads != 1 {
-				t.Errorf("%d Secret reads for one connection", reads)
+		for _, full := range []bool{false, true} {
+			if full {
+				name += " full"
 			}
-		})
+
+			t.Run(name, func(t *testing.T) {
+				b := &budget{kind: k, name: strings.ToLower(name), full: full, ledger: ledger, whole: whole, changes: changes}
+				reads, configs := len(b.sent("secrets", "GET")), len(b.configWrites())
+
+				b.world = newWorld(t, func(o *server.Options) { o.JetStreamMaxStore = room })
+				b.spy = newSpy(b.world)
+				b.ledger.Reset()
+				b.left = k.prepare(b.world)
+				eventually(t, "events of what is needed first", func() bool { return len(b.ledger.Events()) >= len(b.left) })
+
+				b.create()
+				b.rest()
+				b.change()
+				b.pause()
+
+				if k.want != nil && !full {
+					b.fail()
+				}
+
+				b.remove()
+				b.once("secret reads of all objects", len(b.sent("secrets", "GET"))-reads, 1)
+				b.users(configs)
+			})
+		}
 	}
 }
 
-// create: two requests, the finalizer with the name and the status.
+// object returns one of the objects, with every feature if that is what is counted.
+func (b *budget) object(name string) resource.Managed {
+	mg := b.make(b.world, name)
+	if b.full {
+		connect(mg, secretOf(name))
+	}
+
+	return mg
+}
+
+func secretOf(name string) string { return name + "-connection" }
+
+// connect asks for a connection Secret.
+func connect(mg resource.Managed, secret string) {
+	to := &v1alpha1.LocalSecretReference{Name: secret}
+
+	switch mg := mg.(type) {
+	case *v1alpha1.Stream:
+		mg.Spec.WriteConnectionSecretToRef = to
+	case *v1alpha1.KeyValue:
+		mg.Spec.WriteConnectionSecretToRef = to
+	case *v1alpha1.ObjectStore:
+		mg.Spec.WriteConnectionSecretToRef = to
+	case *v1alpha1.Consumer:
+		mg.Spec.WriteConnectionSecretToRef = to
+	}
+}
+
+// create: two requests, the finalizer with the name and the status; and one that
+// creates the connection Secret.
 func (b *budget) create() {
 	b.ledger.Reset()
 	b.each(func(mg resource.Managed) { b.world.create(mg) })
 	b.each(func(mg resource.Managed) { b.awaitReady(mg) })
-	b.check("create to ready", 2, 1)
+
+	if b.full {
+		b.check("create to ready", 3, 1)
+		b.each(func(mg resource.Managed) { b.awaitConnection(mg, secretOf(mg.GetName())) })
+	} else {
+		b.check("create to ready", 2, 1)
+	}
+
+	b.recorded(changelog.OperationCreate, 1)
 }
 
 // rest: nothing, although counters in the status move.
@@ -84,14 +143,12 @@ func (b *budget) rest() {
 	n := 0
 	b.settle(looks, func() {
 		n++
-		b.each(func(mg resource.Managed) {
-			must(b.T, b.nc.Publish(b.subject(mg.GetName(), n), []byte("busy")))
-		})
+		b.each(func(mg resource.Managed) { b.busy(b.world, mg.GetName(), n) })
 	})
 	b.check("steady", 0, 0)
 	b.each(func(mg resource.Managed) {
-		if got := b.info(b.stream(mg.GetName())).State.LastSeq; got < looks {
-			b.Errorf("%d messages in %s: its counters hardly moved", got, mg.GetName())
+		if got := b.moved(b.world, mg.GetName()); got < looks {
+			b.Errorf("the counters of %s hardly moved: %d", mg.GetName(), got)
 		}
 	})
 }
@@ -100,20 +157,19 @@ func (b *budget) rest() {
 func (b *budget) change() {
 	b.each(func(mg resource.Managed) { b.patch(mg, func() { b.edit(mg) }) })
 	b.each(func(mg resource.Managed) {
-		b.await(mg, "is updated", func() bool { return ready(mg) && b.seen(b.info(b.stream(mg.GetName())).Config) })
+		b.await(mg, "is updated", func() bool { return ready(mg) && b.edited(b.world, mg.GetName()) })
 	})
 	b.check("update by the user", 1, 1)
+	b.recorded(changelog.OperationUpdate, 1)
 
 	b.each(func(mg resource.Managed) {
-		cfg := b.info(b.stream(mg.GetName())).Config
-		b.drift(&cfg)
-		_, err := b.js.UpdateStream(b.Context(), cfg)
-		must(b.T, err)
+		b.tamper(b.world, mg.GetName(), b.metadata(b.world, mg.GetName()))
 	})
 	b.each(func(mg resource.Managed) {
-		eventually(b.T, "drift corrected", func() bool { return b.seen(b.info(b.stream(mg.GetName())).Config) })
+		eventually(b.T, "drift corrected", func() bool { return b.edited(b.world, mg.GetName()) })
 	})
 	b.check("drift", 1, 1)
+	b.recorded(changelog.OperationUpdate, 2)
 }
 
 // pause: nothing after the pass that says so, however often it is looked at.
@@ -143,7 +199,7 @@ func (b *budget) pause() {
 
 // fail: nothing for a create that fails again as it failed before.
 func (b *budget) fail() {
-	mg := b.make(b.world, "greedy")
+	mg := b.object("greedy")
 	b.want(mg, 2*room)
 	b.world.create(mg)
 	b.awaitSynced(mg, "False/ReconcileError")
@@ -151,8 +207,8 @@ func (b *budget) fail() {
 	b.ledger.Reset()
 
 	const retries = 2
-	before := b.spy.count("CREATE", b.stream("greedy"))
-	eventually(b.T, "retries", func() bool { return b.spy.count("CREATE", b.stream("greedy")) >= before+retries })
+	before := b.spy.count(b.call("CREATE", "greedy"))
+	eventually(b.T, "retries", func() bool { return b.spy.count(b.call("CREATE", "greedy")) >= before+retries })
 	b.settle(2, nil)
 	b.print("failing create per retry", retries, 0, 0)
 
@@ -170,9 +226,10 @@ func (b *budget) remove() {
 	b.each(func(mg resource.Managed) { b.awaitGone(mg) })
 	eventually(b.T, "events of the deletion", func() bool { return len(b.ledger.Events()) >= objects })
 	b.report("delete", 1, 1)
+	b.recorded(changelog.OperationDelete, 1)
 
-	if left := b.streams(); len(left) > 0 {
-		b.Errorf("left behind: %v", left)
+	if diff := cmp.Diff(b.left, b.streams(), cmpopts.EquateEmpty()); diff != "" {
+		b.Errorf("streams: -before, +after:\n%s", diff)
 	}
 }
 
@@ -181,7 +238,7 @@ func (b *budget) each(do func(mg resource.Managed)) {
 	b.Helper()
 
 	for i := range objects {
-		do(b.make(b.world, fmt.Sprintf("o%d", i)))
+		do(b.object(fmt.Sprintf("o%d", i)))
 	}
 }
 
@@ -191,14 +248,14 @@ func (b *budget) settle(looks int, meanwhile func()) {
 	b.Helper()
 
 	before := map[string]int{}
-	b.each(func(mg resource.Managed) { before[mg.GetName()] = b.spy.count("INFO", b.stream(mg.GetName())) })
+	b.each(func(mg resource.Managed) { before[mg.GetName()] = b.spy.count(b.call("INFO", mg.GetName())) })
 	eventually(b.T, "looks", func() bool {
 		if meanwhile != nil {
 			meanwhile()
 		}
 
 		for name, n := range before {
-			if b.spy.count("INFO", b.stream(name)) < n+looks {
+			if b.spy.count(b.call("INFO", name)) < n+looks {
 				return false
 			}
 		}
@@ -225,7 +282,9 @@ func (b *budget) report(name string, requests, events int) {
 func (b *budget) print(name string, n, requests, events int) {
 	b.Helper()
 
-	sent := slices.DeleteFunc(b.ledger.Objects(), func(r test.Request) bool { return r.Resource == "secrets" })
+	sent := slices.DeleteFunc(b.ledger.Objects(), func(r test.Request) bool {
+		return r.Resource == "secrets" && r.Verb == "GET" || isConfig(r)
+	})
 	told := b.ledger.Events()
 	b.ledger.Reset()
 
@@ -241,7 +300,8 @@ func (b *budget) print(name string, n, requests, events int) {
 	}
 
 	for _, r := range sent {
-		if r.Verb != "PATCH" || strings.TrimSuffix(r.Resource, "/status") != b.resource {
+		published := b.full && r.Verb == "POST" && r.Resource == "secrets"
+		if !published && (r.Verb != "PATCH" || strings.TrimSuffix(r.Resource, "/status") != b.resource) {
 			b.Errorf("%s: %s %s, want patches of %s only", name, r.Verb, r.Resource, b.resource)
 		}
 	}
@@ -252,11 +312,57 @@ func (b *budget) figure(name string, value any) {
 	fmt.Printf("%s: %v\n", strings.ReplaceAll(b.name+" "+name, " ", "_"), value)
 }
 
-func secretReads(l *test.Ledger) []test.Request {
-	return slices.DeleteFunc(l.Objects(), func(r test.Request) bool { return r.Resource != "secrets" })
+// once prints a figure that is about all objects together.
+func (b *budget) once(name string, got, want int) {
+	b.Helper()
+	b.figure(name, got)
+
+	if got > want {
+		b.Errorf("%s: %d, want at most %d", name, got, want)
+	}
 }
 
-// A spy counts what is asked of JetStream, by operation and stream.
+// recorded checks how many changes of each object were recorded so far.
+func (b *budget) recorded(operation changelog.Operation, want int) {
+	b.Helper()
+
+	kind := b.GroupVersionKind().Kind
+	eventually(b.T, fmt.Sprintf("%d records of %s", want, operation), func() bool {
+		return b.changes.count(b.ns, kind, operation) >= want*objects
+	})
+}
+
+// users: the ProviderConfig says how many objects use it, and the last count says
+// none. That costs its finalizer and one write in five seconds at most, however
+// many objects there are.
+func (b *budget) users(before int) {
+	b.Helper()
+
+	pc := b.providerConfig("")
+	eventually(b.T, "nobody uses the ProviderConfig", func() bool {
+		must(b.T, kube.Get(b.Context(), client.ObjectKeyFromObject(pc), pc))
+
+		return pc.Status.Users == int64(len(b.left))
+	})
+
+	age := int(time.Since(pc.GetCreationTimestamp().Time) / (5 * time.Second))
+	b.once("writes of the provider config", len(b.configWrites())-before, 3+age)
+}
+
+// sent returns all requests for a resource so far.
+func (b *budget) sent(resource, verb string) []test.Request {
+	return slices.DeleteFunc(b.whole.Objects(), func(r test.Request) bool { return r.Resource != resource || r.Verb != verb })
+}
+
+func (b *budget) configWrites() []test.Request {
+	return slices.DeleteFunc(b.whole.Objects(), func(r test.Request) bool { return !isConfig(r) || r.Verb == "GET" })
+}
+
+func isConfig(r test.Request) bool {
+	return strings.HasSuffix(strings.TrimSuffix(r.Resource, "/status"), "providerconfigs")
+}
+
+// A spy counts what is asked of JetStream, by operation and name.
 type spy struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -266,11 +372,11 @@ func newSpy(w *world) *spy {
 	w.Helper()
 
 	s := &spy{counts: map[string]int{}}
-	_, err := w.nc.Subscribe("$JS.API.STREAM.*.*", func(m *nats.Msg) {
+	_, err := w.nc.Subscribe("$JS.API.>", func(m *nats.Msg) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 
-		s.counts[strings.TrimPrefix(m.Subject, "$JS.API.STREAM.")]++
+		s.counts[strings.TrimPrefix(m.Subject, "$JS.API.")]++
 	})
 	must(w.T, err)
 	must(w.T, w.nc.FlushTimeout(10*time.Second))
@@ -278,9 +384,9 @@ func newSpy(w *world) *spy {
 	return s
 }
 
-func (s *spy) count(operation, stream string) int {
+func (s *spy) count(call string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.counts[operation+"."+stream]
+	return s.counts[call]
 }

@@ -1,12 +1,16 @@
 package systemtest
 
 import (
+	"context"
+	"encoding/json"
 	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+
+	"github.com/moorage-dev/moorage/pkg/changelog"
 )
 
 // canary is a part of every credential in these tests. It must show up nowhere.
@@ -58,4 +62,54 @@ func (j *journal) leaked() []string {
 	j.leaks = nil
 
 	return leaks
+}
+
+// A record keeps what the provider tells of its changes. It may be used
+// concurrently; the zero value is empty.
+type record struct {
+	mu      sync.Mutex
+	entries []changelog.Entry
+}
+
+// Record keeps an entry.
+func (r *record) Record(_ context.Context, e changelog.Entry) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.entries = append(r.entries, e)
+
+	return nil
+}
+
+// count returns how many operations of a kind there were in a namespace.
+func (r *record) count(namespace, kind string, operation changelog.Operation) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	n := 0
+
+	for _, e := range r.entries {
+		if e.Namespace == namespace && e.GroupVersionKind.Kind == kind && e.Operation == operation {
+			n++
+		}
+	}
+
+	return n
+}
+
+// leaked returns the entries that hold a credential, as they would be written.
+func (r *record) leaked() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	var out []string
+
+	for _, e := range r.entries {
+		line, err := json.Marshal(e)
+		if err != nil || strings.Contains(string(line), canary) {
+			out = append(out, string(line))
+		}
+	}
+
+	return out
 }

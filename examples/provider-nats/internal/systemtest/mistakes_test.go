@@ -104,7 +104,7 @@ func connectionMistakes() map[string]mistake {
 		}
 	}
 	remove := func(obj func(w *world) client.Object) func(w *world) {
-		return func(w *world) { w.delete(obj(w)) }
+		return func(w *world) { w.remove(obj(w)) }
 	}
 	secret := func(w *world) client.Object { return w.secret(token) }
 	config := func(w *world) client.Object { return w.providerConfig(w.nats.ClientURL()) }
@@ -150,7 +150,7 @@ func connectionMistakes() map[string]mistake {
 		"MissingProviderConfig": {
 			reason: "a ProviderConfig may come later than what names it",
 			spoil:  remove(config),
-			synced: "False/ReconcileError", words: []string{`there is no ProviderConfig "default" in the namespace`, "create it, or name another in spec.providerConfigRef"},
+			synced: "False/ReconcileError", words: []string{"create the configuration, or name another in spec.providerConfigRef", "/default does not exist"},
 			mend: replace(config), right: []string{"bad"},
 		},
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats.go/jetstream"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -21,22 +20,24 @@ func TestOwnership(t *testing.T) {
 	for name, k := range kinds() {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
+			k.prepare(w)
+
 			mg := k.make(w, "data")
 			w.create(mg)
 			w.awaitReady(mg)
 			w.checkStamp(k, mg, "creation", nil)
 
 			w.patch(mg, func() { k.edit(mg) })
-			w.await(mg, "is edited", func() bool { return k.seen(w.info(k.stream("data")).Config) })
+			w.await(mg, "is edited", func() bool { return k.edited(w, "data") })
 			w.checkStamp(k, mg, "a user's update", nil)
 
 			team := map[string]string{"team": "blue"}
 			w.patch(mg, func() { k.label(mg, team) })
-			w.await(mg, "is labelled", func() bool { return w.info(k.stream("data")).Config.Metadata["team"] == "blue" })
+			w.await(mg, "is labelled", func() bool { return k.metadata(w, "data")["team"] == "blue" })
 			w.checkStamp(k, mg, "an update of the metadata", team)
 
-			w.tamper(k, k.drift)
-			w.await(mg, "is corrected", func() bool { return k.seen(w.info(k.stream("data")).Config) })
+			k.tamper(w, "data", k.metadata(w, "data"))
+			w.await(mg, "is corrected", func() bool { return k.edited(w, "data") })
 			w.checkStamp(k, mg, "the correction of a drift", team)
 
 			w.strip(k, mg)
@@ -50,11 +51,8 @@ func TestOwnership(t *testing.T) {
 // stream that it was, so it is corrected and marked again.
 func (w *world) strip(k kind, mg resource.Managed) {
 	w.Helper()
-	w.tamper(k, func(cfg *jetstream.StreamConfig) {
-		cfg.Metadata = nil
-		k.drift(cfg)
-	})
-	w.await(mg, "is corrected", func() bool { return k.seen(w.info(k.stream("data")).Config) })
+	k.tamper(w, "data", nil)
+	w.await(mg, "is corrected", func() bool { return k.edited(w, "data") })
 	w.awaitReady(mg)
 }
 
@@ -63,10 +61,7 @@ func (w *world) lose(k kind, mg resource.Managed) {
 	w.Helper()
 
 	stranger := string(managed.NewStamp("another-cluster", k.GroupVersionKind().GroupKind(), mg))
-	w.tamper(k, func(cfg *jetstream.StreamConfig) {
-		cfg.Metadata = map[string]string{managed.StampKey: stranger}
-		k.drift(cfg)
-	})
+	k.tamper(w, "data", map[string]string{managed.StampKey: stranger})
 	w.awaitSynced(mg, "False/ExternalResourceNotOwned")
 
 	if c := mg.GetCondition(commonv1.TypeReady); c.Status == "True" {
@@ -124,7 +119,7 @@ func TestNotOurs(t *testing.T) {
 			},
 		},
 		"OtherKind": {
-			reason: "a bucket is a stream, but not that of a Stream",
+			reason: "what one kind made is not that of another",
 			stamp: func(w *world, k kind, mg resource.Managed) string {
 				for _, other := range kinds() {
 					if other.resource != k.resource {
@@ -143,11 +138,11 @@ func TestNotOurs(t *testing.T) {
 				t.Parallel()
 
 				w := newWorld(t)
+				k.prepare(w)
+
 				mg := k.make(w, "data")
 				w.paused(mg)
-				w.store(jetstream.StreamConfig{
-					Name: k.stream("data"), Subjects: []string{k.subject("data", 0)}, Metadata: metadata(tc.stamp(w, k, mg)),
-				})
+				k.plant(w, "data", metadata(tc.stamp(w, k, mg)))
 				w.resume(mg)
 				w.awaitSynced(mg, "False/ExternalResourceNotOwned")
 				w.leftAlone(mg)
@@ -168,16 +163,6 @@ func metadata(stamp string) map[string]string {
 	return map[string]string{managed.StampKey: stamp}
 }
 
-// tamper changes the stream behind the provider's back.
-func (w *world) tamper(k kind, change func(cfg *jetstream.StreamConfig)) {
-	w.Helper()
-
-	cfg := w.info(k.stream("data")).Config
-	change(&cfg)
-	_, err := w.js.UpdateStream(w.Context(), cfg)
-	must(w.T, err)
-}
-
 // checkStamp checks that the metadata are the stamp and those of the user.
 func (w *world) checkStamp(k kind, mg resource.Managed, after string, user map[string]string) {
 	w.Helper()
@@ -185,7 +170,7 @@ func (w *world) checkStamp(k kind, mg resource.Managed, after string, user map[s
 	want := map[string]string{managed.StampKey: string(stampOf(w, k.Kind, mg))}
 	maps.Copy(want, user)
 
-	got := w.info(k.stream("data")).Config.Metadata
+	got := k.metadata(w, "data")
 	maps.DeleteFunc(got, func(key, _ string) bool { return strings.HasPrefix(key, "_nats.") })
 
 	if diff := cmp.Diff(want, got); diff != "" {

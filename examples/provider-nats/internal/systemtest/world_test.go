@@ -14,7 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,9 +37,12 @@ const (
 	login = "login"
 )
 
-// runProvider runs the provider until the test, and the tests in it, are over.
-func runProvider(t *testing.T, poll time.Duration, wrap ...func(*rest.Config)) {
+// runProvider runs the provider until the test, and the tests in it, are over. It
+// keeps a record of changes, in which no credential may be.
+func runProvider(t *testing.T, poll time.Duration, wrap ...func(*rest.Config)) *record {
 	t.Helper()
+
+	changes := &record{}
 
 	cfg := rest.CopyConfig(access)
 	for _, fn := range wrap {
@@ -46,8 +51,9 @@ func runProvider(t *testing.T, poll time.Duration, wrap ...func(*rest.Config)) {
 
 	o := provider.DefaultOptions()
 	o.PollInterval, o.MaxReconcileRate = poll, 200
+	o.PollWhenTold = 0 // tests count looks at single streams
 	o.HealthAddress, o.MetricsAddress = "0", "0"
-	o.Logger = logged.logger()
+	o.Logger, o.ChangeLog = logged.logger(), changes
 
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
@@ -64,7 +70,13 @@ func runProvider(t *testing.T, poll time.Duration, wrap ...func(*rest.Config)) {
 		for _, line := range logged.leaked() {
 			t.Errorf("the log holds a credential: %s", line)
 		}
+
+		for _, line := range changes.leaked() {
+			t.Errorf("the record of changes holds a credential: %s", line)
+		}
 	})
+
+	return changes
 }
 
 // A world is a namespace with a NATS server of its own that asks for a token,
@@ -100,16 +112,17 @@ func newWorld(t *testing.T, change ...func(*server.Options)) *world {
 func (w *world) close() {
 	ctx := context.Background()
 
-	for _, list := range []client.ObjectList{&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}} {
+	for _, list := range []client.ObjectList{&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{}} {
 		if err := kube.List(ctx, list, client.InNamespace(w.ns)); err != nil {
 			w.Error(err)
 		}
 
 		for _, mg := range items(list) {
-			_ = kube.Patch(ctx, mg, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
-			_ = kube.Delete(ctx, mg) // It may be gone already.
+			release(ctx, mg)
 		}
 	}
+
+	release(ctx, w.providerConfig(""))
 
 	list := &eventsv1.EventList{}
 	if err := kube.List(ctx, list, client.InNamespace(w.ns)); err != nil {
@@ -119,19 +132,21 @@ func (w *world) close() {
 	w.guard("events", list)
 }
 
+// release deletes an object, whoever wants to keep it. It may be gone already.
+func release(ctx context.Context, obj client.Object) {
+	_ = kube.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+	_ = kube.Delete(ctx, obj)
+}
+
 func items(list client.ObjectList) []resource.Managed {
 	var out []resource.Managed
 
-	switch l := list.(type) {
-	case *v1alpha1.StreamList:
-		for i := range l.Items {
-			out = append(out, &l.Items[i])
-		}
-	case *v1alpha1.KeyValueList:
-		for i := range l.Items {
-			out = append(out, &l.Items[i])
-		}
-	}
+	// The lists of the kinds hold managed resources and nothing else.
+	_ = apimeta.EachListItem(list, func(obj runtime.Object) error {
+		out = append(out, obj.(resource.Managed))
+
+		return nil
+	})
 
 	return out
 }
@@ -183,6 +198,15 @@ func (w *world) create(objects ...client.Object) {
 func (w *world) delete(obj client.Object) {
 	w.Helper()
 	must(w.T, kube.Delete(w.Context(), obj))
+}
+
+// remove deletes an object that nobody uses, and waits until it is gone.
+func (w *world) remove(obj client.Object) {
+	w.Helper()
+	w.delete(obj)
+	eventually(w.T, obj.GetName()+" is gone", func() bool {
+		return apierrors.IsNotFound(kube.Get(w.Context(), client.ObjectKeyFromObject(obj), obj))
+	})
 }
 
 // patch changes an object as a user does, who knows no other fields.

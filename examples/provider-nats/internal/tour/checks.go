@@ -3,7 +3,6 @@ package tour
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -12,13 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
-	"github.com/moorage-dev/moorage/examples/provider-nats/examples"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -54,6 +50,14 @@ func (t *Tour) stream(name string) *v1alpha1.Stream {
 
 func (t *Tour) bucket(name string) *v1alpha1.KeyValue {
 	return &v1alpha1.KeyValue{ObjectMeta: t.meta(name)}
+}
+
+func (t *Tour) objects(name string) *v1alpha1.ObjectStore {
+	return &v1alpha1.ObjectStore{ObjectMeta: t.meta(name)}
+}
+
+func (t *Tour) consumer(name string) *v1alpha1.Consumer {
+	return &v1alpha1.Consumer{ObjectMeta: t.meta(name)}
 }
 
 func (t *Tour) meta(name string) metav1.ObjectMeta {
@@ -205,11 +209,42 @@ func (t *Tour) owned(ctx context.Context, stream string, obj object) (*jetstream
 		return nil, err
 	}
 
-	if mark := info.Config.Metadata[managed.StampKey]; !strings.Contains(mark, string(obj.GetUID())) || obj.GetUID() == "" {
-		return nil, errors.Errorf("stream %q bears the mark %q, which is not that of %s", stream, mark, obj.GetName())
+	return info, marked(fmt.Sprintf("stream %q", stream), info.Config.Metadata, obj)
+}
+
+func marked(what string, metadata map[string]string, obj object) error {
+	if mark := metadata[managed.StampKey]; !strings.Contains(mark, string(obj.GetUID())) || obj.GetUID() == "" {
+		return errors.Errorf("%s bears the mark %q, which is not that of %s", what, mark, obj.GetName())
 	}
 
-	return info, nil
+	return nil
+}
+
+// consumes returns an error if the object has no consumer of that stream.
+func (t *Tour) consumes(ctx context.Context, stream string, obj object) error {
+	s, err := t.js.Stream(ctx, stream)
+	if err != nil {
+		return errors.Wrapf(err, "cannot see stream %q in NATS", stream)
+	}
+
+	consumers := s.ListConsumers(ctx)
+	for info := range consumers.Info() {
+		if info.Name == obj.GetName() {
+			return marked(fmt.Sprintf("consumer %q", info.Name), info.Config.Metadata, obj)
+		}
+	}
+
+	return errors.Errorf("stream %q has no consumer %q (%v)", stream, obj.GetName(), consumers.Err())
+}
+
+// connection returns what the connection Secret of an object says.
+func (t *Tour) connection(ctx context.Context, name, key string) (string, error) {
+	secret := &corev1.Secret{}
+	if err := t.env.Client.Get(ctx, client.ObjectKey{Namespace: t.o.Namespace, Name: name}, secret); err != nil {
+		return "", errors.Wrapf(err, "cannot read the Secret %s", name)
+	}
+
+	return string(secret.Data[key]), nil
 }
 
 // streams returns the names of all streams in NATS, sorted.
@@ -226,34 +261,15 @@ func (t *Tour) streams(ctx context.Context) ([]string, error) {
 	return names, errors.Wrap(lister.Err(), "cannot list the streams of NATS")
 }
 
-// samples are the objects of the sample manifests.
-func samples(namespace string) ([]client.Object, error) {
-	var all []client.Object
-
-	for _, manifest := range []string{examples.Streams, examples.KeyValue} {
-		documents := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest), len(manifest))
-
-		for {
-			u := &unstructured.Unstructured{}
-			if err := documents.Decode(u); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				return nil, errors.Wrap(err, "cannot read the sample manifests")
-			}
-
-			u.SetNamespace(namespace)
-			all = append(all, u)
-		}
-	}
-
-	return all, nil
-}
-
 func kindOf(obj object) string {
 	switch obj.(type) {
 	case *v1alpha1.KeyValue:
-		return "KeyValue"
+		return v1alpha1.KeyValueKind
+	case *v1alpha1.ObjectStore:
+		return v1alpha1.ObjectStoreKind
+	case *v1alpha1.Consumer:
+		return v1alpha1.ConsumerKind
 	default:
-		return "Stream"
+		return v1alpha1.StreamKind
 	}
 }

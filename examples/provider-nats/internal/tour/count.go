@@ -19,18 +19,23 @@ import (
 
 // A tally is how many requests the provider has sent, as the API server counts.
 type tally struct {
-	objects int // for its own kinds, but for lists and watches
+	objects int // for its own kinds and their connection Secrets, but for lists and watches
+	configs int // for ProviderConfigs, which count their users
 	events  int
 	others  int // credentials, the cluster's identity
 	cutOff  int // not answered, because the provider was killed: it sends them again
 }
 
 func (a tally) since(b tally) tally {
-	return tally{a.objects - b.objects, a.events - b.events, a.others - b.others, a.cutOff - b.cutOff}
+	return tally{a.objects - b.objects, a.configs - b.configs, a.events - b.events, a.others - b.others, a.cutOff - b.cutOff}
 }
 
 func (a tally) String() string {
 	text := fmt.Sprintf("%s for its objects and %s", plural(a.objects, "request"), plural(a.events, "event"))
+	if a.configs > 0 {
+		text += fmt.Sprintf(", %d to keep and count what uses the ProviderConfig", a.configs)
+	}
+
 	if a.others > 0 {
 		text += fmt.Sprintf(", and %d to get to know the cluster", a.others)
 	}
@@ -85,7 +90,9 @@ func count(requests []devcluster.Request) tally {
 			n.cutOff++
 		case r.Resource == "events":
 			n.events++
-		case r.Group == v1alpha1.Group:
+		case strings.HasSuffix(r.Resource, "providerconfigs"):
+			n.configs++
+		case r.Group == v1alpha1.Group, r.Resource == "secrets" && r.Verb != "get":
 			n.objects++
 		default:
 			n.others++

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -27,58 +26,30 @@ type step struct {
 	requests int
 }
 
+// goodbyeCost is what may be sent when everything is deleted: one request each, and
+// two more for a consumer that sees its stream go first.
+const goodbyeCost = jobs + 5 + 2*2
+
 // jobs is how many streams are being created when the provider is killed.
 const jobs = 20
 
+// underway is for how many objects a pass may be under way when the provider is
+// killed: as many as it has workers for a kind. It may have created a stream for
+// each and said so nowhere, so the next one reads each object once from the API
+// server before it creates under a name that was chosen, whatever the cache says.
+const underway = 10
+
 func steps() []step {
 	return []step{
-		{"ready", "A user applies two streams and a key-value bucket.", (*Tour).applySamples, (*Tour).samplesReady, 2 * 3},
+		{"ready", "A user applies two consumers, and then their streams, a key-value bucket and an object store.", (*Tour).applySamples, (*Tour).samplesReady, samplesCost},
 		{"steady", "Nobody changes anything; messages are stored.", (*Tour).publish, (*Tour).staysQuiet, 0},
 		{"change", "The user lets the orders stay for 48 hours instead of 24.", (*Tour).changeAge, (*Tour).ageChanged, 1},
 		{"drift", "Somebody changes the stream behind the provider's back.", (*Tour).tamper, (*Tour).corrected, 1},
 		{"foreign", "The user asks for a stream that exists and belongs to accounting, in another cluster.", (*Tour).claimForeign, (*Tour).foreignUntouched, 1},
 		{"killed", fmt.Sprintf("The user applies %d streams, and the provider is killed half way; the user goes on, changes a stream and deletes the bucket.", jobs),
-			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2},
-		{"deleted", "The user deletes everything.", (*Tour).deleteAll, (*Tour).allGone, jobs + 2},
+			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2 + underway},
+		{"deleted", "The user deletes everything.", (*Tour).deleteAll, (*Tour).allGone, goodbyeCost},
 	}
-}
-
-func (t *Tour) applySamples(ctx context.Context) error {
-	samples, err := samples(t.o.Namespace)
-	if err != nil {
-		return err
-	}
-
-	for _, sample := range samples {
-		if err := t.env.Client.Create(ctx, sample); err != nil {
-			return errors.Wrapf(err, "cannot apply %s", sample.GetName())
-		}
-	}
-
-	return nil
-}
-
-func (t *Tour) samplesReady(ctx context.Context) (string, error) {
-	var lines []string
-
-	for _, s := range []struct {
-		obj    object
-		stream string
-	}{{t.stream("orders"), "orders"}, {t.stream("audit"), "AUDIT_LOG"}, {t.bucket("sessions"), "KV_sessions"}} {
-		if err := t.ready(ctx, s.obj); err != nil {
-			return "", err
-		}
-
-		info, err := t.owned(ctx, s.stream, s.obj)
-		if err != nil {
-			return "", err
-		}
-
-		lines = append(lines, fmt.Sprintf("%s %s is Ready; NATS has stream %s since %s",
-			kindOf(s.obj), s.obj.GetName(), s.stream, info.Created.Local().Format(time.TimeOnly)))
-	}
-
-	return strings.Join(lines, "\n"), nil
 }
 
 // messages is how many are stored while nothing else happens.
@@ -262,8 +233,8 @@ func (t *Tour) killInTheMiddle(ctx context.Context) error {
 		return err
 	}
 
-	if err := t.provider.kill(); err != nil {
-		return err
+	if err := t.provider.Kill(); err != nil {
+		return errors.Wrap(err, "cannot kill the provider")
 	}
 
 	var err error
@@ -316,7 +287,7 @@ func (t *Tour) made(ctx context.Context, streams []*v1alpha1.Stream) (int, error
 }
 
 func (t *Tour) recovered(ctx context.Context) (string, error) {
-	want := []string{"AUDIT_LOG", foreign, "orders"}
+	want := []string{"AUDIT_LOG", "OBJ_invoices", foreign, "orders"}
 
 	for _, s := range t.jobs() {
 		if err := t.ready(ctx, s); err != nil {
@@ -357,7 +328,7 @@ func (t *Tour) recovered(ctx context.Context) (string, error) {
 }
 
 func (t *Tour) deleteAll(ctx context.Context) error {
-	for _, kind := range []client.Object{&v1alpha1.Stream{}, &v1alpha1.KeyValue{}} {
+	for _, kind := range []client.Object{&v1alpha1.Consumer{}, &v1alpha1.Stream{}, &v1alpha1.KeyValue{}, &v1alpha1.ObjectStore{}} {
 		if err := t.env.Client.DeleteAllOf(ctx, kind, client.InNamespace(t.o.Namespace)); err != nil {
 			return errors.Wrap(err, "cannot delete everything")
 		}
@@ -367,7 +338,7 @@ func (t *Tour) deleteAll(ctx context.Context) error {
 }
 
 func (t *Tour) allGone(ctx context.Context) (string, error) {
-	objects := []object{t.stream("orders"), t.stream("audit")}
+	objects := []object{t.stream("orders"), t.stream("audit"), t.objects("invoices"), t.consumer("billing"), t.consumer("dashboard")}
 	for _, s := range t.jobs() {
 		objects = append(objects, s)
 	}
@@ -387,7 +358,7 @@ func (t *Tour) allGone(ctx context.Context) (string, error) {
 		return "", errors.Errorf("NATS has the streams %v, want only that of accounting", names)
 	}
 
-	return fmt.Sprintf("%d objects are gone, and their streams with them; that of accounting is still there", len(objects)), t.accountingUnharmed(ctx)
+	return fmt.Sprintf("%d objects are gone, and their streams and consumers with them; that of accounting is still there", len(objects)), t.accountingUnharmed(ctx)
 }
 
 func (t *Tour) patch(ctx context.Context, obj client.Object, patch string) error {

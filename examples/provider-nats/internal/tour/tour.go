@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
@@ -53,7 +54,7 @@ type Tour struct {
 	nc  *nats.Conn
 	js  jetstream.JetStream
 
-	provider *process
+	provider *child.Process
 	looks    looks
 
 	toldBefore map[string]bool // events about orders before somebody tampers
@@ -151,7 +152,7 @@ func (t *Tour) Run(ctx context.Context) error {
 		}
 
 		if err != nil {
-			fmt.Fprintf(t.o.Out, "     DID NOT HOLD. The last the provider said:\n%s", indent(t.provider.lastWords()))
+			fmt.Fprintf(t.o.Out, "     DID NOT HOLD. The last the provider said:\n%s", indent(t.provider.LastWords()))
 
 			return errors.Wrapf(err, "step %d (%s) did not hold", i+1, s.name)
 		}
@@ -212,12 +213,12 @@ func (t *Tour) act(ctx context.Context, s step) error {
 }
 
 // Provider says when the provider that the tour leaves behind has ended.
-func (t *Tour) Provider() <-chan struct{} { return t.provider.done }
+func (t *Tour) Provider() <-chan struct{} { return t.provider.Done() }
 
 // Close stops the provider.
 func (t *Tour) Close() {
 	if t.provider != nil {
-		t.provider.stop()
+		t.provider.Stop(stopTimeout)
 	}
 
 	if t.nc != nil {

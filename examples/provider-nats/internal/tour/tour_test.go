@@ -12,7 +12,9 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
@@ -66,6 +68,9 @@ func (s saboteur) change(ctx context.Context, name string, change func(*jetstrea
 func saboteurs() []saboteur {
 	return []saboteur{
 		{step: "ready", want: "orders is Ready", harm: func(s saboteur, ctx context.Context) error { return s.createStream(ctx, "orders") }},
+		{step: "ready", want: "orders is Ready", harm: func(s saboteur, ctx context.Context) error {
+			return s.env.Client.Create(ctx, &corev1.Secret{ObjectMeta: s.meta("orders-connection")})
+		}},
 		{step: "steady", want: "want at most 0", harm: func(s saboteur, ctx context.Context) error {
 			return s.patch(ctx, s.stream("audit"), `{"spec":{"forProvider":{"description":"changed in a quiet moment"}}}`)
 		}},
@@ -139,15 +144,15 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 	out := &strings.Builder{}
 	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: 30 * time.Second}
 	o.Interfere = func(ctx context.Context, step string, done bool) error {
+		if done {
+			s.hurry(step)
+		}
+
 		if step != s.step || done != s.done {
 			return nil
 		}
 
 		return s.harm(s, ctx)
-	}
-
-	if s.harm != nil {
-		o.StepTimeout = 8 * time.Second
 	}
 
 	walked, err := New(t.Context(), env, o)
@@ -156,12 +161,25 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 	}
 
 	s.Tour = walked
+	s.hurry("")
 
 	t.Cleanup(func() { s.clean(t) })
 
 	err = s.Run(t.Context())
 
 	return out.String(), err
+}
+
+// hurry leaves little time to the harmed step, if it is the one after that: it is
+// not going to hold. All others have plenty, on whatever machine.
+func (s saboteur) hurry(after string) {
+	all := steps()
+
+	for i, one := range all {
+		if one.name == s.step && (i == 0 && after == "" || i > 0 && all[i-1].name == after) {
+			s.o.StepTimeout = 8 * time.Second
+		}
+	}
 }
 
 // clean leaves nothing to the next tour.
@@ -172,25 +190,21 @@ func (s saboteur) clean(t *testing.T) {
 
 	defer s.Close()
 
-	s.provider.stop()
-
-	list := &v1alpha1.StreamList{}
-	if err := s.env.Client.List(ctx, list, client.InNamespace(s.o.Namespace)); err != nil {
-		t.Error(err)
-	}
-
-	buckets := &v1alpha1.KeyValueList{}
-	if err := s.env.Client.List(ctx, buckets, client.InNamespace(s.o.Namespace)); err != nil {
-		t.Error(err)
-	}
+	s.provider.Stop(stopTimeout)
 
 	var left []client.Object
-	for i := range list.Items {
-		left = append(left, &list.Items[i])
-	}
 
-	for i := range buckets.Items {
-		left = append(left, &buckets.Items[i])
+	for _, list := range []client.ObjectList{&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{}} {
+		if err := s.env.Client.List(ctx, list, client.InNamespace(s.o.Namespace)); err != nil {
+			t.Error(err)
+		}
+
+		// The lists of the kinds hold objects and nothing else.
+		_ = apimeta.EachListItem(list, func(obj runtime.Object) error {
+			left = append(left, obj.(client.Object))
+
+			return nil
+		})
 	}
 
 	for _, obj := range left {

@@ -29,19 +29,23 @@ func Decide(f Facts) Action {
 // resource is to go with it.
 func depart(f Facts) Action {
 	switch {
+	case f.Exists && f.Stranger && f.Unresolved && f.Class != Named:
+		return Refuse
 	case f.Exists && f.Stranger:
 		return Release
 	case f.Exists && f.Resolves:
 		return Claim
-	case f.Awaited && (f.Exists || f.Settling):
+	case f.Awaited && (f.Exists || f.Settling || f.Unseen):
 		return AwaitFinalizers
-	case f.DeleteSent && (f.Exists || f.Settling && f.Unseen):
+	case (f.DeleteSent || f.Acted) && (f.Exists || f.Settling && f.Unseen):
 		return AwaitGone
-	case f.Exists || f.Settling && f.NameKnown && !f.DeleteSent:
+	case f.Exists || (f.Settling || f.Unseen) && f.NameKnown && !f.DeleteSent && !f.Acted:
 		return Delete
-	case f.Settling && f.Unseen:
+	case f.Settling && f.Unseen || f.Searching:
 		return AwaitGone
-	case f.Unresolved && !f.Named:
+	case f.Unresolved && f.Class == Token && f.May.Create && !f.Acted:
+		return Create
+	case f.Unresolved && f.Class != Named:
 		return Refuse
 	default:
 		return Finalize
@@ -55,6 +59,8 @@ func live(f Facts) Action {
 		return Disown
 	case f.Exists && (!f.Held || f.Learned):
 		return Claim
+	case f.Exists && f.Unpublished:
+		return Publish
 	case f.Exists && f.UpToDate:
 		return Keep
 	case f.Exists && f.Acted:
@@ -63,9 +69,9 @@ func live(f Facts) Action {
 		return Tolerate
 	case f.Exists:
 		return Update
-	case f.Settling || f.Acted:
+	case f.Settling || f.Acted || f.Searching:
 		return AwaitExistence
-	case (f.Unresolved || f.Unseen) && !f.Named:
+	case (f.Unresolved || f.Unseen) && f.Class != Named && f.Class != Token:
 		return Refuse
 	case !f.May.Create:
 		return ReportMissing

@@ -4,12 +4,12 @@ package lifecycle
 type Facts struct {
 	// Read from the object.
 
-	Paused   bool // The user asked us to keep our hands off.
-	Invalid  bool // A policy has a value nobody knows.
-	Deleted  bool // The object has a deletion timestamp.
-	Held     bool // Our finalizer keeps the object.
-	Awaited  bool // Somebody else's finalizer is to go before the resource does.
-	Named    bool // The external name is chosen by us: a create can be repeated.
+	Paused   bool  // The user asked us to keep our hands off.
+	Invalid  bool  // A policy has a value nobody knows.
+	Deleted  bool  // The object has a deletion timestamp.
+	Held     bool  // Our finalizer keeps the object.
+	Awaited  bool  // Somebody else's finalizer is to go before the resource does.
+	Class    Class // What makes it safe to repeat a create.
 	May      Permissions
 	Settling bool // A creation succeeded so recently that "not found" may be wrong.
 
@@ -34,7 +34,35 @@ type Facts struct {
 	Stranger bool // It is not ours, and no policy says that we may have it.
 	Learned  bool // Observe found something that has to be stored in the object.
 	Resolves bool // It is what a create led to whose result was not known.
-	Acted    bool // This pass has made its one change outside.
+
+	// Unpublished: what one needs to connect to it is not in its Secret yet.
+	Unpublished bool
+
+	// Searching: nothing was found, and that is not believed yet.
+	Searching bool
+
+	Acted bool // This pass has made its one change outside.
+}
+
+// A Class says what makes it safe to repeat a create whose result is not known.
+type Class int
+
+// The classes.
+const (
+	Opaque   Class = iota // Nothing does.
+	Named                 // The external name is chosen by us.
+	Token                 // A create with the same token leads to the same resource.
+	Findable              // What was created can be looked up, see Searching.
+)
+
+// String returns the class's name.
+func (c Class) String() string {
+	names := [...]string{"Opaque", "Named", "Token", "Findable"}
+	if c < 0 || int(c) >= len(names) {
+		return "invalid"
+	}
+
+	return names[c]
 }
 
 // Permissions are what the policies of the object allow.
@@ -45,8 +73,8 @@ type Permissions struct {
 // An Action is what a pass does next.
 type Action int
 
-// The actions. Observe, Claim, Create, Update and Delete go on: they add to
-// what is known and decide again. All others end the pass.
+// The actions. Observe, Claim, Publish, Create, Update and Delete go on: they
+// add to what is known and decide again. All others end the pass.
 const (
 	none Action = iota
 
@@ -63,6 +91,7 @@ const (
 	Finalize        // The resource is gone: let the object go.
 	Disown          // Leave what belongs to somebody else alone, and say so.
 	Claim           // Store finalizer, external name and whatever Observe learned.
+	Publish         // Store what one needs to connect to the resource.
 	Keep            // All is well.
 	AwaitEffect     // The change was made and does not show yet.
 	Tolerate        // It differs, and the policy forbids to change it.
@@ -78,7 +107,7 @@ const (
 func (a Action) String() string {
 	names := [...]string{
 		"none", "Pause", "Reject", "Rest", "Orphan", "Observe", "Release", "AwaitFinalizers",
-		"AwaitGone", "Delete", "Refuse", "Finalize", "Disown", "Claim", "Keep", "AwaitEffect",
+		"AwaitGone", "Delete", "Refuse", "Finalize", "Disown", "Claim", "Publish", "Keep", "AwaitEffect",
 		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "Create",
 	}
 	if a < 0 || int(a) >= len(names) {
@@ -102,4 +131,4 @@ func Actions() []Action {
 func (a Action) Mutates() bool { return a == Create || a == Update || a == Delete }
 
 // Ends says whether the pass is over after the action.
-func (a Action) Ends() bool { return a != Observe && a != Claim && !a.Mutates() }
+func (a Action) Ends() bool { return a != Observe && a != Claim && a != Publish && !a.Mutates() }

@@ -14,19 +14,19 @@ var invariants = map[string]func(Facts, Action) bool{
 		return !a.Mutates() || f.Observed
 	},
 	"at most one change outside in a pass": func(f Facts, a Action) bool {
-		return !f.Acted || a != Create && a != Update
+		return !f.Acted || !a.Mutates()
 	},
 	"a create only for what does not exist": func(f Facts, a Action) bool {
-		return a != Create || !f.Exists && !f.Settling
+		return a != Create || !f.Exists && (!f.Settling || f.Deleted) && !f.Searching
 	},
 	"a create only if the policy allows it": func(f Facts, a Action) bool {
 		return a != Create || f.May.Create
 	},
-	"a create never for a deleted object": func(f Facts, a Action) bool {
-		return a != Create || !f.Deleted
+	"a create for a deleted object only to learn what an earlier one led to": func(f Facts, a Action) bool {
+		return a != Create || !f.Deleted || f.Unresolved && f.Class == Token
 	},
 	"a create is never repeated blindly": func(f Facts, a Action) bool {
-		return a != Create || f.Named || !f.Unresolved && !f.Unseen
+		return a != Create || f.Class == Named || f.Class == Token || !f.Unresolved && !f.Unseen
 	},
 	"an update only of what exists, is ours, is held and may be updated": func(f Facts, a Action) bool {
 		return a != Update || f.Exists && !f.Stranger && f.Held && f.May.Update && !f.Deleted
@@ -56,13 +56,25 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != Finalize || !f.Settling || !f.Unseen
 	},
 	"the finalizer stays while nobody knows what was created": func(f Facts, a Action) bool {
-		return a != Finalize || !f.Unresolved || f.Named
+		return a != Finalize || !f.Unresolved || f.Class == Named
+	},
+	"the finalizer stays while absence is not proved": func(f Facts, a Action) bool {
+		return a != Finalize || !f.Searching
 	},
 	"the finalizer is only let go of a deleted object": func(f Facts, a Action) bool {
 		return a != Finalize && a != Orphan && a != Release || f.Deleted
 	},
 	"a resource is left behind only by policy or because it is not ours": func(f Facts, a Action) bool {
 		return a != Orphan && a != Release || !f.May.Delete || f.Stranger
+	},
+	"nothing is released while it may be what a create of ours led to": func(f Facts, a Action) bool {
+		return a != Release || !f.Unresolved || f.Class == Named
+	},
+	"connection details are published only of what is ours, held and wanted": func(f Facts, a Action) bool {
+		return a != Publish || f.Observed && f.Exists && !f.Stranger && f.Held && !f.Deleted
+	},
+	"nobody is told that all is well before the Secret is written": func(f Facts, a Action) bool {
+		return a != Keep || !f.Unpublished
 	},
 	"all is well only with what exists, is ours, held and as desired": func(f Facts, a Action) bool {
 		return a != Keep || f.Exists && f.UpToDate && !f.Stranger && f.Held && f.Observed
@@ -80,18 +92,18 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// Whatever is known and whatever the outside answers, a pass ends within five
-// actions: look, claim, change, look, end.
-func TestAnyFactsEndWithinFiveActions(t *testing.T) {
+// Whatever is known and whatever the outside answers, a pass ends within seven
+// actions: look, claim, publish, change, look, publish, end.
+func TestAnyFactsEndWithinSevenActions(t *testing.T) {
 	longest := 0
 	everyFacts(func(f Facts) {
 		longest = max(longest, steps(f, false, 1))
-		if longest > 5 {
-			t.Fatalf("more than five actions from %+v", f)
+		if longest > 7 {
+			t.Fatalf("more than seven actions from %+v", f)
 		}
 	})
-	if longest != 5 {
-		t.Errorf("the longest pass has %d actions, want 5: does steps still follow every answer?", longest)
+	if longest != 7 {
+		t.Errorf("the longest pass has %d actions, want 7: does steps still follow every answer?", longest)
 	}
 }
 
@@ -101,12 +113,14 @@ func TestAnyFactsEndWithinFiveActions(t *testing.T) {
 func steps(f Facts, claimed bool, depth int) int {
 	a := Decide(f)
 	switch {
-	case a.Ends() || depth > 6:
+	case a.Ends() || depth > 8:
 		return depth
 	case a == Observe:
 		return stepsAfterLook(f, claimed, depth)
 	case a == Claim:
 		f.Held, f.Learned, f.Resolves, claimed = true, false, false, true
+	case a == Publish:
+		f.Unpublished = false
 	default:
 		f.Acted, f.Observed, f.Held = true, false, true
 		f.DeleteSent = f.DeleteSent || a == Delete
@@ -116,21 +130,38 @@ func steps(f Facts, claimed bool, depth int) int {
 }
 
 func stepsAfterLook(f Facts, claimed bool, depth int) int {
+	// What was known of the outside before does not matter.
+	f.Observed, f.Exists, f.UpToDate, f.Stranger, f.Searching = true, false, false, false, false
+	f.Learned, f.Resolves, f.Unpublished = false, false, false
+	from := looked{f, claimed, depth}
+	if longest, known := lengths[from]; known {
+		return longest
+	}
 	longest := 0
-	for bits := range 32 {
-		f.Observed = true
-		f.Exists, f.UpToDate, f.Stranger = bits&1 != 0, bits&2 != 0, bits&4 != 0
+	for bits := range 128 {
+		f.Searching = bits&64 != 0
+		f.Exists, f.UpToDate, f.Stranger, f.Unpublished = bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&32 != 0
 		f.Learned, f.Resolves = bits&8 != 0 && !claimed, bits&16 != 0 && !claimed
 		longest = max(longest, steps(f, claimed, depth+1))
 	}
+	lengths[from] = longest
 
 	return longest
 }
 
+// Lengths of passes that were followed already.
+var lengths = map[looked]int{}
+
+type looked struct {
+	facts   Facts
+	claimed bool
+	depth   int
+}
+
 // EveryFacts calls fn with every combination of facts.
 func everyFacts(fn func(Facts)) {
-	const fields = 21
-	for bits := range 1 << fields {
+	const fields = 22
+	for bits := range 4 << fields {
 		next := func() bool {
 			bit := bits&1 != 0
 			bits >>= 1
@@ -138,10 +169,11 @@ func everyFacts(fn func(Facts)) {
 			return bit
 		}
 		fn(Facts{
-			Paused: next(), Invalid: next(), Deleted: next(), Held: next(), Awaited: next(), Named: next(),
+			Paused: next(), Invalid: next(), Deleted: next(), Held: next(), Awaited: next(),
 			May:      Permissions{Create: next(), Update: next(), Delete: next()},
 			Settling: next(), NameKnown: next(), Unresolved: next(), Unseen: next(), DeleteSent: next(),
-			Observed: next(), Exists: next(), UpToDate: next(), Stranger: next(), Learned: next(), Resolves: next(), Acted: next(),
+			Observed: next(), Exists: next(), UpToDate: next(), Stranger: next(), Learned: next(), Resolves: next(), Unpublished: next(),
+			Searching: next(), Acted: next(), Class: Class(bits),
 		})
 	}
 }

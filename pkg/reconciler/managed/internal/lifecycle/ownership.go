@@ -11,16 +11,32 @@ const (
 	OwnerOther
 )
 
+// An Adoption says what may be taken over that was not created here.
+type Adoption int
+
+// The adoption policies.
+const (
+	AdoptUnsaid   Adoption = iota // Nobody's stays; what cannot tell its owner is ours by its name.
+	AdoptNever                    // Nothing.
+	AdoptUnowned                  // What belongs to nobody, or cannot tell.
+	AdoptMatching                 // The same, if it is as desired already.
+	AdoptForce                    // Everything.
+)
+
 // Stranger says whether something that exists is not ours to change. Claimed
-// means that the object carries the mark of a creation or adoption; mayAdopt,
-// that its policy lets it take what belongs to nobody.
-func Stranger(o Owner, claimed, mayAdopt bool) bool {
-	switch o {
-	case OwnerUnknown, OwnerOurs:
+// means that the object carries the mark of a creation or adoption; matches,
+// that the resource is as desired.
+func Stranger(o Owner, claimed bool, policy Adoption, matches bool) bool {
+	switch {
+	case o == OwnerOurs:
 		return false
-	case OwnerNobody:
-		return !claimed && !mayAdopt
+	case o != OwnerUnknown && o != OwnerNobody:
+		return o != OwnerOther || policy != AdoptForce
+	case claimed || policy == AdoptUnowned || policy == AdoptForce:
+		return false
+	case policy == AdoptMatching:
+		return !matches
 	default:
-		return true
+		return o == OwnerNobody || policy == AdoptNever
 	}
 }

@@ -57,8 +57,73 @@ func Apply(base, patch map[string]any) map[string]any {
 	return result
 }
 
+// Merge returns a patch that does what both do. Where both change a field, the
+// second wins.
+func Merge(first, second map[string]any) map[string]any {
+	both := maps.Clone(first)
+	if both == nil {
+		both = map[string]any{}
+	}
+	for key, change := range second {
+		a, isMap := both[key].(map[string]any)
+		if b, ok := change.(map[string]any); ok && isMap {
+			both[key] = Merge(a, b)
+		} else {
+			both[key] = change
+		}
+	}
+
+	return both
+}
+
+// Additions returns the part of a patch that sets what base has not: fields that
+// are absent, null, or have the value that they have in blank, which is an object
+// whose fields nobody has set.
+func Additions(base, blank, patch map[string]any) map[string]any {
+	added := map[string]any{}
+	for key, change := range patch {
+		have, set := base[key]
+		below, a := have.(map[string]any)
+		changes, b := change.(map[string]any)
+		unsetBelow, _ := blank[key].(map[string]any)
+		unset, known := blank[key]
+		switch {
+		case change == nil:
+		case !set || have == nil || known && reflect.DeepEqual(have, unset):
+			added[key] = change
+		case a && b:
+			if more := Additions(below, unsetBelow, changes); len(more) > 0 {
+				added[key] = more
+			}
+		}
+	}
+
+	return added
+}
+
+// Leaves returns the paths of the values that a patch sets.
+func Leaves(patch map[string]any) []Path {
+	var paths []Path
+	for key, value := range patch {
+		below, ok := value.(map[string]any)
+		if !ok || len(below) == 0 {
+			paths = append(paths, Path{key})
+
+			continue
+		}
+		for _, path := range Leaves(below) {
+			paths = append(paths, append(Path{key}, path...))
+		}
+	}
+
+	return paths
+}
+
 // A Path leads to a field.
 type Path []string
+
+// String returns the path as it is shown: its elements with dots between them.
+func (p Path) String() string { return strings.Join(p, ".") }
 
 // NewPath reads a path such as "atProvider.messages".
 func NewPath(path string) Path {

@@ -1,0 +1,122 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+)
+
+// A ClusterSpec says where a cluster is and who we are there.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) || has(self.context)",message="secretRef or context is required"
+type ClusterSpec struct {
+	// SecretRef names the Secret, and the key in it, that holds the kubeconfig. It
+	// has to hold everything it needs: one that would run a program, read a file, use
+	// a proxy, trust any server or impersonate somebody is refused.
+	// +optional
+	SecretRef *commonv1.LocalSecretKeySelector `json:"secretRef,omitempty"`
+
+	// Context of the kubeconfig, by default its current one. Without a secretRef it is
+	// one of the kubeconfig that the connecting program was started with, if that
+	// allows it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	Context string `json:"context,omitempty"`
+}
+
+// A ClusterStatus says how the connection is doing.
+type ClusterStatus struct {
+	commonv1.ConditionedStatus `json:",inline"`
+
+	// ObservedGeneration is that of the spec that the status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Revision of the connection. It changes whenever that is made anew, and is empty
+	// while there is none.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// ConnectedAt is when the cluster first answered on this connection. It is empty
+	// while there is none.
+	// +optional
+	ConnectedAt *metav1.MicroTime `json:"connectedAt,omitempty"`
+
+	// ExpiresAt is when the credentials expire, if they say so.
+	// +optional
+	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+
+	// Error says why there is no connection.
+	// +optional
+	Error string `json:"error,omitempty"`
+
+	// Version of the API server, such as v1.36.4.
+	// +optional
+	Version string `json:"version,omitempty"`
+}
+
+// TypeHealthy is a condition type of a Cluster, beside TypeConnected of the common ones,
+// which is True once the cluster has answered on its present connection. TypeHealthy
+// is False after several tries in a row to reach the cluster have failed.
+const TypeHealthy commonv1.ConditionType = "Healthy"
+
+// Reasons why a Cluster is not connected, beside ReasonConnectionUnauthorized and
+// ReasonConnectionUnavailable of the common ones.
+const (
+	// ReasonSecretMissing: there is no such Secret, or no such key in it.
+	ReasonSecretMissing commonv1.ConditionReason = "SecretMissing"
+
+	// ReasonKubeconfigRefused: the kubeconfig asks for more than to reach a cluster, or
+	// a context is named that the connecting program does not allow.
+	ReasonKubeconfigRefused commonv1.ConditionReason = "KubeconfigRefused"
+
+	// ReasonKubeconfigInvalid: the kubeconfig cannot work.
+	ReasonKubeconfigInvalid commonv1.ConditionReason = "KubeconfigInvalid"
+
+	// ReasonCredentialsExpired: the certificate or token has expired.
+	ReasonCredentialsExpired commonv1.ConditionReason = "CredentialsExpired"
+)
+
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Connected",type=string,JSONPath=`.status.conditions[?(@.type=="Connected")].status`
+// +kubebuilder:printcolumn:name="Healthy",type=string,JSONPath=`.status.conditions[?(@.type=="Healthy")].status`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Since",type=date,JSONPath=`.status.connectedAt`
+
+// A Cluster is another cluster, and the connection to it.
+type Cluster struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec says where the cluster is.
+	Spec ClusterSpec `json:"spec"`
+
+	// Status says how the connection is doing.
+	// +optional
+	Status ClusterStatus `json:"status,omitempty"`
+}
+
+// GetConnectedAt returns since when there is a connection, or nil.
+func (c *Cluster) GetConnectedAt() *metav1.MicroTime { return c.Status.ConnectedAt }
+
+// GetCondition returns the condition of a type.
+func (c *Cluster) GetCondition(t commonv1.ConditionType) commonv1.Condition {
+	return c.Status.GetCondition(t)
+}
+
+// SetConditions sets conditions.
+func (c *Cluster) SetConditions(conditions ...commonv1.Condition) {
+	c.Status.SetConditions(conditions...)
+}
+
+// +kubebuilder:object:root=true
+
+// A ClusterList is a list of clusters.
+type ClusterList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// Items of the list.
+	Items []Cluster `json:"items"`
+}

@@ -1,0 +1,75 @@
+package v1
+
+// A CredentialsSource is where credentials come from.
+// +kubebuilder:validation:Enum=None;Secret;InjectedIdentity;Environment;Filesystem
+type CredentialsSource string
+
+// The sources of credentials there are. A provider documents which of them it
+// supports, and its operator which of them he allows: what the last three yield
+// belongs to the provider and not to the user who asks for it.
+const (
+	// CredentialsSourceNone needs no credentials.
+	CredentialsSourceNone CredentialsSource = "None"
+
+	// CredentialsSourceSecret takes them from a key of a Secret.
+	CredentialsSourceSecret CredentialsSource = "Secret"
+
+	// CredentialsSourceInjectedIdentity leaves them to the client of the
+	// external system, which finds those of the provider by itself.
+	CredentialsSourceInjectedIdentity CredentialsSource = "InjectedIdentity"
+
+	// CredentialsSourceEnvironment takes them from an environment variable of
+	// the provider.
+	CredentialsSourceEnvironment CredentialsSource = "Environment"
+
+	// CredentialsSourceFilesystem takes them from a file of the provider.
+	CredentialsSourceFilesystem CredentialsSource = "Filesystem"
+)
+
+// A FsSelector names a file of the provider.
+type FsSelector struct {
+	// Path of the file.
+	Path string `json:"path"`
+}
+
+// A LocalSecretKeySelector names one key of a Secret in the namespace of the
+// referring object.
+type LocalSecretKeySelector struct {
+	LocalSecretReference `json:",inline"`
+
+	// Key whose value is meant.
+	Key string `json:"key"`
+}
+
+// CommonCredentialSelectors say where exactly the credentials of a cluster-scoped
+// configuration are. The one that belongs to the source is required.
+type CommonCredentialSelectors struct {
+	// Fs is the file that holds the credentials.
+	// +optional
+	Fs *FsSelector `json:"fs,omitempty"`
+
+	// Env is the environment variable that holds the credentials.
+	// +optional
+	Env *EnvSelector `json:"env,omitempty"`
+
+	// SecretRef is the key of a Secret that holds the credentials.
+	// +optional
+	SecretRef *SecretKeySelector `json:"secretRef,omitempty"`
+}
+
+// LocalCredentialSelectors say where exactly the credentials of a namespaced
+// configuration are. The one that belongs to the source is required.
+type LocalCredentialSelectors struct {
+	// Fs is the file that holds the credentials.
+	// +optional
+	Fs *FsSelector `json:"fs,omitempty"`
+
+	// Env is the environment variable that holds the credentials.
+	// +optional
+	Env *EnvSelector `json:"env,omitempty"`
+
+	// SecretRef is the key of a Secret, in the namespace of the configuration,
+	// that holds the credentials.
+	// +optional
+	SecretRef *LocalSecretKeySelector `json:"secretRef,omitempty"`
+}

@@ -1,0 +1,27 @@
+package v1alpha1
+
+import (
+	"embed"
+	"io/fs"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion of the kinds in this package. It must not be changed.
+var GroupVersion = schema.GroupVersion{Group: "clusters.openmcp.cloud", Version: "v1alpha1"}
+
+// AddToScheme registers the kinds.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion, &AccessRequest{}, &AccessRequestList{}, &ClusterRequest{}, &ClusterRequestList{}, &Cluster{}, &ClusterList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+
+	return nil
+}
+
+//go:embed package/crds/*.yaml
+var crds embed.FS
+
+// CRDs returns definitions of the kinds, for places without a platform: tests and demos.
+func CRDs() fs.FS { return crds }

@@ -1,0 +1,163 @@
+package floor
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/bench/internal/buoy"
+	"github.com/moorage-dev/moorage/bench/internal/cloud"
+)
+
+var key = client.ObjectKey{Namespace: "default", Name: "north"}
+
+// A harness is one buoy, and a list of what was sent.
+type harness struct {
+	*testing.T
+
+	api  client.Client
+	r    *Reconciler
+	sent []string
+}
+
+func newHarness(t *testing.T, named bool) *harness {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := buoy.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	h := &harness{T: t}
+	h.api = ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&buoy.Buoy{}).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			h.sent = append(h.sent, "patch")
+
+			return c.Patch(ctx, o, p, opts...)
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			h.sent = append(h.sent, "patch "+sub)
+
+			return c.SubResource(sub).Patch(ctx, o, p, opts...)
+		},
+	}).Build()
+	h.r = &Reconciler{Client: h.api, Cloud: &cloud.Cloud{}, Poll: time.Minute, Named: named}
+	b := buoy.New(key.Namespace, key.Name)
+	b.UID, b.Generation = "uid-1", 1
+	if err := h.api.Create(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+
+	return h
+}
+
+func (h *harness) pass(want ...string) {
+	h.Helper()
+	h.sent = nil
+	result, err := h.r.Reconcile(h.Context(), reconcile.Request{NamespacedName: key})
+	if err != nil {
+		h.Fatal(err)
+	}
+	if !slices.Equal(h.sent, want) {
+		h.Errorf("sent %q, want %q", h.sent, want)
+	}
+	if result.Priority == nil && h.get() != nil {
+		h.Error("a poll without its priority")
+	}
+}
+
+func (h *harness) get() *buoy.Buoy {
+	h.Helper()
+	b := &buoy.Buoy{}
+	if err := h.api.Get(h.Context(), key, b); err != nil {
+		if kerrors.IsNotFound(err) {
+			return nil
+		}
+		h.Fatal(err)
+	}
+
+	return b
+}
+
+// What everything is compared with has to do its work, with as little as it claims.
+func TestTheFloorIsOne(t *testing.T) {
+	for name, tc := range map[string]struct {
+		named  bool
+		create []string
+	}{
+		"Assigned": {create: []string{"patch", "patch", "patch status"}},
+		"Named":    {named: true, create: []string{"patch", "patch status"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, tc.named)
+			h.pass(tc.create...)
+			if !h.get().Ready() || h.r.Cloud.Len() != 1 {
+				t.Errorf("ready %t, %d outside", h.get().Ready(), h.r.Cloud.Len())
+			}
+			h.pass()
+
+			b := h.get()
+			b.Spec.Size, b.Generation = 2, 2
+			if err := h.api.Update(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			h.pass("patch status")
+			if !h.get().Ready() || h.get().Status.Size != 2 {
+				t.Errorf("status %+v", h.get().Status)
+			}
+
+			if err := h.api.Delete(t.Context(), h.get()); err != nil {
+				t.Fatal(err)
+			}
+			h.pass("patch")
+			if h.get() != nil || h.r.Cloud.Len() != 0 {
+				t.Errorf("object %v, %d outside", h.get(), h.r.Cloud.Len())
+			}
+		})
+	}
+}
+
+// A process that dies between create and record finds its buoy again by the token.
+func TestTheFloorForgetsNothing(t *testing.T) {
+	h := newHarness(t, false)
+	if _, err := h.r.Cloud.Make(t.Context(), "", "uid-1", 1); err != nil { // what the dead process made
+		t.Fatal(err)
+	}
+	h.pass("patch", "patch", "patch status")
+	if n := h.r.Cloud.Len(); n != 1 {
+		t.Errorf("%d buoys for one object", n)
+	}
+}
+
+// A cached client answers from memory, as a manager's client does.
+type cached struct {
+	client.Client
+
+	b *buoy.Buoy
+}
+
+func (c cached) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	c.b.DeepCopyInto(o.(*buoy.Buoy)) //nolint:forcetypeassert // the only kind
+
+	return nil
+}
+
+func TestTheFloorAllocatesLittle(t *testing.T) {
+	h := newHarness(t, false)
+	h.pass("patch", "patch", "patch status")
+	h.r.Client = cached{b: h.get()}
+	n := testing.AllocsPerRun(100, func() {
+		if _, err := h.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 60 {
+		t.Errorf("%.0f allocations in a steady pass, want at most 60", n)
+	}
+}

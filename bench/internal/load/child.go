@@ -1,0 +1,99 @@
+package load
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/moorage-dev/moorage/bench/internal/provider"
+)
+
+// A child is the process of a provider.
+type child struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	answers *bufio.Reader
+}
+
+// Spawn starts this program once more, as a provider.
+func spawn(kubeconfig string) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, "provider", kubeconfig)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+
+	return &child{cmd: cmd, in: in, answers: bufio.NewReader(out)}, nil
+}
+
+// Tell the child to do something.
+func (c *child) tell(command provider.Command) (provider.Answer, error) {
+	var answer provider.Answer
+	if err := json.NewEncoder(c.in).Encode(command); err != nil {
+		return answer, fmt.Errorf("cannot tell the provider to %s: %w", command.Do, err)
+	}
+	line, err := c.answers.ReadBytes('\n')
+	if err != nil {
+		return answer, fmt.Errorf("the provider did not answer %s: %w", command.Do, err)
+	}
+	if err := json.Unmarshal(line, &answer); err != nil {
+		return answer, err
+	}
+	if answer.Error != "" {
+		return answer, fmt.Errorf("the provider cannot %s: %s", command.Do, answer.Error)
+	}
+
+	return answer, nil
+}
+
+func (c *child) latency(d time.Duration) error {
+	_, err := c.tell(provider.Command{Do: "latency", Latency: d})
+
+	return err
+}
+
+func (c *child) mark() error {
+	_, err := c.tell(provider.Command{Do: "mark"})
+
+	return err
+}
+
+func (c *child) read() (provider.Figures, error) {
+	answer, err := c.tell(provider.Command{Do: "read"})
+
+	return answer.Figures, err
+}
+
+// Heap returns the bytes in use.
+func (c *child) heap() (uint64, error) {
+	answer, err := c.tell(provider.Command{Do: "heap"})
+
+	return answer.Heap, err
+}
+
+func (c *child) stop() error {
+	_, err := c.tell(provider.Command{Do: "stop"})
+
+	return err
+}
+
+func (c *child) end() error {
+	return errors.Join(c.in.Close(), c.cmd.Wait())
+}

@@ -1,0 +1,306 @@
+// Package load puts load on providers, one after the other, and tells what it cost
+// them.
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/moorage-dev/moorage/bench/internal/provider"
+)
+
+// A Scenario says how much there is to do.
+type Scenario struct {
+	Objects int           // in the fleet
+	Workers int           // of the provider
+	Quiet   time.Duration // how long the steady state is watched
+
+	Crowd   int           // objects in the storm
+	Latency time.Duration // of the external system in the storm
+	Probes  int           // changes by users in the storm
+	Fair    time.Duration // how long users take half of the workers
+}
+
+// Full is what the figures are told of.
+var Full = Scenario{Objects: 5000, Workers: 10, Quiet: 20 * time.Second, Crowd: 2000, Latency: 50 * time.Millisecond, Probes: 150, Fair: time.Minute}
+
+// Small is over soon. Its figures say that everything works, and no more.
+var Small = Scenario{Objects: 100, Workers: 4, Quiet: 3 * time.Second, Crowd: 100, Latency: 10 * time.Millisecond, Probes: 10, Fair: 6 * time.Second}
+
+// A Result is what a contender did.
+type Result struct {
+	Contender string
+
+	CreateRequests, NamedRequests, DeleteRequests, SteadyRequests float64 // per object; per pass
+	CreateEvents                                                  float64 // per object
+	ReadyAfter, GoneAfter                                         time.Duration
+	CreateCPU                                                     time.Duration // per object
+	QuietCPU, StormCPU                                            time.Duration // per pass
+	PassMallocs                                                   float64       // per pass, of the reconciler alone
+	Mallocs                                                       float64       // per pass, of the process
+	Heap                                                          float64       // bytes per object
+	JSON                                                          int           // bytes of an object, as the API server sends it
+	UserP50, UserP99                                              time.Duration // of a change in a storm of polls
+	PollCalls                                                     float64       // to the external system, in a poll interval, for each thousand objects
+	OldestPoll                                                    float64       // in poll intervals, while users take half of the workers
+	RestartWrites                                                 float64
+	RestartBusiest                                                float64       // calls in the busiest second after a restart, to those that polls spread evenly make
+	RestartUser                                                   time.Duration // until a user's change after a restart is served
+	Requests                                                      map[string]map[string]int
+}
+
+// Run measures each contender.
+func Run(ctx context.Context, s Scenario, contenders []string, progress io.Writer) ([]Result, error) {
+	w, err := newWorld(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = w.cluster.Stop() }() // the figures are known by then
+	var out []Result
+	for _, c := range contenders {
+		r := runner{world: w, scenario: s, progress: progress, result: Result{Contender: c, Requests: map[string]map[string]int{}}}
+		if err := r.run(ctx); err != nil {
+			return out, fmt.Errorf("%s: %w", c, err)
+		}
+		out = append(out, r.result)
+	}
+
+	return out, nil
+}
+
+type runner struct {
+	*world
+
+	scenario Scenario
+	progress io.Writer
+	result   Result
+	sizes    int64
+}
+
+func (r *runner) say(format string, a ...any) {
+	fmt.Fprintf(r.progress, "  %-8s %s\n", r.result.Contender, fmt.Sprintf(format, a...))
+}
+
+func (r *runner) run(ctx context.Context) error {
+	for _, part := range []func(context.Context, *child) error{r.life, r.named, r.storm} {
+		c, err := spawn(r.cluster.Kubeconfig)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(part(ctx, c), c.end()); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// Life goes from the first create to the last delete.
+func (r *runner) life(ctx context.Context, c *child) error {
+	n := r.scenario.Objects
+	f, err := r.newFleet(ctx, "life", n)
+	if err != nil {
+		return err
+	}
+	poll := max(time.Second, time.Duration(n)*2*time.Millisecond) // 500 polls a second
+	start := provider.Command{Do: "start", Contender: r.result.Contender, Namespace: f.ns, Poll: poll, Workers: r.scenario.Workers}
+	if _, err := c.tell(start); err != nil {
+		return err
+	}
+	weight, err := c.tell(provider.Command{Do: "weigh", Count: f.count})
+	if err != nil {
+		return err
+	}
+	idle, err := c.heap()
+	if err != nil {
+		return err
+	}
+	for _, phase := range []func() error{
+		func() error { return r.creation(ctx, c, f) },
+		func() error { return r.steady(ctx, c, poll) },
+		func() error { return r.restart(ctx, c, f, start) },
+		func() error { return r.memory(ctx, c, f, idle+weight.Heap) },
+		func() error { return r.deletion(ctx, c, f) },
+		func() error { return f.dropNamespace(ctx, f.ns) },
+	} {
+		if err := phase(); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func (r *runner) creation(ctx context.Context, c *child, f *fleet) error {
+	if err := c.mark(); err != nil {
+		return err
+	}
+	var err error
+	if r.result.ReadyAfter, err = f.create(ctx); err != nil {
+		return err
+	}
+	figures, err := c.read()
+	if err != nil {
+		return err
+	}
+	n := float64(f.count)
+	r.result.Requests["create"] = figures.Requests
+	r.result.CreateRequests, r.result.CreateEvents = float64(sum(figures.Requests))/n, float64(figures.Events)/n
+	r.result.CreateCPU = figures.CPU / time.Duration(f.count)
+	r.say("%d objects are ready after %s, %.2f requests each", f.count, r.result.ReadyAfter.Round(time.Millisecond), r.result.CreateRequests)
+
+	return nil
+}
+
+// Steady watches what is done when nothing is to be done.
+func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error {
+	if err := wait(ctx, 3*time.Second+poll); err != nil { // what trails behind, and until all have met who poll together
+		return err
+	}
+	if err := c.mark(); err != nil {
+		return err
+	}
+	if err := wait(ctx, r.scenario.Quiet); err != nil {
+		return err
+	}
+	figures, err := c.read()
+	if err != nil {
+		return err
+	}
+	passes := looks(figures)
+	r.result.Requests["steady"] = figures.Requests
+	r.result.SteadyRequests = float64(sum(figures.Requests)+figures.Events) / passes
+	r.result.QuietCPU = time.Duration(float64(figures.CPU) / passes)
+	r.result.Mallocs = float64(figures.Mallocs) / passes
+	r.result.PollCalls = float64(sum(figures.Cloud.Calls)) * poll.Seconds() / r.scenario.Quiet.Seconds() * 1000 / float64(r.scenario.Objects)
+	r.say("%.0f steady passes, %s and %.0f allocations each", passes, r.result.QuietCPU, r.result.Mallocs)
+
+	return nil
+}
+
+func looks(f provider.Figures) float64 {
+	return max(1, float64(f.Cloud.Calls["Find"]+f.Cloud.Served))
+}
+
+// Restart begins with a new cache and an empty queue, and with a user who does not
+// wait.
+func (r *runner) restart(ctx context.Context, c *child, f *fleet, start provider.Command) error {
+	if err := c.stop(); err != nil {
+		return err
+	}
+	if err := c.mark(); err != nil {
+		return err
+	}
+	if _, err := c.tell(start); err != nil { // answers when the cache is filled
+		return err
+	}
+	r.sizes++
+	size := 1000 + r.sizes
+	sent, err := f.resize(ctx, rand.IntN(f.count), size)
+	if err != nil {
+		return err
+	}
+	if err := wait(ctx, start.Poll); err != nil {
+		return err
+	}
+	figures, err := c.read()
+	if err != nil {
+		return err
+	}
+	served, ok := figures.Cloud.Applied[size]
+	if !ok {
+		return errors.New("a user's change after a restart is not served within a poll interval")
+	}
+	r.result.Requests["restart"] = figures.Requests
+	r.result.RestartWrites = float64(sum(figures.Requests)) - 1 // the status of what was changed
+	r.result.RestartUser = served.Sub(sent)
+	r.result.RestartBusiest = float64(figures.Cloud.Busiest) / (float64(f.count) / start.Poll.Seconds())
+	r.say("after a restart: %.0f writes, a user's change served after %s, %d calls in the busiest second", r.result.RestartWrites, r.result.RestartUser.Round(time.Millisecond), figures.Cloud.Busiest)
+
+	return nil
+}
+
+// Memory weighs what a process keeps of objects with which all is well.
+func (r *runner) memory(ctx context.Context, c *child, f *fleet, without uint64) error {
+	full, err := c.heap()
+	if err != nil {
+		return err
+	}
+	r.result.Heap = (float64(full) - float64(without)) / float64(f.count)
+	if r.result.JSON, err = f.weight(ctx); err != nil {
+		return err
+	}
+	r.say("%.0f bytes for each object of %d bytes of JSON", r.result.Heap, r.result.JSON)
+
+	return nil
+}
+
+func (r *runner) deletion(ctx context.Context, c *child, f *fleet) (err error) {
+	if err := c.mark(); err != nil {
+		return err
+	}
+	if r.result.GoneAfter, err = f.remove(ctx); err != nil {
+		return err
+	}
+	figures, err := c.read()
+	if err != nil {
+		return err
+	}
+	r.result.Requests["delete"] = figures.Requests
+	r.result.DeleteRequests = float64(sum(figures.Requests)) / float64(f.count)
+	r.say("all are gone after %s, %.2f requests each", r.result.GoneAfter.Round(time.Millisecond), r.result.DeleteRequests)
+
+	return nil
+}
+
+// Named creates some buoys whose names users choose.
+func (r *runner) named(ctx context.Context, c *child) error {
+	f, err := r.newFleet(ctx, "named", min(200, r.scenario.Objects))
+	if err != nil {
+		return err
+	}
+	if _, err := c.tell(provider.Command{Do: "start", Contender: r.result.Contender, Namespace: f.ns, Poll: time.Minute, Workers: r.scenario.Workers, Named: true}); err != nil {
+		return err
+	}
+	if err := c.mark(); err != nil {
+		return err
+	}
+	if _, err := f.create(ctx); err != nil {
+		return err
+	}
+	figures, err := c.read()
+	if err != nil {
+		return err
+	}
+	r.result.Requests["named"] = figures.Requests
+	r.result.NamedRequests = float64(sum(figures.Requests)) / float64(f.count)
+	if _, err := f.remove(ctx); err != nil {
+		return err
+	}
+
+	return f.dropNamespace(ctx, f.ns)
+}
+
+func sum(of map[string]int) int {
+	n := 0
+	for _, m := range of {
+		n += m
+	}
+
+	return n
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,137 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/moorage-dev/moorage/bench/internal/provider"
+)
+
+// Storm asks for twice as many polls as the workers can do, and then lets users
+// take half of their time.
+func (r *runner) storm(ctx context.Context, c *child) error {
+	s := r.scenario
+	f, err := r.newFleet(ctx, "storm", s.Crowd)
+	if err != nil {
+		return err
+	}
+	capacity := float64(s.Workers) / s.Latency.Seconds() // calls per second
+	start := provider.Command{Do: "start", Contender: r.result.Contender, Namespace: f.ns, Workers: s.Workers, Poll: time.Hour}
+	if _, err := c.tell(start); err != nil {
+		return err
+	}
+	if _, err := f.create(ctx); err != nil {
+		return err
+	}
+	passes, err := c.tell(provider.Command{Do: "passes", Count: 10 * s.Crowd}) // nothing else is done, for an hour
+	if err != nil {
+		return err
+	}
+	r.result.PassMallocs = passes.Mallocs
+	for _, phase := range []func(*child, *fleet, provider.Command, float64) error{
+		func(c *child, f *fleet, start provider.Command, capacity float64) error {
+			start.Poll = time.Duration(float64(s.Crowd) / (2 * capacity) * float64(time.Second))
+
+			return r.probe(ctx, c, f, start)
+		},
+		func(c *child, f *fleet, start provider.Command, capacity float64) error {
+			start.Poll = time.Duration(float64(s.Crowd) / (capacity / 2) * float64(time.Second))
+
+			return r.fair(ctx, c, f, start, capacity/2/3) // a change is three calls
+		},
+	} {
+		if err := errors.Join(c.stop(), c.latency(s.Latency)); err != nil {
+			return err
+		}
+		if err := phase(c, f, start, capacity); err != nil {
+			return err
+		}
+	}
+	if err := c.latency(0); err != nil {
+		return err
+	}
+	if _, err := f.remove(ctx); err != nil {
+		return err
+	}
+
+	return f.dropNamespace(ctx, f.ns)
+}
+
+// Probe changes objects at random moments in a storm of polls.
+func (r *runner) probe(ctx context.Context, c *child, f *fleet, start provider.Command) error {
+	if _, err := c.tell(start); err != nil {
+		return err
+	}
+	if err := wait(ctx, 2*start.Poll); err != nil { // until the queue is full
+		return err
+	}
+	if err := c.mark(); err != nil {
+		return err
+	}
+	sent := map[int64]time.Time{}
+	for range r.scenario.Probes {
+		if err := wait(ctx, time.Duration(rand.ExpFloat64()*float64(150*time.Millisecond))); err != nil {
+			return err
+		}
+		r.sizes++
+		at, err := f.resize(ctx, rand.IntN(f.count), 1000+r.sizes)
+		if err != nil {
+			return err
+		}
+		sent[1000+r.sizes] = at
+	}
+	if err := wait(ctx, 2*start.Poll); err != nil {
+		return err
+	}
+	figures, err := c.read()
+	if err != nil {
+		return err
+	}
+	var took []time.Duration
+	for size, at := range sent {
+		// What was overtaken by another change of the same object is not served.
+		if served, ok := figures.Cloud.Applied[size]; ok {
+			took = append(took, served.Sub(at))
+		}
+	}
+	if len(took) < len(sent)*8/10 {
+		return fmt.Errorf("of %d changes in a storm %d were served", len(sent), len(took))
+	}
+	slices.Sort(took)
+	r.result.UserP50, r.result.UserP99 = took[len(took)/2], took[len(took)*99/100]
+	r.result.StormCPU = time.Duration(float64(figures.CPU) / looks(figures))
+	r.say("a user's change in the storm: p50 %s, p99 %s", r.result.UserP50.Round(time.Millisecond), r.result.UserP99.Round(time.Millisecond))
+
+	return nil
+}
+
+// Fair lets users take half of the workers, and looks how old polls get.
+func (r *runner) fair(ctx context.Context, c *child, f *fleet, start provider.Command, rate float64) error {
+	if _, err := c.tell(start); err != nil {
+		return err
+	}
+	if err := c.mark(); err != nil {
+		return err
+	}
+	for end := time.Now().Add(max(r.scenario.Fair, 5*start.Poll/2)); time.Now().Before(end); {
+		if err := wait(ctx, time.Duration(rand.ExpFloat64()/rate*float64(time.Second))); err != nil {
+			return err
+		}
+		r.sizes++
+		if _, err := f.resize(ctx, rand.IntN(f.count), 1000+r.sizes); err != nil {
+			return err
+		}
+	}
+	figures, err := c.read()
+	if err != nil {
+		return err
+	}
+	r.result.OldestPoll = figures.Cloud.Oldest.Seconds() / start.Poll.Seconds()
+	r.say("while users take half of the workers the oldest poll is %.2f intervals old", r.result.OldestPoll)
+
+	return nil
+}

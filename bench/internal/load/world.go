@@ -1,0 +1,227 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/bench/internal/buoy"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+)
+
+// How many requests the load sends at once.
+const writers = 16
+
+// A world is an API server that users write to.
+type world struct {
+	cluster *devcluster.Cluster
+	config  *rest.Config
+	api     client.Client
+	scheme  *kruntime.Scheme
+}
+
+func newWorld(ctx context.Context, progress io.Writer) (*world, error) {
+	w := &world{scheme: kruntime.NewScheme()}
+	if err := errors.Join(clientgoscheme.AddToScheme(w.scheme), apiextensionsv1.AddToScheme(w.scheme), buoy.AddToScheme(w.scheme)); err != nil {
+		return nil, err
+	}
+	var err error
+	if w.cluster, err = devcluster.Start(ctx, devcluster.Options{Progress: progress}); err != nil {
+		return nil, err
+	}
+	if err := w.prepare(ctx); err != nil {
+		return nil, errors.Join(err, w.cluster.Stop())
+	}
+
+	return w, nil
+}
+
+func (w *world) prepare(ctx context.Context) (err error) {
+	if w.config, err = w.cluster.RESTConfig(); err != nil {
+		return err
+	}
+	w.config.QPS = -1
+	if w.api, err = client.New(w.config, client.Options{Scheme: w.scheme}); err != nil {
+		return err
+	}
+	if err := w.api.Create(ctx, buoy.CRD()); err != nil {
+		return client.IgnoreAlreadyExists(err)
+	}
+
+	return until(ctx, time.Minute, "the kind is served", func() bool {
+		return w.api.List(ctx, &buoy.List{}) == nil
+	})
+}
+
+// A fleet are the buoys of one namespace, and what is known of them.
+type fleet struct {
+	*world
+
+	ns    string
+	count int
+
+	mu    sync.Mutex
+	ready map[string]bool // of all that there are
+}
+
+func (w *world) newFleet(ctx context.Context, name string, count int) (*fleet, error) {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
+	if err := w.api.Create(ctx, ns); err != nil {
+		return nil, err
+	}
+	f := &fleet{world: w, ns: ns.Name, count: count, ready: map[string]bool{}}
+	watched, err := cache.New(w.config, cache.Options{Scheme: w.scheme, DefaultNamespaces: map[string]cache.Config{f.ns: {}}})
+	if err != nil {
+		return nil, err
+	}
+	informer, err := watched.GetInformer(ctx, &buoy.Buoy{})
+	if err != nil {
+		return nil, err
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: f.seen, UpdateFunc: func(_, o any) { f.seen(o) }, DeleteFunc: f.left,
+	})
+	go func() { _ = watched.Start(ctx) }() // what it does not see is missed by whoever waits
+
+	return f, err
+}
+
+func (f *fleet) seen(o any) {
+	if b, ok := o.(*buoy.Buoy); ok {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.ready[b.Name] = b.Ready()
+	}
+}
+
+func (f *fleet) left(o any) {
+	if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = last.Obj
+	}
+	if b, ok := o.(*buoy.Buoy); ok {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.ready, b.Name)
+	}
+}
+
+func (f *fleet) counts() (ready, present int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, is := range f.ready {
+		if is {
+			ready++
+		}
+	}
+
+	return ready, len(f.ready)
+}
+
+func name(i int) string { return fmt.Sprintf("buoy-%05d", i) }
+
+// Create all buoys and wait until they are ready. It returns how long that took.
+func (f *fleet) create(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	err := f.each(func(i int) error { return f.api.Create(ctx, buoy.New(f.ns, name(i))) })
+	if err != nil {
+		return 0, err
+	}
+	err = until(ctx, 10*time.Minute, "all are ready", func() bool { ready, _ := f.counts(); return ready == f.count })
+
+	return time.Since(began), err
+}
+
+// Remove all buoys and wait until they are gone. It returns how long that took.
+func (f *fleet) remove(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	if err := f.api.DeleteAllOf(ctx, &buoy.Buoy{}, client.InNamespace(f.ns)); err != nil {
+		return 0, err
+	}
+	err := until(ctx, 10*time.Minute, "all are gone", func() bool { _, present := f.counts(); return present == 0 })
+
+	return time.Since(began), err
+}
+
+// Each does something for each buoy, several at a time.
+func (f *fleet) each(do func(i int) error) error {
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		errs error
+	)
+	for from := range writers {
+		wg.Go(func() {
+			for i := from; i < f.count; i += writers {
+				if err := do(i); err != nil {
+					mu.Lock()
+					errs = errors.Join(errs, err)
+					mu.Unlock()
+
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+
+	return errs
+}
+
+// Resize changes what is asked for. It returns when the request was sent.
+func (f *fleet) resize(ctx context.Context, i int, size int64) (time.Time, error) {
+	sent := time.Now()
+	b := &buoy.Buoy{ObjectMeta: metav1.ObjectMeta{Namespace: f.ns, Name: name(i)}}
+
+	return sent, f.api.Patch(ctx, b, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, size)))
+}
+
+// Weight returns how many bytes of JSON a buoy has, as the API server sends it.
+func (f *fleet) weight(ctx context.Context) (int, error) {
+	b := &buoy.Buoy{}
+	if err := f.api.Get(ctx, client.ObjectKey{Namespace: f.ns, Name: name(0)}, b); err != nil {
+		return 0, err
+	}
+	text, err := json.Marshal(b)
+
+	return len(text), err
+}
+
+func until(ctx context.Context, most time.Duration, what string, holds func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		select {
+		case <-tick.C:
+			if holds() {
+				return nil
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("it is not so that %s: %w", what, ctx.Err())
+		}
+	}
+}
+
+func (w *world) dropNamespace(ctx context.Context, ns string) error {
+	err := w.api.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
+	if kerrors.IsNotFound(err) {
+		return nil
+	}
+
+	return err
+}

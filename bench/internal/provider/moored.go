@@ -1,0 +1,78 @@
+package provider
+
+import (
+	"context"
+	"errors"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/bench/internal/buoy"
+	"github.com/moorage-dev/moorage/bench/internal/cloud"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Moored is the cloud as a provider with Moorage sees it.
+type moored struct{ *cloud.Cloud }
+
+func (m moored) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
+	return m, nil
+}
+
+func (m moored) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	b := mg.(*buoy.Buoy) //nolint:forcetypeassert // the only kind
+	name := meta.GetExternalName(b)
+	if name == "" {
+		return managed.ExternalObservation{}, nil
+	}
+	found, err := m.Find(ctx, name)
+	if errors.Is(err, cloud.ErrNotFound) {
+		return managed.ExternalObservation{}, nil
+	}
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+
+	return see(b, found), nil
+}
+
+func see(b *buoy.Buoy, found cloud.Buoy) managed.ExternalObservation {
+	b.Status.Size = found.Size
+	b.SetConditions(commonv1.Available())
+
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: found.Size == b.Spec.Size}
+}
+
+func (m moored) ListPage(ctx context.Context, token string) (page managed.ExternalListPage, err error) {
+	buoys, next, err := m.Page(ctx, token)
+	for _, b := range buoys {
+		page.Items = append(page.Items, managed.ListedResource{ExternalName: b.ID, Resource: b})
+	}
+	page.Continue = next
+
+	return page, err
+}
+
+func (m moored) ObserveListed(_ context.Context, mg resource.Managed, listed any) (managed.ExternalObservation, error) {
+	m.Serve()
+
+	return see(mg.(*buoy.Buoy), listed.(cloud.Buoy)), nil //nolint:forcetypeassert // the only kind, and what a page has
+}
+
+func (m moored) Create(ctx context.Context, mg resource.Managed) error {
+	b := mg.(*buoy.Buoy) //nolint:forcetypeassert // the only kind
+	name, err := m.Make(ctx, meta.GetExternalName(b), managed.CreationToken(ctx), b.Spec.Size)
+	if err == nil {
+		meta.SetExternalName(b, name)
+	}
+
+	return err
+}
+
+func (m moored) Update(ctx context.Context, mg resource.Managed) error {
+	return m.Change(ctx, meta.GetExternalName(mg), mg.(*buoy.Buoy).Spec.Size) //nolint:forcetypeassert // the only kind
+}
+
+func (m moored) Delete(ctx context.Context, mg resource.Managed) error {
+	return m.Remove(ctx, meta.GetExternalName(mg))
+}

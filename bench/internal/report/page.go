@@ -1,0 +1,54 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/moorage-dev/moorage/bench/internal/load"
+)
+
+// Where the figures are in a page.
+const (
+	regionBegin = "<!-- generated: figures -->"
+	regionEnd   = "<!-- end -->"
+)
+
+// Markdown returns a table of all contenders, the floor first.
+func Markdown(results []load.Result) string {
+	var out strings.Builder
+	out.WriteString("| figure | floor |")
+	for _, r := range results[1:] {
+		fmt.Fprintf(&out, " %s | ratio | at most |", r.Contender)
+	}
+	out.WriteString("\n|---|---|" + strings.Repeat("---|---|---|", len(results)-1) + "\n")
+	for i, m := range measures {
+		fmt.Fprintf(&out, "| %s | %s |", m.name, value(m.of(results[0]), m.unit))
+		for _, r := range results[1:] {
+			f := Compare(results[0], r)[i]
+			verdict := bound(f)
+			if f.Over() {
+				verdict += ", **over**"
+			}
+			fmt.Fprintf(&out, " %s | %s | %s |", value(f.Value, m.unit), ratio(f), verdict)
+		}
+		out.WriteString("\n")
+	}
+
+	return out.String()
+}
+
+func value(v float64, unit string) string {
+	return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, unit))
+}
+
+// Fill puts a table where a page has room for the figures. It is an error if it has
+// none.
+func Fill(page, table string) (string, error) {
+	before, rest, ok := strings.Cut(page, regionBegin)
+	_, after, closed := strings.Cut(rest, regionEnd)
+	if !ok || !closed {
+		return "", fmt.Errorf("the page has no %s ... %s", regionBegin, regionEnd)
+	}
+
+	return before + regionBegin + "\n\n" + table + "\n" + regionEnd + after, nil
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/bench/internal/load"
+)
+
+func TestBounds(t *testing.T) {
+	floor := load.Result{QuietCPU: 20 * time.Microsecond, CreateRequests: 3}
+	cases := map[string]struct {
+		reason string
+		result load.Result
+		over   string
+	}{
+		"Same":    {reason: "the floor keeps every bound", result: floor},
+		"Ratio":   {reason: "a ratio is one to the floor", result: load.Result{QuietCPU: 31 * time.Microsecond, CreateRequests: 3}, over: "quiet"},
+		"Value":   {reason: "a count is bounded by itself", result: load.Result{CreateRequests: 3.1}, over: "requests to Ready"},
+		"Zero":    {reason: "nothing is nothing", result: load.Result{SteadyRequests: 0.0001}, over: "steady pass"},
+		"Unbound": {reason: "a figure for orientation is never over", result: load.Result{CreateCPU: time.Hour}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			over, err := Write(&out, "moorage", Compare(floor, tc.result))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := tc.over != ""; (over > 0) != want {
+				t.Errorf("%s: %d over\n%s", tc.reason, over, &out)
+			}
+			for line := range strings.Lines(out.String()) {
+				if strings.Contains(line, "OVER") && !strings.Contains(line, tc.over) {
+					t.Errorf("%s: over: %s", tc.reason, line)
+				}
+			}
+		})
+	}
+}
+
+func TestPage(t *testing.T) {
+	results := []load.Result{
+		{Contender: "floor", QuietCPU: 20 * time.Microsecond, PollCalls: 1000},
+		{Contender: "moorage", QuietCPU: 40 * time.Microsecond, PollCalls: 1000, Heap: 5000},
+		{Contender: "bulk", QuietCPU: 20 * time.Microsecond, PollCalls: 4, Heap: 5000},
+	}
+	page, err := Fill("a\n<!-- generated: figures -->\nwhat was\n<!-- end -->\nb\n", Markdown(results))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(page, "what was") || !strings.HasPrefix(page, "a\n") || !strings.HasSuffix(page, "-->\nb\n") {
+		t.Errorf("the table is not where it belongs:\n%s", page)
+	}
+	for _, row := range []string{
+		"| CPU per steady pass, quiet | 20 µs | 40 µs | 2.00 | 1.5x floor, **over** | 20 µs | 1.00 | 1.5x floor |",
+		"| external calls per poll cycle of 1,000 | 1000 | 1000 | 1.00 | - | 4 | 0.00 | 4.5 |",
+		"| heap per cached object | 0 B | 5000 B | - | 4500, **over** | 5000 B | - | - |",
+	} {
+		if !strings.Contains(page, row+"\n") {
+			t.Errorf("no row %q in\n%s", row, page)
+		}
+	}
+	if _, err := Fill("a page", "a table"); err == nil {
+		t.Error("a page without room for figures was filled")
+	}
+}

@@ -1,0 +1,115 @@
+// Command bench measures what a provider costs: requests, CPU, memory, and how long
+// users wait. It starts one API server and puts the same load on each contender in
+// turn: the floor, a reconciler written by hand that keeps the same promises with the
+// least it takes, Moorage, and Moorage with bulk observation. It prints the figures,
+// those of Moorage beside the floor's, and ends with exit code 1 if one is over its
+// bound.
+//
+//	go run . [-small] [-objects N] [-json FILE] [-page FILE]
+//
+// With -page, the table is also put into a page that has room for it.
+//
+// docs/performance.md says what each figure means.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/moorage-dev/moorage/bench/internal/load"
+	"github.com/moorage-dev/moorage/bench/internal/provider"
+	"github.com/moorage-dev/moorage/bench/internal/report"
+)
+
+func main() {
+	ctrllog.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	if len(os.Args) == 3 && os.Args[1] == "provider" { // how the program starts itself again
+		return provider.Run(os.Args[2], os.Stdin, os.Stdout)
+	}
+	small := flag.Bool("small", false, "be over soon: the figures then only say that everything works")
+	objects := flag.Int("objects", 0, "how many objects there are (default 5000)")
+	file := flag.String("json", "", "also write the figures to this file")
+	page := flag.String("page", "", "also put the table into this page")
+	flag.Parse()
+
+	scenario := load.Full
+	if *small {
+		scenario = load.Small
+	}
+	if *objects > 0 {
+		scenario.Objects = *objects
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	results, err := load.Run(ctx, scenario, []string{provider.Floor, provider.Moorage, provider.Bulk}, os.Stderr)
+	if err != nil {
+		return err
+	}
+	if err := keep(results, *file, *page); err != nil {
+		return err
+	}
+	over, err := show(results)
+	if err != nil {
+		return err
+	}
+	if over > 0 && !*small {
+		return fmt.Errorf("%d figures are over their bounds", over)
+	}
+
+	return nil
+}
+
+// Keep writes figures to a file, and a table into a page, if there are any.
+func keep(results []load.Result, file, page string) error {
+	if file != "" {
+		text, err := json.MarshalIndent(results, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil { //nolint:gosec // no secret
+			return err
+		}
+	}
+	if page == "" {
+		return nil
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	filled, err := report.Fill(string(text), report.Markdown(results))
+	if err != nil {
+		return err
+	}
+
+	return os.WriteFile(page, []byte(filled), 0o644) //nolint:gosec // no secret
+}
+
+// Show prints the tables, and returns how many figures are over their bounds.
+func show(results []load.Result) (over int, err error) {
+	for _, r := range results[1:] {
+		n, err := report.Write(os.Stdout, r.Contender, report.Compare(results[0], r))
+		if err != nil {
+			return over, err
+		}
+		over += n
+	}
+
+	return over, nil
+}

@@ -1,0 +1,107 @@
+package tour
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/moorage-dev/moorage/examples/edge/internal/v1"
+)
+
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "edge")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../..")
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+
+	return binary
+}
+
+// Freeze makes the device do nothing.
+func freeze(t *tour, _ context.Context) (string, error) {
+	return "", t.device.cmd.Process.Signal(syscall.SIGSTOP)
+}
+
+// The tour holds, and each step fails if what it shows is not so.
+func TestTour(t *testing.T) {
+	binary := build(t)
+	t.Run("Whole", func(t *testing.T) {
+		var out bytes.Buffer
+		if err := runWith(t.Context(), &out, binary, patience, steps); err != nil {
+			t.Fatalf("%v after\n%s", err, &out)
+		}
+		t.Logf("\n%s", &out)
+	})
+	for i, s := range steps {
+		broken, ok := sabotages[s.what]
+		if !ok {
+			t.Errorf("no sabotage of %q", s.what)
+
+			continue
+		}
+		t.Run(s.what, func(t *testing.T) {
+			with := binary
+			if broken.binary != "" {
+				with = broken.binary
+			}
+			before := slices.Clone(steps[min(i, 1):min(i, 4)]) // the device, and objects
+			do := append(before, broken.step, s)
+			if broken.binary != "" {
+				do = []step{s}
+			}
+			var out bytes.Buffer
+			err := runWith(t.Context(), &out, with, 2*time.Second, do)
+			if err == nil || !strings.Contains(err.Error(), s.what) {
+				t.Errorf("it ends with %v after\n%s", err, &out)
+			}
+		})
+	}
+}
+
+type sabotage struct {
+	binary string // instead of ours
+	step   step
+}
+
+var frozen = sabotage{step: step{"nothing works", freeze}}
+
+var sabotages = map[string]sabotage{
+	steps[0].what: {binary: "/bin/sh"}, // needs a library
+	steps[1].what: {binary: "/bin/true"},
+	steps[2].what: frozen, steps[3].what: frozen, steps[4].what: frozen, steps[5].what: frozen,
+	steps[6].what: frozen, steps[7].what: frozen, steps[8].what: frozen,
+	steps[9].what: {step: step{"nobody looks after files", func(t *tour, _ context.Context) (string, error) {
+		t.binary = "/bin/true" // what is started again
+
+		return "", nil
+	}}},
+	steps[10].what: frozen, steps[11].what: frozen,
+	steps[12].what: {step: step{"somebody writes", func(t *tour, ctx context.Context) (string, error) {
+		f := &v1.File{}
+		f.Namespace, f.Name = "default", "motd"
+		time.AfterFunc(poll, func() {
+			_ = t.client.Patch(ctx, f, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"somebody"}}}`)))
+		})
+
+		return "", nil
+	}}},
+	steps[13].what: {step: step{"it is gone", func(t *tour, _ context.Context) (string, error) {
+		err := t.device.cmd.Process.Kill()
+		t.device.ended <- <-t.device.ended // when that has happened
+
+		return "", err
+	}}},
+	steps[14].what: frozen, steps[15].what: frozen,
+}

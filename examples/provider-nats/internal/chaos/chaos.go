@@ -1,0 +1,263 @@
+package chaos
+
+import (
+	"context"
+	stderrors "errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// Options of a run. Use DefaultOptions, and change what differs.
+type Options struct {
+	// Seed decides what happens when, as far as that is in our hands.
+	Seed uint64
+
+	// Rounds is how many there are, Objects how many are worked with, at least
+	// ten.
+	Rounds, Objects int
+
+	// Window is how long the faults of a round last, Settle how long what is left
+	// by them may take to come to rest.
+	Window, Settle time.Duration
+
+	// Dir holds the data and what the provider says. It must be empty.
+	Dir string
+
+	// Provider is the program that is the provider, with the arguments before
+	// "run"; NATS is one that calls ServeNATS with the arguments that follow.
+	Provider, NATS []string
+
+	// Out is where the run is told.
+	Out io.Writer
+
+	// Interfere, if set, is called at the end of the faults of each round. It is
+	// for tests, which see to it that a check fails.
+	Interfere func(ctx context.Context, kube client.Client, js jetstream.JetStream) error
+}
+
+// DefaultOptions returns those of a run of four to five minutes on two cores. A
+// round takes a minute, Window and twice Settle at most.
+func DefaultOptions() Options {
+	return Options{Seed: 1, Rounds: 10, Objects: 200, Window: 13 * time.Second, Settle: time.Minute}
+}
+
+// Check returns what is wrong with the options, if anything.
+func (o Options) check() error {
+	switch {
+	case o.Rounds < 1:
+		return errors.New("there must be at least one round")
+	case o.Objects < family:
+		return errors.Errorf("there must be at least %d objects", family)
+	case o.Window <= 0 || o.Settle <= 0:
+		return errors.New("a round must have time for its faults and to settle")
+	case len(o.Provider) == 0 || len(o.NATS) == 0:
+		return errors.New("the programs of the provider and of NATS must be named")
+	default:
+		return nil
+	}
+}
+
+// Run starts all that is needed, makes the rounds and tells what it found. An
+// error means that it could not, or that ctx ended; whether everything held is in
+// the result. It ends after the first round in which something did not.
+func Run(ctx context.Context, o Options) (res *Result, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+
+	begin := time.Now()
+	res = &Result{}
+
+	w, err := start(ctx, o)
+	if err != nil {
+		return res, err
+	}
+
+	defer func() { err = stderrors.Join(err, w.stop()) }()
+
+	for n := range o.Rounds {
+		if err := w.round(ctx, n+1, res); err != nil {
+			return res, errors.Wrapf(err, "round %d", n+1)
+		}
+
+		if !res.Held() {
+			break
+		}
+	}
+
+	if res.Held() {
+		if err := w.empty(ctx, res); err != nil {
+			return res, errors.Wrap(err, "after the last round")
+		}
+	}
+
+	res.Took = time.Since(begin)
+
+	return res, nil
+}
+
+// round makes one round, and adds what it found to the result.
+func (w *world) round(ctx context.Context, n int, res *Result) error {
+	p := plan(w.o.Seed, n, w.o.Window)
+	w.say("round %d of %d: %s", n, w.o.Rounds, p)
+
+	if err := w.breakThings(ctx, p); err != nil {
+		return err
+	}
+
+	w.say("  the faults are over")
+
+	w.finish(ctx)
+
+	if w.o.Interfere != nil {
+		if err := w.o.Interfere(ctx, w.env.Client, w.js); err != nil {
+			return err
+		}
+	}
+
+	begin := time.Now()
+
+	v, rest, err := w.settle(ctx, w.look)
+	if err != nil {
+		return err
+	}
+
+	res.Rounds++
+	res.add(v, w.count(), w.people.done.Load())
+
+	if v.held() {
+		w.say("  all is as it should be after %.1f s: %s", time.Since(begin).Seconds(), rest)
+	} else {
+		w.complain(v)
+	}
+
+	w.fleet.stop()
+
+	return nil
+}
+
+// calm is how long all has to stay as it should be. What was still under way when
+// it first was may come late.
+const calm = 2 * poll
+
+// settle looks until all is as it should be and stays so, or until time is up.
+func (w *world) settle(ctx context.Context, look func(context.Context) (verdict, string, error)) (verdict, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.o.Settle)
+	defer cancel()
+
+	var (
+		last  verdict
+		told  string
+		since time.Time
+		err   error
+	)
+
+	for {
+		var (
+			v    verdict
+			text string
+		)
+
+		switch v, text, err = look(ctx); {
+		case err == nil:
+			last, told = v, text
+		case ctx.Err() == nil:
+			w.say("  cannot look: %v", err)
+		}
+
+		switch now := time.Now(); {
+		case err != nil || !last.held():
+			since = time.Time{}
+		case since.IsZero():
+			since = now
+		case now.Sub(since) >= calm:
+			return last, told, nil
+		}
+
+		if pause(ctx, lookEvery) == nil {
+			continue
+		}
+
+		if told == "" {
+			return last, told, errors.Wrap(err, "cannot tell what is true")
+		}
+
+		if last.held() {
+			last.find(stuck, "all was as it should be only at the end, and not for long enough to be believed")
+		}
+
+		return last, told, nil
+	}
+}
+
+// lookEvery is how often is looked whether all is as it should be.
+const lookEvery = 500 * time.Millisecond
+
+// empty deletes all objects, and looks whether nothing is left but what strangers
+// put there.
+func (w *world) empty(ctx context.Context, res *Result) error {
+	w.say("at the end: everything is deleted")
+
+	if err := w.fleet.start(ctx, false); err != nil {
+		return err
+	}
+	defer w.fleet.stop()
+
+	if err := w.deleteAll(ctx); err != nil {
+		return err
+	}
+
+	v, rest, err := w.settle(ctx, w.lookForNothing)
+	if err != nil {
+		return err
+	}
+
+	if res.add(v, w.count(), w.people.done.Load()); v.held() {
+		w.say("  nothing is left: %s", rest)
+	} else {
+		w.complain(v)
+	}
+
+	return nil
+}
+
+// finish lets people create what others wait for. Whoever is in their way, because
+// he is stuck, is told of soon.
+func (w *world) finish(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, w.o.Settle)
+	defer cancel()
+
+	if err := w.people.finish(ctx); err != nil {
+		w.say("  cannot create what others need: %v", err)
+	}
+}
+
+// complain tells what does not hold, and what the provider said last.
+func (w *world) complain(v verdict) {
+	w.say("DID NOT HOLD:\n%s\nThe last the provider said, all of it in %s:\n%s", v, w.o.Dir, w.fleet.lastWords())
+}
+
+func (w *world) say(format string, args ...any) {
+	w.told.Lock()
+	defer w.told.Unlock()
+
+	fmt.Fprintf(w.o.Out, "%6.1f s  %s\n", time.Since(w.begin).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,13 @@
+// Package chaos breaks everything round the provider while people work with it,
+// and then asks whether what is in NATS is exactly what the objects say. Start
+// with [Run].
+//
+// A round is a while in which objects are created, changed, deleted and created
+// anew while the provider is killed, the API server and NATS come and go, and the
+// leader of two replicas is suspended for longer than its lease. Then the faults
+// end, and all has to come to rest: each object that is being deleted is gone,
+// each other one has the stream or consumer it asks for, with its own stamp, and
+// there is nothing else but what strangers put there, untouched.
+//
+// What is true is asked of the API server and of NATS, never of the provider.
+package chaos

@@ -1,0 +1,174 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+const (
+	// poll is how often the provider looks at each stream.
+	poll = time.Second
+
+	// The lease of the leader.
+	leaseDuration, renewDeadline, retryPeriod = 4 * time.Second, 3 * time.Second, time.Second
+
+	// stopTimeout is how long the provider may take to stop when it is asked to.
+	stopTimeout = 40 * time.Second
+
+	// startAgain is how long a replica that has ended stays away, as in a cluster,
+	// only shorter.
+	startAgain = 200 * time.Millisecond
+)
+
+// A fleet is the replicas of the provider. Whichever ends is started again, as a
+// cluster does. Its methods may be called concurrently.
+type fleet struct {
+	program         []string
+	kubeconfig, dir string
+
+	cancel  context.CancelFunc // nil unless it runs
+	keepers sync.WaitGroup
+
+	mu       sync.Mutex
+	replicas [2]*child.Process // nil: it does not run
+	words    [2]*child.Process // the last ones
+	panics   []string
+	failure  error // why one could not be started
+}
+
+// start starts one replica, or two of which one leads.
+func (f *fleet) start(ctx context.Context, pair bool) error {
+	ctx, f.cancel = context.WithCancel(ctx)
+	n := 1
+
+	if pair {
+		n = 2
+	}
+
+	for i := range n {
+		log, err := os.OpenFile(f.logFile(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			f.stop()
+
+			return errors.Wrap(err, "cannot keep what the provider says")
+		}
+
+		f.keepers.Go(func() {
+			defer log.Close()
+
+			f.keep(ctx, i, f.command(i, pair), log)
+		})
+	}
+
+	return nil
+}
+
+func (f *fleet) logFile(i int) string { return filepath.Join(f.dir, "provider-"+name(i)+".log") }
+
+// name returns that of a replica, under which it holds the lease.
+func name(i int) string { return string(rune('a' + i)) }
+
+func (f *fleet) command(i int, pair bool) []string {
+	out := append(f.program[:len(f.program):len(f.program)], "run",
+		"--kubeconfig", f.kubeconfig, "--exit-on-stdin-eof",
+		"--poll", poll.String(), "--poll-when-told", "0", "--timeout", "10s", "--max-reconcile-rate", "100",
+		"--health-probe-bind-address", "0", "--metrics-bind-address", "0",
+		"--change-log", filepath.Join(f.dir, "changes-"+name(i)+".log"))
+
+	if pair {
+		out = append(out, "--leader-election", "--leader-election-namespace", devenv.Namespace, "--leader-elect-identity", name(i),
+			"--leader-elect-lease-duration", leaseDuration.String(), "--leader-elect-renew-deadline", renewDeadline.String(),
+			"--leader-elect-retry-period", retryPeriod.String())
+	}
+
+	return out
+}
+
+// keep runs a replica, and again when it has ended, until ctx ends.
+func (f *fleet) keep(ctx context.Context, i int, command []string, log io.Writer) {
+	for ctx.Err() == nil {
+		p, err := child.Start(command, log)
+		if err != nil {
+			f.note(func() { f.failure = err })
+
+			return
+		}
+
+		f.note(func() { f.replicas[i], f.words[i] = p, p })
+
+		select {
+		case <-ctx.Done():
+			_ = p.Resume() // whoever is suspended does not hear that he is to stop
+			p.Stop(stopTimeout)
+		case <-p.Done():
+		}
+
+		f.note(func() {
+			f.replicas[i] = nil
+
+			// What Go does of itself, for a panic, a deadlock or flags that nobody understands.
+			if p.ExitCode() == 2 {
+				f.panics = append(f.panics, p.LastWords())
+			}
+		})
+
+		_ = pause(ctx, startAgain)
+	}
+}
+
+func (f *fleet) note(what func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	what()
+}
+
+// stop ends all replicas and returns when they are gone.
+func (f *fleet) stop() {
+	if f.cancel != nil {
+		f.cancel()
+	}
+
+	f.keepers.Wait()
+}
+
+// replica returns one that runs, or nil.
+func (f *fleet) replica(i int) *child.Process {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return f.replicas[i]
+}
+
+// broken returns why there is no fleet any more, and what panicked.
+func (f *fleet) broken() (panics []string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return f.panics, f.failure
+}
+
+// lastWords returns the last that the replicas said.
+func (f *fleet) lastWords() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	text := ""
+
+	for i, p := range f.words {
+		if p != nil {
+			text += fmt.Sprintf("--- %s:\n%s", name(i), p.LastWords())
+		}
+	}
+
+	return text
+}

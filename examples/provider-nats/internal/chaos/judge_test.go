@@ -1,0 +1,182 @@
+package chaos
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A scene is a picture in which all is as it should be, to be spoiled.
+type scene struct {
+	picture
+
+	foreign map[key]asset
+	born    map[types.UID]time.Time
+}
+
+func newScene() scene {
+	day := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	orders, billing, sessions := key{stream: "orders"}, key{"orders", "billing"}, key{stream: "KV_sessions"}
+	stranger := key{stream: "stranger"}
+	settings := func() map[string]string { return map[string]string{description: "d", maxMsgs: "5"} }
+	object := func(uid types.UID, asset key) object {
+		return object{label: string(uid), uid: uid, stamp: "c/" + string(uid), asset: asset, want: settings(), settled: true, says: "all is well"}
+	}
+	asset := func(uid types.UID) asset {
+		return asset{Stamp: "c/" + string(uid), UID: uid, Created: day, Settings: settings()}
+	}
+
+	return scene{
+		picture: picture{
+			objects: []object_{object("o", orders), object("b", billing), object("s", sessions)},
+			assets:  map[key]asset_{orders: asset("o"), billing: asset("b"), sessions: asset("s"), stranger: {Messages: 3, Created: day}},
+		},
+		foreign: map[key]asset_{stranger: {Messages: 3, Created: day}},
+		born:    map[types.UID]time.Time{"o": day, "b": day},
+	}
+}
+
+type (
+	object_ = object
+	asset_  = asset
+)
+
+func (s scene) change(k key, change func(*asset)) {
+	a := s.assets[k]
+	a.Settings = maps.Clone(a.Settings)
+	change(&a)
+	s.assets[k] = a
+}
+
+func TestJudge(t *testing.T) {
+	orders, billing := key{stream: "orders"}, key{"orders", "billing"}
+
+	cases := map[string]struct {
+		reason string
+		spoil  func(s *scene)
+		want   map[flaw]int
+	}{
+		"Nothing": {"Nothing is spoilt.", func(*scene) {}, map[flaw]int{}},
+		"Leaked": {"Its object is gone.", func(s *scene) {
+			s.assets[key{stream: "old"}] = asset{Stamp: "c/gone", UID: "gone"}
+		}, map[flaw]int{leaked: 1}},
+		"Unstamped": {"Nobody knows whose it is.", func(s *scene) { s.assets[key{stream: "x"}] = asset{} }, map[flaw]int{leaked: 1}},
+		"LeakedConsumer": {"So is that of a consumer.", func(s *scene) {
+			s.assets[key{"stranger", "x"}] = asset{Stamp: "c/gone", UID: "gone"}
+		}, map[flaw]int{leaked: 1}},
+		"Duplicated": {"One object has two.", func(s *scene) { s.assets[key{stream: "orders-2"}] = s.assets[orders] }, map[flaw]int{duplicated: 1}},
+		"Elsewhere": {"An object has one, but not the one that it asks for.", func(s *scene) {
+			s.assets[key{stream: "orders-2"}] = s.assets[orders]
+			delete(s.assets, orders)
+		}, map[flaw]int{leaked: 1, missing: 1}},
+		"Deleted":   {"A deletion does not end.", func(s *scene) { s.objects[0].deleted = true }, map[flaw]int{stuck: 1}},
+		"Unsettled": {"It says that something is wrong.", func(s *scene) { s.objects[0].settled = false }, map[flaw]int{stuck: 1}},
+		"Missing":   {"It says that all is well.", func(s *scene) { delete(s.assets, billing) }, map[flaw]int{missing: 1}},
+		"Setting": {"It was not changed.", func(s *scene) {
+			s.change(orders, func(a *asset) { a.Settings[maxMsgs] = "4" })
+		}, map[flaw]int{different: 1}},
+		"Stamp": {"Of the object, but wrong in the rest.", func(s *scene) {
+			s.change(orders, func(a *asset) { a.Stamp = "other/o" })
+		}, map[flaw]int{different: 1}},
+		"Recreated": {"Its messages were lost.", func(s *scene) {
+			s.change(orders, func(a *asset) { a.Created = a.Created.Add(1) })
+		}, map[flaw]int{recreated: 1}},
+		"RecreatedConsumer": {"It goes with its stream, whatever becomes of that.", func(s *scene) {
+			s.change(billing, func(a *asset) { a.Created = a.Created.Add(1) })
+		}, map[flaw]int{}},
+		"Refused": {"What belongs to a stranger is not taken.", func(s *scene) { s.objects[0].refused = true }, map[flaw]int{leaked: 1}},
+		"RefusedWell": {"Whoever asks for what belongs to a stranger has nothing.", func(s *scene) {
+			s.objects[0].refused, s.objects[0].asset = true, key{stream: "stranger"}
+			delete(s.assets, orders)
+		}, map[flaw]int{}},
+		"Touched": {"A message of a stranger is lost.", func(s *scene) {
+			s.change(key{stream: "stranger"}, func(a *asset) { a.Messages = 2 })
+		}, map[flaw]int{touched: 1}},
+		"Taken": {"So is all of it.", func(s *scene) { delete(s.assets, key{stream: "stranger"}) }, map[flaw]int{touched: 1}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newScene()
+			tc.spoil(&s)
+
+			v := judge(s.picture, s.foreign, s.born)
+			got := map[flaw]int{}
+
+			for f, what := range v {
+				got[f] = len(what)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\njudge(...): -want, +got:\n%s\n%s", tc.reason, diff, v)
+			}
+		})
+	}
+}
+
+// TestPlan: each round has every fault that is in its nature, in its time, and is
+// the same each time.
+func TestPlan(t *testing.T) {
+	const window = 15 * time.Second
+
+	for seed := range uint64(200) {
+		for round := 1; round <= 4; round++ {
+			c := plan(seed, round, window)
+			if diff := cmp.Diff(c, plan(seed, round, window), cmp.AllowUnexported(course{}, fault{})); diff != "" {
+				t.Fatalf("seed %d: planned twice:\n%s", seed, diff)
+			}
+
+			got, before := map[trouble]int{}, time.Duration(0)
+
+			for _, f := range c.faults {
+				got[f.trouble]++
+
+				if f.at < before || f.at >= window || f.lasts < shortestOutage || f.lasts >= longestOutage || f.who < 0 || f.who > 1 {
+					t.Errorf("seed %d, round %d: %+v", seed, round, f)
+				}
+
+				before = f.at
+			}
+
+			want := map[trouble]int{outage: 1, silence: 1, kill: 5}
+			if c.pair {
+				want = map[trouble]int{outage: 1, silence: 1, kill: 1, restart: 1, suspend: 1}
+			}
+
+			if diff := cmp.Diff(want, got); diff != "" || c.pair != (round%2 == 1) {
+				t.Errorf("seed %d, round %d: -want, +got:\n%s", seed, round, diff)
+			}
+		}
+	}
+}
+
+// TestSlots: of every kind there is something, and those that wait for another
+// find it.
+func TestSlots(t *testing.T) {
+	for _, n := range []int{10, 20, 23, 200} {
+		all := slots(n)
+		kinds, refused, names := map[string]int{}, map[string]int{}, map[string]bool{}
+
+		for _, s := range all {
+			kinds[s.kind]++
+			names[s.name] = true
+
+			if s.refused {
+				refused[s.external]++
+			}
+		}
+
+		for _, s := range all {
+			if s.dock != "" && !names[s.dock] {
+				t.Errorf("of %d: %s is for %s, which is not there", n, s.name, s.dock)
+			}
+		}
+
+		if len(names) != n || len(kinds) != 4 || len(refused) != 2 {
+			t.Errorf("of %d: %d names, %v, refused %v", n, len(names), kinds, refused)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// ServeNATS is a server of NATS as a process of its own. Its arguments are the
+// folder of its data and its port. It says its address when it is ready, and runs
+// until ctx ends, or in, which is the standard input.
+func ServeNATS(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	if len(args) != 2 {
+		return errors.New("NATS needs a folder and a port")
+	}
+
+	port, err := strconv.Atoi(args[1])
+	if err != nil {
+		return errors.Wrap(err, "cannot understand the port of NATS")
+	}
+
+	server, err := devenv.StartNATS(args[0], port)
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintln(out, server.URL())
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	go func() {
+		defer cancel()
+
+		_, _ = io.Copy(io.Discard, in)
+	}()
+
+	<-ctx.Done()
+
+	return server.Stop()
+}
+
+// A daemon is a server of NATS that can be stopped and started again on the same
+// folder and port.
+type daemon struct {
+	program []string // with all its arguments
+	url     string
+
+	mu      sync.Mutex
+	process *child.Process
+}
+
+// newDaemon starts a server with its data in dir.
+func newDaemon(ctx context.Context, program []string, dir string) (*daemon, error) {
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	d := &daemon{
+		program: append(program[:len(program):len(program)], dir, strconv.Itoa(port)),
+		url:     "nats://127.0.0.1:" + strconv.Itoa(port),
+	}
+
+	return d, d.start(ctx)
+}
+
+// freePort returns a port where nobody listens. Another one may take it before
+// NATS does, which then says so.
+func freePort(ctx context.Context) (int, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, errors.Wrap(err, "cannot find a free port for NATS")
+	}
+	defer l.Close()
+
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, errors.Errorf("cannot find a free port for NATS: it would listen on %v", l.Addr())
+	}
+
+	return addr.Port, nil
+}
+
+// natsReady is how long NATS may take to be ready.
+const natsReady = 30 * time.Second
+
+func (d *daemon) start(ctx context.Context) error {
+	p, err := child.Start(d.program, nil)
+	if err != nil {
+		return err
+	}
+
+	d.mu.Lock()
+	d.process = p
+	d.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, natsReady)
+	defer cancel()
+
+	for !strings.Contains(p.LastWords(), d.url) {
+		select {
+		case <-p.Done():
+			return errors.Errorf("NATS ended by itself: %s", p.LastWords())
+		default:
+		}
+
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return errors.Wrapf(err, "NATS does not become ready: %s", p.LastWords())
+		}
+	}
+
+	return nil
+}
+
+// stop ends the server, as a crash would or because it is asked to.
+func (d *daemon) stop(hard bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	if d.process == nil {
+		return
+	}
+
+	if hard {
+		_ = d.process.Kill() // it may be gone already
+	} else {
+		d.process.Stop(natsReady)
+	}
+
+	d.process = nil
+}

@@ -1,0 +1,147 @@
+package chaos
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// hands is how many people work at a time.
+const hands = 6
+
+// How long somebody waits between two things that he does, and for an answer.
+const (
+	shortestBreak, longestBreak = 40 * time.Millisecond, 120 * time.Millisecond
+
+	patience = 5 * time.Second
+)
+
+// people create, change and delete objects. What they believe is there may be
+// wrong, as it is with people; what is true is asked of the API server.
+type people struct {
+	kube  client.Client
+	slots []slot
+	hands []*rand.Rand
+
+	full     []bool // by slot, as its one user believes
+	revision []int
+
+	done atomic.Int64 // what was answered
+}
+
+func newPeople(kube client.Client, seed uint64, slots []slot) *people {
+	p := &people{kube: kube, slots: slots, full: make([]bool, len(slots)), revision: make([]int, len(slots))}
+	for i := range hands {
+		p.hands = append(p.hands, rand.New(rand.NewPCG(seed, 1000+uint64(i))))
+	}
+
+	return p
+}
+
+// work lets everybody work until ctx ends. Each slot has one user.
+func (p *people) work(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+
+	for hand, r := range p.hands {
+		all.Go(func() {
+			for pause(ctx, shortestBreak+time.Duration(r.Int64N(int64(longestBreak-shortestBreak)))) == nil {
+				if i := r.IntN(len(p.slots)); i%hands == hand || len(p.slots) < hands {
+					p.act(ctx, i, r)
+				} else {
+					p.act(ctx, i-i%hands+hand, r)
+				}
+			}
+		})
+	}
+}
+
+// act does something with a slot. An answer that does not come is none: the next
+// attempt tells.
+func (p *people) act(ctx context.Context, i int, r *rand.Rand) {
+	if i >= len(p.slots) {
+		return
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+
+	s := p.slots[i]
+	p.revision[i]++
+	obj := s.object(p.revision[i])
+
+	var err error
+
+	switch chance := r.IntN(100); {
+	case !p.full[i]:
+		err = p.kube.Create(ctx, obj)
+		p.full[i] = err == nil || apierrors.IsAlreadyExists(err)
+	case chance < 75:
+		err = p.kube.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(s.change(p.revision[i]))))
+		p.full[i] = !apierrors.IsNotFound(err)
+	default:
+		err = p.kube.Delete(ctx, obj)
+		p.full[i] = err != nil && !apierrors.IsNotFound(err)
+	}
+
+	if err == nil {
+		p.done.Add(1)
+	}
+}
+
+// finish creates the streams that consumers wait for.
+func (p *people) finish(ctx context.Context) error {
+	for i, s := range p.slots {
+		if !s.isDock(p.slots) {
+			continue
+		}
+
+		if err := p.insist(ctx, func(ctx context.Context) error {
+			p.revision[i]++
+
+			obj := s.object(p.revision[i])
+			if err := p.kube.Get(ctx, client.ObjectKeyFromObject(obj), obj); err == nil && obj.GetDeletionTimestamp() != nil {
+				return errors.Errorf("%s %s is still there: its deletion does not end", s.kind, s.name)
+			}
+
+			err := p.kube.Create(ctx, s.object(p.revision[i]))
+			if apierrors.IsAlreadyExists(err) {
+				err = nil
+			}
+
+			p.full[i] = err == nil
+
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// insist does something until it is answered.
+func (p *people) insist(ctx context.Context, what func(context.Context) error) error {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, patience)
+		err := what(attempt)
+
+		cancel()
+
+		if err == nil {
+			return nil
+		}
+
+		if pause(ctx, shortestBreak) != nil {
+			return err
+		}
+	}
+}

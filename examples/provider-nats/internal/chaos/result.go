@@ -1,0 +1,50 @@
+package chaos
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// A Result is what a run found.
+type Result struct {
+	// Rounds is how many were made.
+	Rounds int
+
+	// Took is how long they all took.
+	Took time.Duration
+
+	found  verdict
+	faults map[trouble]int
+	done   int64
+}
+
+// Held tells whether everything was as it should be.
+func (r *Result) Held() bool { return r.found.held() }
+
+func (r *Result) add(v verdict, faults map[trouble]int, done int64) {
+	if r.found == nil {
+		r.found = verdict{}
+	}
+
+	for f, what := range v {
+		r.found[f] = append(r.found[f], what...)
+	}
+
+	r.faults, r.done = faults, done
+}
+
+// Print writes a line for each figure, for people and for machines.
+func (r *Result) Print(out io.Writer) {
+	fmt.Fprintf(out, "rounds: %d\n", r.Rounds)
+
+	for _, f := range flaws() {
+		fmt.Fprintf(out, "%s: %d\n", f, len(r.found[f]))
+	}
+
+	for _, t := range []trouble{kill, restart, suspend, outage, silence} {
+		fmt.Fprintf(out, "%s_faults: %d\n", t, r.faults[t])
+	}
+
+	fmt.Fprintf(out, "operations: %d\nseconds: %.0f\n", r.done, r.Took.Seconds())
+}

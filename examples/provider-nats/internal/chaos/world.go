@@ -1,0 +1,131 @@
+package chaos
+
+import (
+	"context"
+	stderrors "errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+// A world is everything that can break, and those who work in it.
+type world struct {
+	o     Options
+	begin time.Time
+
+	env     *devenv.Env
+	nats    *daemon
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	cluster types.UID
+	fleet   *fleet
+	people  *people
+	foreign map[key]asset // what strangers put into NATS before it all began
+
+	// born is when what belongs to an object was created, as last looked.
+	born map[types.UID]time.Time
+
+	mu   sync.Mutex
+	made map[trouble]int // faults
+
+	// suspended is the replica that stands still, or nobody.
+	suspended int
+	told      sync.Mutex
+}
+
+// start starts the servers, and puts there what must not be touched.
+func start(ctx context.Context, o Options) (*world, error) {
+	w := &world{o: o, suspended: nobody, begin: time.Now(), made: map[trouble]int{}, born: map[types.UID]time.Time{}}
+
+	if err := w.open(ctx); err != nil {
+		return nil, stderrors.Join(err, w.stop())
+	}
+
+	w.say("an API server and NATS run; seed: %d", o.Seed)
+
+	return w, nil
+}
+
+func (w *world) open(ctx context.Context) error {
+	data := filepath.Join(w.o.Dir, "nats")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return errors.Wrap(err, "cannot make a folder for NATS")
+	}
+
+	var err error
+	if w.nats, err = newDaemon(ctx, w.o.NATS, data); err != nil {
+		return err
+	}
+
+	if w.env, err = devenv.Start(ctx, devenv.Options{Dir: w.o.Dir, NATSURL: w.nats.url, Progress: w.o.Out}); err != nil {
+		return err
+	}
+
+	if w.cluster, err = managed.ClusterUID(ctx, w.env.Client); err != nil {
+		return err
+	}
+
+	if err := w.connect(); err != nil {
+		return err
+	}
+
+	if w.foreign, err = w.strangers(ctx); err != nil {
+		return err
+	}
+
+	w.fleet = &fleet{program: w.o.Provider, kubeconfig: w.env.ProviderKubeconfig, dir: w.o.Dir}
+	w.people = newPeople(w.env.Client, w.o.Seed, slots(w.o.Objects))
+
+	return nil
+}
+
+func (w *world) connect() error {
+	var err error
+	if w.nc, err = nats.Connect(w.nats.url, nats.Name("chaos"), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond)); err != nil {
+		return errors.Wrap(err, "cannot connect to NATS")
+	}
+
+	w.js, err = jetstream.New(w.nc)
+
+	return errors.Wrap(err, "cannot use JetStream")
+}
+
+// count returns how many faults of each kind there were.
+func (w *world) count() map[trouble]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return maps.Clone(w.made)
+}
+
+// stop stops everything that was started.
+func (w *world) stop() error {
+	if w.fleet != nil {
+		w.fleet.stop()
+	}
+
+	if w.nc != nil {
+		w.nc.Close()
+	}
+
+	var err error
+	if w.env != nil {
+		err = w.env.Stop()
+	}
+
+	if w.nats != nil {
+		w.nats.stop(false)
+	}
+
+	return err
+}

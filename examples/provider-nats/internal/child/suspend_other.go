@@ -1,0 +1,11 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package child
+
+import "github.com/moorage-dev/moorage/pkg/errors"
+
+// Suspend fails: this system suspends no processes.
+func (p *Process) Suspend() error { return errors.New("this system suspends no processes") }
+
+// Resume fails: this system suspends no processes.
+func (p *Process) Resume() error { return errors.New("this system suspends no processes") }

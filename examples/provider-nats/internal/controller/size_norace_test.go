@@ -1,0 +1,6 @@
+//go:build !race
+
+package controller_test
+
+// How many streams there are.
+const streams = 10_000

@@ -1,0 +1,100 @@
+package natsconn
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+)
+
+// A Config is how to connect, whichever kind of configuration says so. The zero
+// value connects nowhere.
+type Config struct {
+	servers []string
+	domain  string
+	prefix  string
+	login   login
+	tls     *security
+}
+
+// A login is what to log in with.
+type login struct {
+	source, kind string
+	secret       *secretKey
+}
+
+// A security is how a connection is protected.
+type security struct {
+	ca, cert *secretKey
+	insecure bool
+}
+
+// A secretKey is a key of a Secret. Empty is the one that the field has by
+// default.
+type secretKey struct {
+	types.NamespacedName
+	key string
+}
+
+// FromProviderConfig returns what a ProviderConfig says. Its Secrets are of its
+// own namespace.
+func FromProviderConfig(pc *v1alpha1.ProviderConfig) Config {
+	in := func(name, key string) *secretKey {
+		return &secretKey{types.NamespacedName{Namespace: pc.GetNamespace(), Name: name}, key}
+	}
+
+	spec := &pc.Spec
+	out := Config{
+		servers: spec.Servers, domain: spec.Domain, prefix: spec.JSPrefix,
+		login: login{source: spec.Credentials.Source, kind: spec.Credentials.Type},
+	}
+
+	if ref := spec.Credentials.SecretRef; ref != nil {
+		out.login.secret = in(ref.Name, ref.Key)
+	}
+
+	if t := spec.TLS; t != nil {
+		out.tls = &security{insecure: t.InsecureSkipVerify}
+
+		if ref := t.CASecretRef; ref != nil {
+			out.tls.ca = in(ref.Name, ref.Key)
+		}
+
+		if ref := t.CertSecretRef; ref != nil {
+			out.tls.cert = in(ref.Name, "")
+		}
+	}
+
+	return out
+}
+
+// FromClusterProviderConfig returns what a ClusterProviderConfig says. Its Secrets
+// are where it says.
+func FromClusterProviderConfig(pc *v1alpha1.ClusterProviderConfig) Config {
+	in := func(ref v1alpha1.NamespacedSecretReference, key string) *secretKey {
+		return &secretKey{types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, key}
+	}
+
+	spec := &pc.Spec
+	out := Config{
+		servers: spec.Servers, domain: spec.Domain, prefix: spec.JSPrefix,
+		login: login{source: spec.Credentials.Source, kind: spec.Credentials.Type},
+	}
+
+	if ref := spec.Credentials.SecretRef; ref != nil {
+		out.login.secret = in(ref.NamespacedSecretReference, ref.Key)
+	}
+
+	if t := spec.TLS; t != nil {
+		out.tls = &security{insecure: t.InsecureSkipVerify}
+
+		if ref := t.CASecretRef; ref != nil {
+			out.tls.ca = in(ref.NamespacedSecretReference, ref.Key)
+		}
+
+		if ref := t.CertSecretRef; ref != nil {
+			out.tls.cert = in(*ref, "")
+		}
+	}
+
+	return out
+}

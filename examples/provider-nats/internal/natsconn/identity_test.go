@@ -1,0 +1,116 @@
+package natsconn_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natsconn"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
+)
+
+func connected(t *testing.T, s *server.Server, change func(*v1alpha1.ProviderConfigSpec)) *natsconn.Conn {
+	t.Helper()
+
+	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}
+	if change != nil {
+		change(&pc.Spec)
+	}
+
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	conn, err := natsconn.Dial(t.Context(), settings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(conn.Close)
+
+	return conn
+}
+
+func TestIdentity(t *testing.T) {
+	forbidding := func(o *server.Options) {
+		account := server.NewAccount("SHY")
+		o.Accounts = []*server.Account{account}
+		o.Users = []*server.User{{Username: "shy", Password: "x", Account: account, Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Deny: []string{"$SYS.>"}},
+		}}}
+		o.NoAuthUser = "shy"
+	}
+
+	cases := map[string]struct {
+		reason string
+		server func(*server.Options)
+		change func(*v1alpha1.ProviderConfigSpec)
+		want   string
+	}{
+		"Default": {"a single server has an account, and no cluster", func(*server.Options) {}, nil, "/$G"},
+		"Account": {
+			"the account is that of the user", func(o *server.Options) {
+				account := server.NewAccount("SALES")
+				o.Accounts = []*server.Account{account}
+				o.Users = []*server.User{{Username: "sales", Password: "x", Account: account}}
+				o.NoAuthUser = "sales"
+			}, nil, "/SALES",
+		},
+		"Cluster": {
+			"the cluster has its name", func(o *server.Options) {
+				// JetStream waits for other servers of a cluster, and is not asked.
+				o.JetStream = false
+				o.Cluster = server.ClusterOpts{Name: "north", Host: "127.0.0.1", Port: server.RANDOM_PORT}
+			},
+			nil, "north/$G",
+		},
+		"Domain": {
+			"another domain is another JetStream", func(o *server.Options) { o.JetStreamDomain = "hub" },
+			func(s *v1alpha1.ProviderConfigSpec) { s.Domain = "hub" }, "/$G/hub",
+		},
+		"Forbidden": {"who may not ask does not know, and need not wait", forbidding, nil, ""},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			conn := connected(t, natstest.Start(t, tc.server), tc.change)
+			began := time.Now()
+
+			for range 2 {
+				got, err := conn.Identity(t.Context())
+				if err != nil || got != tc.want {
+					t.Errorf("\n%s\nIdentity(...): got %q, %v, want %q", tc.reason, got, err, tc.want)
+				}
+			}
+
+			if took := time.Since(began); took > 4*time.Second {
+				t.Errorf("\n%s\nIdentity(...) took %s", tc.reason, took)
+			}
+		})
+	}
+}
+
+// TestIdentityUnknown: whoever is not connected does not know where to.
+func TestIdentityUnknown(t *testing.T) {
+	s := natstest.Start(t)
+	conn := connected(t, s, nil)
+
+	s.Shutdown()
+	s.WaitForShutdown()
+
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		got, err := conn.Identity(t.Context())
+		if err != nil && got == "" && strings.Contains(err.Error(), "which account") {
+			return
+		}
+
+		if time.Now().After(deadline) {
+			t.Fatalf("Identity(...): %q, %v, want an error", got, err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package systemtest
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// TestCorrectedConfiguration: objects go on as soon as their configuration is
+// corrected, and go where it says when it says something else, although nobody
+// polls: those that failed, and those that were content.
+func TestCorrectedConfiguration(t *testing.T) {
+	runProvider(t, never)
+
+	cases := map[string]func(w *world) (set func(url string), ref v1alpha1.ProviderConfigReference){
+		"Namespaced": func(w *world) (func(string), v1alpha1.ProviderConfigReference) {
+			return w.setServer, v1alpha1.ProviderConfigReference{}
+		},
+		"Cluster": func(w *world) (func(string), v1alpha1.ProviderConfigReference) {
+			pc := w.clusterConfig(w.ns)
+			w.create(pc)
+			w.Cleanup(func() { release(context.Background(), pc) })
+
+			return func(url string) { w.patch(pc, func() { pc.Spec.Servers = []string{url} }) },
+				v1alpha1.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: pc.Name}
+		},
+	}
+
+	for name, prepare := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			setServer, ref := prepare(w)
+			setServer("nats://" + closedPort(w))
+
+			orders, bucket := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}, &v1alpha1.KeyValue{ObjectMeta: w.meta("sessions")}
+			objects := &v1alpha1.ObjectStore{ObjectMeta: w.meta("invoices")}
+			pull := w.consumer("billing", v1alpha1.ConsumerParameters{StreamRef: &commonv1.NamespacedReference{Name: "orders"}})
+			orders.Spec.ProviderConfigRef, bucket.Spec.ProviderConfigRef, objects.Spec.ProviderConfigRef, pull.Spec.ProviderConfigRef = ref, ref, ref, ref
+
+			all := map[resource.Managed]string{
+				orders: "False/ReconcileError", bucket: "False/ReconcileError", objects: "False/ReconcileError", pull: "False/ReferenceNotReady",
+			}
+			for mg := range all {
+				w.create(mg)
+			}
+
+			for mg, failed := range all {
+				w.awaitSynced(mg, failed)
+			}
+
+			setServer(w.nats.ClientURL())
+
+			for mg := range all {
+				w.awaitReady(mg)
+			}
+
+			other := natstest.Start(t, func(o *server.Options) { o.Authorization = token })
+			setServer(other.ClientURL())
+			awaitMove(t, other)
+		})
+	}
+}
+
+// awaitMove waits until what TestCorrectedConfiguration asks for is in that NATS.
+func awaitMove(t *testing.T, in *server.Server) {
+	t.Helper()
+
+	js, err := jetstream.New(natstest.Connect(t, in, nats.Token(token)))
+	must(t, err)
+
+	w := &world{T: t, js: js}
+
+	eventually(t, "everything is where the configuration says", func() bool {
+		return slices.Equal(w.streams(), []string{"KV_sessions", "OBJ_invoices", "orders"})
+	})
+	eventually(t, "the consumer is where its stream is", func() bool {
+		_, err := js.Consumer(t.Context(), "orders", "billing")
+
+		return err == nil
+	})
+}
+
+// clusterConfig returns a ClusterProviderConfig whose Secret is in that namespace.
+func (w *world) clusterConfig(vault string) *v1alpha1.ClusterProviderConfig {
+	return &v1alpha1.ClusterProviderConfig{
+		ObjectMeta: metav1.ObjectMeta{Name: w.ns}, // one of its own for each test
+		Spec: v1alpha1.ClusterProviderConfigSpec{
+			Servers: []string{w.nats.ClientURL()},
+			Credentials: v1alpha1.ClusterCredentials{
+				Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeToken,
+				SecretRef: &v1alpha1.NamespacedSecretKeyReference{NamespacedSecretReference: v1alpha1.NamespacedSecretReference{Namespace: vault, Name: login}},
+			},
+		},
+	}
+}

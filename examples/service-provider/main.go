@@ -1,0 +1,43 @@
+// Command service-provider shows a service across cluster borders: it starts a platform,
+// an onboarding cluster and a tenant's control plane, each a real API server, and a NATS
+// server; gives tenants NATS accounts whose credentials are delivered to their control
+// plane; and walks through what may happen. It ends with exit code 0 only if every step
+// held.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// patience is how long a step may take. Each needs a few seconds.
+const patience = time.Minute
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The steps are the output.
+	ctrllog.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	code := exit(os.Stderr, newTour(os.Stdout, patience).run(ctx))
+	stop()
+	os.Exit(code)
+}
+
+// exit tells what went wrong, if something did, and returns the exit code.
+func exit(out io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(out, "service-provider:", err)
+
+	return 1
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/nats-io/nkeys"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+)
+
+// keepNamespace holds the keys of the accounts, on the platform.
+const keepNamespace = "messaging"
+
+// A service gives each tenant a NATS account.
+type service struct {
+	hub      *hub
+	platform *clusters.Cluster
+}
+
+// CreateOrUpdate makes the account, and delivers its credentials.
+func (s *service) CreateOrUpdate(ctx context.Context, a *Account, config *Messaging, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
+	keys, err := s.keys(ctx, a)
+	if err != nil {
+		return fail(a, err)
+	}
+	public, err := keys.PublicKey()
+	if err != nil {
+		return fail(a, err)
+	}
+	if err := s.hub.offer(public, config.Connections); err != nil {
+		return fail(a, err)
+	}
+	if err := s.deliver(ctx, a, keys, cc.MCPCluster.Client()); err != nil {
+		return fail(a, err)
+	}
+	a.Status.PublicKey, a.Status.Connections = public, config.Connections
+	serviceprovider.StatusReady(a)
+
+	return ctrl.Result{}, nil
+}
+
+// Delete takes the account away, once its tenant has no streams in it any more.
+func (s *service) Delete(ctx context.Context, a *Account, _ *Messaging, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
+	serviceprovider.StatusTerminating(a)
+	keys, err := s.keys(ctx, a)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	public, err := keys.PublicKey()
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if _, err := s.hub.allows(public); err == nil {
+		creds, err := credentials(keys)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		streams, err := s.hub.streams(ctx, creds)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if streams > 0 {
+			serviceprovider.StatusTerminatingWithReason(a, "InUse", "There are streams in the account: delete them first")
+
+			return ctrl.Result{RequeueAfter: time.Second}, nil
+		}
+		if err := s.hub.remove(public); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if err := client.IgnoreNotFound(cc.MCPCluster.Client().Delete(ctx, delivered(a))); err != nil {
+		return ctrl.Result{}, errors.Wrap(err, "cannot take the credentials back")
+	}
+	kept := s.kept(a)
+
+	return ctrl.Result{}, errors.Wrap(client.IgnoreNotFound(s.platform.Client().Delete(ctx, kept)), "cannot remove the keys of the account")
+}
+
+func fail(a *Account, err error) (ctrl.Result, error) {
+	serviceprovider.StatusProgressing(a, serviceprovider.ReasonReconcileError, err.Error())
+
+	return ctrl.Result{}, err
+}
+
+// Kept is the Secret with the keys of an account.
+func (s *service) kept(a *Account) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: keepNamespace, Name: "account-" + string(a.GetUID())}}
+}
+
+// Keys returns those of an account, which are made once.
+func (s *service) keys(ctx context.Context, a *Account) (nkeys.KeyPair, error) {
+	kept := s.kept(a)
+	err := s.platform.Client().Get(ctx, client.ObjectKeyFromObject(kept), kept)
+	if err == nil {
+		return nkeys.FromSeed(kept.Data["seed"])
+	}
+	if !kerrors.IsNotFound(err) {
+		return nil, errors.Wrap(err, "cannot read the keys of the account")
+	}
+	made, err := nkeys.CreateAccount()
+	if err != nil {
+		return nil, err
+	}
+	seed, err := made.Seed()
+	if err != nil {
+		return nil, err
+	}
+	kept.Data = map[string][]byte{"seed": seed}
+
+	return made, errors.Wrap(s.platform.Client().Create(ctx, kept), "cannot keep the keys of the account")
+}
+
+// Delivered is the Secret in the tenant's control plane.
+func delivered(a *Account) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: a.GetName()}}
+}
+
+// Deliver puts credentials into the tenant's control plane, unless they are there.
+func (s *service) deliver(ctx context.Context, a *Account, keys nkeys.KeyPair, mcp client.Client) error {
+	secret := delivered(a)
+	err := mcp.Get(ctx, client.ObjectKeyFromObject(secret), secret)
+	if err == nil || !kerrors.IsNotFound(err) {
+		return errors.Wrap(err, "cannot look for the credentials")
+	}
+	creds, err := credentials(keys)
+	if err != nil {
+		return err
+	}
+	secret.Data = map[string][]byte{"creds": creds, "url": []byte(s.hub.server.ClientURL())}
+
+	return errors.Wrap(mcp.Create(ctx, secret), "cannot deliver the credentials")
+}

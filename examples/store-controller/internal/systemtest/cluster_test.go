@@ -1,0 +1,341 @@
+package systemtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/examples/store-controller/internal/foo"
+	"github.com/moorage-dev/moorage/examples/store-controller/internal/natsproc"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/store/natskv"
+	"github.com/moorage-dev/moorage/pkg/storecontroller"
+)
+
+// A cluster is three servers, and a client of all of them.
+type cluster struct {
+	nodes []*natsproc.Node
+	js    jetstream.JetStream
+	foos  *natskv.Store[*foo.Foo]
+}
+
+func newCluster(t *testing.T, size int) *cluster {
+	t.Helper()
+	nodes, err := natsproc.Cluster(t.TempDir(), size)
+	must(t, err)
+	var urls []string
+	for _, n := range nodes {
+		must(t, n.Start())
+		t.Cleanup(func() { _ = n.Kill() })
+		urls = append(urls, n.URL())
+	}
+	nc, err := nats.Connect(strings.Join(urls, ","), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	must(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	must(t, err)
+	c := &cluster{nodes: nodes, js: js}
+	within(t, time.Minute, "a bucket", func(ctx context.Context) (err error) {
+		c.foos, err = natskv.New[*foo.Foo](ctx, js, "foos", natskv.Options{Kind: foo.Kind, Create: &jetstream.KeyValueConfig{Replicas: size}})
+
+		return err
+	})
+
+	return c
+}
+
+// leader returns the node that leads the stream, once there is one that is not the
+// old one.
+func (c *cluster) leader(t *testing.T, old *natsproc.Node) (found *natsproc.Node) {
+	t.Helper()
+	within(t, time.Minute, "a leader", func(ctx context.Context) error {
+		stream, err := c.js.Stream(ctx, "KV_foos")
+		if err != nil {
+			return err
+		}
+		for _, n := range c.nodes {
+			if cluster := stream.CachedInfo().Cluster; n != old && cluster != nil && cluster.Leader == n.Name {
+				found = n
+
+				return nil
+			}
+		}
+
+		return errors.New("nobody leads")
+	})
+
+	return found
+}
+
+// within tries again until it works.
+func within(t *testing.T, d time.Duration, what string, try func(context.Context) error) {
+	t.Helper()
+	deadline := time.Now().Add(d)
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		err := try(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("cannot have %s within %s: %v", what, d, err)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A ledger counts the passes over each state of each object.
+type ledger struct {
+	mu     sync.Mutex
+	passes map[string]int // by key and generation
+	total  int
+}
+
+func (l *ledger) Reconcile(_ context.Context, key string, f *foo.Foo, found bool) (reconcile.Result, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total++
+	if found {
+		l.passes[state(key, f.Metadata.Generation)]++
+	} else {
+		l.passes[key+" gone"]++
+	}
+
+	return reconcile.Result{}, nil
+}
+
+func state(key string, generation int64) string { return fmt.Sprint(key, " ", generation) }
+
+func (l *ledger) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.total
+}
+
+// has waits until there was a pass over each of the states, and nothing happens any
+// more; then each of them was one.
+func (l *ledger) has(t *testing.T, states map[string]bool) {
+	t.Helper()
+	within(t, 2*time.Minute, "a pass over each change", func(context.Context) error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		missing := 0
+		for s := range states {
+			if l.passes[s] == 0 {
+				missing++
+			}
+		}
+		if missing > 0 {
+			return errors.Errorf("%d of %d are missing", missing, len(states))
+		}
+
+		return nil
+	})
+	before := l.count()
+	<-time.After(3 * time.Second)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.total != before {
+		t.Errorf("at rest there were %d more passes", l.total-before)
+	}
+	for s, n := range l.passes {
+		if n != 1 || !states[s] {
+			t.Errorf("%d passes over %s, which is a state: %t", n, s, states[s])
+		}
+	}
+}
+
+// start runs a controller that keeps a ledger.
+func (c *cluster) start(t *testing.T) (*store.Informer[*foo.Foo], *ledger) {
+	t.Helper()
+	l := &ledger{passes: map[string]int{}}
+	i := store.NewInformer[*foo.Foo](c.foos, store.InformerOptions{Resync: 20 * time.Second})
+	ctl, err := storecontroller.New(nil, "ledger", foo.Kind, i, l, storecontroller.Options{
+		TypedOptions: controller.TypedOptions[storecontroller.Request]{MaxConcurrentReconciles: 4, SkipNameValidation: new(true)}, Resync: -1,
+	})
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = i.Start(ctx) })
+	running.Go(func() { _ = ctl.Start(ctx) })
+	t.Cleanup(running.Wait)
+	t.Cleanup(cancel)
+
+	return i, l
+}
+
+// many does something for each of n numbers, several at a time.
+func many(t *testing.T, n int, do func(ctx context.Context, n int) error) {
+	t.Helper()
+	const workers = 16
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < n; i += workers {
+				deadline := time.Now().Add(time.Minute)
+				for {
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					err := do(ctx, i)
+					cancel()
+					if err == nil {
+						break
+					}
+					if time.Now().After(deadline) {
+						t.Errorf("cannot do number %d: %v", i, err)
+
+						return
+					}
+					<-time.After(50 * time.Millisecond)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func key(n int) string { return fmt.Sprintf("ns/foo%05d", n) }
+
+// create makes a Foo. That there is one may be the answer to a second try.
+func (c *cluster) create(ctx context.Context, n int) error {
+	_, err := c.foos.Create(ctx, &foo.Foo{Metadata: store.Metadata{Key: key(n)}, Spec: foo.Spec{Replicas: 1}})
+	if errors.Is(err, store.ErrAlreadyExists) {
+		return nil
+	}
+
+	return err
+}
+
+// scale changes a Foo; again, it changes nothing.
+func (c *cluster) scale(ctx context.Context, n int, replicas int32) error {
+	f, err := c.foos.Get(ctx, key(n))
+	if err != nil {
+		return err
+	}
+	f.Spec.Replicas = replicas
+	_, err = c.foos.Update(ctx, f)
+
+	return err
+}
+
+// TestClusterLosesANode kills a node and starts it again while objects change, and
+// then the leader: every change is acted on, once.
+func TestClusterLosesANode(t *testing.T) {
+	c := newCluster(t, 3)
+	begin := time.Now()
+	many(t, *primaries, c.create)
+	states := map[string]bool{}
+	for n := range *primaries {
+		states[state(key(n), 1)] = true
+	}
+	t.Logf("created %d in %s", *primaries, time.Since(begin).Round(time.Millisecond))
+	informer, l := c.start(t)
+	l.has(t, states)
+
+	leader := c.leader(t, nil)
+	var follower *natsproc.Node
+	for _, n := range c.nodes {
+		if n != leader {
+			follower = n
+		}
+	}
+	c.killAndChange(t, follower, 2, states)
+	l.has(t, states)
+	c.killAndChange(t, c.leader(t, nil), 3, states)
+	l.has(t, states)
+	if held := informer.Held(); len(held) != 0 {
+		t.Errorf("%d objects are held", len(held))
+	}
+}
+
+// killAndChange changes objects; the node is killed after the first quarter, and
+// started again after the third.
+func (c *cluster) killAndChange(t *testing.T, node *natsproc.Node, replicas int32, states map[string]bool) {
+	t.Helper()
+	quarter := *changes / 4
+	part := func(from, to int) {
+		many(t, to-from, func(ctx context.Context, n int) error { return c.scale(ctx, from+n, replicas) })
+	}
+	part(0, quarter)
+	must(t, node.Kill())
+	part(quarter, 3*quarter)
+	must(t, node.Start())
+	part(3*quarter, *changes)
+	for n := range *changes {
+		states[state(key(n), int64(replicas))] = true
+	}
+}
+
+// TestLeaderKilled: after the leader of the stream was killed, the watch goes on
+// within five seconds of there being another one.
+func TestLeaderKilled(t *testing.T) {
+	c := newCluster(t, 3)
+	must(t, c.create(t.Context(), 0))
+	informer, l := c.start(t)
+	l.has(t, map[string]bool{state(key(0), 1): true})
+	var worst time.Duration
+	for round := range *rounds {
+		old := c.leader(t, nil)
+		must(t, old.Kill())
+		c.leader(t, old)
+		elected := time.Now()
+		var written *foo.Foo
+		within(t, time.Minute, "a write", func(ctx context.Context) (err error) {
+			f, err := c.foos.Get(ctx, key(0))
+			if err != nil {
+				return err
+			}
+			f.Spec.Replicas = int32(round) + 10
+			written, err = c.foos.Update(ctx, f)
+
+			return err
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := informer.WaitForRevision(ctx, written.Metadata.Revision)
+		cancel()
+		must(t, err)
+		worst = max(worst, time.Since(elected))
+		must(t, old.Start())
+		within(t, time.Minute, "all replicas", c.whole)
+	}
+	fmt.Printf("watch-resumed-after-leader: %s\n", worst.Round(time.Millisecond))
+	if *bounds && worst > 5*time.Second {
+		t.Errorf("it took %s", worst)
+	}
+}
+
+// whole tells whether every replica of the stream has everything.
+func (c *cluster) whole(ctx context.Context) error {
+	stream, err := c.js.Stream(ctx, "KV_foos")
+	if err != nil {
+		return err
+	}
+	info := stream.CachedInfo().Cluster
+	if info == nil || info.Leader == "" || len(info.Replicas) != len(c.nodes)-1 {
+		return errors.New("the cluster is not whole")
+	}
+	for _, r := range info.Replicas {
+		if !r.Current || r.Offline {
+			return errors.Errorf("%s is behind", r.Name)
+		}
+	}
+
+	return nil
+}

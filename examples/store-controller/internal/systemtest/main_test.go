@@ -1,0 +1,27 @@
+package systemtest
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/moorage-dev/moorage/examples/store-controller/internal/natsproc"
+)
+
+// How much there is to do: make store has the numbers that the project promises.
+var (
+	primaries = flag.Int("primaries", 500, "how many objects there are")
+	changes   = flag.Int("changes", 100, "how many of them change while a node is down")
+	rounds    = flag.Int("rounds", 1, "how often the leader is killed")
+	bounds    = flag.Bool("bounds", false, "hold times to their bounds: for a machine that does nothing else")
+)
+
+func TestMain(m *testing.M) {
+	natsproc.Main()
+	flag.Parse()
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}

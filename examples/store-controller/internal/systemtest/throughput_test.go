@@ -1,0 +1,184 @@
+package systemtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/moorage-dev/moorage/examples/store-controller/internal/foo"
+	ours "github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/storecontroller"
+)
+
+// workers is how many passes there are at a time, in both.
+const workers = 8
+
+// A done counts objects whose state was written.
+type done struct {
+	mu   sync.Mutex
+	keys map[string]bool
+	all  chan struct{}
+	want int
+}
+
+func newDone(want int) *done {
+	return &done{keys: map[string]bool{}, all: make(chan struct{}), want: want}
+}
+
+func (d *done) note(key string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.keys[key] {
+		if d.keys[key] = true; len(d.keys) == d.want {
+			close(d.all)
+		}
+	}
+}
+
+// measure creates objects and waits until each was reconciled.
+func (d *done) measure(t *testing.T, create func(context.Context, int) error) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	many(t, d.want, create)
+	select {
+	case <-d.all:
+	case <-time.After(10 * time.Minute):
+		t.Fatal("not all were reconciled")
+	}
+
+	return time.Since(begin)
+}
+
+// TestThroughput creates objects in NATS, on one server and on three with as many
+// replicas, and in Kubernetes, with the same controller over each: it writes the
+// state of each object once. Then it measures how long the news of a change takes
+// over NATS.
+func TestThroughput(t *testing.T) {
+	fmt.Printf("objects: %d\n", *primaries)
+	kube := throughKubernetes(t)
+	fmt.Printf("create-to-reconciled-kubernetes: %s\n", kube.Round(time.Millisecond))
+	nats := throughStore(t, 1, "store")
+	throughStore(t, 3, "three-nodes")
+	if *bounds && nats > kube/2 {
+		t.Errorf("%s is more than half of %s", nats, kube)
+	}
+}
+
+func throughStore(t *testing.T, nodes int, name string) time.Duration {
+	t.Helper()
+	c, d := newCluster(t, nodes), newDone(*primaries)
+	i := store.NewInformer[*foo.Foo](c.foos, store.InformerOptions{})
+	var ctl *storecontroller.Controller[*foo.Foo]
+	pass := func(ctx context.Context, key string, f *foo.Foo, found bool) (reconcile.Result, error) {
+		if !found || f.Status.AvailableReplicas == f.Spec.Replicas {
+			return reconcile.Result{}, nil
+		}
+		f.Status.AvailableReplicas = f.Spec.Replicas
+		_, err := ctl.Primaries().UpdateStatus(ctx, f)
+		if err == nil {
+			d.note(key)
+		}
+
+		return reconcile.Result{}, err
+	}
+	ctl, err := storecontroller.New(nil, "through-"+name, foo.Kind, i, storecontroller.ReconcilerFunc[*foo.Foo](pass), storecontroller.Options{
+		Resync: -1, TypedOptions: controller.TypedOptions[storecontroller.Request]{MaxConcurrentReconciles: workers, SkipNameValidation: new(true)},
+	})
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = i.Start(ctx) })
+	running.Go(func() { _ = ctl.Start(ctx) })
+	defer running.Wait()
+	defer cancel()
+	must(t, i.WaitForSync(t.Context()))
+	took := d.measure(t, c.create)
+	fmt.Printf("create-to-reconciled-%s: %s\n", name, took.Round(time.Millisecond))
+	latency(t, c, i, name)
+
+	return took
+}
+
+// latency measures from when a write was begun to when the copy has it.
+func latency(t *testing.T, c *cluster, i *store.Informer[*foo.Foo], name string) {
+	t.Helper()
+	var all []time.Duration
+	for n := range 500 {
+		f, err := c.foos.Get(t.Context(), key(n%*primaries))
+		must(t, err)
+		f.Metadata.Labels = map[string]string{"n": fmt.Sprint(n)}
+		begin := time.Now()
+		f, err = c.foos.Update(t.Context(), f)
+		if errors.Is(err, store.ErrConflict) {
+			continue
+		}
+		must(t, err)
+		must(t, i.WaitForRevision(t.Context(), f.Metadata.Revision))
+		all = append(all, time.Since(begin))
+	}
+	slices.Sort(all)
+	fmt.Printf("write-to-watched-%s-p50: %s\nwrite-to-watched-%s-p99: %s\n",
+		name, all[len(all)/2].Round(time.Microsecond), name, all[len(all)*99/100].Round(time.Microsecond))
+}
+
+// throughKubernetes does the same with ConfigMaps.
+func throughKubernetes(t *testing.T) time.Duration {
+	t.Helper()
+	config, _, ns := kubernetesOf(t)
+	mgr, err := manager.New(config, manager.Options{
+		Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{ns: {}}},
+	})
+	must(t, err)
+	d := newDone(*primaries)
+	pass := reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		m := &corev1.ConfigMap{}
+		if err := mgr.GetClient().Get(ctx, req.NamespacedName, m); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+		if m.Data["desired"] == "" || m.Data["actual"] == m.Data["desired"] {
+			return reconcile.Result{}, nil
+		}
+		m.Data["actual"] = m.Data["desired"]
+		err := mgr.GetClient().Update(ctx, m)
+		if err == nil {
+			d.note(m.Name)
+		}
+
+		return reconcile.Result{}, err
+	})
+	ctl, err := controller.New("through-kubernetes", mgr, controller.Options{
+		Reconciler: pass, MaxConcurrentReconciles: workers, SkipNameValidation: new(true), NewQueue: ours.NewQueue[reconcile.Request],
+	})
+	must(t, err)
+	must(t, ctl.Watch(source.Kind(mgr.GetCache(), &corev1.ConfigMap{}, &handler.TypedEnqueueRequestForObject[*corev1.ConfigMap]{})))
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = mgr.Start(ctx) })
+	defer running.Wait()
+	defer cancel()
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		t.Fatal("the cache did not sync")
+	}
+
+	return d.measure(t, func(ctx context.Context, n int) error {
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("foo%05d", n), Namespace: ns}, Data: map[string]string{"desired": "1"}}
+
+		return client.IgnoreAlreadyExists(mgr.GetClient().Create(ctx, m))
+	})
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+func TestTour(t *testing.T) {
+	out := &bytes.Buffer{}
+	if code := exit(out, newTour(out).run(t.Context())); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	if !strings.HasSuffix(out.String(), "Every step held.\n") {
+		t.Errorf("the tour does not say how it ended:\n%s", out)
+	}
+}
+
+// sabotages take away what a step needs or claims: of the program, or of the world. Each
+// step has one, beside which all others are healthy.
+var sabotages = []struct {
+	step int
+	what string
+	do   func(ctx context.Context, t *tour) error
+}{
+	{1, "the host does not have the kind", func(ctx context.Context, t *tour) error {
+		return client.IgnoreNotFound(t.host.Delete(ctx, ferryDefinition()))
+	}},
+	{2, "no syncer", stopped},
+	{3, "no syncer", stopped},
+	{4, "no syncer", stopped},
+	{5, "nobody tells the tenant", stopped},
+	{5, "the foreign ferry is overwritten", func(ctx context.Context, t *tour) error {
+		return t.host.Patch(ctx, t.image("stolen", ""), merge(`{"spec":{"route":"to Dover"}}`))
+	}},
+	{6, "no syncer", stopped},
+	{7, "no syncer", stopped},
+	{8, "no syncer", stopped},
+	{9, "no syncer", stopped},
+	{10, "no syncer", stopped},
+	{10, "the host has lost a ferry", func(ctx context.Context, t *tour) error {
+		return errors.Join(t.stopSyncers(), t.host.Delete(ctx, t.image("princess", "")))
+	}},
+	{11, "no syncer", stopped},
+	{11, "what was not its own is gone", func(ctx context.Context, t *tour) error {
+		return t.host.Delete(ctx, t.image("stolen", ""))
+	}},
+}
+
+func stopped(_ context.Context, t *tour) error { return t.stopSyncers() }
+
+// TestTourNotices takes one of these at a time: the tour must end at that step, and the
+// program with an exit code that says so.
+func TestTourNotices(t *testing.T) {
+	sabotaged := map[int]bool{}
+	for _, s := range sabotages {
+		sabotaged[s.step] = true
+		t.Run(fmt.Sprintf("Step%d/%s", s.step, s.what), func(t *testing.T) {
+			t.Parallel() // each has clusters of its own, and waits most of the time
+			tour := newTour(&bytes.Buffer{})
+			tour.before = func(i int) {
+				if i+1 != s.step {
+					return
+				}
+				tour.patience = 2 * time.Second // healthy steps may take longer
+				if err := s.do(t.Context(), tour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			said := &bytes.Buffer{}
+			code := exit(said, tour.run(t.Context()))
+			if want := fmt.Sprintf("syncer: step %d did not hold", s.step); code == 0 || !strings.HasPrefix(said.String(), want) {
+				t.Errorf("exit code %d, said %q, want %q", code, said, want)
+			}
+		})
+	}
+	if all := len(newTour(&bytes.Buffer{}).steps()); len(sabotaged) != all {
+		t.Errorf("%d of %d steps are sabotaged", len(sabotaged), all)
+	}
+}
+
+// Once, before any of the processes' goroutines can read the loggers.
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}

@@ -1,0 +1,124 @@
+package docs
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/moorage-dev/moorage/pkg/sim"
+)
+
+const guarantees = "docs/guarantees.md"
+
+// properties is the table of what the simulator holds, in the order of the names.
+func properties() string {
+	names := slices.SortedFunc(maps.Keys(sim.Properties), func(a, b string) int {
+		return cmp.Or(-cmp.Compare(a[:1], b[:1]), cmp.Compare(number(a), number(b)))
+	})
+	var out [][]string
+	for _, name := range names {
+		out = append(out, []string{name, strings.ToUpper(sim.Properties[name][:1]) + sim.Properties[name][1:] + "."})
+	}
+	return table([]string{"Name", "Promise"}, out)
+}
+
+func number(name string) int {
+	n, _ := strconv.Atoi(strings.TrimLeft(name, "SL")) // a name without a number comes first
+	return n
+}
+
+// aFault is how a kind of fault is declared.
+var aFault = regexp.MustCompile(`(?m)^\t\w+ +Kind = "([a-z-]+)" +// (.*)$`)
+
+// faults is the table of what goes wrong, in the order of its declaration.
+func faults(file string) string {
+	var out [][]string
+	for _, m := range aFault.FindAllStringSubmatch(file, -1) {
+		out = append(out, []string{"`" + m[1] + "`", strings.ToUpper(m[2][:1]) + m[2][1:] + "."})
+	}
+	return table([]string{"Fault", "What happens"}, out)
+}
+
+func TestFaultsAreRead(t *testing.T) {
+	got := faults("const (\n\tFail  Kind = \"fail\"  // an error\n\tCrash Kind = \"crash\" // it dies\n)\n")
+	want := "| Fault | What happens |\n|---|---|\n| `fail` | An error. |\n| `crash` | It dies. |\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// corpus is the table of the schedules that once failed. In the file a story stands above its schedules.
+func corpus(file string) string {
+	var (
+		out   [][]string
+		story []string
+	)
+	for line := range strings.Lines(file) {
+		line = strings.TrimSpace(line)
+		text, comment := strings.CutPrefix(line, "//")
+		switch {
+		case line == "":
+			story = nil
+		case comment:
+			story = append(story, strings.TrimSpace(text))
+		case len(story) > 0 && (len(out) == 0 || out[len(out)-1][0] != strings.Join(story, " ")):
+			out = append(out, []string{strings.Join(story, " "), "`" + line + "`"})
+		default:
+			last := out[len(out)-1]
+			last[1] += "<br>`" + line + "`"
+		}
+	}
+	return table([]string{"Story", "Held by"}, out)
+}
+
+func TestCorpusIsRead(t *testing.T) {
+	got := corpus("// head\n\n// One\n// story.\na/named x#1:fail\nb/named\n\n// Another.\nc/opaque\n")
+	want := "| Story | Held by |\n|---|---|\n| One story. | `a/named x#1:fail`<br>`b/named` |\n| Another. | `c/opaque` |\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestTrackRecord looks for the tests that are said to hold what was found.
+func TestTrackRecord(t *testing.T) {
+	declared := map[string]bool{}
+	var paths []string
+	for _, dir := range []string{"pkg/reconciler/managed", "pkg/sim/apiserver", "pkg/meta", "apis/common/v1"} {
+		more, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, more...)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllSubmatch(text, -1) {
+			declared[string(m[1])] = true
+		}
+	}
+	found := 0
+	for _, r := range rows(read(t, guarantees)) {
+		by, ok := r.cell("Held by")
+		if !ok || !strings.HasPrefix(by, "`Test") && !strings.HasPrefix(by, "`Fuzz") {
+			continue
+		}
+		found++
+		for _, name := range spans(by) {
+			if !declared[name] {
+				t.Errorf("%s:%d: there is no test %s", guarantees, r.line, name)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("%s: %d rows name a test: the table was not read", guarantees, found)
+	}
+}

@@ -1,0 +1,97 @@
+package docs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// differences gathers the rows of a file that the tests of the reconciler wrote by the reason for which they differ: a section for each heading.
+func differences(page string) (string, error) {
+	var (
+		b        strings.Builder
+		heading  string
+		whys     []string
+		cases    = map[string][]string{}
+		sections int
+	)
+	flush := func() {
+		if len(whys) == 0 {
+			return
+		}
+		var out [][]string
+		for _, why := range whys {
+			out = append(out, []string{strings.Join(cases[why], ", "), why})
+		}
+		fmt.Fprintf(&b, "### %s\n\n%s\n", heading, table([]string{"Cases", "Why"}, out))
+		whys, cases, sections = nil, map[string][]string{}, sections+1
+	}
+	for _, r := range rows(page) {
+		name, _ := r.cell("Case")
+		why, ok := r.cell("Why")
+		if !ok {
+			return "", fmt.Errorf("line %d has no column Why", r.line)
+		}
+		if h := r.headings[len(r.headings)-1]; h != heading {
+			flush()
+			heading = h
+		}
+		if !slices.Contains(whys, why) {
+			whys = append(whys, why)
+		}
+		cases[why] = append(cases[why], "`"+name+"`")
+	}
+	flush()
+	if sections == 0 {
+		return "", fmt.Errorf("there is no difference: nothing was read")
+	}
+	return b.String(), nil
+}
+
+// An api is what a golden file lists of one package.
+type api struct {
+	path  string
+	names []string // types, functions, constants and variables, sorted
+	more  int      // methods
+}
+
+// readAPI reads a golden file: "package PATH", then a declaration on each line.
+func readAPI(text string) []api {
+	var out []api
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) < 2:
+		case words[0] == "package":
+			out = append(out, api{path: words[1]})
+		case len(out) == 0 || !slices.Contains([]string{"func", "type", "const", "var"}, words[0]):
+		case strings.HasPrefix(words[1], "("):
+			out[len(out)-1].more++
+		default:
+			name, _, _ := strings.Cut(words[1], "(")
+			name, _, _ = strings.Cut(name, "[")
+			out[len(out)-1].names = append(out[len(out)-1].names, name)
+		}
+	}
+	for _, a := range out {
+		slices.Sort(a.names)
+	}
+	return out
+}
+
+// renderAPI writes what carries over, package by package.
+func renderAPI(apis []api) string {
+	var (
+		out           [][]string
+		names, method int
+	)
+	for _, a := range apis {
+		all := make([]string, len(a.names))
+		for i, name := range a.names {
+			all[i] = "`" + name + "`"
+		}
+		out = append(out, []string{"`" + a.path + "`", strings.Join(all, ", ")})
+		names, method = names+len(a.names), method+a.more
+	}
+	return fmt.Sprintf("%d names and %d methods:\n\n%s", names, method, table([]string{"Package", "Names that are the same here"}, out))
+}

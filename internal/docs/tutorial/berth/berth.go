@@ -1,0 +1,114 @@
+// Package berth keeps Berths and the berths of a harbour in step.
+package berth
+
+import (
+	"context"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/docs/tutorial/api/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/docs/tutorial/harbour"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+// +kubebuilder:rbac:groups=harbour.example.org,resources=berths,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=harbour.example.org,resources=berths/status,verbs=patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=namespaces,resourceNames=kube-system,verbs=get
+
+// Setup adds a controller of berths to a manager.
+func Setup(ctx context.Context, m ctrl.Manager, h harbour.Client, o controller.Options) error {
+	cluster, err := managed.ClusterUID(ctx, m.GetAPIReader())
+	if err != nil {
+		return err
+	}
+	stamp := func(b *v1alpha1.Berth) managed.Stamp {
+		return managed.NewStamp(cluster, v1alpha1.GroupVersion.WithKind("Berth").GroupKind(), b)
+	}
+
+	return managed.Setup(m, v1alpha1.BerthKind, o,
+		managed.WithTypedExternalConnector(Connector{Harbour: h, Stamp: stamp}),
+		managed.WithDeterministicExternalName(true), // the name of the object is that of the berth
+		managed.WithCreationGracePeriod(0),          // the office shows at once what it created
+		managed.WithKstatusConditions())
+}
+
+// A Connector connects berths to the office.
+type Connector struct {
+	Harbour harbour.Client
+	Stamp   func(*v1alpha1.Berth) managed.Stamp
+}
+
+// Connect returns what looks after a berth.
+func (c Connector) Connect(ctx context.Context, b *v1alpha1.Berth) (managed.TypedExternalClient[*v1alpha1.Berth], error) {
+	external.Conceal(ctx, []byte(c.Harbour.Token)) // no error, event or log line of this pass will show it
+
+	return client{c.Harbour, c.Stamp(b)}, nil
+}
+
+type client struct {
+	harbour harbour.Client
+	stamp   managed.Stamp
+}
+
+// Observe says whether the berth is there, whether it is as desired, and whose it is.
+func (c client) Observe(ctx context.Context, b *v1alpha1.Berth) (managed.ExternalObservation, error) {
+	found, err := c.harbour.Get(ctx, meta.GetExternalName(b))
+	if errors.Is(err, harbour.ErrNotFound) {
+		return managed.ExternalObservation{}, nil
+	}
+	if err != nil {
+		return managed.ExternalObservation{}, errors.Wrap(err, "cannot ask the harbour")
+	}
+	b.Status.Ship = found.Ship
+	b.SetConditions(commonv1.Available())
+
+	return managed.ExternalObservation{
+		ResourceExists:   true,
+		ResourceUpToDate: found.Metres == b.Spec.Metres && found.Power == b.Spec.Power,
+		Owner:            c.stamp.Owner(found.Note),
+	}, nil
+}
+
+// Create the berth.
+func (c client) Create(ctx context.Context, b *v1alpha1.Berth) error {
+	return classify(c.harbour.Create(ctx, c.desired(b)))
+}
+
+// Update the berth.
+func (c client) Update(ctx context.Context, b *v1alpha1.Berth) error {
+	return classify(c.harbour.Update(ctx, c.desired(b)))
+}
+
+// Delete the berth. That it is gone already is no error.
+func (c client) Delete(ctx context.Context, b *v1alpha1.Berth) error {
+	err := c.harbour.Delete(ctx, meta.GetExternalName(b))
+	if errors.Is(err, harbour.ErrNotFound) {
+		return nil
+	}
+
+	return err
+}
+
+func (c client) desired(b *v1alpha1.Berth) harbour.Berth {
+	return harbour.Berth{
+		Name: meta.GetExternalName(b), Metres: b.Spec.Metres, Power: b.Spec.Power, Note: string(c.stamp),
+	}
+}
+
+// classify says what the reconciler cannot know: what an error means.
+func classify(err error) error {
+	switch {
+	case errors.Is(err, harbour.ErrTaken):
+		return external.AlreadyExists(err) // look again: whose is it?
+	case errors.Is(err, harbour.ErrRefused):
+		return external.Terminal("BerthRefused", err) // of no use before the spec changes
+	default:
+		return err
+	}
+}

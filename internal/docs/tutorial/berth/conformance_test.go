@@ -1,0 +1,133 @@
+package berth_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/moorage-dev/moorage/internal/docs/tutorial/api/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/docs/tutorial/berth"
+	"github.com/moorage-dev/moorage/internal/docs/tutorial/harbour"
+	"github.com/moorage-dev/moorage/pkg/conformance"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+const secret = "let-me-in"
+
+// An office is the external system, as somebody sees it who needs no provider.
+type office struct {
+	*harbour.Fake
+	harbour.Client
+
+	closed *atomic.Bool
+}
+
+func open(t *testing.T) office {
+	t.Helper()
+	o := office{Fake: &harbour.Fake{Token: secret}, closed: &atomic.Bool{}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if o.closed.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+
+			return
+		}
+		o.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	o.Client = harbour.Client{URL: server.URL, Token: secret}
+
+	return o
+}
+
+// List returns all berths.
+func (o office) List(context.Context) ([]conformance.Resource, error) {
+	var out []conformance.Resource
+	for _, b := range o.Berths() {
+		out = append(out, conformance.Resource{ID: b.Name, State: map[string]string{
+			"metres": strconv.Itoa(int(b.Metres)), "power": strconv.FormatBool(b.Power), "note": b.Note,
+		}})
+	}
+
+	return out, nil
+}
+
+// Remove takes a berth away.
+func (o office) Remove(ctx context.Context, id string) error {
+	err := o.Delete(ctx, id)
+	if errors.Is(err, harbour.ErrNotFound) {
+		return nil
+	}
+
+	return err
+}
+
+// Make gives a berth to somebody who does not say who he is.
+func (o office) Make(ctx context.Context, mg resource.Managed) (string, error) {
+	b := harbour.Berth{Name: meta.GetExternalName(mg), Metres: 30}
+
+	return b.Name, o.Create(ctx, b)
+}
+
+// Drift makes a berth longer.
+func (o office) Drift(ctx context.Context, id string) error {
+	b, err := o.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	b.Metres += 10
+
+	return o.Update(ctx, b)
+}
+
+// Break closes the office.
+func (o office) Break(context.Context) (func(context.Context) error, error) {
+	o.closed.Store(true)
+
+	return func(context.Context) error {
+		o.closed.Store(false)
+
+		return nil
+	}, nil
+}
+
+func sample(name string) *v1alpha1.Berth {
+	return &v1alpha1.Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1alpha1.BerthSpec{Metres: 40}}
+}
+
+func TestConformance(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	o := open(t)
+	stamp := func(b *v1alpha1.Berth) managed.Stamp {
+		return managed.NewStamp("cluster", v1alpha1.GroupVersion.WithKind("Berth").GroupKind(), b)
+	}
+
+	conformance.Run(t, conformance.Suite{
+		Kind:   v1alpha1.BerthKind,
+		Scheme: scheme,
+		NewConnecter: func() managed.ExternalConnecter {
+			return managed.Untyped(berth.Connector{Harbour: o.Client, Stamp: stamp})
+		},
+		Class:   conformance.Named,
+		Options: []managed.ReconcilerOption{managed.WithCreationGracePeriod(0), managed.WithKstatusConditions()},
+		Samples: []resource.Managed{sample("victory"), sample("victory-2")},
+		Mutations: []conformance.Mutation{{
+			Name:   "longer",
+			Change: func(mg resource.Managed) { mg.(*v1alpha1.Berth).Spec.Metres = 50 },
+			Want:   map[string]string{"metres": "50"},
+		}},
+		Probe:   o,
+		Secrets: []string{secret},
+	})
+}

@@ -1,0 +1,244 @@
+package docs
+
+import (
+	"go/ast"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const conditionsPage = "docs/conditions-and-events.md"
+
+// column returns, of the rows below a heading, what stands in the first backquotes and beside it in the named column.
+func column(t *testing.T, page, heading, name string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, r := range rows(page) {
+		words := spans(r.cells[0])
+		value, ok := r.cell(name)
+		if !r.under(heading) || len(words) == 0 || !ok {
+			continue
+		}
+		if _, twice := out[words[0]]; twice {
+			t.Errorf("line %d: %s stands below %q twice", r.line, words[0], heading)
+		}
+		out[words[0]] = value
+	}
+	return out
+}
+
+func packages(t *testing.T, dirs ...string) []source {
+	t.Helper()
+	all, err := readSources(root, dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var ofType = regexp.MustCompile(`(?:Reasons of|reason of) (Type\w+)`)
+
+// TestConditions compares the sections about conditions with the constants: each type has one, and in it stands each reason that the code says belongs to the type.
+func TestConditions(t *testing.T) {
+	page := read(t, conditionsPage)
+	values, want := map[string]string{}, map[string]map[string]bool{}
+	var reasons []constant
+	for _, p := range packages(t, "apis/common/v1") {
+		for _, c := range p.constants("ConditionType") {
+			values[c.name], want[c.value] = c.value, map[string]bool{}
+		}
+		reasons = append(reasons, p.constants("ConditionReason")...)
+	}
+	for _, c := range reasons {
+		m := ofType.FindStringSubmatch(c.about)
+		if m == nil || values[m[1]] == "" {
+			t.Fatalf("the comment of %s does not say of which type it is the reason", c.name)
+		}
+		want[values[m[1]]][c.value] = true
+	}
+	want["Synced"]["TerminalError"] = true // that of errors of package external which have none
+	got := map[string]map[string]bool{}
+	for _, heading := range regexp.MustCompile("(?m)^### `(\\w+)`$").FindAllStringSubmatch(page, -1) {
+		got[heading[1]] = map[string]bool{}
+		for reason, status := range column(t, page, "`"+heading[1]+"`", "Status") {
+			got[heading[1]][reason] = true
+			if !slices.Contains([]string{"True", "False", "Unknown"}, status) {
+				t.Errorf("%s of %s has the status %q", reason, heading[1], status)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: -code, +page:\n%s", conditionsPage, diff)
+	}
+}
+
+// TestEvents compares the table of events with the constants of all packages, and, where the code shows it, with which type each is told.
+func TestEvents(t *testing.T) {
+	told := column(t, read(t, conditionsPage), "Events", "Type")
+	want := map[string]string{}
+	for _, p := range packages(t, "pkg") {
+		reasons := p.constants("event.Reason")
+		types := map[string][]string{}
+		p.calls(func(name string, args []ast.Expr) {
+			if (name == "Normal" || name == "Warning") && len(args) > 0 {
+				reason := typeName(args[0])
+				types[reason] = append(types[reason], name)
+			}
+		})
+		for _, c := range reasons {
+			seen := slices.Compact(slices.Sorted(slices.Values(types[c.name])))
+			if len(seen) == 0 {
+				seen = []string{told[c.value]}
+			}
+			want[c.value] = strings.Join(seen, ", ")
+		}
+	}
+	if len(want) == 0 {
+		t.Fatal("no reason of an event was found: nothing was checked")
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("%s: -code, +page:\n%s", conditionsPage, diff)
+	}
+}
+
+// A metric is what the page has to say of one.
+type metric struct{ Type, Labels string }
+
+// TestMetrics compares the table of metrics with where they are made.
+func TestMetrics(t *testing.T) {
+	want := map[string]metric{}
+	first := map[string]int{"counter": 2, "gauge": 2, "histogram": 3} // where the labels begin
+	for _, p := range packages(t, "pkg/reconciler/managed/internal/telemetry") {
+		p.calls(func(kind string, args []ast.Expr) {
+			if first[kind] == 0 || len(args) < first[kind] {
+				return
+			}
+			if name, ok := text(args[0]); ok {
+				want["moorage_managed_"+name] = metric{kind, labels(args[first[kind]:])}
+			}
+		})
+	}
+	for _, name := range writtenOut(t) {
+		want[name] = metric{Type: "counter"}
+	}
+	page, got := read(t, conditionsPage), map[string]metric{}
+	types, labelled := column(t, page, "Metrics", "Type"), column(t, page, "Metrics", "Labels")
+	for name, typ := range types {
+		got[name] = metric{typ, labelled[name]}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: -code, +page:\n%s", conditionsPage, diff)
+	}
+}
+
+// writtenOut returns the names of metrics that stand in the code with their prefix.
+func writtenOut(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, p := range packages(t, "pkg") {
+		for _, file := range p.files {
+			ast.Inspect(file, func(n ast.Node) bool {
+				if e, ok := n.(ast.Expr); ok {
+					if name, ok := text(e); ok && regexp.MustCompile(`^moorage_\w*[a-z]$`).MatchString(name) {
+						out = append(out, name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return out
+}
+
+func labels(args []ast.Expr) string {
+	var out []string
+	for _, a := range args {
+		if label, ok := text(a); ok {
+			out = append(out, "`"+label+"`")
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestLabelValues looks for the steps and writes in the row of their metric.
+func TestLabelValues(t *testing.T) {
+	counts := column(t, read(t, conditionsPage), "Metrics", "What it counts")
+	values := map[string]string{"stepNames": "moorage_managed_external_step_seconds", "writeNames": "moorage_managed_writes_total", "driftNames": "moorage_managed_drifts_total"}
+	for _, p := range packages(t, "pkg/reconciler/managed/internal/telemetry") {
+		for _, file := range p.files {
+			ast.Inspect(file, func(n ast.Node) bool {
+				v, ok := n.(*ast.ValueSpec)
+				if !ok || values[v.Names[0].Name] == "" {
+					return true
+				}
+				name := values[v.Names[0].Name]
+				delete(values, v.Names[0].Name)
+				ast.Inspect(v.Values[0], func(n ast.Node) bool {
+					if lit, ok := n.(ast.Expr); ok {
+						if value, ok := text(lit); ok && !slices.Contains(spans(counts[name]), value) {
+							t.Errorf("%s: the row of %s does not tell of %q", conditionsPage, name, value)
+						}
+					}
+					return true
+				})
+				return false
+			})
+		}
+	}
+	if len(values) > 0 {
+		t.Errorf("not found in the code: %v", values)
+	}
+}
+
+// TestOutcomes compares the table of outcomes with the names that the reconciler gives to the ends of passes.
+func TestOutcomes(t *testing.T) {
+	want := map[string]bool{}
+	for _, p := range packages(t, "pkg/reconciler/managed") {
+		if p.dir != "pkg/reconciler/managed" {
+			continue
+		}
+		for _, file := range p.files {
+			ast.Inspect(file, func(n ast.Node) bool {
+				for _, name := range outcomeNames(n) {
+					want[name] = true
+				}
+				return true
+			})
+		}
+	}
+	got := map[string]bool{}
+	for name := range column(t, read(t, conditionsPage), "Outcomes", "How the pass ended") {
+		got[name] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: -code, +page:\n%s", conditionsPage, diff)
+	}
+}
+
+// outcomeNames returns the names in an outcome or a stage, and what a pass is said to have ended with.
+func outcomeNames(n ast.Node) []string {
+	switch n := n.(type) {
+	case *ast.KeyValueExpr:
+		if key, ok := n.Key.(*ast.Ident); ok && key.Name == "name" {
+			if name, ok := text(n.Value); ok {
+				return []string{name}
+			}
+		}
+	case *ast.CompositeLit:
+		if typeName(n.Type) == "stage" {
+			if name, ok := text(n.Elts[0]); ok {
+				return []string{name}
+			}
+		}
+	case *ast.AssignStmt:
+		if typeName(n.Lhs[0]) == "p.ended" {
+			if name, ok := text(n.Rhs[0]); ok {
+				return []string{name}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,411 @@
+package kstatustest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+const (
+	progressing = status.InProgressStatus
+	current     = status.CurrentStatus
+	failed      = status.FailedStatus
+	terminating = status.TerminatingStatus
+
+	polls = 20
+)
+
+var errBoom = errors.New("boom")
+
+// A moment is a point in the life of an object.
+type moment struct {
+	reason string
+	arrive func(*world) // makes the object, and brings it there
+
+	// What kstatus says of it, by how much the kind tells.
+	want [len(dialects)]status.Status
+
+	// How long a poll takes; a minute if it is not set.
+	poll time.Duration
+
+	// Idle is true if no pass is made: nobody has noticed yet.
+	idle bool
+
+	// Halted is true if nothing moves though the object is behind.
+	halted bool
+}
+
+var moments = map[string]moment{
+	"NotSeen": {
+		reason: "Without a status nothing says that there will be one. A default in the CRD helps, see TestADefaultTellsThatNobodyHasLooked.",
+		arrive: func(w *world) { w.create() },
+		want:   [...]status.Status{current, current, current},
+		idle:   true,
+	},
+	"Creating": {
+		reason: "What was created does not show yet.",
+		arrive: func(w *world) { w.cloud.Hidden = func(string) bool { return true }; w.create(); w.must() },
+		want:   [...]status.Status{progressing, progressing, progressing},
+		poll:   time.Second,
+	},
+	"CreateFails": {
+		reason: "It is tried again.",
+		arrive: func(w *world) { w.fail("Create", external.NotCreated(errBoom)); w.create(); w.mustFail() },
+		want:   [...]status.Status{progressing, progressing, progressing},
+	},
+	"CreateIsRefused": {
+		reason: "Trying again is useless; only the pair can say so.",
+		arrive: func(w *world) {
+			w.fail("Create", external.NotCreated(external.Terminal("Quota", errBoom)))
+			w.create()
+			w.must()
+		},
+		want: [...]status.Status{progressing, progressing, failed},
+	},
+	"CreationUnresolved": {
+		reason: "Nobody knows whether it was created: a human has to look.",
+		arrive: func(w *world) {
+			w.create()
+			w.annotate(meta.AnnotationKeyExternalCreatePending, w.clock.Now().Format(time.RFC3339))
+			w.clock.SetTime(w.clock.Now().Add(time.Hour))
+			w.must()
+		},
+		want: [...]status.Status{progressing, progressing, failed},
+	},
+	"WaitingForReady": {
+		reason: "It exists and cannot be used yet.",
+		arrive: func(w *world) { w.slow = true; w.create(); w.must() },
+		want:   [...]status.Status{progressing, progressing, progressing},
+	},
+	"ReadyIsNotSaid": {
+		reason: "A client that says nothing of readiness has nothing to wait for.",
+		arrive: func(w *world) { w.silent = true; w.create(); w.must() },
+		want:   [...]status.Status{current, current, current},
+	},
+	"Ready": {
+		reason: "All is as it should be.",
+		arrive: func(w *world) { w.ready() },
+		want:   [...]status.Status{current, current, current},
+	},
+	"ChangeNotSeen": {
+		reason: "Ready is about what the user asked for before.",
+		arrive: func(w *world) { w.ready(); w.resize(2) },
+		want:   [...]status.Status{current, progressing, progressing},
+		idle:   true,
+	},
+	"Changed": {
+		reason: "What the user asked for is there.",
+		arrive: func(w *world) { w.ready(); w.resize(2); w.must() },
+		want:   [...]status.Status{current, current, current},
+	},
+	"ChangeFails": {
+		reason: "It is tried again, and what is there can still be used.",
+		arrive: func(w *world) { w.ready(); w.fail("Update", errBoom); w.resize(2); w.mustFail() },
+		want:   [...]status.Status{current, current, progressing},
+	},
+	"ChangeIsRefused": {
+		reason: "Trying again is useless.",
+		arrive: func(w *world) {
+			w.ready()
+			w.fail("Update", external.Terminal("Quota", errBoom))
+			w.resize(2)
+			w.must()
+		},
+		want: [...]status.Status{current, current, failed},
+	},
+	"ChangeDoesNotShow": {
+		reason: "An update was accepted and is not to be seen.",
+		arrive: func(w *world) {
+			w.ready()
+			w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
+				if call == "Update" {
+					w.drift(1)
+				}
+
+				return nil
+			}
+			w.resize(2)
+			w.must()
+		},
+		want: [...]status.Status{current, current, progressing},
+	},
+	"DriftCorrected": {
+		reason: "Somebody changed it, and it was changed back.",
+		arrive: func(w *world) { w.ready(); w.drift(7); w.must() },
+		want:   [...]status.Status{current, current, current},
+	},
+	"DriftTolerated": {
+		reason: "The user forbids to change it: there is nothing to wait for.",
+		arrive: func(w *world) {
+			w.ready()
+			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
+			w.drift(7)
+			w.must()
+		},
+		want: [...]status.Status{current, current, current},
+	},
+	"ChangeForbidden": {
+		reason: "So is it if the user asks for something else and forbids it at a time: UpToDate tells.",
+		arrive: func(w *world) {
+			w.ready()
+			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
+			w.resize(2)
+			w.must()
+		},
+		want: [...]status.Status{current, current, current},
+	},
+	"Unreachable": {
+		reason: "Nobody knows how it is; it was ready.",
+		arrive: func(w *world) { w.ready(); w.fail("Observe", errBoom); w.mustFail() },
+		want:   [...]status.Status{current, current, progressing},
+	},
+	"PolicyNotUnderstood": {
+		reason: "Nothing is done until the user corrects it.",
+		arrive: func(w *world) { w.ready(); w.annotate(meta.AnnotationKeyManagementPolicy, "obsere"); w.must() },
+		want:   [...]status.Status{current, current, failed},
+	},
+	"Paused": {
+		reason: "The user wants nothing to happen.",
+		arrive: func(w *world) { w.ready(); w.annotate(meta.AnnotationKeyReconciliationPaused, "true"); w.must() },
+		want:   [...]status.Status{current, current, current},
+	},
+	"PausedAndChanged": {
+		reason: "What is asked for is not there, and will not be before the pause ends.",
+		arrive: func(w *world) {
+			w.ready()
+			w.annotate(meta.AnnotationKeyReconciliationPaused, "true")
+			w.resize(2)
+			w.must()
+		},
+		want:   [...]status.Status{current, progressing, progressing},
+		halted: true,
+	},
+	"MissingFromTheBeginning": {
+		reason: "It is to be observed only, and there is nothing to observe.",
+		arrive: func(w *world) {
+			w.create()
+			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
+			w.annotate(meta.AnnotationKeyExternalName, "vol-9")
+			w.must()
+		},
+		want: [...]status.Status{current, current, failed},
+	},
+	"Vanished": {
+		reason: "It is to be observed only, and is gone.",
+		arrive: func(w *world) {
+			w.ready()
+			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
+			w.cloud.Remove("vol-1")
+			w.later()
+			w.must()
+		},
+		want: [...]status.Status{progressing, progressing, failed},
+	},
+	"NotOwned": {
+		reason: "What bears the name belongs to somebody else.",
+		arrive: func(w *world) {
+			w.owner = managed.OwnerOther
+			w.cloud.Put(volume.Disk{ID: "theirs", SizeGiB: 1})
+			w.create()
+			w.annotate(meta.AnnotationKeyExternalName, "theirs")
+			w.must()
+		},
+		want: [...]status.Status{progressing, progressing, failed},
+	},
+	"Deleted": {
+		reason: "It is on its way out, whatever the conditions say.",
+		arrive: func(w *world) { w.ready(); w.delete() },
+		want:   [...]status.Status{terminating, terminating, terminating},
+		idle:   true,
+	},
+	"DeletingTakesTime": {
+		reason: "It was asked to go, and is still there.",
+		arrive: func(w *world) {
+			w.ready()
+			w.cloud.Swallow = errBoom
+			w.fail("Delete", errBoom)
+			w.delete()
+			w.must()
+		},
+		want: [...]status.Status{terminating, terminating, terminating},
+	},
+	"DeleteFails": {
+		reason: "It is tried again.",
+		arrive: func(w *world) { w.ready(); w.fail("Delete", errBoom); w.delete(); w.mustFail() },
+		want:   [...]status.Status{terminating, terminating, terminating},
+	},
+	"DeletionAwaitsOthers": {
+		reason: "A finalizer of somebody else delays it.",
+		arrive: func(w *world) {
+			w.ready()
+			w.change(func(o resource.Managed) { o.SetFinalizers(append(o.GetFinalizers(), "example.org/backup")) })
+			w.delete()
+			w.must()
+		},
+		want: [...]status.Status{terminating, terminating, terminating},
+	},
+}
+
+// TestMoments brings an object to each point of its life and asks kstatus what it
+// is. Then it lets time pass: polls that find nothing new must not change what
+// tools think, not even for the moment between two writes of one pass.
+func TestMoments(t *testing.T) {
+	for name, m := range moments {
+		for d, want := range m.want {
+			t.Run(name+"/"+dialect(d).String(), func(t *testing.T) {
+				w := newWorld(t, dialect(d))
+				m.arrive(w)
+				arrived, gone := w.now()
+				if gone || arrived.is != want {
+					t.Fatalf("%s\nkstatus says %s, want %s: %s", m.reason, arrived.is, want, w.describe())
+				}
+				if m.idle {
+					return
+				}
+				if w.dialect == pair {
+					w.agrees(m, want)
+				}
+				w.rest(m, arrived)
+			})
+		}
+	}
+}
+
+// Agrees compares the pair itself with what kstatus says: other tools read it
+// without kstatus, and it has more to look at.
+func (w *world) agrees(m moment, is status.Status) {
+	w.Helper()
+	want := [2]bool{(is == progressing || is == terminating) && !m.halted, is == failed}
+	got := [2]bool{}
+	for i, t := range []commonv1.ConditionType{commonv1.TypeReconciling, commonv1.TypeStalled} {
+		got[i] = w.condition(t).Status == metav1.ConditionTrue
+	}
+	if got != want {
+		w.Errorf("%s\nReconciling, Stalled are %v, want %v: %s", m.reason, got, want, w.describe())
+	}
+}
+
+// Rest makes polls and compares every version that they store.
+func (w *world) rest(m moment, arrived version) {
+	w.Helper()
+	poll := m.poll
+	if poll == 0 {
+		poll = time.Minute
+	}
+	since := len(w.versions)
+	for range polls {
+		w.clock.SetTime(w.clock.Now().Add(poll))
+		_ = w.pass() // it may fail for as long as the moment lasts
+	}
+	for i, v := range w.versions[since:] {
+		if v != arrived {
+			w.Errorf("%s\nversion %d of %d polls is %+v, it was %+v: %s", m.reason, i, polls, v, arrived, w.describe())
+		}
+	}
+}
+
+// TestAReadyObjectIsNotWritten: what is not written cannot flap.
+func TestAReadyObjectIsNotWritten(t *testing.T) {
+	for d := range dialects {
+		t.Run(dialects[d], func(t *testing.T) {
+			w := newWorld(t, dialect(d))
+			w.ready()
+			since := len(w.versions)
+			for range polls {
+				w.later()
+				w.must()
+			}
+			if n := len(w.versions) - since; n != 0 {
+				t.Errorf("%d polls stored %d versions", polls, n)
+			}
+		})
+	}
+}
+
+// TestALife follows one object with all that is stored of it: whoever watches sees
+// each state once.
+func TestALife(t *testing.T) {
+	cases := map[dialect][]status.Status{
+		conditions: {current, progressing, current, terminating},
+		generation: {current, progressing, current, progressing, current, terminating},
+		pair:       {current, progressing, current, progressing, current, failed, current, terminating},
+	}
+	for d, want := range cases {
+		t.Run(d.String(), func(t *testing.T) {
+			w := newWorld(t, d)
+			w.slow = true
+			w.create()
+			for range 3 {
+				w.must()
+				w.later()
+			}
+			w.slow = false
+			w.must()
+			w.resize(2)
+			w.must()
+			w.fail("Update", external.Terminal("Quota", errBoom))
+			w.drift(1)
+			w.later()
+			w.must()
+			w.cloud.Before = nil
+			w.later()
+			w.must()
+			w.delete()
+			w.later()
+			w.must()
+			if _, gone := w.now(); !gone {
+				t.Errorf("the object is still there: %s", w.describe())
+			}
+			if diff := cmp.Diff(want, statuses(w.versions)); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestADefaultTellsThatNobodyHasLooked shows what a CRD can do for an object that
+// no pass was made over: the default of status.observedGeneration is -1.
+func TestADefaultTellsThatNobodyHasLooked(t *testing.T) {
+	w := newWorld(t, pair)
+	w.create()
+	o := w.object()
+	// a pair is of snapshots
+	o.(*volume.Snapshot).Status.ObservedGeneration = -1
+	if err := w.api.Status().Update(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if v, _ := w.now(); v.is != progressing {
+		t.Errorf("nobody has looked: %s", v.is)
+	}
+	w.must()
+	if v, _ := w.now(); v.is != current {
+		t.Errorf("after a pass: %s: %s", v.is, w.describe())
+	}
+}
+
+// TestStalledSaysWhy: the reason is that of the error, as its author gave it.
+func TestStalledSaysWhy(t *testing.T) {
+	w := newWorld(t, pair)
+	w.ready()
+	w.fail("Update", external.Terminal("QuotaExceeded", errors.New("no more than 5 GiB")))
+	w.resize(9)
+	w.must()
+	if got := w.condition(commonv1.TypeStalled); got.Status != metav1.ConditionTrue || got.Reason != "QuotaExceeded" {
+		t.Errorf("Stalled is %s with reason %q, want True with the reason of the error", got.Status, got.Reason)
+	}
+	if got := w.condition(commonv1.TypeReconciling); got.Status != metav1.ConditionFalse {
+		t.Errorf("Reconciling is %s, want False", got.Status)
+	}
+}

@@ -1,0 +1,367 @@
+package kstatustest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+var key = client.ObjectKey{Namespace: "default", Name: "data"}
+
+// A dialect is how much a kind tells to tools that do not know it.
+type dialect int
+
+const (
+	conditions dialect = iota // only conditions, as in the first days of managed resources
+	generation                // status.observedGeneration as well
+	pair                      // and the conditions that kstatus made up
+)
+
+var dialects = [...]string{"conditions", "generation", "pair"}
+
+func (d dialect) String() string { return dialects[d] }
+
+// A world is one object, the API server it lives on, the cloud behind it, and the
+// real reconciler between them. Every version of the object that is stored is
+// kept.
+type world struct {
+	*testing.T
+
+	dialect dialect
+	cloud   *volume.Cloud
+	clock   *testclock.FakePassiveClock
+	api     client.WithWatch
+	r       *managed.Reconciler
+
+	slow     bool          // disks take their time until they can be used
+	silent   bool          // the client says nothing of readiness
+	owner    managed.Owner // of what exists
+	versions []version
+}
+
+// A version of the object, as tools judge it.
+type version struct {
+	is    status.Status
+	ready bool // to kubectl wait --for=condition=Ready
+}
+
+func newWorld(t *testing.T, d dialect) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := volume.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, dialect: d, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
+	w.api = interceptor.NewClient(
+		ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&volume.Volume{}, &volume.Snapshot{}).Build(),
+		interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				return w.stored(c.Patch(ctx, o, patch, opts...))
+			},
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+				return w.stored(c.SubResource(sub).Patch(ctx, o, patch, opts...))
+			},
+			Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+				return w.stored(c.Update(ctx, o, opts...))
+			},
+			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+				return w.stored(c.Delete(ctx, o, opts...))
+			},
+		})
+	o := []managed.ReconcilerOption{
+		managed.WithExternalConnecter(managed.ExternalConnectorFn(w.connect)),
+		managed.WithClock(w.clock),
+		managed.WithRandom(func() float64 { return 0.5 }),
+	}
+	if d == pair {
+		o = append(o, managed.WithKstatusConditions())
+	}
+	w.r = managed.NewReconciler(&fake.Manager{Client: w.api, Scheme: scheme}, w.kind(), o...)
+
+	return w
+}
+
+func (w *world) kind() resource.ManagedKind {
+	if w.dialect == conditions {
+		return volume.Kind
+	}
+
+	return volume.SnapshotKind
+}
+
+// Connect returns a client of the cloud that says what the world tells it to.
+func (w *world) connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+	c, err := w.cloud.Connect(ctx, mg)
+
+	return told{c, w}, err
+}
+
+type told struct {
+	managed.ExternalClient
+
+	world *world
+}
+
+func (c told) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	before := mg.GetCondition(commonv1.TypeReady)
+	o, err := c.ExternalClient.Observe(ctx, mg)
+	switch {
+	case c.world.slow && o.ResourceExists:
+		mg.SetConditions(commonv1.Creating())
+	case c.world.silent && before.Reason == "":
+		forget(mg, commonv1.TypeReady)
+	}
+	o.Owner = c.world.owner
+
+	return o, err
+}
+
+// Forget takes a condition out of an object, as if nobody had set it.
+func forget(mg resource.Managed, t commonv1.ConditionType) {
+	var s *commonv1.ConditionedStatus
+	switch o := mg.(type) {
+	case *volume.Volume:
+		s = &o.Status.ConditionedStatus
+	case *volume.Snapshot:
+		s = &o.Status.ConditionedStatus
+	}
+	var kept []commonv1.Condition
+	for _, c := range s.Conditions {
+		if c.Type != t {
+			kept = append(kept, c)
+		}
+	}
+	s.Conditions = kept
+}
+
+// Create the object, of 1 GiB.
+func (w *world) create() {
+	w.Helper()
+	m := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Generation: 1}
+	var o client.Object = &volume.Volume{ObjectMeta: m, Spec: volume.Spec{SizeGiB: 1}}
+	if w.dialect != conditions {
+		o = &volume.Snapshot{ObjectMeta: m, Spec: volume.SnapshotSpec{SizeGiB: 1}}
+	}
+	if err := w.stored(w.api.Create(w.Context(), o)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Change what a user can change.
+func (w *world) change(change func(o resource.Managed)) {
+	w.Helper()
+	o := w.object()
+	change(o)
+	if err := w.api.Update(w.Context(), o); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Resize the object, and count the generation, which the fake API server does not
+// do.
+func (w *world) resize(size int64) {
+	w.Helper()
+	w.change(func(o resource.Managed) {
+		o.SetGeneration(o.GetGeneration() + 1)
+		switch o := o.(type) {
+		case *volume.Volume:
+			o.Spec.SizeGiB = size
+		case *volume.Snapshot:
+			o.Spec.SizeGiB = size
+		}
+	})
+}
+
+func (w *world) annotate(key, value string) {
+	w.Helper()
+	w.change(func(o resource.Managed) {
+		a := o.GetAnnotations()
+		if a == nil {
+			a = map[string]string{}
+		}
+		a[key] = value
+		o.SetAnnotations(a)
+	})
+}
+
+func (w *world) delete() {
+	w.Helper()
+	if err := w.api.Delete(w.Context(), w.object()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Drift changes the size of the disk behind everybody's back.
+func (w *world) drift(size int64) {
+	w.Helper()
+	disks := w.cloud.Disks()
+	if len(disks) != 1 {
+		w.Fatalf("disks %v, want one", disks)
+	}
+	disks[0].SizeGiB = size
+	w.cloud.Put(disks[0])
+}
+
+// Fail makes calls of a name end in an error.
+func (w *world) fail(call string, err error) {
+	w.cloud.Before = func(_ context.Context, name string, _ resource.Managed) error {
+		if name == call {
+			return err
+		}
+
+		return nil
+	}
+}
+
+// Ready creates the object and its disk.
+func (w *world) ready() {
+	w.Helper()
+	w.create()
+	if err := w.pass(); err != nil {
+		w.Fatal(err)
+	}
+	if got := w.object().GetCondition(commonv1.TypeReady); got.Status != metav1.ConditionTrue {
+		w.Fatalf("after the first pass: %+v", got)
+	}
+}
+
+// Pass makes a pass, whatever becomes of it, and returns how it ended.
+func (w *world) pass() error {
+	_, err := w.r.Reconcile(w.Context(), reconcile.Request{NamespacedName: key})
+
+	return err
+}
+
+func (w *world) object() resource.Managed {
+	w.Helper()
+	// both kinds are managed
+	o := resource.MustCreateObject(schema.GroupVersionKind(w.kind()), w.api.Scheme()).(resource.Managed)
+	if err := w.api.Get(w.Context(), key, o); err != nil {
+		w.Fatal(err)
+	}
+
+	return o
+}
+
+// Stored keeps the version that a write has made, if there is still an object.
+func (w *world) stored(err error) error {
+	if err != nil {
+		return err
+	}
+	if v, gone := w.now(); !gone {
+		w.versions = append(w.versions, v)
+	}
+
+	return nil
+}
+
+// Now returns how tools judge the object that is stored.
+func (w *world) now() (v version, gone bool) {
+	w.Helper()
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind(w.kind()))
+	err := w.api.Get(w.Context(), key, u)
+	if client.IgnoreNotFound(err) != nil {
+		w.Fatal(err)
+	}
+	if err != nil {
+		return version{}, true
+	}
+	result, err := status.Compute(u)
+	if err != nil {
+		w.Fatalf("kstatus cannot read the object: %v", err)
+	}
+
+	return version{is: result.Status, ready: isReady(u)}, false
+}
+
+// IsReady judges as kubectl wait does: a condition of an older generation than
+// that of the object counts for nothing.
+func isReady(u *unstructured.Unstructured) bool {
+	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, one := range all {
+		// conditions are objects
+		c := one.(map[string]any)
+		if !strings.EqualFold(fmt.Sprint(c["type"]), "Ready") {
+			continue
+		}
+		observed, told, _ := unstructured.NestedInt64(c, "observedGeneration")
+		if !told {
+			observed, told, _ = unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+		}
+		if told && observed < u.GetGeneration() {
+			return false
+		}
+
+		return strings.EqualFold(fmt.Sprint(c["status"]), "True")
+	}
+
+	return false
+}
+
+// Statuses returns what kstatus says of versions, without repetitions.
+func statuses(versions []version) (all []status.Status) {
+	for _, v := range versions {
+		if len(all) == 0 || all[len(all)-1] != v.is {
+			all = append(all, v.is)
+		}
+	}
+
+	return all
+}
+
+// Must makes a pass that ends without an error.
+func (w *world) must() {
+	w.Helper()
+	if err := w.pass(); err != nil {
+		w.Fatalf("pass: %v", err)
+	}
+}
+
+// MustFail makes a pass that ends in an error.
+func (w *world) mustFail() {
+	w.Helper()
+	if err := w.pass(); err == nil {
+		w.Fatal("the pass ended without an error")
+	}
+}
+
+// Later lets a poll interval pass.
+func (w *world) later() { w.clock.SetTime(w.clock.Now().Add(time.Minute)) }
+
+func (w *world) condition(t commonv1.ConditionType) commonv1.Condition {
+	w.Helper()
+
+	return w.object().GetCondition(t)
+}
+
+// Describe the conditions, for whoever reads that a test failed.
+func (w *world) describe() string {
+	var lines []string
+	for _, t := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeReconciling, commonv1.TypeStalled} {
+		if c := w.condition(t); c.Reason != "" {
+			lines = append(lines, fmt.Sprintf("%s=%s/%s (%s)", c.Type, c.Status, c.Reason, c.Message))
+		}
+	}
+
+	return strings.Join(lines, ", ")
+}

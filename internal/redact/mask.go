@@ -1,0 +1,363 @@
+package redact
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// A Mask takes known secrets out of texts, wherever and in whatever form they
+// stand there: as they are; escaped for a URL, a JSON or Go string, also several
+// times; in base64, by itself or within a longer text; as hexadecimal or decimal
+// numbers; broken by spaces, line ends and their continuations; and cut short at
+// the end of the text, if eight characters of it are left. Of a secret with
+// several lines, each longer line is one too, and so is the password in a URL or
+// in a document of keys and values.
+//
+// Secrets of less than six characters are not masked: they would be found in any
+// text. Nil, and the zero value, know no secret. A Mask may be used concurrently.
+// It does not show what it knows when it is printed. Its preparation is put off
+// until the first text, so that one made for every pass costs nothing in the
+// passes that have nothing to tell.
+type Mask struct {
+	secrets []string
+	once    sync.Once
+	all     []string // the secrets, and those within them
+	plain   []string
+	sets    [foldings]lazySet
+
+	hashing sync.Once
+	hash    digest // of the secrets
+}
+
+// NewMask returns a mask of the secrets, which are copied. White space around a
+// secret does not count.
+func NewMask(secrets ...[]byte) *Mask {
+	m := &Mask{}
+	for _, s := range secrets {
+		if len(s) >= minSecret {
+			m.secrets = append(m.secrets, string(s))
+		}
+	}
+
+	return m
+}
+
+// String returns s without the secrets of the mask, and then as the function
+// String returns it: without those known by their place or look, and bounded.
+func (m *Mask) String(s string) string {
+	if m.empty() {
+		return String(s)
+	}
+	m.hashing.Do(func() { m.hash = digestOf(digest{}, m.secrets...) })
+
+	return lately.say(of(m.hash, s), func() string { return m.Long(s, MaxLen) })
+}
+
+// Long is String with another bound, which must be at least 64 bytes.
+func (m *Mask) Long(s string, limit int) string {
+	if m.empty() {
+		return Long(s, limit)
+	}
+
+	// What is behind the window is not looked at, hence not shown. A secret over
+	// its end is masked, however little of it is left.
+	seen := s[:min(len(s), windows*limit)]
+	masked := m.masked(seen, len(seen) < len(s))
+
+	return long(masked, limit, len(seen) < len(s))
+}
+
+// Text returns s without the secrets of the mask, and otherwise as it is: not
+// bounded, and with secrets that the mask does not know.
+func (m *Mask) Text(s string) string {
+	if m.empty() {
+		return s
+	}
+
+	return m.masked(s, false)
+}
+
+// Error is the function Error with the text of String.
+func (m *Mask) Error(err error) error {
+	r, done := err.(*redacted) //nolint:errorlint // Only what is redacted as a whole needs no more of it.
+	if err == nil || m == nil || done && m.empty() {
+		return Error(err)
+	}
+
+	text := m.String(err.Error())
+	if done && r.text == text {
+		return r
+	}
+
+	return &redacted{
+		text: text,
+		is:   func(target error) bool { return errors.Is(err, target) },
+		as:   func(target any) bool { return errors.As(err, target) },
+	}
+}
+
+// Format prints a mask without its secrets, whatever the verb.
+func (m *Mask) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, mark) // Nobody can be told.
+}
+
+func (m *Mask) empty() bool { return m == nil || len(m.secrets) == 0 }
+
+func (m *Mask) masked(s string, cut bool) string {
+	m.once.Do(m.prepare)
+
+	for _, l := range m.plain {
+		s = strings.ReplaceAll(s, l, mark)
+	}
+
+	for fold := range foldings {
+		// Where nothing is escaped, nothing can be broken within an escape.
+		if fold == foldBetween || strings.ContainsAny(s, `%\`) && strings.ContainsAny(s, spaces) {
+			s = m.set(fold).masked(s, cut)
+		}
+	}
+
+	return s
+}
+
+func (m *Mask) prepare() {
+	m.all = m.secrets
+	for _, s := range m.secrets {
+		m.all = append(m.all[:len(m.all):len(m.all)], inner(s)...)
+	}
+
+	for _, s := range m.all {
+		m.plain = append(m.plain, literals(s)...)
+	}
+}
+
+// A lazySet is made when the first text needs it.
+type lazySet struct {
+	once sync.Once
+	set  *needleSet
+}
+
+func (m *Mask) set(fold folding) *needleSet {
+	lazy := &m.sets[fold]
+	lazy.once.Do(func() {
+		lazy.set = &needleSet{fold: fold, other: map[rune][]*needle{}}
+		for _, s := range m.all {
+			for _, n := range needles(s, fold) {
+				lazy.set.add(&n)
+			}
+		}
+	})
+
+	return lazy.set
+}
+
+// A needleSet finds needles by their first characters.
+type needleSet struct {
+	fold  folding
+	ascii [utf8.RuneSelf][]*needle
+	other map[rune][]*needle
+}
+
+func (n *needleSet) add(one *needle) {
+	if first := one.runes[0]; first < utf8.RuneSelf {
+		n.ascii[first] = append(n.ascii[first], one)
+	} else {
+		n.other[first] = append(n.other[first], one)
+	}
+}
+
+func (n *needleSet) beginning(r rune) []*needle {
+	switch {
+	case r == junk:
+		return nil
+	case r < utf8.RuneSelf:
+		return n.ascii[r]
+	default:
+		return n.other[r]
+	}
+}
+
+// fuel is how many bytes may be read, some of them again and again, for one text.
+// A text that was made to cost more than that is masked from there on.
+const fuel = 2 << 20
+
+// masked returns s with a mark in place of every needle. If cut, s goes on, and
+// the beginning of a needle at its end is one, however short.
+func (n *needleSet) masked(s string, cut bool) string {
+	var b strings.Builder
+
+	kept := 0        // What is before is in b.
+	gap, end := 0, 0 // The junk before i, if it reaches there.
+	left := fuel + len(s)
+
+	for i := 0; i < len(s); {
+		if strings.HasPrefix(s[i:], mark) && n.longest(s, i, cut, &left).end < i+len(mark) {
+			i += len(mark)
+
+			continue
+		}
+
+		r, next := unit(s, i, n.fold)
+		left -= next - i
+
+		if r == junk && !isSpace(s[i]) {
+			if i > end {
+				gap = i
+			}
+
+			end = max(end, next)
+		}
+
+		f := n.longest(s, i, cut, &left)
+		if left <= 0 {
+			f = finding{needle: &needle{}, end: len(s)}
+		}
+
+		if f.end == 0 {
+			_, size := utf8.DecodeRuneInString(s[i:])
+			i += size
+
+			continue
+		}
+
+		from, to := f.extent(s, i)
+		if f.lead && end >= i {
+			from = min(from, gap)
+		}
+
+		b.WriteString(s[kept:max(kept, from)])
+		b.WriteString(mark)
+
+		i, kept = to, to
+	}
+
+	if kept == 0 {
+		return s
+	}
+
+	b.WriteString(s[kept:])
+
+	return b.String()
+}
+
+// A finding is where a needle that begins at a certain place ends. The zero
+// value is none.
+type finding struct {
+	*needle
+	end  int
+	fold folding
+}
+
+// longest returns the longest needle at s[i].
+func (n *needleSet) longest(s string, i int, cut bool, left *int) finding {
+	best := finding{fold: n.fold}
+
+	first, _ := unit(s, i, n.fold)
+	for _, one := range n.beginning(first) {
+		if end := one.match(s, i, n.fold, cut, left); end > best.end {
+			best.needle, best.end = one, end
+		}
+	}
+
+	return best
+}
+
+// minPrefix is how many characters of a secret are taken for it if the text ends
+// there.
+const minPrefix = 8
+
+// maxEscape is more than an escape has characters before it is complete.
+const maxEscape = 16
+
+// match returns where the needle ends that begins at s[i], or 0.
+func (n *needle) match(s string, i int, fold folding, cut bool, left *int) int {
+	k, last := 0, i // The characters that were found, and where the last one ends.
+
+	for k < len(n.runes) && i < len(s) {
+		r, next := unit(s, i, fold)
+		*left -= next - i
+
+		if *left <= 0 || r != junk && r != n.runes[k] {
+			break
+		}
+
+		if i = next; r != junk {
+			k, last = k+1, i
+		}
+	}
+
+	switch {
+	case k == len(n.runes):
+		return last
+	case cut && isHalf(s[last:]):
+		return len(s)
+	case k < minPrefix:
+		return 0
+	}
+
+	if m := ending.FindStringSubmatchIndex(s[last:]); m != nil {
+		return last + m[3]
+	}
+
+	return 0
+}
+
+// isHalf reports whether s is empty, or an escape that is not complete. What is in
+// it before that does not matter.
+func isHalf(s string) bool {
+	s = strings.TrimLeft(s, spaces)
+
+	return len(s) <= maxEscape && half.FindString(s) == s
+}
+
+// ending is what may follow where a text was cut: the rest of an escape, and
+// either dots or what closes the text.
+var ending = regexp.MustCompile("^((?:%[0-9A-Fa-f]?|\\\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?)?)(?:\\.\\.\\.|…|[\\s\"'`)\\]}>.,;:!\\\\]*$)")
+
+// extent returns what is masked for a needle found at s[i]: the bits of the
+// secret around it, and what unit does not see of it.
+func (f finding) extent(s string, i int) (from, to int) {
+	from, to = i, f.end
+
+	if f.packed {
+		if from > 0 && isPacked(s[from-1]) {
+			from--
+		}
+
+		if to < len(s) && isPacked(s[to]) {
+			to++
+		}
+
+		for to < len(s) && s[to] == '=' {
+			to++
+		}
+	}
+
+	if strings.HasPrefix(s[to:], f.tail) {
+		to += len(f.tail)
+	}
+
+	for f.trail && to < len(s) && !isSpace(s[to]) {
+		r, next := unit(s, to, f.fold)
+		if r != junk {
+			break
+		}
+
+		to = next
+	}
+
+	return from, to
+}
+
+const spaces = " \t\r\n"
+
+func isSpace(c byte) bool { return strings.IndexByte(spaces, c) >= 0 }
+
+func isPacked(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("+/-_", c) >= 0
+}

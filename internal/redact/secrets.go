@@ -1,0 +1,52 @@
+package redact
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Secrets collects the secrets that become known while something is done, so
+// that they can be taken out of whatever is told about it. The zero value has
+// none and is ready to use. It may be used concurrently.
+type Secrets struct {
+	mu    sync.Mutex
+	known [][]byte
+}
+
+type secretsKey struct{}
+
+// Collect returns a context in which Conceal adds to s.
+func Collect(ctx context.Context, s *Secrets) context.Context {
+	return context.WithValue(ctx, secretsKey{}, s)
+}
+
+// Conceal adds secrets to what is collected in ctx. Without a collection it does
+// nothing.
+func Conceal(ctx context.Context, secrets ...[]byte) {
+	s, ok := ctx.Value(secretsKey{}).(*Secrets)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, secret := range secrets {
+		s.known = append(s.known, slices.Clone(secret))
+	}
+}
+
+// Len returns how many secrets are known so far.
+func (s *Secrets) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return len(s.known)
+}
+
+// Mask returns a mask of what is known so far, and of more.
+func (s *Secrets) Mask(more ...[]byte) *Mask {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return NewMask(slices.Concat(s.known, more)...)
+}

@@ -1,0 +1,266 @@
+package redact
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// junk is what a unit is that cannot matter: space, control characters, broken
+// bytes, the backslashes of escapes, and the plus sign, which is a space in a
+// query.
+const junk rune = -1
+
+// A folding says where a line may have been broken. Each reads a few texts
+// differently, such as a backslash before a newline and an n.
+type folding int
+
+const (
+	foldBetween   folding = iota // Between two units only.
+	foldAnywhere                 // Within an escape as well.
+	foldContinued                // Within an escape as well, behind a backslash.
+
+	foldings // How many there are.
+)
+
+// unit reads one character at s[i], however often it was escaped on its way, and
+// returns it with the index behind it. All escapes of one character read as that
+// character: what is searched for and what is searched are read alike, so that
+// they need not have come the same way.
+func unit(s string, i int, fold folding) (rune, int) {
+	switch c := s[i]; {
+	case c == '%':
+		b, next, ok := percent(s, i, fold)
+		if !ok {
+			return '%', i + 1
+		}
+
+		if b == '\\' {
+			return slashed(s, i, fold)
+		}
+
+		return gathered(s, b, next, fold)
+	case c == '\\':
+		// A continued line comes before a letter, but escapes none.
+		if j := unfolded(s, i, fold); j > i {
+			return junk, j
+		}
+
+		return slashed(s, i, fold)
+	case c < utf8.RuneSelf:
+		return telling(rune(c)), i + 1
+	default:
+		r, n := utf8.DecodeRuneInString(s[i:])
+
+		return telling(r), i + n
+	}
+}
+
+// telling returns r, or junk.
+func telling(r rune) rune {
+	switch {
+	case r > ' ' && r < 0x7f && r != '+' && r != '\\':
+		return r
+	case r <= 0x7f, r == utf8.RuneError, unicode.IsSpace(r), unicode.In(r, unicode.Cc, unicode.Cf):
+		return junk
+	default:
+		return r
+	}
+}
+
+// percent reads the byte that is escaped at s[i], a percent sign. One that was
+// escaped several times has 25 in front of its digits, the code of that sign.
+func percent(s string, i int, fold folding) (b byte, next int, ok bool) {
+	v, next, ok := digits(s, i+1, 2, fold)
+	for ok && v == '%' {
+		inner, after, more := digits(s, next, 2, fold)
+		if !more {
+			break
+		}
+
+		v, next = inner, after
+	}
+
+	return byte(v), next, ok
+}
+
+// digits reads n hexadecimal digits at s[i].
+func digits(s string, i, n int, fold folding) (v rune, next int, ok bool) {
+	for range n {
+		i = unfolded(s, i, fold)
+		if i >= len(s) {
+			return 0, i, false
+		}
+
+		d := digit(s[i])
+		if d < 0 {
+			return 0, i, false
+		}
+
+		v = v<<4 | d
+		i++
+	}
+
+	return v, i, true
+}
+
+func digit(c byte) rune {
+	switch {
+	case c >= '0' && c <= '9':
+		return rune(c - '0')
+	case c >= 'a' && c <= 'f':
+		return rune(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return rune(c-'A') + 10
+	default:
+		return -1
+	}
+}
+
+// unfolded returns the index of what is at s[i] behind the break of a line.
+func unfolded(s string, i int, fold folding) int {
+	for fold != foldBetween && i < len(s) {
+		switch j := i + 1; {
+		case isSpace(s[i]):
+		case fold == foldContinued && s[i] == '\\' && j < len(s) && (s[j] == '\n' || s[j] == '\r'):
+		default:
+			return i
+		}
+
+		i++
+	}
+
+	return i
+}
+
+// slashed reads what is at s[i], one backslash or many: each time a text is
+// quoted, their number doubles.
+func slashed(s string, i int, fold folding) (rune, int) {
+	for {
+		i = behindSlashes(s, i, fold)
+		if i >= len(s) {
+			return junk, i
+		}
+
+		switch c, next := plain(s, i, fold); c {
+		case 'a', 'b', 'f', 'n', 'r', 't', 'v':
+			return junk, next
+		case 'x':
+			v, after, ok := digits(s, next, 2, fold)
+			if !ok {
+				return junk, i
+			}
+
+			if v != '\\' {
+				return gathered(s, byte(v), after, fold)
+			}
+
+			i = after
+		case 'u', 'U':
+			r, after, ok := escapedRune(s, next, c, fold)
+			if !ok {
+				return junk, i
+			}
+
+			if r != '\\' {
+				return telling(r), after
+			}
+
+			i = after
+		default:
+			return junk, i
+		}
+	}
+}
+
+func behindSlashes(s string, i int, fold folding) int {
+	for i < len(s) {
+		c, next := plain(s, i, fold)
+		if c != '\\' {
+			break
+		}
+
+		i = unfolded(s, next, fold)
+	}
+
+	return i
+}
+
+// plain reads a byte that may be escaped by a percent sign.
+func plain(s string, i int, fold folding) (byte, int) {
+	if s[i] == '%' {
+		if b, next, ok := percent(s, i, fold); ok {
+			return b, next
+		}
+	}
+
+	return s[i], i + 1
+}
+
+// escapedRune reads the digits behind a u or U at s[i]. Half of a pair is junk
+// without the other half.
+func escapedRune(s string, i int, c byte, fold folding) (r rune, next int, ok bool) {
+	n := 4
+	if c == 'U' {
+		n = 8
+	}
+
+	r, next, ok = digits(s, i, n, fold)
+	if !ok || r < 0xD800 || r > 0xDBFF {
+		return r, next, ok
+	}
+
+	if j := behindSlashes(s, next, fold); j > next && j < len(s) && s[j] == 'u' {
+		if low, after, more := digits(s, j+1, 4, fold); more && low >= 0xDC00 && low <= 0xDFFF {
+			return (r-0xD800)<<10 | (low - 0xDC00) + 0x10000, after, true
+		}
+	}
+
+	return utf8.RuneError, next, true
+}
+
+// gathered reads the character that begins with the byte b, which was escaped,
+// and goes on at s[i] with others that are escaped too.
+func gathered(s string, b byte, i int, fold folding) (rune, int) {
+	if b < utf8.RuneSelf {
+		return telling(rune(b)), i
+	}
+
+	buf, j := []byte{b}, i
+	for len(buf) < utf8.UTFMax && !utf8.FullRune(buf) {
+		more, next, ok := escapedByte(s, j, fold)
+		if !ok {
+			return junk, i
+		}
+
+		buf, j = append(buf, more), next
+	}
+
+	r, n := utf8.DecodeRune(buf)
+	if n != len(buf) {
+		return junk, i
+	}
+
+	return telling(r), j
+}
+
+func escapedByte(s string, i int, fold folding) (b byte, next int, ok bool) {
+	i = unfolded(s, i, fold)
+
+	switch {
+	case i >= len(s):
+		return 0, i, false
+	case s[i] == '%':
+		if b, next, ok = percent(s, i, fold); ok && b != '\\' {
+			return b, next, true
+		}
+	}
+
+	j := behindSlashes(s, i, fold)
+	if j == i || j >= len(s) || s[j] != 'x' {
+		return 0, i, false
+	}
+
+	v, next, ok := digits(s, j+1, 2, fold)
+
+	return byte(v), next, ok
+}

@@ -1,0 +1,52 @@
+package systemtest
+
+import (
+	"testing"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A finalizer of package resource does on a server and on a store what its unit
+// tests say of a mock: it keeps an object, and nobody else's finalizer goes with it.
+func TestFinalizer(t *testing.T) { everywhere(t, finalize) }
+
+func finalize(t *testing.T, at place) {
+	t.Helper()
+	p, _ := at(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := newVolume(p.ns, "kept")
+	v.Finalizers = []string{"example.com/theirs"}
+	must(p.api.Create(t.Context(), v))
+	stale := v.DeepCopyObject().(client.Object) // a copy of a volume
+	f := resource.NewAPIFinalizer(p.api, "example.com/ours")
+	must(f.AddFinalizer(t.Context(), v))
+	version := v.ResourceVersion
+	must(f.AddFinalizer(t.Context(), v)) // for nothing
+	if v.ResourceVersion != version || len(v.Finalizers) != 2 {
+		t.Errorf("version %s after %s, finalizers %v", v.ResourceVersion, version, v.Finalizers)
+	}
+	stale.SetLabels(map[string]string{"late": "yes"})
+	if err := p.api.Update(t.Context(), stale); !kerrors.IsConflict(err) {
+		t.Errorf("a stale update is answered with %v", err)
+	}
+	must(p.api.Delete(t.Context(), v))
+	must(p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v))
+	if v.DeletionTimestamp == nil || v.Generation != 2 {
+		t.Errorf("deleted at %v, generation %d", v.DeletionTimestamp, v.Generation)
+	}
+	must(f.RemoveFinalizer(t.Context(), v))
+	must(p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v))
+	must(p.api.Patch(t.Context(), v, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+	if err := p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v); !kerrors.IsNotFound(err) {
+		t.Errorf("after the last finalizer: %v", err)
+	}
+}

@@ -1,0 +1,164 @@
+package systemtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/crdgate"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A gated provider has an API server of its own, because a kind goes for everybody.
+type gated struct {
+	*testing.T
+
+	config  *rest.Config
+	kube    client.Client
+	manager manager.Manager
+	gate    *crdgate.Gate
+	cloud   *volume.Cloud
+}
+
+func newGated(t *testing.T) gated {
+	t.Helper()
+	cluster, err := devcluster.Start(t.Context(), devcluster.Options{Own: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cluster.Stop() })
+	config, err := cluster.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kube, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Cache: managed.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate, err := crdgate.New(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Add(gate); err != nil {
+		t.Fatal(err)
+	}
+
+	return gated{t, config, kube, m, gate, &volume.Cloud{}}
+}
+
+func (g gated) setUp(of resource.ManagedKind, o ...managed.ReconcilerOption) {
+	g.Helper()
+	o = append([]managed.ReconcilerOption{managed.WithExternalConnecter(g.cloud), managed.WithPollInterval(100 * time.Millisecond)}, o...)
+	if err := managed.SetupGated(g.manager, g.gate, of, controller.Options{}, o...); err != nil {
+		g.Fatal(err)
+	}
+}
+
+func (g gated) install(crds ...*apiextensionsv1.CustomResourceDefinition) {
+	g.Helper()
+	if _, err := envtest.InstallCRDs(g.config, envtest.CRDInstallOptions{CRDs: crds, Scheme: scheme}); err != nil {
+		g.Fatal(err)
+	}
+}
+
+// Remove a definition, and with it all objects of the kind.
+func (g gated) remove(crd *apiextensionsv1.CustomResourceDefinition) {
+	g.Helper()
+	if err := g.kube.Delete(g.Context(), crd); err != nil {
+		g.Fatal(err)
+	}
+	eventually(g.T, "the kind is gone", func() bool {
+		return apierrors.IsNotFound(g.kube.Get(g.Context(), client.ObjectKeyFromObject(crd), crd.DeepCopy()))
+	})
+}
+
+// Make an object, as soon as its kind is served.
+func (g gated) make(o client.Object) {
+	g.Helper()
+	eventually(g.T, "the kind is served", func() bool { return g.kube.Create(g.Context(), o) == nil })
+}
+
+// Says waits until a condition of an object has a reason.
+func (g gated) says(o resource.Managed, what commonv1.ConditionType, reason commonv1.ConditionReason) {
+	g.Helper()
+	object, ok := o.(client.Object)
+	if !ok {
+		g.Fatalf("%T is no object", o)
+	}
+	eventually(g.T, string(what)+" is "+string(reason), func() bool {
+		return g.kube.Get(g.Context(), client.ObjectKeyFromObject(object), object) == nil && o.GetCondition(what).Reason == reason
+	})
+}
+
+// A provider starts without its kind, manages objects once the kind is there, and
+// again after it was gone.
+func TestGatedKind(t *testing.T) {
+	g := newGated(t)
+	g.setUp(volume.Kind)
+	operate(t, g.manager)
+	for range 2 {
+		g.install(volume.CRD())
+		g.make(newVolume("default", "disk"))
+		g.says(newVolume("default", "disk"), commonv1.TypeReady, commonv1.ReasonAvailable)
+		// The definition goes when its objects are gone: the controller still runs.
+		g.remove(volume.CRD())
+		if disks := g.cloud.Disks(); len(disks) != 0 {
+			t.Errorf("left behind: %v", disks)
+		}
+	}
+}
+
+// Objects that wait for one of another kind are woken by it, and by what else they
+// are told to watch, also after that kind was gone for a while and its informer with
+// it. Their poll interval is an hour: nothing else wakes them in time.
+func TestGatedKindsThatReferToEachOther(t *testing.T) {
+	g := newGated(t)
+	g.setUp(volume.Kind)
+	g.setUp(volume.SnapshotKind, managed.WithPollInterval(time.Hour), managed.WithTimeout(5*time.Second),
+		managed.WithWatch(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
+		})))
+	operate(t, g.manager)
+	g.install(volume.SnapshotCRD())
+	for _, name := range []string{"first", "second"} {
+		g.install(volume.CRD())
+		s := &volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.SnapshotSpec{
+			SizeGiB: 1, ManagementPolicies: commonv1.ManagementPolicies{"*"}, VolumeRef: &commonv1.NamespacedReference{Name: name},
+		}}
+		g.make(s)
+		g.says(s, commonv1.TypeSynced, commonv1.ReasonReferenceNotReady)
+		g.make(newVolume("default", name))
+		g.says(s, commonv1.TypeReady, commonv1.ReasonAvailable)
+
+		looks := g.cloud.Count("Observe")
+		g.make(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
+		eventually(t, "woken by what is watched", func() bool { return g.cloud.Count("Observe") > looks })
+		g.remove(volume.CRD())
+	}
+}

@@ -1,0 +1,145 @@
+package bridge_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/bridge"
+	"github.com/moorage-dev/moorage/pkg/conformance"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// TestConformance holds the bridge to what every external client is held to. Its
+// external system is a cluster in memory.
+func TestConformance(t *testing.T) {
+	for name, first := range map[string]bool{"StatusAndSpec": false, "StatusFirst": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, first)
+			host := &breakable{Client: &watched{Client: w.p, w: &world{T: t}}}
+			w.reg.PhysicalManager = &fake.Manager{Client: host, Scheme: w.p.Scheme()}
+			conformance.Run(t, conformance.Suite{
+				Kind: volume.Kind, Scheme: w.v.Scheme(), Class: conformance.Named,
+				NewConnecter: func() managed.ExternalConnecter {
+					b, err := bridge.New(context.Background(), w.reg, w.ferry(first))
+					if err != nil {
+						t.Error(err)
+					}
+					return b
+				},
+				Options: w.bridge.Options()[1:],
+				Samples: []resource.Managed{newVolume("data", 3), newVolume("data-2", 4)},
+				Mutations: []conformance.Mutation{
+					{Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 8 }, Want: map[string]string{"size": "8"}},
+					{Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "fast" }, Want: map[string]string{"tier": "fast"}},
+				},
+				Probe: &probe{w.p, host},
+			})
+		})
+	}
+}
+
+// breakable is a client of the host that can be made to fail.
+type breakable struct {
+	client.Client
+
+	broken atomic.Bool
+}
+
+var errBroken = errors.New("the host is down")
+
+func (b *breakable) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if err := b.fault(); err != nil {
+		return err
+	}
+	return b.Client.Get(ctx, key, obj, opts...)
+}
+
+func (b *breakable) Apply(ctx context.Context, ac runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	if err := b.fault(); err != nil {
+		return err
+	}
+	return b.Client.Apply(ctx, ac, opts...)
+}
+
+func (b *breakable) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if err := b.fault(); err != nil {
+		return err
+	}
+	return b.Client.Patch(ctx, obj, patch, opts...)
+}
+
+func (b *breakable) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	if err := b.fault(); err != nil {
+		return err
+	}
+	return b.Client.Delete(ctx, obj, opts...)
+}
+
+// fault does not look at contexts: that a client of a cluster does is no merit of the
+// bridge.
+func (b *breakable) fault() error {
+	if b.broken.Load() {
+		return errBroken
+	}
+	return nil
+}
+
+// probe looks at the host itself.
+type probe struct {
+	host   client.Client
+	system *breakable
+}
+
+const suffix = "-x-" + home + "-x-red"
+
+func (p *probe) List(ctx context.Context) ([]conformance.Resource, error) {
+	list := &volume.List{}
+	if err := p.host.List(ctx, list, client.InNamespace(target)); err != nil {
+		return nil, err
+	}
+	var out []conformance.Resource
+	for i := range list.Items {
+		v := &list.Items[i]
+		out = append(out, conformance.Resource{
+			ID: strings.TrimSuffix(v.Name, suffix), Deleting: v.DeletionTimestamp != nil,
+			State: map[string]string{"size": fmt.Sprint(v.Spec.SizeGiB), "tier": v.Spec.Tier, "uid": string(v.UID), "marks": fmt.Sprint(v.Annotations)},
+		})
+	}
+	return out, nil
+}
+
+func (p *probe) of(id string) *volume.Volume {
+	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: target, Name: id + suffix}}
+}
+
+func (p *probe) Remove(ctx context.Context, id string) error {
+	return client.IgnoreNotFound(p.host.Delete(ctx, p.of(id)))
+}
+
+func (p *probe) Make(ctx context.Context, mg resource.Managed) (string, error) {
+	v := p.of(meta.GetExternalName(mg))
+	v.Spec = mg.(*volume.Volume).Spec
+	return meta.GetExternalName(mg), p.host.Create(ctx, v)
+}
+
+func (p *probe) Drift(ctx context.Context, id string) error {
+	return p.host.Patch(ctx, p.of(id), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"sizeGiB":77,"tier":"drifted"}}`)))
+}
+
+func (p *probe) Break(context.Context) (func(context.Context) error, error) {
+	p.system.broken.Store(true)
+	return func(context.Context) error { p.system.broken.Store(false); return nil }, nil
+}

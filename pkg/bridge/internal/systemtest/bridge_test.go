@@ -1,0 +1,239 @@
+package systemtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/bridge"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/syncer"
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
+	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
+	"github.com/moorage-dev/moorage/pkg/syncer/translator"
+	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/translate"
+)
+
+const (
+	many   = 100
+	poll   = 300 * time.Millisecond
+	target = "tenants"
+)
+
+// ferry carries volumes: specs down, statuses up.
+type ferry struct {
+	translator.NamespacedTranslator
+}
+
+// Init copies the kind from the host.
+func (ferry) Init(ctx *synccontext.RegisterContext) error {
+	return translate.EnsureCRDFromPhysicalCluster(ctx.Context, ctx.PhysicalManager.GetConfig(), ctx.VirtualManager.GetConfig(),
+		volume.GroupVersion.WithKind("Volume"))
+}
+
+func (f ferry) SyncDown(ctx *synccontext.SyncContext, v *volume.Volume) (ctrl.Result, error) {
+	p := f.TranslateMetadata(v).(*volume.Volume)
+	p.Status = volume.Status{}
+	return f.SyncDownCreate(ctx, v, p)
+}
+
+func (f ferry) Sync(ctx *synccontext.SyncContext, p, v *volume.Volume) (ctrl.Result, error) {
+	before := v.DeepCopyObject().(*volume.Volume)
+	v.Status = p.Status
+	if err := ctx.VirtualClient.Status().Patch(ctx.Context, v, client.MergeFrom(before)); err != nil {
+		return ctrl.Result{}, err
+	}
+	updated := p.DeepCopyObject().(*volume.Volume)
+	_, updated.Annotations, updated.Labels = f.TranslateMetadataUpdate(v, p)
+	updated.Spec = v.Spec
+	return f.SyncDownUpdate(ctx, v, updated)
+}
+
+// A world is two control planes and a provider whose external system is one of them.
+type world struct {
+	*testing.T
+
+	config     map[string]*rest.Config
+	here, host client.Client // with every permission, not counted
+	ledger     *test.Ledger  // of the host
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctrllog.SetLogger(logr.Discard())
+	w := &world{T: t, config: map[string]*rest.Config{}, ledger: &test.Ledger{}}
+	scheme := syncertesting.NewScheme()
+	w.must(volume.AddToScheme(scheme))
+	for name, c := range map[string]*client.Client{"here": &w.here, "host": &w.host} {
+		cluster, err := devcluster.Start(t.Context(), devcluster.Options{Own: true})
+		w.must(err)
+		t.Cleanup(func() { w.must(cluster.Stop()) })
+		w.config[name], err = cluster.RESTConfig()
+		w.must(err)
+		*c, err = client.New(w.config[name], client.Options{Scheme: scheme})
+		w.must(err)
+	}
+	w.must(w.host.Create(t.Context(), volume.CRD()))
+	w.must(w.host.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: target}}))
+	return w
+}
+
+// provide runs the provider until the test ends.
+func (w *world) provide() {
+	w.Helper()
+	host := rest.CopyConfig(w.config["host"])
+	host.Wrap(w.ledger.Wrap)
+	scheme := syncertesting.NewScheme()
+	w.must(volume.AddToScheme(scheme))
+	reg, err := syncer.NewRegisterContext(w.Context(), syncer.RegisterOptions{
+		Virtual: w.config["here"], Physical: host, Scheme: scheme, Name: "red", TargetNamespace: target,
+	})
+	w.must(err)
+	volumes := ferry{translator.NewNamespacedTranslator(reg, "volumes", &volume.Volume{})}
+	b, err := bridge.New(w.Context(), reg, syncer.FromTyped(&volume.Volume{}, volumes))
+	w.must(err)
+	w.must(b.Setup(reg.VirtualManager, volume.Kind, controller.Options{PollInterval: poll, MaxConcurrentReconciles: 8}))
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- reg.VirtualManager.Start(ctx) }()
+	w.Cleanup(func() {
+		stop()
+		w.must(<-ended)
+	})
+}
+
+// TestBridge takes volumes through their life, their external system being another
+// control plane: created, ready when their host objects are, changed, corrected,
+// deleted. What is foreign there stays as it is and is told.
+func TestBridge(t *testing.T) {
+	w := newWorld(t)
+	taken := newVolume(target, translate.Names{Suffix: "red"}.PhysicalName("taken", "default"), 9)
+	w.eventually("the host serves the kind", func() bool { return w.host.Create(t.Context(), taken) == nil })
+	w.provide()
+	begin := time.Now()
+	for i := range many {
+		w.must(w.here.Create(t.Context(), newVolume("default", fmt.Sprintf("data-%d", i), 3)))
+	}
+	w.must(w.here.Create(t.Context(), newVolume("default", "taken", 3)))
+	w.eventually("all are ready", func() bool { return w.count(w.here, "default", ready) == many })
+	figure("objects", many)
+	figure("seconds_until_ready", time.Since(begin).Seconds())
+	figure("images", w.count(w.host, target, ours))
+
+	v := newVolume("default", "data-7", 0)
+	image := newVolume(target, "data-7-x-default-x-red", 0)
+	w.must(w.host.Status().Patch(t.Context(), image, merge(`{"status":{"id":"disk-7","usedBytes":5}}`)))
+	w.eventually("the status is up", func() bool { return w.get(w.here, v) && v.Status.ID == "disk-7" && ready(v) })
+	w.must(w.here.Patch(t.Context(), v, merge(`{"spec":{"sizeGiB":5}}`)))
+	w.eventually("the spec is down", func() bool { return w.get(w.host, image) && image.Spec.SizeGiB == 5 })
+	if n := len(image.ManagedFields); n == 0 || image.Status.ID != "disk-7" {
+		t.Errorf("the status of the host object is lost: %v", image.Status)
+	}
+	w.must(w.host.Patch(t.Context(), image, merge(`{"spec":{"sizeGiB":1}}`)))
+	w.eventually("it is corrected", func() bool { return w.get(w.host, image) && image.Spec.SizeGiB == 5 })
+
+	refused := newVolume("default", "taken", 0)
+	w.eventually("the conflict is told", func() bool {
+		return w.get(w.here, refused) && refused.GetCondition(commonv1.TypeSynced).Reason == "ExternalResourceNotOwned"
+	})
+	w.rest()
+
+	w.must(w.here.DeleteAllOf(t.Context(), &volume.Volume{}, client.InNamespace("default")))
+	w.eventually("all are gone", func() bool { return w.count(w.here, "default", anything) == 0 })
+	left := w.count(w.host, target, ours)
+	figure("images_left", left)
+	before := taken.ResourceVersion
+	if !w.get(w.host, taken) || taken.ResourceVersion != before || left != 0 {
+		t.Errorf("%d images are left; the foreign object is %v", left, taken)
+	}
+}
+
+// rest counts what is sent to the host while nothing changes: one read per object and
+// poll, and no write.
+func (w *world) rest() {
+	w.Helper()
+	w.ledger.Reset()
+	w.eventually("all were looked at ten times", func() bool { return len(w.ledger.Objects()) > 10*many })
+	writes := 0
+	for _, r := range w.ledger.Objects() {
+		if r.Verb != "GET" || r.Resource != "volumes" {
+			writes++
+		}
+	}
+	figure("requests_to_the_host_at_rest_other_than_one_read_per_poll", writes)
+	if writes != 0 {
+		w.Errorf("at rest: %s", test.SummarizeRequests(w.ledger.Objects()))
+	}
+}
+
+func newVolume(namespace, name string, size int64) *volume.Volume {
+	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: volume.Spec{SizeGiB: size}}
+}
+
+func merge(patch string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(patch)) }
+
+func ready(v *volume.Volume) bool {
+	return v.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
+}
+
+func ours(v *volume.Volume) bool { return v.Labels[translate.MarkerLabel] == "red" }
+
+func anything(*volume.Volume) bool { return true }
+
+func (w *world) count(c client.Client, namespace string, is func(*volume.Volume) bool) int {
+	w.Helper()
+	list := &volume.List{}
+	w.must(c.List(w.Context(), list, client.InNamespace(namespace)))
+	n := 0
+	for i := range list.Items {
+		if is(&list.Items[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) get(c client.Client, v *volume.Volume) bool {
+	w.Helper()
+	err := c.Get(w.Context(), client.ObjectKeyFromObject(v), v)
+	if !apierrors.IsNotFound(err) {
+		w.must(err)
+	}
+	return err == nil
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// eventually waits until a condition holds.
+func (w *world) eventually(what string, holds func() bool) {
+	w.Helper()
+	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, time.Minute, true,
+		func(context.Context) (bool, error) { return holds(), nil })
+	if err != nil {
+		w.Fatalf("%s: %v", what, err)
+	}
+}
+
+// figure prints a figure alone on its line.
+func figure(name string, value any) { fmt.Printf("%s: %v\n", name, value) }

@@ -1,0 +1,277 @@
+package bridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/bridge"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+	"github.com/moorage-dev/moorage/pkg/syncer"
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
+	"github.com/moorage-dev/moorage/pkg/syncer/translator"
+	"github.com/moorage-dev/moorage/pkg/translate"
+)
+
+// The namespaces on this side and on the host.
+const (
+	home   = "ns"
+	target = "tenants"
+)
+
+// ferry carries volumes: specs down, statuses up.
+type ferry struct {
+	translator.NamespacedTranslator
+
+	// first makes it bring the status up by an update, and look at nothing else then,
+	// as many syncers do.
+	first bool
+}
+
+func (f ferry) SyncDown(ctx *synccontext.SyncContext, v *volume.Volume) (ctrl.Result, error) {
+	p := f.TranslateMetadata(v).(*volume.Volume)
+	p.Status = volume.Status{}
+	return f.SyncDownCreate(ctx, v, p)
+}
+
+func (f ferry) Sync(ctx *synccontext.SyncContext, p, v *volume.Volume) (ctrl.Result, error) {
+	if !equality.Semantic.DeepEqual(p.Status, v.Status) {
+		changed := v.DeepCopyObject().(*volume.Volume)
+		changed.Status = p.Status
+		if f.first {
+			return ctrl.Result{}, ctx.VirtualClient.Status().Update(ctx.Context, changed)
+		}
+		if err := ctx.VirtualClient.Status().Patch(ctx.Context, changed, client.MergeFrom(v)); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	updated := p.DeepCopyObject().(*volume.Volume)
+	_, updated.Annotations, updated.Labels = f.TranslateMetadataUpdate(v, p)
+	updated.Spec = v.Spec
+	return f.SyncDownUpdate(ctx, v, updated)
+}
+
+// world is two clusters in memory, a bridge between them, and a reconciler on this
+// side, stepped by hand.
+type world struct {
+	*testing.T
+
+	here, host *apiserver.Server
+	v, p       client.Client
+	calls      []string // writes to the host
+	fails      error    // what the host answers to reads of volumes
+	reg        *synccontext.RegisterContext
+	bridge     *bridge.Bridge
+	reconciler *managed.Reconciler
+}
+
+func scheme(t testing.TB) *runtime.Scheme {
+	t.Helper()
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, volume.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func newWorld(t *testing.T, first bool, o ...bridge.Option) *world {
+	t.Helper()
+	w := &world{T: t, here: apiserver.New(scheme(t), clock.RealClock{}), host: apiserver.New(scheme(t), clock.RealClock{})}
+	w.host.Salt(7)
+	w.v = w.here.Client()
+	w.p = w.host.Client()
+	uids := map[client.Client]types.UID{}
+	for _, c := range []client.Client{w.v, w.p} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}
+		if err := c.Create(t.Context(), ns); err != nil {
+			t.Fatal(err)
+		}
+		uids[c] = ns.UID
+	}
+	w.reg = &synccontext.RegisterContext{
+		Context: t.Context(), TargetNamespace: target, CurrentNamespace: target, CurrentNamespaceClient: w.watched(),
+		Names:           &translate.Names{Suffix: "red", Cluster: string(uids[w.v])},
+		VirtualManager:  &fake.Manager{Client: w.v, Scheme: w.v.Scheme()},
+		PhysicalManager: &fake.Manager{Client: w.watched(), Scheme: w.p.Scheme()},
+	}
+	var err error
+	if w.bridge, err = bridge.New(t.Context(), w.reg, w.ferry(first), o...); err != nil {
+		t.Fatal(err)
+	}
+	w.reconciler = managed.NewReconciler(w.reg.VirtualManager, volume.Kind, w.bridge.Options()...)
+	return w
+}
+
+func (w *world) ferry(first bool) syncer.Syncer {
+	return syncer.FromTyped(&volume.Volume{}, ferry{translator.NewNamespacedTranslator(w.reg, "volumes", &volume.Volume{}), first})
+}
+
+// watched is a client of the host that notes writes.
+func (w *world) watched() client.Client { return &watched{w.p, w} }
+
+type watched struct {
+	client.Client
+
+	w *world
+}
+
+func (c *watched) note(verb string, obj client.Object) {
+	c.w.calls = append(c.w.calls, verb+" "+obj.GetName())
+}
+
+func (c *watched) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if _, ok := obj.(*volume.Volume); ok && c.w.fails != nil {
+		return c.w.fails
+	}
+	return c.Client.Get(ctx, key, obj, opts...)
+}
+
+func (c *watched) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	c.note("create", obj)
+	return c.Client.Create(ctx, obj, opts...)
+}
+
+func (c *watched) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+	c.note("update", obj)
+	return c.Client.Update(ctx, obj, opts...)
+}
+
+func (c *watched) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	c.note("patch", obj)
+	return c.Client.Patch(ctx, obj, patch, opts...)
+}
+
+func (c *watched) Apply(ctx context.Context, ac runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	o := client.ApplyOptions{}
+	o.ApplyOptions(opts)
+	// The server in memory takes what is applied as a patch, and answers in the type.
+	body := ac.(interface {
+		client.Object
+		UnstructuredContent() map[string]any
+	})
+	c.note("apply", body)
+	text, err := json.Marshal(body.UnstructuredContent())
+	if err != nil {
+		return err
+	}
+	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: body.GetNamespace(), Name: body.GetName()}}
+	if err := c.Client.Patch(ctx, v, client.RawPatch(types.ApplyPatchType, text), client.FieldOwner(o.FieldManager), client.ForceOwnership); err != nil {
+		return err
+	}
+	answer, err := runtime.DefaultUnstructuredConverter.ToUnstructured(v)
+	maps.Copy(body.UnstructuredContent(), answer)
+	return err
+}
+
+func (c *watched) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	c.note("delete", obj)
+	return c.Client.Delete(ctx, obj, opts...)
+}
+
+func newVolume(name string, size int64) *volume.Volume {
+	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: name}, Spec: volume.Spec{SizeGiB: size}}
+}
+
+// hostName is that of the image of a volume.
+func hostName(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: target, Name: translate.Names{Suffix: "red"}.PhysicalName(name, home)}
+}
+
+// create makes a volume on this side.
+func (w *world) create(v *volume.Volume) *volume.Volume {
+	w.Helper()
+	if err := w.v.Create(w.Context(), v); err != nil {
+		w.Fatal(err)
+	}
+	return v
+}
+
+// pass is one of the reconciler over the volume "data".
+func (w *world) pass() {
+	w.Helper()
+	if _, err := w.reconciler.Reconcile(w.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: home, Name: "data"}}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// at returns a volume, or nil.
+func (w *world) at(c client.Client, key types.NamespacedName) *volume.Volume {
+	w.Helper()
+	v := &volume.Volume{}
+	err := c.Get(w.Context(), key, v)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return v
+}
+
+func (w *world) virtual() *volume.Volume {
+	w.Helper()
+	return w.at(w.v, types.NamespacedName{Namespace: home, Name: "data"})
+}
+
+func (w *world) image(name string) *volume.Volume {
+	w.Helper()
+	return w.at(w.p, hostName(name))
+}
+
+// patch changes an object of the host as somebody else would.
+func (w *world) patch(obj client.Object, patch string) {
+	w.Helper()
+	if err := w.p.Patch(w.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) patchStatus(obj client.Object, patch string) {
+	w.Helper()
+	if err := w.p.Status().Patch(w.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// wrote returns and forgets the writes to the host.
+func (w *world) wrote() string {
+	out := strings.Join(w.calls, "; ")
+	w.calls = nil
+	return out
+}
+
+// first returns the first error.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renew makes the host another cluster.
+func (w *world) renew() {
+	w.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}
+	w.must(w.p.Delete(w.Context(), ns))
+	w.must(w.p.Create(w.Context(), &corev1.Namespace{ObjectMeta: ns.ObjectMeta}))
+}

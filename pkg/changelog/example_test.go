@@ -1,0 +1,45 @@
+package changelog_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moorage-dev/moorage/pkg/changelog"
+)
+
+// A provider adds the queue to its manager; here it is run by hand.
+func Example() {
+	queue := changelog.NewQueue(changelog.NewJSON(os.Stdout))
+
+	before, err := changelog.Image(&unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"depth": int64(12), "gatePassword": "swordfish"},
+	}})
+	if err != nil {
+		fmt.Println(err)
+	}
+
+	_ = queue.Record(context.Background(), changelog.Entry{
+		Time:             time.Date(2026, 4, 1, 12, 0, 0, 0, time.UTC),
+		GroupVersionKind: schema.GroupVersionKind{Group: "harbour.example.com", Version: "v1", Kind: "Berth"},
+		Namespace:        "quay",
+		Name:             "seven",
+		Operation:        changelog.OperationUpdate,
+		Before:           before,
+		Error:            "cannot reach https://pilot:swordfish@harbour.example.com",
+	})
+
+	ctx, stop := context.WithCancel(context.Background())
+	stop() // It hands on what it has, and ends.
+
+	if err := queue.Start(ctx); err != nil {
+		fmt.Println(err)
+	}
+
+	// Output:
+	// {"time":"2026-04-01T12:00:00Z","object":{"apiVersion":"harbour.example.com/v1","kind":"Berth","namespace":"quay","name":"seven"},"operation":"Update","error":"cannot reach https://[REDACTED]@harbour.example.com","before":{"spec":{"depth":12,"gatePassword":"[REDACTED]"}}}
+}

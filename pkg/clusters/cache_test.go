@@ -1,0 +1,276 @@
+package clusters
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/moorage-dev/moorage/pkg/connection"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// TestCacheReplaces: another revision ends the leases on the one before, which is
+// closed when they are back; the same revision is no change.
+func TestCacheReplaces(t *testing.T) {
+	y := &yard{}
+	c := y.cache(t, CacheOptions[string]{})
+	var told []Key
+	stop := c.Listen(func(k Key) { told = append(told, k) })
+
+	if _, err := c.Acquire(t.Context(), key); !errors.Is(err, ErrNotFound) {
+		t.Errorf("want %v, got %v", ErrNotFound, err)
+	}
+	if !c.Set(key, Input{Revision: "a"}) || c.Set(key, Input{Revision: "a"}) {
+		t.Error("the first Set is a change, the second one is none")
+	}
+	first, second := acquire(t, c, key), acquire(t, c, key)
+	if first.Client != "a#1" || second.Client != "a#1" || first.Revision != "a" {
+		t.Errorf("want one connection for both, got %s and %s", first.Client, second.Client)
+	}
+
+	c.Set(key, Input{Revision: "b"})
+	if !errors.Is(context.Cause(first.Context), ErrReplaced) {
+		t.Errorf("want the lease ended because of %v, got %v", ErrReplaced, context.Cause(first.Context))
+	}
+	first.Release()
+	if len(y.closed) != 0 {
+		t.Errorf("closed under somebody who uses it: %v", y.closed)
+	}
+	second.Release()
+	second.Release()
+	third := acquire(t, c, key)
+	if third.Client != "b#2" || third.Context.Err() != nil {
+		t.Errorf("want b#2, got %s, %v", third.Client, third.Context.Err())
+	}
+
+	c.Fail(key, errBoom)
+	c.Fail(key, errors.New("boom"))
+	if _, _, err := c.Get(t.Context(), key); !errors.Is(err, errBoom) || third.Context.Err() == nil {
+		t.Errorf("want %v and an ended lease, got %v, %v", errBoom, err, third.Context.Err())
+	}
+	third.Release()
+	c.Drop(key)
+	c.Drop(key)
+	stop()
+	c.Set(key, Input{Revision: "c"})
+	if diff := cmp.Diff([]Key{key, key, key, key}, told); diff != "" {
+		t.Errorf("told of Set, Set, Fail and Drop once each: -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a#1", "b#2"}, y.closed); diff != "" {
+		t.Errorf("closed: -want +got:\n%s", diff)
+	}
+}
+
+// TestCacheExpires: leases end with the credentials, whoever listens is told, and
+// nothing is handed out after that.
+func TestCacheExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := &yard{}
+		c := y.cache(t, CacheOptions[string]{})
+		c.Set(key, Input{Revision: "a", Expires: time.Now().Add(time.Hour)})
+		told := make(chan Key, 1)
+		defer c.Listen(func(k Key) { told <- k })()
+		l := acquire(t, c, key)
+		<-l.Context.Done()
+		if k := <-told; k != key || !errors.Is(context.Cause(l.Context), ErrExpired) {
+			t.Errorf("want %s told because of %v, got %s, %v", key, ErrExpired, k, context.Cause(l.Context))
+		}
+		if _, err := c.Acquire(t.Context(), key); !errors.Is(err, ErrExpired) {
+			t.Errorf("want %v, got %v", ErrExpired, err)
+		}
+		l.Release()
+		if len(y.closed) != 1 {
+			t.Errorf("want it closed, got %v", y.closed)
+		}
+		c.Set(key, Input{Revision: "b", Expires: time.Now().Add(time.Hour)})
+		acquire(t, c, key).Release()
+	})
+}
+
+// TestCacheReplacedWhileBuilt: whoever waits for a connection that is replaced while
+// it is made gets the new one.
+func TestCacheReplacedWhileBuilt(t *testing.T) {
+	y := &yard{}
+	c := y.cache(t, CacheOptions[string]{})
+	c.Set(key, Input{Revision: "a"})
+	var once sync.Once
+	y.during = func(context.Context) { once.Do(func() { c.Set(key, Input{Revision: "b"}) }) }
+	l := acquire(t, c, key)
+	defer l.Release()
+	if l.Revision != "b" {
+		t.Errorf("want the new one, got %s", l.Client)
+	}
+}
+
+func TestCacheBuildFails(t *testing.T) {
+	y := &yard{err: errBoom}
+	c := y.cache(t, CacheOptions[string]{})
+	c.Set(key, Input{Revision: "a"})
+	if _, err := c.Acquire(t.Context(), key); !errors.Is(err, errBoom) {
+		t.Errorf("want %v, got %v", errBoom, err)
+	}
+	c.Close()
+	c.Set(key, Input{Revision: "b"})
+	if _, err := c.Acquire(t.Context(), key); !errors.Is(err, connection.ErrClosed) {
+		t.Errorf("want %v, got %v", connection.ErrClosed, err)
+	}
+}
+
+// TestCacheIdle: what nobody uses is closed, and made again when it is asked for.
+func TestCacheIdle(t *testing.T) {
+	y, clk := &yard{}, testclock.NewFakePassiveClock(time.Unix(0, 0))
+	c := y.cache(t, CacheOptions[string]{Idle: time.Minute, Clock: clk})
+	other := Key{Name: "west"}
+	c.Set(key, Input{Revision: "a"})
+	c.Set(other, Input{Revision: "b"})
+	acquire(t, c, key).Release()
+	clk.SetTime(clk.Now().Add(2 * time.Minute))
+	acquire(t, c, other).Release()
+	if diff := cmp.Diff([]string{"a#1"}, y.closed); diff != "" {
+		t.Errorf("closed: -want +got:\n%s", diff)
+	}
+	acquire(t, c, key).Release()
+	if len(y.built) != 3 {
+		t.Errorf("want it built again, got %v", y.built)
+	}
+}
+
+// TestHealth: a cluster is unhealthy after a number of failures in a row, not before.
+func TestHealth(t *testing.T) {
+	c := (&yard{}).cache(t, CacheOptions[string]{FailureThreshold: 3})
+	if h := c.Report(key, nil); h.Healthy || !errors.Is(h.Err, ErrNotFound) {
+		t.Errorf("unknown: %+v", h)
+	}
+	c.Set(key, Input{Revision: "a"})
+	for i, step := range []struct {
+		err  error
+		want Health
+	}{
+		{nil, Health{Healthy: true}},
+		{errBoom, Health{Healthy: true, Failures: 1, Err: errBoom}},
+		{errBoom, Health{Healthy: true, Failures: 2, Err: errBoom}},
+		{nil, Health{Healthy: true}},
+		{errBoom, Health{Healthy: true, Failures: 1, Err: errBoom}},
+		{errBoom, Health{Healthy: true, Failures: 2, Err: errBoom}},
+		{errBoom, Health{Failures: 3, Err: errBoom}},
+		{errBoom, Health{Failures: 4, Err: errBoom}},
+		{nil, Health{Healthy: true}},
+	} {
+		if got := c.Report(key, step.err); got != step.want {
+			t.Errorf("step %d: want %+v, got %+v", i, step.want, got)
+		}
+	}
+	c.Fail(key, errBoom)
+	if h := c.Report(key, nil); h.Healthy || !errors.Is(h.Err, errBoom) {
+		t.Errorf("failed: %+v", h)
+	}
+}
+
+// TestMemoryIsFlat lets ten thousand clusters come and go, with a user each: nothing of
+// them is left.
+func TestMemoryIsFlat(t *testing.T) {
+	y := &yard{}
+	c := NewCache(func(context.Context, Key, Input) ([]byte, error) { return make([]byte, 16<<10), nil }, CacheOptions[[]byte]{})
+	t.Cleanup(c.Close)
+	m := NewManager(c)
+	visit := func(from, to int) {
+		for i := from; i < to; i++ {
+			k := Key{Name: fmt.Sprint("cluster-", i)}
+			u := User{Kind: "Boat", Key: k}
+			c.Set(k, Input{Revision: "a", Expires: time.Now().Add(time.Hour)})
+			l, err := m.Get(t.Context(), u, Ref{Key: k, Revision: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Release()
+			c.Drop(k)
+			m.ForgetCluster(k)
+			m.Forget(u)
+		}
+	}
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+
+		return int64(s.HeapAlloc)
+	}
+	visit(0, 100)
+	before := heap()
+	visit(100, 10100)
+	if grown := heap() - before; grown > 1<<20 {
+		t.Errorf("the heap has grown by %d bytes", grown)
+	}
+	if len(c.known)+len(m.users)+len(m.byCluster)+len(y.built) != 0 {
+		t.Errorf("left: %d clusters, %d users", len(c.known), len(m.users))
+	}
+}
+
+// TestCacheAtRandom lets workers use clusters while these are replaced and dropped: no
+// lease is on a connection that was closed, and in the end nothing is open.
+func TestCacheAtRandom(t *testing.T) {
+	const workers, rounds, names = 8, 400, 5
+	var mu sync.Mutex
+	open := map[*int]bool{}
+	c := NewCache(func(context.Context, Key, Input) (*int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		n := new(int)
+		open[n] = true
+
+		return n, nil
+	}, CacheOptions[*int]{Close: func(n *int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !open[n] {
+			t.Error("closed twice")
+		}
+		delete(open, n)
+	}})
+	m := NewManager(c)
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := range rounds {
+				k := Key{Name: fmt.Sprint((w + i) % names)}
+				u := User{Kind: "Boat", Key: Key{Name: fmt.Sprint(w)}}
+				switch (w*31 + i*17) % 11 {
+				case 0:
+					c.Set(k, Input{Revision: Revision(fmt.Sprint(w, i))})
+				case 1:
+					c.Drop(k)
+					m.ForgetCluster(k)
+				case 2:
+					m.Forget(u)
+				default:
+					in, _ := c.Known(k)
+					r := Ref{Key: k, Revision: in.Revision}
+					_, _ = m.Refresh(t.Context(), u, r)
+					l, err := m.Get(t.Context(), u, r)
+					if err != nil {
+						continue
+					}
+					mu.Lock()
+					if !open[l.Client] {
+						t.Error("a lease on what is closed")
+					}
+					mu.Unlock()
+					l.Release()
+				}
+			}
+		})
+	}
+	all.Wait()
+	c.Close()
+	if len(open) != 0 {
+		t.Errorf("%d connections were left open", len(open))
+	}
+}

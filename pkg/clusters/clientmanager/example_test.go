@@ -1,0 +1,38 @@
+package clientmanager_test
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/clusters/clientmanager"
+)
+
+type cluster struct {
+	metav1.ObjectMeta
+
+	connectedAt metav1.MicroTime
+}
+
+func (c *cluster) GetConnectedAt() *metav1.MicroTime { return &c.connectedAt }
+
+func Example() {
+	provider := clientmanager.NewFakeClientProvider("the first client")
+	manager := clientmanager.NewClientManager[string](provider)
+	_, at, _ := provider.GetK8sClient(types.NamespacedName{Name: "default"})
+	home := &cluster{metav1.ObjectMeta{Name: "default"}, at}
+	forward := &metav1.ObjectMeta{Name: "port-forward"}
+
+	fmt.Println(manager.Refresh(forward, home))
+	fmt.Println(manager.GetK8sClient(forward, home))
+
+	home.connectedAt = provider.SetK8sClient(types.NamespacedName{Name: "default"}, "the second client")
+	fmt.Println(manager.Refresh(forward, home))
+	fmt.Println(manager.GetK8sClient(forward, home))
+	// Output:
+	// false
+	// the first client <nil>
+	// true
+	// the second client <nil>
+}

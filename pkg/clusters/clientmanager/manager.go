@@ -1,0 +1,156 @@
+// Package clientmanager tells controllers when the client of a cluster has changed,
+// for clusters whose objects say when they were connected to, and with the names that
+// such controllers were written for.
+//
+// Begin with NewClientManager. A reconciler fetches the Cluster that its object names,
+// calls Refresh, throws away what it built if that says so, and gets the client when it
+// needs one. Package clusters has the same rules with revisions in place of times, with
+// contexts, leases and reasons: new code starts there.
+package clientmanager
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
+)
+
+// Errors to branch on. The names are those that controllers were written for.
+var (
+	// NotFoundError says that there is no client for the cluster.
+	NotFoundError = clusters.ErrNotFound
+
+	// StaleClientError says that the Cluster, as it was read, is older or newer than
+	// the client, or that Refresh was not called since the client changed.
+	StaleClientError = clusters.ErrStale
+)
+
+// A KeyableObject has a name and a namespace.
+type KeyableObject interface {
+	GetName() string
+	GetNamespace() string
+}
+
+// A ConnectedCluster is an object that says when its client was made. If it also has a
+// UID (GetUID), another one of the same name is another cluster.
+type ConnectedCluster interface {
+	KeyableObject
+
+	// GetConnectedAt returns that time, or nil if there is no client.
+	GetConnectedAt() *metav1.MicroTime
+}
+
+// A ClientProvider has the clients. They must be safe for concurrent use, and so must
+// be the provider.
+type ClientProvider[C any] interface {
+	// GetK8sClient returns the client of a cluster and when it was made. The error is
+	// NotFoundError for a cluster that it does not know, and says what is wrong with
+	// one that is known and has no client, or one of another kind.
+	GetK8sClient(clusterKey types.NamespacedName) (C, metav1.MicroTime, error)
+}
+
+// A ClientManager remembers which client each object was given. Make one with
+// NewClientManager; its methods may be called concurrently.
+type ClientManager[C any] struct {
+	manager *clusters.Manager[C]
+}
+
+// NewClientManager returns a manager of the provider's clients.
+func NewClientManager[C any](clientProvider ClientProvider[C]) *ClientManager[C] {
+	return &ClientManager[C]{manager: clusters.NewManager[C](provider[C]{clientProvider})}
+}
+
+// GetK8sClient returns the client of the cluster for the object. The error is
+// NotFoundError if the cluster is nil or unknown, StaleClientError if the client is
+// another one than the cluster says, or than the object was given before, and otherwise
+// what the provider said.
+func (m *ClientManager[C]) GetK8sClient(obj KeyableObject, cluster ConnectedCluster) (C, error) {
+	var none C
+	if isNil(cluster) {
+		return none, NotFoundError
+	}
+	lease, err := m.manager.Get(context.Background(), user(obj), ref(cluster))
+	if err != nil {
+		return none, err
+	}
+	defer lease.Release()
+
+	return lease.Client, nil
+}
+
+// Refresh reports whether the object has to throw away what it built with the client
+// that it was given: once for each change. An object that was given none is told
+// false. A cluster that is nil, also a nil pointer of some type, is one that is gone.
+func (m *ClientManager[C]) Refresh(obj KeyableObject, cluster ConnectedCluster) bool {
+	if isNil(cluster) {
+		return m.manager.Lose(user(obj))
+	}
+	change, _ := m.manager.Refresh(context.Background(), user(obj), ref(cluster))
+
+	return change != clusters.Unchanged
+}
+
+// Forget drops an object that is gone. One that is made anew under its name starts
+// from nothing.
+func (m *ClientManager[C]) Forget(obj KeyableObject) { m.manager.Forget(user(obj)) }
+
+// ForgetCluster drops a cluster that is gone.
+func (m *ClientManager[C]) ForgetCluster(key types.NamespacedName) { m.manager.ForgetCluster(key) }
+
+// User tells objects of one name apart by their types.
+func user(obj KeyableObject) clusters.User {
+	return clusters.User{
+		Kind: fmt.Sprintf("%T", obj),
+		Key:  types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()},
+	}
+}
+
+func ref(cluster ConnectedCluster) clusters.Ref {
+	r := clusters.Ref{Key: types.NamespacedName{Namespace: cluster.GetNamespace(), Name: cluster.GetName()}, Revision: revision(metav1.MicroTime{})}
+	if at := cluster.GetConnectedAt(); at != nil {
+		r.Revision = revision(*at)
+	}
+	if o, ok := cluster.(interface{ GetUID() types.UID }); ok {
+		r.UID = o.GetUID()
+	}
+
+	return r
+}
+
+// Revision compares as the API server stores times: to the microsecond. No time is a
+// time, too.
+func revision(at metav1.MicroTime) clusters.Revision {
+	return clusters.Revision(strconv.FormatInt(at.Truncate(time.Microsecond).UnixMicro(), 10))
+}
+
+// IsNil sees through an interface that holds a nil pointer, which callers make of a
+// Cluster that they did not find.
+func isNil(cluster ConnectedCluster) bool {
+	v := reflect.ValueOf(cluster)
+
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+type provider[C any] struct{ from ClientProvider[C] }
+
+// Get asks for the client, and makes a revision of its time.
+func (p provider[C]) Get(_ context.Context, key clusters.Key) (C, clusters.Revision, error) {
+	c, at, err := p.from.GetK8sClient(key)
+
+	return c, revision(at), err
+}
+
+// FakeClientProvider is the one of clusterstest.
+type FakeClientProvider[C any] = clusterstest.FakeClientProvider[C]
+
+// NewFakeClientProvider is the one of clusterstest.
+func NewFakeClientProvider[C any](defaultClient C) *FakeClientProvider[C] {
+	return clusterstest.NewFakeClientProvider(defaultClient)
+}

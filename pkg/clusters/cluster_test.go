@@ -1,0 +1,114 @@
+package clusters
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/test"
+)
+
+func TestCluster(t *testing.T) {
+	c := New("east")
+	if c.HasClient() || c.HasRESTConfig() || c.Client() != nil || c.Cluster() != nil || c.RESTConfig() != nil || c.APIServerEndpoint() != "" || c.Scheme() != nil {
+		t.Errorf("a new cluster is nowhere: %+v", c)
+	}
+	if _, err := c.WriteKubeconfig(); err == nil {
+		t.Error("want an error, since there is nothing to write")
+	}
+	c.Close()
+	if c.WithRESTConfig(&rest.Config{Host: "https://east.example", BearerToken: "t"}) != c || c.InitializeClient(scheme.Scheme) != nil {
+		t.Fatal("cannot initialize")
+	}
+	if c.ID() != "east" || !c.HasClient() || !c.HasRESTConfig() || c.APIServerEndpoint() != "https://east.example" || c.Scheme() != scheme.Scheme {
+		t.Errorf("got %+v", c)
+	}
+	if c.Cluster() == nil || c.Cluster() != c.Cluster() {
+		t.Error("want one cluster, and the same each time")
+	}
+	c.Close()
+}
+
+func TestClusterFromFiles(t *testing.T) {
+	dir := t.TempDir()
+	written, err := New("east").WithRESTConfig(&rest.Config{Host: "https://east.example", BearerToken: "t"}).WriteKubeconfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "kubeconfig")
+	if err := os.WriteFile(path, written, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{dir, path} {
+		c := New("east").WithConfigPath(p)
+		if err := c.InitializeRESTConfig(); err != nil || c.RESTConfig().BearerToken != "t" {
+			t.Errorf("%s: got %v, %v", p, c.RESTConfig(), err)
+		}
+	}
+	for name, c := range map[string]*Cluster{
+		"no such file": New("east").WithConfigPath(filepath.Join(dir, "nothing")),
+		"not inside":   New("east"),
+		"bad config":   New("east").WithRESTConfig(&rest.Config{Host: "https://%zz"}),
+	} {
+		if err := c.InitializeClient(nil); err == nil {
+			t.Errorf("%s: want an error", name)
+		}
+	}
+}
+
+// TestWriteKubeconfig: what was written is what ParseKubeconfig reads.
+func TestWriteKubeconfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("from a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		config *rest.Config
+		want   string // the token, or nothing for an error
+	}{
+		"token":      {&rest.Config{Host: "https://east.example", BearerToken: "t"}, "t"},
+		"token file": {&rest.Config{Host: "https://east.example", BearerTokenFile: file}, "from a file"},
+		"no file":    {&rest.Config{Host: "https://east.example", BearerTokenFile: file + "x"}, ""},
+		"plugin":     {&rest.Config{Host: "https://east.example", ExecProvider: &clientcmdapi.ExecConfig{}}, ""},
+	} {
+		out, err := New("east").WithRESTConfig(tc.config).WriteKubeconfig()
+		if (err != nil) != (tc.want == "") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			continue
+		}
+		if k, err := ParseKubeconfig(out, ""); err != nil || k.RESTConfig.BearerToken != tc.want {
+			t.Errorf("%s: want the token %q, got %v, %v", name, tc.want, k, err)
+		}
+	}
+}
+
+func TestTestCluster(t *testing.T) {
+	var fake client.Client = test.NewMockClient()
+	c := NewTestClusterFromClient("east", fake)
+	if c.Client() != fake || c.Cluster() != nil || c.RESTConfig() != nil || !c.HasClient() || c.ID() != "east" {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestClusterCache(t *testing.T) {
+	cache := NewClusterCache(scheme.Scheme, CacheOptions[*Cluster]{})
+	defer cache.Close()
+	cache.Set(key, Input{Revision: "a", RESTConfig: &rest.Config{Host: "https://east.example"}})
+	got, rev, err := cache.Get(context.Background(), key)
+	if err != nil || rev != "a" || got.ID() != key.String() || !strings.Contains(got.APIServerEndpoint(), "east") {
+		t.Errorf("got %+v, %s, %v", got, rev, err)
+	}
+	cache.Set(key, Input{Revision: "b", RESTConfig: &rest.Config{Host: "https://%zz"}})
+	if _, _, err := cache.Get(context.Background(), key); err == nil {
+		t.Error("want an error")
+	}
+}

@@ -1,0 +1,54 @@
+package clusterstest
+
+import (
+	"context"
+	"io/fs"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// InstallCRDs creates the definitions that are in the YAML files, one in each, and
+// waits until they are established. One that exists already is left as it is. The
+// scheme of the client has to know definitions.
+func InstallCRDs(ctx context.Context, c client.Client, files fs.FS) error {
+	return fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(files, path)
+		if err != nil {
+			return errors.Wrap(err, "cannot read a definition")
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.Unmarshal(text, crd); err != nil {
+			return errors.Wrapf(err, "cannot parse %s", path)
+		}
+		if err := c.Create(ctx, crd); err != nil && !kerrors.IsAlreadyExists(err) {
+			return errors.Wrapf(err, "cannot create %s", crd.Name)
+		}
+		err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd)
+
+			return err == nil && established(crd), err
+		})
+
+		return errors.Wrapf(err, "%s is not established", crd.Name)
+	})
+}
+
+func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, c := range crd.Status.Conditions {
+		if c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue {
+			return true
+		}
+	}
+
+	return false
+}

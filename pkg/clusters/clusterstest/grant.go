@@ -1,0 +1,124 @@
+package clusterstest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// grantsNamespace holds the service accounts in each cluster.
+const grantsNamespace = "granted-access"
+
+func secretName(ar *clustersv1alpha1.AccessRequest) string { return accountName(ar) + "-access" }
+
+// AccountName is another one for each request, also for namesakes.
+func accountName(ar *clustersv1alpha1.AccessRequest) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", ar.Namespace, ar.Name, ar.UID))
+
+	return "access-" + hex.EncodeToString(sum[:8])
+}
+
+func stamp(t time.Time) []byte { return strconv.AppendInt(nil, t.Unix(), 10) }
+
+func expiration(s *corev1.Secret) time.Time {
+	seconds, err := strconv.ParseInt(string(s.Data["expirationTimestamp"]), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+
+	return time.Unix(seconds, 0)
+}
+
+// Grant makes a service account that may do what was asked for, and returns a kubeconfig
+// with a new token of it.
+func grant(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, ttl time.Duration) ([]byte, error) {
+	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot connect to the cluster")
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: grantsNamespace, Name: accountName(ar)}}
+	objects := append([]client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: grantsNamespace}}, account}, permissions(ar)...)
+	for _, o := range objects {
+		if err := client.IgnoreAlreadyExists(c.Create(ctx, o)); err != nil {
+			return nil, errors.Wrapf(err, "cannot create %T %s", o, o.GetName())
+		}
+	}
+	seconds := int64(ttl / time.Second)
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
+	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
+		return nil, errors.Wrap(err, "cannot get a token")
+	}
+
+	return clusters.New("granted").WithRESTConfig(&rest.Config{
+		Host: config.Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: config.CAData, ServerName: config.ServerName},
+	}).WriteKubeconfig()
+}
+
+// Permissions returns the roles and bindings for an AccessRequest.
+func permissions(ar *clustersv1alpha1.AccessRequest) []client.Object {
+	if ar.Spec.Token == nil {
+		return nil
+	}
+	var objects []client.Object
+	bind := func(i int, namespace, kind, name string) {
+		meta := metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", accountName(ar), i), Labels: map[string]string{grantsNamespace: accountName(ar)}}
+		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
+		subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: grantsNamespace, Name: accountName(ar)}}
+		if namespace == "" {
+			objects = append(objects, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects})
+
+			return
+		}
+		objects = append(objects, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects})
+	}
+	for i, p := range ar.Spec.Token.Permissions {
+		meta := metav1.ObjectMeta{Namespace: p.Namespace, Name: fmt.Sprintf("%s-%d", accountName(ar), i), Labels: map[string]string{grantsNamespace: accountName(ar)}}
+		if p.Namespace == "" {
+			objects = append(objects, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: p.Rules})
+			bind(i, "", "ClusterRole", meta.Name)
+
+			continue
+		}
+		objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.Namespace}}, &rbacv1.Role{ObjectMeta: meta, Rules: p.Rules})
+		bind(i, p.Namespace, "Role", meta.Name)
+	}
+	for i, ref := range ar.Spec.Token.RoleRefs {
+		bind(len(ar.Spec.Token.Permissions)+i, ref.Namespace, ref.Kind, ref.Name)
+	}
+
+	return objects
+}
+
+// Revoke removes the service account: its tokens are of no use from then on.
+func revoke(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) error {
+	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		return errors.Wrap(err, "cannot connect to the cluster")
+	}
+	objects := append([]client.Object{&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: grantsNamespace, Name: accountName(ar)}}}, permissions(ar)...)
+	for _, o := range objects {
+		if _, shared := o.(*corev1.Namespace); shared {
+			continue
+		}
+		if err := client.IgnoreNotFound(c.Delete(ctx, o)); err != nil {
+			return errors.Wrapf(err, "cannot delete %T %s", o, o.GetName())
+		}
+	}
+
+	return nil
+}

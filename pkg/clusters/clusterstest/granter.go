@@ -1,0 +1,246 @@
+package clusterstest
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+const (
+	granterFinalizer = "clusters.openmcp.cloud/granter"
+	minTokenTTL      = 10 * time.Minute // no API server makes shorter ones
+)
+
+// A Granter plays the platform: it answers ClusterRequests and AccessRequests. For each
+// AccessRequest it makes a service account with the permissions that were asked for in the
+// cluster, and puts a kubeconfig with a token of it into a Secret, which it renews when
+// half of its time is over. Everything goes with the request.
+//
+// It is for tests and demos: it holds administrators' configurations of all clusters.
+type Granter struct {
+	// ClusterFor returns an administrator's configuration of the cluster that a
+	// ClusterRequest is granted, or false to deny it. Required.
+	ClusterFor func(request client.ObjectKey) (*rest.Config, bool)
+
+	// Deny says why an AccessRequest is denied, "" if it is not. By default none is.
+	Deny func(request client.ObjectKey) string
+
+	// TokenTTL is how long a token is said to be valid, an hour by default. Tokens that
+	// are said to be valid for less than ten minutes really are for ten.
+	TokenTTL time.Duration
+
+	client client.Client
+	live   client.Reader // what was granted a moment ago is not granted again
+}
+
+// SetupWithManager adds the granter to a manager of the platform cluster, whose scheme has
+// to know clustersv1alpha1 and the kinds of Kubernetes itself.
+func (g *Granter) SetupWithManager(m manager.Manager) error {
+	g.client, g.live = m.GetClient(), m.GetAPIReader()
+	if g.TokenTTL <= 0 {
+		g.TokenTTL = time.Hour
+	}
+	o := controller.Options{SkipNameValidation: new(true)}
+	err := builder.ControllerManagedBy(m).Named("granter-clusters").For(&clustersv1alpha1.ClusterRequest{}).
+		WithOptions(o).Complete(reconcile.Func(g.cluster))
+	if err != nil {
+		return errors.Wrap(err, "cannot set up the granter of clusters")
+	}
+	err = builder.ControllerManagedBy(m).Named("granter-access").For(&clustersv1alpha1.AccessRequest{}).
+		WithOptions(o).Complete(reconcile.Func(g.access))
+
+	return errors.Wrap(err, "cannot set up the granter of access")
+}
+
+// Cluster answers a ClusterRequest.
+func (g *Granter) cluster(ctx context.Context, r reconcile.Request) (ctrl.Result, error) {
+	cr := &clustersv1alpha1.ClusterRequest{}
+	if err := g.client.Get(ctx, r.NamespacedName, cr); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	cluster := &clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: cr.Namespace, Name: cr.Name}}
+	cluster.Spec.Purposes = []string{cr.Spec.Purpose}
+	if !cr.GetDeletionTimestamp().IsZero() {
+		if err := client.IgnoreNotFound(g.client.Delete(ctx, cluster)); err != nil {
+			return ctrl.Result{}, err
+		}
+
+		return g.finalize(ctx, cr)
+	}
+	if cr.Status.Phase != "" && cr.Status.Phase != clustersv1alpha1.RequestPending {
+		return ctrl.Result{}, nil
+	}
+	if err := g.hold(ctx, cr); err != nil {
+		return again(err)
+	}
+	base := cr.DeepCopy()
+	if _, ok := g.ClusterFor(r.NamespacedName); ok {
+		if err := client.IgnoreAlreadyExists(g.client.Create(ctx, cluster)); err != nil {
+			return ctrl.Result{}, err
+		}
+		cr.Status.Phase = clustersv1alpha1.RequestGranted
+		cr.Status.Cluster = &clustersv1alpha1.ObjectReference{Namespace: cluster.Namespace, Name: cluster.Name}
+	} else {
+		cr.Status.Phase = clustersv1alpha1.RequestDenied
+	}
+	cr.Status.ObservedGeneration = cr.Generation
+
+	return again(g.client.Status().Patch(ctx, cr, client.MergeFrom(base)))
+}
+
+// Access answers an AccessRequest, and renews what was granted.
+func (g *Granter) access(ctx context.Context, r reconcile.Request) (ctrl.Result, error) {
+	ar := &clustersv1alpha1.AccessRequest{}
+	if err := g.live.Get(ctx, r.NamespacedName, ar); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	config, phase, err := g.answer(ctx, ar)
+	switch {
+	case !ar.GetDeletionTimestamp().IsZero():
+		if config != nil {
+			if err := revoke(ctx, config, ar); err != nil {
+				return ctrl.Result{}, err
+			}
+		}
+
+		return g.finalize(ctx, ar)
+	case err != nil:
+		return ctrl.Result{}, err
+	case phase == clustersv1alpha1.RequestPending:
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	if err := g.hold(ctx, ar); err != nil {
+		return again(err)
+	}
+	var left time.Duration
+	if phase == clustersv1alpha1.RequestGranted {
+		if left, err = g.renew(ctx, config, ar); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	base := ar.DeepCopy()
+	ar.Status.Phase, ar.Status.ObservedGeneration, ar.Status.SecretRef = phase, ar.Generation, nil
+	if phase == clustersv1alpha1.RequestGranted {
+		ar.Status.SecretRef = &clustersv1alpha1.LocalObjectReference{Name: secretName(ar)}
+	}
+	if err := g.client.Status().Patch(ctx, ar, client.MergeFrom(base)); err != nil {
+		return again(err)
+	}
+
+	return ctrl.Result{RequeueAfter: left}, nil
+}
+
+// Answer returns the cluster of an AccessRequest, and what becomes of the request.
+func (g *Granter) answer(ctx context.Context, ar *clustersv1alpha1.AccessRequest) (*rest.Config, string, error) {
+	ref := ar.Spec.ClusterRef
+	if ref == nil {
+		ref = ar.Spec.RequestRef
+	}
+	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
+	config, ok := g.ClusterFor(key)
+	switch {
+	case !ok, g.Deny != nil && g.Deny(client.ObjectKeyFromObject(ar)) != "":
+		return config, clustersv1alpha1.RequestDenied, nil
+	case ar.Spec.ClusterRef != nil:
+		return config, clustersv1alpha1.RequestGranted, nil
+	}
+	cr := &clustersv1alpha1.ClusterRequest{}
+	if err := g.client.Get(ctx, key, cr); err != nil {
+		return config, clustersv1alpha1.RequestPending, client.IgnoreNotFound(err)
+	}
+	if cr.Status.Phase != clustersv1alpha1.RequestGranted {
+		return config, clustersv1alpha1.RequestPending, nil
+	}
+
+	return config, clustersv1alpha1.RequestGranted, nil
+}
+
+// Renew sees to it that the Secret holds a token that is good for a while, and returns
+// when to look again.
+func (g *Granter) renew(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) (time.Duration, error) {
+	secret := &corev1.Secret{}
+	err := g.live.Get(ctx, client.ObjectKey{Namespace: ar.Namespace, Name: secretName(ar)}, secret)
+	if err == nil && ar.Status.ObservedGeneration == ar.Generation {
+		if left := expiration(secret).Sub(clock.RealClock{}.Now()) - g.TokenTTL/2; left > 0 {
+			return left, nil
+		}
+	}
+	if err != nil && !kerrors.IsNotFound(err) {
+		return 0, err
+	}
+
+	return g.TokenTTL / 2, g.issue(ctx, config, ar)
+}
+
+// Rotate makes new credentials for an AccessRequest now.
+func (g *Granter) Rotate(ctx context.Context, request client.ObjectKey) error {
+	ar := &clustersv1alpha1.AccessRequest{}
+	if err := g.client.Get(ctx, request, ar); err != nil {
+		return errors.Wrap(err, "cannot get the AccessRequest")
+	}
+	config, _, err := g.answer(ctx, ar)
+	if err != nil {
+		return err
+	}
+
+	return g.issue(ctx, config, ar)
+}
+
+// Issue makes credentials, and puts them into the Secret.
+func (g *Granter) issue(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) error {
+	kubeconfig, err := grant(ctx, config, ar, max(g.TokenTTL, minTokenTTL))
+	if err != nil {
+		return errors.Wrap(err, "cannot grant access")
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: secretName(ar)}}
+	_, err = controllerutil.CreateOrUpdate(ctx, g.client, secret, func() error {
+		secret.Data = map[string][]byte{"kubeconfig": kubeconfig, "expirationTimestamp": stamp(clock.RealClock{}.Now().Add(g.TokenTTL))}
+
+		return controllerutil.SetOwnerReference(ar, secret, g.client.Scheme())
+	})
+
+	return errors.Wrap(err, "cannot write the Secret")
+}
+
+func (g *Granter) hold(ctx context.Context, o client.Object) error {
+	base, ok := o.DeepCopyObject().(client.Object)
+	if !ok || !controllerutil.AddFinalizer(o, granterFinalizer) {
+		return nil
+	}
+
+	return g.client.Patch(ctx, o, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+}
+
+func (g *Granter) finalize(ctx context.Context, o client.Object) (ctrl.Result, error) {
+	base, ok := o.DeepCopyObject().(client.Object)
+	if !ok || !controllerutil.RemoveFinalizer(o, granterFinalizer) {
+		return ctrl.Result{}, nil
+	}
+	err := g.client.Patch(ctx, o, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+
+	return again(client.IgnoreNotFound(err))
+}
+
+// Again tries what somebody else was faster at.
+func again(err error) (ctrl.Result, error) {
+	if kerrors.IsConflict(err) || kerrors.IsNotFound(err) {
+		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
+	}
+
+	return ctrl.Result{}, err
+}

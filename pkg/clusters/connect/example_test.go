@@ -1,0 +1,56 @@
+package connect_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/clusters/connect"
+)
+
+// A main connects clusters, and its controllers take connections from the manager of
+// clusters.
+func Example() {
+	scheme := runtime.NewScheme()
+	if err := clustersv1alpha1.AddToScheme(scheme); err != nil {
+		fmt.Println(err)
+
+		return
+	}
+	m, err := ctrl.NewManager(&rest.Config{Host: "https://home.example"}, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		MapperProvider: mapper,
+	})
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+	cache := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
+	defer cache.Close()
+	fmt.Println(connect.Setup(m, cache))
+
+	// In a reconciler: fetch the Cluster, then ask for it as it was read.
+	east := &clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "sea", Name: "east"}}
+	pequod := clusters.User{Kind: "Boat", Key: client.ObjectKey{Namespace: "sea", Name: "pequod"}}
+	_, err = clusters.NewManager(cache).Get(context.Background(), pequod, connect.Ref(east))
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// cluster client does not exist
+}
+
+// Mapper spares the example from asking an API server that does not exist.
+func mapper(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+	return meta.NewDefaultRESTMapper(nil), nil
+}

@@ -1,0 +1,63 @@
+package connect
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+const (
+	askTimeout = 10 * time.Second
+	maxAnswer  = 64 << 10
+)
+
+// Ask sends a request to a cluster, and returns the answer. An error is a flaw.
+func ask(ctx context.Context, config *rest.Config, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	unavailable := func(err error) error { return &flaw{commonv1.ReasonConnectionUnavailable, err} }
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(config.Host, "/")+path, nil)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	switch {
+	case err != nil:
+		return nil, unavailable(err)
+	case response.StatusCode == http.StatusUnauthorized:
+		return nil, &flaw{commonv1.ReasonConnectionUnauthorized, errors.New("the server does not accept the credentials")}
+	case response.StatusCode == http.StatusForbidden:
+		return nil, nil // it knows us, and has answered
+	case response.StatusCode != http.StatusOK:
+		return nil, unavailable(errors.Errorf("the server answers %s with %s", path, response.Status))
+	default:
+		return body, nil
+	}
+}
+
+// VersionOf reads the answer to /version.
+func versionOf(answer []byte) string {
+	var said struct{ GitVersion string }
+	if json.Unmarshal(answer, &said) != nil || len(said.GitVersion) > 100 {
+		return ""
+	}
+
+	return said.GitVersion
+}

@@ -1,0 +1,192 @@
+package connect
+
+import (
+	"context"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// again is when to try a cluster that does not answer.
+const again = 30 * time.Second
+
+// A reconciler connects clusters.
+type reconciler struct {
+	client  client.Client // answers from a cache
+	secrets client.Reader // does not
+	cache   Cache
+	ask     func(ctx context.Context, config *rest.Config, path string) ([]byte, error)
+	memory  *memory
+	o       options
+}
+
+func newReconciler(c client.Client, secrets client.Reader, cache Cache, o options) *reconciler {
+	return &reconciler{client: c, secrets: secrets, cache: cache, ask: ask, memory: newMemory(), o: o}
+}
+
+// Ref returns a cluster as it was read, for the methods of a clusters.Manager.
+func Ref(c *clustersv1alpha1.Cluster) clusters.Ref {
+	return clusters.Ref{Key: client.ObjectKeyFromObject(c), UID: c.GetUID(), Revision: clusters.Revision(c.Status.Revision)}
+}
+
+// Reconcile looks at one cluster. Conflicts are silent: whoever changed it has made an
+// event of it.
+func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	c := &clustersv1alpha1.Cluster{}
+	err := r.client.Get(ctx, request.NamespacedName, c)
+	if kerrors.IsNotFound(err) || err == nil && !c.GetDeletionTimestamp().IsZero() {
+		r.cache.Drop(request.NamespacedName)
+		r.memory.forget(request.NamespacedName)
+
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, errors.Wrap(err, "cannot get the Cluster")
+	}
+	after, err := r.keep(ctx, c, r.memory.of(request.NamespacedName, c.GetUID()))
+	if kerrors.IsConflict(err) {
+		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // the only way to try again that is silent and keeps the back-off
+	}
+
+	return reconcile.Result{RequeueAfter: after}, redact.Error(err)
+}
+
+// Keep does what a cluster needs, and returns when to look again.
+func (r *reconciler) keep(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
+	if known.ahead(c.GetResourceVersion()) {
+		return time.Second, nil // the cache lags behind our own write, and will tell
+	}
+	if err := r.look(ctx, c, known); err != nil {
+		return 0, err
+	}
+	err := known.flaw
+	if err == nil {
+		err = expired(known.in, r.o.clock.Now())
+	}
+	if err != nil {
+		return r.o.recheck, r.lose(ctx, c, known, err)
+	}
+	if c.Status.Revision != string(known.in.Revision) {
+		return r.connect(ctx, c, known)
+	}
+
+	return r.probe(ctx, c, known)
+}
+
+// Look reads the settings of a cluster, if it is time to. Settings that cannot be read
+// just now are as they were.
+func (r *reconciler) look(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) error {
+	now := r.o.clock.Now()
+	if known.generation == c.GetGeneration() && known.requested == requested(c) && !known.refused && now.Sub(known.read) < r.o.recheck {
+		return nil
+	}
+	in, err := r.read(ctx, c)
+	var f *flaw
+	switch {
+	case errors.As(err, &f):
+	case err != nil && known.generation == c.GetGeneration():
+		r.o.logger.Info("Cannot look at the settings of a cluster, going on with those there are", "cluster", c.GetName(), "error", redact.Error(err))
+		known.read = now
+
+		return nil
+	case err != nil:
+		return err
+	}
+	known.generation, known.requested, known.refused, known.read = c.GetGeneration(), requested(c), false, now
+	known.in, known.flaw = in, err
+
+	return nil
+}
+
+// Connect tries settings that are new.
+func (r *reconciler) connect(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
+	answer, err := r.ask(ctx, known.in.RESTConfig, "/version")
+	if err != nil {
+		known.refused = unauthorized(err)
+
+		return again, r.lose(ctx, c, known, err)
+	}
+	base := c.DeepCopy()
+	now := metav1.NewMicroTime(r.o.clock.Now().Truncate(time.Microsecond))
+	c.Status.Revision, c.Status.ConnectedAt, c.Status.Version, c.Status.Error = string(known.in.Revision), &now, versionOf(answer), ""
+	c.SetConditions(
+		r.condition(c, commonv1.TypeConnected, metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""),
+		r.condition(c, clustersv1alpha1.TypeHealthy, metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""))
+	if err := r.write(ctx, base, c, known); err != nil {
+		return 0, err
+	}
+	known.probed = r.o.clock.Now()
+	r.set(c, known)
+	r.tell(c, nil)
+
+	return r.next(known), nil
+}
+
+// Probe keeps a connection, and asks from time to time whether the cluster is well.
+func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
+	base := c.DeepCopy()
+	r.set(c, known)
+	if rest := r.o.probe - r.o.clock.Since(known.probed); rest > 0 && !known.probed.IsZero() {
+		return rest, r.write(ctx, base, c, known)
+	}
+	_, err := r.ask(ctx, known.in.RESTConfig, "/readyz")
+	known.probed, known.refused = r.o.clock.Now(), unauthorized(err)
+	health := r.cache.Report(client.ObjectKeyFromObject(c), err)
+	if old := c.GetCondition(clustersv1alpha1.TypeHealthy); (old.Status == metav1.ConditionTrue) != health.Healthy {
+		status, reason, message := metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""
+		if !health.Healthy {
+			status, reason, message = metav1.ConditionFalse, reasonOf(health.Err), health.Err.Error()
+		}
+		c.SetConditions(r.condition(c, clustersv1alpha1.TypeHealthy, status, reason, message))
+	}
+
+	return r.next(known), r.write(ctx, base, c, known)
+}
+
+// Set lets everybody have the connection that the status tells of.
+func (r *reconciler) set(c *clustersv1alpha1.Cluster, known *record) {
+	in := known.in
+	if at := c.Status.ConnectedAt; at != nil {
+		in.ConnectedAt = *at
+	}
+	r.cache.Set(client.ObjectKeyFromObject(c), in)
+}
+
+// Lose takes the connection from everybody, and says why.
+func (r *reconciler) lose(ctx context.Context, c *clustersv1alpha1.Cluster, known *record, why error) error {
+	r.cache.Fail(client.ObjectKeyFromObject(c), why)
+	base := c.DeepCopy()
+	before := c.GetCondition(commonv1.TypeConnected)
+	c.Status.Revision, c.Status.ConnectedAt, c.Status.Error = "", nil, why.Error()
+	c.SetConditions(
+		r.condition(c, commonv1.TypeConnected, metav1.ConditionFalse, reasonOf(why), why.Error()),
+		r.condition(c, clustersv1alpha1.TypeHealthy, metav1.ConditionFalse, reasonOf(why), ""))
+	if err := r.write(ctx, base, c, known); err != nil {
+		return err
+	}
+	if before.Status == metav1.ConditionTrue {
+		r.tell(c, why)
+	}
+
+	return nil
+}
+
+// Next returns when to look at a connected cluster again.
+func (r *reconciler) next(known *record) time.Duration {
+	after := min(r.o.probe, r.o.recheck)
+	if e := known.in.Expires; !e.IsZero() {
+		after = min(after, max(e.Sub(r.o.clock.Now()), time.Second))
+	}
+
+	return after
+}

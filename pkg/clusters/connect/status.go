@@ -1,0 +1,141 @@
+package connect
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// Reasons of the events about a cluster.
+const (
+	// ReasonConnected: there is a connection, on which the cluster has answered.
+	ReasonConnected event.Reason = "Connected"
+
+	// ReasonConnectionLost: there is none any more.
+	ReasonConnectionLost event.Reason = "ConnectionLost"
+)
+
+// Write sends what differs in the status, if anything does.
+func (r *reconciler) write(ctx context.Context, base, c *clustersv1alpha1.Cluster, known *record) error {
+	c.Status.ObservedGeneration = c.GetGeneration()
+	c.Status.ExpiresAt = nil
+	if e := known.in.Expires; !e.IsZero() {
+		c.Status.ExpiresAt = new(metav1.NewTime(e).Rfc3339Copy())
+	}
+	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	plain, err := client.MergeFrom(base).Data(c)
+	if err != nil {
+		return errors.Wrap(err, "cannot compare the status of the Cluster")
+	}
+	if string(plain) == "{}" {
+		return nil
+	}
+	if err := r.client.Status().Patch(ctx, c, patch); err != nil {
+		return errors.Wrap(err, "cannot update the status of the Cluster")
+	}
+	known.version = c.GetResourceVersion()
+
+	return nil
+}
+
+func (r *reconciler) condition(c *clustersv1alpha1.Cluster, t commonv1.ConditionType, s metav1.ConditionStatus,
+	reason commonv1.ConditionReason, message string,
+) commonv1.Condition {
+	return commonv1.Condition{
+		Type: t, Status: s, Reason: reason, Message: message,
+		LastTransitionTime: metav1.NewTime(r.o.clock.Now()), ObservedGeneration: c.GetGeneration(),
+	}
+}
+
+// Tell records that a connection was made, or why it was lost.
+func (r *reconciler) tell(c *clustersv1alpha1.Cluster, why error) {
+	if why == nil {
+		r.o.recorder.Event(c, event.Normal(ReasonConnected, "the cluster has answered, its version is "+c.Status.Version))
+
+		return
+	}
+	r.o.recorder.Event(c, event.Warning(ReasonConnectionLost, why))
+}
+
+func reasonOf(err error) commonv1.ConditionReason {
+	var f *flaw
+	if errors.As(err, &f) {
+		return f.reason
+	}
+
+	return commonv1.ReasonConnectionUnavailable
+}
+
+func unauthorized(err error) bool {
+	return err != nil && reasonOf(err) == commonv1.ReasonConnectionUnauthorized
+}
+
+func requested(c *clustersv1alpha1.Cluster) string {
+	return c.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
+}
+
+// A memory holds what is known of each cluster. One cluster is used by one worker at a
+// time.
+type memory struct {
+	mu       sync.Mutex
+	clusters map[types.NamespacedName]*record
+}
+
+// A record of a cluster.
+type record struct {
+	uid     types.UID
+	version string // our last write was answered with
+
+	// What was found when its settings were read, for which spec and request, and when.
+	in         clusters.Input
+	flaw       error
+	generation int64
+	requested  string
+	read       time.Time
+
+	probed  time.Time
+	refused bool // the server did not accept the credentials
+}
+
+func newMemory() *memory { return &memory{clusters: map[types.NamespacedName]*record{}} }
+
+// Of returns the record of a cluster, a new one if it is another of the name.
+func (m *memory) of(name types.NamespacedName, uid types.UID) *record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.clusters[name]
+	if r == nil || r.uid != uid {
+		r = &record{uid: uid}
+		m.clusters[name] = r
+	}
+
+	return r
+}
+
+func (m *memory) forget(name types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.clusters, name)
+}
+
+// Ahead reports whether our last write is newer than a version that was read.
+func (r *record) ahead(version string) bool {
+	if r.version == "" {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(version, r.version)
+
+	return err == nil && order < 0
+}

@@ -1,0 +1,335 @@
+package connect
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/clusters/clientmanager"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/logging"
+)
+
+func newCluster(ns, name string) *clustersv1alpha1.Cluster {
+	ref := &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: name}, Key: "kubeconfig"}
+
+	return &clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: clustersv1alpha1.ClusterSpec{SecretRef: ref}}
+}
+
+func create(t *testing.T, objects ...client.Object) {
+	t.Helper()
+	for _, o := range objects {
+		if err := api.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// shows waits until the condition Connected has a reason, and returns the cluster.
+func shows(t *testing.T, c *clustersv1alpha1.Cluster, reason commonv1.ConditionReason) *clustersv1alpha1.Cluster {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%s is %s", c.Name, reason), func() bool {
+		if err := api.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+			t.Fatal(err)
+		}
+
+		return c.GetCondition(commonv1.TypeConnected).Reason == reason
+	})
+
+	return c
+}
+
+// rotate puts another kubeconfig into a Secret.
+func rotate(t *testing.T, ns, name string, kubeconfig []byte) {
+	t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+	if err := api.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json",
+		fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q}}`, kubeconfig))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLifeOfAConnection: it is made, replaced when the Secret is rotated, lost when the
+// credentials are withdrawn, and dropped with the cluster. Its users are told each time
+// once, and their leases end.
+func TestLifeOfAConnection(t *testing.T) {
+	ns := namespace(t)
+	var builds atomic.Int32
+	cache := clusters.NewCache(func(_ context.Context, k clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
+		builds.Add(1)
+		c := clusters.New(k.String()).WithRESTConfig(in.RESTConfig)
+
+		return c, c.InitializeClient(scheme)
+	}, clusters.CacheOptions[*clusters.Cluster]{FailureThreshold: 2})
+	t.Cleanup(cache.Close)
+	start(t, cache)
+	c := newCluster(ns, "east")
+	create(t, &corev1.Secret{ObjectMeta: c.ObjectMeta, Data: map[string][]byte{"kubeconfig": credentials(t, ns, "first")}}, c)
+	shows(t, c, commonv1.ReasonConnectionAvailable)
+	if c.Status.ConnectedAt == nil || !strings.HasPrefix(c.Status.Version, "v1.") || c.Status.ExpiresAt == nil || c.Status.Error != "" {
+		t.Errorf("status: %+v", c.Status)
+	}
+
+	m := clusters.NewManager(cache)
+	u := clusters.User{Kind: "Boat", Key: clusters.Key{Name: "pequod"}}
+	var lease clusters.Lease[*clusters.Cluster]
+	get := func() {
+		t.Helper()
+		eventually(t, "the connection can be had", func() bool {
+			var err error
+			lease, err = m.Get(t.Context(), u, Ref(c))
+
+			return err == nil
+		})
+	}
+	get()
+	if err := lease.Client.Client().List(lease.Context, &corev1.NodeList{}); err == nil {
+		t.Error("want the rights of a service account without any")
+	}
+	forward := &metav1.ObjectMeta{Name: "port-forward"}
+	old := clientmanager.NewClientManager[*clusters.Cluster](cache)
+	if got, err := old.GetK8sClient(forward, c); err != nil || got != lease.Client {
+		t.Errorf("by time: %v, %v", got, err)
+	}
+
+	first := c.DeepCopy()
+	rotate(t, ns, "east", credentials(t, ns, "second"))
+	<-lease.Context.Done()
+	eventually(t, "it is another revision", func() bool {
+		return shows(t, c, commonv1.ReasonConnectionAvailable).Status.Revision != first.Status.Revision
+	})
+	if change, err := m.Refresh(t.Context(), u, Ref(c)); change != clusters.Replaced || err != nil {
+		t.Errorf("want Replaced, got %s, %v", change, err)
+	}
+	if !old.Refresh(forward, c) {
+		t.Error("by time: want a change")
+	}
+	get()
+	if n := builds.Load(); n != 2 {
+		t.Errorf("want a build for each revision, got %d", n)
+	}
+
+	if err := api.Delete(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "second"}}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is not healthy", func() bool {
+		_ = api.Get(t.Context(), client.ObjectKeyFromObject(c), c)
+		h := c.GetCondition(clustersv1alpha1.TypeHealthy)
+
+		return h.Status == metav1.ConditionFalse && h.Reason == commonv1.ReasonConnectionUnauthorized
+	})
+	if lease.Context.Err() != nil {
+		t.Error("a cluster that is not well keeps its connection")
+	}
+	if err := api.Delete(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	<-lease.Context.Done()
+	if _, err := m.Get(t.Context(), u, Ref(c)); !errors.Is(err, clusters.ErrNotFound) {
+		t.Errorf("want %v, got %v", clusters.ErrNotFound, err)
+	}
+	if change, _ := m.Refresh(t.Context(), u, clusters.Ref{Key: client.ObjectKeyFromObject(c)}); change != clusters.Lost {
+		t.Errorf("want Lost, got %s", change)
+	}
+}
+
+// TestRestart: a new process takes up the connection that the status tells of, and the
+// object is not written.
+func TestRestart(t *testing.T) {
+	ns := namespace(t)
+	c := newCluster(ns, "east")
+	create(t, &corev1.Secret{ObjectMeta: c.ObjectMeta, Data: map[string][]byte{"kubeconfig": credentials(t, ns, "a")}}, c)
+	for process := range 2 {
+		t.Run(fmt.Sprint(process), func(t *testing.T) {
+			cache := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
+			defer cache.Close()
+			start(t, cache)
+			eventually(t, "it is connected", func() bool { _, _, err := cache.Get(t.Context(), client.ObjectKeyFromObject(c)); return err == nil })
+			before := shows(t, c, commonv1.ReasonConnectionAvailable).ResourceVersion
+			if process == 0 {
+				return
+			}
+			in, _ := cache.Known(client.ObjectKeyFromObject(c))
+			if !in.ConnectedAt.Equal(c.Status.ConnectedAt) || string(in.Revision) != c.Status.Revision {
+				t.Errorf("the cache has %v and %s, the status %v and %s", in.ConnectedAt, in.Revision, c.Status.ConnectedAt, c.Status.Revision)
+			}
+			if after := shows(t, c, commonv1.ReasonConnectionAvailable).ResourceVersion; after != before {
+				t.Errorf("the object was written: %s, %s", before, after)
+			}
+		})
+	}
+}
+
+// TestBadInput: what cannot work says so in the condition, without its secrets, and is
+// connected as soon as it is corrected.
+func TestBadInput(t *testing.T) {
+	ns := namespace(t)
+	good := credentials(t, ns, "good")
+	cache := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
+	t.Cleanup(cache.Close)
+	start(t, cache)
+	config, err := clientcmd.RESTConfigFromKubeConfig(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := func(change func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo)) []byte {
+		k, err := clientcmd.Load(good)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range k.Contexts {
+			change(k.Clusters[x.Cluster], k.AuthInfos[x.AuthInfo])
+		}
+		out, err := clientcmd.Write(*k)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return out
+	}
+	cert, key := expiredCertificate(t)
+	for name, tc := range map[string]struct {
+		data map[string][]byte // nil: no Secret
+		want commonv1.ConditionReason
+	}{
+		"no-secret": {nil, clustersv1alpha1.ReasonSecretMissing},
+		"no-key":    {map[string][]byte{"config": good}, clustersv1alpha1.ReasonSecretMissing},
+		"garbage":   {map[string][]byte{"kubeconfig": []byte("token: " + config.BearerToken + ": x")}, clustersv1alpha1.ReasonKubeconfigInvalid},
+		"exec": {map[string][]byte{"kubeconfig": changed(func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			u.Exec = &clientcmdapi.ExecConfig{Command: "touch", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: "Never"}
+		})}, clustersv1alpha1.ReasonKubeconfigRefused},
+		"nowhere": {map[string][]byte{"kubeconfig": changed(func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+			c.Server = "https://127.0.0.1:1"
+		})}, commonv1.ReasonConnectionUnavailable},
+		"expired": {map[string][]byte{"kubeconfig": changed(func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			u.Token, u.ClientCertificateData, u.ClientKeyData = "", cert, key
+		})}, clustersv1alpha1.ReasonCredentialsExpired},
+		"refused": {map[string][]byte{"kubeconfig": changed(func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			u.Token = "wrong"
+		})}, commonv1.ReasonConnectionUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(ns, name)
+			if tc.data != nil {
+				create(t, &corev1.Secret{ObjectMeta: c.ObjectMeta, Data: tc.data})
+			}
+			create(t, c)
+			shows(t, c, tc.want)
+			if _, _, err := cache.Get(t.Context(), client.ObjectKeyFromObject(c)); err == nil || c.Status.Error == "" || c.Status.ConnectedAt != nil {
+				t.Errorf("got a connection, %v, %+v", err, c.Status)
+			}
+			if strings.Contains(fmt.Sprint(c.Status), config.BearerToken) {
+				t.Errorf("the status tells the token: %+v", c.Status)
+			}
+			if tc.data == nil {
+				create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Data: map[string][]byte{"kubeconfig": good}})
+			} else {
+				rotate(t, ns, name, good)
+			}
+			// who does not answer is tried again after half a minute, unless somebody asks for it
+			requested := []byte(`{"metadata":{"annotations":{"moorage.dev/reconcile-requested-at":"now"}}}`)
+			if err := api.Patch(t.Context(), c, client.RawPatch("application/merge-patch+json", requested)); err != nil {
+				t.Fatal(err)
+			}
+			shows(t, c, commonv1.ReasonConnectionAvailable)
+		})
+	}
+}
+
+// TestContexts: a context of the program's own kubeconfig is allowed only by option.
+func TestContexts(t *testing.T) {
+	ns := namespace(t)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, credentials(t, ns, "own"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := newCluster(ns, "own")
+	c.Spec = clustersv1alpha1.ClusterSpec{Context: "own"}
+	create(t, c)
+	for _, tc := range []struct {
+		name string
+		o    []Option
+		want commonv1.ConditionReason
+	}{
+		{"not allowed", nil, clustersv1alpha1.ReasonKubeconfigRefused},
+		{"allowed", []Option{WithKubeconfigFile(path)}, commonv1.ReasonConnectionAvailable},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cache := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
+			defer cache.Close()
+			start(t, cache, tc.o...)
+			shows(t, c, tc.want)
+		})
+	}
+}
+
+// Failing is an API server that has enough to do.
+type failing struct{ client.Reader }
+
+func (failing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("try again later")
+}
+
+// expiredCertificate returns a client certificate that was valid in 1970.
+func expiredCertificate(t *testing.T) (cert, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(3600, 0)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: raw})
+}
+
+// TestSettingsThatCannotBeRead: while the API server does not let us read the Secret, a
+// connection that there is stays.
+func TestSettingsThatCannotBeRead(t *testing.T) {
+	r := newReconciler(nil, failing{}, nil, options{logger: logging.NewNopLogger(), clock: clock.RealClock{}, recheck: time.Minute})
+	c := newCluster("sea", "east")
+	c.Generation = 1
+	known := &record{generation: 1, in: clusters.Input{Revision: "a", RESTConfig: &rest.Config{}}}
+	if err := r.look(t.Context(), c, known); err != nil || known.in.Revision != "a" || known.flaw != nil {
+		t.Errorf("want it as it was, got %+v, %v", known, err)
+	}
+	c.Generation = 2
+	if err := r.look(t.Context(), c, known); err == nil {
+		t.Error("want an error: the spec is another one, and nothing is known of it")
+	}
+	if _, err := ask(t.Context(), &rest.Config{Host: "http://%zz"}, "/version"); reasonOf(err) != commonv1.ReasonConnectionUnavailable {
+		t.Errorf("got %v", err)
+	}
+	if unauthorized(nil) || versionOf([]byte("nothing")) != "" {
+		t.Error("no answer is no refusal, and nothing is no version")
+	}
+}

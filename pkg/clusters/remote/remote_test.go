@@ -1,0 +1,345 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
+	"github.com/moorage-dev/moorage/pkg/clusters/connect"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+const (
+	fleet   = 10 // clusters
+	perEach = 3  // volumes in each of them
+)
+
+var (
+	scheme  = runtime.NewScheme()
+	servers []*rest.Config // the first one is home
+	apis    []client.Client
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	ctx := context.Background()
+	ctrllog.SetLogger(logr.Discard())
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clustersv1alpha1.AddToScheme, volume.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return 1, err
+		}
+	}
+	for range 2 {
+		c, err := devcluster.Start(ctx, devcluster.Options{Own: true, Progress: os.Stderr})
+		if err != nil {
+			return 1, err
+		}
+		defer func() { _ = c.Stop() }()
+		config, err := c.RESTConfig()
+		if err != nil {
+			return 1, err
+		}
+		api, err := client.New(config, client.Options{Scheme: scheme})
+		if err != nil {
+			return 1, err
+		}
+		servers, apis = append(servers, config), append(apis, api)
+	}
+	if err := clusterstest.InstallCRDs(ctx, apis[0], clustersv1alpha1.CRDs()); err != nil {
+		return 1, err
+	}
+	crds := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD()}, Scheme: scheme}
+	if _, err := envtest.InstallCRDs(servers[0], crds); err != nil {
+		return 1, err
+	}
+
+	return m.Run(), nil
+}
+
+// A shelf keeps a volume as a ConfigMap.
+type shelf struct{ client client.Client }
+
+func box(v *volume.Volume) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: v.Spec.Tier, Name: v.Name}, Data: map[string]string{"size": fmt.Sprint(v.Spec.SizeGiB)}}
+}
+
+func (s shelf) Observe(ctx context.Context, v *volume.Volume) (managed.ExternalObservation, error) {
+	found := &corev1.ConfigMap{}
+	err := s.client.Get(ctx, client.ObjectKeyFromObject(box(v)), found)
+	if err == nil {
+		v.SetConditions(commonv1.Available())
+	}
+
+	return managed.ExternalObservation{ResourceExists: err == nil, ResourceUpToDate: found.Data["size"] == fmt.Sprint(v.Spec.SizeGiB)}, client.IgnoreNotFound(err)
+}
+
+func (s shelf) Create(ctx context.Context, v *volume.Volume) error {
+	return s.client.Create(ctx, box(v))
+}
+func (s shelf) Update(ctx context.Context, v *volume.Volume) error {
+	return s.client.Update(ctx, box(v))
+}
+func (s shelf) Delete(ctx context.Context, v *volume.Volume) error {
+	return client.IgnoreNotFound(s.client.Delete(ctx, box(v)))
+}
+
+// A world is ten clusters, each a namespace and a user who may do everything there, over
+// two servers, and volumes in them.
+type world struct {
+	*testing.T
+
+	built, closed atomic.Int32
+	cache         *clusters.Cache[*clusters.Cluster]
+	manager       *clusters.Manager[*clusters.Cluster]
+}
+
+func name(i int) string { return fmt.Sprintf("cluster-%d", i) }
+
+func server(i int) int { return i % 2 }
+
+// account makes another user for a cluster, and takes the one before away.
+func (w *world) account(i, generation int) []byte {
+	w.Helper()
+	api, ns := apis[server(i)], name(i)
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprint("user-", generation)}}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: account.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: ns, Name: account.Name}},
+	}
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
+	for _, err := range []error{
+		client.IgnoreAlreadyExists(api.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})),
+		api.Create(w.Context(), account), api.Create(w.Context(), binding), api.SubResource("token").Create(w.Context(), account, token),
+	} {
+		if err != nil {
+			w.Fatal(err)
+		}
+	}
+	config := &rest.Config{Host: servers[server(i)].Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: servers[server(i)].CAData}}
+	out, err := clusters.New(ns).WithRESTConfig(config).WriteKubeconfig()
+	if err != nil {
+		w.Fatal(err)
+	}
+
+	return out
+}
+
+func (w *world) start() {
+	w.Helper()
+	m, err := ctrl.NewManager(servers[0], ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.cache = clusters.NewCache(func(_ context.Context, k clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
+		w.built.Add(1)
+		c := clusters.New(k.String()).WithRESTConfig(in.RESTConfig)
+
+		return c, c.InitializeClient(scheme)
+	}, clusters.CacheOptions[*clusters.Cluster]{Close: func(c *clusters.Cluster) { w.closed.Add(1); c.Close() }})
+	w.manager = clusters.NewManager(w.cache)
+	if err := connect.Setup(m, w.cache, connect.WithRecheckInterval(200*time.Millisecond), connect.WithProbeInterval(200*time.Millisecond)); err != nil {
+		w.Fatal(err)
+	}
+	find := ByName(m.GetClient(), func(v *volume.Volume) client.ObjectKey {
+		return client.ObjectKey{Namespace: "default", Name: v.Spec.Tier}
+	})
+	c := NewConnector(w.manager, "Volume", find, func(c *clusters.Cluster, _ *volume.Volume) managed.TypedExternalClient[*volume.Volume] {
+		return shelf{c.Client()}
+	})
+	err = managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 8}, managed.WithTypedExternalConnector(c),
+		managed.WithDeterministicExternalName(true), managed.WithPollInterval(500*time.Millisecond), managed.WithWatch(&clustersv1alpha1.Cluster{}, c.EnqueueUsers()))
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(ctx) }()
+	w.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			w.Errorf("the manager ended with %v", err)
+		}
+		w.cache.Close()
+		if w.built.Load() != w.closed.Load() {
+			w.Errorf("%d connections were made, and %d closed: a lease was not given back", w.built.Load(), w.closed.Load())
+		}
+	})
+}
+
+func (w *world) volumes() []volume.Volume {
+	w.Helper()
+	list := &volume.List{}
+	if err := apis[0].List(w.Context(), list, client.InNamespace("default")); err != nil {
+		w.Fatal(err)
+	}
+
+	return list.Items
+}
+
+// inStep waits until all volumes have a size, in their clusters and in nobody else's.
+func (w *world) inStep(size int64) {
+	w.Helper()
+	last := ""
+	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		for _, v := range w.volumes() {
+			var i int
+			if _, err := fmt.Sscanf(v.Spec.Tier, "cluster-%d", &i); err != nil {
+				return false, err
+			}
+			found := box(&v)
+			err := apis[server(i)].Get(ctx, client.ObjectKeyFromObject(found), found)
+			if client.IgnoreNotFound(err) != nil {
+				return false, err
+			}
+			if last = v.Name; err != nil || found.Data["size"] != fmt.Sprint(size) {
+				return false, nil
+			}
+			if err := apis[1-server(i)].Get(ctx, client.ObjectKeyFromObject(found), found); !kerrors.IsNotFound(err) {
+				return false, errors.Errorf("%s is on the other server: %v", v.Name, err)
+			}
+		}
+
+		return true, nil
+	})
+	if err != nil {
+		w.Fatalf("%s is not in step: %v", last, err)
+	}
+}
+
+// TestTenClusters keeps volumes in ten clusters in step, while the credentials of all of
+// them are rotated and the old ones withdrawn.
+func TestTenClusters(t *testing.T) {
+	w := &world{T: t}
+	w.start()
+	home := apis[0]
+	for i := range fleet {
+		meta := metav1.ObjectMeta{Namespace: "default", Name: name(i)}
+		ref := &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: name(i)}, Key: "kubeconfig"}
+		objects := []client.Object{
+			&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"kubeconfig": w.account(i, 0)}},
+			&clustersv1alpha1.Cluster{ObjectMeta: meta, Spec: clustersv1alpha1.ClusterSpec{SecretRef: ref}},
+		}
+		for n := range perEach {
+			objects = append(objects, &volume.Volume{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("v-%d-%d", i, n)}, Spec: volume.Spec{SizeGiB: 1, Tier: name(i)},
+			})
+		}
+		for _, o := range objects {
+			if err := home.Create(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.inStep(1)
+	const rotations = 3
+	for r := 1; r <= rotations; r++ {
+		for i := range fleet {
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name(i)}}
+			body := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q}}`, w.account(i, r))
+			if err := home.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", body)); err != nil {
+				t.Fatal(err)
+			}
+			old := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name(i), Name: fmt.Sprint("user-", r-1)}}
+			if err := apis[server(i)].Delete(t.Context(), old); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, v := range w.volumes() {
+			body := fmt.Appendf(nil, `{"spec":{"sizeGiB":%d}}`, r+1)
+			if err := home.Patch(t.Context(), &v, client.RawPatch("application/merge-patch+json", body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.inStep(int64(r + 1))
+	}
+	if n := w.built.Load(); n != fleet*(rotations+1) {
+		t.Errorf("want a connection for each of the credentials, %d, got %d", fleet*(rotations+1), n)
+	}
+	for _, v := range w.volumes() {
+		if err := home.Delete(t.Context(), &v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		left := 0
+		for i := range fleet {
+			left += len(w.manager.Users(client.ObjectKey{Namespace: "default", Name: name(i)}))
+		}
+
+		return len(w.volumes()) == 0 && left == 0, nil
+	})
+	if err != nil {
+		t.Errorf("volumes or their users are left: %v", err)
+	}
+}
+
+// TestReplacedInAPass: no call begins on a connection that was replaced, and a Create that
+// did not is known not to have happened.
+func TestReplacedInAPass(t *testing.T) {
+	cache := clusters.NewCache(func(context.Context, clusters.Key, clusters.Input) (*clusters.Cluster, error) {
+		return clusters.New("east"), nil
+	}, clusters.CacheOptions[*clusters.Cluster]{})
+	defer cache.Close()
+	key := client.ObjectKey{Name: "east"}
+	cache.Set(key, clusters.Input{Revision: "a"})
+	ref := clusters.Ref{Key: key, Revision: "a"}
+	c := NewConnector(clusters.NewManager(cache), "Volume", func(context.Context, *volume.Volume) (clusters.Ref, error) { return ref, nil },
+		func(*clusters.Cluster, *volume.Volume) managed.TypedExternalClient[*volume.Volume] { return shelf{} })
+	v := &volume.Volume{}
+	x, err := c.Connect(t.Context(), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache.Set(key, clusters.Input{Revision: "b"})
+	_, observed := x.Observe(t.Context(), v)
+	for call, err := range map[string]error{
+		"Observe": observed, "Create": x.Create(t.Context(), v), "Update": x.Update(t.Context(), v), "Delete": x.Delete(t.Context(), v),
+	} {
+		if !errors.Is(err, clusters.ErrReplaced) {
+			t.Errorf("%s: want %v, got %v", call, clusters.ErrReplaced, err)
+		}
+		if call == "Create" && !external.IsNotCreated(err) {
+			t.Error("a Create that never began may have happened")
+		}
+	}
+	if _, err := c.Connect(t.Context(), v); !errors.Is(err, clusters.ErrStale) {
+		t.Errorf("want %v, got %v", clusters.ErrStale, err)
+	}
+}

@@ -1,0 +1,90 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/sim"
+	"github.com/moorage-dev/moorage/pkg/store/kube"
+	"github.com/moorage-dev/moorage/pkg/store/memory"
+)
+
+// TestClasses: a correct client of each class passes, whether its system can tell
+// owners or not.
+func TestClasses(t *testing.T) {
+	for _, class := range []Class{Named, Token, Findable, Opaque} {
+		for _, stamped := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/stamped=%t", class, stamped), func(t *testing.T) {
+				d := newDock(class)
+				d.stamped = stamped
+				began := time.Now()
+				k := examine(t, d.suite(&pilot{d}))
+				for _, f := range k.findings.list {
+					t.Error(f)
+				}
+				t.Log("schedules", k.ran, "boundaries", k.boundaries, "left out", k.skipped, time.Since(began))
+			})
+		}
+	}
+}
+
+// TestOnStores: they pass as well with their objects in stores.
+func TestOnStores(t *testing.T) {
+	for _, class := range []Class{Named, Token, Findable, Opaque} {
+		t.Run(string(class), func(t *testing.T) {
+			d := newDock(class)
+			d.stamped = true
+			s := d.suite(&pilot{d})
+			s.Within = 5 * time.Second
+			var stores []*memory.Store[*kube.Envelope[*volume.Volume]]
+			s.Server = func() ctrlclient.Client {
+				stores = append(stores, memory.New[*kube.Envelope[*volume.Volume]]("volumes"))
+				c, err := kube.NewClient(s.Scheme, []kube.Kind{kube.Serve(stores[len(stores)-1])})
+				if err != nil {
+					t.Error(err)
+				}
+
+				return c
+			}
+			k := examine(t, s)
+			for _, f := range k.findings.list {
+				t.Error(f)
+			}
+			written := uint64(0)
+			for _, s := range stores {
+				state, err := s.State(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				written += state.Revision
+			}
+			if t.Log("schedules", k.ran, "writes", written); k.ran < 20 || written < uint64(k.ran) {
+				t.Errorf("%d schedules wrote %d times to %d stores", k.ran, written, len(stores))
+			}
+		})
+	}
+}
+
+// TestJudges: what a judge of package sim condemns is told in a subtest, be it a new
+// one.
+func TestJudges(t *testing.T) {
+	for _, judge := range append(slices.Collect(maps.Keys(sim.Properties)), "S99") {
+		name := judgedBy(judge)
+		if !slices.ContainsFunc(Properties(), func(p Property) bool { return p.Name == name }) {
+			t.Errorf("%s belongs to no property but %q", judge, name)
+		}
+	}
+	for _, p := range properties {
+		for _, judge := range append(p.judges, p.name) {
+			if got := judgedBy(judge); got != p.name {
+				t.Errorf("%s belongs to %s instead of %s", judge, got, p.name)
+			}
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A dock is an external system in memory that stores volumes. It takes a while if it is told
+// to.
+type dock struct {
+	class   Class
+	stamped bool
+	shows   time.Duration // how long what is made does not show
+
+	mu     sync.Mutex
+	disks  map[string]*disk
+	last   int
+	broken bool
+}
+
+type disk struct {
+	id, stamp, token, tier string
+	size                   int64
+	made                   time.Time
+}
+
+var (
+	errBroken = errors.New("the dock is broken, password=hunter2")
+	errNoDisk = errors.New("there is no such disk")
+)
+
+func newDock(c Class) *dock { return &dock{class: c, disks: map[string]*disk{}} }
+
+func (d *dock) get(ctx context.Context, id string) (*disk, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.broken {
+		return nil, errBroken
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if x := d.disks[id]; x != nil && time.Since(x.made) >= d.shows {
+		out := *x
+
+		return &out, nil
+	}
+
+	return nil, errNoDisk
+}
+
+func (d *dock) change(ctx context.Context, do func()) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.broken {
+		return errBroken
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	do()
+
+	return nil
+}
+
+func (d *dock) put(x disk) string {
+	if x.id == "" {
+		d.last++
+		x.id = "disk-" + strconv.Itoa(d.last)
+	}
+	x.made = time.Now()
+	d.disks[x.id] = &x
+
+	return x.id
+}
+
+// List returns all disks.
+func (d *dock) List(context.Context) ([]Resource, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []Resource
+	for _, x := range d.disks {
+		out = append(out, Resource{ID: x.id, State: map[string]string{"size": strconv.FormatInt(x.size, 10), "tier": x.tier, "stamp": x.stamp}})
+	}
+
+	return out, nil
+}
+
+// Remove a disk.
+func (d *dock) Remove(_ context.Context, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.disks, id)
+
+	return nil
+}
+
+// Make a disk of nobody's.
+func (d *dock) Make(_ context.Context, mg resource.Managed) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v := mg.(*volume.Volume) //nolint:forcetypeassert // of the kind
+
+	return d.put(disk{id: meta.GetExternalName(mg), size: v.Spec.SizeGiB, tier: v.Spec.Tier}), nil
+}
+
+// Drift makes a disk larger.
+func (d *dock) Drift(_ context.Context, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.disks[id].size += 1000
+
+	return nil
+}
+
+// Break the dock.
+func (d *dock) Break(context.Context) (func(context.Context) error, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.broken = true
+
+	return func(context.Context) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.broken = false
+
+		return nil
+	}, nil
+}
+
+// A pilot is a correct client of a dock.
+type pilot struct{ *dock }
+
+func (p *pilot) Connect(ctx context.Context, _ resource.Managed) (managed.ExternalClient, error) {
+	if p.class == Findable {
+		return &searcher{p}, ctx.Err()
+	}
+
+	return p, ctx.Err()
+}
+
+func (p *pilot) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	v := mg.(*volume.Volume) //nolint:forcetypeassert // of the kind
+	x, err := p.get(ctx, meta.GetExternalName(mg))
+	switch {
+	case errors.Is(err, errNoDisk):
+		return managed.ExternalObservation{}, nil
+	case err != nil:
+		return managed.ExternalObservation{}, errors.New("cannot look")
+	}
+	v.Status.ID, v.Status.SizeGiB = x.id, x.size
+	v.SetConditions(commonv1.Available())
+	o := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: x.size == v.Spec.SizeGiB && x.tier == v.Spec.Tier}
+	if p.stamped {
+		o.Owner = managed.Stamp(mg.GetUID()).Owner(x.stamp)
+		o.ResourceUpToDate = o.ResourceUpToDate && o.Owner == managed.OwnerOurs
+	}
+
+	return o, nil
+}
+
+func (p *pilot) Create(ctx context.Context, mg resource.Managed) error {
+	v := mg.(*volume.Volume) //nolint:forcetypeassert // of the kind
+	x := disk{size: v.Spec.SizeGiB, tier: v.Spec.Tier, token: managed.CreationToken(ctx)}
+	if p.stamped {
+		x.stamp = string(mg.GetUID())
+	}
+	taken := false
+	err := p.change(ctx, func() {
+		if p.class == Named {
+			x.id = meta.GetExternalName(mg)
+			_, taken = p.disks[x.id]
+		}
+		for _, same := range p.disks {
+			if p.class == Token && same.token == x.token {
+				x.id = same.id
+
+				return
+			}
+		}
+		if !taken {
+			x.id = p.put(x)
+		}
+	})
+	switch {
+	case err != nil:
+		return errors.New("cannot create")
+	case taken:
+		return external.AlreadyExists(errors.New("the name is taken"))
+	}
+	meta.SetExternalName(mg, x.id)
+
+	return nil
+}
+
+func (p *pilot) Update(ctx context.Context, mg resource.Managed) error {
+	v := mg.(*volume.Volume) //nolint:forcetypeassert // of the kind
+	x, err := p.get(ctx, meta.GetExternalName(mg))
+	if err != nil {
+		return errors.New("cannot look")
+	}
+	if x.tier != v.Spec.Tier {
+		return external.Terminal("Immutable", errors.New("the tier cannot be changed"))
+	}
+	if err := p.change(ctx, func() {
+		have := p.disks[meta.GetExternalName(mg)]
+		have.size = v.Spec.SizeGiB
+		if p.stamped {
+			have.stamp = string(mg.GetUID())
+		}
+	}); err != nil {
+		return errors.New("cannot update")
+	}
+
+	return nil
+}
+
+func (p *pilot) Delete(ctx context.Context, mg resource.Managed) error {
+	if err := p.change(ctx, func() { delete(p.disks, meta.GetExternalName(mg)) }); err != nil {
+		return errors.New("cannot delete")
+	}
+
+	return nil
+}
+
+// A searcher finds what was created.
+type searcher struct{ *pilot }
+
+func (s *searcher) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (bool, error) {
+	found := false
+	err := s.change(ctx, func() {
+		for _, x := range s.disks {
+			if x.token == token {
+				found = true
+				meta.SetExternalName(mg, x.id)
+			}
+		}
+	})
+
+	return found, err
+}
+
+func (s *searcher) RecoveryWindow() time.Duration { return time.Second }
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	if err := volume.AddToScheme(s); err != nil {
+		panic(err)
+	}
+
+	return s
+}
+
+func sample(name string) *volume.Volume {
+	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.Spec{SizeGiB: 10, Tier: "fast"}}
+}
+
+// Suite returns that of a dock and its connecter.
+func (d *dock) suite(connecter managed.ExternalConnecter) Suite {
+	return Suite{
+		Kind: volume.Kind, Scheme: scheme(), Connecter: connecter, Class: d.class,
+		Samples: []resource.Managed{sample("boat"), sample("boat-2")},
+		Mutations: []Mutation{
+			{Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 20 }, Want: map[string]string{"size": fmt.Sprint(20)}},
+			{Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "slow" }, Immutable: true},
+		},
+		Probe: d, Secrets: []string{"hunter2"}, Patience: 50 * time.Millisecond, CallTimeout: 10 * time.Second,
+	}
+}

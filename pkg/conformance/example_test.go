@@ -1,0 +1,19 @@
+package conformance_test
+
+import (
+	"fmt"
+
+	"github.com/moorage-dev/moorage/pkg/conformance"
+)
+
+// Each property is a subtest. A suite of one's own is in docs/test-your-provider.md.
+func ExampleProperties() {
+	for _, p := range conformance.Properties() {
+		if p.Name == "at-most-one" || p.Name == "unknown-is-not-absent" {
+			fmt.Printf("%s: %s\n", p.Name, p.Sentence)
+		}
+	}
+	// Output:
+	// unknown-is-not-absent: Observe says that something does not exist only if the system said so
+	// at-most-one: there is at most one resource for an object
+}

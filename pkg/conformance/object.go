@@ -1,0 +1,98 @@
+package conformance
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+func isNil(x any) bool {
+	if x == nil {
+		return true
+	}
+	v := reflect.ValueOf(x)
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Interface, reflect.Chan:
+		return v.IsNil()
+	default:
+		return false
+	}
+}
+
+func specOf(mg resource.Managed) reflect.Value {
+	v := reflect.ValueOf(mg)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+
+	return v.Elem().FieldByName("Spec")
+}
+
+// SetSpec gives an object the spec of another of its type.
+func setSpec(mg, of resource.Managed) { specOf(mg).Set(specOf(clone(of))) }
+
+func clone(mg resource.Managed) resource.Managed {
+	// a copy has the type of its original
+	return mg.DeepCopyObject().(resource.Managed) //nolint:forcetypeassert // see above
+}
+
+// Fresh returns a copy of a sample as a user applies it, in some namespace.
+func fresh(sample resource.Managed) resource.Managed {
+	mg := clone(sample)
+	if mg.GetNamespace() == "" {
+		mg.SetNamespace("default")
+	}
+	mg.SetResourceVersion("")
+	mg.SetUID("")
+
+	return mg
+}
+
+// Stored returns a copy of a sample as if it were stored, and the names chosen that
+// are chosen here. No two have the same UID.
+func (k *kit) stored(sample resource.Managed) resource.Managed {
+	mg := fresh(sample)
+	k.objects++
+	mg.SetUID(types.UID(fmt.Sprintf("%08x-0000-4000-9000-%012d", k.salt, k.objects)))
+	mg.SetResourceVersion("1")
+	mg.SetGeneration(1)
+	mg.SetCreationTimestamp(metav1.Now())
+	k.christen(mg)
+
+	return mg
+}
+
+// Christen gives an object an external name, if names are chosen here.
+func (k *kit) christen(mg resource.Managed) {
+	if k.class == Named && meta.GetExternalName(mg) == "" {
+		meta.SetExternalName(mg, mg.GetName())
+	}
+}
+
+// Mutated returns a copy of a sample with a mutation.
+func mutated(sample resource.Managed, m Mutation) resource.Managed {
+	mg := clone(sample)
+	m.Change(mg)
+
+	return mg
+}
+
+// Legible puts the names of objects in the place of their UIDs.
+func (k *kit) legible(text string) string {
+	for uid, name := range k.names {
+		text = strings.ReplaceAll(text, string(uid), name)
+	}
+
+	return text
+}
+
+func equalSpecs(a, b resource.Managed) bool {
+	return equality.Semantic.DeepEqual(specOf(a).Interface(), specOf(b).Interface())
+}

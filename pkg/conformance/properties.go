@@ -1,0 +1,129 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A property is what a client has to do, or what holds for it in the hands of the
+// reconciler.
+type property struct {
+	name     string
+	sentence string
+	judges   []string // of package sim that judge it
+}
+
+// Properties in the order in which they are told.
+var properties = []property{
+	{"suite-is-complete", "the suite says what is needed", nil},
+	{"probe-tells-the-truth", "the probe shows what exists, and only that", nil},
+	{"calls-return", "every call returns in time, whatever happens", nil},
+	{"connects", "Connect returns a client and changes nothing", nil},
+	{"absent-is-no-error", "Observe of what does not exist says so, without an error", nil},
+	{"unknown-is-not-absent", "Observe says that something does not exist only if the system said so", nil},
+	{"observe-never-writes", "looking changes nothing outside", nil},
+	{"observe-is-stable", "Observe says the same twice, if nothing changed", nil},
+	{"created-is-seen", "Observe finds what Create made, under the name that Create left", nil},
+	{"class-is-kept", "the client behaves as its class says", nil},
+	{"update-converges", "an Update makes the resource as asked for", nil},
+	{"update-is-idempotent", "a second Update changes nothing", nil},
+	{"immutable-is-refused", "what cannot be changed is refused, and not tried", nil},
+	{"delete-is-idempotent", "Delete of what does not exist is no error", nil},
+	{"deleted-is-gone", "after Delete nothing is left, and Observe says so", nil},
+	{"owner-is-told", "what another object made is not told to be ours", nil},
+	{"backend-is-told", "the identity of the external system stays the same", nil},
+	{"at-most-one", "there is at most one resource for an object", []string{"S1", "S8"}},
+	{"name-is-kept", "an external name that was learnt is neither lost nor replaced", []string{"S2"}},
+	{"intent-comes-first", "a create begins when its intent is stored", []string{"S3", "S4"}},
+	{"nothing-is-left", "when an object goes, so does its resource", []string{"S5", "L2"}},
+	{"strangers-are-left-alone", "nothing is changed or deleted that the object does not own", []string{"S6", "S9", "S12"}},
+	{"orders-are-heeded", "nothing is changed outside for an object that is paused, only observed or orphaned", []string{"S7"}},
+	{"secrets-are-kept", "no secret is seen in a status, event, log or error", []string{"S10"}},
+	{"one-leader", "a process that was replaced begins no change outside", []string{"S13"}},
+	{"ready-is-true", "an object is called ready for what was observed", []string{"S14"}},
+	{"one-change-a-pass", "a pass makes at most one change outside", []string{"S15"}},
+	{"converges", "an object becomes what was asked for, and stays so", []string{"L1"}},
+	{"never-stuck", "nothing is stuck that can be recovered", []string{"L3"}},
+	{"quiet", "nothing is written when nothing changes", []string{"L4"}},
+	{"calm", "failures do not make it busy", []string{"L5"}},
+	{theRest, "whatever else the simulator judges holds", nil},
+}
+
+// TheRest is what is not about clients: the reconciler would be to blame.
+const theRest = "the-reconciler-holds"
+
+// JudgedBy returns the name of the property that a judge of package sim judges, or
+// of the property itself.
+func judgedBy(judge string) string {
+	for _, p := range properties {
+		if p.name == judge || slices.Contains(p.judges, judge) {
+			return p.name
+		}
+	}
+
+	return theRest
+}
+
+// A finding is that a property does not hold.
+type finding struct {
+	property string
+	text     string
+	replay   string // the schedule; empty if there is none
+}
+
+// String says it in a sentence.
+func (f finding) String() string {
+	sentence := ""
+	for _, p := range properties {
+		if p.name == f.property {
+			sentence = p.sentence
+		}
+	}
+	out := fmt.Sprintf("%s: %s; but %s", f.property, sentence, f.text)
+	if f.replay != "" {
+		out += fmt.Sprintf("\n    replay it with conformance.Suite{..., Replay: %q}", f.replay)
+	}
+
+	return out
+}
+
+// Enough findings of one property say what is wrong.
+const enough = 3
+
+// Findings are what was found so far.
+type findings struct {
+	list  []finding
+	count map[string]int
+}
+
+func (f *findings) add(x finding) {
+	if f.count == nil {
+		f.count = map[string]int{}
+	}
+	for _, have := range f.list {
+		if have.property == x.property && have.text == x.text {
+			return
+		}
+	}
+	if f.count[x.property]++; f.count[x.property] <= enough {
+		f.list = append(f.list, x)
+	}
+}
+
+func (f *findings) has(property string) bool { return f.count[property] > 0 }
+
+// A Property is one that Run checks, in a subtest of its name.
+type Property struct {
+	Name     string
+	Sentence string // what holds
+}
+
+// Properties returns all properties in the order in which Run tells them.
+func Properties() []Property {
+	var out []Property
+	for _, p := range properties {
+		out = append(out, Property{p.name, p.sentence})
+	}
+
+	return out
+}

@@ -1,0 +1,139 @@
+package controller
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+)
+
+const (
+	// stormWorkers and stormLatency allow two hundred passes per second.
+	stormWorkers = 10
+	stormLatency = 50 * time.Millisecond
+	stormObjects = 2000
+)
+
+// A storm is a controller that has much to poll while users change something.
+type storm struct {
+	q    *queue[int]
+	poll time.Duration
+
+	mu      sync.Mutex
+	changed map[int]time.Time // what users wait for
+	waited  []time.Duration   // until it was served
+	seen    [stormObjects]time.Time
+	oldest  time.Duration
+}
+
+func newStorm(poll time.Duration) *storm {
+	return &storm{
+		q:       newQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[int](time.Second, time.Minute), nil),
+		poll:    poll,
+		changed: map[int]time.Time{},
+	}
+}
+
+// run polls for a while, has users change random objects at random moments, so
+// many per second, and begins to measure when all were polled twice.
+func (s *storm) run(length time.Duration, perSecond float64) {
+	random := rand.New(rand.NewPCG(1, 2))
+	now := s.q.clock.Now
+	for i := range stormObjects {
+		s.seen[i] = now()
+		poll := PriorityPoll
+		s.q.AddWithOpts(priorityqueue.AddOpts{After: time.Duration(random.Float64() * float64(s.poll)), Priority: &poll}, i)
+	}
+	warm := now().Add(length / 3)
+	end := now().Add(length)
+	var workers sync.WaitGroup
+	for range stormWorkers {
+		workers.Go(func() {
+			for s.work(warm) {
+			}
+		})
+	}
+	for now().Before(end) {
+		<-time.After(time.Duration(random.ExpFloat64() / perSecond * float64(time.Second)))
+		i := random.IntN(stormObjects)
+		s.mu.Lock()
+		if _, already := s.changed[i]; !already {
+			s.changed[i] = now()
+		}
+		s.mu.Unlock()
+		s.q.Add(i)
+	}
+	s.q.ShutDown()
+	workers.Wait()
+}
+
+// work does one pass.
+func (s *storm) work(warm time.Time) bool {
+	i, shutdown := s.q.Get()
+	if shutdown {
+		return false
+	}
+	s.mu.Lock()
+	since, user := s.changed[i]
+	delete(s.changed, i)
+	s.mu.Unlock()
+
+	<-time.After(stormLatency)
+
+	now := s.q.clock.Now()
+	s.mu.Lock()
+	if now.After(warm) {
+		s.oldest = max(s.oldest, now.Sub(s.seen[i]))
+		if user {
+			s.waited = append(s.waited, now.Sub(since))
+		}
+	}
+	s.seen[i] = now
+	s.mu.Unlock()
+
+	poll := PriorityPoll
+	s.q.Forget(i)
+	s.q.AddWithOpts(priorityqueue.AddOpts{After: s.poll, Priority: &poll}, i)
+	s.q.Done(i)
+
+	return true
+}
+
+// TestPollStorm asks for twice as many polls as the workers can do. A user's change
+// needs one call; before that a worker has to become free, and one of ten times
+// the first that does so takes a poll.
+func TestPollStorm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStorm(5 * time.Second)
+		s.run(2*time.Minute, 5)
+
+		slices.Sort(s.waited)
+		p99 := s.waited[len(s.waited)*99/100]
+		if len(s.waited) < 300 || p99 > 2*stormLatency {
+			t.Errorf("the 99th percentile of %d changes is %s, want less than two calls of %s", len(s.waited), p99, stormLatency)
+		}
+	})
+}
+
+// TestPollsGoOn gives half of what the workers can do to polls, and almost the
+// other half to users.
+func TestPollsGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		poll := 20 * time.Second // of two thousand objects: a hundred per second
+		s := newStorm(poll)
+		s.run(3*time.Minute, 95)
+
+		if s.oldest > 2*poll {
+			t.Errorf("an object was not looked at for %s, want less than twice %s", s.oldest, poll)
+		}
+		slices.Sort(s.waited)
+		if p99 := s.waited[len(s.waited)*99/100]; p99 > 2*stormLatency {
+			t.Errorf("the 99th percentile of %d changes is %s, want less than two calls of %s", len(s.waited), p99, stormLatency)
+		}
+	})
+}

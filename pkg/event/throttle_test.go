@@ -1,0 +1,305 @@
+package event
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
+	testclock "k8s.io/utils/clock/testing"
+)
+
+// heard is a recorder that remembers what it was told, with annotations.
+type heard struct {
+	mu          sync.Mutex
+	events      *[]string
+	annotations string
+}
+
+func (h *heard) Event(_ kruntime.Object, e Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*h.events = append(*h.events, strings.TrimSpace(string(e.Reason)+" "+e.Message+h.annotations))
+}
+
+func (h *heard) WithAnnotations(keysAndValues ...string) Recorder {
+	return &heard{events: h.events, annotations: h.annotations + " " + strings.Join(keysAndValues, "=")}
+}
+
+func ship(uid types.UID, name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid, Namespace: "port", Name: name}}
+}
+
+func untyped(kind, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("example.org/v1")
+	u.SetKind(kind)
+	u.SetName(name)
+
+	return u
+}
+
+func TestThrottledRecorder(t *testing.T) {
+	adrift := Warning("Adrift", errors.New("no rope"))
+	pearl := ship("1", "pearl")
+
+	// A step waits, forgets an object or tells an event.
+	type step struct {
+		after  time.Duration
+		forget kruntime.Object
+		obj    kruntime.Object
+		event  Event
+		with   []string
+	}
+
+	cases := map[string]struct {
+		reason string
+		steps  []step
+		want   []string
+	}{
+		"Repeated": {
+			reason: "What was just said is not said again.",
+			steps:  []step{{obj: pearl, event: adrift}, {after: time.Minute, obj: pearl, event: adrift}, {after: time.Minute, obj: pearl, event: adrift}},
+			want:   []string{"Adrift no rope"},
+		},
+		"StillHolds": {
+			reason: "After the silence it is said once more, counted from when it was last said, not from when it was last kept back.",
+			steps: []step{
+				{obj: pearl, event: adrift},
+				{after: 4 * time.Minute, obj: pearl, event: adrift},
+				{after: time.Minute, obj: pearl, event: adrift},
+				{after: 4 * time.Minute, obj: pearl, event: adrift},
+			},
+			want: []string{"Adrift no rope", "Adrift no rope"},
+		},
+		"OtherMessage": {
+			reason: "Another message is news, and so is the first one after it.",
+			steps:  []step{{obj: pearl, event: adrift}, {obj: pearl, event: Warning("Adrift", errors.New("no anchor"))}, {obj: pearl, event: adrift}, {obj: pearl, event: adrift}},
+			want:   []string{"Adrift no rope", "Adrift no anchor", "Adrift no rope"},
+		},
+		"OtherTopic": {
+			reason: "Type, reason and action tell events apart.",
+			steps: []step{
+				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A"}},
+				{obj: pearl, event: Event{Type: TypeWarning, Reason: "A"}},
+				{obj: pearl, event: Event{Type: TypeNormal, Reason: "B"}},
+				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A", Action: "Moor"}},
+				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A"}},
+			},
+			want: []string{"A", "A", "B", "A"},
+		},
+		"ManyTopics": {
+			reason: "News about one of them, be it the first, the last or one between, does not make the others news.",
+			steps: []step{
+				{obj: pearl, event: Normal("A", "")}, {obj: pearl, event: Normal("B", "")}, {obj: pearl, event: Normal("C", "")},
+				{obj: pearl, event: Normal("B", "2")}, {obj: pearl, event: Normal("A", "")}, {obj: pearl, event: Normal("C", "")},
+				{obj: pearl, event: Normal("A", "2")}, {obj: pearl, event: Normal("B", "2")}, {obj: pearl, event: Normal("C", "")},
+				{obj: pearl, event: Normal("C", "2")},
+				{obj: pearl, event: Normal("A", "2")}, {obj: pearl, event: Normal("B", "2")}, {obj: pearl, event: Normal("C", "2")},
+			},
+			want: []string{"A", "B", "C", "B 2", "A 2", "C 2"},
+		},
+		"OtherRelated": {
+			reason: "So does the related object, and none is not one.",
+			steps: []step{
+				{obj: pearl, event: Event{Reason: "Waits", Related: ship("2", "flying")}},
+				{obj: pearl, event: Event{Reason: "Waits", Related: ship("3", "flying")}},
+				{obj: pearl, event: Event{Reason: "Waits"}},
+				{obj: pearl, event: Event{Reason: "Waits", Related: (*corev1.Pod)(nil)}},
+				{obj: pearl, event: Event{Reason: "Waits", Related: ship("2", "flying")}},
+			},
+			want: []string{"Waits", "Waits", "Waits"},
+		},
+		"OtherObject": {
+			reason: "Each object speaks for itself; a namesake with another UID is another one.",
+			steps:  []step{{obj: pearl, event: adrift}, {obj: ship("2", "flying"), event: adrift}, {obj: ship("3", "pearl"), event: adrift}, {obj: ship("1", "renamed"), event: adrift}},
+			want:   []string{"Adrift no rope", "Adrift no rope", "Adrift no rope"},
+		},
+		"NoUID": {
+			reason: "Without a UID, kind, namespace and name say which it is.",
+			steps: []step{
+				{obj: ship("", "pearl"), event: adrift}, {obj: ship("", "pearl"), event: adrift},
+				{obj: ship("", "flying"), event: adrift},
+				{obj: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "port", Name: "pearl"}}, event: adrift},
+				{obj: untyped("Ship", "pearl"), event: adrift}, {obj: untyped("Berth", "pearl"), event: adrift}, {obj: untyped("Ship", "pearl"), event: adrift},
+			},
+			want: []string{"Adrift no rope", "Adrift no rope", "Adrift no rope", "Adrift no rope", "Adrift no rope"},
+		},
+		"Reference": {
+			reason: "A reference stands for its object.",
+			steps:  []step{{obj: pearl, event: adrift}, {obj: &corev1.ObjectReference{UID: "1"}, event: adrift}, {obj: &corev1.ObjectReference{Name: "flying"}, event: adrift}},
+			want:   []string{"Adrift no rope", "Adrift no rope"},
+		},
+		"NoObject": {
+			reason: "Nobody is told about nothing, and what has no metadata is never kept back.",
+			steps:  []step{{obj: (*corev1.Pod)(nil), event: adrift}, {event: adrift}, {obj: &metav1.Status{}, event: adrift}, {obj: &metav1.Status{}, event: adrift}},
+			want:   []string{"Adrift no rope", "Adrift no rope"},
+		},
+		"Annotations": {
+			reason: "A recorder with annotations remembers together with the original.",
+			steps:  []step{{obj: pearl, event: adrift, with: []string{"a", "1"}}, {obj: pearl, event: adrift}, {obj: pearl, event: adrift, with: []string{"a", "2"}}},
+			want:   []string{"Adrift no rope a=1"},
+		},
+		"Forget": {
+			reason: "What is forgotten is news again; others are not forgotten.",
+			steps: []step{
+				{obj: pearl, event: adrift}, {obj: ship("2", "flying"), event: adrift},
+				{forget: ship("1", ""), obj: pearl, event: adrift}, {obj: ship("2", "flying"), event: adrift},
+				{forget: (*corev1.Pod)(nil), obj: pearl, event: adrift},
+			},
+			want: []string{"Adrift no rope", "Adrift no rope", "Adrift no rope"},
+		},
+		"BeyondTheBound": {
+			reason: "A message that differs only where it is cut off is the same.",
+			steps: []step{
+				{obj: pearl, event: Normal("Long", strings.Repeat("x", 2000)+"1")},
+				{obj: pearl, event: Normal("Long", strings.Repeat("x", 2000)+"2")},
+			},
+			want: []string{"Long " + strings.Repeat("x", 2000) + "1"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
+			r := NewThrottledRecorder(&heard{events: &got}, WithClock(clock))
+
+			for _, s := range tc.steps {
+				clock.SetTime(clock.Now().Add(s.after))
+				if s.forget != nil {
+					r.Forget(s.forget)
+				}
+				var to Recorder = r
+				if s.with != nil {
+					to = r.WithAnnotations(s.with...)
+				}
+				to.Event(s.obj, s.event)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestMaxSilence(t *testing.T) {
+	for silence, want := range map[time.Duration]int{-1: 3, 0: 3, time.Second: 2, time.Hour: 1} {
+		var got []string
+		clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
+		r := NewThrottledRecorder(&heard{events: &got}, WithClock(clock), WithMaxSilence(silence))
+
+		for _, after := range []time.Duration{0, 0, time.Second} {
+			clock.SetTime(clock.Now().Add(after))
+			r.Event(ship("1", "pearl"), Normal("Moored", ""))
+		}
+
+		if len(got) != want {
+			t.Errorf("%s of silence: %d events of 3 in a second, want %d", silence, len(got), want)
+		}
+	}
+}
+
+// TestThrottledRecorderForgetsTheDead tells of a hundred thousand objects that
+// come and go: with Forget nothing is left, and without it what is younger than
+// the silence.
+func TestThrottledRecorderForgetsTheDead(t *testing.T) {
+	const objects = 100_000
+
+	for name, forget := range map[string]bool{"Forget": true, "Silence": false} {
+		t.Run(name, func(t *testing.T) {
+			clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
+			r := NewThrottledRecorder(NewNopRecorder(), WithClock(clock), WithMaxSilence(time.Minute))
+
+			most := 0
+			for i := range objects {
+				obj := ship(types.UID(fmt.Sprint(i)), "pearl")
+				r.Event(obj, Normal("Moored", ""))
+				r.Event(obj, Warning("Adrift", errors.New("no rope")))
+				if forget {
+					r.Forget(obj)
+				}
+				most = max(most, r.said.order.Len())
+				clock.SetTime(clock.Now().Add(time.Second))
+			}
+
+			if limit := 2 * 61; most > limit {
+				t.Errorf("%d sayings were remembered at a time, want at most the %d of a minute", most, limit)
+			}
+
+			clock.SetTime(clock.Now().Add(time.Minute))
+			r.Event(ship("last", "pearl"), Normal("Moored", ""))
+			if l, m := r.said.order.Len(), len(r.said.about); l != 1 || m != 1 {
+				t.Errorf("%d sayings about %d objects are left, want only the last", l, m)
+			}
+		})
+	}
+}
+
+// TestThrottledRecorderIsBounded tells of more objects than it remembers, at once.
+func TestThrottledRecorderIsBounded(t *testing.T) {
+	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
+	r := NewThrottledRecorder(NewNopRecorder(), WithClock(clock))
+
+	for i := range maxRemembered + 1000 {
+		r.Event(ship(types.UID(fmt.Sprint(i)), "pearl"), Normal("Moored", ""))
+	}
+
+	if l, m := r.said.order.Len(), len(r.said.about); l != maxRemembered || m != maxRemembered {
+		t.Errorf("%d sayings about %d objects are remembered, want %d", l, m, maxRemembered)
+	}
+	if !r.said.repeats(ship(types.UID(fmt.Sprint(maxRemembered)), "pearl"), Normal("Moored", "")) {
+		t.Error("a late one was dropped instead of the first")
+	}
+}
+
+func TestThrottledRecorderConcurrently(t *testing.T) {
+	var got []string
+	r := NewThrottledRecorder(&heard{events: &got})
+
+	var all sync.WaitGroup
+	for range 8 * runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := range 100 {
+				r.Event(ship(types.UID(fmt.Sprint(i)), "pearl"), Normal("Moored", ""))
+				r.Forget(ship("nobody", ""))
+			}
+		})
+	}
+	all.Wait()
+
+	if len(got) != 100 {
+		t.Errorf("%d events, want one of each of 100 objects", len(got))
+	}
+}
+
+func TestThrottledRecorderOverBothAPIs(t *testing.T) {
+	older, newer := record.NewFakeRecorder(4), events.NewFakeRecorder(4)
+
+	for _, r := range []Recorder{NewThrottledRecorder(NewAPIRecorder(older)), NewThrottledRecorder(NewRecorder(newer))} {
+		for range 3 {
+			r.Event(ship("1", "pearl"), Warning("Adrift", errors.New("100%d")))
+		}
+	}
+
+	for name, ch := range map[string]chan string{"older": older.Events, "newer": newer.Events} {
+		if n := len(ch); n != 1 {
+			t.Fatalf("%s: %d events, want 1", name, n)
+		}
+		if got := <-ch; !strings.HasPrefix(got, "Warning Adrift 100%d") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

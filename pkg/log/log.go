@@ -1,0 +1,62 @@
+// Package log is for formatted lines, which plugins of virtual clusters write. The
+// lines go to where everything else here logs to, see pkg/logging. New code takes a
+// logging.Logger.
+package log
+
+import (
+	"fmt"
+
+	"github.com/go-logr/logr"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/moorage-dev/moorage/pkg/logging"
+)
+
+// A Logger writes formatted lines. Format values, not secrets or whole objects.
+// Loggers may be used concurrently.
+type Logger interface {
+	// Infof writes what whoever runs the program should see.
+	Infof(format string, a ...any)
+
+	// Debugf writes what helps to understand what the program did.
+	Debugf(format string, a ...any)
+
+	// Errorf writes that something failed.
+	Errorf(format string, a ...any)
+
+	// Base returns the logger that the lines go to.
+	Base() logr.Logger
+
+	// WithName returns a logger that adds a name to each line.
+	WithName(name string) Logger
+}
+
+// New returns a logger of that name whose lines go to controller-runtime's logger,
+// also if that is set later.
+func New(name string) Logger { return NewFromExisting(ctrllog.Log, name) }
+
+// NewFromExisting returns a logger of that name whose lines go to another one. The
+// zero logr.Logger drops them.
+func NewFromExisting(log logr.Logger, name string) Logger { return of(log.WithName(name)) }
+
+// NewWithoutName returns a logger whose lines go to controller-runtime's logger, also
+// if that is set later.
+func NewWithoutName() Logger { return of(ctrllog.Log) }
+
+func of(l logr.Logger) Logger { return logger{base: l, lines: logging.NewLogrLogger(l)} }
+
+type logger struct {
+	base  logr.Logger
+	lines logging.Logger
+}
+
+func (l logger) Infof(format string, a ...any)  { l.lines.Info(fmt.Sprintf(format, a...)) }
+func (l logger) Debugf(format string, a ...any) { l.lines.Debug(fmt.Sprintf(format, a...)) }
+
+func (l logger) Errorf(format string, a ...any) {
+	logging.Error(l.lines, nil, fmt.Sprintf(format, a...))
+}
+
+func (l logger) Base() logr.Logger { return l.base }
+
+func (l logger) WithName(name string) Logger { return of(l.base.WithName(name)) }

@@ -1,0 +1,83 @@
+package logging
+
+// Pairs that stand in for what a logger cannot say otherwise.
+const (
+	keyError    = "error"
+	keyLogger   = "logger"
+	keySeverity = "severity"
+
+	severityError   = "error"
+	severityWarning = "warning"
+)
+
+// An ExtendedLogger can tell more than two levels apart, and can be named. A
+// Logger that is one is found by type assertion, so that a Logger of an author's
+// own need not have these methods.
+type ExtendedLogger interface {
+	Logger
+
+	// Error logs an error, which may be nil, that nobody else will hear of. An
+	// error that is returned is not logged too.
+	Error(err error, msg string, keysAndValues ...any)
+
+	// Warn logs something that is no error yet but may lead to one.
+	Warn(msg string, keysAndValues ...any)
+
+	// WithName returns a logger whose name is that of the original with the
+	// supplied one after it. The original is not changed.
+	WithName(name string) Logger
+}
+
+// Error logs an error, which may be nil, with l. A logger that is no
+// ExtendedLogger gets it as Info, with the pairs severity=error and, if there is
+// one, error.
+func Error(l Logger, err error, msg string, keysAndValues ...any) {
+	l = called(l)
+
+	if e, ok := l.(ExtendedLogger); ok {
+		e.Error(err, msg, keysAndValues...)
+
+		return
+	}
+
+	pairs := []any{keySeverity, severityError}
+	if err != nil {
+		pairs = append(pairs, keyError, err)
+	}
+
+	l.Info(msg, append(pairs, keysAndValues...)...)
+}
+
+// Warn logs a warning with l. A logger that is no ExtendedLogger gets it as Info,
+// with the pair severity=warning.
+func Warn(l Logger, msg string, keysAndValues ...any) {
+	l = called(l)
+
+	if e, ok := l.(ExtendedLogger); ok {
+		e.Warn(msg, keysAndValues...)
+
+		return
+	}
+
+	l.Info(msg, append([]any{keySeverity, severityWarning}, keysAndValues...)...)
+}
+
+// WithName returns l under a name. A logger that is no ExtendedLogger gets the
+// name as the value of the key logger.
+func WithName(l Logger, name string) Logger {
+	if e, ok := l.(ExtendedLogger); ok {
+		return e.WithName(name)
+	}
+
+	return l.WithValues(keyLogger, name)
+}
+
+// called returns the logger for use by a function of this package, which is not
+// the call site that is meant.
+func called(l Logger) Logger {
+	if d, ok := l.(interface{ deeper() Logger }); ok {
+		return d.deeper()
+	}
+
+	return l
+}

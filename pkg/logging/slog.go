@@ -1,0 +1,92 @@
+package logging
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// NewSlogLogger returns a logger that writes to l at the levels of the same
+// names. It is an ExtendedLogger: an error is the value of the key error, and a
+// name, its parts joined by dots, that of the key logger. Call sites are reported
+// as the callers of this package. A nil l drops everything.
+func NewSlogLogger(l *slog.Logger) Logger {
+	if l == nil {
+		return NewNopLogger()
+	}
+
+	return slogLogger{handler: l.Handler(), depth: callers}
+}
+
+// callers is how many frames there are between what runtime.Callers calls the
+// first one and the call that is reported: Callers itself, log, and the method
+// that calls it.
+const callers = 3
+
+type slogLogger struct {
+	handler slog.Handler
+	name    string
+	depth   int
+}
+
+func (l slogLogger) Info(msg string, keysAndValues ...any) {
+	l.log(slog.LevelInfo, msg, keysAndValues)
+}
+
+func (l slogLogger) Debug(msg string, keysAndValues ...any) {
+	l.log(slog.LevelDebug, msg, keysAndValues)
+}
+
+func (l slogLogger) Warn(msg string, keysAndValues ...any) {
+	l.log(slog.LevelWarn, msg, keysAndValues)
+}
+
+func (l slogLogger) Error(err error, msg string, keysAndValues ...any) {
+	if err != nil {
+		keysAndValues = append([]any{keyError, err}, keysAndValues...)
+	}
+
+	l.log(slog.LevelError, msg, keysAndValues)
+}
+
+func (l slogLogger) WithValues(keysAndValues ...any) Logger {
+	l.handler = slog.New(l.handler).With(keysAndValues...).Handler()
+
+	return l
+}
+
+func (l slogLogger) WithName(name string) Logger {
+	if l.name != "" {
+		name = l.name + "." + name
+	}
+	l.name = name
+
+	return l
+}
+
+func (l slogLogger) deeper() Logger {
+	l.depth++
+
+	return l
+}
+
+// log does what the methods of slog.Logger do, but for the call site.
+func (l slogLogger) log(level slog.Level, msg string, keysAndValues []any) {
+	ctx := context.Background()
+	if !l.handler.Enabled(ctx, level) {
+		return
+	}
+
+	if l.name != "" {
+		keysAndValues = slices.Concat([]any{keyLogger, l.name}, keysAndValues)
+	}
+
+	var site [1]uintptr
+	runtime.Callers(l.depth, site[:])
+
+	r := slog.NewRecord(time.Now(), level, msg, site[0])
+	r.Add(keysAndValues...)
+	_ = l.handler.Handle(ctx, r) // slog itself has nobody to tell either.
+}

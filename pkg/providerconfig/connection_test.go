@@ -1,0 +1,142 @@
+package providerconfig
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/external/limit"
+)
+
+// Call makes a call over a connection, with its answer.
+func call(t *testing.T, set *limit.Set, name string, answer error) {
+	t.Helper()
+	release, err := set.Gate(name).Acquire(t.Context(), limit.Request{Class: limit.User})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release(answer)
+}
+
+// What is the matter with a connection is shown once, by its configuration, until it is
+// well again; and nothing is sent while that does not change.
+func TestStateOfAConnection(t *testing.T) {
+	boom := errors.New("boom")
+	cases := map[string]struct {
+		reason string
+		answer error
+		status string
+		event  string
+	}{
+		"Throttled":    {"the system complains", external.Throttled("", time.Second, boom), "True/Throttled", "Warning ConnectionThrottled"},
+		"Unauthorized": {"credentials are not accepted", external.Unauthorized(boom), "False/Unauthorized", "Warning ConnectionUnauthorized"},
+		"Unavailable":  {"the system is down", external.Unavailable(boom), "False/ExternalSystemUnavailable", "Warning ConnectionUnavailable"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPort(t, wharf("a", "main"))
+			set := limit.NewSet(limit.WithClock(p.clock), limit.WithBreaker(1, 10*time.Second, time.Minute))
+			for _, r := range p.rs {
+				r.limits = set
+			}
+			w := wharf("a", "main")
+			p.pass(w)
+			call(t, set, "Wharf/a/main", nil)
+			call(t, set, "Wharf/b/main", tc.answer)
+			p.pass(w)
+			p.wantWrites("of a connection that is well nothing is said, and another one is not its own", "patch main")
+
+			call(t, set, "Wharf/a/main", tc.answer)
+			for range 3 {
+				if again := p.pass(w).RequeueAfter; again > time.Minute {
+					t.Errorf("looked at again after %s: nobody tells when it is well again", again)
+				}
+			}
+			p.wantWrites(tc.reason, "status main")
+			p.wantConnected(w, tc.status)
+
+			p.clock.SetTime(p.clock.Now().Add(2 * time.Minute))
+			call(t, set, "Wharf/a/main", nil)
+			for range 3 {
+				p.pass(w)
+			}
+			p.wantWrites("it is well again", "status main")
+			p.wantConnected(w, "True/Available")
+			if len(p.events) != 2 || len(p.events[0]) < len(tc.event) || p.events[0][:len(tc.event)] != tc.event {
+				t.Errorf("%s: events %q, want one of %q and one that it is well", tc.reason, p.events, tc.event)
+			}
+		})
+	}
+}
+
+func (p *port) wantConnected(w *Wharf, want string) {
+	p.Helper()
+	p.load(w)
+	c := w.GetCondition(commonv1.TypeConnected)
+	if got := string(c.Status) + "/" + string(c.Reason); got != want || c.Message == "" {
+		p.Errorf("connected: %s (%q), want %s", got, c.Message, want)
+	}
+}
+
+// A definition without conditions makes nobody busy.
+func TestStateOfAConnectionThatCannotBeStored(t *testing.T) {
+	p := newPort(t, wharf("a", "main"), clusterWharf("main"))
+	set := limit.NewSet(limit.WithClock(p.clock))
+	for _, r := range p.rs {
+		r.limits = set
+	}
+	p.prunes = true
+	call(t, set, "Wharf/a/main", external.Unauthorized(errors.New("boom")))
+	call(t, set, "ClusterWharf/main", external.Unauthorized(errors.New("boom")))
+	for range 4 {
+		p.pass(wharf("a", "main"))
+		p.pass(clusterWharf("main"))
+		p.clock.SetTime(p.clock.Now().Add(time.Minute))
+	}
+	if len(p.events) != 1 {
+		t.Errorf("events %q, want one", p.events)
+	}
+}
+
+// Only the configuration that a connection is called after is looked at.
+func TestConnectionsWakeTheirConfigurations(t *testing.T) {
+	p := newPort(t)
+	cases := map[string]struct {
+		kind string
+		want string
+	}{
+		"Wharf/a/main":      {"Wharf", "a/main"},
+		"ClusterWharf/main": {"ClusterWharf", "/main"},
+		"Wharf/main":        {"Wharf", ""},
+		"ClusterWharf/a/b":  {"ClusterWharf", ""},
+		"Pier/a/main":       {"Wharf", ""},
+		"":                  {"Wharf", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			set := limit.NewSet()
+			r := p.rs[tc.kind]
+			r.limits = set
+			q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+			defer q.ShutDown()
+			if err := r.connections().Start(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			call(t, set, name, external.Unauthorized(errors.New("boom")))
+			got := types.NamespacedName{}
+			if q.Len() > 0 {
+				request, _ := q.Get()
+				got = request.NamespacedName
+			}
+			if tc.want == "" && got != (types.NamespacedName{}) || tc.want != "" && got.String() != tc.want {
+				t.Errorf("woke %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

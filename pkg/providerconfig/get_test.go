@@ -1,0 +1,180 @@
+package providerconfig
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+func with[C Config](c C, finalizers []string, deleted bool) C {
+	c.SetFinalizers(finalizers)
+	if deleted {
+		now := metav1.Now()
+		c.SetDeletionTimestamp(&now)
+	}
+	c.SetLabels(map[string]string{"is": c.GetNamespace() + "/" + c.GetName()})
+
+	return c
+}
+
+func problemOf(err error) string {
+	for name, is := range map[string]func(error) bool{"invalid": IsInvalid, "missing": IsMissing, "leaving": IsLeaving, "not ready": IsNotReady} {
+		if is(err) {
+			return name
+		}
+	}
+
+	return ""
+}
+
+func TestGet(t *testing.T) {
+	ours, other := []string{FinalizerName}, []string{"example.org/other"}
+	world := []client.Object{
+		with(wharf("a", "main"), ours, false),
+		with(wharf("b", "main"), ours, false),
+		with(wharf("a", "new"), nil, false),
+		with(wharf("a", "leaving"), ours, true),
+		with(wharf("a", "leaving-new"), other, true),
+		with(clusterWharf("main"), ours, false),
+		with(clusterWharf("leaving"), ours, true),
+	}
+	used := func(b *Boat) *Boat { b.Finalizers = other; return b }
+	named := func(b *Boat) *Boat { meta.SetExternalName(b, "x"); return b }
+	deleted := func(b *Boat) *Boat { now := metav1.Now(); b.DeletionTimestamp = &now; return b }
+	for name, tc := range map[string]struct {
+		reason  string
+		boat    *Boat
+		kinds   Kinds
+		options []GetOption
+		want    string
+		problem string
+		message string
+	}{
+		"Namespaced":       {reason: "without a kind, the namespaced one", boat: boat("a", "x", "", "main"), want: "a/main"},
+		"OwnNamespace":     {reason: "of two with one name, that of the object's namespace", boat: boat("b", "x", "Wharf", "main"), want: "b/main"},
+		"OtherNamespace":   {reason: "never one of another namespace", boat: boat("c", "x", "", "main"), problem: "missing", message: "Wharf c/main does not exist"},
+		"Cluster":          {reason: "for all", boat: boat("c", "x", "ClusterWharf", "main"), want: "/main"},
+		"ClusterMissing":   {boat: boat("c", "x", "ClusterWharf", "none"), problem: "missing", message: "ClusterWharf none does not exist"},
+		"OnlyCluster":      {reason: "without a kind, the only one", boat: boat("c", "x", "", "main"), kinds: Kinds{Namespaced: (*Wharf)(nil), Cluster: &ClusterWharf{}}, want: "/main"},
+		"OnlyNamespaced":   {boat: boat("a", "x", "ClusterWharf", "main"), kinds: Kinds{Namespaced: &Wharf{}}, problem: "invalid", message: `the object names a ProviderConfig of an unknown kind: "ClusterWharf"`},
+		"NoReference":      {boat: boat("a", "x", "", ""), problem: "invalid", message: "the object names no ProviderConfig"},
+		"NoNamespace":      {boat: boat("", "x", "", "main"), problem: "invalid", message: "an object without a namespace cannot use a Wharf, which has one"},
+		"NoNamespaceAtAll": {boat: boat("", "x", "ClusterWharf", "main"), want: "/main"},
+		"LongKind":         {reason: "bounded", boat: boat("a", "x", strings.Repeat("k", 500), "main"), problem: "invalid", message: `the object names a ProviderConfig of an unknown kind: "` + strings.Repeat("k", 64) + `"`},
+		"Leaving":          {boat: boat("a", "x", "", "leaving"), problem: "leaving", message: "Wharf a/leaving is being deleted"},
+		"LeavingUsed":      {reason: "it has used it", boat: used(boat("a", "x", "", "leaving")), want: "a/leaving"},
+		"LeavingNamed":     {reason: "a name proves no use", boat: named(boat("a", "x", "ClusterWharf", "leaving")), problem: "leaving", message: "ClusterWharf leaving is being deleted"},
+		"LeavingBoth":      {reason: "to be deleted it needs it", boat: deleted(boat("a", "x", "", "leaving")), want: "a/leaving"},
+		"LeavingUnguarded": {boat: boat("a", "x", "", "leaving-new"), problem: "leaving", message: "Wharf a/leaving-new is being deleted"},
+		"NotReady":         {boat: boat("a", "x", "", "new"), problem: "not ready", message: "Wharf a/new is not ready: nothing protects it from being deleted while it is in use"},
+		"NotReadyUsed":     {reason: "it was used before there was protection", boat: used(boat("a", "x", "", "new")), want: "a/new"},
+		"Unprotected":      {boat: boat("a", "x", "", "new"), options: []GetOption{WithoutProtection()}, want: "a/new"},
+		"UnprotectedLeave": {boat: boat("a", "x", "", "leaving"), options: []GetOption{WithoutProtection()}, want: "a/leaving"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(world...).Build()
+				k := kinds
+				if tc.kinds != (Kinds{}) {
+					k = tc.kinds
+				}
+				got, err := Get(t.Context(), c, tc.boat, k, tc.options...)
+				if problem := problemOf(err); problem != tc.problem || (err != nil) != (tc.problem != "") {
+					t.Fatalf("%s: error %v is %q, want %q", tc.reason, err, problem, tc.problem)
+				}
+				if err != nil {
+					if got != nil {
+						t.Errorf("%s: an error with a configuration", tc.reason)
+					}
+					if diff := cmp.Diff(tc.message, err.Error()); diff != "" {
+						t.Errorf("%s: message: -want, +got:\n%s", tc.reason, diff)
+					}
+
+					return
+				}
+				if diff := cmp.Diff(tc.want, got.GetLabels()["is"]); diff != "" {
+					t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+				}
+				if got == k.Namespaced || got == k.Cluster {
+					t.Errorf("%s: the empty object was filled", tc.reason)
+				}
+			})
+		})
+	}
+}
+
+// An object and its configuration that are applied together need no second pass.
+func TestGetWaitsForTheFinalizer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(wharf("a", "main")).Build()
+		go func() {
+			<-time.After(50 * time.Millisecond)
+			w := wharf("a", "main")
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(w), w); err != nil {
+				t.Error(err)
+			}
+			w.Finalizers = []string{FinalizerName}
+			if err := c.Update(t.Context(), w); err != nil {
+				t.Error(err)
+			}
+		}()
+		began := time.Now()
+		if _, err := Get(t.Context(), c, boat("a", "x", "", "main"), kinds); err != nil {
+			t.Errorf("Get(...): %v", err)
+		}
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestGetGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(wharf("a", "main")).Build()
+		began := time.Now()
+		if _, err := Get(t.Context(), c, boat("a", "x", "", "main"), kinds); !IsNotReady(err) {
+			t.Errorf("Get(...): %v, want that it is not ready", err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 15*time.Millisecond)
+		defer stop()
+		if _, err := Get(ctx, c, boat("a", "x", "", "main"), kinds); !IsNotReady(err) {
+			t.Errorf("Get(...): %v, want that it is not ready", err)
+		}
+	})
+}
+
+func TestGetFails(t *testing.T) {
+	boom := errors.New("boom")
+	c := fake.NewClientBuilder().WithScheme(newScheme()).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return boom
+		},
+	}).Build()
+	if _, err := Get(t.Context(), c, boat("a", "x", "", "main"), kinds); !errors.Is(err, boom) || problemOf(err) != "" {
+		t.Errorf("Get(...): %v, want %v", err, boom)
+	}
+	if _, err := Get(t.Context(), c, boat("a", "x", "", "main"), Kinds{}); err == nil || problemOf(err) != "" {
+		t.Errorf("Get(...) without kinds: %v", err)
+	}
+	if _, err := Get(t.Context(), c, wharf("a", "x"), kinds); !IsInvalid(err) {
+		t.Errorf("Get(...) for what has no reference: %v", err)
+	}
+	if err := fmt.Errorf("wrapped: %w", &refusal{problem: missing}); !IsMissing(err) || IsLeaving(err) {
+		t.Error("a wrapped refusal is not found")
+	}
+}

@@ -1,0 +1,508 @@
+package providerconfig
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+func (p *port) wantWrites(reason string, writes ...string) {
+	p.Helper()
+	if diff := cmp.Diff(writes, p.writes); diff != "" {
+		p.Errorf("%s: writes: -want, +got:\n%s", reason, diff)
+	}
+	p.writes = nil
+}
+
+func (p *port) wantUsers(c Config, n int64) {
+	p.Helper()
+	if !p.load(c) || c.GetUsers() != n {
+		p.Errorf("%T %s/%s has %d users, want %d", c, c.GetNamespace(), c.GetName(), c.GetUsers(), n)
+	}
+}
+
+func TestFinalizerComesFirst(t *testing.T) {
+	p := newPort(t, wharf("a", "main"))
+	w := wharf("a", "main")
+	p.pass(w)
+	if !p.load(w) || !meta.FinalizerExists(w, FinalizerName) {
+		t.Errorf("finalizers %v, want %s", w.Finalizers, FinalizerName)
+	}
+	p.wantWrites("a new configuration gets its finalizer and no more", "patch main")
+	p.pass(w)
+	p.wantWrites("steady")
+}
+
+func TestUsersAreCountedInTheRightNamespace(t *testing.T) {
+	p := newPort(t, wharf("a", "main"), wharf("b", "main"), clusterWharf("main"))
+	p.sail(boat("a", "one", "", "main"))
+	p.sail(boat("a", "two", "Wharf", "main"))
+	p.sail(boat("b", "one", "", "main"))
+	p.sail(boat("b", "two", "ClusterWharf", "main"))
+	p.sail(boat("a", "three", "ClusterWharf", "main"))
+	p.sail(boat("c", "one", "ClusterWharf", "main"))
+	p.sail(boat("c", "lost", "Pier", "main"))
+	p.sail(boat("c", "none", "", ""))
+	for _, c := range []Config{wharf("a", "main"), wharf("b", "main"), clusterWharf("main")} {
+		p.pass(c)
+	}
+	p.wantUsers(wharf("a", "main"), 2)
+	p.wantUsers(wharf("b", "main"), 1)
+	p.wantUsers(clusterWharf("main"), 3)
+}
+
+func TestReferencesThatChange(t *testing.T) {
+	p := newPort(t, wharf("a", "main"), wharf("a", "spare"), clusterWharf("main"))
+	all := func() []int64 {
+		t.Helper()
+		p.clock.SetTime(p.clock.Now().Add(time.Minute))
+		var n []int64
+		for _, c := range []Config{wharf("a", "main"), wharf("a", "spare"), clusterWharf("main")} {
+			p.pass(c)
+			p.load(c)
+			n = append(n, c.GetUsers())
+		}
+
+		return n
+	}
+	for _, step := range []struct {
+		reason string
+		boat   *Boat
+		want   []int64
+	}{
+		{"the first", boat("a", "one", "", "main"), []int64{1, 0, 0}},
+		{"another name", boat("a", "one", "", "spare"), []int64{0, 1, 0}},
+		{"another kind", boat("a", "one", "ClusterWharf", "main"), []int64{0, 0, 1}},
+		{"a kind nobody knows", boat("a", "one", "Pier", "main"), []int64{0, 0, 0}},
+		{"back", boat("a", "one", "Wharf", "main"), []int64{1, 0, 0}},
+		{"none", boat("a", "one", "", ""), []int64{0, 0, 0}},
+	} {
+		p.sail(step.boat)
+		if diff := cmp.Diff(step.want, all()); diff != "" {
+			t.Errorf("%s: users: -want, +got:\n%s", step.reason, diff)
+		}
+	}
+	if len(p.tracker.index.uses)+len(p.tracker.index.users) != 0 {
+		t.Errorf("the index still holds %v", p.tracker.index.uses)
+	}
+}
+
+// Ten thousand users that appear within a minute cost a few writes.
+func TestManyUsersFewWrites(t *testing.T) {
+	p := newPort(t, wharf("a", "main"))
+	w := wharf("a", "main")
+	p.pass(w)
+	h := p.tracker.handler(t.Context(), group.WithKind("Boat").GroupKind())
+	const users = 10_000
+	for i := range users {
+		h.OnAdd(boat("a", fmt.Sprintf("boat-%d", i), "", "main"), false)
+		if i%10 == 0 {
+			p.pass(w)
+		}
+		p.clock.SetTime(p.clock.Now().Add(time.Minute / users))
+	}
+	result := p.pass(w)
+	if result.RequeueAfter <= 0 || result.RequeueAfter > 5*time.Second {
+		t.Errorf("look again after %v, want the rest of the five seconds", result.RequeueAfter)
+	}
+	p.clock.SetTime(p.clock.Now().Add(result.RequeueAfter))
+	p.pass(w)
+	p.wantUsers(w, users)
+	if n := len(p.writes); n > 1+1+12+1 {
+		t.Errorf("%d writes in a minute, want one in five seconds", n)
+	}
+	p.writes = nil
+	for range 100 {
+		p.clock.SetTime(p.clock.Now().Add(time.Minute))
+		p.pass(w)
+	}
+	p.wantWrites("steady")
+}
+
+func TestDeletionWaitsForUsers(t *testing.T) {
+	for name, c := range map[string]Config{"WithConditions": wharf("a", "main"), "WithoutConditions": clusterWharf("main")} {
+		t.Run(name, func(t *testing.T) {
+			p := newPort(t, c.DeepCopyObject().(Config))
+			kind := "Wharf"
+			if name == "WithoutConditions" {
+				kind = "ClusterWharf"
+			}
+			for _, b := range []string{"d", "b", "a", "c"} {
+				p.sail(boat("a", b, kind, "main"))
+			}
+			p.pass(c)
+			p.remove(c)
+			p.writes = nil
+			p.pass(c)
+			if !p.load(c) {
+				t.Fatal("it is gone while it is in use")
+			}
+			message := "Deletion waits for 4 users: Boat a/a, Boat a/b, Boat a/c, ..."
+			if w, ok := c.(*Wharf); ok {
+				got := w.GetCondition(commonv1.TypeTerminating)
+				if got.Status != "False" || got.Reason != commonv1.ReasonInUse || got.Message != message {
+					t.Errorf("condition %v", got)
+				}
+			}
+			want := []string{"Warning InUse main: " + message}
+			for range 5 {
+				p.clock.SetTime(p.clock.Now().Add(time.Minute))
+				p.pass(c)
+			}
+			if diff := cmp.Diff(want, p.events); diff != "" {
+				t.Errorf("one event: -want, +got:\n%s", diff)
+			}
+			if len(p.writes) > 1 {
+				t.Errorf("writes %v, want one", p.writes)
+			}
+			for _, b := range []string{"a", "b", "c"} {
+				p.sink(boat("a", b, kind, "main"))
+				p.pass(c)
+			}
+			p.clock.SetTime(p.clock.Now().Add(time.Minute))
+			p.pass(c)
+			p.wantUsers(c, 1)
+			if w, ok := c.(*Wharf); ok && w.GetCondition(commonv1.TypeTerminating).Message != "Deletion waits for 1 user: Boat a/d" {
+				t.Errorf("condition %v", w.GetCondition(commonv1.TypeTerminating))
+			}
+			p.sink(boat("a", "d", kind, "main"))
+			p.pass(c)
+			if p.load(c) {
+				t.Error("it stays when nobody uses it")
+			}
+			if diff := cmp.Diff(want, p.events); diff != "" {
+				t.Errorf("still one event: -want, +got:\n%s", diff)
+			}
+			p.pass(c)
+			for _, r := range p.rs {
+				if len(r.memory.configs) != 0 {
+					t.Errorf("the memory still holds %v", r.memory.configs)
+				}
+			}
+		})
+	}
+}
+
+// A restart does not tell again what the condition says already.
+func TestDeletionIsToldOnce(t *testing.T) {
+	p := newPort(t, wharf("a", "main"))
+	w := wharf("a", "main")
+	p.sail(boat("a", "one", "", "main"))
+	p.pass(w)
+	p.remove(w)
+	p.pass(w)
+	p.rs["Wharf"].memory = newMemory()
+	p.pass(w)
+	p.sail(boat("a", "two", "", "main"))
+	p.pass(w)
+	p.wantUsers(w, 2)
+	if len(p.events) != 1 {
+		t.Errorf("events %v, want one", p.events)
+	}
+}
+
+func TestDeletionWithoutUsers(t *testing.T) {
+	p := newPort(t, wharf("a", "main"))
+	w := wharf("a", "main")
+	p.pass(w)
+	p.remove(w)
+	p.writes = nil
+	p.pass(w)
+	p.wantWrites("the finalizer goes, and nothing else is said", "patch main")
+	if p.load(w) || len(p.events) != 0 {
+		t.Errorf("it stays, or events %v", p.events)
+	}
+}
+
+// What the index has not heard of yet is in the cache.
+func TestDeletionLooksIntoTheCache(t *testing.T) {
+	p := newPort(t, wharf("a", "main"), boat("a", "late", "", "main"), boat("b", "other", "", "main"))
+	w := wharf("a", "main")
+	p.pass(w)
+	p.remove(w)
+	if result := p.pass(w); !p.load(w) || result.RequeueAfter != again {
+		t.Errorf("it is gone, or looked at after %v", result.RequeueAfter)
+	}
+	if err := p.Client.Delete(t.Context(), boat("a", "late", "", "main")); err != nil {
+		t.Fatal(err)
+	}
+	p.pass(w)
+	if p.load(w) {
+		t.Error("it stays for a user in another namespace")
+	}
+}
+
+func TestNothingIsDecidedBeforeAllUsersAreKnown(t *testing.T) {
+	pier := group.WithKind("Pier")
+	p := newPort(t, wharf("a", "main"))
+	p.tracker.users[pier] = false
+	w := wharf("a", "main")
+	p.sail(boat("a", "one", "", "main"))
+	if result := p.pass(w); result.RequeueAfter != again {
+		t.Errorf("look again after %v, want %v", result.RequeueAfter, again)
+	}
+	p.wantWrites("the finalizer need not wait", "patch main")
+	p.sink(boat("a", "one", "", "main"))
+	p.remove(w)
+	p.pass(w)
+	if !p.load(w) {
+		t.Fatal("it is gone though there may be users")
+	}
+	p.tracker.gone = func(gvk schema.GroupVersionKind) bool { return gvk == pier }
+	p.pass(w)
+	if p.load(w) {
+		t.Error("it stays for a kind that is not served")
+	}
+}
+
+func TestConfigMadeAnew(t *testing.T) {
+	p := newPort(t, wharf("a", "main"))
+	w := wharf("a", "main")
+	p.sail(boat("a", "one", "", "main"))
+	p.pass(w)
+	// Somebody takes the finalizer away by force, and makes a namesake.
+	p.load(w)
+	w.Finalizers = nil
+	if err := p.Update(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	p.remove(w)
+	anew := wharf("a", "main")
+	anew.UID = "another"
+	if err := p.Create(t.Context(), anew); err != nil {
+		t.Fatal(err)
+	}
+	p.writes = nil
+	p.pass(anew)
+	p.wantWrites("at once: the wait belonged to the other one", "patch main", "status main")
+	p.wantUsers(anew, 1)
+}
+
+func TestWritesThatFail(t *testing.T) {
+	conflict := kerrors.NewConflict(schema.GroupResource{Resource: "wharves"}, "main", errors.New("changed"))
+	gone := kerrors.NewNotFound(schema.GroupResource{Resource: "wharves"}, "main")
+	replaced := kerrors.NewInvalid(schema.GroupKind{Kind: "Wharf"}, "main", nil)
+	boom := errors.New("boom: password=hunter2")
+	for name, tc := range map[string]struct {
+		reason  string
+		err     error
+		known   bool // it has its finalizer
+		requeue bool
+		want    string
+	}{
+		"FinalizerConflict": {reason: "silent", err: conflict, requeue: true},
+		"FinalizerGone":     {reason: "the event of its deletion comes", err: gone},
+		"FinalizerReplaced": {reason: "so does that of the new one", err: replaced},
+		"FinalizerError":    {reason: "told, without secrets", err: boom, want: "cannot update object: boom: password=[REDACTED]"},
+		"StatusConflict":    {reason: "silent", err: conflict, known: true, requeue: true},
+		"StatusError":       {reason: "told, without secrets", err: boom, known: true, want: "cannot update the status of the ProviderConfig: boom: password=[REDACTED]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPort(t, wharf("a", "main"))
+			w := wharf("a", "main")
+			if tc.known {
+				p.pass(w)
+			}
+			p.sail(boat("a", "one", "", "main"))
+			fails := true
+			p.before = func() error {
+				if fails {
+					return tc.err
+				}
+
+				return nil
+			}
+			result, err := p.try(w)
+			if result.Requeue != tc.requeue { //nolint:staticcheck // It is what conflicts answer with.
+				t.Errorf("%s: result %v, want Requeue %t", tc.reason, result, tc.requeue)
+			}
+			if got := fmt.Sprint(err); got != tc.want && (err != nil || tc.want != "") {
+				t.Errorf("%s: error %v, want %v", tc.reason, got, tc.want)
+			}
+			fails = false
+			p.pass(w)
+			p.pass(w)
+			p.wantUsers(w, 1)
+		})
+	}
+}
+
+// A definition without our fields is not written to for ever.
+func TestStatusIsPruned(t *testing.T) {
+	p := newPort(t, wharf("a", "main"))
+	p.prunes = true
+	w := wharf("a", "main")
+	p.sail(boat("a", "one", "", "main"))
+	for range 10 {
+		p.pass(w)
+		p.clock.SetTime(p.clock.Now().Add(time.Minute))
+	}
+	p.wantWrites("once", "patch main", "status main")
+}
+
+// A cache that lags behind our own write is not acted upon.
+func TestStaleRead(t *testing.T) {
+	boats := func(p *port, _ *Wharf) { p.sail(boat("a", "one", "", "main")) }
+	cases := map[string]struct {
+		finalizers []string
+		first      func(p *port, w *Wharf) // what the first write is about
+		then       func(p *port, w *Wharf) // what happens before the second pass
+		want       string
+	}{
+		"Protected":        {first: func(*port, *Wharf) {}, then: boats, want: "patch main"},
+		"Counted":          {finalizers: []string{FinalizerName}, first: boats, then: func(p *port, _ *Wharf) { p.sail(boat("a", "two", "", "main")) }, want: "status main"},
+		"Released":         {finalizers: []string{FinalizerName}, first: func(p *port, w *Wharf) { p.remove(w) }, want: "patch main"},
+		"HeldByOthers":     {finalizers: []string{FinalizerName, "example.org/other"}, first: func(p *port, w *Wharf) { p.remove(w) }, want: "patch main"},
+		"ReleasedThenUsed": {finalizers: []string{FinalizerName, "example.org/other"}, first: func(p *port, w *Wharf) { p.remove(w) }, then: boats, want: "patch main"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := wharf("a", "main")
+			w.Finalizers = tc.finalizers
+			p := newPort(t, w)
+			tc.first(p, w)
+			p.load(w)
+			p.pass(w)
+			p.wantWrites("the first pass", tc.want)
+
+			p.stale = w
+			p.clock.SetTime(p.clock.Now().Add(time.Minute))
+			if tc.then != nil {
+				tc.then(p, w)
+			}
+			for range 3 {
+				if result := p.pass(w); result.RequeueAfter != again {
+					t.Errorf("look again after %v, want %v", result.RequeueAfter, again)
+				}
+			}
+			p.wantWrites("what is read is older than what was written")
+		})
+	}
+}
+
+// Objects that come and go leave nothing behind.
+func TestNothingGrows(t *testing.T) {
+	p := newPort(t)
+	h := p.tracker.handler(t.Context(), group.WithKind("Boat").GroupKind())
+	const objects = 100_000
+	for i := range objects {
+		h.OnAdd(boat("a", fmt.Sprintf("boat-%d", i), "", fmt.Sprintf("wharf-%d", i%1000)), false)
+	}
+	if n := p.tracker.index.count(key{"Wharf", "a", "wharf-7"}); n != objects/1000 {
+		t.Errorf("%d users, want %d", n, objects/1000)
+	}
+	for i := range objects {
+		h.OnDelete(boat("a", fmt.Sprintf("boat-%d", i), "", ""))
+	}
+	if n := len(p.tracker.index.uses) + len(p.tracker.index.users); n != 0 {
+		t.Errorf("%d entries are left", n)
+	}
+}
+
+func TestIndexClear(t *testing.T) {
+	i := newIndex()
+	boats, rafts := schema.GroupKind{Kind: "Boat"}, schema.GroupKind{Kind: "Raft"}
+	main, spare := key{"Wharf", "a", "main"}, key{"Wharf", "a", "spare"}
+	i.set(t.Context(), user{boats, "a", "one"}, main, true)
+	i.set(t.Context(), user{rafts, "a", "one"}, main, true)
+	i.set(t.Context(), user{boats, "a", "two"}, spare, true)
+	changed := i.clear(boats)
+	slices.SortFunc(changed, func(a, b key) int { return len(a.name) - len(b.name) })
+	if diff := cmp.Diff([]key{main, spare}, changed, cmp.AllowUnexported(key{})); diff != "" {
+		t.Errorf("changed: -want, +got:\n%s", diff)
+	}
+	if i.count(main) != 1 || i.count(spare) != 0 {
+		t.Errorf("%d and %d users, want 1 and 0", i.count(main), i.count(spare))
+	}
+}
+
+// A configuration that others hold while it is deleted, and we do not, is not ours.
+func TestDeletedWithoutOurFinalizer(t *testing.T) {
+	w := wharf("a", "main")
+	w.Finalizers = []string{"example.org/other"}
+	p := newPort(t, w.DeepCopyObject().(Config))
+	p.remove(w)
+	p.sail(boat("a", "one", "", "main"))
+	p.pass(w)
+	p.wantWrites("nothing")
+}
+
+// Events that come when a kind is not followed any more do not fill the index again.
+func TestLateEvents(t *testing.T) {
+	p := newPort(t)
+	ctx, stop := context.WithCancel(t.Context())
+	boats := group.WithKind("Boat")
+	h := p.tracker.handler(ctx, boats.GroupKind())
+	h.OnAdd(boat("a", "one", "", "main"), false)
+	stop()
+	p.tracker.leave(boats)
+	h.OnAdd(boat("a", "two", "", "main"), false)
+	h.OnUpdate(nil, boat("a", "one", "", "main"))
+	if n := len(p.tracker.index.uses); n != 0 {
+		t.Errorf("%d users are left, want none", n)
+	}
+}
+
+// Whoever lost users is looked at: by each change, and when their kind goes.
+func TestConfigurationsAreTold(t *testing.T) {
+	p := newPort(t)
+	q := priorityqueue.New[reconcile.Request]("test")
+	defer q.ShutDown()
+	ctx, stop := context.WithCancel(t.Context())
+	if err := p.tracker.source("Wharf").Start(ctx, q); err != nil {
+		t.Fatal(err)
+	}
+	want := func(reason string, names ...string) {
+		t.Helper()
+		var got []string
+		for range names {
+			request, _ := q.Get()
+			q.Done(request)
+			got = append(got, request.String())
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(names, got); diff != "" || q.Len() != 0 {
+			t.Errorf("%s: %d more, -want, +got:\n%s", reason, q.Len(), diff)
+		}
+	}
+	h := p.tracker.handler(t.Context(), group.WithKind("Boat").GroupKind())
+	h.OnAdd(boat("a", "one", "", "main"), true)
+	want("a user came", "a/main")
+	h.OnUpdate(nil, boat("a", "one", "", "spare"))
+	want("it went elsewhere", "a/main", "a/spare")
+	h.OnUpdate(nil, boat("a", "one", "", "spare"))
+	h.OnAdd(boat("a", "two", "ClusterWharf", "main"), false)
+	want("what is not ours, and what did not change")
+	h.OnDelete(toolscache.DeletedFinalStateUnknown{Key: "a/one", Obj: boat("a", "one", "", "main")})
+	want("it is gone", "a/spare")
+	h.OnAdd(boat("b", "one", "", "main"), false)
+	want("another", "b/main")
+	p.tracker.leave(group.WithKind("Boat"))
+	want("its kind is gone", "b/main")
+	stop()
+	for len(queuesOf(p.tracker)) > 0 {
+		runtime.Gosched() // until the end of the context has got around
+	}
+}
+
+func queuesOf(t *tracker) map[string]queue {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+
+	return maps.Clone(t.queues)
+}

@@ -1,0 +1,381 @@
+package providerconfig
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/crdgate"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/test"
+)
+
+var (
+	config *rest.Config
+	scheme *runtime.Scheme
+	api    client.Client // not counted
+)
+
+// A Raft is a user whose kind comes and goes.
+type Raft struct {
+	Boat `json:",inline"`
+}
+
+func (r *Raft) DeepCopyObject() runtime.Object { return &Raft{*r.Boat.DeepCopyObject().(*Boat)} }
+
+func TestMain(m *testing.M) {
+	code, err := runTests(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runTests(m *testing.M) (int, error) {
+	ctrllog.SetLogger(logr.Discard())
+	cluster, err := devcluster.Join(context.Background(), devcluster.Options{Progress: os.Stderr})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = cluster.Stop() }()
+	if config, err = cluster.RESTConfig(); err != nil {
+		return 1, err
+	}
+	scheme = newScheme()
+	scheme.AddKnownTypeWithName(group.WithKind("Raft"), &Raft{})
+	scheme.AddKnownTypeWithName(group.WithKind("RaftList"), &list[Raft, *Raft]{})
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return 1, err
+		}
+	}
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: definitions(), Scheme: scheme}); err != nil {
+		return 1, err
+	}
+	if api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return 1, err
+	}
+
+	return m.Run(), nil
+}
+
+// A dock is a manager that keeps configurations, with its requests counted.
+type dock struct {
+	*testing.T
+
+	ledger   *test.Ledger
+	underway atomic.Int64 // writes that the ledger does not have yet
+}
+
+// NewDock returns a dock that sees the namespaces, and of what has none the objects
+// that are called like the first, or everything if there are none: on a server that is
+// shared, other tests have left objects.
+func newDock(t *testing.T, setup func(manager.Manager) error, namespaces ...string) *dock {
+	t.Helper()
+	d := &dock{T: t, ledger: &test.Ledger{}}
+	counted := rest.CopyConfig(config)
+	counted.Wrap(d.ledger.Wrap)
+	counted.Wrap(d.attend)
+	seen := cache.Options{}
+	if len(namespaces) > 0 {
+		seen.DefaultNamespaces = map[string]cache.Config{}
+		for _, ns := range namespaces {
+			seen.DefaultNamespaces[ns] = cache.Config{}
+		}
+		seen.ByObject = map[client.Object]cache.ByObject{
+			&ClusterWharf{}: {Field: fields.OneTermEqualSelector(metav1.ObjectNameField, namespaces[0])},
+		}
+	}
+	m, err := ctrl.NewManager(counted, ctrl.Options{
+		Scheme: scheme, Cache: seen, Metrics: server.Options{BindAddress: "0"}, Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := setup(m); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- m.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-stopped; err != nil {
+			t.Errorf("manager: %v", err)
+		}
+	})
+
+	return d
+}
+
+func namespace(t *testing.T) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "providerconfig-"}}
+	if err := api.Create(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = api.Delete(context.Background(), ns) })
+
+	return ns.Name
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (fn roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }
+
+// Attend returns a transport that knows which writes are under way.
+func (d *dock) attend(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method != http.MethodGet {
+			d.underway.Add(1)
+			defer d.underway.Add(-1)
+		}
+
+		return next.RoundTrip(r)
+	})
+}
+
+func (d *dock) create(o client.Object) {
+	d.Helper()
+	if err := api.Create(d.Context(), o); err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *dock) remove(o client.Object) {
+	d.Helper()
+	if err := api.Delete(d.Context(), o); err != nil {
+		d.Fatal(err)
+	}
+}
+
+// Eventually waits until something holds for an object, nil if it is gone.
+func (d *dock) eventually(what string, o Config, holds func(Config) bool) {
+	d.Helper()
+	err := wait.PollUntilContextTimeout(d.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := api.Get(ctx, client.ObjectKeyFromObject(o), o)
+		if client.IgnoreNotFound(err) != nil {
+			return false, err
+		}
+		if err != nil {
+			return holds(nil), nil
+		}
+
+		return holds(o), nil
+	})
+	if err != nil {
+		d.Fatalf("%s: %v; %+v", what, err, o)
+	}
+}
+
+func users(n int64) func(Config) bool {
+	return func(c Config) bool { return c != nil && c.GetUsers() == n }
+}
+
+func gone(c Config) bool { return c == nil }
+
+func protected(c Config) bool { return c != nil && meta.FinalizerExists(c, FinalizerName) }
+
+// Writes returns those of configurations since the last call. Those whose effect was
+// seen are among them: each was under way before, and the ledger has it when none is.
+func (d *dock) writes() []test.Request {
+	d.Helper()
+	err := wait.PollUntilContextTimeout(d.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return d.underway.Load() == 0, nil
+	})
+	if err != nil {
+		d.Fatalf("writes do not end: %v", err)
+	}
+	sent := slices.DeleteFunc(d.ledger.Objects(), func(r test.Request) bool { return r.Verb == http.MethodGet })
+	d.ledger.Reset()
+
+	return sent
+}
+
+func (d *dock) wantWrites(reason, want string) {
+	d.Helper()
+	if sent := test.SummarizeRequests(d.writes()); sent != want {
+		d.Errorf("%s: %s, want %s", reason, sent, want)
+	}
+}
+
+func TestLifeOfConfigurations(t *testing.T) {
+	a, b := namespace(t), namespace(t)
+	d := newDock(t, func(m manager.Manager) error {
+		return Setup(m, kinds, []User{&Boat{}}, WithCountInterval(100*time.Millisecond))
+	}, a, b)
+	all := clusterWharf(a)
+	for _, c := range []Config{wharf(a, "main"), wharf(b, "main"), all} {
+		d.create(c)
+		d.eventually("protected", c, protected)
+	}
+	d.wantWrites("new configurations", "1 PATCH clusterwharves, 2 PATCH wharves")
+	const boats = 200
+	for i := range boats {
+		d.create(boat(a, fmt.Sprintf("boat-%d", i), "", "main"))
+	}
+	d.create(boat(b, "boat", "", "main"))
+	d.create(boat(b, "other", "ClusterWharf", a))
+	d.eventually("users of a", wharf(a, "main"), users(boats))
+	d.eventually("users of b", wharf(b, "main"), users(1))
+	d.eventually("users of all", all, users(1))
+	sent := d.writes()
+	t.Logf("%d users: %s", boats+2, test.SummarizeRequests(sent))
+	if len(sent) > boats/4 {
+		t.Errorf("%d writes for %d users: %s", len(sent), boats+2, test.SummarizeRequests(sent))
+	}
+	for _, r := range sent {
+		if r.Verb != "PATCH" || !strings.HasSuffix(r.Resource, "/status") {
+			t.Errorf("%s %s, want patches of the status only", r.Verb, r.Resource)
+		}
+	}
+
+	d.remove(wharf(a, "main"))
+	main := wharf(a, "main")
+	d.eventually("deletion waits", main, func(c Config) bool {
+		return c != nil && c.(*Wharf).GetCondition(commonv1.TypeTerminating).Reason == commonv1.ReasonInUse
+	})
+	if got := main.GetCondition(commonv1.TypeTerminating).Message; !strings.HasPrefix(got, "Deletion waits for 200 users: Boat "+a+"/boat-0, ") {
+		t.Errorf("message %q", got)
+	}
+	if err := api.DeleteAllOf(t.Context(), &Boat{}, client.InNamespace(a)); err != nil {
+		t.Fatal(err)
+	}
+	d.eventually("unused", main, gone)
+	d.eventually("the other of this name", wharf(b, "main"), users(1))
+	d.toldOnce(a)
+	d.create(wharf(a, "main"))
+	d.eventually("made anew", wharf(a, "main"), protected)
+
+	d.writes()
+	d.remove(wharf(a, "main"))
+	d.eventually("gone at once", wharf(a, "main"), gone)
+	d.wantWrites("deletion without users", "1 PATCH wharves")
+	d.remove(boat(b, "other", "", ""))
+	d.remove(all)
+	d.eventually("gone", all, gone)
+}
+
+// ToldOnce waits for the event of a namespace, and checks that there is one.
+func (d *dock) toldOnce(namespace string) {
+	d.Helper()
+	var events eventsv1.EventList
+	err := wait.PollUntilContextTimeout(d.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := api.List(ctx, &events, client.InNamespace(namespace))
+
+		return len(events.Items) > 0, err
+	})
+	if err != nil || len(events.Items) != 1 || events.Items[0].Reason != string(ReasonInUse) || events.Items[0].Series != nil {
+		d.Errorf("events %v, %v, want one of reason %s", events.Items, err, ReasonInUse)
+	}
+}
+
+// Objects that change, but not in what they refer to, cost nothing.
+func TestSteady(t *testing.T) {
+	ns := namespace(t)
+	d := newDock(t, func(m manager.Manager) error {
+		return Setup(m, kinds, []User{&Boat{}}, WithCountInterval(time.Millisecond))
+	}, ns)
+	d.create(wharf(ns, "main"))
+	one := boat(ns, "one", "", "main")
+	d.create(one)
+	d.eventually("counted", wharf(ns, "main"), users(1))
+	d.wantWrites("a new configuration with a user", "1 PATCH wharves, 1 PATCH wharves/status")
+	for i := range 50 {
+		one.Labels = map[string]string{"turn": fmt.Sprint(i)}
+		if err := api.Update(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.create(wharf(ns, "last")) // what is seen after all that
+	d.eventually("last seen", wharf(ns, "last"), protected)
+	d.wantWrites("steady, but for the finalizer of the last one", "1 PATCH wharves")
+}
+
+// Kinds of users come and go behind a gate, and configurations are safe all the time.
+func TestUsersBehindAGate(t *testing.T) {
+	rafts := definitions()[2]
+	rafts.Name = "rafts." + group.Group
+	rafts.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Kind: "Raft", ListKind: "RaftList", Plural: "rafts"}
+	t.Cleanup(func() { _ = api.Delete(context.Background(), rafts) })
+	d := newDock(t, func(m manager.Manager) error {
+		gate, err := crdgate.New(m)
+		if err != nil {
+			return err
+		}
+		if err := m.Add(gate); err != nil {
+			return err
+		}
+
+		return Setup(m, kinds, []User{&Boat{}, &Raft{}}, WithCountInterval(time.Millisecond), WithGate(gate))
+	})
+	ns := namespace(t)
+	main := wharf(ns, "main")
+	d.create(main)
+	d.create(boat(ns, "one", "", "main"))
+	d.eventually("counted without rafts", main, users(1))
+
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{rafts.DeepCopy()}, Scheme: scheme}); err != nil {
+		t.Fatal(err)
+	}
+	d.create(&Raft{*boat(ns, "one", "", "main")})
+	d.eventually("counted with rafts", main, users(2))
+	d.remove(boat(ns, "one", "", ""))
+	d.eventually("one raft", main, users(1))
+	d.remove(wharf(ns, "main"))
+	d.eventually("deletion waits", main, func(c Config) bool {
+		return c != nil && c.(*Wharf).GetCondition(commonv1.TypeTerminating).Message == "Deletion waits for 1 user: Raft "+ns+"/one"
+	})
+	d.remove(rafts)
+	d.eventually("no rafts any more", main, gone)
+}
+
+func TestSetupRefuses(t *testing.T) {
+	m, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: server.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type unknown struct{ Boat }
+	for name, tc := range map[string]struct {
+		kinds Kinds
+		users []User
+		want  string
+	}{
+		"NoKinds":      {want: "no kind of configuration is given"},
+		"UnknownUsers": {kinds: kinds, users: []User{&unknown{}}, want: "cannot tell a kind of users"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := Setup(m, tc.kinds, tc.users); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("Setup(...) = %v, want %s", err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package providerconfig
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	moormeta "github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// EnqueueUsers returns a handler with which the controller of a managed kind, given by
+// an empty object, watches a kind of configuration: when a configuration comes, can be
+// used from now on, or changes its spec, the objects that refer to it are looked at,
+// after everything that is more urgent. Without it they find out when they are tried
+// again or polled. The client is that of the manager, and answers from its cache.
+//
+// It returns an error if a kind is not registered in the scheme of the client.
+func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, error) {
+	f, err := newFamily(kinds, c)
+	if err != nil {
+		return nil, err
+	}
+	gvk, err := c.GroupVersionKindFor(of)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot tell a kind of users")
+	}
+	if _, err := newList(c.Scheme(), gvk); err != nil {
+		return nil, err
+	}
+	enqueue := func(ctx context.Context, config client.Object, q queue) {
+		for _, request := range usersOf(ctx, c, f, gvk, config) {
+			if p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+				p.AddWithOpts(priorityqueue.AddOpts{Priority: new(handler.LowPriority)}, request)
+
+				continue
+			}
+			q.Add(request)
+		}
+	}
+
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+			if !e.IsInInitialList { // then the controller looks at everything anyway
+				enqueue(ctx, e.Object, q)
+			}
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			if concerns(e.ObjectOld, e.ObjectNew) {
+				enqueue(ctx, e.ObjectNew, q)
+			}
+		},
+	}, nil
+}
+
+// Concerns says whether a change of a configuration is one for its users.
+func concerns(before, now client.Object) bool {
+	return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
+		!moormeta.FinalizerExists(before, FinalizerName) && moormeta.FinalizerExists(now, FinalizerName)
+}
+
+// UsersOf returns the users of a configuration. What cannot be listed is none: its
+// objects are tried again and polled.
+func usersOf(ctx context.Context, c client.Client, f family, gvk schema.GroupVersionKind, config client.Object) []reconcile.Request {
+	kind, err := c.GroupVersionKindFor(config)
+	if err != nil {
+		return nil
+	}
+	k := key{kind: kind.Kind, namespace: config.GetNamespace(), name: config.GetName()}
+	var requests []reconcile.Request
+	_ = eachUser(ctx, c, c.Scheme(), f, gvk, k, func(u User) error {
+		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}})
+
+		return nil
+	})
+
+	return requests
+}
+
+// EachUser calls do for every user of a configuration that is among the objects of a
+// kind, until it returns an error, and returns that. The objects must not be changed.
+func eachUser(ctx context.Context, r client.Reader, s *runtime.Scheme, f family, gvk schema.GroupVersionKind, k key, do func(User) error) error {
+	list, err := newList(s, gvk)
+	if err != nil {
+		return err
+	}
+	if err := r.List(ctx, list, client.InNamespace(k.namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return errors.Wrapf(err, "cannot list the users of kind %s", gvk.Kind)
+	}
+
+	return meta.EachListItem(list, func(o runtime.Object) error {
+		u, ok := o.(User)
+		if !ok {
+			return nil
+		}
+		if used, _, err := f.refers(u); err != nil || used != k {
+			return nil
+		}
+
+		return do(u)
+	})
+}
+
+func newList(s *runtime.Scheme, gvk schema.GroupVersionKind) (client.ObjectList, error) {
+	made, err := s.New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot list users of the kind %s", gvk.Kind)
+	}
+	list, ok := made.(client.ObjectList)
+	if !ok {
+		return nil, errors.Errorf("cannot list users of the kind %s: %T is no list of objects", gvk.Kind, made)
+	}
+
+	return list, nil
+}

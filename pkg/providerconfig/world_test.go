@@ -1,0 +1,336 @@
+package providerconfig
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// The group of this package on a shared API server.
+var group = schema.GroupVersion{Group: "providerconfig.example.moorage.dev", Version: "v1"}
+
+// A Wharf is a configuration with a namespace and with conditions.
+type Wharf struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   map[string]string             `json:"spec,omitempty"`
+	Status commonv1.ProviderConfigStatus `json:"status,omitempty"`
+}
+
+func (w *Wharf) GetUsers() int64                       { return w.Status.GetUsers() }
+func (w *Wharf) SetUsers(n int64)                      { w.Status.SetUsers(n) }
+func (w *Wharf) SetConditions(c ...commonv1.Condition) { w.Status.SetConditions(c...) }
+func (w *Wharf) GetCondition(t commonv1.ConditionType) commonv1.Condition {
+	return w.Status.GetCondition(t)
+}
+
+func (w *Wharf) DeepCopyObject() runtime.Object {
+	out := *w
+	w.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	w.Status.DeepCopyInto(&out.Status)
+
+	return &out
+}
+
+// A ClusterWharf is a configuration without a namespace and without conditions.
+type ClusterWharf struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Status struct {
+		Users int64 `json:"users,omitempty"`
+	} `json:"status,omitempty"`
+}
+
+func (w *ClusterWharf) GetUsers() int64  { return w.Status.Users }
+func (w *ClusterWharf) SetUsers(n int64) { w.Status.Users = n }
+func (w *ClusterWharf) DeepCopyObject() runtime.Object {
+	out := *w
+	w.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+
+	return &out
+}
+
+// A Boat uses a configuration.
+type Boat struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec BoatSpec `json:"spec,omitempty"`
+}
+
+// A BoatSpec says which one.
+type BoatSpec struct {
+	ProviderConfigRef *commonv1.ProviderConfigReference `json:"providerConfigRef,omitempty"`
+}
+
+// GetProviderConfigReference returns the reference.
+func (b *Boat) GetProviderConfigReference() *commonv1.ProviderConfigReference {
+	return b.Spec.ProviderConfigRef
+}
+
+func (b *Boat) DeepCopyObject() runtime.Object {
+	out := *b
+	b.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	if b.Spec.ProviderConfigRef != nil {
+		out.Spec.ProviderConfigRef = new(*b.Spec.ProviderConfigRef)
+	}
+
+	return &out
+}
+
+// A list of objects.
+type list[T any, P interface {
+	*T
+	runtime.Object
+}] struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []T `json:"items"`
+}
+
+func (l *list[T, P]) DeepCopyObject() runtime.Object {
+	out := &list[T, P]{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
+	for i := range l.Items {
+		out.Items = append(out.Items, *(*T)(P(&l.Items[i]).DeepCopyObject().(P)))
+	}
+
+	return out
+}
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypeWithName(group.WithKind("Wharf"), &Wharf{})
+	s.AddKnownTypeWithName(group.WithKind("WharfList"), &list[Wharf, *Wharf]{})
+	s.AddKnownTypeWithName(group.WithKind("ClusterWharf"), &ClusterWharf{})
+	s.AddKnownTypeWithName(group.WithKind("ClusterWharfList"), &list[ClusterWharf, *ClusterWharf]{})
+	s.AddKnownTypeWithName(group.WithKind("Boat"), &Boat{})
+	s.AddKnownTypeWithName(group.WithKind("BoatList"), &list[Boat, *Boat]{})
+	metav1.AddToGroupVersion(s, group)
+
+	return s
+}
+
+func definitions() []*apiextensionsv1.CustomResourceDefinition {
+	anything := new(true)
+	define := func(kind, plural string, scope apiextensionsv1.ResourceScope) *apiextensionsv1.CustomResourceDefinition {
+		return &apiextensionsv1.CustomResourceDefinition{
+			ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group.Group},
+			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+				Group: group.Group, Scope: scope,
+				Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: plural},
+				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+					Name: group.Version, Served: true, Storage: true,
+					Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+						Type: "object", XPreserveUnknownFields: anything,
+					}},
+					Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				}},
+			},
+		}
+	}
+
+	return []*apiextensionsv1.CustomResourceDefinition{
+		define("Wharf", "wharves", apiextensionsv1.NamespaceScoped),
+		define("ClusterWharf", "clusterwharves", apiextensionsv1.ClusterScoped),
+		define("Boat", "boats", apiextensionsv1.NamespaceScoped),
+	}
+}
+
+var kinds = Kinds{Namespaced: &Wharf{}, Cluster: &ClusterWharf{}}
+
+func boat(namespace, name, kind, config string) *Boat {
+	b := &Boat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if config != "" {
+		b.Spec.ProviderConfigRef = &commonv1.ProviderConfigReference{Kind: kind, Name: config}
+	}
+
+	return b
+}
+
+func wharf(namespace, name string) *Wharf {
+	return &Wharf{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
+
+func clusterWharf(name string) *ClusterWharf {
+	return &ClusterWharf{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// A port is a reconciler for each kind, over an API server in memory whose writes
+// are written down.
+type port struct {
+	*testing.T
+
+	client.Client
+	clock   *clocktesting.FakePassiveClock
+	tracker *tracker
+	rs      map[string]*reconciler
+	writes  []string
+	events  []string
+
+	// before, if set, is called before a write.
+	before func() error
+	// stale, if set, is what is read, as from a cache that lags behind.
+	stale *Wharf
+	// prunes makes the server drop whatever is written to a status.
+	prunes bool
+}
+
+// A fakeCache lists from the API server in memory.
+type fakeCache struct {
+	cache.Cache
+
+	client client.Client
+}
+
+func (c fakeCache) List(ctx context.Context, l client.ObjectList, o ...client.ListOption) error {
+	return c.client.List(ctx, l, o...)
+}
+
+func newPort(t *testing.T, objects ...client.Object) *port {
+	t.Helper()
+	p := &port{T: t, clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), rs: map[string]*reconciler{}}
+	write := func(what string, obj client.Object) error {
+		p.writes = append(p.writes, what+" "+obj.GetName())
+		if p.before != nil {
+			return p.before()
+		}
+
+		return nil
+	}
+	s := newScheme()
+	p.Client = fake.NewClientBuilder().WithScheme(s).WithObjects(objects...).WithStatusSubresource(&Wharf{}, &ClusterWharf{}).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+				if w, ok := obj.(*Wharf); ok && p.stale != nil {
+					*w = *p.stale.DeepCopyObject().(*Wharf)
+
+					return nil
+				}
+
+				return c.Get(ctx, k, obj, o...)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, o ...client.PatchOption) error {
+				if err := write("patch", obj); err != nil {
+					return err
+				}
+
+				return c.Patch(ctx, obj, patch, o...)
+			},
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, o ...client.SubResourcePatchOption) error {
+				if err := write(sub, obj); err != nil {
+					return err
+				}
+				if p.prunes {
+					return c.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+				}
+
+				return c.SubResource(sub).Patch(ctx, obj, patch, o...)
+			},
+		}).Build()
+	f, err := newFamily(kinds, p.Client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.tracker = newTracker(f, fakeCache{client: p.Client}, s)
+	p.tracker.users[group.WithKind("Boat")] = true
+	for _, kind := range f {
+		p.rs[kind.gvk.Kind] = &reconciler{
+			kind: kind, client: p.Client, finalizer: resource.NewAPIFinalizer(p.Client, FinalizerName), tracker: p.tracker,
+			memory: newMemory(), logger: logging.NewNopLogger(), recorder: p, clock: p.clock, interval: 5 * time.Second,
+		}
+	}
+
+	return p
+}
+
+// Event writes an event down.
+func (p *port) Event(obj runtime.Object, e event.Event) {
+	p.events = append(p.events, string(e.Type)+" "+string(e.Reason)+" "+obj.(client.Object).GetName()+": "+e.Message)
+}
+
+// WithAnnotations returns the port.
+func (p *port) WithAnnotations(...string) event.Recorder { return p }
+
+// Sail adds a boat, or changes its reference; the informer tells at once.
+func (p *port) sail(b *Boat) {
+	p.Helper()
+	old := &Boat{}
+	if err := p.Get(p.Context(), client.ObjectKeyFromObject(b), old); err == nil {
+		b.ResourceVersion = old.ResourceVersion
+		if err := p.Update(p.Context(), b); err != nil {
+			p.Fatal(err)
+		}
+	} else if err := p.Create(p.Context(), b); err != nil {
+		p.Fatal(err)
+	}
+	p.tracker.handler(p.Context(), group.WithKind("Boat").GroupKind()).OnAdd(b, false)
+}
+
+func (p *port) sink(b *Boat) {
+	p.Helper()
+	if err := p.Client.Delete(p.Context(), b); err != nil {
+		p.Fatal(err)
+	}
+	p.tracker.handler(p.Context(), group.WithKind("Boat").GroupKind()).OnDelete(b)
+}
+
+// Pass runs one pass over a configuration, which must succeed.
+func (p *port) pass(c Config) reconcile.Result {
+	p.Helper()
+	result, err := p.try(c)
+	if err != nil {
+		p.Fatal(err)
+	}
+
+	return result
+}
+
+func (p *port) try(c Config) (reconcile.Result, error) {
+	p.Helper()
+	gvk, err := p.GroupVersionKindFor(c)
+	if err != nil {
+		p.Fatal(err)
+	}
+
+	return p.rs[gvk.Kind].Reconcile(p.Context(), reconcile.Request{
+		NamespacedName: types.NamespacedName{Namespace: c.GetNamespace(), Name: c.GetName()},
+	})
+}
+
+// Load reads a configuration, and reports whether it exists.
+func (p *port) load(c Config) bool {
+	p.Helper()
+	err := p.Get(p.Context(), client.ObjectKeyFromObject(c), c)
+	if client.IgnoreNotFound(err) != nil {
+		p.Fatal(err)
+	}
+
+	return err == nil
+}
+
+func (p *port) remove(c Config) {
+	p.Helper()
+	if err := p.Client.Delete(p.Context(), c); err != nil {
+		p.Fatal(err)
+	}
+}

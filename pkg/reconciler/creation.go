@@ -1,0 +1,54 @@
+package reconciler
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A CreationRecoverer is a [managed.CreationRecoverer].
+type CreationRecoverer = managed.CreationRecoverer
+
+// A TypedCreationRecoverer is a [managed.TypedCreationRecoverer].
+type TypedCreationRecoverer[T resource.Managed] = managed.TypedCreationRecoverer[T]
+
+// A BackendIdentifier is a [managed.BackendIdentifier].
+type BackendIdentifier = managed.BackendIdentifier
+
+// CreationToken is [managed.CreationToken].
+func CreationToken(ctx context.Context) string { return managed.CreationToken(ctx) }
+
+// ContextWithCreationToken is [managed.ContextWithCreationToken].
+func ContextWithCreationToken(ctx context.Context, token string) context.Context {
+	return managed.ContextWithCreationToken(ctx, token)
+}
+
+// WithCreationTokens is [managed.WithCreationTokens].
+func WithCreationTokens() ReconcilerOption { return managed.WithCreationTokens() }
+
+// WithCreateErrorsAsFailures is [managed.WithCreateErrorsAsFailures].
+func WithCreateErrorsAsFailures() ReconcilerOption { return managed.WithCreateErrorsAsFailures() }
+
+// WithAdoptionPolicy is [managed.WithAdoptionPolicy].
+func WithAdoptionPolicy(policy string) ReconcilerOption { return managed.WithAdoptionPolicy(policy) }
+
+// WithDeletionGuard is [managed.WithDeletionGuard].
+func WithDeletionGuard() ReconcilerOption { return managed.WithDeletionGuard() }
+
+// WithFence is [managed.WithFence].
+func WithFence(fence func(context.Context) error) ReconcilerOption { return managed.WithFence(fence) }
+
+// WithLeaseDeadline is [managed.WithLeaseDeadline].
+func WithLeaseDeadline(deadline func() time.Time) ReconcilerOption {
+	return managed.WithLeaseDeadline(deadline)
+}
+
+// WithWatch is [managed.WithWatch].
+func WithWatch(object client.Object, h handler.EventHandler) ReconcilerOption {
+	return managed.WithWatch(object, h)
+}

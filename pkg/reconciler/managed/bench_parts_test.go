@@ -1,0 +1,71 @@
+package managed
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+)
+
+// A pass over an object with which all is well, in the middle.
+func halfwayPass() *pass {
+	v := marked(early, early, "", "0123456789abcdef/"+attemptSucceeded)
+	v.Namespace, v.Name, v.UID, v.ResourceVersion, v.Generation = "default", "data", "uid-1", "1", 1
+	meta.AddFinalizer(v, FinalizerName)
+	meta.SetExternalName(v, "vol-1")
+	v.SetConditions(commonv1.Available(), commonv1.ReconcileSuccess(), commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(v, v).String(),
+	})
+	r := &Reconciler{clock: clock.RealClock{}, grace: time.Second}
+	read := clone(v)
+
+	return &pass{
+		r: r, mg: v, read: read, newest: read, generation: 1, memo: &memo{uid: v.UID, seen: creation(v, v)},
+		observed: true, observation: ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+	}
+}
+
+func BenchmarkFacts(b *testing.B) {
+	p := halfwayPass()
+	b.ReportAllocs()
+	for b.Loop() {
+		p.facts()
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	f := halfwayPass().facts()
+	b.ReportAllocs()
+	for b.Loop() {
+		lifecycle.Decide(f)
+	}
+}
+
+// Whether there is anything to write at all.
+func BenchmarkStatusComparison(b *testing.B) {
+	p := halfwayPass()
+	b.ReportAllocs()
+	for b.Loop() {
+		if !same(p.read, p.mg) {
+			b.Fatal("a pass that changed nothing")
+		}
+	}
+}
+
+// The patch of a status in which a condition has changed.
+func BenchmarkStatusPatch(b *testing.B) {
+	p := halfwayPass()
+	p.set(commonv1.Unavailable().WithMessage("it is away"))
+	b.ReportAllocs()
+	for b.Loop() {
+		newest, desired, err := p.statuses()
+		if err != nil || len(newest.patchTo(desired)) != 1 {
+			b.Fatal("no patch of the conditions", err)
+		}
+	}
+}

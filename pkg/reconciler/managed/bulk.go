@@ -1,0 +1,264 @@
+package managed
+
+import (
+	"context"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// An ExternalLister is an [ExternalClient] that can list, see [TypedExternalLister].
+type ExternalLister = TypedExternalLister[resource.Managed]
+
+// A TypedExternalLister is a [TypedExternalClient] that can list what exists on its
+// connection. With [WithBulkObservation], objects that need no more than a look share
+// such a list.
+//
+// A list is believed in what it shows, never in what it does not: who is missing is
+// looked at by Observe before anything is decided, and so is whoever is shown to
+// differ, to be somebody else's, or to lack anything, before anything is changed. So
+// a list that leaves something out, shows it twice, shows what is nobody's, or breaks
+// off, costs calls and nothing else.
+type TypedExternalLister[T resource.Managed] interface {
+	// ListPage returns the page that begins where an earlier one said; an empty
+	// token is the beginning. It is called through the client of whichever object
+	// comes first, on behalf of all objects of the kind on its connection, one page
+	// at a time. An error ends the list, until the next one is due everybody is
+	// observed singly; but for one that says that the connection does not work at
+	// the moment, such as external.Throttled, if there are limits.
+	ListPage(ctx context.Context, token string) (ExternalListPage, error)
+
+	// ObserveListed is Observe of what a page has shown under the external name of
+	// the object. It is to ask nobody, and may do to the object what Observe may.
+	ObserveListed(ctx context.Context, mg T, listed any) (ExternalObservation, error)
+}
+
+// An ExternalListPage is a part of a list.
+type ExternalListPage struct {
+	// Items in any order. Those that no object has are ignored.
+	Items []ListedResource
+
+	// Continue is the token of the next page. It is empty on the last one.
+	Continue string
+}
+
+// A ListedResource is an external resource that a list has shown.
+type ListedResource struct {
+	// ExternalName is what objects have as their external name.
+	ExternalName string
+
+	// Resource is given to ObserveListed as it is.
+	Resource any
+}
+
+// WithBulkObservation lets polls of objects on the same connection share a list, if
+// clients are an [ExternalLister]. The default is that each is observed singly.
+//
+// Once in a poll interval the objects of a connection are due at about the same time;
+// the first of them makes the list, and what it showed serves the others until it is
+// older than staleness; what is not positive is half of the poll interval. What a user waits
+// for, what is being made, changed or deleted, and what this process has changed since
+// the list was begun is not served by it. A worker makes the list for at most a second
+// at a time; others wait for it outside of the workers. None is made for fewer objects
+// than it has pages.
+//
+// Two clients are on the same connection if a [ConnectionDescriber] says so, or if
+// their objects refer to the same ProviderConfig.
+func WithBulkObservation(staleness time.Duration) ReconcilerOption {
+	return func(r *Reconciler) { r.bulk, r.staleness = true, staleness }
+}
+
+// NewRoll returns what objects on one connection know together, or nil if they need
+// not.
+func (r *Reconciler) newRoll() *roll.Roll {
+	if !r.bulk && r.notifier == nil {
+		return nil
+	}
+	round := r.pollInterval
+	if !r.bulk {
+		round = 0
+	}
+
+	return roll.New(round, min(positive(r.staleness, r.pollInterval/2), r.pollInterval))
+}
+
+// How long a pass may be busy with a list, page by page.
+const listTurn = time.Second
+
+// ListerOf returns what lists through a client.
+func listerOf(c ExternalClient) ExternalLister {
+	if l, ok := optional[ExternalLister](c); ok {
+		return l
+	}
+	if u, ok := optional[interface{ lister() ExternalLister }](c); ok {
+		return u.lister()
+	}
+
+	return nil
+}
+
+// Join puts the object on the roll of its connection.
+func (p *pass) join(connection, revision string) {
+	if p.r.roll != nil {
+		p.place = p.r.roll.Join(rollKey(p.mg), connection, revision, meta.GetExternalName(p.mg))
+	}
+}
+
+func rollKey(mg resource.Managed) roll.Key {
+	return roll.Key{Namespace: mg.GetNamespace(), Name: mg.GetName()}
+}
+
+// Touched notes that the external resource was asked for, or may have been changed.
+func (p *pass) touched() {
+	if p.place != nil {
+		p.r.roll.Touched(p.place, p.now())
+	}
+}
+
+// PutOff is the error of a pass that has changed nothing, and is to be made again
+// after a while.
+type putOff struct {
+	name  string // of the outcome
+	after time.Duration
+}
+
+func (e *putOff) Error() string { return "the pass is put off: " + e.name }
+
+// AsPutOff returns the putOff that an error is, or nil.
+func asPutOff(err error) *putOff {
+	if err == nil {
+		return nil
+	}
+	var off *putOff
+	_ = errors.As(err, &off)
+
+	return off
+}
+
+// Served says whether a list can do for this pass: nobody waits for it, and the
+// object says that all is well.
+func (p *pass) served() bool {
+	if p.lister == nil || !p.well || p.urgency != lifecycle.Poll || p.looked || p.acted || meta.WasDeleted(p.mg) {
+		return false
+	}
+	alone := p.place.Alone
+	p.place.Alone = false
+
+	return !alone && p.window() == 0 && !p.unseen() && !unresolved(p.mg) && !p.r.roll.Told(p.place)
+}
+
+// Consult the list of the connection. It is not ok if the object is to be observed
+// singly.
+func (p *pass) consult(ctx context.Context) (o ExternalObservation, ok bool, err error) {
+	for p.served() {
+		c := p.r.roll.Consult(p.place, p.now())
+		switch c.Answer {
+		case roll.Wait:
+			return o, false, &putOff{name: "awaiting-list", after: c.After}
+		case roll.Turn:
+			if err := p.list(ctx, c.Turn); err != nil {
+				return o, false, err
+			}
+		case roll.Listed:
+			return p.recognised(ctx, c.Item)
+		default:
+			p.r.telemetry.Listed(telemetry.NotListed)
+
+			return o, false, nil
+		}
+	}
+
+	return o, false, nil
+}
+
+// Recognised returns what a list shows of the object, if it is that all is well.
+// Whatever else it shows is made sure of by an observation, in a pass that knows
+// nothing of this one.
+func (p *pass) recognised(ctx context.Context, item any) (ExternalObservation, bool, error) {
+	o, err := p.lister.ObserveListed(ctx, p.mg, item)
+	if err == nil && o.ResourceExists && !o.ResourceLateInitialized && isReady(p.mg) {
+		p.observation, p.observed = o, true
+		decision := lifecycle.Decide(p.facts())
+		p.observed = false
+		if decision == lifecycle.Keep {
+			p.r.telemetry.Listed(telemetry.Listed)
+			p.touched()
+
+			return o, true, nil
+		}
+	}
+	p.log.Debug("A list shows what an observation has to confirm", "error", p.redact(err))
+	p.r.telemetry.Listed(telemetry.Doubtful)
+	p.place.Alone = true
+
+	return ExternalObservation{}, false, &putOff{name: "listed-otherwise", after: time.Millisecond}
+}
+
+// List asks for pages as long as it is this pass's turn to. What is wrong with the
+// connection as a whole is the failure of the pass; that a list cannot be made is not.
+func (p *pass) list(ctx context.Context, turn *roll.Turning) error {
+	finished := false
+	defer func() {
+		if turn.Back(); !finished {
+			turn.Fail(p.now())
+		}
+	}()
+	begun := p.now()
+	for {
+		page, err := p.page(ctx, turn.Next)
+		if p.gate != nil && classify(err).shared {
+			finished = true // the next who has leave goes on
+
+			return observing.failed(err)
+		}
+		if err == nil {
+			for _, item := range page.Items {
+				turn.Show(item.ExternalName, item.Resource)
+			}
+			more, ok := turn.Turned(page.Continue, p.now())
+			switch {
+			case ok && !more:
+				finished = true
+
+				return nil
+			case !ok:
+				err = errors.New("it does not end")
+			}
+		}
+		if err != nil {
+			p.log.Info("Cannot list, observing one by one", "connection", p.connection.Name, "error", p.redact(err))
+
+			// The list may have taken the time that was meant for the object.
+			return &putOff{name: "listing", after: time.Millisecond}
+		}
+		if p.now().Sub(begun) >= listTurn {
+			finished = true
+
+			return &putOff{name: "listing", after: time.Millisecond}
+		}
+	}
+}
+
+// Page asks for a page, as any call is made.
+func (p *pass) page(ctx context.Context, token string) (page ExternalListPage, err error) {
+	release, err := p.askLeave(ctx, false)
+	if err != nil {
+		return page, err
+	}
+	ctx, cancel := limit(ctx, callDeadline(ctx))
+	defer cancel()
+	err = p.call(release, func() error {
+		return p.step(ctx, telemetry.List, func(ctx context.Context) (err error) {
+			page, err = p.lister.ListPage(ctx, token)
+
+			return err
+		})
+	})
+
+	return page, err
+}

@@ -1,0 +1,168 @@
+package managed
+
+import (
+	"time"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	gates "github.com/moorage-dev/moorage/pkg/external/limit"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+)
+
+// A class of failures is told and tried again in its own way.
+type class struct {
+	name   string // in metrics
+	is     func(error) bool
+	reason commonv1.ConditionReason // of Synced; empty if there is none of its own
+	shared bool                     // it is not the object's, but that of all who share its connection
+}
+
+// Every class. The first that an error is of counts.
+var failureClasses = []class{
+	{"held", gates.IsHeld, "", true},
+	{"terminal", isTerminal, "", false},
+	{"throttled", isThrottled, commonv1.ReasonThrottled, true},
+	{"unauthorized", external.IsUnauthorized, commonv1.ReasonUnauthorized, true},
+	{"unavailable", external.IsUnavailable, commonv1.ReasonExternalSystemUnavailable, true},
+	{"retry-after", saysWhen, "", false},
+	{"other", func(error) bool { return true }, "", false},
+}
+
+func classify(err error) class {
+	for _, c := range failureClasses {
+		if c.is(err) {
+			return c
+		}
+	}
+
+	return class{}
+}
+
+func isTerminal(err error) bool {
+	_, ok := external.TerminalReason(err)
+
+	return ok
+}
+
+func isThrottled(err error) bool {
+	_, _, ok := external.AsThrottled(err)
+
+	return ok
+}
+
+func saysWhen(err error) bool {
+	_, ok := external.AsRetryAfter(err)
+
+	return ok
+}
+
+// How long somebody may be held back before the object says why.
+const patience = 10 * time.Second
+
+// HeldBack is the outcome of a pass that was stopped by what is wrong with a connection
+// as a whole, which is told there. An object says so only if its user waits for it,
+// and not for a moment.
+func (p *pass) heldBack(err error) outcome {
+	o := outcome{name: "held", progress: moving, unfinished: true, after: retryAfter(err, 0)}
+	if o.after == 0 {
+		o.after = p.doubled(p.interval())
+	}
+	if p.urgency != lifecycle.User {
+		return o
+	}
+	reason := commonv1.ReasonThrottled
+	switch {
+	case external.IsUnauthorized(err):
+		reason = commonv1.ReasonUnauthorized
+	case external.IsUnavailable(err):
+		reason = commonv1.ReasonExternalSystemUnavailable
+	case o.after < patience:
+		return o
+	}
+	o.synced = unsynced(reason, textHeld[reason])
+
+	return o
+}
+
+// Texts that do not depend on whether the call was this object's own.
+var textHeld = map[commonv1.ConditionReason]string{
+	commonv1.ReasonThrottled:                 "more is asked of the external system than it allows: waiting for a turn",
+	commonv1.ReasonUnauthorized:              "the external system does not accept the credentials: correct those of the ProviderConfig",
+	commonv1.ReasonExternalSystemUnavailable: "the external system is unavailable: waiting until it is back",
+}
+
+// RetryAfter returns when an error asks to be tried again, and up to a tenth later, or
+// zero if it does not say. What a gate says is exact: it gives each another time.
+func retryAfter(err error, random float64) time.Duration {
+	after, ok := external.AsRetryAfter(err)
+	if !ok {
+		return 0
+	}
+
+	return after + time.Duration(random*float64(after)/10)
+}
+
+// ErrUnchanged says that nothing has changed of what a terminal error waits for.
+var errUnchanged = errors.New("nothing has changed since the last error")
+
+// A stop is what is known of a terminal error.
+type stop struct {
+	version  string // of the object
+	revision string // of the connection
+	due      time.Time
+	until    time.Time
+}
+
+// AwaitCause returns when to look whether the cause of a terminal error has changed.
+// Changes of the object, of its configuration and of what it refers to are events. A
+// change of the credentials is none: it shows in the revision of the connection, which
+// costs no call.
+func (p *pass) awaitCause(o outcome) time.Duration {
+	until := p.delay(o.again)
+	if p.connection.Revision == "" {
+		return until
+	}
+	next := min(p.jitter(p.interval()), until)
+	p.memo.stop = stop{
+		version: p.mg.GetResourceVersion(), revision: p.connection.Revision,
+		due: p.now().Add(next), until: p.now().Add(until),
+	}
+
+	return next
+}
+
+// Unchanged says whether the pass was made by time alone, and nothing has changed that
+// could have made a terminal error pass.
+func (p *pass) unchanged() bool {
+	s := p.memo.stop
+	now := p.now()
+
+	return s.revision != "" && s.revision == p.connection.Revision && s.version == p.read.GetResourceVersion() &&
+		!now.Before(s.due) && now.Before(s.until)
+}
+
+// StillStopped ends a pass in which nothing was called because nothing has changed.
+func (p *pass) stillStopped() time.Duration {
+	p.ended, p.next = "awaiting-cause", lifecycle.Poll
+	next := max(min(p.jitter(p.interval()), p.memo.stop.until.Sub(p.now())), time.Millisecond)
+	p.memo.stop.due = p.now().Add(next)
+
+	return next
+}
+
+// Steady keeps the messages of conditions that differ from what was read only in what
+// differs each time: identifiers, times, counters. Otherwise each failure would be
+// news, and written.
+func (p *pass) steady() {
+	for _, t := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate} {
+		before, now := p.read.GetCondition(t), p.mg.GetCondition(t)
+		if before.Message == now.Message || before.Status != now.Status || before.Reason != now.Reason {
+			continue
+		}
+		if external.Normalize(before.Message) == external.Normalize(now.Message) {
+			now.Message = before.Message
+			p.mg.SetConditions(now)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package managed
+
+import (
+	"context"
+	"strings"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	gates "github.com/moorage-dev/moorage/pkg/external/limit"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A ConnectionDescriber is an [ExternalClient] that tells over which connection its
+// calls go. With it, calls are held to what the connection is allowed rather than
+// what a ProviderConfig is (see [WithLimits]); credentials that are not accepted are
+// read again at once; and what failed for good is tried again when they change.
+type ConnectionDescriber interface {
+	// DescribeConnection is called once in each pass, after Connect.
+	DescribeConnection() Connection
+}
+
+// A Connection is what the calls of several clients go over.
+type Connection struct {
+	// Name tells connections apart, in metrics as well, and must not be secret:
+	// kind, namespace and name of the configuration, such as
+	// "ProviderConfig/default/prod", or "ClusterProviderConfig/prod". Its state is
+	// then shown by that configuration, see providerconfig.WithLimits. Empty is what
+	// the object refers to.
+	Name string
+
+	// Revision is another one whenever settings or credentials are, such as the
+	// generation of the configuration and the resourceVersion of its Secret. Empty is
+	// not known.
+	Revision string
+
+	// Recheck, if it is not nil, is called when the external system has not accepted
+	// the credentials, such as connection.Cache.Recheck.
+	Recheck func()
+}
+
+// WithLimits holds the calls over each connection to what the external system
+// allows: the set finds out how fast that is, and lets nobody through while the
+// system is down or does not accept the credentials. Give the same set to all
+// reconcilers of a provider, and to providerconfig.WithLimits, which shows the state
+// of each connection. The default is no limits.
+//
+// A call that has to wait for more than a moment is not made: the pass ends, and the
+// object comes back with the urgency it had. What is wrong with a connection as a
+// whole is not told by each object: only one whose user waits for it says so.
+func WithLimits(set *gates.Set) ReconcilerOption {
+	return func(r *Reconciler) { r.limits = set }
+}
+
+// Classes of calls, by the urgency of their pass.
+var callClasses = map[lifecycle.Urgency]gates.Class{
+	lifecycle.User:     gates.User,
+	lifecycle.Progress: gates.Progress,
+	lifecycle.Retry:    gates.Retry,
+	lifecycle.Poll:     gates.Poll,
+}
+
+// Meet learns over which connection the calls of a client go.
+func (p *pass) meet(c ExternalClient) {
+	if d, ok := optional[ConnectionDescriber](c); ok {
+		p.connection = d.DescribeConnection()
+	}
+	if p.connection.Name == "" {
+		p.connection.Name = connectionName(p.mg)
+	}
+	if p.r.limits != nil {
+		p.gate = p.r.limits.GateOf(p.connection.Name, p.connection.Revision)
+	}
+	p.join(p.connection.Name, p.connection.Revision)
+	if p.r.bulk {
+		p.lister = listerOf(c)
+	}
+}
+
+// ConnectionName returns the configuration that an object refers to.
+func connectionName(mg resource.Managed) string {
+	referencer, ok := mg.(resource.ProviderConfigReferencer)
+	if !ok || referencer.GetProviderConfigReference() == nil {
+		return "default"
+	}
+	ref := referencer.GetProviderConfigReference()
+	kind := ref.Kind
+	if kind == "" {
+		kind = "ProviderConfig"
+	}
+	if mg.GetNamespace() == "" || strings.HasPrefix(kind, "Cluster") {
+		return kind + "/" + ref.Name
+	}
+
+	return kind + "/" + mg.GetNamespace() + "/" + ref.Name
+}
+
+// LeaveToCall returns leave for one call, to be given back with what came of it, or an
+// error if the call must not be made now.
+func (p *pass) leaveToCall(ctx context.Context) (release func(error), err error) {
+	release, err = p.askLeave(ctx, p.called)
+	p.called = p.called || err == nil
+
+	return release, err
+}
+
+// AskLeave asks the gate. A call that continues what has begun is not held up.
+func (p *pass) askLeave(ctx context.Context, continues bool) (release func(error), err error) {
+	if p.gate == nil {
+		return func(error) {}, nil
+	}
+	calls, cancel := limit(ctx, callDeadline(ctx))
+	defer cancel()
+	if calls.Err() == nil { // or else it is something that has a time of its own: what is taken back
+		ctx = calls
+	}
+
+	return p.gate.Acquire(ctx, gates.Request{
+		Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()), Class: callClasses[p.urgency], Continues: continues,
+	})
+}
+
+// Call makes a call for which there is leave.
+func (p *pass) call(release func(error), do func() error) error {
+	err := context.Canceled // what panics has shown nothing
+	defer func() { release(err) }()
+	answer := do()
+	if err = answer; errors.Is(answer, errNotBegun) {
+		err = context.Canceled // neither has what was not begun
+	}
+
+	return answer
+}
+
+// A limited client makes no call without leave.
+type limited struct {
+	ExternalClient
+
+	pass *pass
+}
+
+func (l limited) Observe(ctx context.Context, mg resource.Managed) (o ExternalObservation, err error) {
+	release, err := l.pass.leaveToCall(ctx)
+	if err != nil {
+		return o, err
+	}
+	err = l.pass.call(release, func() (err error) {
+		o, err = l.ExternalClient.Observe(ctx, mg)
+
+		return err
+	})
+
+	return o, err
+}
+
+// Create has the leave that was asked for before anything was written.
+func (l limited) Create(ctx context.Context, mg resource.Managed) error {
+	return l.pass.call(l.pass.leaveToCreate, func() error { return l.ExternalClient.Create(ctx, mg) })
+}
+
+func (l limited) Update(ctx context.Context, mg resource.Managed) error {
+	release, err := l.pass.leaveToCall(ctx)
+	if err != nil {
+		return err
+	}
+
+	return l.pass.call(release, func() error { return l.ExternalClient.Update(ctx, mg) })
+}
+
+func (l limited) Delete(ctx context.Context, mg resource.Managed) error {
+	release, err := l.pass.leaveToCall(ctx)
+	if err != nil {
+		return err
+	}
+
+	return l.pass.call(release, func() error { return l.ExternalClient.Delete(ctx, mg) })
+}

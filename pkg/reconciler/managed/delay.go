@@ -1,0 +1,151 @@
+package managed
+
+import (
+	"time"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// Again says when the next pass is due.
+type again int
+
+const (
+	never      again = iota // the object is let go
+	poll                    // after the poll interval
+	slow                    // after ten of them: nothing is expected, and no pass is the last
+	growing                 // after a time that doubles up to the poll interval
+	soon                    // after a tenth of the time that it has taken so far
+	afterGrace              // the same, but not later than the end of the grace period
+)
+
+// The least time between two looks at something that takes its time.
+const leastWait = time.Second
+
+// Delay returns when to look again. It is never zero or less.
+func (p *pass) delay(a again) time.Duration {
+	interval := p.interval()
+	switch a {
+	case slow:
+		return p.jitter(10 * interval)
+	case growing:
+		return p.doubled(interval)
+	case soon:
+		return p.tenth(interval)
+	case afterGrace:
+		step := p.tenth(interval)
+		if p.searching > 0 { // each look may be an expensive search
+			step = p.doubled(interval)
+		}
+		if rest := max(p.window(), p.doubt()); rest > 0 {
+			return min(step, rest)
+		}
+
+		return step
+	default:
+		return p.nextPoll(interval)
+	}
+}
+
+// NextPoll returns when to look again at what needs nothing.
+func (p *pass) nextPoll(interval time.Duration) time.Duration {
+	interval = p.stretched(interval)
+	if p.lister == nil {
+		return positive(p.hook(interval), interval)
+	}
+	wanted := interval // those who meet are not to be sent apart
+	if p.r.pollIntervalHook != nil {
+		wanted = positive(p.hook(interval), interval)
+	}
+	tolerance := time.Duration(2 * defaultJitter * float64(wanted))
+	at, ok := p.r.roll.Meet(p.connection.Name, p.now(), p.now().Add(wanted), tolerance, p.r.random())
+	if !ok {
+		return positive(p.hook(interval), interval)
+	}
+
+	return max(at.Sub(p.now()), time.Millisecond)
+}
+
+// Doubled is a second, and twice as long after each wait that followed on one.
+func (p *pass) doubled(interval time.Duration) time.Duration {
+	p.memo.waits++
+
+	return p.jitter(min(time.Second<<min(p.memo.waits-1, 20), interval))
+}
+
+// Tenth is a tenth of the time that has passed since the external system was given
+// something to do, so that the end is noticed at most a tenth too late; but a second
+// at least, and the poll interval at most. Most of what it is counted from is told by
+// the object, so that a restart does not begin anew with all objects.
+func (p *pass) tenth(interval time.Duration) time.Duration {
+	since := p.busySince()
+	if since.IsZero() || since.Sub(p.now()) > leastWait { // of a clock that was set back since, nothing can be learnt
+		return p.doubled(interval)
+	}
+	least := min(leastWait, interval)
+	age := p.now().Sub(since) - time.Second // times of objects are cut to seconds
+	longest := external.PollByAge(age, least, interval)
+
+	return min(p.jitter(max(least, longest*10/11)), longest)
+}
+
+// BusySince returns when the external system was given what it is busy with: when
+// the object ceased to be ready, if nothing later is known.
+func (p *pass) busySince() time.Time {
+	before, ready := p.read.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeReady)
+	since := before.LastTransitionTime.Time
+	if before.Status != ready.Status {
+		since = p.now()
+	}
+	later := func(t time.Time) {
+		if t.After(since) {
+			since = t
+		}
+	}
+	later(meta.GetExternalCreateSucceeded(p.mg))
+	later(p.memo.changed)
+	if deleted := p.mg.GetDeletionTimestamp(); deleted != nil {
+		later(deleted.Time)
+	}
+
+	return since
+}
+
+func (p *pass) hook(interval time.Duration) time.Duration {
+	if p.r.pollIntervalHook != nil {
+		return p.r.pollIntervalHook(p.mg, interval)
+	}
+
+	return p.jitter(interval)
+}
+
+func (p *pass) jitter(d time.Duration) time.Duration {
+	return max(d+time.Duration((2*p.r.random()-1)*defaultJitter*float64(d)), time.Millisecond)
+}
+
+// Interval returns the poll interval of the object.
+func (p *pass) interval() time.Duration {
+	own, set, err := meta.GetPollInterval(p.mg)
+	if err != nil || !set {
+		return p.r.pollInterval
+	}
+
+	return min(max(own, p.r.minPollInterval), maxPollInterval)
+}
+
+// CheckPollInterval tells once that an object asks for something that is no
+// interval. It does nobody harm: the default is used.
+func (p *pass) checkPollInterval() {
+	_, _, err := meta.GetPollInterval(p.mg)
+	if err == nil {
+		p.memo.badInterval = ""
+
+		return
+	}
+	if warning := p.redact(err); p.memo.badInterval != warning.Error() {
+		p.memo.badInterval = warning.Error()
+		p.tell(event.Warning(reasonInvalidPollInterval, warning))
+	}
+}

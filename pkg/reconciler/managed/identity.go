@@ -1,0 +1,53 @@
+package managed
+
+import (
+	"fmt"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// A BackendIdentifier is an [ExternalClient] that can tell which external system
+// it is connected to: the account, project or cluster, whatever the address. It
+// is stored when something is created or adopted. When the object is later
+// connected to another system, where its resource cannot be, nothing is called
+// until its user allows the change: "not found" would be believed otherwise.
+type BackendIdentifier interface {
+	// Identity of the external system. Empty is not known.
+	Identity() string
+}
+
+// Recognise refuses a system that is not the one in which the resource is.
+func (p *pass) recognise() error {
+	if p.backend == nil {
+		return nil
+	}
+	told := p.backend.Identity()
+	annotations := p.mg.GetAnnotations()
+	stored := annotations[meta.AnnotationKeyBackendIdentity]
+	switch {
+	case stored == "" || stored == told:
+		return nil
+	case told == "":
+		return errors.Errorf("the client does not say which external system it is connected to; the external resource is in %.128q", stored)
+	case annotations[meta.AnnotationKeyAllowBackendChange] == told:
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: told})
+
+		return nil
+	}
+
+	return external.Terminal(string(commonv1.ReasonBackendChanged), errors.New(fmt.Sprintf(
+		"the connection leads to %.128q, and the external resource is in %.128q: correct the connection, or set the annotation %s to the former "+
+			"if the resource is there, too, or is to be made there", told, stored, meta.AnnotationKeyAllowBackendChange)))
+}
+
+// Remember puts the identity of the system into the object, to be stored along
+// with the intent to create, or once for a resource that was found.
+func (p *pass) remember() {
+	if p.backend == nil || p.backend.Identity() == "" || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" {
+		return
+	}
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: p.backend.Identity()})
+}

@@ -1,0 +1,177 @@
+// Package roll is for what the objects of one kind know together about the
+// connections they use: who is on which, under which external name; what a list
+// that they share has shown; and whether somebody tells what changes outside. It
+// asks nobody and wakes nobody: it says whose turn it is to do so. Start with New.
+//
+// All methods may be called concurrently. Times are given, and may be of any clock.
+package roll
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Key is the name of an object.
+type Key struct{ Namespace, Name string }
+
+// A Place is what is known of one object. See Join.
+type Place struct {
+	// Alone is for whoever works on the object: it is to be observed singly.
+	Alone bool
+
+	key   Key
+	line  *line
+	name  string
+	asked time.Time // when what is outside was last asked for, changed, or said to have changed
+	told  bool      // somebody said that it has changed, and nobody has looked since
+}
+
+// A Roll has the places of all objects of a kind. Make one with New.
+type Roll struct {
+	round, fresh time.Duration
+
+	mu     sync.Mutex
+	places map[Key]*Place
+	lines  map[string]*line
+}
+
+// A line is a connection that objects use.
+type line struct {
+	name     string
+	revision string
+	names    map[string][]*Place
+	places   int
+
+	list   *list         // the last one, as long as it may be of use
+	due    time.Time     // when the next may be begun
+	pages  int           // that the last whole list had
+	took   time.Duration // that it took
+	broken int           // lists in a row that were not finished
+
+	watch  *Watch
+	next   time.Time // when to subscribe again
+	failed int       // times in a row
+}
+
+// New returns an empty Roll. Lists are begun once in a round, and what they showed
+// counts until they are older than fresh. A round that is not positive is for those
+// who list nothing.
+func New(round, fresh time.Duration) *Roll {
+	return &Roll{round: round, fresh: fresh, places: map[Key]*Place{}, lines: map[string]*line{}}
+}
+
+// Join puts an object on a connection, under its external name, or moves it there,
+// and returns its place. With another revision, lists of the connection are made anew;
+// an empty one is not known.
+func (r *Roll) Join(key Key, connection, revision, name string) *Place {
+	r.mu.Lock()
+	l := r.lines[connection]
+	if l == nil {
+		l = &line{name: connection, names: map[string][]*Place{}}
+		r.lines[connection] = l
+	}
+	if revision != "" && l.revision != revision {
+		l.revision, l.list = revision, nil
+	}
+	p := r.places[key]
+	if p != nil && p.line == l && p.name == name {
+		r.mu.Unlock()
+
+		return p
+	}
+	stop := func() {}
+	if p == nil {
+		p = &Place{key: key}
+		r.places[key] = p
+	} else if p.line != l {
+		stop = r.leave(p)
+	} else {
+		l.strike(p)
+		l.places--
+	}
+	p.line, p.name = l, name
+	l.names[name] = append(l.names[name], p)
+	l.places++
+	r.mu.Unlock()
+	stop()
+
+	return p
+}
+
+// Find returns the place of an object, or nil.
+func (r *Roll) Find(key Key) *Place {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.places[key]
+}
+
+// Leave takes an object off that is gone. What only it needed is given up.
+func (r *Roll) Leave(key Key) {
+	r.mu.Lock()
+	stop := func() {}
+	if p := r.places[key]; p != nil {
+		delete(r.places, key)
+		stop = r.leave(p)
+	}
+	r.mu.Unlock()
+	stop()
+}
+
+// Leave returns what is to be called when nothing is locked.
+func (r *Roll) leave(p *Place) (stop func()) {
+	l := p.line
+	l.strike(p)
+	if l.places--; l.places > 0 {
+		return func() {}
+	}
+	delete(r.lines, l.name)
+
+	return l.unwatch()
+}
+
+// Strike takes an object off its name.
+func (l *line) strike(p *Place) {
+	others := slices.DeleteFunc(l.names[p.name], func(o *Place) bool { return o == p })
+	if l.names[p.name] = others; len(others) > 0 {
+		return
+	}
+	delete(l.names, p.name)
+	if l.list != nil {
+		delete(l.list.items, p.name)
+		delete(l.list.twice, p.name)
+	}
+}
+
+// Touched notes that what is outside was asked for, or may have been changed by a
+// call that has ended now. What was listed before says nothing about it any more.
+func (r *Roll) Touched(p *Place, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.asked, p.told = now, false
+}
+
+// Told says whether somebody said that the resource has changed, and nobody has
+// looked since.
+func (r *Roll) Told(p *Place) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return p.told
+}
+
+// Size returns how many objects are on the roll, and how much is kept for them
+// besides: connections, names and what lists have shown.
+func (r *Roll) Size() (objects, besides int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.lines {
+		besides += 1 + len(l.names)
+		if l.list != nil {
+			besides += len(l.list.items) + len(l.list.twice)
+		}
+	}
+
+	return len(r.places), besides
+}

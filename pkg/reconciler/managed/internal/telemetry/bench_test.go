@@ -1,0 +1,46 @@
+package telemetry
+
+import (
+	"context"
+	"testing"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// Steady is what a pass tells that finds everything as it should be.
+func steady(ctx context.Context, r *Recorder, mg *fake.Managed) {
+	ctx, pass := r.Begin(ctx, mg)
+	_, connect := r.Step(ctx, Connect)
+	connect.End(nil)
+	_, observe := r.Step(ctx, Observe)
+	observe.End(nil)
+	r.Compared(mg, Same)
+	r.Seen(mg)
+	pass.End("kept", nil)
+}
+
+// TestASteadyPassAllocatesNothing: a process with 100,000 objects pays for each of
+// them in each poll interval.
+func TestASteadyPassAllocatesNothing(t *testing.T) {
+	h, mg := newHarbour(t), made("1", commonv1.Available(), synced())
+	steady(t.Context(), h.Recorder, mg)
+	if n := testing.AllocsPerRun(100, func() { steady(t.Context(), h.Recorder, mg) }); n > 0 {
+		t.Errorf("a steady pass without spans allocates %g times, want never", n)
+	}
+}
+
+func BenchmarkSteadyPass(b *testing.B) {
+	for name, o := range map[string]func(*Options){
+		"Untraced": func(*Options) {},
+		"Traced":   traced(&recording{}),
+	} {
+		b.Run(name, func(b *testing.B) {
+			h, mg := newHarbour(b, o), made("1", commonv1.Available(), synced())
+			b.ReportAllocs()
+			for b.Loop() {
+				steady(b.Context(), h.Recorder, mg)
+			}
+		})
+	}
+}

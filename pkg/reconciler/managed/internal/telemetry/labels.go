@@ -1,0 +1,61 @@
+package telemetry
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/moorage-dev/moorage/internal/redact"
+)
+
+const (
+	// How many values a label may have that its writer is free to choose.
+	maxValues = 64
+
+	// The longest of them.
+	maxValueLen = 128
+
+	// The value of all others.
+	other = "other"
+)
+
+// A bounded counter has one label whose values come from code, ours or a
+// provider's. Whatever that does, there is a limit to them.
+type bounded struct {
+	vec  *prometheus.CounterVec
+	kind string
+
+	mu    sync.Mutex
+	known map[string]prometheus.Counter
+}
+
+func newBounded(vec *prometheus.CounterVec, kind string) *bounded {
+	return &bounded{vec: vec, kind: kind, known: map[string]prometheus.Counter{}}
+}
+
+func (b *bounded) inc(value string) { b.of(value).Inc() }
+
+func (b *bounded) of(value string) prometheus.Counter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if c, ok := b.known[value]; ok {
+		return c
+	}
+	if value != other && (len(b.known) >= maxValues || !isWord(value)) {
+		value = other
+	}
+	c := b.vec.WithLabelValues(b.kind, value)
+	b.known[value] = c
+
+	return c
+}
+
+// IsWord says whether a value is one that somebody wrote into code, rather than
+// put together from what is at hand.
+func isWord(value string) bool {
+	const word = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:,"
+
+	return value != "" && len(value) <= maxValueLen && strings.Trim(value, word) == "" && redact.String(value) == value
+}

@@ -1,0 +1,61 @@
+package managed
+
+import (
+	"unique"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// CacheOptions returns options of a manager's cache that keep it small. Managed
+// fields, which no reconciler reads, are not kept. What a decoder allocates anew for
+// each object although all of a kind have it in common, as the names of annotations, is
+// kept once; and of slices and maps, no more than is in them.
+func CacheOptions() cache.Options {
+	return cache.Options{DefaultTransform: slim}
+}
+
+func slim(in any) (any, error) {
+	o, ok := in.(client.Object)
+	if !ok { // an object whose deletion was missed
+		return in, nil
+	}
+	if o.GetManagedFields() != nil {
+		o.SetManagedFields(nil)
+	}
+	if _, ok := o.(runtime.Unstructured); ok { // whose accessors copy
+		return o, nil
+	}
+	if o, ok = o.DeepCopyObject().(client.Object); !ok {
+		return in, nil
+	}
+	o.SetNamespace(common(o.GetNamespace()))
+	o.SetLabels(withCommonKeys(o.GetLabels()))
+	o.SetAnnotations(withCommonKeys(o.GetAnnotations()))
+	finalizers := o.GetFinalizers()
+	for i, name := range finalizers {
+		finalizers[i] = common(name)
+	}
+	if t, err := apimeta.TypeAccessor(o); err == nil {
+		t.SetAPIVersion(common(t.GetAPIVersion()))
+		t.SetKind(common(t.GetKind()))
+	}
+
+	return o, nil
+}
+
+func common(text string) string { return unique.Make(text).Value() }
+
+func withCommonKeys(m map[string]string) map[string]string {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]string, len(m))
+	for key, value := range m {
+		out[common(key)] = value
+	}
+
+	return out
+}

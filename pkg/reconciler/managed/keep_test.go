@@ -1,0 +1,76 @@
+package managed
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// What the cache keeps of an object is the object, but for its managed fields; and what
+// two objects have in common, they share.
+func TestCacheKeepsLittle(t *testing.T) {
+	read := func(name string) *fake.Managed { // as a decoder does: each string anew
+		return &fake.Managed{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: strings.Clone("quay"), Finalizers: append(make([]string, 0, 8), strings.Clone(FinalizerName)),
+			Labels: map[string]string{strings.Clone("label"): name}, Annotations: map[string]string{strings.Clone("annotation"): name},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "somebody"}},
+		}}
+	}
+	transform := CacheOptions().DefaultTransform
+	var kept []*fake.Managed
+	for _, name := range []string{"a", "b"} {
+		out, err := transform(read(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := read(name)
+		want.ManagedFields = nil
+		if diff := cmp.Diff(want, out); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		kept = append(kept, out.(*fake.Managed)) //nolint:forcetypeassert // compared above
+	}
+	key := func(m map[string]string) string {
+		for k := range m {
+			return k
+		}
+
+		return ""
+	}
+	for what, texts := range map[string][2]string{
+		"namespace":  {kept[0].Namespace, kept[1].Namespace},
+		"finalizer":  {kept[0].Finalizers[0], kept[1].Finalizers[0]},
+		"label":      {key(kept[0].Labels), key(kept[1].Labels)},
+		"annotation": {key(kept[0].Annotations), key(kept[1].Annotations)},
+	} {
+		if unsafe.StringData(texts[0]) != unsafe.StringData(texts[1]) {
+			t.Errorf("%s is kept for each object", what)
+		}
+	}
+	if c := cap(kept[0].Finalizers); c != 1 {
+		t.Errorf("room for %d finalizers is kept", c)
+	}
+}
+
+// What is no object, as the last known state of one whose deletion was missed, passes;
+// so does an object without a type.
+func TestCacheKeepsWhatElseThereIs(t *testing.T) {
+	transform := CacheOptions().DefaultTransform
+	missed := toolscache.DeletedFinalStateUnknown{Key: "a"}
+	if out, err := transform(missed); err != nil || out != missed {
+		t.Errorf("got %v, %v", out, err)
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "managedFields": []any{}}, "spec": map[string]any{"size": int64(1)}}}
+	out, err := transform(u)
+	want := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a"}, "spec": map[string]any{"size": int64(1)}}}
+	if diff := cmp.Diff(want, out); diff != "" || err != nil {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+}

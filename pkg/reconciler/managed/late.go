@@ -1,0 +1,86 @@
+package managed
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
+)
+
+// LateFields returns what Observe filled into the spec and is to be stored.
+// Only what was unset counts: a value of the user's is his. And what was filled
+// in before and is unset again was taken out by somebody, most likely by a tool
+// that applies what a repository says: it is left as it is, or the two would
+// never rest.
+func (p *pass) lateFields() (map[string]any, error) {
+	if !p.observation.ResourceLateInitialized || !p.observation.ResourceExists || !mayLateInitialize(p.mg) {
+		return nil, nil
+	}
+	read, err := image(p.read)
+	if err != nil {
+		return nil, err
+	}
+	blank, err := image(p.r.newManaged())
+	if err != nil {
+		return nil, err
+	}
+	changes, err := fields(p.read, p.mg)
+	if err != nil {
+		return nil, err
+	}
+	added := mergepatch.Additions(read, blank, changes)
+	filled := strings.Split(p.mg.GetAnnotations()[meta.AnnotationKeyLateInitialized], " ")
+	reverted := slices.DeleteFunc(mergepatch.Leaves(added), func(path mergepatch.Path) bool {
+		return !slices.Contains(filled, lateKey(path))
+	})
+	if len(reverted) > 0 {
+		p.tellReverted(reverted)
+		added = mergepatch.Without(added, reverted)
+	}
+	p.rememberFilled(filled, mergepatch.Leaves(added))
+
+	return added, nil
+}
+
+// RememberFilled notes in the object which fields were filled in, to be stored
+// along with them.
+func (p *pass) rememberFilled(filled []string, more []mergepatch.Path) {
+	if len(more) == 0 {
+		return
+	}
+	for _, path := range more {
+		filled = append(filled, lateKey(path))
+	}
+	slices.Sort(filled)
+	filled = slices.Compact(filled)
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyLateInitialized: strings.TrimSpace(strings.Join(filled, " "))})
+}
+
+// TellReverted tells once which fields somebody has unset again.
+func (p *pass) tellReverted(paths []mergepatch.Path) {
+	var names []string
+	for _, path := range paths {
+		names = append(names, path.String())
+	}
+	slices.Sort(names)
+	text := "fields that were filled in from the external resource were removed again, and are left unset: " + strings.Join(names, ", ")
+	if p.memo.reverted == text {
+		return
+	}
+	p.memo.reverted = text
+	p.tell(event.Warning(reasonLateReverted, p.redact(errors.New(text))))
+}
+
+// LateKey returns a path without spaces, in which every path is another one.
+func lateKey(path mergepatch.Path) string {
+	var parts []string
+	for _, part := range path {
+		parts = append(parts, url.PathEscape(part))
+	}
+
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,211 @@
+package managed
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// An ExternalEventSource tells what changes in the external system.
+type ExternalEventSource interface {
+	// Subscribe begins to tell what changes on the connection that the object uses,
+	// and returns what ends it, which is called once. It is called in a pass, under
+	// its deadline, for the first object that connects, and again when the
+	// connection has another revision (see [ConnectionDescriber]) or after an error,
+	// then later and later up to every five minutes. The object is a copy. What the
+	// subscription needs, such as a lease on the connection, it holds until it is
+	// ended: when no object uses the connection any more, or the process ends.
+	Subscribe(ctx context.Context, mg resource.Managed, to ExternalNotifications) (stop func(), err error)
+}
+
+// ExternalNotifications is what an [ExternalEventSource] tells. Its methods may be
+// called concurrently, from Subscribe as well, return at once, and do nothing after
+// the subscription was ended.
+type ExternalNotifications interface {
+	// Changed says that the external resources of these names have changed, come or
+	// gone. It is no harm to say so too often, or of names that no object has.
+	Changed(externalNames ...string)
+
+	// Interrupted says that changes may not be told from now on.
+	Interrupted()
+
+	// Resumed says that they are told again; what happened meanwhile is looked for.
+	Resumed()
+}
+
+// WithExternalEvents lets external resources be observed when the source says that
+// they have changed. While it works, polls are made only every pollWhenHealthy, unless
+// the object asks for its own interval; what is less than the poll interval changes
+// nothing. While it does not, they are made as without it, and within a poll interval
+// after it ceased to work or works again, all are looked at that it may be about. The
+// default is to poll.
+//
+// An object is looked at before those that are polled and after those whose user
+// waits, however often it is said to have changed within a moment just once. [Setup]
+// does what is needed for it; without that, add [Reconciler.Notifications] to the
+// controller.
+func WithExternalEvents(s ExternalEventSource, pollWhenHealthy time.Duration) ReconcilerOption {
+	return func(r *Reconciler) { r.notifier, r.pollWhenTold = s, min(pollWhenHealthy, maxPollInterval) }
+}
+
+// How long changes of the same resource are gathered.
+const gathering = 200 * time.Millisecond
+
+// A waker has the queue in which objects are put that are to be looked at.
+type waker struct {
+	mu    sync.Mutex
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request] // nil: there is none
+}
+
+// Notifications returns what wakes objects of which an [ExternalEventSource] tells. It
+// ends with the context that it is started under, and with it all subscriptions.
+func (r *Reconciler) Notifications() source.TypedSource[reconcile.Request] {
+	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		r.waker.set(q)
+		context.AfterFunc(ctx, func() {
+			r.waker.set(nil)
+			if r.roll != nil {
+				r.roll.Close()
+			}
+		})
+
+		return nil
+	})
+}
+
+func (w *waker) set(q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = q
+}
+
+// Ready says whether anybody can be woken.
+func (w *waker) ready() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.queue != nil
+}
+
+// Wake puts an object into the queue. One that is there already keeps the earlier
+// time, and the higher priority.
+func (w *waker) wake(key roll.Key, after time.Duration, u lifecycle.Urgency) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	request := reconcile.Request{NamespacedName: types.NamespacedName(key)}
+	switch q := w.queue.(type) {
+	case nil:
+	case priorityqueue.PriorityQueue[reconcile.Request]:
+		q.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: new(priorities[u])}, request)
+	default:
+		q.AddAfter(request, after)
+	}
+}
+
+// Subscribe to what changes on the connection of this pass, if nobody has.
+func (p *pass) subscribe(ctx context.Context) {
+	if p.r.notifier == nil || !p.r.waker.ready() {
+		return
+	}
+	watch := p.r.roll.Subscribe(p.place, p.now())
+	if watch == nil {
+		return
+	}
+	ctx, cancel := limit(ctx, callDeadline(ctx))
+	defer cancel()
+	// A connecter that panics is not to leave the connection waiting for ever.
+	stop, err := func() {}, errors.New("the source panicked")
+	defer func() {
+		if err != nil {
+			after := watch.Failed(p.now())
+			p.log.Info("Cannot subscribe to external events, trying again", "connection", p.connection.Name, "after", after.String(), "error", p.redact(err))
+		} else {
+			watch.Begun(stop, p.now())
+		}
+		p.r.telemetry.Watches(p.r.roll.Watches())
+	}()
+	stop, err = p.r.notifier.Subscribe(ctx, clone(p.mg), &notifications{p.r, watch})
+	if err == nil && stop == nil {
+		stop = func() {}
+	}
+}
+
+// Heard makes a pass more urgent than a poll if somebody said that the resource has
+// changed.
+func (p *pass) heard() {
+	if p.r.notifier == nil {
+		return
+	}
+	p.place = p.r.roll.Find(rollKey(p.mg))
+	if p.place != nil && p.urgency == lifecycle.Poll && p.r.roll.Told(p.place) {
+		p.urgency, p.next = lifecycle.Retry, lifecycle.Retry
+	}
+}
+
+// Stretched returns the poll interval of an object of which changes are told.
+func (p *pass) stretched(interval time.Duration) time.Duration {
+	if p.place == nil || p.r.notifier == nil || !p.r.roll.Watched(p.place) {
+		return interval
+	}
+	if _, own, err := meta.GetPollInterval(p.mg); own && err == nil {
+		return interval
+	}
+
+	return max(interval, p.r.pollWhenTold)
+}
+
+// LeaveRoll takes an object off that is gone.
+func (r *Reconciler) leaveRoll(key types.NamespacedName) {
+	if r.roll == nil {
+		return
+	}
+	r.roll.Leave(roll.Key(key))
+	r.telemetry.Watches(r.roll.Watches())
+}
+
+// Notifications of one subscription.
+type notifications struct {
+	r     *Reconciler
+	watch *roll.Watch
+}
+
+func (n *notifications) Changed(names ...string) {
+	for _, name := range names {
+		keys, ok := n.watch.Changed(name, n.r.clock.Now())
+		if !ok {
+			return
+		}
+		if len(keys) == 0 {
+			n.r.telemetry.Notified(telemetry.Unknown)
+		}
+		for _, key := range keys {
+			n.r.telemetry.Notified(telemetry.Woke)
+			n.r.waker.wake(key, gathering, lifecycle.Retry)
+		}
+	}
+}
+
+func (n *notifications) Interrupted() { n.scatter(n.watch.Interrupted()) }
+
+func (n *notifications) Resumed() { n.scatter(n.watch.Resumed(n.r.clock.Now())) }
+
+// Scatter lets all be looked at within a poll interval.
+func (n *notifications) scatter(keys []roll.Key) {
+	for _, key := range keys {
+		n.r.waker.wake(key, time.Duration(n.r.random()*float64(n.r.pollInterval)), lifecycle.Poll)
+	}
+	n.r.telemetry.Watches(n.r.roll.Watches())
+}

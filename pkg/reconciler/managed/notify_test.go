@@ -1,0 +1,207 @@
+package managed_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A herald tells what happens in the cloud.
+type herald struct {
+	mu     sync.Mutex
+	to     managed.ExternalNotifications
+	begun  int
+	ended  int
+	refuse error
+}
+
+func (h *herald) Subscribe(_ context.Context, _ resource.Managed, to managed.ExternalNotifications) (func(), error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.begun++
+	if h.refuse != nil {
+		return nil, h.refuse
+	}
+	h.to = to
+
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.ended++
+	}, nil
+}
+
+func (h *herald) counts() (begun, ended int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	return h.begun, h.ended
+}
+
+const toldPoll = 30 * crowdPoll
+
+// newTold makes a crowd of which a herald tells, and lets it settle.
+func newTold(t *testing.T, h *herald, o ...managed.ReconcilerOption) *crowd {
+	t.Helper()
+	f := newCrowd(t, append([]managed.ReconcilerOption{managed.WithExternalEvents(h, toldPoll), managed.WithRandom(rand.Float64)}, o...)...)
+	f.cloud.Before = nil
+	queue, ok := f.queue.(workqueue.TypedRateLimitingInterface[reconcile.Request])
+	if !ok {
+		t.Fatal("the queue is none of a controller")
+	}
+	if err := f.r.Notifications().Start(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	f.operate()
+	<-time.After(3 * crowdPoll)
+
+	return f
+}
+
+// While changes are told, polls are rare, and what is told is looked at within a
+// moment: once, however often it is told.
+func TestWhatIsToldIsObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &herald{}
+		f := newTold(t, h)
+		if n := f.during(10 * toldPoll); n["Observe"] < 8*crowdSize || n["Observe"] > 12*crowdSize {
+			t.Errorf("calls %v in ten long poll intervals of %d objects", n, crowdSize)
+		}
+		f.cloud.Put(volume.Disk{ID: "v03", SizeGiB: 99})
+		f.cloud.Forget()
+		h.to.Changed("v03", "nobody's", "")
+		<-time.After(time.Second)
+		if got := f.cloud.Count("Update"); got != 1 {
+			t.Errorf("%d updates within a second after the change was told: %v", got, f.cloud.Calls())
+		}
+		before := f.cloud.Count("Observe")
+		for range 1000 {
+			h.to.Changed("v04")
+			<-time.After(time.Millisecond)
+		}
+		<-time.After(time.Second)
+		if got := f.cloud.Count("Observe") - before; got < 1 || got > 10 {
+			t.Errorf("%d observations of what was told to have changed a thousand times in a second", got)
+		}
+		if begun, ended := h.counts(); begun != 1 || ended != 0 {
+			t.Errorf("subscribed %d times, ended %d times, want one subscription for all", begun, ended)
+		}
+	})
+}
+
+// When changes may not be told any more, polls are made as if they never had been.
+func TestAnInterruptedSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &herald{}
+		f := newTold(t, h)
+		<-time.After(time.Second)
+		h.to.Interrupted()
+		f.cloud.Put(volume.Disk{ID: "v03", SizeGiB: 99})
+		if n := f.during(crowdPoll + time.Second); n["Update"] != 1 || n["Observe"] < crowdSize {
+			t.Errorf("calls %v in a poll interval after the interruption: all are to be looked at", n)
+		}
+		if n := f.during(10 * crowdPoll); n["Observe"] < 9*crowdSize {
+			t.Errorf("calls %v in ten poll intervals while nothing is told", n)
+		}
+		f.cloud.Put(volume.Disk{ID: "v04", SizeGiB: 99})
+		h.to.Resumed()
+		if n := f.during(crowdPoll + time.Second); n["Update"] != 1 || n["Observe"] < crowdSize {
+			t.Errorf("calls %v in a poll interval after it was over: what was lost is to be found", n)
+		}
+		if n := f.during(toldPoll - 5*crowdPoll); n["Observe"] > crowdSize/10 {
+			t.Errorf("calls %v while all is told again", n)
+		}
+	})
+}
+
+// A source that cannot be subscribed to costs nothing but its polls, and is tried again.
+func TestASourceThatRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &herald{refuse: errors.New("no permission for $JS.EVENT")}
+		f := newTold(t, h)
+		if n := f.during(60 * crowdPoll); n["Observe"] < 59*crowdSize {
+			t.Errorf("calls %v in 60 poll intervals", n)
+		}
+		if begun, _ := h.counts(); begun < 5 || begun > 10 {
+			t.Errorf("tried %d times in ten minutes, want less and less often", begun)
+		}
+		h.mu.Lock()
+		h.refuse = nil
+		h.mu.Unlock()
+		<-time.After(6 * time.Minute)
+		f.cloud.Put(volume.Disk{ID: "v03", SizeGiB: 99})
+		h.to.Changed("v03")
+		if n := f.during(time.Second); n["Update"] != 1 {
+			t.Errorf("calls %v after the source has begun to tell", n)
+		}
+	})
+}
+
+// What is told is not answered by what a list showed before.
+func TestWhatIsToldIsNotLookedForInALists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &herald{}
+		f := newTold(t, h, managed.WithBulkObservation(0))
+		if n := f.during(10 * toldPoll); n["Observe"] > crowdSize/10 || n["List"] < 8 || n["List"] > 20 {
+			t.Errorf("calls %v in ten long poll intervals", n)
+		}
+		for i := range 20 {
+			name := fmt.Sprintf("v%02d", i)
+			f.cloud.Put(volume.Disk{ID: name, SizeGiB: 99})
+			h.to.Changed(name)
+			if n := f.during(2 * time.Second); n["Update"] != 1 || n["Observe"] != 2 {
+				t.Errorf("calls %v after %s was told to have changed", n, name)
+			}
+		}
+	})
+}
+
+// A subscription lasts as long as somebody uses the connection, and its objects are
+// forgotten.
+func TestASubscriptionEndsWithItsObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &herald{}
+		f := newTold(t, h)
+		for i := range crowdSize {
+			f.user(i, nil)
+		}
+		<-time.After(time.Minute)
+		for i := range crowdSize {
+			f.queue.Add(named(i)) // as the event of its end does
+		}
+		<-time.After(time.Minute)
+		if begun, ended := h.counts(); begun != 1 || ended != 1 {
+			t.Errorf("subscribed %d times, ended %d times, and no object is left", begun, ended)
+		}
+		h.to.Changed("v03")
+		h.to.Interrupted()
+		h.to.Resumed()
+		if n := f.during(time.Minute); len(n) > 0 {
+			t.Errorf("calls %v for nobody", n)
+		}
+	})
+}
+
+// An object that asks for its own poll interval gets it, whatever is told.
+func TestAnOwnIntervalIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTold(t, &herald{})
+		f.user(5, func(v *volume.Volume) { v.Annotations = map[string]string{"moorage.dev/poll-interval": "5s"} })
+		<-time.After(time.Second)
+		if n := f.during(5 * time.Minute); n["Observe"] < 50 || n["Observe"] > 70+2*crowdSize {
+			t.Errorf("calls %v in five minutes, of which one object asks for one each five seconds", n)
+		}
+	})
+}

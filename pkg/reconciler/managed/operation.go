@@ -1,0 +1,121 @@
+package managed
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Operation returns the handle of what the external system has begun for the object
+// and not ended.
+func operation(mg resource.Managed) string { return mg.GetAnnotations()[meta.AnnotationKeyOperation] }
+
+// Begun takes over that a call was accepted and goes on: that is no failure. What it
+// was called is kept in the object, to be stored.
+func (p *pass) begun(err error) error {
+	o, ok := external.AsInProgress(err)
+	if !ok {
+		return err
+	}
+	p.pending = &o
+	setOperation(p.mg, o.Handle)
+
+	return nil
+}
+
+func setOperation(mg resource.Managed, handle string) {
+	if handle == "" {
+		meta.RemoveAnnotations(mg, meta.AnnotationKeyOperation)
+
+		return
+	}
+	meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyOperation: handle})
+}
+
+// KeepOperation stores the handle if it is another one than before. It goes on when
+// ctx is cancelled, as whatever stores the result of a call does.
+func (p *pass) keepOperation(ctx context.Context) error {
+	if operation(p.mg) == operation(p.newest) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
+	defer cancel()
+
+	return p.patchAnnotations(ctx, difference(p.newest.GetAnnotations(), p.mg.GetAnnotations()))
+}
+
+// Look observes, with what the client needs to ask for an operation that is in
+// progress rather than for everything.
+func (p *pass) look(ctx context.Context) (ExternalObservation, error) {
+	handle := operation(p.mg)
+	if handle != "" {
+		ctx = external.WithOperationHandle(ctx, handle)
+	} else if o, ok, err := p.consult(ctx); ok || err != nil {
+		return o, err
+	}
+	o, err := p.external.Observe(ctx, p.mg)
+	switch {
+	case external.IsNotFound(err):
+		o, err = ExternalObservation{}, nil
+	case err != nil:
+		return o, p.notObserved(ctx, handle, err)
+	}
+	if handle != "" {
+		setOperation(p.mg, "")
+	}
+
+	return o, err
+}
+
+// NotObserved is for an observation that found no state: an operation goes on, or has
+// failed, or nobody can tell.
+func (p *pass) notObserved(ctx context.Context, handle string, err error) error {
+	_, terminal := external.TerminalReason(err)
+	if _, goesOn := external.AsInProgress(err); !goesOn && (handle == "" || !terminal && !external.IsNotCreated(err)) {
+		return observing.failed(err)
+	} else if !goesOn {
+		setOperation(p.mg, "")
+		p.uncreate(err)
+	}
+	failure := observing.failed(p.begun(err))
+	if lost := p.keepOperation(ctx); failure == nil {
+		failure = recording.failed(lost)
+	}
+
+	return failure
+}
+
+// Uncreate takes back that a create succeeded, which has surely come to nothing.
+func (p *pass) uncreate(err error) {
+	if !external.IsNotCreated(err) || !p.unseen() {
+		return
+	}
+	p.memo.creation = ""
+	if !p.r.named {
+		finish(p.mg, attemptFailed, p.now())
+	}
+}
+
+// InProgress is the outcome of a pass that leaves the external system at work.
+func (p *pass) inProgress() outcome {
+	const text = "waiting for an operation of the external system to end"
+	o := outcome{
+		name: "in-progress", synced: commonv1.ReconcileSuccess().WithMessage(text), again: soon, after: p.pending.After, progress: moving,
+	}
+	switch {
+	case meta.WasDeleted(p.mg):
+		o.ready = commonv1.Deleting()
+	case !isReady(p.read):
+		o.ready = commonv1.Creating()
+		o.synced = commonv1.Condition{
+			Type: commonv1.TypeSynced, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonCreationPending, Message: text,
+		}
+	}
+
+	return o
+}

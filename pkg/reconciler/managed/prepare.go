@@ -1,0 +1,112 @@
+package managed
+
+import (
+	"context"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// An Initializer prepares an object before its external system is connected to,
+// in every pass over an object that is neither paused nor deleted. What it
+// changes in spec, labels and annotations is stored along with what else is
+// stored before a creation, or in one write if nothing else is; it need not, and
+// best does not, write itself. It is called by several passes at a time.
+type Initializer interface {
+	Initialize(ctx context.Context, mg resource.Managed) error
+}
+
+// An InitializerFn is a function that is an Initializer.
+type InitializerFn func(ctx context.Context, mg resource.Managed) error
+
+// Initialize calls the function.
+func (fn InitializerFn) Initialize(ctx context.Context, mg resource.Managed) error {
+	return fn(ctx, mg)
+}
+
+// An InitializerChain calls initializers in turn, until one fails.
+type InitializerChain []Initializer
+
+// Initialize calls the initializers in turn.
+func (c InitializerChain) Initialize(ctx context.Context, mg resource.Managed) error {
+	for _, i := range c {
+		if err := i.Initialize(ctx, mg); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// NameAsExternalName is an Initializer that gives an object without an external
+// name its own. [WithDeterministicExternalName] does that, too, and makes use of
+// it.
+type NameAsExternalName struct{}
+
+// Initialize sets the external name if there is none.
+func (NameAsExternalName) Initialize(_ context.Context, mg resource.Managed) error {
+	if meta.GetExternalName(mg) == "" {
+		meta.SetExternalName(mg, mg.GetName())
+	}
+
+	return nil
+}
+
+// WithInitializers sets what prepares each object. The default is nothing.
+func WithInitializers(i ...Initializer) ReconcilerOption {
+	return func(r *Reconciler) { r.initializers = i }
+}
+
+// Prepare initialises the object and resolves its references, once in a pass,
+// and finds out what of that has to be stored.
+func (p *pass) prepare(ctx context.Context) error {
+	if p.prepared || meta.WasDeleted(p.mg) { // a deletion waits for nobody's preparation
+		return nil
+	}
+	p.prepared = len(p.r.initializers) == 0 && p.r.resolver == nil && !isReferencer(p.mg)
+	if p.prepared {
+		return nil
+	}
+	ctx, cancel := limit(ctx, callDeadline(ctx))
+	defer cancel()
+	if err := p.step(ctx, telemetry.Prepare, p.initializeAndResolve); err != nil {
+		return err
+	}
+	p.prepared = true
+	if same(p.read, p.mg) {
+		return nil
+	}
+	filled, err := fields(p.read, p.mg)
+	if err != nil {
+		return initializing.failed(err)
+	}
+	p.fills, p.labels = filled, difference(p.read.GetLabels(), p.mg.GetLabels())
+
+	return nil
+}
+
+func (p *pass) initializeAndResolve(ctx context.Context) error {
+	if err := InitializerChain(p.r.initializers).Initialize(ctx, p.mg); err != nil {
+		return initializing.failed(err)
+	}
+	p.takeOver()
+
+	return resolving.failed(p.resolve(ctx))
+}
+
+// TakeOver accepts that an initializer wrote the object itself.
+func (p *pass) takeOver() {
+	version := p.mg.GetResourceVersion()
+	if version == p.read.GetResourceVersion() {
+		return
+	}
+	p.read = clone(p.mg)
+	p.newest, p.generation, p.memo.version = p.read, p.mg.GetGeneration(), version
+}
+
+func isReferencer(mg resource.Managed) bool {
+	_, ok := mg.(Referencer)
+
+	return ok
+}

@@ -1,0 +1,252 @@
+package managed
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A ConnectionPublisher stores what one needs to connect to an external
+// resource. It is called when the details are not those that were published
+// last, as far as the process and the status of the object know, and must cope
+// with details that are there already. It says whether it changed anything.
+type ConnectionPublisher interface {
+	PublishConnection(ctx context.Context, mg resource.Managed, details ConnectionDetails) (published bool, err error)
+}
+
+// A ConnectionPublisherFn is a function that is a ConnectionPublisher.
+type ConnectionPublisherFn func(ctx context.Context, mg resource.Managed, details ConnectionDetails) (bool, error)
+
+// PublishConnection calls the function.
+func (fn ConnectionPublisherFn) PublishConnection(ctx context.Context, mg resource.Managed, details ConnectionDetails) (bool, error) {
+	return fn(ctx, mg, details)
+}
+
+// WithConnectionPublisher sets where connection details are published. The
+// default is the Secret that the object names, see
+// resource.ConnectionSecretWriterTo: it is owned by the object, so that it goes
+// with it, and a Secret that somebody else made is left alone. An object that
+// names no Secret publishes nothing. A publisher given here is asked for every
+// object whose observation has details.
+func WithConnectionPublisher(c ConnectionPublisher) ReconcilerOption {
+	return func(r *Reconciler) { r.publisher = c }
+}
+
+// Unpublished says whether what was observed is not what was published last.
+// With a request of the user's it is published again all the same: somebody may
+// have removed what was there, which nothing else notices without a read in every
+// pass.
+func (p *pass) unpublished() bool {
+	details := p.observation.ConnectionDetails
+	to := secretFor(p.mg)
+	if !p.observation.ResourceExists || meta.WasDeleted(p.mg) || len(details) == 0 || to == "" && p.r.publisher == nil {
+		return false
+	}
+	p.details = digest(to, details)
+	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
+	if p.memo.published == p.details {
+		if ok { // again, if what told it was lost
+			hasher.SetConnectionDetailsHash(p.memo.publishedAs)
+		}
+
+		return p.requested != "" && !p.publishedNow
+	}
+	if ok && p.memo.published == none && p.requested == "" && hasher.GetConnectionDetailsHash() != "" {
+		if as := stored(p.mg, p.details); hasher.GetConnectionDetailsHash() == as {
+			p.memo.published, p.memo.publishedAs = p.details, as
+
+			return false
+		}
+	}
+
+	return true
+}
+
+// TellOfOldSecret tells once that the Secret of another name, which the object
+// named before, still holds what was published there.
+func (p *pass) tellOfOldSecret() {
+	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
+	if !ok {
+		return
+	}
+	before, _, named := strings.Cut(hasher.GetConnectionDetailsHash(), "/")
+	now := secretFor(p.mg)
+	if !named || before == now {
+		return
+	}
+	p.tell(event.Warning(reasonOldSecret, errors.New(fmt.Sprintf(
+		"Secret %s still holds the connection details that were published there before; delete it if nobody uses it: it goes with this object", before))))
+	if now == "" {
+		hasher.SetConnectionDetailsHash("")
+	}
+}
+
+// Publish stores the connection details.
+func (p *pass) publish(ctx context.Context) error {
+	publisher := p.r.publisher
+	if publisher == nil {
+		publisher = secrets{client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, known: p.publishedBefore()}
+	}
+	p.unsaid = false
+	var changed bool
+	err := p.step(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
+		changed, err = publisher.PublishConnection(ctx, p.mg, p.observation.ConnectionDetails)
+
+		return err
+	})
+	if err != nil {
+		p.unpublishable = publishing.failed(err) // told at the end: what differs is corrected all the same
+
+		return nil
+	}
+	p.r.telemetry.Wrote(telemetry.Secret, changed)
+	p.memo.published, p.publishedNow, p.unpublishable = p.details, true, nil
+	if hasher, ok := p.mg.(resource.ConnectionDetailsHasher); ok {
+		p.memo.publishedAs = stored(p.mg, p.details)
+		hasher.SetConnectionDetailsHash(p.memo.publishedAs)
+	}
+
+	return nil
+}
+
+func (p *pass) publishedBefore() bool {
+	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
+
+	return p.memo.published != none || ok && hasher.GetConnectionDetailsHash() != ""
+}
+
+func secretFor(mg resource.Managed) string {
+	writer, ok := mg.(resource.ConnectionSecretWriterTo)
+	if !ok {
+		return ""
+	}
+	if ref := writer.GetWriteConnectionSecretToReference(); ref != nil {
+		return ref.Name
+	}
+
+	return ""
+}
+
+var none [sha256.Size]byte
+
+// Digest identifies connection details and where they go.
+func digest(to string, details ConnectionDetails) [sha256.Size]byte {
+	h := sha256.New()
+	// Every part is preceded by its length, so that no two lists are the same.
+	write := func(part []byte) {
+		h.Write([]byte{byte(len(part) >> 24), byte(len(part) >> 16), byte(len(part) >> 8), byte(len(part))})
+		h.Write(part)
+	}
+	write([]byte(to))
+	for _, key := range slices.Sorted(maps.Keys(details)) {
+		write([]byte(key))
+		write(details[key])
+	}
+
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// Stored returns where the details went, and their digest, as it is stored in a
+// status that many may read.
+func stored(mg resource.Managed, digest [sha256.Size]byte) string {
+	key := slowly.derive(derivation{digest, mg.GetUID()})
+	if key == "" {
+		return "" // a system that refuses the parameters: published again after a restart
+	}
+
+	return secretFor(mg) + "/" + key
+}
+
+// Secrets publishes to the Secret that an object names.
+type secrets struct {
+	client client.Client
+	reader client.Reader // without a cache, which would list all Secrets
+	of     resource.ManagedKind
+	known  bool // it was published before, so that creating it is futile
+}
+
+// PublishConnection creates the Secret, or changes what differs in it.
+func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, details ConnectionDetails) (bool, error) {
+	secret, err := s.desired(mg, details)
+	if err != nil {
+		return false, err
+	}
+	if !s.known {
+		if err := s.client.Create(ctx, secret.DeepCopy()); !kerrors.IsAlreadyExists(err) {
+			return err == nil, errors.Wrap(err, "cannot create connection secret")
+		}
+	}
+	current := &corev1.Secret{}
+	err = s.reader.Get(ctx, client.ObjectKeyFromObject(secret), current)
+	switch {
+	case kerrors.IsNotFound(err) && s.known:
+		return true, errors.Wrap(s.client.Create(ctx, secret), "cannot create connection secret")
+	case err != nil:
+		return false, errors.Wrap(err, "cannot get connection secret")
+	case !metav1.IsControlledBy(current, mg):
+		return false, external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.Errorf(
+			"secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or delete that one", secret.Name))
+	}
+
+	return s.change(ctx, current, details)
+}
+
+func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev1.Secret, error) {
+	if mg.GetNamespace() == "" {
+		return nil, external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.New(
+			"a cluster-scoped object has no namespace to write a connection secret to"))
+	}
+	// No blockOwnerDeletion: it needs a permission on finalizers of the owner.
+	owner := metav1.OwnerReference{Name: mg.GetName(), UID: mg.GetUID(), Controller: new(true)}
+	owner.APIVersion, owner.Kind = schema.GroupVersionKind(s.of).ToAPIVersionAndKind()
+
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: mg.GetNamespace(), Name: secretFor(mg), OwnerReferences: []metav1.OwnerReference{owner},
+		},
+		Data: details,
+	}, nil
+}
+
+// Change patches the keys that differ. Others are not ours to remove: details
+// that only a creation tells are not observed again.
+func (s secrets) change(ctx context.Context, current *corev1.Secret, details ConnectionDetails) (bool, error) {
+	differing := map[string][]byte{}
+	for key, value := range details {
+		if have, ok := current.Data[key]; !ok || !bytes.Equal(have, value) {
+			differing[key] = value
+		}
+	}
+	if len(differing) == 0 {
+		return false, nil
+	}
+	data, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": current.GetUID(), "resourceVersion": current.GetResourceVersion()},
+		"data":     differing,
+	})
+	if err != nil {
+		return false, errors.Wrap(err, "cannot encode patch")
+	}
+
+	return true, errors.Wrap(s.client.Patch(ctx, current, client.RawPatch(types.MergePatchType, data)), "cannot change connection secret")
+}

@@ -1,0 +1,174 @@
+package managed
+
+import (
+	"context"
+	"time"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A CreationRecoverer is an [ExternalClient] that can look up what a create led
+// to whose answer was lost. With it, an interrupted creation resolves itself.
+type CreationRecoverer = TypedCreationRecoverer[resource.Managed]
+
+// A TypedCreationRecoverer is a [CreationRecoverer] for one type of managed
+// resource.
+type TypedCreationRecoverer[T resource.Managed] interface {
+	// RecoverCreation looks for what the attempt with the token created: the
+	// client put [CreationToken] where it can be searched for (a tag, a
+	// label, a description) when it created. If it finds it, it sets the
+	// external name of mg, as Create would have. It is called before Observe
+	// while the result of an attempt is not known.
+	RecoverCreation(ctx context.Context, mg T, token string) (found bool, err error)
+
+	// RecoveryWindow returns how long after its creation a resource may fail
+	// to be found: the longest delay of the search, and of a request that is
+	// still under way. What is not found after that was not created.
+	RecoveryWindow() time.Duration
+}
+
+// WithCreationTokens says that creating again with the same [CreationToken]
+// leads to the same external resource. The default is that it does not. With it,
+// an interrupted creation is repeated, also to learn what there is to delete.
+func WithCreationTokens() ReconcilerOption {
+	return func(r *Reconciler) { r.tokens = true }
+}
+
+// WithCreateErrorsAsFailures takes every error of Create for a proof that
+// nothing was created, unless the call was cut off. Other runtimes do so. It is for
+// clients that do not use external.NotCreated yet, of systems that neither have
+// names of our choice nor can be searched: without it, an error whose meaning is
+// not known leaves the object waiting for a human, and with it, an error that
+// comes after the effect makes a second resource.
+func WithCreateErrorsAsFailures() ReconcilerOption {
+	return func(r *Reconciler) { r.errorsAsFailures = true }
+}
+
+type tokenKey struct{}
+
+// CreationToken returns the token of the attempt that Create is called for, or
+// nothing outside of Create. It is the same whenever the same attempt is
+// repeated, stored before Create is called, and no other attempt has it, of
+// whatever object. It has at most 64 characters: the UID of the object, and
+// [a-f0-9-].
+func CreationToken(ctx context.Context) string {
+	token, _ := ctx.Value(tokenKey{}).(string)
+
+	return token
+}
+
+// ContextWithCreationToken returns a context for which [CreationToken] returns the
+// token. It is for tests of a client's Create; the reconciler makes its own.
+func ContextWithCreationToken(ctx context.Context, token string) context.Context {
+	return context.WithValue(ctx, tokenKey{}, token)
+}
+
+// Token returns the token of the last attempt.
+func (p *pass) token() string {
+	id, _ := attempt(p.mg)
+	if id == "" {
+		return ""
+	}
+
+	return string(p.mg.GetUID()) + "-" + id
+}
+
+// Class returns what makes it safe to repeat a create.
+func (p *pass) class() lifecycle.Class {
+	switch {
+	case p.r.named:
+		return lifecycle.Named
+	case p.r.tokens:
+		return lifecycle.Token
+	case p.recoverer != nil:
+		return lifecycle.Findable
+	default:
+		return lifecycle.Opaque
+	}
+}
+
+// Recover looks up what an attempt led to whose result is not known.
+func (p *pass) recover(ctx context.Context) error {
+	lost := unresolved(p.mg) || p.neverSeen() && p.window() == 0
+	if p.class() != lifecycle.Findable || !lost || p.token() == "" {
+		return nil
+	}
+	since := p.searchedSince()
+	limited, cancel := limit(ctx, callDeadline(ctx))
+	defer cancel()
+	release, err := p.leaveToCall(limited)
+	if err != nil {
+		return observing.failed(err)
+	}
+	var found bool
+	err = p.call(release, func() error {
+		return p.step(limited, telemetry.Recover, func(ctx context.Context) (err error) {
+			found, err = p.recoverer.RecoverCreation(ctx, p.mg, p.token())
+
+			return err
+		})
+	})
+	switch {
+	case err != nil:
+		return observing.failed(errors.Wrap(err, "cannot look up what was created"))
+	case found && meta.GetExternalName(p.mg) == "":
+		return observing.failed(errors.New("what was created was found, and has no external name: RecoverCreation has to set it"))
+	case found && created(p.mg) != "" && meta.GetExternalName(p.mg) == meta.GetExternalName(p.read):
+		p.shown = true
+
+		return nil
+	case found:
+		p.remember()
+		finish(p.mg, attemptSucceeded, p.now())
+
+		return recording.failed(p.store(ctx, telemetry.Result))
+	}
+	p.searching = p.recoverer.RecoveryWindow() - p.now().Sub(since)
+	p.absent = p.searching <= 0
+
+	return nil
+}
+
+// NeverSeen says whether a creation succeeded and no observation ever found its
+// result, under whatever name: a user may have chosen another one since.
+func (p *pass) neverSeen() bool {
+	this := creation(p.mg, p.mg)
+	told, _ := this.toldBy(p.mg.GetCondition(commonv1.TypeCreated).Message)
+
+	return p.unseen() && p.memo.seen.mark != this.mark && !told
+}
+
+// SearchedSince returns since when this process knows of the attempt.
+func (p *pass) searchedSince() time.Time {
+	if token := p.token(); p.memo.search != token {
+		p.memo.search, p.memo.searchSince = token, p.now()
+	}
+
+	return p.memo.searchSince
+}
+
+// How long the absence of what is to be deleted is doubted, if nothing was sent
+// that explains it: an answer may be wrong once.
+const doubt = 5 * time.Second
+
+// Doubt returns for how long absence is not believed yet.
+func (p *pass) doubt() time.Duration {
+	rest := max(p.searching, 0)
+	if p.shown { // for as long as the two answers differ
+		rest = p.r.pollInterval
+	}
+	asked := !p.memo.deleteSent.IsZero() || len(p.mg.GetFinalizers()) == 0 // the latter only exists in tests
+	if !meta.WasDeleted(p.mg) || !p.observed || p.observation.ResourceExists || asked {
+		return rest
+	}
+	if p.memo.absentSince.IsZero() {
+		p.memo.absentSince = p.now()
+	}
+
+	return max(rest, doubt-p.now().Sub(p.memo.absentSince))
+}

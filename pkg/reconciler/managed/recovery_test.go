@@ -1,0 +1,287 @@
+package managed_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+var errLost = errors.New("the answer was lost")
+
+// Lost makes the answer of the first Create come to nobody.
+func lost() func(context.Context, string, resource.Managed) error {
+	done := false
+
+	return func(_ context.Context, name string, mg resource.Managed) error {
+		if name != "Create" || done {
+			return nil
+		}
+		done = true
+		meta.RemoveAnnotations(mg, meta.AnnotationKeyExternalName)
+
+		return errLost
+	}
+}
+
+// An answer that was lost is asked for again by the same token, also after a
+// restart.
+func TestATokenFindsWhatWasCreated(t *testing.T) {
+	w := newWorld(t, managed.WithCreationTokens())
+	w.cloud.Tokens = true
+	w.cloud.After = lost()
+	w.create(nil)
+	if _, err := w.try(); !strings.Contains(err.Error(), "lost") {
+		t.Fatal(err)
+	}
+	w.restart()
+	w.taken()
+	w.pass()
+	w.expect("patch, patch, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")
+	if n := len(w.cloud.Disks()); n != 1 {
+		t.Errorf("%d disks", n)
+	}
+	w.condition(commonv1.TypeReady, "True/Available")
+}
+
+// Of a deleted object it is asked, too: nobody else knows what to delete.
+func TestATokenFindsWhatToDelete(t *testing.T) {
+	w := newWorld(t, managed.WithCreationTokens(), managed.WithCreationGracePeriod(0))
+	w.cloud.Tokens = true
+	w.cloud.After = lost()
+	w.create(nil)
+	_, _ = w.try()
+	w.delete()
+	w.taken()
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	for range 4 {
+		w.pass()
+		w.clock.SetTime(w.clock.Now().Add(10 * time.Second))
+	}
+	if _, calls, _ := w.taken(); !w.gone() || len(w.cloud.Disks()) != 0 || strings.Count(calls, "Create") != 1 {
+		t.Errorf("gone %t, disks %v, calls %s", w.gone(), w.cloud.Disks(), calls)
+	}
+}
+
+// A policy that came after the creation forbids to ask.
+func TestATokenDoesNotOverruleThePolicy(t *testing.T) {
+	w := newWorld(t, managed.WithCreationTokens())
+	w.cloud.Tokens = true
+	w.cloud.After = lost()
+	w.create(nil)
+	_, _ = w.try()
+	w.change(func(v *volume.Volume) {
+		meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyManagementPolicy: "observe-delete"})
+	})
+	w.delete()
+	w.cloud.Forget()
+	w.pass()
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	w.pass()
+	w.condition(commonv1.TypeSynced, "False/CreationUnresolved")
+	if n := w.cloud.Count("Create"); n != 0 {
+		t.Errorf("%d creates", n)
+	}
+}
+
+// What can be looked up is, before anything else is decided: nothing is created
+// twice.
+func TestALookupFindsWhatWasCreated(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.Window = 30 * time.Second
+	w.cloud.After = lost()
+	w.create(nil)
+	_, _ = w.try()
+	w.restart()
+	w.taken()
+	w.pass()
+	w.expect("patch, patch status", "Connect Recover Observe", "")
+	if n := len(w.cloud.Disks()); n != 1 || meta.GetExternalName(w.get()) != "vol-1" {
+		t.Errorf("%d disks, external name %q", n, meta.GetExternalName(w.get()))
+	}
+	w.condition(commonv1.TypeReady, "True/Available")
+	w.pass()
+	w.expect("", "Connect Observe", "")
+}
+
+// What is not found at once may be found later. Only after the window, counted
+// from when this process knows of the attempt, it is created anew.
+func TestALookupThatFindsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.Window = 30 * time.Second
+	w.cloud.Before = failing("Create", errors.New("no answer"))
+	w.create(nil)
+	_, _ = w.try()
+	w.cloud.Before = nil
+	w.clock.SetTime(w.clock.Now().Add(time.Hour)) // before the process knew
+	w.restart()
+	w.taken()
+	result := w.pass()
+	w.expect("patch status", "Connect Recover Observe", "Normal/PendingExternalResource")
+	w.condition(commonv1.TypeSynced, "Unknown/CreationPending")
+	if result.RequeueAfter <= 0 || result.RequeueAfter > 30*time.Second {
+		t.Errorf("next look after %s", result.RequeueAfter)
+	}
+	w.clock.SetTime(w.clock.Now().Add(31 * time.Second))
+	w.pass()
+	w.expect("patch, patch, patch status", "Connect Recover Observe Create Observe", "Normal/CreatedExternalResource")
+	if n := len(w.cloud.Disks()); n != 1 {
+		t.Errorf("%d disks", n)
+	}
+}
+
+// A deleted object goes when its window has passed and nothing was found, and
+// what is found is deleted.
+func TestALookupFindsWhatToDelete(t *testing.T) {
+	for name, made := range map[string]bool{"made": true, "not made": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, managed.WithCreationGracePeriod(0))
+			w.cloud.Window = 30 * time.Second
+			if made {
+				w.cloud.After = lost()
+			} else {
+				w.cloud.Before = failing("Create", errLost)
+			}
+			w.create(nil)
+			_, _ = w.try()
+			w.cloud.Before = nil
+			w.delete()
+			for range 5 {
+				w.pass()
+				w.clock.SetTime(w.clock.Now().Add(20 * time.Second))
+				if w.gone() {
+					break
+				}
+			}
+			if !w.gone() || len(w.cloud.Disks()) != 0 {
+				t.Errorf("gone %t, disks %v", w.gone(), w.cloud.Disks())
+			}
+		})
+	}
+}
+
+// A lookup that fails is told, and decides nothing.
+func TestALookupThatFails(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.Window = time.Second
+	w.cloud.After = lost()
+	w.create(nil)
+	_, _ = w.try()
+	w.cloud.Before = failing("Recover", errors.New("search is down"))
+	w.clock.SetTime(w.clock.Now().Add(time.Hour))
+	if _, err := w.try(); err == nil || !strings.Contains(err.Error(), "search is down") {
+		t.Errorf("error %v", err)
+	}
+	if n := w.cloud.Count("Create"); n != 1 {
+		t.Errorf("%d creates", n)
+	}
+}
+
+// Without name, token or lookup an error that says nothing blocks, and says what
+// it was. What surely was not created is tried again.
+func TestAnErrorThatSaysNothing(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.Before = failing("Create", errLost)
+	w.create(nil)
+	_, _ = w.try()
+	w.cloud.Before = nil
+	w.pass()
+	c := w.condition(commonv1.TypeSynced, "False/ReconcileError")
+	if !strings.Contains(c.Message, "the answer was lost") || !strings.Contains(c.Message, "cannot determine creation result") {
+		t.Errorf("message %q", c.Message)
+	}
+	if n := w.cloud.Count("Create"); n != 1 {
+		t.Errorf("%d creates", n)
+	}
+	w.change(func(v *volume.Volume) { meta.RemoveAnnotations(v, meta.AnnotationKeyExternalCreatePending) })
+	w.pass()
+	w.condition(commonv1.TypeReady, "True/Available")
+
+	for name, o := range map[string]managed.ReconcilerOption{
+		"not created":         managed.WithCreationGracePeriod(0),
+		"as elsewhere":        managed.WithCreateErrorsAsFailures(),
+		"with a chosen name":  managed.WithDeterministicExternalName(true),
+		"repeated by a token": managed.WithCreationTokens(),
+	} {
+		w := newWorld(t, o)
+		w.cloud.Tokens, w.cloud.Named = true, name == "with a chosen name"
+		err := errLost
+		if name == "not created" {
+			err = external.NotCreated(errLost)
+		}
+		w.cloud.Before = failing("Create", err)
+		w.create(nil)
+		_, _ = w.try()
+		w.cloud.Before = nil
+		w.pass()
+		if n := w.cloud.Count("Create"); n != 2 {
+			t.Errorf("%s: %d creates", name, n)
+		}
+	}
+}
+
+// The token of an attempt is stored before Create, and another attempt has
+// another one.
+func TestTokensAreStable(t *testing.T) {
+	var tokens []string
+	w := newWorld(t, managed.WithCreationTokens(), managed.WithRandom(sequence()))
+	w.cloud.Before = func(ctx context.Context, call string, mg resource.Managed) error {
+		if call != "Create" {
+			if managed.CreationToken(ctx) != "" {
+				t.Errorf("%s has a token", call)
+			}
+
+			return nil
+		}
+		token := managed.CreationToken(ctx)
+		if len(token) > 64 {
+			t.Errorf("a token of %d characters", len(token))
+		}
+		id := w.get().Annotations[meta.AnnotationKeyCreateAttempt]
+		if id == "" || token != "uid-1-"+id {
+			t.Errorf("token %q, stored %q", token, id)
+		}
+		tokens = append(tokens, token)
+		switch len(tokens) {
+		case 1:
+			return errLost
+		case 2:
+			return external.NotCreated(errLost)
+		default:
+			return nil
+		}
+	}
+	w.create(nil)
+	for range 3 {
+		_, _ = w.try()
+	}
+	// That the second call created nothing says nothing of the first.
+	if len(tokens) != 3 || tokens[0] != tokens[1] || tokens[1] != tokens[2] {
+		t.Errorf("tokens %v", tokens)
+	}
+	w.cloud.Remove("vol-1")
+	w.clock.SetTime(w.clock.Now().Add(time.Hour))
+	w.pass()
+	if len(tokens) != 4 || tokens[3] == tokens[0] {
+		t.Errorf("tokens %v: a new creation has a new token", tokens)
+	}
+}
+
+// Sequence is a source of randomness that never answers the same.
+func sequence() func() float64 {
+	last := 0.0
+
+	return func() float64 {
+		last += 0.01
+
+		return last
+	}
+}

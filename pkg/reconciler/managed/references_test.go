@@ -1,0 +1,145 @@
+package managed_test
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/reference"
+)
+
+func (g gallery) volume(name string, change func(*volume.Volume)) {
+	g.Helper()
+	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
+	if change != nil {
+		change(v)
+	}
+	if err := g.api.Create(g.Context(), v); err != nil {
+		g.Fatal(err)
+	}
+}
+
+func referring(to string) func(*volume.Snapshot) {
+	return func(s *volume.Snapshot) {
+		s.Spec.Volume = ""
+		s.Spec.VolumeRef = &commonv1.NamespacedReference{Name: to}
+	}
+}
+
+// An object waits for what it refers to without an error, says for what, and
+// stores what it resolved along with the intent to create.
+func TestReferencesAreWaitedFor(t *testing.T) {
+	g := newGallery(t, managed.WithKstatusConditions())
+	g.create(referring("disk"))
+	result := g.pass()
+	g.expect("patch status", "", "Warning/CannotResolveResourceReferences")
+	c := g.condition(commonv1.TypeSynced, "False/ReferenceNotReady")
+	if !strings.Contains(c.Message, "disk") {
+		t.Errorf("message %q", c.Message)
+	}
+	g.condition(commonv1.TypeReconciling, "True/ReferenceNotReady")
+	if result.RequeueAfter <= 0 {
+		t.Errorf("result %+v: nobody watches the referent", result)
+	}
+	g.pass()
+	g.expect("", "", "")
+
+	g.volume("disk", nil)
+	g.pass()
+	g.condition(commonv1.TypeSynced, "False/ReferenceNotReady")
+	g.taken()
+
+	disk := &volume.Volume{}
+	if err := g.api.Get(g.Context(), diskKey, disk); err != nil {
+		t.Fatal(err)
+	}
+	meta.SetExternalName(disk, "vol-42")
+	if err := g.api.Update(g.Context(), disk); err != nil {
+		t.Fatal(err)
+	}
+	g.pass()
+	g.expect("patch, patch, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")
+	if got := g.cloud.Disks()[0].Source; got != "vol-42" || g.get().Spec.Volume != "vol-42" {
+		t.Errorf("source %q, spec %q", got, g.get().Spec.Volume)
+	}
+	g.pass()
+	g.expect("", "Connect Observe", "")
+}
+
+// What may not be referred to needs a human.
+func TestReferencesThatAreRefused(t *testing.T) {
+	g := newGallery(t, managed.WithKstatusConditions())
+	g.create(func(s *volume.Snapshot) {
+		s.Spec.Volume = ""
+		s.Spec.VolumeRef = &commonv1.NamespacedReference{Name: "disk", Namespace: "other"}
+	})
+	g.pass()
+	g.condition(commonv1.TypeSynced, "False/ReferenceRefused")
+	g.condition(commonv1.TypeStalled, "True/ReferenceRefused")
+	g.expect("patch status", "", "Warning/CannotResolveResourceReferences")
+}
+
+// With the policy Always the value follows its referent, and nothing is written
+// while that stays.
+func TestReferencesThatFollow(t *testing.T) {
+	always := commonv1.ResolvePolicyAlways
+	g := newGallery(t)
+	g.volume("disk", func(v *volume.Volume) { meta.SetExternalName(v, "vol-a") })
+	g.create(func(s *volume.Snapshot) {
+		referring("disk")(s)
+		s.Spec.VolumeRef.Policy = &commonv1.ReferencePolicy{Resolve: &always}
+	})
+	g.pass()
+	g.taken()
+	g.pass()
+	g.expect("", "Connect Observe", "")
+	disk := &volume.Volume{}
+	if err := g.api.Get(g.Context(), diskKey, disk); err != nil {
+		t.Fatal(err)
+	}
+	meta.SetExternalName(disk, "vol-b")
+	if err := g.api.Update(g.Context(), disk); err != nil {
+		t.Fatal(err)
+	}
+	g.pass()
+	g.expect("patch", "Connect Observe Update Observe", "Normal/UpdatedExternalResource")
+	if got := g.get().Spec.Volume; got != "vol-b" {
+		t.Errorf("spec %q", got)
+	}
+}
+
+// Reconcilers that share a graph find a cycle that goes through their kinds, where
+// one alone would see its object wait for ever.
+func TestReferencesThatMakeACycle(t *testing.T) {
+	graph := reference.NewGraph()
+	g := newGallery(t, managed.WithReferenceGraph(graph))
+	g.volume("disk", nil)
+	g.create(referring("disk"))
+
+	// Another controller's volume waits for the snapshot.
+	disk := &volume.Volume{}
+	if err := g.api.Get(g.Context(), diskKey, disk); err != nil {
+		t.Fatal(err)
+	}
+	volumes := reference.NewTracker(g.api.Scheme(), reference.WithGraph(graph)).Reader(diskKey, g.api)
+	_, err := reference.NewAPIResolver(volumes, disk).Resolve(t.Context(), reference.ResolutionRequest{
+		Reference: &commonv1.NamespacedReference{Name: key.Name},
+		To:        reference.To{Managed: &volume.Snapshot{}, List: &volume.SnapshotList{}},
+		Extract:   reference.ExternalName(),
+	})
+	volumes.Done(err)
+	if !reference.IsWaiting(err) {
+		t.Fatalf("got error %v, want one that tells of waiting", err)
+	}
+
+	g.pass()
+	c := g.condition(commonv1.TypeSynced, "False/ReferenceRefused")
+	if !strings.Contains(c.Message, "Volume") || !strings.Contains(c.Message, "Snapshot") {
+		t.Errorf("message %q does not tell who waits for whom", c.Message)
+	}
+}

@@ -1,0 +1,136 @@
+package managed_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A gallery is a world whose object is a snapshot: a kind that makes use of all
+// that the runtime offers a kind.
+type gallery struct{ *world }
+
+func newGallery(t *testing.T, o ...managed.ReconcilerOption) gallery {
+	t.Helper()
+	w := newWorld(t, o...)
+	w.kind = volume.SnapshotKind
+	w.restart()
+
+	return gallery{w}
+}
+
+// Create a snapshot of 1 GiB.
+func (g gallery) create(change func(*volume.Snapshot)) {
+	g.Helper()
+	s := &volume.Snapshot{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Generation: 1, CreationTimestamp: metav1.NewTime(g.clock.Now())},
+		Spec:       volume.SnapshotSpec{SizeGiB: 1, Volume: "vol-0"},
+	}
+	if change != nil {
+		change(s)
+	}
+	if err := g.api.Create(g.Context(), s); err != nil {
+		g.Fatal(err)
+	}
+}
+
+// Change makes a user's change.
+func (g gallery) change(change func(*volume.Snapshot)) {
+	g.Helper()
+	s := g.get()
+	before := s.DeepCopyObject()
+	change(s)
+	// before is a copy of a Snapshot
+	if !reflect.DeepEqual(before.(*volume.Snapshot).Spec, s.Spec) {
+		s.Generation++ // the fake API server does not count
+	}
+	if err := g.api.Update(g.Context(), s); err != nil {
+		g.Fatal(err)
+	}
+}
+
+func (g gallery) annotate(key, value string) {
+	g.Helper()
+	g.change(func(s *volume.Snapshot) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, key, value) })
+}
+
+func (g gallery) delete() {
+	g.Helper()
+	if err := g.api.Delete(g.Context(), g.get()); err != nil {
+		g.Fatal(err)
+	}
+}
+
+func (g gallery) get() *volume.Snapshot {
+	g.Helper()
+	s := &volume.Snapshot{}
+	if err := g.api.Get(g.Context(), key, s); err != nil {
+		g.Fatal(err)
+	}
+
+	return s
+}
+
+// Gone says whether the object is.
+func (g gallery) gone() bool {
+	g.Helper()
+	err := g.api.Get(g.Context(), key, &volume.Snapshot{})
+	if client.IgnoreNotFound(err) != nil {
+		g.Fatal(err)
+	}
+
+	return err != nil
+}
+
+// Condition compares a condition, given as "True/Reason".
+func (g gallery) condition(t commonv1.ConditionType, want string) commonv1.Condition {
+	g.Helper()
+	c := g.get().GetCondition(t)
+	if got := fmt.Sprintf("%s/%s", c.Status, c.Reason); got != want {
+		g.Errorf("condition %s: got %s (%s), want %s", t, got, c.Message, want)
+	}
+
+	return c
+}
+
+// Secret returns what the Secret of a name holds, or nil if there is none.
+func (g gallery) secret(name string) *corev1.Secret {
+	g.Helper()
+	s := &corev1.Secret{}
+	err := g.api.Get(g.Context(), client.ObjectKey{Namespace: key.Namespace, Name: name}, s)
+	if client.IgnoreNotFound(err) != nil {
+		g.Fatal(err)
+	}
+	if err != nil {
+		return nil
+	}
+
+	return s
+}
+
+// Once returns a hook that does something at the first call of a name.
+func (g gallery) once(call string, do func()) func(context.Context, string, resource.Managed) error {
+	done := false
+
+	return func(_ context.Context, name string, _ resource.Managed) error {
+		if name == call && !done {
+			done = true
+			do()
+		}
+
+		return nil
+	}
+}
+
+// DiskKey is that of the volume that snapshots refer to.
+var diskKey = client.ObjectKey{Namespace: key.Namespace, Name: "disk"}

@@ -1,0 +1,146 @@
+package managed_test
+
+import (
+	"strings"
+	"testing"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+func policies(p ...commonv1.ManagementAction) func(*volume.Snapshot) {
+	return func(s *volume.Snapshot) { s.Spec.ManagementPolicies = append(commonv1.ManagementPolicies{}, p...) }
+}
+
+// What is allowed is what both the spec and the annotations allow.
+func TestSpecAndAnnotationBothHaveToAllow(t *testing.T) {
+	const observe, create, update, remove = commonv1.ManagementActionObserve, commonv1.ManagementActionCreate, commonv1.ManagementActionUpdate, commonv1.ManagementActionDelete
+	cases := map[string]struct {
+		spec       []commonv1.ManagementAction
+		annotation string
+		deletion   string
+		calls      string // of a pass over a new object, one over a changed one, and the passes of its end
+	}{
+		"everything":                       {[]commonv1.ManagementAction{"*"}, "", "", "Create | Update | Delete"},
+		"no create":                        {[]commonv1.ManagementAction{observe, update, remove}, "", "", " | Update | Delete"},
+		"no update":                        {[]commonv1.ManagementAction{observe, create, remove}, "", "", "Create |  | Delete"},
+		"no delete":                        {[]commonv1.ManagementAction{observe, create, update}, "", "", "Create | Update | "},
+		"orphan wins over the spec":        {[]commonv1.ManagementAction{"*"}, "", "orphan", "Create | Update | "},
+		"orphan wins over observe-delete":  {[]commonv1.ManagementAction{"*"}, "observe-delete", "orphan", " |  | "},
+		"the spec forbids what one allows": {[]commonv1.ManagementAction{observe, create}, "observe-delete", "", " |  | "},
+		"only looked at":                   {[]commonv1.ManagementAction{observe}, "", "", " |  | "},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			g := newGallery(t, managed.WithCreationGracePeriod(0))
+			g.create(func(s *volume.Snapshot) {
+				policies(tc.spec...)(s)
+				meta.AddAnnotations(s, map[string]string{meta.AnnotationKeyManagementPolicy: tc.annotation, meta.AnnotationKeyDeletionPolicy: tc.deletion})
+			})
+			g.pass()
+			got := mutations(g)
+			if len(g.cloud.Disks()) == 0 {
+				g.cloud.Put(volume.Disk{ID: "vol-7", SizeGiB: 1, Source: "vol-0", Password: "p"})
+				g.annotate(meta.AnnotationKeyExternalName, "vol-7")
+				g.pass()
+			}
+			g.cloud.Forget()
+			g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 5 })
+			g.pass()
+			got += " | " + mutations(g)
+			g.delete()
+			g.pass()
+			got += " | " + mutations(g)
+			if got != tc.calls {
+				t.Errorf("got %q, want %q", got, tc.calls)
+			}
+			if !g.gone() {
+				t.Error("the object is still there")
+			}
+		})
+	}
+}
+
+func mutations(g gallery) string {
+	var made []string
+	for _, call := range g.cloud.Calls() {
+		if call == "Create" || call == "Update" || call == "Delete" {
+			made = append(made, call)
+		}
+	}
+	g.cloud.Forget()
+
+	return strings.Join(made, " ")
+}
+
+// An empty list of policies pauses, and says by what.
+func TestEmptyPoliciesPause(t *testing.T) {
+	g := newGallery(t)
+	g.create(policies())
+	g.pass()
+	g.condition(commonv1.TypeSynced, "False/ReconcilePaused")
+	if len(g.events) != 1 || !strings.Contains(g.events[0].Message, "managementPolicies") {
+		t.Errorf("events: %v", g.events)
+	}
+	g.expect("patch status", "", "Normal/ReconciliationPaused")
+	if got := g.get().Status.ObservedGeneration; got != 0 {
+		t.Errorf("a paused object was not worked on, but claims generation %d", got)
+	}
+	g.change(policies("*"))
+	g.pass()
+	g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
+	g.condition(commonv1.TypeReady, "True/Available")
+}
+
+// Policies that are not understood, or that the provider does not support, allow
+// nothing, deletion included.
+func TestPoliciesThatAreNotUnderstood(t *testing.T) {
+	only := managed.WithSupportedManagementPolicies(commonv1.ManagementPolicies{"*"}, commonv1.ManagementPolicies{"Observe"})
+	cases := map[string]struct {
+		spec   []commonv1.ManagementAction
+		option []managed.ReconcilerOption
+		says   string
+	}{
+		"an unknown action":            {[]commonv1.ManagementAction{"Observe", "Destroy"}, nil, `unknown action "Destroy"`},
+		"nothing without looking":      {[]commonv1.ManagementAction{"Create"}, nil, "add Observe"},
+		"a set that is not supported":  {[]commonv1.ManagementAction{"Observe", "Create"}, []managed.ReconcilerOption{only}, "not supported"},
+		"a supported one in any order": {[]commonv1.ManagementAction{"Observe", "Observe"}, []managed.ReconcilerOption{only}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			g := newGallery(t, tc.option...)
+			g.create(policies(tc.spec...))
+			g.pass()
+			if tc.says == "" {
+				g.condition(commonv1.TypeSynced, "False/ExternalResourceMissing")
+
+				return
+			}
+			c := g.condition(commonv1.TypeSynced, "False/InvalidManagementPolicy")
+			if !strings.Contains(c.Message, tc.says) {
+				t.Errorf("message %q does not say %q", c.Message, tc.says)
+			}
+			g.expect("patch status", "", "Warning/InvalidManagementPolicy")
+			g.pass()
+			g.expect("", "", "")
+		})
+	}
+}
+
+// Policies that change while a pass is under way count in the next one; what the
+// pass stores is refused, because the object is not the one it decided on.
+func TestPoliciesThatChangeDuringAPass(t *testing.T) {
+	g := newGallery(t)
+	g.create(policies("*"))
+	g.cloud.Before = g.once("Observe", func() { g.change(policies("Observe")) })
+	if result := g.pass(); !result.Requeue { //nolint:staticcheck // that is how a conflict ends
+		t.Errorf("result: %+v", result)
+	}
+	if n := g.cloud.Count("Create"); n != 0 {
+		t.Errorf("%d creates", n)
+	}
+	g.pass()
+	g.condition(commonv1.TypeSynced, "False/ExternalResourceMissing")
+}

@@ -1,0 +1,53 @@
+package managed
+
+import (
+	"context"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+)
+
+// Gone says whether an answer means that the object is gone, rather than that its
+// kind is not served at the moment.
+func gone(err error) bool {
+	return errors.Is(err, errReplaced) || kerrors.IsNotFound(err) && !kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// TakeBack deletes what this pass has created for an object that is gone by now, if
+// that is why something failed. A finalizer does not always keep an object: an API
+// server that is asked to delete one reads it, and if there is no finalizer then
+// removes it a moment later, whatever was stored in between. So an object that had
+// none when this pass began may be gone without anybody being asked, and only this
+// pass knows what it leaves behind. Nobody has used that yet; and it is ours, because
+// Create has just said so, unless the look after it says that somebody else has the name
+// by now. It is the one exception from one change in a pass.
+func (p *pass) takeBack(ctx context.Context, why error) {
+	if !gone(why) || !p.made || len(p.read.GetFinalizers()) > 0 || !p.may().Delete {
+		return
+	}
+	if p.observed && p.observation.ResourceExists && p.observation.Owner == OwnerOther {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
+	defer cancel()
+	if spared, err := p.spare(ctx); spared || err != nil {
+		return
+	}
+	err := persistently(ctx, func(ctx context.Context) error {
+		err := p.external.Delete(ctx, p.mg)
+		if _, goesOn := external.AsInProgress(err); goesOn || external.IsNotFound(err) {
+			return nil
+		}
+
+		return err
+	})
+	if err != nil {
+		p.log.Info("Object is gone in spite of its finalizer; what was created for it cannot be deleted", "error", p.redact(err))
+
+		return
+	}
+	p.log.Info("Object is gone in spite of its finalizer; what was created for it is deleted")
+}

@@ -1,0 +1,109 @@
+package managed
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// WithMetricsPrefix sets what the names of all metrics begin with. The default is
+// "moorage". With "crossplane", the metrics that crossplane has (times to the
+// first reconcile, to readiness, of deletion and of drift, and how many objects
+// exist, are ready and are synced) bear its names, so that its dashboards go on
+// working.
+func WithMetricsPrefix(prefix string) ReconcilerOption {
+	return func(r *Reconciler) { r.observability.Prefix = prefix }
+}
+
+// WithMetricsRegisterer sets where metrics are registered. The default is
+// controller-runtime's registry, which a manager serves.
+func WithMetricsRegisterer(registerer prometheus.Registerer) ReconcilerOption {
+	return func(r *Reconciler) { r.observability.Registerer = registerer }
+}
+
+// WithTracerProvider makes a span of each pass, and one of each external call in
+// it. Secrets reach no span. The default is to make none; otel.GetTracerProvider
+// returns what the program has set up.
+func WithTracerProvider(provider trace.TracerProvider) ReconcilerOption {
+	return func(r *Reconciler) { r.observability.TracerProvider = provider }
+}
+
+// NewTelemetry makes the recorder of metrics and spans. Metrics whose names are
+// taken by somebody else are not served, and nothing else is lost.
+func (r *Reconciler) newTelemetry() *telemetry.Recorder {
+	r.observability.Clock = r.clock
+	recorder, err := telemetry.New(schema.GroupVersionKind(r.of), r.observability)
+	if err != nil {
+		r.log.Info("Some metrics are not served", "error", err)
+	}
+
+	return recorder
+}
+
+// Step makes an external call that is counted, timed and traced.
+func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
+	ctx, made := p.r.telemetry.Step(ctx, step)
+	err := call(ctx)
+	made.End(p.redact(err))
+	if telemetry.Observe <= step && step <= telemetry.Delete {
+		p.touched()
+	}
+
+	return err
+}
+
+// Compare tells the metrics what an observation says of the external resource.
+func (p *pass) compare(o ExternalObservation) {
+	finding := telemetry.Differs
+	switch {
+	case !o.ResourceExists:
+		finding = telemetry.Missing
+	case o.ResourceUpToDate:
+		finding = telemetry.Same
+	}
+	if !p.acted || finding == telemetry.Same { // what our own change has not done yet is no drift
+		p.r.telemetry.Compared(p.read, finding)
+	}
+}
+
+// A measured client counts, times and traces its calls.
+type measured struct {
+	ExternalClient
+
+	pass *pass
+}
+
+func (m measured) Observe(ctx context.Context, mg resource.Managed) (o ExternalObservation, err error) {
+	err = m.pass.step(ctx, telemetry.Observe, func(ctx context.Context) error {
+		o, err = m.ExternalClient.Observe(ctx, mg)
+
+		return err
+	})
+
+	return o, err
+}
+
+func (m measured) Create(ctx context.Context, mg resource.Managed) error {
+	return m.pass.step(ctx, telemetry.Create, func(ctx context.Context) error { return m.ExternalClient.Create(ctx, mg) })
+}
+
+func (m measured) Update(ctx context.Context, mg resource.Managed) error {
+	return m.pass.step(ctx, telemetry.Update, func(ctx context.Context) error { return m.ExternalClient.Update(ctx, mg) })
+}
+
+func (m measured) Delete(ctx context.Context, mg resource.Managed) error {
+	return m.pass.step(ctx, telemetry.Delete, func(ctx context.Context) error { return m.ExternalClient.Delete(ctx, mg) })
+}
+
+// LetGoOf tells the metrics that the object needs no more.
+func (p *pass) letGoOf() {
+	if meta.WasDeleted(p.mg) {
+		p.r.telemetry.Deleted(p.mg)
+	}
+}

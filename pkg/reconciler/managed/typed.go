@@ -1,0 +1,161 @@
+package managed
+
+import (
+	"context"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// WithTypedExternalConnector sets how to connect to the external system for a
+// kind of the Go type T. A connector that is an [ExternalDisconnecter], too, is
+// disconnected at the end of each pass.
+func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnector[T]) ReconcilerOption {
+	return func(r *Reconciler) {
+		untyped := Untyped(c)
+		if both, ok := untyped.(ExternalConnectDisconnecter); ok {
+			r.connecter = both
+		} else {
+			r.connecter = NewNopDisconnecter(untyped)
+		}
+	}
+}
+
+// Untyped makes an [ExternalConnecter] of a typed one. Connecting an object of
+// another type than T is an error. The result is an [ExternalDisconnecter] if c is.
+func Untyped[T resource.Managed](c TypedExternalConnector[T]) ExternalConnecter {
+	connecter := untypedConnecter[T]{c}
+	if d, ok := c.(ExternalDisconnecter); ok {
+		return struct {
+			untypedConnecter[T]
+			ExternalDisconnecter
+		}{connecter, d}
+	}
+
+	return connecter
+}
+
+type untypedConnecter[T resource.Managed] struct {
+	typed TypedExternalConnector[T]
+}
+
+func (u untypedConnecter[T]) Connect(ctx context.Context, mg resource.Managed) (ExternalClient, error) {
+	object, err := as[T](mg)
+	if err != nil {
+		return nil, err
+	}
+	c, err := u.typed.Connect(ctx, object)
+	if c == nil || err != nil {
+		return nil, err
+	}
+
+	if r, ok := c.(TypedCreationRecoverer[T]); ok {
+		return recoveringClient[T]{untypedClient[T]{c}, r}, nil
+	}
+
+	return untypedClient[T]{c}, nil
+}
+
+// A recoveringClient can look up what was created.
+type recoveringClient[T resource.Managed] struct {
+	untypedClient[T]
+
+	recoverer TypedCreationRecoverer[T]
+}
+
+func (r recoveringClient[T]) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (bool, error) {
+	object, err := as[T](mg)
+	if err != nil {
+		return false, err
+	}
+
+	return r.recoverer.RecoverCreation(ctx, object, token)
+}
+
+func (r recoveringClient[T]) RecoveryWindow() time.Duration { return r.recoverer.RecoveryWindow() }
+
+// An untypedClient is given objects of the type that its connecter accepted.
+type untypedClient[T resource.Managed] struct {
+	typed TypedExternalClient[T]
+}
+
+// Unwrap returns what may have optional interfaces.
+func (u untypedClient[T]) Unwrap() any { return u.typed }
+
+// Lister returns the client as one that can list, if it is.
+func (u untypedClient[T]) lister() ExternalLister {
+	if l, ok := u.typed.(TypedExternalLister[T]); ok {
+		return untypedLister[T]{l}
+	}
+
+	return nil
+}
+
+// An untypedLister is given objects of the type that its connecter accepted.
+type untypedLister[T resource.Managed] struct{ TypedExternalLister[T] }
+
+func (u untypedLister[T]) ObserveListed(ctx context.Context, mg resource.Managed, listed any) (ExternalObservation, error) {
+	object, err := as[T](mg)
+	if err != nil {
+		return ExternalObservation{}, err
+	}
+
+	return u.TypedExternalLister.ObserveListed(ctx, object, listed)
+}
+
+func (u untypedClient[T]) Observe(ctx context.Context, mg resource.Managed) (ExternalObservation, error) {
+	object, err := as[T](mg)
+	if err != nil {
+		return ExternalObservation{}, err
+	}
+
+	return u.typed.Observe(ctx, object)
+}
+
+func (u untypedClient[T]) Create(ctx context.Context, mg resource.Managed) error {
+	return with(ctx, mg, u.typed.Create)
+}
+
+func (u untypedClient[T]) Update(ctx context.Context, mg resource.Managed) error {
+	return with(ctx, mg, u.typed.Update)
+}
+
+func (u untypedClient[T]) Delete(ctx context.Context, mg resource.Managed) error {
+	return with(ctx, mg, u.typed.Delete)
+}
+
+func with[T resource.Managed](ctx context.Context, mg resource.Managed, call func(context.Context, T) error) error {
+	object, err := as[T](mg)
+	if err != nil {
+		return err
+	}
+
+	return call(ctx, object)
+}
+
+func as[T resource.Managed](mg resource.Managed) (T, error) {
+	object, ok := mg.(T)
+	if !ok {
+		return object, errors.Errorf("unexpected object type %T", mg)
+	}
+
+	return object, nil
+}
+
+// Optional returns an optional interface of a client, or of one that it wraps.
+func optional[I any](c ExternalClient) (I, bool) {
+	var client any = c
+	for {
+		if i, ok := client.(I); ok {
+			return i, true
+		}
+		u, ok := client.(interface{ Unwrap() any })
+		if !ok {
+			var none I
+
+			return none, false
+		}
+		client = u.Unwrap()
+	}
+}

@@ -1,0 +1,125 @@
+package managed
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// WithSpreadAfterRestart sets whether a process that begins looks at objects that
+// are well (their spec observed, Ready, Synced and not known to differ) at random
+// moments within their poll interval, rather than at all of them at once. The default
+// is true. What others changed outside while no process was there is so corrected one
+// poll interval later at most; a change of the spec, a deletion and a new value of
+// moorage.dev/reconcile-requested-at are acted on at once in any case.
+func WithSpreadAfterRestart(spread bool) ReconcilerOption {
+	return func(r *Reconciler) { r.spread = spread }
+}
+
+// A wish is what a user asks of an object.
+type wish struct {
+	generation int64
+	deleted    bool
+	request    string
+}
+
+// Priorities in the queue.
+var priorities = map[lifecycle.Urgency]int{
+	lifecycle.User:     controller.PriorityUser,
+	lifecycle.Progress: controller.PriorityInProgress,
+	lifecycle.Retry:    controller.PriorityErrorRetry,
+	lifecycle.Poll:     controller.PriorityPoll,
+}
+
+// Priority is that of the next pass.
+func (p *pass) priority() *int { return new(priorities[p.next]) }
+
+// Prioritise adds to a result with which urgency the object comes back, if it does.
+func (p *pass) prioritise(result reconcile.Result, err error) (reconcile.Result, error) {
+	if err != nil || !result.IsZero() {
+		result.Priority = p.priority()
+	}
+
+	return result, err
+}
+
+// Urgency returns how urgent the next pass is, given how this one ended.
+func (o outcome) urgency() lifecycle.Urgency {
+	switch o.again {
+	case never, poll, slow:
+		return lifecycle.Poll
+	default:
+		return lifecycle.Progress
+	}
+}
+
+// Standing returns what is known of the object before anything is asked outside.
+func (p *pass) standing() lifecycle.Standing {
+	ready, synced := p.read.GetCondition(commonv1.TypeReady), p.read.GetCondition(commonv1.TypeSynced)
+	observed := p.generationObserved()
+	s := lifecycle.Standing{
+		Asked:  p.wish() != p.memo.tried && (!observed || p.requested != "" || meta.WasDeleted(p.mg)),
+		Failed: p.memo.failed || synced.Status == "False",
+		Busy:   ready.Reason != "" && ready.Status != "True" || meta.WasDeleted(p.mg),
+		Known:  p.memo.known,
+	}
+	differs := p.read.GetCondition(commonv1.TypeUpToDate).Status == "False"
+	s.Well = observed && ready.Status == "True" && synced.Status == "True" && !differs && p.policy == nil && !halted(p.mg)
+
+	return s
+}
+
+func (p *pass) wish() wish { return wish{p.generation, meta.WasDeleted(p.mg), p.requested} }
+
+// GenerationObserved says whether the object says that its spec was looked at.
+func (p *pass) generationObserved() bool {
+	if g, ok := p.read.(resource.GenerationObserver); ok && g.GetObservedGeneration() != p.generation {
+		return false
+	}
+	synced := p.read.GetCondition(commonv1.TypeSynced)
+
+	switch synced.Reason {
+	case "", commonv1.ReasonThrottled, commonv1.ReasonUnauthorized, commonv1.ReasonExternalSystemUnavailable:
+		return false // what the user asked for was not tried
+	default:
+		return synced.ObservedGeneration == p.generation
+	}
+}
+
+// Tried notes what this pass tried of what a user asked for, whether it failed, and
+// whether that is tried again by itself. What was stopped by a connection was not
+// tried, and goes on with the urgency it had.
+func (p *pass) tried(o outcome, failed, again bool) {
+	p.memo.stop = stop{}
+	if o.unfinished {
+		return
+	}
+	p.memo.tried, p.memo.failed = p.wish(), failed
+	p.next = o.urgency()
+	if again {
+		p.next = lifecycle.Retry
+	}
+}
+
+// Postpone puts the first look at an object that is well off to a random moment of
+// its poll interval, or to when others meet at a list. Nothing is asked, and nothing
+// written.
+func (p *pass) postpone() reconcile.Result {
+	p.r.telemetry.Seen(p.mg)
+	p.ended, p.next = "postponed", lifecycle.Poll
+	after := time.Duration(p.r.random() * float64(p.interval()))
+	if p.r.bulk {
+		p.join(connectionName(p.mg), "")
+		if at, ok := p.r.roll.Meet(connectionName(p.mg), p.now(), p.now().Add(p.interval()), 0, p.r.random()); ok {
+			after = at.Sub(p.now())
+		}
+	}
+
+	return reconcile.Result{RequeueAfter: max(after, time.Millisecond), Priority: p.priority()}
+}

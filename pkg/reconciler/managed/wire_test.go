@@ -1,0 +1,52 @@
+package managed
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/ratelimiter"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// The limit of all controllers together is one of the queue: whoever is the most
+// urgent when a pass may begin gets it, although others were there before.
+func TestTheGlobalLimitIsOneOfTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scheme := runtime.NewScheme()
+		of := fake.GVK(&fake.Managed{})
+		scheme.AddKnownTypeWithName(of, &fake.Managed{})
+		r, options := wire(&fake.Manager{Scheme: scheme}, resource.ManagedKind(of), controller.Options{GlobalRateLimiter: ratelimiter.NewGlobal(1)}, nil)
+		if options.Reconciler != r {
+			t.Errorf("the reconciler is wrapped in a %T: passes would be begun and then held to the limit", options.Reconciler)
+		}
+		q := options.NewQueue("", options.RateLimiter).(priorityqueue.PriorityQueue[reconcile.Request])
+		defer q.ShutDown()
+		begun := time.Now()
+		for i := range 30 {
+			q.AddWithOpts(priorityqueue.AddOpts{Priority: new(controller.PriorityPoll)}, numbered(i))
+		}
+		for range 10 { // at once
+			q.Get()
+		}
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("the first ten took %s", took)
+		}
+		time.AfterFunc(500*time.Millisecond, func() { q.Add(numbered(99)) })
+		got, _ := q.Get()
+		if took := time.Since(begun); got != numbered(99) || took != time.Second {
+			t.Errorf("got %v after %s, want the user's change after a second", got, took)
+		}
+	})
+}
+
+func numbered(i int) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: string(rune('a' + i))}}
+}

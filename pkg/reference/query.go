@@ -1,0 +1,308 @@
+package reference
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// A query is a request about which everything is known that needs no read.
+type query struct {
+	c       client.Reader
+	from    client.Object
+	self    Referent
+	kind    schema.GroupKind
+	scope   scope
+	to      To
+	extract ExtractValueFn
+	held    []string
+}
+
+func (r *APIResolver) query(to To, selects bool, extract ExtractValueFn, held ...string) (*query, error) {
+	switch {
+	case selects && to.List == nil:
+		return nil, errors.New("cannot resolve a selector: To.List does not say the type of the referents")
+	case !selects && to.Managed == nil:
+		return nil, errors.New("cannot resolve a reference: To.Managed does not say the type of the referent")
+	}
+
+	var example runtime.Object = to.Managed
+	if selects {
+		example = to.List
+	}
+
+	if extract == nil {
+		extract = ExternalName()
+	}
+	gvk := kindOf(r.c, example)
+
+	q := &query{
+		c:       r.c,
+		from:    r.from,
+		self:    Referent{kindOf(r.c, r.from).GroupKind(), r.from.GetNamespace(), r.from.GetName()},
+		kind:    gvk.GroupKind(),
+		scope:   scopeOf(r.c, gvk),
+		to:      to,
+		extract: extract,
+		held:    held,
+	}
+	if rec, ok := r.c.(*Recorder); ok {
+		rec.self.Store(&q.self)
+	}
+
+	return q, nil
+}
+
+// follow reads the referent of a reference and returns its value.
+func (q *query) follow(ctx context.Context, ref commonv1.NamespacedReference) (string, error) {
+	to := q.referent(ref.Namespace, ref.Name)
+	if to.Name == "" {
+		return "", q.refused(to, ReasonMalformed, "it has no name")
+	}
+	if err := q.validate(to); err != nil {
+		return "", err
+	}
+	if to == q.self {
+		return "", q.refused(to, ReasonSelf, "")
+	}
+
+	o := fresh(q.to.Managed)
+	if err := q.c.Get(ctx, types.NamespacedName{Namespace: to.Namespace, Name: to.Name}, o); err != nil {
+		return "", q.notRead(to, err)
+	}
+	if !q.reachable(o, to.Namespace) {
+		return "", q.refused(to, ReasonNotGranted, "")
+	}
+	if q.isSelf(o) {
+		return "", q.refused(to, ReasonSelf, "")
+	}
+	if meta.WasDeleted(o) && !q.holds(o) {
+		return "", q.waiting(to, ReasonDeleting)
+	}
+
+	return q.value(o)
+}
+
+// holds reports whether the referring object has the value of the referent
+// already: then its deletion takes nothing away yet.
+func (q *query) holds(o client.Object) bool {
+	value := q.extract(o)
+
+	return value != "" && slices.Contains(q.held, value)
+}
+
+// notRead says what a failed read means.
+func (q *query) notRead(to Referent, err error) error {
+	switch {
+	case !kerrors.IsNotFound(err):
+		return errors.Wrapf(err, "cannot get %s", to)
+	case crosses(q.self, to.Namespace):
+		return q.refused(to, ReasonNotGranted, "")
+	default:
+		return q.waiting(to, ReasonNotFound)
+	}
+}
+
+// value returns the value of a referent.
+func (q *query) value(o client.Object) (string, error) {
+	if value := q.extract(o); value != "" {
+		return value, nil
+	}
+
+	to := Referent{q.kind, o.GetNamespace(), o.GetName()}
+	if rec, ok := q.c.(*Recorder); ok {
+		if cycle := rec.tracker.graph.cycle(q.self, to); cycle != nil {
+			return "", &RefusedError{Referent: to, Reason: ReasonCycle, Cycle: cycle, from: q.self}
+		}
+	}
+
+	return "", q.waiting(to, ReasonNoValue)
+}
+
+// matching returns the objects that the selector may choose, by name. There is at
+// least one if there is no error.
+func (q *query) matching(ctx context.Context, s *commonv1.NamespacedSelector) ([]client.Object, error) {
+	to := q.referent(s.Namespace, "")
+	if err := q.validate(to); err != nil {
+		return nil, err
+	}
+
+	matches, err := labels.ValidatedSelectorFromSet(s.MatchLabels)
+	if err != nil {
+		return nil, q.refused(to, ReasonMalformed, "its labels are not valid: "+shown(err.Error()))
+	}
+
+	list := fresh(q.to.List)
+	if err := q.c.List(ctx, list, client.InNamespace(to.Namespace), client.MatchingLabelsSelector{Selector: matches}); err != nil {
+		return nil, errors.Wrapf(err, "cannot list %s", to)
+	}
+
+	var out []client.Object
+	err = apimeta.EachListItem(list, func(item runtime.Object) error {
+		o, ok := item.(client.Object)
+		if !ok {
+			return errors.Errorf("%T is no object", item)
+		}
+		if matches.Matches(labels.Set(o.GetLabels())) && q.eligible(o, to.Namespace, s.MatchControllerRef) {
+			out = append(out, o)
+		}
+
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read the items of %T", list)
+	}
+	if len(out) == 0 {
+		return nil, q.waiting(to, ReasonNoMatch)
+	}
+	slices.SortFunc(out, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
+
+	return out, nil
+}
+
+// eligible reports whether a selector may choose the object.
+func (q *query) eligible(o client.Object, namespace string, sameController *bool) bool {
+	if sameController != nil && *sameController && !sharesController(q.from, o) {
+		return false
+	}
+
+	inPlace := o.GetNamespace() == "" || o.GetNamespace() == namespace
+
+	return inPlace && q.reachable(o, namespace) && !meta.WasDeleted(o) && !q.isSelf(o)
+}
+
+func sharesController(a, b metav1.Object) bool {
+	ca, cb := metav1.GetControllerOf(a), metav1.GetControllerOf(b)
+
+	return ca != nil && cb != nil && ca.UID == cb.UID
+}
+
+// choose returns the object that a selector means among those it may choose.
+func (q *query) choose(objs []client.Object, earlier *commonv1.NamespacedReference, p *commonv1.ReferencePolicy) client.Object {
+	if earlier == nil || p.IsAlways() {
+		return objs[0]
+	}
+	for _, o := range objs {
+		if q.isAbout(*earlier, o) {
+			return o
+		}
+	}
+
+	return objs[0]
+}
+
+// earlier returns the reference among refs that is about the object.
+func (q *query) earlier(o client.Object, refs []commonv1.NamespacedReference) *commonv1.NamespacedReference {
+	for i := range refs {
+		if q.isAbout(refs[i], o) {
+			return &refs[i]
+		}
+	}
+
+	return nil
+}
+
+func (q *query) isAbout(ref commonv1.NamespacedReference, o client.Object) bool {
+	return ref.Name == o.GetName() && (o.GetNamespace() == "" || o.GetNamespace() == cmp.Or(ref.Namespace, q.self.Namespace))
+}
+
+// referenceTo returns a reference to the object: the earlier one, which may have
+// a policy, if it is about the object.
+func (q *query) referenceTo(o client.Object, earlier *commonv1.NamespacedReference) commonv1.NamespacedReference {
+	if earlier != nil && q.isAbout(*earlier, o) {
+		return *earlier
+	}
+
+	ref := commonv1.NamespacedReference{Name: o.GetName()}
+	if crosses(q.self, o.GetNamespace()) {
+		ref.Namespace = o.GetNamespace()
+	}
+
+	return ref
+}
+
+// referent says whom a namespace and a name in the spec mean.
+func (q *query) referent(namespace, name string) Referent {
+	if q.scope == scopeCluster {
+		namespace = ""
+	} else {
+		namespace = cmp.Or(namespace, q.self.Namespace)
+	}
+
+	return Referent{q.kind, namespace, name}
+}
+
+// validate refuses what cannot be read, or would be read as something else. The
+// name is empty if a selector is meant.
+func (q *query) validate(to Referent) error {
+	if to.Namespace == "" && q.scope == scopeNamespace {
+		return q.refused(to, ReasonMalformed, "a cluster-scoped object has to name the namespace")
+	}
+	for _, part := range []string{to.Namespace, to.Name} {
+		if bad := content.IsPathSegmentName(part); len(bad) > 0 {
+			return q.refused(to, ReasonMalformed, "a name "+bad[0])
+		}
+	}
+
+	return nil
+}
+
+// reachable reports whether the object is cluster-scoped, in the namespace of the
+// referring object, or grants the reference. That the object says itself where it
+// is counts, not where it was looked for; but an object without a namespace that
+// was found in one is taken to be in it, unless its kind is cluster-scoped.
+func (q *query) reachable(o client.Object, lookedIn string) bool {
+	namespace := o.GetNamespace()
+	if namespace == "" && q.scope == scopeNamespace {
+		namespace = lookedIn
+	}
+	if !crosses(q.self, namespace) {
+		return true
+	}
+
+	for granted := range strings.SplitSeq(o.GetAnnotations()[meta.AnnotationKeyAllowReferencesFrom], ",") {
+		granted = strings.TrimSpace(granted)
+		if granted == "*" || granted != "" && granted == q.self.Namespace {
+			return true
+		}
+	}
+
+	return false
+}
+
+// crosses reports whether a reference leaves the namespace of the referring
+// object. A cluster-scoped object is in none.
+func crosses(from Referent, namespace string) bool {
+	return namespace != "" && namespace != from.Namespace
+}
+
+func (q *query) isSelf(o client.Object) bool {
+	if uid := q.from.GetUID(); uid != "" && uid == o.GetUID() {
+		return true
+	}
+
+	return q.self == Referent{q.kind, o.GetNamespace(), o.GetName()}
+}
+
+func (q *query) waiting(to Referent, why Reason) error {
+	return &WaitingError{Referent: to, Reason: why, from: q.self}
+}
+
+func (q *query) refused(to Referent, why Reason, detail string) error {
+	return &RefusedError{Referent: to, Reason: why, from: q.self, detail: detail}
+}

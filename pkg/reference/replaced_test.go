@@ -1,0 +1,89 @@
+package reference
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TestReplacedInformer: the informer of a kind that goes ends, and the one it has when it returns is another.
+func TestReplacedInformer(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		absent int           // attempts until the kind is there again
+		after  time.Duration // how late what waits is woken, at most
+		reads  bool          // somebody reads meanwhile
+	}{
+		"Back":   {reason: "what waits is woken though nobody reads", after: retryEvery},
+		"Absent": {reason: "the kind is away for a while", absent: 5, after: 6 * retryEvery},
+		"Read":   {reason: "a read notices at once", reads: true, after: time.Second},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context, stop func()) {
+				c := newPortCache(ctx)
+				tr := NewTracker(testScheme())
+				q := &recordingQueue{}
+				if err := tr.Source(c).Start(ctx, q); err != nil {
+					t.Fatal(err)
+				}
+				readBerth(t, tr.Reader(boatKey, newWorld()), "b")
+				for range 3 { // as often as kinds go
+					synctest.Wait()
+					c.fail(tc.absent)
+					old := c.replace()
+					synctest.Wait()
+					if tc.reads {
+						readBerth(t, tr.Reader(types.NamespacedName{Namespace: "a", Name: "other"}, newWorld()), "c")
+					}
+					c.server.Modify(berth("a", "b"))
+					<-time.After(tc.after)
+					synctest.Wait()
+					if diff := cmp.Diff([]string{"a/boat"}, slices.Compact(q.taken())); diff != "" {
+						t.Errorf("%s: added to the queue: -want, +got:\n%s", tc.reason, diff)
+					}
+					if old.handlers != 0 || c.berths.handlers != 1 {
+						t.Errorf("%d handlers at the informer that ended, %d at the other one, want 0 and 1", old.handlers, c.berths.handlers)
+					}
+				}
+				stop()
+				if c.berths.handlers != 0 {
+					t.Errorf("%d handlers are left", c.berths.handlers)
+				}
+			})
+		})
+	}
+}
+
+// TestReplacedUnread: a kind that goes when nobody reads it any more is not watched until somebody does.
+func TestReplacedUnread(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context, stop func()) {
+		c := newPortCache(ctx)
+		tr := NewTracker(testScheme())
+		q := &recordingQueue{}
+		if err := tr.Source(c).Start(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+		readBerth(t, tr.Reader(boatKey, newWorld()), "b")
+		tr.Forget(boatKey)
+		synctest.Wait()
+		c.replace()
+		<-time.After(10 * retryEvery)
+		synctest.Wait()
+		if len(c.asked) != 1 || c.berths.handlers != 0 {
+			t.Errorf("asked for %v, %d handlers, want nothing but the first informer", c.asked, c.berths.handlers)
+		}
+		readBerth(t, tr.Reader(boatKey, newWorld()), "b")
+		c.server.Add(berth("a", "b"))
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"a/boat"}, q.taken()); diff != "" {
+			t.Errorf("the next read watches again: -want, +got:\n%s", diff)
+		}
+		stop()
+	})
+}

@@ -1,0 +1,755 @@
+package reference
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+var (
+	toBerth   = To{Managed: &Berth{}, List: &BerthList{}}
+	toHarbour = To{Managed: &Harbour{}, List: &HarbourList{}}
+
+	always         = &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicyAlways)}
+	optional       = &commonv1.ReferencePolicy{Resolution: new(commonv1.ResolutionPolicyOptional)}
+	alwaysOptional = &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicyAlways), Resolution: new(commonv1.ResolutionPolicyOptional)}
+)
+
+// A ref is a reference to something.
+func ref(name string, p *commonv1.ReferencePolicy) *commonv1.NamespacedReference {
+	return &commonv1.NamespacedReference{Name: name, Policy: p}
+}
+
+func refIn(namespace, name string, p *commonv1.ReferencePolicy) *commonv1.NamespacedReference {
+	return &commonv1.NamespacedReference{Namespace: namespace, Name: name, Policy: p}
+}
+
+func TestResolveReference(t *testing.T) {
+	boom := errors.New("boom")
+	inA := boat("a", "boat", uid("u"))
+
+	cases := map[string]struct {
+		reason  string
+		from    client.Object
+		objects []client.Object
+		readErr error
+		req     ResolutionRequest
+		want    string
+		why     Reason
+		err     error
+		reads   []string
+	}{
+		"Nothing": {
+			reason: "Without a reference and a selector there is nothing to do.",
+			req:    ResolutionRequest{CurrentValue: "x"},
+			want:   "x",
+		},
+		"Present": {
+			reason: "A value that is there is not looked for again, whatever became of the referent.",
+			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("gone", nil), To: toBerth},
+			want:   "x",
+		},
+		"Absent": {
+			reason:  "A value that is missing is taken from the referent.",
+			objects: []client.Object{berth("a", "b", external("quay"))},
+			req:     ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			want:    "quay",
+			reads:   []string{"get Berth a/b"},
+		},
+		"Always": {
+			reason:  "With Always the value follows the referent.",
+			objects: []client.Object{berth("a", "b", external("new"))},
+			req:     ResolutionRequest{CurrentValue: "old", Reference: ref("b", always), To: toBerth},
+			want:    "new",
+			reads:   []string{"get Berth a/b"},
+		},
+		"Missing": {
+			reason: "A referent that does not exist is waited for.",
+			req:    ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			why:    ReasonNotFound,
+			reads:  []string{"get Berth a/b"},
+		},
+		"MissingAlways": {
+			reason: "The current value is kept beside the error.",
+			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("b", always), To: toBerth},
+			want:   "x",
+			why:    ReasonNotFound,
+			reads:  []string{"get Berth a/b"},
+		},
+		"MissingOptional": {
+			reason: "An optional reference goes without.",
+			req:    ResolutionRequest{Reference: ref("b", optional), To: toBerth},
+			reads:  []string{"get Berth a/b"},
+		},
+		"MissingAlwaysOptional": {
+			reason: "An optional value that follows its referent goes with it.",
+			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("b", alwaysOptional), To: toBerth},
+			reads:  []string{"get Berth a/b"},
+		},
+		"NotNamed": {
+			reason:  "A referent without an external name is waited for.",
+			objects: []client.Object{berth("a", "b")},
+			req:     ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			why:     ReasonNoValue,
+			reads:   []string{"get Berth a/b"},
+		},
+		"FieldEmpty": {
+			reason:  "So is one without the field, though it has a name.",
+			objects: []client.Object{berth("a", "b", external("quay"))},
+			req:     ResolutionRequest{Reference: ref("b", nil), To: toBerth, Extract: Field("status.atProvider.arn")},
+			why:     ReasonNoValue,
+			reads:   []string{"get Berth a/b"},
+		},
+		"Deleting": {
+			reason:  "Nothing new begins with a referent that is on its way out.",
+			objects: []client.Object{berth("a", "b", external("quay"), deleting)},
+			req:     ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			why:     ReasonDeleting,
+			reads:   []string{"get Berth a/b"},
+		},
+		"DeletingHeld": {
+			reason:  "Who has the value keeps it while the referent is still there.",
+			objects: []client.Object{berth("a", "b", external("quay"), deleting)},
+			req:     ResolutionRequest{CurrentValue: "quay", Reference: ref("b", always), To: toBerth},
+			want:    "quay",
+			reads:   []string{"get Berth a/b"},
+		},
+		"ReadFails": {
+			reason:  "A failure to read is neither waiting nor a refusal, and not tolerated.",
+			readErr: boom,
+			req:     ResolutionRequest{Reference: ref("b", optional), To: toBerth},
+			err:     boom,
+			reads:   []string{"get Berth a/b"},
+		},
+		"UnknownResolve": {
+			reason: "A misspelt policy is not taken for the default, though there is a value.",
+			req:    ResolutionRequest{CurrentValue: "x", Reference: ref("b", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("always"))}), To: toBerth},
+			want:   "x",
+			why:    ReasonMalformed,
+		},
+		"UnknownResolution": {
+			reason: "Neither is the other one.",
+			req:    ResolutionRequest{Reference: ref("b", &commonv1.ReferencePolicy{Resolution: new(commonv1.ResolutionPolicy("maybe"))}), To: toBerth},
+			why:    ReasonMalformed,
+		},
+		"EmptyPolicy": {
+			reason:  "Empty values are the defaults.",
+			objects: []client.Object{berth("a", "b", external("quay"))},
+			req:     ResolutionRequest{Reference: ref("b", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("")), Resolution: new(commonv1.ResolutionPolicy(""))}), To: toBerth},
+			want:    "quay",
+			reads:   []string{"get Berth a/b"},
+		},
+		"NoName": {
+			reason: "A reference without a name is a mistake, optional or not.",
+			req:    ResolutionRequest{Reference: ref("", optional), To: toBerth},
+			why:    ReasonMalformed,
+		},
+		"NameIsPath": {
+			reason: "A name that would lead elsewhere in the API is not read.",
+			req:    ResolutionRequest{Reference: ref("../../b/berths/secret", nil), To: toBerth},
+			why:    ReasonMalformed,
+		},
+		"NamespaceIsPath": {
+			reason: "Nor is such a namespace.",
+			req:    ResolutionRequest{Reference: refIn("..", "b", nil), To: toBerth},
+			why:    ReasonMalformed,
+		},
+		"OwnNamespaceNamed": {
+			reason:  "To name the own namespace needs no grant.",
+			objects: []client.Object{berth("a", "b", external("quay"))},
+			req:     ResolutionRequest{Reference: refIn("a", "b", nil), To: toBerth},
+			want:    "quay",
+			reads:   []string{"get Berth a/b"},
+		},
+		"NotGranted": {
+			reason:  "Another namespace has to grant it.",
+			objects: []client.Object{berth("b", "b", external("quay"))},
+			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
+			why:     ReasonNotGranted,
+			reads:   []string{"get Berth b/b"},
+		},
+		"GrantedToOthers": {
+			reason:  "A grant to others, or to a part of the name, is none.",
+			objects: []client.Object{berth("b", "b", external("quay"), granted("aa, ,b,A,a*"))},
+			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
+			why:     ReasonNotGranted,
+			reads:   []string{"get Berth b/b"},
+		},
+		"Granted": {
+			reason:  "A grant may be one of several.",
+			objects: []client.Object{berth("b", "b", external("quay"), granted("z, a"))},
+			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
+			want:    "quay",
+			reads:   []string{"get Berth b/b"},
+		},
+		"GrantedToAll": {
+			reason:  "A star is everybody.",
+			objects: []client.Object{berth("b", "b", external("quay"), granted("*"))},
+			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
+			want:    "quay",
+			reads:   []string{"get Berth b/b"},
+		},
+		"MissingElsewhere": {
+			reason: "What is missing in another namespace reads like what is not granted there.",
+			req:    ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
+			why:    ReasonNotGranted,
+			reads:  []string{"get Berth b/b"},
+		},
+		"NotGrantedOptional": {
+			reason:  "An optional reference goes without what is not granted.",
+			objects: []client.Object{berth("b", "b", external("quay"))},
+			req:     ResolutionRequest{Reference: refIn("b", "b", optional), To: toBerth},
+			reads:   []string{"get Berth b/b"},
+		},
+		"NotGrantedDeleting": {
+			reason:  "Who is not granted it does not learn that it is being deleted.",
+			objects: []client.Object{berth("b", "b", deleting)},
+			req:     ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth},
+			why:     ReasonNotGranted,
+			reads:   []string{"get Berth b/b"},
+		},
+		"Self": {
+			reason: "An object that refers to itself waits forever.",
+			from:   berth("a", "b"),
+			req:    ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			why:    ReasonSelf,
+		},
+		"SelfOptional": {
+			reason: "That is a mistake even if the reference is optional.",
+			from:   berth("a", "b"),
+			req:    ResolutionRequest{Reference: ref("b", optional), To: toBerth},
+			why:    ReasonSelf,
+		},
+		"SelfByUID": {
+			reason:  "The same object served as another kind is the object itself.",
+			objects: []client.Object{berth("a", "b", uid("u"), external("quay"))},
+			req:     ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			why:     ReasonSelf,
+			reads:   []string{"get Berth a/b"},
+		},
+		"Namesake": {
+			reason:  "An object of another kind may have the same name.",
+			objects: []client.Object{berth("a", "boat", external("quay"))},
+			req:     ResolutionRequest{Reference: ref("boat", nil), To: toBerth},
+			want:    "quay",
+			reads:   []string{"get Berth a/boat"},
+		},
+		"ClusterScoped": {
+			reason:  "A cluster-scoped referent has no namespace and needs no grant.",
+			objects: []client.Object{harbour("h", external("port"))},
+			req:     ResolutionRequest{Reference: refIn("b", "h", nil), To: toHarbour},
+			want:    "port",
+			reads:   []string{"get Harbour /h"},
+		},
+		"FromClusterUnnamed": {
+			reason: "A cluster-scoped object has to say in which namespace.",
+			from:   harbour("h"),
+			req:    ResolutionRequest{Reference: ref("b", nil), To: toBerth},
+			why:    ReasonMalformed,
+		},
+		"FromClusterNotGranted": {
+			reason:  "It is in no namespace, so that a grant to one is not about it.",
+			from:    harbour("h"),
+			objects: []client.Object{berth("a", "b", external("quay"), granted("a,h,"))},
+			req:     ResolutionRequest{Reference: refIn("a", "b", nil), To: toBerth},
+			why:     ReasonNotGranted,
+			reads:   []string{"get Berth a/b"},
+		},
+		"FromClusterGranted": {
+			reason:  "A grant to all is about it too.",
+			from:    harbour("h"),
+			objects: []client.Object{berth("a", "b", external("quay"), granted("*"))},
+			req:     ResolutionRequest{Reference: refIn("a", "b", nil), To: toBerth},
+			want:    "quay",
+			reads:   []string{"get Berth a/b"},
+		},
+		"ClusterToCluster": {
+			reason:  "Two cluster-scoped objects need neither namespace nor grant.",
+			from:    harbour("g"),
+			objects: []client.Object{harbour("h", external("port"))},
+			req:     ResolutionRequest{Reference: ref("h", nil), To: toHarbour},
+			want:    "port",
+			reads:   []string{"get Harbour /h"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			from := tc.from
+			if from == nil {
+				from = inA
+			}
+			w := newWorld(tc.objects...)
+			w.err = tc.readErr
+
+			rsp, err := NewAPIResolver(w, from).Resolve(context.Background(), tc.req)
+
+			checkError(t, tc.reason, err, tc.why, tc.err)
+			if diff := cmp.Diff(ResolutionResponse{tc.want, tc.req.Reference}, rsp); diff != "" {
+				t.Errorf("%s\nResolve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.reads, w.reads); diff != "" {
+				t.Errorf("%s\nreads: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// checkError compares an error with a reason, another error, or nothing.
+func checkError(t *testing.T, reason string, err error, why Reason, want error) {
+	t.Helper()
+	if got := ReasonOf(err); got != why {
+		t.Errorf("%s\nReasonOf(%v): want %q, got %q", reason, err, why, got)
+	}
+	switch {
+	case why == "" && !errors.Is(err, want):
+		t.Errorf("%s\nwant error %v, got %v", reason, want, err)
+	case err != nil && len(err.Error()) > maxText:
+		t.Errorf("%s\nThe text has %d bytes: %s", reason, len(err.Error()), err)
+	}
+	waits := why == ReasonNotFound || why == ReasonDeleting || why == ReasonNoValue || why == ReasonNoMatch
+	if got := IsWaiting(err); got != waits {
+		t.Errorf("%s\nIsWaiting(%v): want %t", reason, err, waits)
+	}
+	if got := IsRefused(err); got != (why != "" && !waits) {
+		t.Errorf("%s\nIsRefused(%v): got %t", reason, err, got)
+	}
+}
+
+func TestResolveSelector(t *testing.T) {
+	sheltered := func(p *commonv1.ReferencePolicy) *commonv1.NamespacedSelector {
+		return &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}, Policy: p}
+	}
+	lee := labelled("side", "lee")
+	two := []client.Object{berth("a", "y", lee, external("Y")), berth("a", "x", lee, external("X")), berth("a", "w", external("W"))}
+
+	cases := map[string]struct {
+		reason  string
+		from    client.Object
+		objects []client.Object
+		req     ResolutionRequest
+		want    ResolutionResponse
+		why     Reason
+		reads   []string
+	}{
+		"Present": {
+			reason: "A value that is there is not looked for again.",
+			req:    ResolutionRequest{CurrentValue: "v", Selector: sheltered(nil), To: toBerth},
+			want:   ResolutionResponse{ResolvedValue: "v"},
+		},
+		"First": {
+			reason:  "The first by name is chosen, in whatever order they are listed.",
+			objects: two,
+			req:     ResolutionRequest{Selector: sheltered(nil), To: toBerth},
+			want:    ResolutionResponse{"X", ref("x", nil)},
+			reads:   []string{"list Berth a"},
+		},
+		"Stays": {
+			reason:  "What was chosen stays while it matches, and keeps its policy.",
+			objects: two,
+			req:     ResolutionRequest{Reference: ref("y", optional), Selector: sheltered(nil), To: toBerth},
+			want:    ResolutionResponse{"Y", ref("y", optional)},
+			reads:   []string{"list Berth a"},
+		},
+		"FollowsChosen": {
+			reason:  "If the reference says Always, the choice stays and the value follows.",
+			objects: two,
+			req:     ResolutionRequest{CurrentValue: "old", Reference: ref("y", always), Selector: sheltered(nil), To: toBerth},
+			want:    ResolutionResponse{"Y", ref("y", always)},
+			reads:   []string{"list Berth a"},
+		},
+		"ChoosesAgain": {
+			reason:  "If the selector says Always, it chooses again.",
+			objects: two,
+			req:     ResolutionRequest{CurrentValue: "Y", Reference: ref("y", nil), Selector: sheltered(always), To: toBerth},
+			want:    ResolutionResponse{"X", ref("x", nil)},
+			reads:   []string{"list Berth a"},
+		},
+		"NoLongerMatches": {
+			reason:  "What does not match any more gives way.",
+			objects: two,
+			req:     ResolutionRequest{Reference: ref("w", nil), Selector: sheltered(nil), To: toBerth},
+			want:    ResolutionResponse{"X", ref("x", nil)},
+			reads:   []string{"list Berth a"},
+		},
+		"None": {
+			reason: "A selector that matches nothing waits.",
+			req:    ResolutionRequest{Selector: sheltered(nil), To: toBerth},
+			why:    ReasonNoMatch,
+			reads:  []string{"list Berth a"},
+		},
+		"NoneOptional": {
+			reason: "An optional one goes without, and keeps what it chose.",
+			req:    ResolutionRequest{CurrentValue: "v", Reference: ref("x", nil), Selector: sheltered(alwaysOptional), To: toBerth},
+			want:   ResolutionResponse{"", ref("x", nil)},
+			reads:  []string{"list Berth a"},
+		},
+		"NotReady": {
+			reason:  "The choice does not depend on who is ready; the error goes with it.",
+			objects: []client.Object{berth("a", "x", lee), berth("a", "y", lee, external("Y"))},
+			req:     ResolutionRequest{Selector: sheltered(nil), To: toBerth},
+			want:    ResolutionResponse{"", ref("x", nil)},
+			why:     ReasonNoValue,
+			reads:   []string{"list Berth a"},
+		},
+		"Deleting": {
+			reason:  "What is being deleted is not chosen, though it was.",
+			objects: []client.Object{berth("a", "x", lee, external("X"), deleting), berth("a", "y", lee, external("Y"))},
+			req:     ResolutionRequest{Reference: ref("x", nil), Selector: sheltered(nil), To: toBerth},
+			want:    ResolutionResponse{"Y", ref("y", nil)},
+			reads:   []string{"list Berth a"},
+		},
+		"NotSelf": {
+			reason:  "An object does not choose itself.",
+			from:    berth("a", "a", lee, external("A")),
+			objects: append(two, berth("a", "a", lee, external("A"))),
+			req:     ResolutionRequest{Selector: sheltered(nil), To: toBerth},
+			want:    ResolutionResponse{"X", ref("x", nil)},
+			reads:   []string{"list Berth a"},
+		},
+		"SameController": {
+			reason:  "It may have to have the same controller.",
+			from:    boat("a", "boat", controlledBy("fleet")),
+			objects: []client.Object{berth("a", "x", external("X")), berth("a", "y", external("Y"), controlledBy("other")), berth("a", "z", external("Z"), controlledBy("fleet"))},
+			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toBerth},
+			want:    ResolutionResponse{"Z", ref("z", nil)},
+			reads:   []string{"list Berth a"},
+		},
+		"NoController": {
+			reason:  "Two objects without a controller do not share one.",
+			objects: []client.Object{berth("a", "x", external("X"))},
+			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toBerth},
+			why:     ReasonNoMatch,
+			reads:   []string{"list Berth a"},
+		},
+		"AnyController": {
+			reason:  "That it must not is no restriction.",
+			objects: []client.Object{berth("a", "x", external("X"))},
+			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(false)}, To: toBerth},
+			want:    ResolutionResponse{"X", ref("x", nil)},
+			reads:   []string{"list Berth a"},
+		},
+		"OtherNamespace": {
+			reason:  "In another namespace only what is granted is seen, and the reference names the namespace.",
+			objects: []client.Object{berth("b", "x", lee, external("X")), berth("b", "y", lee, external("Y"), granted("a")), berth("a", "a", lee, external("A"))},
+			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b", MatchLabels: map[string]string{"side": "lee"}}, To: toBerth},
+			want:    ResolutionResponse{"Y", refIn("b", "y", nil)},
+			reads:   []string{"list Berth b"},
+		},
+		"OtherNamespaceNotGranted": {
+			reason:  "What is not granted is as good as not there.",
+			objects: []client.Object{berth("b", "x", lee, external("X"))},
+			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b"}, To: toBerth},
+			why:     ReasonNoMatch,
+			reads:   []string{"list Berth b"},
+		},
+		"NamesakeElsewhere": {
+			reason:  "A reference to a namesake in another namespace is not the choice.",
+			objects: two,
+			req:     ResolutionRequest{Reference: refIn("b", "y", nil), Selector: sheltered(nil), To: toBerth},
+			want:    ResolutionResponse{"X", ref("x", nil)},
+			reads:   []string{"list Berth a"},
+		},
+		"UnknownPolicy": {
+			reason: "A misspelt policy of a selector is refused as well.",
+			req:    ResolutionRequest{Selector: sheltered(&commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))}), To: toBerth},
+			why:    ReasonMalformed,
+		},
+		"BadLabels": {
+			reason: "Labels that cannot exist are a mistake.",
+			req:    ResolutionRequest{Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "not a label"}, Policy: optional}, To: toBerth},
+			why:    ReasonMalformed,
+		},
+		"ClusterScoped": {
+			reason:  "Cluster-scoped referents are listed without a namespace.",
+			objects: []client.Object{harbour("h", external("port"))},
+			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b"}, To: toHarbour},
+			want:    ResolutionResponse{"port", ref("h", nil)},
+			reads:   []string{"list Harbour "},
+		},
+		"FromCluster": {
+			reason: "A cluster-scoped object must not look into all namespaces.",
+			from:   harbour("h"),
+			req:    ResolutionRequest{Selector: sheltered(nil), To: toBerth},
+			why:    ReasonMalformed,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			from := tc.from
+			if from == nil {
+				from = boat("a", "boat")
+			}
+			w := newWorld(tc.objects...)
+
+			rsp, err := NewAPIResolver(w, from).Resolve(context.Background(), tc.req)
+
+			checkError(t, tc.reason, err, tc.why, nil)
+			if diff := cmp.Diff(tc.want, rsp); diff != "" {
+				t.Errorf("%s\nResolve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.reads, w.reads); diff != "" {
+				t.Errorf("%s\nreads: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestResolveMultiple(t *testing.T) {
+	lee := labelled("side", "lee")
+	refs := func(r ...*commonv1.NamespacedReference) (out []commonv1.NamespacedReference) {
+		for _, one := range r {
+			out = append(out, *one)
+		}
+
+		return out
+	}
+	selector := func(p *commonv1.ReferencePolicy) *commonv1.NamespacedSelector {
+		return &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}, Policy: p}
+	}
+
+	cases := map[string]struct {
+		reason  string
+		objects []client.Object
+		req     MultiResolutionRequest
+		want    MultiResolutionResponse
+		why     Reason
+		reads   []string
+	}{
+		"Nothing": {
+			reason: "Without references and a selector there is nothing to do.",
+			req:    MultiResolutionRequest{CurrentValues: []string{"v"}},
+			want:   MultiResolutionResponse{ResolvedValues: []string{"v"}},
+		},
+		"Present": {
+			reason: "Values that are there are not looked for again.",
+			req:    MultiResolutionRequest{CurrentValues: []string{"v"}, References: refs(ref("x", nil)), To: toBerth},
+			want:   MultiResolutionResponse{[]string{"v"}, refs(ref("x", nil))},
+		},
+		"UnknownPolicy": {
+			reason: "Any of several policies may be misspelt.",
+			req:    MultiResolutionRequest{CurrentValues: []string{"v", "w"}, References: refs(ref("x", nil), ref("y", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))})), To: toBerth},
+			want:   MultiResolutionResponse{[]string{"v", "w"}, refs(ref("x", nil), ref("y", &commonv1.ReferencePolicy{Resolve: new(commonv1.ResolvePolicy("Often"))}))},
+			why:    ReasonMalformed,
+		},
+		"InOrder": {
+			reason:  "Values are in the order of the references, and nothing shines through from one referent to the next.",
+			objects: []client.Object{berth("a", "x", external("X")), berth("b", "y", external("Y"), granted("a")), berth("b", "z", external("Z"))},
+			req:     MultiResolutionRequest{References: refs(refIn("b", "y", nil), ref("x", nil), refIn("b", "z", optional)), To: toBerth},
+			want:    MultiResolutionResponse{[]string{"Y", "X"}, refs(refIn("b", "y", nil), ref("x", nil), refIn("b", "z", optional))},
+			reads:   []string{"get Berth b/y", "get Berth a/x", "get Berth b/z"},
+		},
+		"Added": {
+			reason:  "A reference more than there are values is resolved.",
+			objects: []client.Object{berth("a", "x", external("X")), berth("a", "y", external("Y"))},
+			req:     MultiResolutionRequest{CurrentValues: []string{"X"}, References: refs(ref("x", nil), ref("y", nil)), To: toBerth},
+			want:    MultiResolutionResponse{[]string{"X", "Y"}, refs(ref("x", nil), ref("y", nil))},
+			reads:   []string{"get Berth a/x", "get Berth a/y"},
+		},
+		"OneIsMissing": {
+			reason:  "One that is missing is waited for, and the values stay.",
+			objects: []client.Object{berth("a", "x", external("X"))},
+			req:     MultiResolutionRequest{CurrentValues: []string{"v"}, References: refs(ref("x", always), ref("y", nil)), To: toBerth},
+			want:    MultiResolutionResponse{[]string{"v"}, refs(ref("x", always), ref("y", nil))},
+			why:     ReasonNotFound,
+			reads:   []string{"get Berth a/x", "get Berth a/y"},
+		},
+		"Selected": {
+			reason:  "A selector chooses all, by name.",
+			objects: []client.Object{berth("a", "y", lee, external("Y")), berth("a", "x", lee, external("X")), berth("a", "w", external("W")), berth("b", "v", lee, external("V"))},
+			req:     MultiResolutionRequest{References: refs(ref("gone", nil), ref("y", optional)), Selector: selector(nil), To: toBerth},
+			want:    MultiResolutionResponse{[]string{"X", "Y"}, refs(ref("x", nil), ref("y", optional))},
+			reads:   []string{"list Berth a"},
+		},
+		"SelectedNotReady": {
+			reason:  "All that were chosen have to be ready.",
+			objects: []client.Object{berth("a", "y", lee), berth("a", "x", lee, external("X"))},
+			req:     MultiResolutionRequest{Selector: selector(nil), To: toBerth},
+			want:    MultiResolutionResponse{nil, refs(ref("x", nil), ref("y", nil))},
+			why:     ReasonNoValue,
+			reads:   []string{"list Berth a"},
+		},
+		"SelectedOptional": {
+			reason:  "If that is optional, those that are will do.",
+			objects: []client.Object{berth("a", "y", lee), berth("a", "x", lee, external("X"))},
+			req:     MultiResolutionRequest{Selector: selector(optional), To: toBerth},
+			want:    MultiResolutionResponse{[]string{"X"}, refs(ref("x", nil), ref("y", nil))},
+			reads:   []string{"list Berth a"},
+		},
+		"SelectedNone": {
+			reason: "A selector that matches nothing waits.",
+			req:    MultiResolutionRequest{CurrentValues: []string{"v"}, Selector: selector(always), To: toBerth},
+			want:   MultiResolutionResponse{ResolvedValues: []string{"v"}},
+			why:    ReasonNoMatch,
+			reads:  []string{"list Berth a"},
+		},
+		"SelectedNoneOptional": {
+			reason: "If that is optional, there are no values.",
+			req:    MultiResolutionRequest{CurrentValues: []string{"v"}, Selector: selector(alwaysOptional), To: toBerth},
+			reads:  []string{"list Berth a"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(tc.objects...)
+
+			rsp, err := NewAPIResolver(w, boat("a", "boat")).ResolveMultiple(context.Background(), tc.req)
+
+			checkError(t, tc.reason, err, tc.why, nil)
+			if diff := cmp.Diff(tc.want, rsp); diff != "" {
+				t.Errorf("%s\nResolveMultiple(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.reads, w.reads); diff != "" {
+				t.Errorf("%s\nreads: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestIncompleteRequest: what the program forgot is told, not dereferenced.
+func TestIncompleteRequest(t *testing.T) {
+	r := NewAPIResolver(newWorld(), boat("a", "boat"))
+	for name, req := range map[string]ResolutionRequest{
+		"Managed": {Reference: ref("x", nil), To: To{List: &BerthList{}}},
+		"List":    {Selector: &commonv1.NamespacedSelector{}, To: To{Managed: &Berth{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := r.Resolve(context.Background(), req); err == nil || !strings.Contains(err.Error(), "To."+name) {
+				t.Errorf("want an error about To.%s, got %v", name, err)
+			}
+		})
+	}
+}
+
+// TestPlainReader: who does not know scopes learns them from what is read.
+func TestPlainReader(t *testing.T) {
+	w := newWorld(berth("a", "b", external("quay")), berth("b", "b", external("other")), harbour("h", external("port")))
+	r := NewAPIResolver(plainReader{w}, boat("a", "boat"))
+
+	got, err := r.Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toBerth})
+	if err != nil || got.ResolvedValue != "quay" {
+		t.Errorf("A referent in the own namespace: got %q, %v", got.ResolvedValue, err)
+	}
+	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth})
+	checkError(t, "Another namespace has to grant it all the same.", err, ReasonNotGranted, nil)
+
+	_, err = NewAPIResolver(plainReader{w}, harbour("g")).Resolve(context.Background(), ResolutionRequest{Selector: &commonv1.NamespacedSelector{}, To: toBerth})
+	checkError(t, "A cluster-scoped object sees nothing in namespaces that it did not name.", err, ReasonNoMatch, nil)
+}
+
+// A confusedReader answers a Get with whatever it has.
+type confusedReader struct {
+	client.Reader
+	answer *Berth
+}
+
+func (c confusedReader) Get(_ context.Context, _ client.ObjectKey, out client.Object, _ ...client.GetOption) error {
+	transcribe(c.answer, out)
+
+	return nil
+}
+
+// TestWhereTheObjectSaysItIs: what counts is where the referent is, not where it was asked for.
+func TestWhereTheObjectSaysItIs(t *testing.T) {
+	c := confusedReader{newWorld(), berth("b", "b", external("quay"))}
+	_, err := NewAPIResolver(c, boat("a", "boat")).Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toBerth})
+	checkError(t, "An object of another namespace is not granted, however it was found.", err, ReasonNotGranted, nil)
+}
+
+// TestToIsOnlyAnExample: neither is the example changed, nor does what it holds count as read.
+func TestToIsOnlyAnExample(t *testing.T) {
+	w := newWorld(berth("b", "b", external("quay")))
+	to := To{Managed: berth("", "", granted("*"), external("leftover"))}
+
+	_, err := NewAPIResolver(w, boat("a", "boat")).Resolve(context.Background(), ResolutionRequest{Reference: refIn("b", "b", nil), To: to})
+	checkError(t, "A grant in the example is none.", err, ReasonNotGranted, nil)
+	if diff := cmp.Diff(berth("", "", granted("*"), external("leftover")), to.Managed); diff != "" {
+		t.Errorf("the example was changed: -want, +got:\n%s", diff)
+	}
+}
+
+func TestUnstructured(t *testing.T) {
+	w := newWorld(berth("a", "b", external("quay"), labelled("side", "lee")))
+	u, l := &unstructured.Unstructured{}, &unstructured.UnstructuredList{}
+	u.SetGroupVersionKind(berthGVK)
+	l.SetGroupVersionKind(group.WithKind("BerthList"))
+	r := NewAPIResolver(w, boat("a", "boat"))
+
+	for name, req := range map[string]ResolutionRequest{
+		"Reference": {Reference: ref("b", nil)},
+		"Selector":  {Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req.To, req.Extract = To{Managed: u, List: l}, Field("metadata.annotations["+meta.AnnotationKeyExternalName+"]")
+			got, err := r.Resolve(context.Background(), req)
+			if diff := cmp.Diff(ResolutionResponse{"quay", ref("b", nil)}, got); diff != "" || err != nil {
+				t.Errorf("Resolve(...): error %v, -want, +got:\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// TestReferent: an error tells whom it is about.
+func TestReferent(t *testing.T) {
+	r := NewAPIResolver(newWorld(), boat("a", "boat"))
+
+	_, err := r.Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toBerth})
+	got, ok := AsWaiting(errors.Wrap(err, "cannot resolve spec.berth"))
+	if diff := cmp.Diff(Referent{berthGK, "a", "b"}, got); diff != "" || !ok {
+		t.Errorf("AsWaiting(...): %t, -want, +got:\n%s", ok, diff)
+	}
+
+	_, err = r.Resolve(context.Background(), ResolutionRequest{Reference: refIn("b", "b", nil), To: toBerth})
+	got, ok = AsRefused(errors.Wrap(err, "cannot resolve spec.berth"))
+	if diff := cmp.Diff(Referent{berthGK, "b", "b"}, got); diff != "" || !ok {
+		t.Errorf("AsRefused(...): %t, -want, +got:\n%s", ok, diff)
+	}
+
+	if _, ok := AsWaiting(errors.New("boom")); ok {
+		t.Error("AsWaiting(boom): want false")
+	}
+	if _, ok := AsRefused(nil); ok {
+		t.Error("AsRefused(nil): want false")
+	}
+}
+
+// TestSecretsAreNotRead: what would be watched is refused before it is read.
+func TestSecretsAreNotRead(t *testing.T) {
+	w := newWorld()
+	s := testScheme()
+	if err := corev1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	secret, configMaps := &unstructured.Unstructured{}, &unstructured.UnstructuredList{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	configMaps.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	rec := NewTracker(s).Reader(types.NamespacedName{Namespace: "a", Name: "boat"}, w)
+	key := types.NamespacedName{Namespace: "a", Name: "s"}
+
+	for name, err := range map[string]error{
+		"Secret":       rec.Get(context.Background(), key, &corev1.Secret{}),
+		"Secrets":      rec.List(context.Background(), &corev1.SecretList{}),
+		"ConfigMap":    rec.Get(context.Background(), key, &corev1.ConfigMap{}),
+		"ConfigMaps":   rec.List(context.Background(), configMaps),
+		"Unstructured": rec.Get(context.Background(), key, secret),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "watched") {
+			t.Errorf("%s: want an error about watching, got %v", name, err)
+		}
+	}
+	if len(w.reads) > 0 {
+		t.Errorf("want no read, got %v", w.reads)
+	}
+}

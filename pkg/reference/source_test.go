@@ -1,0 +1,384 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// A recordingQueue remembers what is added to it, and nothing else.
+type recordingQueue struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+	mu    sync.Mutex
+	added []string
+}
+
+func (q *recordingQueue) Add(r reconcile.Request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.added = append(q.added, r.String())
+}
+
+// taken returns what was added since it was asked last, sorted.
+func (q *recordingQueue) taken() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := q.added
+	q.added = nil
+	slices.Sort(out)
+
+	return out
+}
+
+// A rankingQueue is a priority queue that remembers the priorities.
+type rankingQueue struct {
+	priorityqueue.PriorityQueue[reconcile.Request]
+
+	added []string
+}
+
+func (q *rankingQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
+	q.added = append(q.added, fmt.Sprint(items, " ", *o.Priority))
+}
+
+// A portCache is a cache of berths with a real informer over an API server in memory.
+type portCache struct {
+	informertest.FakeInformers
+
+	ctx      context.Context //nolint:containedctx // All informers end with it.
+	mu       sync.Mutex
+	failures int
+	asked    []string
+	end      context.CancelFunc // of the informer
+	berths   *countingInformer
+	server   *cachetesting.FakeControllerSource
+}
+
+// A countingInformer counts its handlers.
+type countingInformer struct {
+	toolscache.SharedIndexInformer
+	mu       sync.Mutex
+	handlers int
+}
+
+func (i *countingInformer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.handlers++
+
+	return i.SharedIndexInformer.AddEventHandler(h)
+}
+
+func (i *countingInformer) RemoveEventHandler(r toolscache.ResourceEventHandlerRegistration) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.handlers--
+
+	return i.SharedIndexInformer.RemoveEventHandler(r)
+}
+
+// newPortCache returns a cache whose informers run until the context ends.
+func newPortCache(ctx context.Context) *portCache {
+	c := &portCache{ctx: ctx, server: cachetesting.NewFakeControllerSource()}
+	context.AfterFunc(ctx, c.server.Shutdown)
+	c.replace()
+
+	return c
+}
+
+// replace ends the informer, as when its kind is removed from the cache, and returns
+// it. Whoever asks gets another one.
+func (c *portCache) replace() *countingInformer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.berths
+	if old != nil {
+		c.end()
+	}
+	c.berths = &countingInformer{SharedIndexInformer: toolscache.NewSharedIndexInformer(c.server, &Berth{}, 0, toolscache.Indexers{})}
+	ctx, end := context.WithCancel(c.ctx)
+	c.end = end
+	go c.berths.RunWithContext(ctx)
+
+	return old
+}
+
+func (c *portCache) fail(times int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures = times
+}
+
+func (c *portCache) GetInformer(_ context.Context, o client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, fmt.Sprintf("%T", o))
+	if c.failures > 0 {
+		c.failures--
+
+		return nil, errors.New("boom")
+	}
+	if _, ok := o.(*Berth); !ok {
+		return nil, errors.Errorf("there is no informer for %T", o)
+	}
+
+	return c.berths, nil
+}
+
+// bubble runs a test in which all goroutines have to end when its context does.
+func bubble(t *testing.T, test func(t *testing.T, ctx context.Context, stop func())) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		test(t, ctx, func() { cancel(); synctest.Wait() })
+	})
+}
+
+func readBerth(t *testing.T, r client.Reader, name string) {
+	t.Helper()
+	if err := client.IgnoreNotFound(r.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: name}, &Berth{})); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSource tells how one owner is woken by a real informer, from before the controller starts until after it has stopped.
+func TestSource(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context, _ func()) {
+		c := newPortCache(ctx)
+		c.server.Add(berth("a", "old"))
+		w := newWorld()
+		tr := NewTracker(testScheme())
+		q := &recordingQueue{}
+		step := func(reason string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			if diff := cmp.Diff(want, q.taken()); diff != "" {
+				t.Errorf("%s\nadded to the queue: -want, +got:\n%s", reason, diff)
+			}
+		}
+
+		rec := tr.Reader(boatKey, w)
+		readBerth(t, rec, "b")
+		rec.Done(nil)
+		step("Nothing is watched before the start.")
+		if len(c.asked) > 0 {
+			t.Errorf("want no informer before the start, got %v", c.asked)
+		}
+
+		running, stop := context.WithCancel(ctx)
+		if err := tr.Source(c).Start(running, q); err != nil {
+			t.Fatal(err)
+		}
+		step("Nobody reads what was there before.")
+
+		b := berth("a", "b")
+		c.server.Add(b)
+		step("What it waits for appears.", "a/boat")
+		c.server.Add(berth("a", "c"))
+		step("What nobody reads appears.")
+
+		rec = tr.Reader(boatKey, w)
+		readBerth(t, rec, "c")
+		readBerth(t, rec, "b")
+		rec.Done(nil)
+		c.server.Modify(berth("a", "b", external("quay")))
+		step("What it read changes.", "a/boat")
+		c.server.Delete(berth("a", "c"))
+		step("What it read goes.", "a/boat")
+		if diff := cmp.Diff([]string{"*reference.Berth"}, c.asked); diff != "" {
+			t.Errorf("one informer serves all reads of a kind: -want, +got:\n%s", diff)
+		}
+
+		stop()
+		step("The controller stops.")
+		c.server.Modify(berth("a", "b", external("other")))
+		step("Then nobody is woken any more.")
+		if c.berths.handlers != 0 || len(tr.watches) != 0 {
+			t.Errorf("want nothing left at the cache, got %d handlers, %d watches", c.berths.handlers, len(tr.watches))
+		}
+
+		again, stop := context.WithCancel(ctx)
+		defer stop()
+		if err := tr.Source(c).Start(again, q); err != nil {
+			t.Fatal(err)
+		}
+		step("Started again it looks at what it missed.", "a/boat")
+	})
+}
+
+// TestFirstReadAfterStart: a kind is watched from its first read, in the form in which it is read.
+func TestFirstReadAfterStart(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context, stop func()) {
+		c := &informertest.FakeInformers{Scheme: testScheme()}
+		tr := NewTracker(testScheme())
+		q := &recordingQueue{}
+		if err := tr.Source(c).Start(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(c.InformersByGVK) > 0 {
+			t.Errorf("want no informer before the first read, got %v", c.InformersByGVK)
+		}
+
+		u := &unstructured.UnstructuredList{}
+		u.SetGroupVersionKind(group.WithKind("BerthList"))
+		rec := tr.Reader(boatKey, newWorld())
+		if err := rec.List(ctx, u, client.MatchingLabels{"side": "lee"}); err != nil {
+			t.Fatal(err)
+		}
+		rec.Done(nil)
+		synctest.Wait()
+
+		informer, err := c.FakeInformerForKind(ctx, berthGVK)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &unstructured.Unstructured{}
+		read(berth("a", "x", labelled("side", "lee"), version("1")), berthGVK, x)
+		informer.Update(x, x)
+		if diff := cmp.Diff([]string(nil), q.taken()); diff != "" {
+			t.Errorf("A resync has nothing to tell: -want, +got:\n%s", diff)
+		}
+		y := x.DeepCopy()
+		y.SetResourceVersion("2")
+		informer.Update(x, y)
+		if diff := cmp.Diff([]string{"a/boat"}, q.taken()); diff != "" {
+			t.Errorf("A change of what matches wakes: -want, +got:\n%s", diff)
+		}
+		stop()
+	})
+}
+
+// TestUnwatchable: a kind that cannot be watched is tried again, for as long as the controller runs.
+func TestUnwatchable(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context, stop func()) {
+		c := newPortCache(ctx)
+		c.failures = 2
+		tr := NewTracker(testScheme())
+		q := &recordingQueue{}
+		if err := tr.Source(c).Start(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+		rec := tr.Reader(boatKey, newWorld())
+		readBerth(t, rec, "b")
+		rec.Done(nil)
+		c.server.Add(berth("a", "b"))
+
+		<-time.After(2 * retryEvery)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"a/boat"}, q.taken()); diff != "" {
+			t.Errorf("the third attempt sees what appeared meanwhile: -want, +got:\n%s", diff)
+		}
+
+		c.fail(1 << 20)
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(group.WithKind("Harbour"))
+		if err := client.IgnoreNotFound(tr.Reader(boatKey, newWorld()).Get(ctx, boatKey, u)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		stop() // The bubble fails if an attempt outlives the controller.
+	})
+}
+
+func TestStartWithoutCache(t *testing.T) {
+	if err := NewTracker(testScheme()).Source(nil).Start(context.Background(), &recordingQueue{}); err == nil {
+		t.Error("want an error")
+	}
+}
+
+func TestPriorities(t *testing.T) {
+	tr := NewTracker(testScheme())
+	readBerth(t, tr.Reader(boatKey, newWorld()), "b")
+	q := &rankingQueue{}
+	e := &events{tracker: tr, queue: q, gvk: berthGVK}
+
+	e.OnAdd(berth("a", "b", version("1")), true)
+	e.OnAdd(berth("a", "b", version("2")), false)
+	e.OnUpdate(berth("a", "b", version("2")), berth("a", "b", version("3")))
+	e.OnDelete(toolscache.DeletedFinalStateUnknown{Key: "a/b", Obj: berth("a", "b", version("3"))})
+	e.OnDelete(toolscache.DeletedFinalStateUnknown{Key: "a/b"})
+	e.OnAdd("no object", false)
+	e.OnUpdate("no object", berth("a", "b"))
+	e.OnUpdate(berth("a", "b"), nil)
+
+	want := []string{"[a/boat] -100", "[a/boat] -10", "[a/boat] -10", "[a/boat] -10"}
+	if diff := cmp.Diff(want, q.added); diff != "" {
+		t.Errorf("behind users, before polls; what a watch begins with last: -want, +got:\n%s", diff)
+	}
+}
+
+// TestController: a boat refers to a berth that does not exist. Without a poll it has its name as soon as there is one.
+func TestController(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context, stop func()) {
+		c := newPortCache(ctx)
+		w := newWorld()
+		tr := NewTracker(testScheme())
+		told := make(chan string, 10)
+
+		ctrl, err := controller.NewUnmanaged("boats", controller.Options{
+			SkipNameValidation: new(true),
+			Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+				rec := tr.Reader(r.NamespacedName, w)
+				rsp, err := NewAPIResolver(rec, boat(r.Namespace, r.Name)).Resolve(ctx, ResolutionRequest{Reference: ref("b", nil), To: toBerth})
+				rec.Done(err)
+				told <- string(ReasonOf(err)) + rsp.ResolvedValue
+
+				return reconcile.Result{}, nil
+			}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ctrl.Watch(tr.Source(c)); err != nil {
+			t.Fatal(err)
+		}
+		readBerth(t, tr.Reader(boatKey, w), "b") // What a pass before a restart left.
+		ended := make(chan error, 1)
+		go func() { ended <- ctrl.Start(ctx) }()
+		synctest.Wait()
+
+		for _, s := range []struct {
+			berth *Berth
+			want  string
+		}{
+			{berth("a", "b", version("1")), string(ReasonNoValue)},
+			{berth("a", "b", version("2"), external("quay")), "quay"},
+		} {
+			w.put(s.berth)
+			c.server.Modify(s.berth)
+			if got := <-told; got != s.want {
+				t.Errorf("berth at version %s: want %q, got %q", s.berth.ResourceVersion, s.want, got)
+			}
+		}
+		synctest.Wait()
+		if len(told) > 0 {
+			t.Errorf("want no further pass, got one that told %q", <-told)
+		}
+
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the controller ended with %v", err)
+		}
+	})
+}

@@ -1,0 +1,275 @@
+package reference
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// The test's kinds: berths and boats in namespaces, harbours outside of them.
+var (
+	group    = schema.GroupVersion{Group: "port.example.org", Version: "v1"}
+	berthGVK = group.WithKind("Berth")
+	boatGK   = schema.GroupKind{Group: group.Group, Kind: "Boat"}
+	berthGK  = berthGVK.GroupKind()
+	portGK   = schema.GroupKind{Group: group.Group, Kind: "Harbour"}
+)
+
+func testScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypes(group, &Berth{}, &BerthList{}, &Boat{}, &Harbour{}, &HarbourList{})
+	metav1.AddToGroupVersion(s, group)
+
+	return s
+}
+
+type Berth struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Status            BerthStatus `json:"status,omitempty"`
+}
+
+type BerthStatus struct {
+	AtProvider map[string]string `json:"atProvider,omitempty"`
+	Depth      float64           `json:"depth,omitempty"`
+	Length     int64             `json:"length,omitempty"`
+	Free       *bool             `json:"free,omitempty"`
+	Posts      []Post            `json:"posts,omitempty"`
+}
+
+type Post struct {
+	Name string `json:"name"`
+}
+
+type BerthList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Berth `json:"items"`
+}
+
+type Boat struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+}
+
+type Harbour struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+}
+
+type HarbourList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Harbour `json:"items"`
+}
+
+func (b *Berth) DeepCopyObject() runtime.Object       { return duplicate(b) }
+func (l *BerthList) DeepCopyObject() runtime.Object   { return duplicate(l) }
+func (b *Boat) DeepCopyObject() runtime.Object        { return duplicate(b) }
+func (h *Harbour) DeepCopyObject() runtime.Object     { return duplicate(h) }
+func (l *HarbourList) DeepCopyObject() runtime.Object { return duplicate(l) }
+
+func duplicate[T any](in *T) *T {
+	out := new(T)
+	transcribe(in, out)
+
+	return out
+}
+
+// transcribe writes the JSON of one object into another.
+func transcribe(in, out any) {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		panic(err)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		panic(err)
+	}
+}
+
+// A setting changes an object of the test.
+type setting func(o client.Object)
+
+func external(name string) setting {
+	return func(o client.Object) { meta.SetExternalName(o, name) }
+}
+
+func granted(to string) setting {
+	return func(o client.Object) {
+		meta.AddAnnotations(o, map[string]string{meta.AnnotationKeyAllowReferencesFrom: to})
+	}
+}
+
+func labelled(key, value string) setting {
+	return func(o client.Object) { meta.AddLabels(o, map[string]string{key: value}) }
+}
+
+func uid(u types.UID) setting {
+	return func(o client.Object) { o.SetUID(u) }
+}
+
+func version(v string) setting {
+	return func(o client.Object) { o.SetResourceVersion(v) }
+}
+
+func deleting(o client.Object) {
+	o.SetFinalizers([]string{"port.example.org/moored"})
+	o.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+}
+
+func controlledBy(u types.UID) setting {
+	return func(o client.Object) {
+		o.SetOwnerReferences([]metav1.OwnerReference{{UID: u, Name: "fleet", Controller: new(true)}})
+	}
+}
+
+func berth(namespace, name string, s ...setting) *Berth {
+	return with(&Berth{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, s)
+}
+
+func boat(namespace, name string, s ...setting) *Boat {
+	return with(&Boat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, s)
+}
+
+func harbour(name string, s ...setting) *Harbour {
+	return with(&Harbour{ObjectMeta: metav1.ObjectMeta{Name: name}}, s)
+}
+
+func with[T client.Object](o T, s []setting) T {
+	for _, set := range s {
+		set(o)
+	}
+
+	return o
+}
+
+// A world is an API server in memory that can only be read. It knows kinds and
+// scopes, as a client does.
+type world struct {
+	scheme *runtime.Scheme
+
+	mu      sync.Mutex
+	objects []client.Object
+	reads   []string
+	err     error
+}
+
+func newWorld(o ...client.Object) *world {
+	return &world{scheme: testScheme(), objects: o}
+}
+
+func (w *world) put(o client.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	for i, old := range w.objects {
+		if reflect.TypeOf(old) == reflect.TypeOf(o) && client.ObjectKeyFromObject(old) == client.ObjectKeyFromObject(o) {
+			w.objects[i] = o
+
+			return
+		}
+	}
+	w.objects = append(w.objects, o)
+}
+
+func (w *world) Get(_ context.Context, key client.ObjectKey, out client.Object, _ ...client.GetOption) error {
+	gvk, err := apiutil.GVKForObject(out, w.scheme)
+	if err != nil {
+		return err
+	}
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads = append(w.reads, "get "+gvk.Kind+" "+key.String())
+	if w.err != nil {
+		return w.err
+	}
+
+	for _, o := range w.objects {
+		if w.kind(o) == gvk && o.GetName() == key.Name && o.GetNamespace() == key.Namespace {
+			read(o, gvk, out)
+
+			return nil
+		}
+	}
+
+	return kerrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
+}
+
+func (w *world) List(_ context.Context, out client.ObjectList, opts ...client.ListOption) error {
+	gvk, err := apiutil.GVKForObject(out, w.scheme)
+	if err != nil {
+		return err
+	}
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	lo := client.ListOptions{}
+	lo.ApplyOptions(opts)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads = append(w.reads, "list "+gvk.Kind+" "+lo.Namespace)
+	if w.err != nil {
+		return w.err
+	}
+
+	var items []runtime.Object
+	for _, o := range w.objects {
+		if w.kind(o) != gvk || lo.Namespace != "" && o.GetNamespace() != lo.Namespace {
+			continue
+		}
+		if _, ok := out.(*unstructured.UnstructuredList); ok {
+			u := &unstructured.Unstructured{}
+			read(o, gvk, u)
+			items = append(items, u)
+
+			continue
+		}
+		items = append(items, o.DeepCopyObject())
+	}
+
+	return apimeta.SetList(out, items)
+}
+
+// read writes an object into another one, which may be unstructured.
+func read(o client.Object, gvk schema.GroupVersionKind, out client.Object) {
+	o = o.DeepCopyObject().(client.Object)
+	o.GetObjectKind().SetGroupVersionKind(gvk)
+	transcribe(o, out)
+}
+
+func (w *world) kind(o client.Object) schema.GroupVersionKind {
+	gvk, err := apiutil.GVKForObject(o, w.scheme)
+	if err != nil {
+		panic(err)
+	}
+
+	return gvk
+}
+
+func (w *world) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
+	return apiutil.GVKForObject(o, w.scheme)
+}
+
+func (w *world) IsObjectNamespaced(o runtime.Object) (bool, error) {
+	gvk, err := apiutil.GVKForObject(o, w.scheme)
+
+	return gvk.Kind != "Harbour", err
+}
+
+// A plainReader hides that the reader under it is a client.
+type plainReader struct{ client.Reader }

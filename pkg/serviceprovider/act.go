@@ -1,0 +1,180 @@
+package serviceprovider
+
+import (
+	"context"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/passage"
+)
+
+// slow is when to look at an object again that waits for somebody: an event is expected
+// to come before.
+const slow = 10 * time.Minute
+
+// Act does what was decided. It returns how the pass ended, or nil if it goes on.
+func (p *pass[T, C]) act(ctx context.Context, action passage.Action) *outcome {
+	switch action {
+	case passage.Configure:
+		p.configure(ctx)
+
+		return nil
+	case passage.Hold:
+		return p.failed(p.hold(ctx), "failed to add finalizer")
+	case passage.Default:
+		return p.failed(p.fill(ctx), "failed to default object")
+	case passage.Check:
+		return p.failed(p.check(ctx), "failed to check access requests in deletion")
+	case passage.Access:
+		if p.facts.Leaving {
+			return p.failed(p.ask(ctx), "cluster cleanup error")
+		}
+
+		return p.failed(p.ask(ctx), "cluster setup error")
+	case passage.Clean:
+		return p.clean(ctx)
+	case passage.Withdraw:
+		return p.withdraw(ctx)
+	case passage.Work:
+		return p.work(ctx)
+	case passage.Release:
+		return p.release(ctx)
+	default:
+		return p.waits(action)
+	}
+}
+
+// Waits returns the outcome of an action that does nothing but to say so.
+func (p *pass[T, C]) waits(action passage.Action) *outcome {
+	switch action {
+	case passage.Pause:
+		return &outcome{name: "Paused", paused: true}
+	case passage.AwaitConfig:
+		if errors.Is(p.noConfig, ErrConfigNotLoaded) {
+			return &outcome{name: "ConfigNotLoaded", silent: p.hasSpoken(), reason: ReasonReconcileError, message: "No ProviderConfig found", after: p.soon()}
+		}
+
+		return &outcome{name: "ConfigUnknown", silent: true, err: errors.Wrap(p.noConfig, "cannot tell the provider config")}
+	case passage.NeedConfig:
+		return &outcome{name: "ConfigMissing", reason: ReasonReconcileError, message: "No ProviderConfig found", after: slow}
+	case passage.AwaitAccess:
+		o := &outcome{name: "AccessPending", reason: ReasonWaitingForClusterAccess, message: "Waiting for access to the clusters", after: p.wait, access: ReasonWaitingForClusterAccess}
+		if p.facts.ClusterGone {
+			o.message, o.after, o.access = p.why.Error(), p.soon(), ReasonClusterGone
+		}
+
+		return o
+	case passage.Deny:
+		return &outcome{
+			name: "AccessDenied", reason: ReasonClusterAccessDenied, message: p.why.Error(), after: slow,
+			access: ReasonClusterAccessDenied, blocked: p.blocks(ReasonClusterAccessDenied), warning: EventClusterAccessDenied,
+		}
+	case passage.Block:
+		o := &outcome{name: "DeletionBlocked", reason: ReasonConfigMissing, message: "Deletion waits for the ProviderConfig", after: p.soon(), warning: EventDeletionBlocked}
+		if p.facts.ClusterGone {
+			o.reason, o.message, o.access = ReasonClusterGone, "Deletion waits for a cluster: "+p.why.Error(), ReasonClusterGone
+		}
+		o.blocked = o.reason
+
+		return o
+	default:
+		return &outcome{name: "NothingToDo", silent: true}
+	}
+}
+
+// Soon is when to look again without an event that tells.
+func (p *pass[T, C]) soon() time.Duration { return p.r.jittered(30 * time.Second) }
+
+// Blocks returns the reason for which a deletion is blocked, none if there is no deletion.
+func (p *pass[T, C]) blocks(reason string) string {
+	if p.facts.Leaving {
+		return reason
+	}
+
+	return ""
+}
+
+// Failed ends the pass if there was an error.
+func (p *pass[T, C]) failed(err error, message string) *outcome {
+	if err == nil {
+		return nil
+	}
+
+	return &outcome{name: "Failed", reason: ReasonReconcileError, message: message, err: errors.Wrap(err, message)}
+}
+
+// Work lets the domain create or update.
+func (p *pass[T, C]) work(ctx context.Context) *outcome {
+	p.called = true
+	result, err := p.r.domain.CreateOrUpdate(ctx, p.obj, p.config, p.clusters)
+
+	return &outcome{name: "Worked", silent: true, access: ReasonGranted, result: result, err: err, polls: true}
+}
+
+// Clean lets the domain remove what it made. Only an empty result and no error mean that
+// it has.
+func (p *pass[T, C]) clean(ctx context.Context) *outcome {
+	p.called = true
+	result, err := p.r.domain.Delete(ctx, p.obj, p.config, p.clusters)
+	//nolint:staticcheck // domains that were written for it still ask for Requeue
+	if err != nil || result.RequeueAfter > 0 || result.Requeue {
+		return &outcome{name: "Cleaning", silent: true, access: ReasonGranted, result: result, err: err}
+	}
+	p.facts.Cleaned = true
+
+	return nil
+}
+
+// Withdraw gives access back.
+func (p *pass[T, C]) withdraw(ctx context.Context) *outcome {
+	result, err := p.r.access.ReconcileDelete(ctx, p.req)
+	if err != nil {
+		return p.failed(err, "failed cluster access reconcile delete")
+	}
+	if result.RequeueAfter > 0 {
+		return &outcome{name: "Withdrawing", silent: p.called, reason: ReasonTerminating, message: "Cleanup in progress", after: result.RequeueAfter}
+	}
+	p.facts.Withdrawn = true
+
+	return nil
+}
+
+// Release takes our finalizer from the object. If no other keeps it, its status is of no
+// interest any more.
+func (p *pass[T, C]) release(ctx context.Context) *outcome {
+	err := resource.NewAPIFinalizer(p.r.onboarding.Client(), p.obj.Finalizer()).RemoveFinalizer(ctx, p.obj)
+	if err != nil {
+		return p.failed(err, "failed to remove finalizer")
+	}
+	p.known.version = p.obj.GetResourceVersion()
+
+	return &outcome{
+		name: "Released", silent: p.called, reason: ReasonTerminating, message: "Cleanup in progress", gone: len(p.obj.GetFinalizers()) == 0,
+	}
+}
+
+// An outcome is how a pass ended.
+type outcome struct {
+	name string // for the metric
+
+	// What the status is to say. Silent leaves Ready and phase as they are, or as the
+	// domain has put them.
+	silent  bool
+	reason  string
+	message string
+	access  string // reason of ClusterAccessReady; empty leaves it
+	blocked string // reason of DeletionBlocked; empty means that it is not
+	paused  bool
+	gone    bool // there is nothing left to write to
+
+	warning eventReason // told when the status begins to say so
+
+	// When to look again.
+	result ctrl.Result
+	after  time.Duration
+	polls  bool // at the poll interval, or when the credentials expire
+	err    error
+}

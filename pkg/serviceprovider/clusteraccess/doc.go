@@ -1,0 +1,25 @@
+// Package clusteraccess gets service providers access to the clusters of their objects.
+//
+// Begin with New for a platform that grants access: it creates ClusterRequests and
+// AccessRequests, waits until they are granted, makes one connection for each and
+// replaces it when its Secret is rotated, and gives everything back when the object
+// goes. NewStatic is for small set-ups and tests: it takes kubeconfigs.
+//
+// The role on the platform needs, in the namespaces of the requests:
+//
+//	// +kubebuilder:rbac:groups=clusters.openmcp.cloud,resources=accessrequests;clusterrequests,verbs=get;list;watch;create;patch;delete
+//	// +kubebuilder:rbac:groups=clusters.openmcp.cloud,resources=clusters,verbs=get;list;watch
+//	// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;create
+//	// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+package clusteraccess
+
+import "github.com/moorage-dev/moorage/pkg/serviceprovider"
+
+// Names of package serviceprovider, for programs that know them from here.
+type (
+	// Provider gets access to the clusters of an object.
+	Provider = serviceprovider.ClusterAccessProvider
+
+	// ClusterContext is the clusters of one object.
+	ClusterContext = serviceprovider.ClusterContext
+)

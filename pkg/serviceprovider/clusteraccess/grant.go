@@ -1,0 +1,117 @@
+package clusteraccess
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+)
+
+// Keys of the Secret that a grant comes with. The names are the platform's.
+const (
+	keyKubeconfig = "kubeconfig"
+	keyExpiration = "expirationTimestamp"
+)
+
+// Granted reports whether access was granted, and sees to it that there is a connection.
+func (r *Requester) granted(ctx context.Context, reg Registration, request reconcile.Request, ar *clustersv1alpha1.AccessRequest) (bool, error) {
+	current := ar.Status.ObservedGeneration == ar.GetGeneration()
+	switch {
+	case ar.Status.Phase == clustersv1alpha1.RequestDenied && current:
+		r.cache.Drop(client.ObjectKeyFromObject(ar))
+
+		return false, errors.Wrapf(serviceprovider.ErrAccessDenied, "AccessRequest %s", client.ObjectKeyFromObject(ar))
+	case ar.Status.Phase != clustersv1alpha1.RequestGranted || !current || ar.Status.SecretRef == nil:
+		return false, nil
+	}
+	key := client.ObjectKeyFromObject(ar)
+	r.mu.Lock()
+	g := r.grants[key]
+	r.mu.Unlock()
+	if g != nil && g.version == ar.GetResourceVersion() && !r.expired(g) {
+		return true, nil
+	}
+	g = &grant{request: request, scheme: reg.ID, version: ar.GetResourceVersion(), secret: serviceprovider.SecretKeyOf(ar), ar: ar.DeepCopy()}
+	_, err := r.load(ctx, key, g, nil)
+	if kerrors.IsNotFound(err) {
+		return false, nil // it is on its way
+	}
+	if err != nil {
+		return false, err
+	}
+
+	return !r.expired(g), nil
+}
+
+func (r *Requester) expired(g *grant) bool {
+	return !g.expires.IsZero() && !r.clock.Now().Before(g.expires)
+}
+
+// Load reads the Secret of a grant, and reports whether the connection is another one. A
+// grant that takes the place of another one is dropped if that is not there any more:
+// then the object went meanwhile.
+func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *grant) (bool, error) {
+	secret := &corev1.Secret{}
+	if err := r.platform.Client().Get(ctx, g.secret, secret); err != nil {
+		return false, errors.Wrap(err, "cannot read the Secret of the AccessRequest")
+	}
+	k, err := clusters.ParseKubeconfig(secret.Data[keyKubeconfig], "")
+	if err != nil {
+		return false, errors.Wrapf(err, "cannot use Secret %s", g.secret)
+	}
+	if r.rewrite != nil {
+		if err := r.rewrite(g.ar.DeepCopy(), k.RESTConfig); err != nil {
+			return false, errors.Wrap(err, "cannot rewrite the configuration of the cluster")
+		}
+	}
+	g.expires = k.Expires
+	if said := timestamp(secret.Data[keyExpiration]); !said.IsZero() && (g.expires.IsZero() || said.Before(g.expires)) {
+		g.expires = said
+	}
+	r.mu.Lock()
+	if instead != nil && r.grants[key] != instead {
+		r.mu.Unlock()
+
+		return false, nil
+	}
+	r.grants[key] = g
+	r.mu.Unlock()
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", g.ar.GetUID(), secret.GetUID(), secret.GetResourceVersion()))
+	replaced := r.cache.Set(key, clusters.Input{
+		RESTConfig: k.RESTConfig, Revision: clusters.Revision(hex.EncodeToString(sum[:8])),
+		ConnectedAt: metav1.NewMicroTime(r.clock.Now()), Expires: g.expires,
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.grants[key] == nil {
+		r.cache.Drop(key)
+	}
+
+	return replaced, nil
+}
+
+// Timestamp reads seconds since 1970, or a date.
+func timestamp(data []byte) time.Time {
+	if seconds, err := strconv.ParseInt(string(data), 10, 64); err == nil && seconds > 0 {
+		return time.Unix(seconds, 0)
+	}
+	at, err := time.Parse(time.RFC3339, string(data))
+	if err != nil {
+		return time.Time{}
+	}
+
+	return at
+}

@@ -1,0 +1,319 @@
+package clusteraccess
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+)
+
+// Labels and the finalizer of the requests that are created. The names are the
+// platform's.
+const (
+	LabelManagedBy           = "openmcp.cloud/managed-by"
+	LabelManagedPurpose      = "openmcp.cloud/managed-purpose"
+	LabelOnboardingName      = "openmcp.cloud/onboarding-name"
+	LabelOnboardingNamespace = "openmcp.cloud/onboarding-namespace"
+	Finalizer                = "clusters.openmcp.cloud/clusteraccess"
+)
+
+// An Option of New.
+type Option func(*Requester)
+
+// WithRetryInterval is how often to look at requests that are not granted yet, by
+// default every ten seconds. Anything not positive is ignored.
+func WithRetryInterval(d time.Duration) Option {
+	return func(r *Requester) {
+		if d > 0 {
+			r.retry = d
+		}
+	}
+}
+
+// WithRecheckInterval is how often the Secrets with the kubeconfigs are read, by default
+// every minute. Anything not positive is ignored.
+func WithRecheckInterval(d time.Duration) Option {
+	return func(r *Requester) {
+		if d > 0 {
+			r.recheck = d
+		}
+	}
+}
+
+// WithRewriteRESTConfig lets rewrite change the configuration of each connection before
+// it is made, for instance to reach the clusters from elsewhere when debugging. Its
+// error is that of the pass.
+func WithRewriteRESTConfig(rewrite func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error) Option {
+	return func(r *Requester) { r.rewrite = rewrite }
+}
+
+// WithLogger says where is told what happens. By default that is nowhere.
+func WithLogger(l logging.Logger) Option { return func(r *Requester) { r.logger = l } }
+
+// WithClock tells the time. By default that is the machine's.
+func WithClock(c clock.PassiveClock) Option { return func(r *Requester) { r.clock = c } }
+
+// WithBuild sets what makes a connection. By default that is a clusters.Cluster with a
+// client.
+func WithBuild(build func(ctx context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error)) Option {
+	return func(r *Requester) { r.build = build }
+}
+
+// A Requester gets access by asking the platform. It is a
+// serviceprovider.ClusterAccessProvider, AccessDetailer and AccessWatcher. Make one with
+// New, and close it in the end. It may be used concurrently for different objects.
+type Requester struct {
+	platform   *clusters.Cluster
+	controller string
+	registered []Registration
+	retry      time.Duration
+	recheck    time.Duration
+	rewrite    func(*clustersv1alpha1.AccessRequest, *rest.Config) error
+	build      func(context.Context, clusters.Key, clusters.Input) (*clusters.Cluster, error)
+	logger     logging.Logger
+	clock      clock.PassiveClock
+	cache      *clusters.Cache[*clusters.Cluster]
+
+	mu      sync.Mutex // guards what follows
+	grants  map[clusters.Key]*grant
+	waiting map[client.ObjectKey]map[reconcile.Request]struct{} // for existing ClusterRequests
+	cached  client.Reader                                       // once the platform's cache runs
+}
+
+// A grant is what is known of an AccessRequest that was granted.
+type grant struct {
+	request reconcile.Request
+	scheme  string // ID of the registration
+	version string // of the AccessRequest that it was read for
+	secret  client.ObjectKey
+	expires time.Time
+	ar      *clustersv1alpha1.AccessRequest
+}
+
+// New returns a provider that asks the platform for access on behalf of a controller,
+// whose name is part of the names of its requests. The platform's client has to know the
+// kinds of clustersv1alpha1. It returns an error if a registration makes no sense.
+func New(platform *clusters.Cluster, controller string, registrations []Registration, o ...Option) (*Requester, error) {
+	if platform == nil || !platform.HasClient() || controller == "" {
+		return nil, errors.New("cannot ask for access without a platform with a client, and a name")
+	}
+	seen := map[string]bool{}
+	for _, reg := range registrations {
+		if err := reg.check(); err != nil {
+			return nil, errors.Wrap(err, "cannot ask for access")
+		}
+		if seen[reg.ID] {
+			return nil, errors.Errorf("cannot ask for access: %s is registered twice", reg.ID)
+		}
+		seen[reg.ID] = true
+	}
+	r := &Requester{
+		platform: platform, controller: strings.ToLower(controller), registered: append([]Registration(nil), registrations...),
+		retry: 10 * time.Second, recheck: time.Minute, logger: logging.NewNopLogger(), clock: clock.RealClock{},
+		grants: map[clusters.Key]*grant{}, waiting: map[client.ObjectKey]map[reconcile.Request]struct{}{},
+	}
+	r.build = r.connect
+	for _, set := range o {
+		set(r)
+	}
+	r.cache = clusters.NewCache(func(ctx context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
+		return r.build(ctx, key, in)
+	}, clusters.CacheOptions[*clusters.Cluster]{Close: (*clusters.Cluster).Close})
+
+	return r, nil
+}
+
+// Close closes all connections.
+func (r *Requester) Close() { r.cache.Close() }
+
+// Connections returns those of all objects, by the names of their AccessRequests, for
+// controllers that keep something on them: see clusters.Manager.
+func (r *Requester) Connections() *clusters.Cache[*clusters.Cluster] { return r.cache }
+
+func (r *Requester) connect(_ context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
+	r.mu.Lock()
+	g := r.grants[key]
+	r.mu.Unlock()
+	c := clusters.New(key.String()).WithRESTConfig(in.RESTConfig)
+	for _, reg := range r.registered {
+		if g != nil && reg.ID == g.scheme {
+			return c, c.InitializeClient(reg.Scheme)
+		}
+	}
+
+	return nil, clusters.ErrNotFound
+}
+
+// Reconcile asks for access to all clusters of an object. The errors to branch on are
+// serviceprovider.ErrAccessDenied and ErrClusterGone. It does not wait: RequeueAfter says
+// when to look again.
+func (r *Requester) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	ready := true
+	for _, reg := range r.registered {
+		// All are asked for before any is waited for.
+		granted, err := r.ensure(ctx, reg, request)
+		if err != nil {
+			return reconcile.Result{}, errors.Wrapf(err, "cannot get access to cluster %s", reg.ID)
+		}
+		ready = ready && granted
+	}
+	if !ready {
+		return reconcile.Result{RequeueAfter: r.retry}, nil
+	}
+
+	return reconcile.Result{}, nil
+}
+
+// ReconcileDelete gives back what was asked for: first access, then clusters of our own.
+func (r *Requester) ReconcileDelete(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	for _, objects := range []func(Registration) client.Object{
+		func(reg Registration) client.Object { return r.newAccessRequest(reg, request) },
+		func(reg Registration) client.Object {
+			if reg.Request == nil {
+				return nil
+			}
+
+			return r.newClusterRequest(reg, request)
+		},
+	} {
+		left := false
+		for _, reg := range r.registered {
+			o := objects(reg)
+			if o == nil {
+				continue
+			}
+			gone, err := r.remove(ctx, o)
+			if err != nil {
+				return reconcile.Result{}, errors.Wrapf(err, "cannot give back access to cluster %s", reg.ID)
+			}
+			left = left || !gone
+		}
+		if left {
+			return reconcile.Result{RequeueAfter: r.retry}, nil
+		}
+	}
+	r.forget(request)
+
+	return reconcile.Result{}, nil
+}
+
+// Access returns what is known of a cluster of an object.
+func (r *Requester) Access(ctx context.Context, request reconcile.Request, id string) (serviceprovider.Access, error) {
+	reg, err := r.registration(id)
+	if err != nil {
+		return serviceprovider.Access{}, err
+	}
+	key := client.ObjectKeyFromObject(r.newAccessRequest(reg, request))
+	c, rev, err := r.cache.Get(ctx, key)
+	if err != nil {
+		return serviceprovider.Access{}, errors.Wrapf(err, "cannot connect to cluster %s", id)
+	}
+	in, _ := r.cache.Known(key)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := serviceprovider.Access{Cluster: c, Revision: rev, Expires: in.Expires}
+	if g := r.grants[key]; g != nil {
+		a.SecretKey = g.secret
+	}
+
+	return a, nil
+}
+
+// AccessRequest returns what access to a cluster of an object was asked for with, as it
+// is now. The error is a Kubernetes not-found if there is none.
+func (r *Requester) AccessRequest(ctx context.Context, request reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error) {
+	reg, err := r.registration(id)
+	if err != nil {
+		return nil, err
+	}
+	ar := r.newAccessRequest(reg, request)
+
+	return ar, r.platform.Client().Get(ctx, client.ObjectKeyFromObject(ar), ar)
+}
+
+// MCPCluster returns the control plane.
+func (r *Requester) MCPCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error) {
+	a, err := r.Access(ctx, request, serviceprovider.ClusterMCP)
+
+	return a.Cluster, err
+}
+
+// MCPAccessRequest returns what access to it was asked for with.
+func (r *Requester) MCPAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
+	return r.AccessRequest(ctx, request, serviceprovider.ClusterMCP)
+}
+
+// WorkloadCluster returns the workload cluster.
+func (r *Requester) WorkloadCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error) {
+	a, err := r.Access(ctx, request, serviceprovider.ClusterWorkload)
+
+	return a.Cluster, err
+}
+
+// WorkloadAccessRequest returns what access to it was asked for with.
+func (r *Requester) WorkloadAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
+	return r.AccessRequest(ctx, request, serviceprovider.ClusterWorkload)
+}
+
+func (r *Requester) registration(id string) (Registration, error) {
+	for _, reg := range r.registered {
+		if reg.ID == id {
+			return reg, nil
+		}
+	}
+
+	return Registration{}, errors.Errorf("cluster %q is not registered", id)
+}
+
+// Reader returns what requests are read from.
+func (r *Requester) reader() client.Reader {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cached != nil {
+		return r.cached
+	}
+
+	return r.platform.Client()
+}
+
+// Forget drops what is known of an object.
+func (r *Requester) forget(request reconcile.Request) {
+	r.mu.Lock()
+	var dropped []clusters.Key
+	for key, g := range r.grants {
+		if g.request == request {
+			dropped = append(dropped, key)
+			delete(r.grants, key)
+		}
+	}
+	for key, objects := range r.waiting {
+		delete(objects, request)
+		if len(objects) == 0 {
+			delete(r.waiting, key)
+		}
+	}
+	r.mu.Unlock()
+	for _, key := range dropped {
+		r.cache.Drop(key)
+	}
+}
+
+func ignoreForbidden(err error) error {
+	if kerrors.IsForbidden(err) {
+		return nil
+	}
+
+	return err
+}

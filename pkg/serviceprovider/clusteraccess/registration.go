@@ -1,0 +1,115 @@
+package clusteraccess
+
+import (
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+)
+
+// A Registration says how objects get to one of their clusters. Exactly one of Request,
+// ExistingRequest and ExistingCluster is required.
+type Registration struct {
+	// ID of the cluster, such as serviceprovider.ClusterMCP. It is part of the names
+	// of what is created.
+	ID string
+
+	// Request asks for a cluster of its own for each object, which goes with it.
+	Request *clustersv1alpha1.ClusterRequestSpec
+
+	// ExistingRequest names a ClusterRequest that somebody else has made.
+	ExistingRequest func(request reconcile.Request) client.ObjectKey
+
+	// ExistingCluster names a cluster of the platform.
+	ExistingCluster func(request reconcile.Request) client.ObjectKey
+
+	// Token says what the access is to be good for.
+	Token *clustersv1alpha1.TokenConfig
+
+	// OIDC asks for access by an identity provider in place of a token.
+	OIDC *runtime.RawExtension
+
+	// Namespace of the requests on the platform, created if it does not exist. The
+	// default is that of StableNamespace.
+	Namespace func(request reconcile.Request) string
+
+	// Scheme of the client. The default knows the kinds of Kubernetes itself.
+	Scheme *runtime.Scheme
+}
+
+// MCP registers the control plane of an object: the cluster of the ClusterRequest that
+// has the object's name, in its namespace on the platform.
+func MCP(scheme *runtime.Scheme, token *clustersv1alpha1.TokenConfig) Registration {
+	return Registration{
+		ID: serviceprovider.ClusterMCP, Token: token, Scheme: scheme,
+		ExistingRequest: func(r reconcile.Request) client.ObjectKey {
+			return client.ObjectKey{Namespace: StableNamespace(r), Name: r.Name}
+		},
+	}
+}
+
+// Workload registers a workload cluster for each object.
+func Workload(scheme *runtime.Scheme, token *clustersv1alpha1.TokenConfig) Registration {
+	return Registration{
+		ID: serviceprovider.ClusterWorkload, Token: token, Scheme: scheme,
+		Request: &clustersv1alpha1.ClusterRequestSpec{Purpose: "workload"},
+	}
+}
+
+// StableNamespace returns the namespace on the platform that belongs to an object of the
+// onboarding cluster: mcp-- and a name-based UUID of its namespace and name.
+func StableNamespace(r reconcile.Request) string {
+	sum := sha1.Sum([]byte(r.Namespace + "/" + r.Name))
+	sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80
+	h := hex.EncodeToString(sum[:16])
+
+	return fmt.Sprintf("mcp--%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
+}
+
+func (r Registration) check() error {
+	ways := 0
+	for _, way := range []bool{r.Request != nil, r.ExistingRequest != nil, r.ExistingCluster != nil} {
+		if way {
+			ways++
+		}
+	}
+	switch {
+	case r.ID == "":
+		return errors.New("a registration has no ID")
+	case ways != 1:
+		return errors.Errorf("registration %s needs exactly one of a request, an existing request and an existing cluster", r.ID)
+	case r.Token == nil && r.OIDC == nil:
+		return errors.Errorf("registration %s asks for nothing: token or OIDC is required", r.ID)
+	default:
+		return nil
+	}
+}
+
+func (r Registration) namespace(request reconcile.Request) string {
+	if r.Namespace != nil {
+		return r.Namespace(request)
+	}
+
+	return StableNamespace(request)
+}
+
+// Bounded shortens what would be too long for a label or the name of an object, and
+// keeps different ones apart.
+func bounded(s string) string {
+	const limit = 63
+	if len(s) <= limit {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+
+	return strings.TrimRight(s[:limit-9], "-.") + "-" + hex.EncodeToString(sum[:4])
+}

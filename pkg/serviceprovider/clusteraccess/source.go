@@ -1,0 +1,115 @@
+package clusteraccess
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// AccessSources lead to objects whose requests have changed, from the cache of the
+// platform cluster, which has to be added to the manager, and to those whose Secrets
+// have. From then on requests are read from that cache.
+func (r *Requester) AccessSources() []source.Source {
+	sources := []source.Source{source.Func(func(ctx context.Context, q queue) error {
+		go r.watchSecrets(ctx, q)
+
+		return nil
+	})}
+	whole := r.platform.Cluster()
+	if whole == nil {
+		return sources
+	}
+	r.mu.Lock()
+	r.cached = whole.GetCache()
+	r.mu.Unlock()
+	mine := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[LabelManagedBy] == bounded(r.controller) })
+	owner := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+		return []reconcile.Request{objectOf(o)}
+	})
+	waiting := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+		return r.waitingFor(client.ObjectKeyFromObject(o))
+	})
+
+	return append(sources,
+		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.AccessRequest{}), owner, mine, changed()),
+		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.ClusterRequest{}), owner, mine, changed()),
+		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.ClusterRequest{}), waiting, changed()),
+	)
+}
+
+// Changed lets pass what is no mere resync.
+func changed() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
+	}}
+}
+
+func (r *Requester) waitingFor(key client.ObjectKey) []reconcile.Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	requests := make([]reconcile.Request, 0, len(r.waiting[key]))
+	for request := range r.waiting[key] {
+		requests = append(requests, request)
+	}
+
+	return requests
+}
+
+// WatchSecrets reads the Secrets of all grants from time to time, and enqueues the
+// objects whose connection was replaced. They are never listed or watched.
+func (r *Requester) watchSecrets(ctx context.Context, q queue) {
+	tick := time.NewTicker(r.recheck)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for key, g := range r.known() {
+			again := *g
+			replaced, err := r.load(ctx, key, &again, g)
+			switch {
+			case kerrors.IsNotFound(err):
+				// Access was withdrawn. The object finds out what that means for it.
+				r.lose(key)
+				q.Add(g.request)
+			case err != nil && ctx.Err() == nil:
+				r.logger.Info("Cannot look at the credentials of a cluster, going on with those there are", "accessRequest", key.String(), "error", redact.Error(err))
+			case replaced:
+				q.Add(g.request)
+			}
+		}
+	}
+}
+
+// Known returns all grants. They are not changed once they are known.
+func (r *Requester) known() map[clusters.Key]*grant {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return maps.Clone(r.grants)
+}
+
+// Lose forgets a grant whose Secret is gone.
+func (r *Requester) lose(key clusters.Key) {
+	r.mu.Lock()
+	delete(r.grants, key)
+	r.mu.Unlock()
+	r.cache.Drop(key)
+}

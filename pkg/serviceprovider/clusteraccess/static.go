@@ -1,0 +1,118 @@
+package clusteraccess
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+)
+
+// A Static gives all objects access to the same clusters, without asking anybody. It is
+// a serviceprovider.ClusterAccessProvider and AccessDetailer. Make one with NewStatic,
+// and close it in the end. It may be used concurrently.
+type Static struct {
+	cache *clusters.Cache[*clusters.Cluster]
+
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+// NewStatic returns a provider of the clusters that the kubeconfigs lead to, by their
+// IDs, such as serviceprovider.ClusterMCP. It returns an error if one cannot be used.
+func NewStatic(scheme *runtime.Scheme, kubeconfigs map[string][]byte) (*Static, error) {
+	s := &Static{cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{}), ids: map[string]bool{}}
+	for id, kubeconfig := range kubeconfigs {
+		if err := s.Set(id, kubeconfig); err != nil {
+			s.Close()
+
+			return nil, err
+		}
+	}
+
+	return s, nil
+}
+
+// Set puts another kubeconfig in the place of that of an ID. Nothing changes if it cannot
+// be used.
+func (s *Static) Set(id string, kubeconfig []byte) error {
+	k, err := clusters.ParseKubeconfig(kubeconfig, "")
+	if err != nil {
+		return errors.Wrapf(err, "cannot use the kubeconfig of cluster %s", id)
+	}
+	sum := sha256.Sum256(kubeconfig)
+	s.cache.Set(clusters.Key{Name: id}, clusters.Input{RESTConfig: k.RESTConfig, Revision: clusters.Revision(hex.EncodeToString(sum[:8])), Expires: k.Expires})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ids[id] = true
+
+	return nil
+}
+
+// Close closes all connections.
+func (s *Static) Close() { s.cache.Close() }
+
+// Reconcile does nothing: there is access.
+func (*Static) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
+	return reconcile.Result{}, nil
+}
+
+// ReconcileDelete does nothing: there is nothing to give back.
+func (*Static) ReconcileDelete(context.Context, reconcile.Request) (reconcile.Result, error) {
+	return reconcile.Result{}, nil
+}
+
+// Access returns the connection to the cluster of an ID.
+func (s *Static) Access(ctx context.Context, _ reconcile.Request, id string) (serviceprovider.Access, error) {
+	c, rev, err := s.cache.Get(ctx, clusters.Key{Name: id})
+	in, _ := s.cache.Known(clusters.Key{Name: id})
+
+	return serviceprovider.Access{Cluster: c, Revision: rev, Expires: in.Expires}, errors.Wrapf(err, "cannot connect to cluster %s", id)
+}
+
+// AccessRequest returns one that was never sent to anybody, granted. The error is a
+// Kubernetes not-found for an ID without a kubeconfig.
+func (s *Static) AccessRequest(_ context.Context, _ reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ids[id] {
+		return nil, kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), id)
+	}
+	ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Name: id}}
+	ar.Status.Phase = clustersv1alpha1.RequestGranted
+
+	return ar, nil
+}
+
+// MCPCluster returns the control plane.
+func (s *Static) MCPCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error) {
+	a, err := s.Access(ctx, request, serviceprovider.ClusterMCP)
+
+	return a.Cluster, err
+}
+
+// MCPAccessRequest is AccessRequest for the control plane.
+func (s *Static) MCPAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
+	return s.AccessRequest(ctx, request, serviceprovider.ClusterMCP)
+}
+
+// WorkloadCluster returns the workload cluster.
+func (s *Static) WorkloadCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error) {
+	a, err := s.Access(ctx, request, serviceprovider.ClusterWorkload)
+
+	return a.Cluster, err
+}
+
+// WorkloadAccessRequest is AccessRequest for the workload cluster.
+func (s *Static) WorkloadAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
+	return s.AccessRequest(ctx, request, serviceprovider.ClusterWorkload)
+}

@@ -1,0 +1,133 @@
+package serviceprovider
+
+import (
+	"context"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// A ConfigReconciler sends the configuration of a provider over a channel whenever it
+// changes. An APIReconciler whose ConfigSource watches the configuration, such as
+// NamedConfig, does without.
+type ConfigReconciler[T Config] struct {
+	empty    func() T
+	platform *clusters.Cluster
+	updates  chan event.GenericEvent
+	name     string
+}
+
+// Reconcile sends the configuration as it is now: none if it does not exist or is being
+// deleted. If it cannot be read, nothing is sent, and the error is returned. It waits
+// until somebody receives what is sent, or the context ends.
+func (r *ConfigReconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	config := r.empty()
+	var sent event.GenericEvent
+	err := r.platform.Client().Get(ctx, req.NamespacedName, config)
+	switch {
+	case kerrors.IsNotFound(err):
+	case err != nil:
+		return ctrl.Result{}, errors.Wrap(err, "cannot get the provider config")
+	case config.GetDeletionTimestamp().IsZero():
+		sent.Object = config
+	}
+	select {
+	case r.updates <- sent:
+		return ctrl.Result{}, nil
+	case <-ctx.Done():
+		return ctrl.Result{}, errors.Wrap(ctx.Err(), "nobody receives the provider config")
+	}
+}
+
+// SetupWithManager adds the controller to a manager. The platform cluster has to be
+// added to it, too.
+func (r *ConfigReconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
+	whole := r.platform.Cluster()
+	if whole == nil {
+		return errors.New("the platform cluster has no cache: initialize its client")
+	}
+	// Several providers may share a process, so the name of one is part of the name.
+	c, err := controller.New("providerconfig-"+r.name, mgr, controller.Options{Reconciler: r})
+	if err != nil {
+		return errors.Wrap(err, "cannot set up the controller of the provider config")
+	}
+	mine := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == r.name && o.GetNamespace() == "" })
+
+	return c.Watch(source.Kind(whole.GetCache(), client.Object(r.empty()), &handler.EnqueueRequestForObject{}, mine))
+}
+
+// A ConfigReconcilerBuilder makes a ConfigReconciler. Start with
+// NewConfigReconcilerBuilder; everything is required.
+type ConfigReconcilerBuilder[T Config] struct{ made ConfigReconciler[T] }
+
+// NewConfigReconcilerBuilder returns an empty builder.
+func NewConfigReconcilerBuilder[T Config]() *ConfigReconcilerBuilder[T] {
+	return &ConfigReconcilerBuilder[T]{}
+}
+
+// EmptyObjectProvider sets what makes an empty configuration.
+func (b *ConfigReconcilerBuilder[T]) EmptyObjectProvider(emptyObj func() T) *ConfigReconcilerBuilder[T] {
+	b.made.empty = emptyObj
+
+	return b
+}
+
+// PlatformCluster sets the cluster that the configuration is on.
+func (b *ConfigReconcilerBuilder[T]) PlatformCluster(c *clusters.Cluster) *ConfigReconcilerBuilder[T] {
+	b.made.platform = c
+
+	return b
+}
+
+// ProviderName sets the name of the configuration.
+func (b *ConfigReconcilerBuilder[T]) ProviderName(name string) *ConfigReconcilerBuilder[T] {
+	b.made.name = name
+
+	return b
+}
+
+// UpdateChannel sets the channel that changes are sent over.
+func (b *ConfigReconcilerBuilder[T]) UpdateChannel(c chan event.GenericEvent) *ConfigReconcilerBuilder[T] {
+	b.made.updates = c
+
+	return b
+}
+
+// Build returns the reconciler, or an error if something is missing. What is called
+// afterwards does not change it.
+func (b *ConfigReconcilerBuilder[T]) Build() (*ConfigReconciler[T], error) {
+	for _, required := range []struct {
+		what    string
+		missing bool
+	}{
+		{"empty object provider", b.made.empty == nil},
+		{"platform cluster", b.made.platform == nil},
+		{"update channel", b.made.updates == nil},
+		{"provider name", b.made.name == ""},
+	} {
+		if required.missing {
+			return nil, errors.Errorf("cannot build the config reconciler: %s is missing", required.what)
+		}
+	}
+
+	return new(b.made), nil
+}
+
+// MustBuild is Build for a main: it panics with the error.
+func (b *ConfigReconcilerBuilder[T]) MustBuild() *ConfigReconciler[T] {
+	r, err := b.Build()
+	if err != nil {
+		panic(err)
+	}
+
+	return r
+}

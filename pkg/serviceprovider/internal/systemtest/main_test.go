@@ -1,0 +1,300 @@
+package systemtest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/clusteraccess"
+	"github.com/moorage-dev/moorage/pkg/test"
+)
+
+// The three control planes.
+var platform, onboarding, mcp *plane
+
+var (
+	scheme  = runtime.NewScheme()
+	objects = flag.Int("objects", 60, "how many objects TestMany has")
+)
+
+// A plane is a control plane and a client with every permission, not counted.
+type plane struct {
+	*devcluster.Cluster
+
+	config *rest.Config
+	api    client.Client
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx := context.Background()
+	ctrllog.SetLogger(logr.Discard())
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clustersv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return 1, err
+		}
+	}
+	scheme.AddKnownTypes(group, &Garden{}, &GardenList{}, &GardenConfig{}, &GardenConfigList{})
+	metav1.AddToGroupVersion(scheme, group)
+	for _, p := range []**plane{&platform, &onboarding, &mcp} {
+		c, err := devcluster.Start(ctx, devcluster.Options{Own: true, Progress: os.Stderr})
+		if err != nil {
+			return 1, err
+		}
+		defer func() { _ = c.Stop() }()
+		*p = &plane{Cluster: c}
+		if (*p).config, err = c.RESTConfig(); err != nil {
+			return 1, err
+		}
+		if (*p).api, err = client.New((*p).config, client.Options{Scheme: scheme}); err != nil {
+			return 1, err
+		}
+	}
+	if err := clusterstest.InstallCRDs(ctx, platform.api, clustersv1alpha1.CRDs()); err != nil {
+		return 1, err
+	}
+	if err := platform.api.Create(ctx, definition("GardenConfig", "gardenconfigs", apiextensionsv1.ClusterScoped)); err != nil {
+		return 1, err
+	}
+	if err := onboarding.api.Create(ctx, definition("Garden", "gardens", apiextensionsv1.NamespaceScoped)); err != nil {
+		return 1, err
+	}
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return platform.api.List(ctx, &GardenConfigList{}) == nil && onboarding.api.List(ctx, &GardenList{}) == nil, nil
+	})
+	if err != nil {
+		return 1, err
+	}
+
+	return m.Run(), nil
+}
+
+// An estate is a namespace of gardens, a provider of them, and the platform it works with.
+type estate struct {
+	*testing.T
+
+	ns       string
+	config   *GardenConfig
+	gardener *gardener
+	granter  *clusterstest.Granter
+	ledger   *test.Ledger // of the onboarding cluster
+	builds   atomic.Int32
+	onGone   serviceprovider.DeletionPolicy
+	denied   sync.Map // names of AccessRequests
+	stop     func()
+}
+
+func newEstate(t *testing.T, name string) *estate {
+	t.Helper()
+	e := &estate{T: t, ns: name, ledger: &test.Ledger{}, onGone: serviceprovider.DeletionBlock}
+	e.granter = &clusterstest.Granter{
+		ClusterFor: func(client.ObjectKey) (*rest.Config, bool) { return mcp.config, true },
+		Deny: func(r client.ObjectKey) string {
+			if _, denied := e.denied.Load(r.Namespace); denied {
+				return "not today"
+			}
+
+			return ""
+		},
+	}
+	e.config = &GardenConfig{ObjectMeta: metav1.ObjectMeta{Name: name}, Plant: "roses", Poll: metav1.Duration{Duration: 200 * time.Millisecond}}
+	for _, err := range []error{
+		platform.api.Create(t.Context(), e.config),
+		onboarding.api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return e
+}
+
+// manage runs a manager until the test ends or stop is called.
+func manage(t *testing.T, config *rest.Config, seen cache.Options, setup func(ctrl.Manager) error) (stop func()) {
+	t.Helper()
+	m, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Cache: seen, Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := setup(m); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the manager ended with %v", err)
+		}
+	})
+	t.Cleanup(stop)
+
+	return stop
+}
+
+// grant starts the granter.
+func (e *estate) grant() (stop func()) {
+	return manage(e.T, platform.config, cache.Options{}, e.granter.SetupWithManager)
+}
+
+// start starts the provider, as a new process would.
+func (e *estate) start() {
+	e.Helper()
+	e.gardener = &gardener{revisions: map[clusters.Revision]bool{}}
+	counted := rest.CopyConfig(onboarding.config)
+	counted.Wrap(e.ledger.Wrap)
+	home, base := clusters.New("onboarding").WithRESTConfig(counted), clusters.New("platform").WithRESTConfig(platform.config)
+	for _, c := range []*clusters.Cluster{home, base} {
+		if err := c.InitializeClient(scheme); err != nil {
+			e.Fatal(err)
+		}
+	}
+	beds := &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{{
+		Namespace: "default", Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}}},
+	}}}
+	access, err := clusteraccess.New(base, e.ns, []clusteraccess.Registration{clusteraccess.MCP(scheme, beds)},
+		clusteraccess.WithRetryInterval(time.Second), clusteraccess.WithRecheckInterval(200*time.Millisecond),
+		clusteraccess.WithBuild(func(_ context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
+			e.builds.Add(1)
+			c := clusters.New(key.String()).WithRESTConfig(in.RESTConfig)
+
+			return c, c.InitializeClient(scheme)
+		}))
+	if err != nil {
+		e.Fatal(err)
+	}
+	r, err := serviceprovider.NewAPIReconcilerBuilder[*Garden, *GardenConfig]().EmptyObjectProvider(func() *Garden { return &Garden{} }).
+		OnboardingCluster(home).PlatformCluster(base).ClusterAccessReconciler(access).Reconciler(e.gardener).OnClusterGone(e.onGone).
+		ConfigSource(serviceprovider.NamedConfig[*Garden](base, e.ns, func() *GardenConfig { return &GardenConfig{} })).
+		ControllerOptions(controller.Options{MaxConcurrentReconciles: 8, SkipNameValidation: new(true)}).Build()
+	if err != nil {
+		e.Fatal(err)
+	}
+	own := cache.Options{DefaultNamespaces: map[string]cache.Config{e.ns: {}}}
+	end := manage(e.T, counted, own, func(m ctrl.Manager) error {
+		if err := m.Add(base.Cluster()); err != nil {
+			return err
+		}
+
+		return r.SetupWithManager(m, e.ns, nil)
+	})
+	e.stop = sync.OnceFunc(func() {
+		end()
+		access.Close()
+	})
+	e.Cleanup(e.stop)
+}
+
+// plane makes the control plane of a garden known to the platform.
+func (e *estate) plane(name string) *clustersv1alpha1.ClusterRequest {
+	e.Helper()
+	ns := clusteraccess.StableNamespace(reconcile.Request{NamespacedName: client.ObjectKey{Namespace: e.ns, Name: name}})
+	if err := client.IgnoreAlreadyExists(platform.api.Create(e.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})); err != nil {
+		e.Fatal(err)
+	}
+	cr := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: clustersv1alpha1.ClusterRequestSpec{Purpose: "mcp"}}
+	if err := platform.api.Create(e.Context(), cr); err != nil {
+		e.Fatal(err)
+	}
+
+	return cr
+}
+
+func (e *estate) create(name string) *Garden {
+	e.Helper()
+	g := &Garden{ObjectMeta: metav1.ObjectMeta{Namespace: e.ns, Name: name}}
+	if err := onboarding.api.Create(e.Context(), g); err != nil {
+		e.Fatal(err)
+	}
+
+	return g
+}
+
+func (e *estate) delete(c client.Client, o client.Object) {
+	e.Helper()
+	if err := c.Delete(e.Context(), o); err != nil {
+		e.Fatal(err)
+	}
+}
+
+// request returns the AccessRequest of a garden.
+func (e *estate) request(g *Garden) *clustersv1alpha1.AccessRequest {
+	return &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{
+		Namespace: clusteraccess.StableNamespace(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(g)}), Name: e.ns + "--" + g.Name + "--mcp",
+	}}
+}
+
+// says waits until the condition of a garden has a reason.
+func (e *estate) says(g *Garden, condition, reason string) {
+	e.Helper()
+	eventually(e.T, fmt.Sprintf("%s of %s is %s", condition, g.Name, reason), func() bool {
+		if err := onboarding.api.Get(e.Context(), client.ObjectKeyFromObject(g), g); err != nil {
+			e.Fatal(err)
+		}
+		for _, c := range g.Status.Conditions {
+			if c.Type == condition {
+				return c.Reason == reason
+			}
+		}
+
+		return reason == ""
+	})
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 90*time.Second, true,
+		func(context.Context) (bool, error) { return holds(), nil })
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func gone(t *testing.T, c client.Client, o client.Object) bool {
+	t.Helper()
+	err := c.Get(t.Context(), client.ObjectKeyFromObject(o), o)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+
+	return err != nil
+}

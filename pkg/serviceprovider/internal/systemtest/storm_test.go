@@ -1,0 +1,95 @@
+package systemtest
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+)
+
+var (
+	storm = flag.Duration("storm", 5*time.Second, "how long TestStorm blows")
+	seed  = flag.Uint64("seed", 1, "of TestStorm")
+)
+
+// TestStorm creates, deletes and rotates at random, with eight workers on both sides. When
+// it ends, every object that is left becomes Ready, those that are deleted go with all that
+// was made for them, and no goroutine is left.
+func TestStorm(t *testing.T) {
+	const names, hands = 12, 4
+	ignored := []goleak.Option{goleak.IgnoreCurrent()}
+	for _, f := range []string{ // connections to the API servers, which are kept for a while
+		"net/http.(*persistConn).readLoop", "net/http.(*persistConn).writeLoop", "golang.org/x/net/http2.(*ClientConn).readLoop",
+		"net/http/internal/http2.(*ClientConn).readLoop", "net/http.(*http2ClientConn).readLoop",
+	} {
+		ignored = append(ignored, goleak.IgnoreAnyFunction(f))
+	}
+	e := newEstate(t, "storm")
+	stop := e.grant()
+	e.start()
+	garden := func(i int) *Garden {
+		return &Garden{ObjectMeta: metav1.ObjectMeta{Namespace: e.ns, Name: fmt.Sprint("g-", i)}}
+	}
+	for i := range names {
+		e.plane(garden(i).Name)
+	}
+	end := time.Now().Add(*storm)
+	var all sync.WaitGroup
+	for hand := range hands {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(*seed, uint64(hand)))
+			for time.Now().Before(end) {
+				g := garden(random.IntN(names))
+				// Whatever is not possible just now is not done.
+				switch random.IntN(4) {
+				case 0:
+					_ = onboarding.api.Delete(t.Context(), g)
+				case 1:
+					_ = e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(g)))
+				default:
+					_ = onboarding.api.Create(t.Context(), g)
+				}
+			}
+		})
+	}
+	all.Wait()
+	passes, deletes, revisions := e.gardener.counts()
+	fmt.Printf("passes: %d\ndeletions: %d\nrevisions: %d\nconnections: %d\n", passes, deletes, revisions, e.builds.Load())
+	left := func() []Garden {
+		list := &GardenList{}
+		if err := onboarding.api.List(t.Context(), list, client.InNamespace(e.ns)); err != nil {
+			t.Fatal(err)
+		}
+
+		return list.Items
+	}
+	eventually(t, "what is left is Ready", func() bool {
+		for _, g := range left() {
+			if g.DeletionTimestamp != nil || g.Status.Phase != serviceprovider.StatusPhaseReady {
+				return false
+			}
+		}
+
+		return true
+	})
+	for _, g := range left() {
+		e.delete(onboarding.api, &g)
+	}
+	eventually(t, "all is gone", func() bool { return len(left()) == 0 })
+	for i := range names {
+		if !gone(t, mcp.api, newBed(garden(i))) || !gone(t, platform.api, e.request(garden(i))) {
+			t.Errorf("something is left of %s", garden(i).Name)
+		}
+	}
+	e.stop()
+	stop()
+	goleak.VerifyNone(t, ignored...)
+}

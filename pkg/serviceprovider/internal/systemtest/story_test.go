@@ -1,0 +1,272 @@
+package systemtest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/test"
+)
+
+// passes waits until the gardener has worked some more times.
+func (e *estate) passes(more int) {
+	e.Helper()
+	before, _, _ := e.gardener.counts()
+	eventually(e.T, "there are more passes", func() bool { n, _, _ := e.gardener.counts(); return n >= before+more })
+}
+
+func (e *estate) grows(g *Garden, plant string) {
+	e.Helper()
+	bed := newBed(g)
+	eventually(e.T, "the garden has "+plant, func() bool { return !gone(e.T, mcp.api, bed) && bed.Data["plant"] == plant })
+}
+
+// TestLife: access is asked for and granted, the configuration fans out, a rotated Secret
+// makes one new connection, a restart changes nothing, steady passes send nothing, a
+// user's resource blocks the deletion, and in the end nothing is left.
+func TestLife(t *testing.T) {
+	e := newEstate(t, "life")
+	others := accounts(t)
+	e.grant()
+	e.start()
+	e.plane("g")
+	g := e.create("g")
+	e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
+	e.says(g, serviceprovider.ConditionClusterAccessReady, serviceprovider.ReasonGranted)
+	if len(accounts(t)) <= len(others) {
+		t.Error("access is granted without an account")
+	}
+	e.grows(g, "roses")
+
+	e.ledger.Reset()
+	e.passes(20)
+	if sent := e.ledger.Objects(); len(sent) != 0 {
+		t.Errorf("steady passes send to the onboarding cluster: %s", test.SummarizeRequests(sent))
+	}
+	if n := e.builds.Load(); n != 1 {
+		t.Errorf("want one connection, got %d", n)
+	}
+
+	merge := client.RawPatch("application/merge-patch+json", []byte(`{"plant":"tulips"}`))
+	if err := platform.api.Patch(t.Context(), e.config, merge); err != nil {
+		t.Fatal(err)
+	}
+	e.grows(g, "tulips")
+
+	before := g.Status.Revision
+	if err := e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(g))); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "there is a new revision", func() bool { _ = gone(t, onboarding.api, g); return g.Status.Revision != before })
+	e.passes(5)
+	if n := e.builds.Load(); n != 2 {
+		t.Errorf("want one connection more, got %d", n)
+	}
+
+	_ = gone(t, onboarding.api, g)
+	kept := g.DeepCopyObject()
+	e.stop()
+	e.start()
+	e.passes(3)
+	_ = gone(t, onboarding.api, g)
+	if diff := cmp.Diff(kept, g.DeepCopyObject()); diff != "" {
+		t.Errorf("a restart has changed the object: -before +after:\n%s", diff)
+	}
+
+	pot := newPot(g)
+	if err := mcp.api.Create(t.Context(), pot); err != nil {
+		t.Fatal(err)
+	}
+	e.delete(onboarding.api, g)
+	eventually(t, "the deletion waits", func() bool { _, n, _ := e.gardener.counts(); return n > 3 })
+	e.says(g, "Ready", serviceprovider.ReasonTerminating)
+	e.delete(mcp.api, pot)
+	eventually(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
+	if !gone(t, mcp.api, newBed(g)) || !gone(t, platform.api, e.request(g)) {
+		t.Error("something is left")
+	}
+	for name := range accounts(t) {
+		if !others[name] {
+			t.Errorf("the account %s is left", name)
+		}
+	}
+}
+
+// Accounts are those with which anybody has access to the control plane. Other tests end
+// with their granters, and leave some.
+func accounts(t *testing.T) map[string]bool {
+	t.Helper()
+	list := &corev1.ServiceAccountList{}
+	if err := mcp.api.List(t.Context(), list, client.InNamespace("granted-access")); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for i := range list.Items {
+		out[list.Items[i].Name] = true
+	}
+
+	return out
+}
+
+// TestDenied: it shows, nothing is made, and access that is granted later is noticed.
+func TestDenied(t *testing.T) {
+	e := newEstate(t, "denied")
+	g := &Garden{ObjectMeta: metav1.ObjectMeta{Namespace: e.ns, Name: "g"}}
+	e.denied.Store(e.request(g).Namespace, true)
+	e.grant()
+	e.start()
+	e.plane("g")
+	g = e.create("g")
+	e.says(g, "Ready", serviceprovider.ReasonClusterAccessDenied)
+	if n, _, _ := e.gardener.counts(); n != 0 {
+		t.Error("the domain was called without access")
+	}
+	e.denied.Clear()
+	touch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"asked":"again"}}}`))
+	if err := platform.api.Patch(t.Context(), e.request(g), touch); err != nil {
+		t.Fatal(err)
+	}
+	e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
+	e.delete(onboarding.api, g)
+	eventually(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
+}
+
+// TestAccessGoneFirst: somebody takes the AccessRequest away; the deletion ends without
+// the domain.
+func TestAccessGoneFirst(t *testing.T) {
+	e := newEstate(t, "gone-first")
+	e.grant()
+	e.start()
+	e.plane("g")
+	g := e.create("g")
+	e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
+	e.delete(platform.api, e.request(g))
+	e.delete(onboarding.api, g)
+	eventually(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
+	if _, n, _ := e.gardener.counts(); n != 0 {
+		t.Errorf("the domain was called %d times", n)
+	}
+	eventually(t, "the request is gone", func() bool { return gone(t, platform.api, e.request(g)) })
+}
+
+// TestControlPlaneGoneFirst: the deletion is blocked, and says so, or ends, as the policy
+// says.
+func TestControlPlaneGoneFirst(t *testing.T) {
+	for policy, name := range map[serviceprovider.DeletionPolicy]string{serviceprovider.DeletionBlock: "blocks", serviceprovider.DeletionOrphan: "orphans"} {
+		t.Run(name, func(t *testing.T) {
+			e := newEstate(t, name)
+			e.onGone = policy
+			e.grant()
+			e.start()
+			cr := e.plane("g")
+			g := e.create("g")
+			e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
+			e.delete(platform.api, cr)
+			eventually(t, "the control plane is gone", func() bool { return gone(t, platform.api, cr) })
+			e.delete(onboarding.api, g)
+			if policy == serviceprovider.DeletionOrphan {
+				eventually(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
+
+				return
+			}
+			e.says(g, serviceprovider.ConditionDeletionBlocked, serviceprovider.ReasonClusterGone)
+			e.plane("g")
+			eventually(t, "it is gone when the control plane is back", func() bool { return gone(t, onboarding.api, g) })
+		})
+	}
+}
+
+// TestExpiry: credentials that are good for a few seconds are renewed in time, and the
+// service never notices.
+func TestExpiry(t *testing.T) {
+	e := newEstate(t, "expiry")
+	e.granter.TokenTTL = 4 * time.Second
+	e.grant()
+	e.start()
+	e.plane("g")
+	g := e.create("g")
+	e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
+	eventually(t, "there were several credentials", func() bool {
+		_ = gone(t, onboarding.api, g)
+		if g.Status.Phase != serviceprovider.StatusPhaseReady {
+			t.Fatalf("the service is not ready any more: %+v", g.Status)
+		}
+		_, _, n := e.gardener.counts()
+
+		return n >= 4
+	})
+	if n := e.builds.Load(); n > 6 {
+		t.Errorf("want a connection for each of the credentials, got %d", n)
+	}
+}
+
+// TestTwoProviders: two of them in one process do not disturb each other.
+func TestTwoProviders(t *testing.T) {
+	one, two := newEstate(t, "one"), newEstate(t, "two")
+	one.grant()
+	one.start()
+	two.start()
+	for _, e := range []*estate{one, two} {
+		e.plane("g")
+	}
+	a, b := one.create("g"), two.create("g")
+	one.says(a, "Ready", serviceprovider.ReasonReconcileSuccess)
+	two.says(b, "Ready", serviceprovider.ReasonReconcileSuccess)
+	if gone(t, platform.api, one.request(a)) || gone(t, platform.api, two.request(b)) {
+		t.Error("want a request for each")
+	}
+}
+
+// TestMany: many objects over several control planes; in a steady state no connection is
+// made and nothing is sent to the onboarding cluster.
+func TestMany(t *testing.T) {
+	e := newEstate(t, "many")
+	e.config.Poll.Duration = 5 * time.Second
+	if err := platform.api.Update(t.Context(), e.config); err != nil {
+		t.Fatal(err)
+	}
+	e.grant()
+	e.start()
+	begin := time.Now()
+	for i := range *objects {
+		e.plane(fmt.Sprintf("g-%d", i))
+		e.create(fmt.Sprintf("g-%d", i))
+	}
+	list := &GardenList{}
+	ready := func() int {
+		if err := onboarding.api.List(t.Context(), list, client.InNamespace(e.ns)); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, g := range list.Items {
+			if g.Status.Phase == serviceprovider.StatusPhaseReady {
+				n++
+			}
+		}
+
+		return n
+	}
+	eventually(t, "all are ready", func() bool { return ready() == *objects })
+	fmt.Printf("seconds_until_ready: %.1f\n", time.Since(begin).Seconds())
+	builds := e.builds.Load()
+	e.ledger.Reset()
+	e.passes(2 * *objects)
+	fmt.Printf("connections: %d\nconnections_in_steady_passes: %d\nrequests_in_steady_passes: %d\n", builds, e.builds.Load()-builds, len(e.ledger.Objects()))
+	if int(builds) != *objects || e.builds.Load() != builds || len(e.ledger.Objects()) != 0 {
+		t.Errorf("steady passes: %d connections more, sent %s", e.builds.Load()-builds, test.SummarizeRequests(e.ledger.Objects()))
+	}
+	if err := e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(&list.Items[0]))); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "there is one connection more", func() bool { return e.builds.Load() == builds+1 })
+	e.passes(*objects)
+	if n := e.builds.Load() - builds; n != 1 {
+		t.Errorf("want one connection more, got %d", n)
+	}
+}

@@ -1,0 +1,66 @@
+package serviceprovider
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// A memory holds what was done with each object. It is dropped with it. One object is
+// used by one worker at a time.
+type memory[C Config] struct {
+	mu      sync.Mutex
+	objects map[types.NamespacedName]*record[C]
+}
+
+// A record of an object.
+type record[C Config] struct {
+	uid     types.UID
+	version string // our last write was answered with
+
+	config     C // that was last used for it
+	configured bool
+}
+
+func newMemory[C Config]() *memory[C] {
+	return &memory[C]{objects: map[types.NamespacedName]*record[C]{}}
+}
+
+// Of returns the record of an object, a new one if it is another of the name.
+func (m *memory[C]) of(name types.NamespacedName, uid types.UID) *record[C] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.objects[name]
+	if r == nil || r.uid != uid {
+		r = &record[C]{uid: uid}
+		m.objects[name] = r
+	}
+
+	return r
+}
+
+// Peek returns the record of an object, if there is one.
+func (m *memory[C]) peek(name types.NamespacedName) (*record[C], bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.objects[name]
+
+	return r, ok
+}
+
+func (m *memory[C]) forget(name types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.objects, name)
+}
+
+// Ahead reports whether our last write is newer than a version that was read.
+func (r *record[C]) ahead(version string) bool {
+	if r.version == "" {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(version, r.version)
+
+	return err == nil && order < 0
+}

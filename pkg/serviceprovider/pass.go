@@ -1,0 +1,223 @@
+package serviceprovider
+
+import (
+	"context"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/passage"
+)
+
+// A pass looks at one object once.
+type pass[T API, C Config] struct {
+	r     *APIReconciler[T, C]
+	req   ctrl.Request
+	facts passage.Facts
+
+	obj   T
+	base  T // as its status was when the pass began
+	known *record[C]
+
+	config   C
+	noConfig error // why there is none
+	clusters ClusterContext
+	expires  time.Time
+	wait     time.Duration // that the access provider asked for
+	why      error         // access is denied, or a cluster gone
+	called   bool          // the domain has said what the status is
+}
+
+// Read finds out what the object looks like.
+func (p *pass[T, C]) read(ctx context.Context) error {
+	p.obj = p.r.empty()
+	err := p.r.reader().Get(ctx, p.req.NamespacedName, p.obj)
+	if known, ok := p.r.memory.peek(p.req.NamespacedName); ok && err == nil && known.uid == p.obj.GetUID() && known.ahead(p.obj.GetResourceVersion()) {
+		// The cache lags behind what we wrote ourselves.
+		p.obj = p.r.empty()
+		err = p.r.onboarding.Client().Get(ctx, p.req.NamespacedName, p.obj)
+	}
+	if kerrors.IsNotFound(err) {
+		p.r.memory.forget(p.req.NamespacedName)
+
+		return nil
+	}
+	if err != nil {
+		return errors.Wrap(err, "cannot get the object")
+	}
+	p.known = p.r.memory.of(p.req.NamespacedName, p.obj.GetUID())
+	if p.base, err = copied(p.obj); err != nil {
+		return err
+	}
+	_, defaults := p.r.domain.(Defaulter[T])
+	p.facts = passage.Facts{
+		Found: true, Leaving: !p.obj.GetDeletionTimestamp().IsZero(), Held: meta.FinalizerExists(p.obj, p.obj.Finalizer()),
+		Paused: p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore, Defaulted: !defaults,
+		DeletePaused: p.r.deletePaused, OrphanGone: p.r.onGone == DeletionOrphan,
+		NoConfigOrphan: p.r.withoutConfig == DeletionOrphan, NoConfigDelete: p.r.withoutConfig == DeletionDelete,
+	}
+	if p.obj.GetAnnotations()[p.r.annotation] == OperationReconcile {
+		return p.acknowledge(ctx)
+	}
+
+	return nil
+}
+
+// Acknowledge takes the request off that has led here.
+func (p *pass[T, C]) acknowledge(ctx context.Context) error {
+	return p.patchMain(ctx, func(o T) error {
+		meta.RemoveAnnotations(o, p.r.annotation)
+
+		return nil
+	}, "cannot take the request to reconcile off the object")
+}
+
+// PatchMain changes the object, but not its status, and stores what differs. It must
+// not be called after the domain has changed the status.
+func (p *pass[T, C]) patchMain(ctx context.Context, change func(o T) error, failure string) error {
+	before, err := copied(p.obj)
+	if err != nil {
+		return err
+	}
+	if err := change(p.obj); err != nil {
+		return err
+	}
+	plain, err := client.MergeFrom(before).Data(p.obj)
+	if err != nil || string(plain) == "{}" {
+		return errors.Wrap(err, failure)
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := p.r.onboarding.Client().Patch(ctx, p.obj, patch); err != nil {
+		return errors.Wrap(err, failure)
+	}
+	p.known.version = p.obj.GetResourceVersion()
+
+	return nil
+}
+
+// Configure looks for the configuration. A deletion goes on with the one that was last
+// used for the object, if there is none any more.
+func (p *pass[T, C]) configure(ctx context.Context) {
+	p.facts.ConfigAsked = true
+	c, err := p.r.configs.ConfigFor(ctx, p.obj)
+	switch {
+	case err == nil:
+		p.known.config, p.known.configured = c, true
+	case errors.Is(err, ErrConfigTerminating) && p.facts.Leaving && !isNil(c):
+		err = nil
+	case p.facts.Leaving && p.known.configured:
+		c, err = p.known.config, nil
+	}
+	p.noConfig = err
+	p.facts.ConfigFound = err == nil
+	p.facts.ConfigUnknown = err != nil && !errors.Is(err, ErrConfigNotFound) && !errors.Is(err, ErrConfigTerminating)
+	if err == nil && !isNil(c) {
+		// The domain may do with it what it likes.
+		p.config, p.noConfig = c, nil
+		if own, ok := c.DeepCopyObject().(C); ok {
+			p.config = own
+		}
+	}
+}
+
+// Hold puts our finalizer on the object.
+func (p *pass[T, C]) hold(ctx context.Context) error {
+	err := resource.NewAPIFinalizer(p.r.onboarding.Client(), p.obj.Finalizer()).AddFinalizer(ctx, p.obj)
+	if err == nil {
+		p.facts.Held, p.known.version = true, p.obj.GetResourceVersion()
+	}
+
+	return err
+}
+
+// Fill lets the domain fill up the object, and stores that.
+func (p *pass[T, C]) fill(ctx context.Context) error {
+	d, ok := p.r.domain.(Defaulter[T])
+	p.facts.Defaulted = true
+	if !ok {
+		return nil
+	}
+
+	return p.patchMain(ctx, func(o T) error { return d.Default(ctx, o) }, "cannot fill up the object")
+}
+
+// Check looks whether access is being taken away, or was never asked for: then there is
+// nothing in the clusters, or no way to them.
+func (p *pass[T, C]) check(ctx context.Context) error {
+	for _, id := range p.r.clusterIDs {
+		request, err := p.r.accessRequest(ctx, p.req, id)
+		switch {
+		case kerrors.IsNotFound(err):
+			p.facts.AccessLeaving = true
+		case err != nil:
+			return err
+		case request != nil && !request.GetDeletionTimestamp().IsZero():
+			p.facts.AccessLeaving = true
+		}
+	}
+	p.facts.AccessChecked = true
+
+	return nil
+}
+
+// Ask asks for access to the clusters.
+func (p *pass[T, C]) ask(ctx context.Context) error {
+	p.facts.AccessAsked = true
+	result, err := p.r.access.Reconcile(ctx, p.req)
+	if err == nil && result.RequeueAfter == 0 {
+		err = p.open(ctx)
+	}
+	p.facts.Denied, p.facts.ClusterGone = errors.Is(err, ErrAccessDenied), errors.Is(err, ErrClusterGone)
+	p.wait, p.why = result.RequeueAfter, err
+	if p.facts.Denied || p.facts.ClusterGone {
+		return nil
+	}
+	p.facts.Granted = err == nil && result.RequeueAfter == 0
+
+	return err
+}
+
+// Open gets the connections to the clusters.
+func (p *pass[T, C]) open(ctx context.Context) error {
+	p.clusters.all = map[string]Access{}
+	for _, id := range p.r.clusterIDs {
+		a, err := p.r.accessTo(ctx, p.req, id)
+		if err != nil {
+			return err
+		}
+		if a.Cluster == nil {
+			return errors.Errorf("%s access missing", missing(id))
+		}
+		p.clusters.all[id] = a
+		if !a.Expires.IsZero() && (p.expires.IsZero() || a.Expires.Before(p.expires)) {
+			p.expires = a.Expires
+		}
+	}
+	mcp, workload := p.clusters.all[ClusterMCP], p.clusters.all[ClusterWorkload]
+	p.clusters.MCPCluster, p.clusters.MCPAccessSecretKey = mcp.Cluster, mcp.SecretKey
+	p.clusters.WorkloadCluster, p.clusters.WorkloadAccessSecretKey = workload.Cluster, workload.SecretKey
+
+	return nil
+}
+
+func missing(id string) string {
+	if id == ClusterWorkload {
+		return "workload cluster"
+	}
+
+	return id
+}
+
+func copied[T client.Object](o T) (T, error) {
+	c, ok := o.DeepCopyObject().(T)
+	if !ok {
+		return c, errors.Errorf("a copy of %T is of another type", o)
+	}
+
+	return c, nil
+}

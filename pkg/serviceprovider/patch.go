@@ -1,0 +1,115 @@
+package serviceprovider
+
+import (
+	"context"
+	"encoding/json"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// WriteStatus sends what differs in the status, if anything does: the status alone, with
+// the version that this pass knows. If somebody else was faster, our changes are put on
+// what he wrote, once.
+func (p *pass[T, C]) writeStatus(ctx context.Context) error {
+	body, err := statusPatch(p.base, p.obj)
+	if err != nil || body == nil {
+		return err
+	}
+	err = p.sendStatus(ctx, p.obj.GetResourceVersion(), body)
+	if !kerrors.IsConflict(err) {
+		return err
+	}
+	live := p.r.empty()
+	if err := p.r.onboarding.Client().Get(ctx, p.req.NamespacedName, live); err != nil {
+		return errors.Wrap(client.IgnoreNotFound(err), "cannot get the object")
+	}
+	if live.GetUID() != p.obj.GetUID() {
+		return nil
+	}
+	if _, changed := body["conditions"]; changed {
+		merged := mergeConditions(p.spoken(), *p.obj.GetConditions(), *live.GetConditions())
+		if body["conditions"], err = jsonOf(merged); err != nil {
+			return err
+		}
+	}
+
+	return p.sendStatus(ctx, live.GetResourceVersion(), body)
+}
+
+func (p *pass[T, C]) sendStatus(ctx context.Context, version string, status map[string]any) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": status})
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the status")
+	}
+	sent, err := copied(p.obj) // the answer is decoded into what is sent
+	if err != nil {
+		return err
+	}
+	err = p.r.onboarding.Client().Status().Patch(ctx, sent, client.RawPatch(types.MergePatchType, body))
+	if err == nil {
+		p.known.version = sent.GetResourceVersion()
+	}
+
+	return errors.Wrap(client.IgnoreNotFound(err), "cannot update the status")
+}
+
+// StatusPatch returns the merge patch from one status to the other, nil if they are the
+// same.
+func statusPatch[T API](from, to T) (map[string]any, error) {
+	before, err := jsonOf(from.GetStatus())
+	if err != nil {
+		return nil, err
+	}
+	after, err := jsonOf(to.GetStatus())
+	if err != nil {
+		return nil, err
+	}
+	a := &unstructured.Unstructured{Object: map[string]any{"status": before}}
+	b := &unstructured.Unstructured{Object: map[string]any{"status": after}}
+	body, err := client.MergeFrom(a).Data(b)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot compare the status")
+	}
+	var patch struct{ Status map[string]any }
+	if err := json.Unmarshal(body, &patch); err != nil {
+		return nil, errors.Wrap(err, "cannot compare the status")
+	}
+
+	return patch.Status, nil
+}
+
+// JSONOf returns the JSON image of a value.
+func jsonOf(v any) (any, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot encode the status")
+	}
+	var image any
+
+	return image, errors.Wrap(json.Unmarshal(text, &image), "cannot encode the status")
+}
+
+// MergeConditions puts our changes, from base to mine, on the newest conditions, type by
+// type: those of others stay.
+func mergeConditions(base, mine, newest []metav1.Condition) []metav1.Condition {
+	merged := append([]metav1.Condition(nil), newest...)
+	for _, c := range mine {
+		if old := apimeta.FindStatusCondition(base, c.Type); old == nil || *old != c {
+			apimeta.SetStatusCondition(&merged, c)
+		}
+	}
+	for _, c := range base {
+		if apimeta.FindStatusCondition(mine, c.Type) == nil {
+			apimeta.RemoveStatusCondition(&merged, c.Type)
+		}
+	}
+
+	return merged
+}

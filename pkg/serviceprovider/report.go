@@ -1,0 +1,177 @@
+package serviceprovider
+
+import (
+	"context"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+)
+
+type eventReason = event.Reason
+
+// Reasons of the events about objects of a service.
+const (
+	// EventClusterAccessDenied: the platform refuses access to a cluster.
+	EventClusterAccessDenied event.Reason = "ClusterAccessDenied"
+
+	// EventDeletionBlocked: a deletion waits for something that does not come by itself.
+	EventDeletionBlocked event.Reason = "DeletionBlocked"
+
+	// EventReconciliationPaused: a user wants the object to be left alone.
+	EventReconciliationPaused event.Reason = "ReconciliationPaused"
+)
+
+// Report says in the status, in an event and in a metric how the pass ended, and returns
+// when to look again. It is the only place that does so.
+func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error) {
+	if p.r.count != nil {
+		p.r.count(o.name)
+	}
+	if p.facts.Found && !o.gone && p.known != nil {
+		tell := p.describe(o)
+		if err := p.writeStatus(ctx); err != nil {
+			o.err = join(o.err, err)
+		} else if tell != nil {
+			p.r.recorder.Event(p.obj, *tell)
+		}
+	}
+	if o.gone {
+		p.r.memory.forget(p.req.NamespacedName)
+	}
+	if conflicts(o.err) {
+		// Somebody else was faster, and has made an event of it.
+		return ctrl.Result{Requeue: true}, nil //nolint:staticcheck // the only way to try again that is silent and keeps the back-off
+	}
+	if o.err != nil {
+		return ctrl.Result{}, redact.Error(o.err)
+	}
+
+	return p.requeue(o), nil
+}
+
+// Describe puts into the object what its status has to say, and returns the event with
+// which that begins, if it does.
+func (p *pass[T, C]) describe(o outcome) *event.Event {
+	conditions := p.obj.GetConditions()
+	message := redact.String(o.message)
+	var tell *event.Event
+	if o.paused {
+		if !meta.IsStatusConditionFalse(*conditions, ConditionSynced) {
+			tell = new(event.Normal(EventReconciliationPaused, "the annotation "+p.r.annotation+" says to leave it alone"))
+		}
+		condition(p.obj, ConditionSynced, metav1.ConditionFalse, ReasonReconcilePaused, "Reconciliation is paused")
+
+		return tell
+	}
+	if c := meta.FindStatusCondition(*conditions, ConditionSynced); c != nil && c.Reason == ReasonReconcilePaused {
+		condition(p.obj, ConditionSynced, metav1.ConditionTrue, ReasonReconcileSuccess, "")
+	}
+	if old := meta.FindStatusCondition(p.spoken(), ServiceProviderConditionReady); o.warning != "" && (old == nil || old.Reason != o.reason) {
+		tell = new(event.Warning(o.warning, errors.New(message)))
+	}
+	if !o.silent {
+		p.say(o.reason, message)
+	}
+	if o.access != "" {
+		status := metav1.ConditionFalse
+		if o.access == ReasonGranted {
+			status, message = metav1.ConditionTrue, ""
+		}
+		condition(p.obj, ConditionClusterAccessReady, status, o.access, message)
+	}
+	p.describeBlock(o, message)
+
+	return tell
+}
+
+func (p *pass[T, C]) say(reason, message string) {
+	if p.facts.Leaving {
+		StatusTerminatingWithReason(p.obj, reason, message)
+
+		return
+	}
+	StatusProgressing(p.obj, reason, message)
+}
+
+// DescribeBlock says what deletion waits for. A condition of this type that the domain
+// has set is left alone.
+func (p *pass[T, C]) describeBlock(o outcome, message string) {
+	if o.blocked != "" {
+		condition(p.obj, ConditionDeletionBlocked, metav1.ConditionTrue, o.blocked, message)
+
+		return
+	}
+	c := meta.FindStatusCondition(*p.obj.GetConditions(), ConditionDeletionBlocked)
+	if c == nil || o.err != nil {
+		return
+	}
+	switch c.Reason {
+	case ReasonConfigMissing, ReasonClusterGone, ReasonClusterAccessDenied:
+		meta.RemoveStatusCondition(p.obj.GetConditions(), ConditionDeletionBlocked)
+	}
+}
+
+// Spoken returns what the status said when the pass began.
+func (p *pass[T, C]) spoken() []metav1.Condition { return *p.base.GetConditions() }
+
+// HasSpoken reports whether the status has said before how the service is doing.
+func (p *pass[T, C]) hasSpoken() bool {
+	return meta.FindStatusCondition(p.spoken(), ServiceProviderConditionReady) != nil
+}
+
+// Requeue returns when to look again: as soon as anybody wants it.
+func (p *pass[T, C]) requeue(o outcome) ctrl.Result {
+	result := o.result
+	if o.after > 0 {
+		result.RequeueAfter = o.after
+	}
+	if !o.polls {
+		return result
+	}
+	if poll := p.config.PollInterval(); poll > 0 {
+		result.RequeueAfter = sooner(result.RequeueAfter, p.r.jittered(poll))
+	}
+	if !p.expires.IsZero() {
+		result.RequeueAfter = sooner(result.RequeueAfter, max(p.expires.Sub(p.r.clock.Now()), time.Second))
+	}
+
+	return result
+}
+
+// Sooner returns the lesser one, zero being never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 {
+		return b
+	}
+
+	return min(a, b)
+}
+
+func conflicts(err error) bool { return err != nil && kerrors.IsConflict(err) }
+
+// Join keeps both errors to be found, so that a terminal one stays terminal.
+func join(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	default:
+		return &both{a, b}
+	}
+}
+
+type both struct{ first, second error }
+
+// Error returns both texts.
+func (b *both) Error() string { return b.first.Error() + "; " + b.second.Error() }
+
+// Unwrap returns both errors.
+func (b *both) Unwrap() []error { return []error{b.first, b.second} }

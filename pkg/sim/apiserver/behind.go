@@ -1,0 +1,91 @@
+package apiserver
+
+import (
+	"context"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// Behind puts another server behind this one, which has to be empty: requests are
+// answered by that one's client, and what they change there is told as a change
+// here, so that a simulation of this server is one of that. Nobody else may write
+// there. Lists are answered from what was told.
+func (s *Server) Behind(c client.Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.behind = c
+}
+
+// Relay sends a request about an object to the server behind. It is done there even
+// if the context has ended meanwhile, as what has reached a server is.
+func (s *Server) relay(ctx context.Context, k *kind, o client.Object, do func(context.Context, client.Client) error) error {
+	ctx = context.WithoutCancel(ctx)
+	err := do(ctx, s.behind)
+	if problem := s.mirror(ctx, k, client.ObjectKeyFromObject(o), o, err == nil); problem != nil {
+		return problem
+	}
+
+	return err
+}
+
+// Mirror tells what has become of an object behind. An object that a write has
+// removed is as it was answered.
+func (s *Server) mirror(ctx context.Context, k *kind, key types.NamespacedName, answer client.Object, answered bool) error {
+	old := s.objects[id{k.gvk, key}]
+	now := &unstructured.Unstructured{}
+	now.SetGroupVersionKind(k.gvk)
+	err := s.behind.Get(ctx, key, now)
+	switch {
+	case kerrors.IsNotFound(err) && old == nil:
+		return nil
+	case kerrors.IsNotFound(err) && answered && answer.GetDeletionTimestamp() != nil && len(answer.GetFinalizers()) == 0:
+		image, err := runtime.DefaultUnstructuredConverter.ToUnstructured(answer)
+		if err != nil {
+			return errors.Wrap(err, "cannot see what was done")
+		}
+
+		return s.tell(k, key, k.named(image))
+	case kerrors.IsNotFound(err):
+		s.remove(old, key)
+
+		return nil
+	case err != nil:
+		return errors.Wrap(err, "cannot see what was done")
+	case old != nil && metadata(old.image)["resourceVersion"] == now.GetResourceVersion():
+		return nil
+	}
+
+	return s.tell(k, key, now.Object)
+}
+
+// Tell makes an image from behind the version that is there.
+func (s *Server) tell(k *kind, key types.NamespacedName, image map[string]any) error {
+	typed, err := k.decode(image)
+	if err != nil {
+		return errors.Wrap(err, "cannot see what was done")
+	}
+	s.store(&version{kind: k, image: image, typed: typed, before: s.objects[id{k.gvk, key}]}, key)
+
+	return nil
+}
+
+// PurgeBehind removes an object from the server behind, whoever keeps it.
+func (s *Server) purgeBehind(v *version) error {
+	o, ok := v.typed.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("%s is no kind of objects", v.kind.gvk.Kind)
+	}
+	ctx := context.Background()
+	free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	if err := s.behind.Patch(ctx, o, free); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+
+	return client.IgnoreNotFound(s.behind.Delete(ctx, o))
+}

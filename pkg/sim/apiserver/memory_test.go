@@ -1,0 +1,98 @@
+package apiserver_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+)
+
+// TestMemory: servers of one memory answer as servers that learn from nobody, whatever
+// was done before with the others. Many begin alike, and each ends in its own way.
+func TestMemory(t *testing.T) {
+	kinds := runtime.NewScheme()
+	if err := berth.AddToScheme(kinds); err != nil {
+		t.Fatal(err)
+	}
+	memory := apiserver.NewMemory(kinds)
+	now := testingclock.NewFakePassiveClock(time.Unix(1e9, 0))
+	for seed := range uint64(400) {
+		learned, fresh := memory.Server(now), apiserver.New(kinds, now)
+		if seed%7 == 0 {
+			for _, s := range []*apiserver.Server{learned, fresh} {
+				if err := s.Drop(berth.GroupVersion.WithKind("Berth"), "spec.quay"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		one := &side{c: learned.Client(), ns: "default", name: "first"}
+		other := &side{c: fresh.Client(), ns: "default", name: "first"}
+		for i := range uint64(16) {
+			r := rand.New(rand.NewPCG(seed%20, i))
+			if i > 8 {
+				r = rand.New(rand.NewPCG(seed, i))
+			}
+			op := randomOperation(r, []string{"create", ""}[min(i, 1)], seed%3 == 0)
+			if diff := cmp.Diff(op.do(t.Context(), other), op.do(t.Context(), one)); diff != "" {
+				t.Fatalf("seed %d: %s is answered otherwise (-alone +learned):\n%s", seed, op, diff)
+			}
+		}
+		want, got := fresh.Changes(0), learned.Changes(0)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("seed %d: other changes (-alone +learned):\n%s", seed, diff)
+		}
+	}
+}
+
+// TestMemoryOfOwners: that somebody says that he wants what is there already makes him
+// an owner on his server, and on no other.
+func TestMemoryOfOwners(t *testing.T) {
+	kinds := runtime.NewScheme()
+	if err := berth.AddToScheme(kinds); err != nil {
+		t.Fatal(err)
+	}
+	memory := apiserver.NewMemory(kinds)
+	now := testingclock.NewFakePassiveClock(time.Unix(1e9, 0))
+	apply := func(c *apiserver.Client, owner, spec string) error {
+		b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first"}}
+		patch := `{"apiVersion":"` + berth.GroupVersion.String() + `","kind":"Berth","metadata":{"name":"first","namespace":"default"},"spec":` + spec + `}`
+
+		return c.Patch(t.Context(), b, client.RawPatch(types.ApplyPatchType, []byte(patch)), client.FieldOwner(owner))
+	}
+	one, other := memory.Server(now).Client(), memory.Server(now).Client()
+	for _, c := range []*apiserver.Client{one, other} {
+		b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first"}, Spec: berth.Spec{Length: 3}}
+		if err := c.As("anna").Create(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := apply(one, "ben", `{"length":3}`); err != nil {
+		t.Fatal(err)
+	}
+	for c, owners := range map[*apiserver.Client][]string{one: {`conflict with "anna"`, `conflict with "ben"`}, other: {`conflict with "anna"`}} {
+		var status kerrors.APIStatus
+		if !errors.As(apply(c, "carl", `{"length":4}`), &status) {
+			t.Fatal("carl may change what anna has")
+		}
+		var told []string
+		for _, cause := range status.Status().Details.Causes {
+			told = append(told, cause.Message)
+		}
+		slices.Sort(told)
+		if diff := cmp.Diff(owners, told); diff != "" {
+			t.Errorf("others own it (-want +got):\n%s", diff)
+		}
+	}
+}

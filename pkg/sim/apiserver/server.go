@@ -1,0 +1,285 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// A Server holds objects. Make one with New, or with a Memory. Its methods and its
+// clients may be used concurrently.
+type Server struct {
+	memory *Memory
+	clock  clock.PassiveClock
+
+	mu      sync.Mutex
+	own     map[schema.GroupVersionKind]*kind // that are other than those of the memory
+	objects map[id]*version
+	last    int64 // resourceVersion
+	uids    int
+	salt    uint32
+	names   int
+	log     []Change
+	behind  client.Client // answers, if it is not nil
+}
+
+// A ChangeType says what happened to an object.
+type ChangeType string
+
+// What happens to objects.
+const (
+	Added    ChangeType = "ADDED"
+	Modified ChangeType = "MODIFIED"
+	Deleted  ChangeType = "DELETED"
+)
+
+// A Change is what a watch tells of a write. Its objects are shared: they must not
+// be changed.
+type Change struct {
+	Type    ChangeType
+	Kind    schema.GroupVersionKind
+	Key     types.NamespacedName
+	At      time.Time
+	Version int64
+
+	// Object is as written, or as it was last if it was deleted.
+	Object client.Object
+	// Old is as it was before; nil if it was not.
+	Old client.Object
+	// Image is the object in JSON.
+	Image map[string]any
+}
+
+type id struct {
+	kind schema.GroupVersionKind
+	key  types.NamespacedName
+}
+
+// A kind is what is known about objects of one kind.
+type kind struct {
+	gvk       schema.GroupVersionKind
+	resource  schema.GroupResource
+	typ       reflect.Type
+	custom    bool // a custom resource, not a built-in one
+	hasStatus bool // status is a subresource
+	drops     [][]string
+}
+
+// A version is an object as it was stored once. It never changes.
+type version struct {
+	kind  *kind
+	image map[string]any
+	typed client.Object // the image, decoded; shared
+
+	by     manager                // who wrote it
+	before *version               // nil for the first
+	owned  atomic.Pointer[owners] // nil until somebody asks
+}
+
+// New returns an empty Server of the kinds in the scheme. Times it stores are read
+// from the clock. A kind whose group is a domain of one's own is a custom
+// resource; if its Go type has a field status, that is a subresource.
+func New(scheme *runtime.Scheme, c clock.PassiveClock) *Server {
+	return NewMemory(scheme).Server(c)
+}
+
+// Drop makes the server behave as if the CRD of a kind did not know a field, given
+// by its path ("status.size"): it is dropped from whatever is written, without an
+// error.
+func (s *Server) Drop(gvk schema.GroupVersionKind, path string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, err := s.kindOf(gvk)
+	if err != nil {
+		return err
+	}
+	other := *k
+	other.drops = append(slices.Clone(k.drops), strings.Split(path, "."))
+	s.own[gvk] = &other
+
+	return nil
+}
+
+// Salt makes the UIDs of objects that are created from now on others than those of
+// servers with another salt, which is 0 otherwise.
+func (s *Server) Salt(salt uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.salt = salt
+}
+
+// Changes returns what was written since, a number of changes that were read
+// before. The result is shared.
+func (s *Server) Changes(since int) []Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.log[since:]
+}
+
+// Stored returns an object as it is stored, or nil. The result is shared: it must
+// not be changed.
+func (s *Server) Stored(gvk schema.GroupVersionKind, key types.NamespacedName) client.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.objects[id{gvk, key}]
+	if v == nil {
+		return nil
+	}
+
+	return v.typed
+}
+
+func (s *Server) kindOf(gvk schema.GroupVersionKind) (*kind, error) {
+	if k := s.own[gvk]; k != nil {
+		return k, nil
+	}
+
+	return s.memory.kindOf(gvk)
+}
+
+// KindFor returns the kind of a typed object.
+func (s *Server) kindFor(o runtime.Object) (*kind, error) {
+	k, err := s.memory.kindFor(o)
+	if err == nil && s.own[k.gvk] != nil {
+		k = s.own[k.gvk]
+	}
+
+	return k, err
+}
+
+func plural(kind string) string {
+	name := strings.ToLower(kind)
+	switch {
+	case strings.HasSuffix(name, "s"), strings.HasSuffix(name, "x"), strings.HasSuffix(name, "ch"):
+		return name + "es"
+	case strings.HasSuffix(name, "y"):
+		return strings.TrimSuffix(name, "y") + "ies"
+	default:
+		return name + "s"
+	}
+}
+
+// Commit stores an image as the next version of an object. The image gets its
+// version. Nobody else may have it.
+func (s *Server) commit(k *kind, key types.NamespacedName, image map[string]any, by manager) (*version, error) {
+	if !finished(image) { // what goes is not stored again
+		metadata(image)["resourceVersion"] = strconv.FormatInt(s.last+1, 10)
+	}
+	typed, err := k.decode(image)
+	if err != nil {
+		return nil, k.invalid(key.Name, field.TypeInvalid(nil, "", err.Error()))
+	}
+	v := &version{kind: k, image: image, typed: typed, by: by, before: s.objects[id{k.gvk, key}]}
+	s.store(v, key)
+
+	return v, nil
+}
+
+// Store makes a version the one that is there.
+func (s *Server) store(v *version, key types.NamespacedName) {
+	at := id{v.kind.gvk, key}
+	s.last++
+	change := Change{Type: Added, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed, Image: v.image}
+	if v.before != nil {
+		change.Type, change.Old = Modified, v.before.typed
+	} else {
+		s.uids++
+	}
+	if finished(v.image) {
+		change.Type = Deleted
+		delete(s.objects, at)
+	} else {
+		s.objects[at] = v
+	}
+	s.log = append(s.log, change)
+}
+
+// Remove takes an object away for good.
+func (s *Server) remove(v *version, key types.NamespacedName) {
+	s.last++
+	delete(s.objects, id{v.kind.gvk, key})
+	s.log = append(s.log, Change{
+		Type: Deleted, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed, Old: v.typed, Image: v.image,
+	})
+}
+
+// Purge removes an object whatever finalizers it has, as a server does that began to
+// delete it when it had none. Nothing happens if it is not there.
+func (s *Server) Purge(gvk schema.GroupVersionKind, key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.objects[id{gvk, key}]
+	if v == nil {
+		return
+	}
+	if s.behind != nil && s.purgeBehind(v) != nil {
+		return
+	}
+	s.remove(v, key)
+}
+
+// Finished says whether a deleted object is no longer kept by anybody.
+func finished(image map[string]any) bool {
+	meta := metadata(image)
+	keep, _ := meta["finalizers"].([]any)
+
+	return meta["deletionTimestamp"] != nil && len(keep) == 0
+}
+
+// NextUID is that of the next object that is created.
+func (s *Server) nextUID() string {
+	return fmt.Sprintf("%08x-0000-4000-8000-%012d", s.salt, s.uids+1)
+}
+
+// Decode returns the typed object of an image.
+func (k *kind) decode(image map[string]any) (client.Object, error) {
+	o, ok := reflect.New(k.typ).Interface().(client.Object)
+	if !ok {
+		return nil, errors.Errorf("%s is not a kind of object", k.gvk.Kind)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(image, o); err != nil {
+		return nil, err
+	}
+	o.GetObjectKind().SetGroupVersionKind(k.gvk)
+
+	return o, nil
+}
+
+// Into copies the version into an object of the caller's.
+func (v *version) into(o client.Object) error {
+	from := reflect.ValueOf(v.typed.DeepCopyObject()).Elem()
+	to := reflect.ValueOf(o).Elem()
+	if from.Type() != to.Type() {
+		return errors.Errorf("cannot read a %s into a %T", v.kind.gvk.Kind, o)
+	}
+	to.Set(from)
+
+	return nil
+}
+
+func encode(o any) ([]byte, error) {
+	data, err := json.Marshal(o)
+
+	return data, errors.Wrap(err, "cannot encode")
+}
+
+func (s *Server) timestamp() string {
+	return metav1.NewTime(s.clock.Now()).UTC().Format(time.RFC3339)
+}

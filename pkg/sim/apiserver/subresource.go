@@ -1,0 +1,106 @@
+package apiserver
+
+import (
+	"context"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// A subresource is a client of the status of objects.
+type subresource struct {
+	client *Client
+	name   string
+}
+
+func (s *subresource) Get(context.Context, client.Object, client.Object, ...client.SubResourceGetOption) error {
+	return errors.New("the simulated server has no subresource that is an object of its own")
+}
+
+func (s *subresource) Create(context.Context, client.Object, client.Object, ...client.SubResourceCreateOption) error {
+	return errors.New("the simulated server has no subresource that is an object of its own")
+}
+
+func (s *subresource) Update(ctx context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
+	return s.client.update(ctx, s.name, o)
+}
+
+func (s *subresource) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	options := &client.SubResourcePatchOptions{}
+	options.ApplyOptions(opts)
+
+	return s.client.patch(ctx, s.name, o, patch, &options.PatchOptions)
+}
+
+func (s *subresource) Apply(context.Context, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+	return s.client.Apply(context.Background(), nil)
+}
+
+func missingVersion() *field.Error {
+	return field.Invalid(metaPath.Child("resourceVersion"), 0, "must be specified for an update")
+}
+
+// Apply is server-side apply. It creates what does not exist.
+func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manager, force bool) (*version, error) {
+	config, err := decodeJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	given := metadata(config)
+	if by.sub != "" {
+		status, ok := config["status"].(map[string]any)
+		if config = map[string]any{}; ok {
+			config["status"] = status
+		}
+	} else if k.hasStatus {
+		delete(config, "status")
+	}
+	old := s.objects[id{k.gvk, key}]
+	if old == nil {
+		if by.sub != "" {
+			_, err := s.get(k, key)
+
+			return nil, err
+		}
+
+		m := metadata(config)
+		if uid := m["uid"]; uid != nil {
+			return nil, kerrors.NewConflict(k.resource, key.Name, errors.Errorf(
+				"uid mismatch: the provided object specified uid %v, and no existing object was found", uid))
+		}
+		delete(m, "resourceVersion")
+
+		v, err := s.create(k, key, k.named(config), by)
+		if err == nil {
+			v.owned.Store(&owners{by: setOf(asked(config))})
+		}
+
+		return v, err
+	}
+	image, owned, err := applied(old.image, old.owners(), by, config, force)
+	if err != nil {
+		return nil, err
+	}
+	image = withMetadata(image)
+	for _, key := range []string{"resourceVersion", "uid"} {
+		if value, ok := given[key]; ok {
+			metadata(image)[key] = value
+		}
+	}
+	v, err := s.write(old, key, image, by)
+	if err != nil {
+		return nil, err
+	}
+	if v == old { // others may have it with other owners
+		v = &version{kind: v.kind, image: v.image, typed: v.typed, by: v.by, before: v.before}
+		s.objects[id{k.gvk, key}] = v
+	}
+	v.owned.Store(&owned)
+
+	return v, nil
+}

@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/store/kube"
+	"github.com/moorage-dev/moorage/pkg/store/memory"
+)
+
+// Stored returns a client of stores in memory whose answers are the same each time,
+// and says how often the objects that are simulated were written.
+func stored(t *testing.T) (client.Client, func() uint64) {
+	t.Helper()
+	uids := 0
+	rules := memory.WithRules(store.Rules{Now: time.Now, NewUID: func() string {
+		uids++
+
+		return fmt.Sprintf("00000000-0000-4000-8000-%012d", uids)
+	}})
+	berths := memory.New[*kube.Envelope[*berth.Berth]]("berths", rules)
+	tenders := memory.New[*kube.Envelope[*berth.Tender]]("tenders", rules)
+	c, err := kube.NewClient(theScheme(), []kube.Kind{
+		kube.Serve(berths), kube.Serve(tenders),
+		kube.Serve(memory.New[*kube.Envelope[*berth.Definition]]("definitions", rules), kube.ClusterScoped()),
+		kube.Serve(memory.New[*kube.Envelope[*corev1.Namespace]]("namespaces", rules), kube.ClusterScoped()),
+		kube.Serve(memory.New[*kube.Envelope[*corev1.Secret]]("secrets", rules)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return c, func() uint64 {
+		b, errB := berths.State(t.Context())
+		of, errT := tenders.State(t.Context())
+		if errB != nil || errT != nil {
+			t.Fatal(errB, errT)
+		}
+
+		return b.Revision + of.Revision
+	}
+}
+
+// TestOnStores: every scenario goes well with the objects in stores, and those that
+// most objects live do so whatever goes wrong at any of their boundaries.
+func TestOnStores(t *testing.T) {
+	ran := 0
+	run := func(t *testing.T, s Schedule) (r Result) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			var err error
+			c, writes := stored(t)
+			if r, err = runBehind(s, false, func() client.Client { return c }); err != nil {
+				t.Fatal(err)
+			}
+			if writes() == 0 {
+				t.Errorf("%s wrote nothing: the objects are somewhere else", s)
+			}
+			ran++
+		})
+
+		return r
+	}
+	faulty := map[string]bool{"create": true, "update": true, "delete": true, "recover": true}
+	for _, scenario := range Scenarios() {
+		for _, class := range Classes() {
+			if !Has(scenario, class) {
+				continue
+			}
+			t.Run(scenario+"/"+class, func(t *testing.T) {
+				var found []string
+				e := Explorer{
+					Scenario: scenario, Class: class, Depth: 1, Short: true,
+					Run: func(s Schedule) Result { return run(t, s) },
+					Found: func(r Result) {
+						found = append(found, fmt.Sprintf("%s: %v", r.Schedule, r.Violations))
+					},
+				}
+				if faulty[scenario] {
+					e.Explore()
+				} else {
+					e.try(nil)
+				}
+				if len(found) > 0 {
+					t.Errorf("%d of %d schedules:\n%s", len(found), e.Ran, strings.Join(found[:min(len(found), 5)], "\n"))
+				}
+			})
+		}
+	}
+	if t.Logf("schedules: %d", ran); ran < 500 {
+		t.Errorf("%d schedules ran", ran)
+	}
+}

@@ -1,0 +1,203 @@
+package sim
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/changelog"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+)
+
+// Begin a span of the process.
+func (h *hand) span(ctx context.Context, name string, o ...trace.SpanStartOption) trace.Span {
+	_, s := tracers{to: h.told}.Tracer("x").Start(ctx, name, o...)
+
+	return s
+}
+
+// Everywhere a secret could be seen, and a reconciler that puts it there. An error
+// is what a pass ends in.
+var leaks = map[string]func(*hand, context.Context) error{
+	"message of a log": func(h *hand, _ context.Context) error { h.told.Info("it is " + canary); return nil },
+	"value in a log": func(h *hand, _ context.Context) error {
+		h.told.Debug("failed", "with", struct{ Token string }{canaryCredential})
+		return nil
+	},
+	"error in a log": func(h *hand, _ context.Context) error {
+		h.told.Info("failed", "error", errors.New(canaryDetail))
+		return nil
+	},
+	"value of a log": func(h *hand, _ context.Context) error { h.told.WithValues("token", canaryField); return nil },
+	"packed in a log": func(h *hand, _ context.Context) error {
+		h.told.Info(base64.StdEncoding.EncodeToString([]byte(canary)))
+		return nil
+	},
+	"numbers in a log": func(h *hand, _ context.Context) error {
+		h.told.Info(fmt.Sprintf("%x", canary))
+		return nil
+	},
+	"event": func(h *hand, _ context.Context) error { h.told.Event(h.b, event.Normal("Made", canary)); return nil },
+	"annotation of an event": func(h *hand, _ context.Context) error {
+		h.told.Event(h.b, event.Event{Type: event.TypeNormal, Reason: "Made", Annotations: map[string]string{"by": canary}})
+		return nil
+	},
+	"annotation of all events": func(h *hand, _ context.Context) error { h.told.WithAnnotations("by", canary); return nil },
+	"annotation": func(h *hand, ctx context.Context) error {
+		h.patch(ctx, `{"metadata":{"annotations":{"example.com/token":"`+canaryCredential+`"}}}`)
+		return nil
+	},
+	"label": func(h *hand, ctx context.Context) error {
+		h.patch(ctx, `{"metadata":{"labels":{"token":"`+canaryField+`"}}}`)
+		return nil
+	},
+	"status": func(h *hand, ctx context.Context) error {
+		h.status(ctx, `{"status":{"id":"`+canaryDetail+`"}}`)
+		return nil
+	},
+	"condition": func(h *hand, ctx context.Context) error {
+		h.status(ctx, `{"status":{"conditions":[{"type":"Reachable","status":"False","reason":"No","message":"with `+canary+`","lastTransitionTime":"2000-01-01T00:00:00Z"}]}}`)
+		return nil
+	},
+	"label of a metric": func(h *hand, _ context.Context) error {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "failures"}, []string{"reason"})
+		c.WithLabelValues(canary).Inc()
+		h.talks = true
+		return h.p.meters.Register(c)
+	},
+	"name of a span": func(h *hand, ctx context.Context) error { h.span(ctx, canary); return nil },
+	"attribute of a span": func(h *hand, ctx context.Context) error {
+		h.span(ctx, "x").SetAttributes(attribute.String("by", canary))
+		return nil
+	},
+	"attributes of a span": func(h *hand, ctx context.Context) error {
+		h.span(ctx, "x").SetAttributes(attribute.StringSlice("by", []string{canary}))
+		return nil
+	},
+	"first attribute of a span": func(h *hand, ctx context.Context) error {
+		h.span(ctx, "x", trace.WithAttributes(attribute.String("by", canary)))
+		return nil
+	},
+	"status of a span": func(h *hand, ctx context.Context) error { h.span(ctx, "x").SetStatus(codes.Error, canary); return nil },
+	"error of a span":  func(h *hand, ctx context.Context) error { h.span(ctx, "x").RecordError(errors.New(canary)); return nil },
+	"event of a span": func(h *hand, ctx context.Context) error {
+		h.span(ctx, "x").AddEvent("failed", trace.WithAttributes(attribute.String("by", canary)))
+		return nil
+	},
+	"error of a pass": func(*hand, context.Context) error { return errors.New("cannot connect with " + canary) },
+	"record of a change": func(h *hand, ctx context.Context) error {
+		return h.told.record(ctx, changelog.Entry{Operation: changelog.OperationCreate, After: []byte(`{"spec":{"accessToken":"` + canaryField + `"}}`)})
+	},
+}
+
+// TestLeaks: wherever a secret is put, it is seen.
+func TestLeaks(t *testing.T) {
+	for sink, put := range leaks {
+		t.Run(sink, func(t *testing.T) {
+			r := runWith(t, Schedule{Scenario: "create", Class: "opaque"}, false, func(h *hand, ctx context.Context) (reconcile.Result, error) {
+				return reconcile.Result{RequeueAfter: pollInterval}, put(h, ctx)
+			})
+			if !slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Property == "S10" }) {
+				t.Errorf("a secret was put into the %s, and nobody saw it: %v", sink, r.Violations)
+			}
+		})
+	}
+}
+
+// RunWith runs a schedule with another reconciler, which may be one that keeps what
+// it need not.
+func runWith(t *testing.T, s Schedule, hoards bool, do func(*hand, context.Context) (reconcile.Result, error)) Result {
+	t.Helper()
+	var r Result
+	synctest.Test(t, func(t *testing.T) {
+		w, of, err := prepare(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.verbose = true
+		w.config.replace = func(p *process, to client.Client) reconcile.Reconciler {
+			pass := 0
+
+			broken := reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+				b := &berth.Berth{}
+				if err := to.Get(ctx, req.NamespacedName, b); err != nil {
+					return reconcile.Result{}, client.IgnoreNotFound(err)
+				}
+				pass++
+				x, err := (&seam{of: w.config.Connecter, process: p}).Connect(ctx, b)
+				if err != nil {
+					x, err = (&seam{of: w.config.Connecter, process: p}).Connect(context.WithoutCancel(ctx), b)
+				}
+				if err != nil {
+					return reconcile.Result{}, err
+				}
+
+				return do(&hand{World: w, p: p, c: to, b: b, x: x, pass: pass}, ctx)
+			})
+			if hoards {
+				return &hoarder{broken, map[reconcile.Request]int{}}
+			}
+
+			return broken
+		}
+		w.start(stepped{}, 0)
+		of.live(w)
+		w.busy(0)
+		w.end()
+		w.judgeEnding(s, of.loose)
+		r = w.result(s)
+	})
+
+	return r
+}
+
+// TestSinks: the reconciler writes to everything that is searched for secrets, and
+// says them where it may.
+func TestSinks(t *testing.T) {
+	looked := map[string]int{}
+	for _, line := range []string{
+		"create/opaque Observe#1:fail Connect#2:throttle", "publish/named Update#1:fail patch#1:fail", "update/token Update#1:lost Disconnect#1:fail",
+		"drift/named Update#1:refuse",
+	} {
+		s, err := ParseSchedule(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			w, of, err := prepare(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.verbose = true
+			w.start(stepped{}, 0)
+			of.live(w)
+			w.end()
+			for where, n := range w.told.sinks {
+				looked[where] += n
+			}
+			for _, v := range w.violation {
+				t.Error(s, v)
+			}
+		})
+	}
+	for _, where := range []string{
+		"log", "event", "annotation of events", "the error of a pass", "the name of a span", "an attribute of a span", "the status of a span",
+		"the error of a span", "the label kind", "the label outcome", "the label gvk", "change",
+	} {
+		if looked[where] == 0 {
+			t.Errorf("nothing came to where %q is looked at: %v", where, looked)
+		}
+	}
+}

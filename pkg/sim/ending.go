@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// Ending describes what became of each object and how often something was made and
+// deleted for it, as far as that is the same whatever goes wrong.
+func (w *World) ending(loose bool) []string {
+	var lines []string
+	for _, c := range w.server.Changes(0) {
+		if c.Type != apiserver.Added || c.Kind != w.config.gvk() {
+			continue
+		}
+		lines = append(lines, c.Key.Name+w.endingOf(c.Key, c.Object.GetUID(), loose))
+	}
+
+	return lines
+}
+
+func (w *World) endingOf(key types.NamespacedName, uid types.UID, loose bool) string {
+	made, deleted, exist := w.harbour.created[uid], w.harbour.deleted[uid], len(w.harbour.live(uid))
+	mg := w.users.see(key)
+	if mg == nil || mg.GetUID() != uid {
+		if loose { // whether it came to be before its end is a matter of luck
+			return fmt.Sprintf(" is gone: %d exist", exist)
+		}
+
+		return fmt.Sprintf(" is gone: %d created, %d deleted, %d exist", made, deleted, exist)
+	}
+
+	return fmt.Sprintf(" is there, ready %s, synced %s: %d created, %d deleted, %d exist",
+		mg.GetCondition(commonv1.TypeReady).Status, mg.GetCondition(commonv1.TypeSynced).Reason, made, deleted, exist)
+}
+
+// Endings of runs in which nothing went wrong, by scenario and class.
+var endings sync.Map
+
+// EndingOf returns how a scenario ends when nothing goes wrong.
+func endingOf(s Schedule) []string {
+	s.Faults = nil
+	if known, ok := endings.Load(s.String()); ok {
+		return known.([]string) //nolint:forcetypeassert // nothing else is stored
+	}
+	w, of, err := prepare(s)
+	if err != nil {
+		return nil // it could not be run
+	}
+	w.start(stepped{}, 0)
+	of.live(w)
+	w.end()
+	ending := w.ending(of.loose)
+	endings.Store(s.String(), ending)
+
+	return ending
+}
+
+// JudgeEnding compares the end with that of a run in which nothing went wrong.
+func (w *World) judgeEnding(s Schedule, loose bool) {
+	if w.users.acted || w.pardoned || w.over || len(s.Faults) == 0 {
+		return
+	}
+	if is, was := w.ending(loose), endingOf(s); !slices.Equal(is, was) {
+		w.violate("S23", fmt.Sprintf("it ends with %s instead of %s", strings.Join(is, "; "), strings.Join(was, "; ")))
+	}
+}

@@ -1,0 +1,272 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// Every kind of fault, and where it makes a difference. Pairs says where it is
+// combined with others: at an operation that only reads, what happens after it is
+// what happens before the next one, and an answer that is lost is a failure.
+var kinds = []struct {
+	kind                Kind
+	write, read, remote bool // at writes and reads of the API server, and at calls of the external system
+	pairs               where
+}{
+	{Fail, true, true, true, atReads},
+	{Refuse, false, false, true, nowhereElse},
+	{Throttle, true, false, true, nowhereElse},
+	{Conflict, true, false, true, atWrites},
+	{Lost, true, false, true, atWrites},
+	{Hang, true, false, true, nowhereElse},
+	{HangAfter, true, false, true, nowhereElse},
+	{Crash, true, true, true, atReads | atWrites},
+	{CrashAfter, true, true, true, atWrites},
+	{Stop, true, false, true, nowhereElse},
+	{StopAfter, true, false, true, atWrites},
+	{Outage, true, false, true, atWrites},
+	{Freeze, true, false, true, nowhereElse},
+	{Stale, true, false, true, atWrites},
+	{ClockBack, true, false, true, nowhereElse},
+	{ClockAhead, true, false, true, nowhereElse},
+	{Usurp, true, false, true, atWrites},
+	{Edit, true, false, true, atReads | atWrites},
+	{Delete, true, false, true, nowhereElse},
+	{Pause, true, false, true, nowhereElse},
+	{Drift, false, false, true, nowhereElse},
+	{Absent, false, false, true, nowhereElse},
+	{Refusing, false, false, true, nowhereElse},
+	{ExternalOut, false, false, true, nowhereElse},
+	{Vanish, false, false, true, nowhereElse},
+	{Squat, false, false, true, nowhereElse},
+	{Snatch, true, false, false, nowhereElse},
+}
+
+// Where faults of some kinds make a difference, of those operations; elsewhere they are
+// nothing, or nobody could help it: what takes the place of a resource after it was
+// looked at, and before it is changed, is changed. Only who serves it could refuse.
+var places = map[Kind][]string{
+	Absent: {"Observe"},
+	Vanish: {"Connect", "Observe", "Recover", "Create", "Update", "Delete"},
+	Squat:  {"Connect", "Observe", "Create", "Recover"},
+	Snatch: {"patch"},
+}
+
+// Where faults are combined with others.
+type where int
+
+const (
+	atReads where = 1 << iota
+	atWrites
+
+	nowhereElse where = 0
+)
+
+func known(kind Kind) bool {
+	for _, k := range kinds {
+		if k.kind == kind {
+			return true
+		}
+	}
+
+	return false
+}
+
+// KindsAt returns the kinds of faults that make sense at an operation, or those of
+// them that are combined with others, with crashes on both sides if these are asked
+// for.
+func kindsAt(o operation, combined, crashes bool) []variant {
+	var out []variant
+	for _, k := range kinds {
+		at := atReads
+		if o.mutates {
+			at = atWrites
+		}
+		if at, limited := places[k.kind]; limited && !slices.Contains(at, o.name) {
+			continue
+		}
+		possible := o.external && k.remote || !o.external && (o.mutates && k.write || !o.mutates && k.read)
+		if possible && (!combined || k.pairs&at != 0 || crashes && k.kind == CrashAfter) {
+			out = append(out, variant{kind: k.kind})
+			if combined {
+				continue
+			}
+			for _, last := range others[k.kind] {
+				out = append(out, variant{k.kind, last})
+			}
+		}
+	}
+
+	return out
+}
+
+// A variant is a kind of fault and how long it lasts.
+type variant struct {
+	kind Kind
+	last time.Duration
+}
+
+// How long faults last besides the usual.
+var others = map[Kind][]time.Duration{
+	Outage:      {50 * time.Millisecond, time.Second, 40 * time.Second, 2 * time.Minute, 15 * time.Minute},
+	Freeze:      {120 * time.Millisecond, time.Minute},
+	Crash:       {2 * time.Minute},
+	CrashAfter:  {2 * time.Minute},
+	ClockBack:   {time.Second, time.Hour},
+	ClockAhead:  {time.Hour},
+	ExternalOut: {time.Second, 10 * time.Minute},
+	Usurp:       {50 * time.Second},
+}
+
+// A crash is what a process panics with when it dies. Only the boundary of the
+// process recovers from it.
+type crash struct{ process *process }
+
+// Talks says whether the fault makes the external system say something.
+func (f Fault) talks() bool {
+	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, Refusing, ExternalOut}, f.Kind)
+}
+
+// Before is what a fault does before an operation. If it answers in the
+// operation's place it returns true.
+func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (bool, error) {
+	w.stale = w.stale || f.Kind == Stale || f.Kind == Freeze || f.Kind == Usurp || f.Kind == Outage
+	w.excused = w.excused || f.excuses(o)
+	switch f.Kind {
+	case Fail:
+		return true, o.failure(p)
+	case Refuse:
+		return true, external.NotCreated(o.refusal(p))
+	case Throttle:
+		busy := kerrors.NewTooManyRequests("slow down: "+o.blab(p), 1)
+		if o.external {
+			return true, external.Throttled("", 0, busy)
+		}
+
+		return true, busy
+	case Conflict:
+		if o.external {
+			return true, kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "x", errors.New("changed meanwhile: "+o.blab(p)))
+		}
+		w.users.Touch()
+	case Absent:
+		w.absent = o.mg != nil && meta.WasDeleted(o.mg)
+	case Hang:
+		<-ctx.Done()
+
+		return true, ctx.Err()
+	case Crash, Stale:
+		p.die(f)
+	case Stop:
+		p.stop()
+	case Outage:
+		if w.now().After(w.apiBack) {
+			w.apiGone = w.now()
+		}
+		w.apiBack = w.now().Add(f.duration())
+		w.apiAway += f.duration()
+		w.excused = w.excused || w.apiAway >= tooLong // of two that meet every try
+		w.unleased(p)
+	case Refusing:
+		w.refuses = w.now().Add(f.duration())
+	case ExternalOut:
+		if w.now().After(w.externalBack) {
+			w.externalGone = w.now()
+			clear(w.denied)
+		}
+		w.externalBack = w.now().Add(f.duration())
+	case Freeze:
+		p.cache.frozen = w.now().Add(f.duration())
+	case Usurp:
+		w.usurp(p, f)
+		p.excused = !w.config.alone
+	case Vanish, Squat:
+		w.displace(o, f)
+	default:
+		w.users.act(f)
+	}
+
+	return false, nil
+}
+
+// After is what a fault does after an operation.
+func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err error) error {
+	w.excused = w.excused || f.excuses(o)
+	switch f.Kind { //nolint:exhaustive // the others do nothing afterwards
+	case Lost:
+		if err == nil {
+			return o.failure(p)
+		}
+	case HangAfter:
+		<-ctx.Done()
+
+		return ctx.Err()
+	case CrashAfter, ClockBack, ClockAhead:
+		p.die(f)
+	case StopAfter:
+		p.stop()
+	case Snatch:
+		w.snatch(p, o)
+	}
+
+	return err
+}
+
+// Outages of so long may outlast the tries to store what a create answered.
+const tooLong = 20 * time.Second
+
+// Excuses says whether the fault can take away what a create answered, or that none
+// was called: the process dies, or a request is not answered. Nothing else may.
+func (f Fault) excuses(o operation) bool {
+	switch f.Kind {
+	case Crash, CrashAfter, Stale, ClockBack, ClockAhead, Usurp, ExternalOut, Hang, HangAfter, Lost:
+		return true
+	case Fail, Throttle, Conflict:
+		return o.external
+	case Stop, StopAfter:
+		return !o.external
+	case Outage:
+		return f.duration() >= tooLong
+	default:
+		return false
+	}
+}
+
+// Mark is what a fault leaves that cannot be seen in the trace, nor in what is
+// pending: two schedules with the same marks are alike.
+func (f Fault) mark() string {
+	switch f.Kind {
+	case Crash, CrashAfter, Stale, ClockBack, ClockAhead:
+		return "" // a new process begins
+	case Stop, StopAfter:
+		return "stop"
+	case Edit, Delete, Pause, Drift, Usurp, Vanish, Squat, Snatch:
+		return string(f.Kind)
+	default:
+		return ""
+	}
+}
+
+func isAfter(k Kind) bool {
+	return slices.Contains([]Kind{Lost, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch}, k)
+}
+
+// Failure is the error of an operation that nothing can be told from.
+func (o operation) failure(p *process) error {
+	if o.external {
+		return errors.New("the external system failed: " + o.blab(p))
+	}
+
+	return kerrors.NewInternalError(errors.New("the API server failed, Authorization: Bearer " + canary))
+}
+
+// Refusal is the error of a call that surely had no effect.
+func (o operation) refusal(p *process) error { return errors.New("refused: " + o.blab(p)) }

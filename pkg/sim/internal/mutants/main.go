@@ -1,0 +1,175 @@
+// Command mutants plants known defects into the library, one at a time, and lets the
+// simulator find them. All are compiled into one test program by an overlay, so that no
+// file changes; one is chosen for each run.
+//
+//	go run ./pkg/sim/internal/mutants [-search] [-learn] FOLDER [NAME...]
+//
+// Each is found by the schedule that stands with it, within ten seconds and usually at
+// once. With -search it is found without that, where it can be within a minute, and
+// with -learn the least schedule that was found is written to its file. A line tells of
+// each which property it broke, by which schedule, and how many seconds the test ran,
+// without compiling. A defect that is not found in time, that does not compile, or whose
+// text is no longer in the source, is an error.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/planted"
+)
+
+const (
+	parallel = 2
+
+	// How long a defect may take to be found by its schedule, and by a search.
+	patience       = 10 * time.Second
+	searchPatience = time.Minute
+)
+
+func main() {
+	search := flag.Bool("search", false, "find them as if their schedules were not known")
+	learn := flag.Bool("learn", false, "search, and write down the schedules that were found")
+	flag.Parse()
+	if flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "usage: mutants [-search] [-learn] FOLDER [NAME...]")
+		os.Exit(2)
+	}
+	if err := run(flag.Arg(0), flag.Args()[1:], *search || *learn, *learn); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(folder string, names []string, search, learn bool) error {
+	all, err := planted.All(folder)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		all = slices.DeleteFunc(all, func(d planted.Defect) bool { return !slices.Contains(names, d.Name) })
+	}
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	program, err := compile(all, dir)
+	if err != nil {
+		return err
+	}
+	findings := make([]finding, len(all))
+	forEach(len(all), func(i int) { findings[i] = find(program, all[i], search) })
+	missed := 0
+	for _, f := range findings {
+		fmt.Println(f)
+		switch {
+		case !f.right():
+			missed++
+			fmt.Fprintln(os.Stderr, f.output)
+		case learn && f.of.Test == "":
+			if err := f.of.Learn(f.schedule); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Printf("mutants: %d\nfound: %d\n", len(all), len(all)-missed)
+	if missed > 0 {
+		return errors.Errorf("%d defects were not found as they should be; where only the schedule is out of date, -learn writes another", missed)
+	}
+
+	return nil
+}
+
+func compile(all []planted.Defect, dir string) (string, error) {
+	overlay, err := planted.Overlay(all, dir)
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "sim.test")
+	began := time.Now()
+	if out, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", program, "./pkg/sim").CombinedOutput(); err != nil {
+		return "", errors.Errorf("the defects do not compile: %s", out)
+	}
+	fmt.Printf("compiled in %.1f s\n", time.Since(began).Seconds())
+
+	return program, nil
+}
+
+// ForEach calls do with the numbers below n, a few at a time.
+func forEach(n int, do func(int)) {
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range parallel {
+		workers.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+}
+
+// A finding is how a defect was found.
+type finding struct {
+	of                 planted.Defect
+	property, schedule string
+	took               time.Duration
+	searched           bool
+	output             string
+}
+
+func (f finding) right() bool {
+	if f.searched {
+		return slices.Contains(f.of.Breaks, f.property) && f.took < searchPatience
+	}
+
+	return f.property == f.of.Breaks[0] && f.took < patience
+}
+
+func (f finding) String() string {
+	line := fmt.Sprintf("%-26s %-4s %-60s %6.2f", f.of.Name, f.property, f.schedule, f.took.Seconds())
+	if !f.right() {
+		return "MISSED " + line
+	}
+
+	return line
+}
+
+var told = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?found (\w+) after (\S+) by (.*)$`)
+
+// Find runs the test that is to find the defect. How long that takes is told by the
+// test where it searches, because it goes on to find the least schedule; else it is
+// the time of the whole run.
+func find(program string, d planted.Defect, search bool) finding {
+	test := "TestPlanted"
+	if d.Test != "" {
+		test = d.Test
+	}
+	cmd := exec.Command(program, "-test.v", "-test.run", "^"+test+"$", "-test.timeout", "2m", "-planted", d.Name, fmt.Sprintf("-search=%v", search))
+	cmd.Dir, cmd.Env = "pkg/sim", append(os.Environ(), planted.Env+"="+d.Name)
+	began := time.Now()
+	out, _ := cmd.CombinedOutput() // that it fails is what is hoped for; what it prints tells
+	f := finding{of: d, searched: search, took: time.Since(began), output: strings.TrimSpace(string(out))}
+	if match := told.FindStringSubmatch(string(out)); match != nil {
+		f.property, f.schedule = match[1], match[3]
+		if after, err := time.ParseDuration(match[2]); err == nil && search {
+			f.took = after
+		}
+	}
+
+	return f
+}

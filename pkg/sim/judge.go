@@ -1,0 +1,303 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// A Violation is a broken promise.
+type Violation struct {
+	Property string // a key of Properties
+	Text     string
+}
+
+// Properties are what every schedule is checked for.
+var Properties = map[string]string{
+	"S1":  "there is at most one external resource for an object",
+	"S2":  "an external name that was learnt is neither lost nor replaced",
+	"S3":  "a create begins only when its intent is stored",
+	"S4":  "a create begins only when the finalizer is stored",
+	"S5":  "the finalizer goes only when the external resource is gone, or may stay",
+	"S6":  "nothing is changed or deleted that the object does not own",
+	"S7":  "nothing is changed outside for an object that is paused, or whose policy forbids it",
+	"S8":  "no clock that is wrong makes anything unsafe",
+	"S9":  "an object does not inherit from another of its name",
+	"S10": "no secret is seen",
+	"S11": "nothing crosses a namespace that was not granted to it",
+	"S12": "no Secret of somebody else is written",
+	"S13": "a process that was replaced begins no change outside",
+	"S14": "an object is called ready only for the generation that was observed",
+	"S15": "a pass makes at most one change outside",
+	"S16": "what somebody else wrote on an object is not undone",
+	"S17": "nothing is decided from a version older than what the process itself wrote",
+	"S18": "to observe changes nothing, and asks for no change",
+	"S19": "a status is neither lost nor replaced by an older one",
+	"S20": "a paused object is left as it is",
+	"S21": "nothing is changed in a system in which the resource is not",
+	"S22": "what is guarded does not go with its namespace or its kind",
+	"S23": "the end is that of a run in which nothing went wrong",
+	"L1":  "an object becomes what was asked for, and stays so",
+	"L2":  "a deleted object goes, and its external resource with it",
+	"L3":  "nothing is stuck without a word, and what cannot be known has a way out",
+	"L4":  "nothing is written when nothing changes",
+	"L5":  "failures do not make it busy",
+	"L6":  "users are served first, and nobody waits for ever",
+	"L7":  "what is away is not asked again and again, and no process ends for it",
+	"L8":  "nothing is kept of objects that are gone",
+}
+
+func (w *World) violate(property, text string) {
+	for _, v := range w.violation {
+		if v.Property == property && v.Text == text {
+			return
+		}
+	}
+	w.violation = append(w.violation, Violation{property, text})
+	if w.verbose {
+		w.told.lines = append(w.told.lines, fmt.Sprintf("%10s      VIOLATION of %s: %s", w.since(), property, text))
+	}
+}
+
+// Stored returns the object that mg is, as it is stored now, or nil.
+func (w *World) stored(mg resource.Managed) resource.Managed {
+	o, ok := w.server.Stored(w.config.gvk(), keyOf(mg)).(resource.Managed)
+	if !ok || o.GetUID() != mg.GetUID() {
+		return nil
+	}
+
+	return o
+}
+
+// Base returns the version of the object that a call is made from.
+func (w *World) base(mg resource.Managed) client.Object {
+	changes := w.server.Changes(0)
+	for i := len(changes) - 1; i >= 0; i-- {
+		if c := changes[i]; c.Object.GetUID() == mg.GetUID() && c.Object.GetResourceVersion() == mg.GetResourceVersion() {
+			return c.Object
+		}
+	}
+
+	return nil
+}
+
+// Forejudge judges an operation that is about to have its effect.
+func (w *World) forejudge(p *process, o operation) {
+	w.forejudgeRequest(p, o)
+	if !o.external || !o.mutates {
+		return
+	}
+	if p.deposed && !p.excused {
+		w.violate("S13", o.name+" begun by a process that was replaced")
+	}
+	if renewed := p.renewed.Load(); renewed != nil && !p.excused && w.now().After(renewed.Add(renewDeadline)) {
+		w.violate("S13", o.name+" begun by a process whose lease is over")
+	}
+	if p.mutations[keyOf(o.mg)]++; p.mutations[keyOf(o.mg)] > 1 && !(o.name == "Delete" && w.snatched[o.mg.GetUID()]) {
+		w.violate("S15", o.name+" after another change in the same pass")
+	}
+	w.forejudgePolicy(o)
+	switch {
+	case p.excused: // it was under way when the world went on without the process
+	case o.name == "Create":
+		w.forejudgeCreate(o)
+	default:
+		w.forejudgeOwner(o)
+	}
+}
+
+func (w *World) forejudgeCreate(o operation) {
+	now := w.stored(o.mg)
+	if now == nil && w.snatched[o.mg.GetUID()] {
+		return // its finalizer was stored
+	}
+	if now == nil || !meta.FinalizerExists(now, managed.FinalizerName) {
+		w.violate("S4", "Create without a finalizer that is stored")
+
+		return
+	}
+	if w.outside.Traits().Named {
+		return
+	}
+	attempt := now.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	if meta.GetExternalCreatePending(now).IsZero() || attempt != o.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt] {
+		w.violate("S3", "Create of an attempt that is not the one that is stored")
+	}
+}
+
+func (w *World) forejudgePolicy(o operation) {
+	base := w.base(o.mg)
+	if base == nil {
+		return
+	}
+	may := map[string]bool{"Create": meta.ShouldCreate(base), "Update": meta.ShouldUpdate(base), "Delete": meta.ShouldDelete(base)}
+	if w.astray(base.(resource.Managed)) { //nolint:forcetypeassert // of the kind
+		w.violate("S21", o.name+" in a system in which the resource is not")
+	}
+	if since := base.GetDeletionTimestamp(); o.name == "Delete" && !w.evicted.IsZero() && since != nil && !since.Time.Before(w.evicted.Truncate(time.Second)) {
+		w.violate("S22", "Delete of what is to stay when the namespace or the kind goes")
+	}
+	switch {
+	case meta.IsPaused(base):
+		w.violate("S7", o.name+" for an object that is paused")
+	case !may[o.name]:
+		w.violate("S7", o.name+" for an object whose policy forbids it")
+	}
+}
+
+func (w *World) forejudgeOwner(o operation) {
+	of, exists := w.outside.MadeFor(o.mg)
+	if !exists || of == o.mg.GetUID() || of != somebody && w.users.adopted[o.mg.GetUID()] {
+		return
+	}
+	property := "S6"
+	if of != "" && of != somebody {
+		property = "S9"
+	}
+	w.violate(property, fmt.Sprintf("%s of a resource that was made for %q, by %q", o.name, of, o.mg.GetUID()))
+}
+
+// Judge judges what an operation has done.
+func (w *World) judge(p *process, o operation) {
+	if o.external {
+		w.judgeExternal(o)
+
+		return
+	}
+	for _, c := range w.server.Changes(w.judged) {
+		w.writes[c.Key.Name]++
+		if c.Kind != w.config.gvk() {
+			w.judgeOther(c)
+
+			continue
+		}
+		// objects of the kind are managed
+		now := c.Object.(resource.Managed) //nolint:forcetypeassert // see above
+		if c.Old != nil {
+			w.judgeWrite(p, c, now)
+			w.judgeAnnotations(c)
+			w.judgeMeant(p, c)
+			w.judgeStatus(p, c)
+			w.judgePause(p, o, c)
+		}
+		w.judgeSecrets(c)
+		if c.Type == apiserver.Deleted {
+			w.judgeGone(now)
+		}
+	}
+}
+
+// JudgeOther judges a write of an object of another kind.
+func (w *World) judgeOther(c apiserver.Change) {
+	if c.Old == nil {
+		return
+	}
+	of := metav1.GetControllerOf(c.Old)
+	for _, mg := range w.users.all() {
+		if of != nil && of.UID == mg.GetUID() {
+			return
+		}
+	}
+	w.violate("S12", fmt.Sprintf("the %s %s of somebody else was written", c.Kind.Kind, c.Key.Name))
+}
+
+func (w *World) judgeExternal(o operation) {
+	if o.mg == nil {
+		return
+	}
+	most := 1
+	if w.users.left[o.mg.GetUID()] && len(w.vacated) > 0 {
+		most++ // one that its user left, and one in the place of what somebody took away
+	}
+	if live := w.outside.Of(o.mg.GetUID()); len(live) > most {
+		w.violate(w.asClock("S1"), fmt.Sprintf("there are %d resources for %s", len(live), o.mg.GetUID()))
+	}
+}
+
+// AsClock names the property that is broken when clocks were wrong before.
+func (w *World) asClock(property string) string {
+	for _, p := range w.processes {
+		if p.clock.by != 0 {
+			return "S8"
+		}
+	}
+
+	return property
+}
+
+func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed) {
+	before, after := meta.GetExternalName(c.Old), meta.GetExternalName(now)
+	moved := now.GetAnnotations()[meta.AnnotationKeyAllowBackendChange] != "" // its user said so
+	if before != "" && after != before && !moved && !w.vacated[before] {
+		w.violate("S2", fmt.Sprintf("the external name %q was replaced by %q", before, after))
+	}
+	if c.Old.GetGeneration() == p.observed[now.GetUID()] {
+		p.observed[now.GetUID()] = now.GetGeneration() // what it filled in itself was observed
+	}
+	was, is := c.Old.(resource.Managed).GetCondition(commonv1.TypeReady), now.GetCondition(commonv1.TypeReady) //nolint:forcetypeassert // of the kind
+	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) && p.observed[now.GetUID()] < is.ObservedGeneration {
+		w.violate("S14", fmt.Sprintf("ready for generation %d, but %d was observed", is.ObservedGeneration, p.observed[now.GetUID()]))
+	}
+}
+
+// JudgeSecrets looks at what was written to an object but for its spec, which is
+// its user's.
+func (w *World) judgeSecrets(c apiserver.Change) {
+	for _, part := range []string{"metadata", "status"} {
+		if at := w.shownIn(c.Image[part], part); at != "" {
+			w.violate("S10", "the object shows a secret in "+at)
+		}
+	}
+}
+
+func (w *World) secret(text string) bool {
+	if len(text) < w.shortest {
+		return false
+	}
+
+	return slices.ContainsFunc(w.secrets, func(secret string) bool { return strings.Contains(text, secret) })
+}
+
+func (w *World) hide(text string) string {
+	for _, secret := range w.secrets {
+		text = strings.ReplaceAll(text, secret, "<secret>")
+	}
+
+	return text
+}
+
+// JudgeGone judges that the provider let an object go.
+func (w *World) judgeGone(mg resource.Managed) {
+	w.gone[mg.GetUID()] = true
+	if !meta.ShouldDelete(mg) || w.users.released[mg.GetUID()] || w.users.left[mg.GetUID()] {
+		w.users.orphaned(mg.GetUID())
+
+		return
+	}
+	if live := w.outside.Of(mg.GetUID()); len(live) > 0 {
+		w.violate("S5", fmt.Sprintf("%s went, and its resource %s stays", mg.GetUID(), live[0]))
+	}
+}
+
+// Leaks returns resources whose objects are gone.
+func (w *World) leaks() []string {
+	var out []string
+	for uid := range w.gone {
+		if !w.users.left[uid] {
+			out = append(out, w.outside.Of(uid)...)
+		}
+	}
+	slices.Sort(out)
+
+	return out
+}

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// ForejudgeRequest judges a request to the API server, or a read of the cache, that
+// is about to be answered.
+func (w *World) forejudgeRequest(p *process, o operation) {
+	if o.external || o.kind.Empty() {
+		return
+	}
+	if o.mutates {
+		w.asked++
+		if p.observing > 0 {
+			w.violate("S18", o.name+" in the middle of an observation")
+		}
+	}
+	if !w.mayAsk(p, o.kind, o.key.Namespace) {
+		w.violate("S11", fmt.Sprintf("%s of %s in namespace %q, for an object of another", o.name, o.kind.Kind, o.key.Namespace))
+	}
+}
+
+// MayAsk says whether a process may ask for objects of a kind in a namespace:
+// there is an object at work in it, or one that names it. Secrets are read for the
+// objects of their namespace alone.
+func (w *World) mayAsk(p *process, kind schema.GroupVersionKind, namespace string) bool {
+	if w.cluster(kind) {
+		return true
+	}
+	for key := range p.queue.working {
+		if key.Namespace == namespace {
+			return true
+		}
+	}
+
+	return w.allowed[namespace] && kind != corev1.SchemeGroupVersion.WithKind("Secret")
+}
+
+func (w *World) cluster(kind schema.GroupVersionKind) bool {
+	return slices.Contains([]string{"Namespace", "CustomResourceDefinition"}, kind.Kind)
+}
+
+// JudgeStatus judges that a write keeps what others put into the status, and what
+// was observed later than what it says.
+func (w *World) judgeStatus(p *process, c apiserver.Change) {
+	before, after := statusOf(c.Old), statusOf(c.Object)
+	for _, was := range before {
+		if ourTypes[was.Type] {
+			continue
+		}
+		if !slices.ContainsFunc(after, func(is commonv1.Condition) bool { return is.Type == was.Type && is.Equal(was) }) {
+			w.violate("S19", fmt.Sprintf("the condition %s of somebody else was lost or changed", was.Type))
+		}
+	}
+	// objects of the kind are managed
+	now, old := c.Object.(resource.Managed), c.Old.(resource.Managed) //nolint:forcetypeassert // see above
+	is, tells := now.(resource.GenerationObserver)
+	was, told := old.(resource.GenerationObserver)
+	if tells && told && is.GetObservedGeneration() < was.GetObservedGeneration() {
+		w.violate("S19", fmt.Sprintf("observed generation %d was replaced by %d", was.GetObservedGeneration(), is.GetObservedGeneration()))
+	}
+	ready, wasReady := now.GetCondition(commonv1.TypeReady), old.GetCondition(commonv1.TypeReady)
+	if ready.Status == wasReady.Status && ready.Reason == wasReady.Reason {
+		return
+	}
+	seen := p.looked[now.GetUID()]
+	if seen > 0 && seen < w.shown[now.GetUID()] {
+		w.violate("S19", fmt.Sprintf("Ready was %s and became %s, which was observed earlier", wasReady.Status, ready.Status))
+	}
+	w.shown[now.GetUID()] = max(seen, w.shown[now.GetUID()])
+}
+
+// OurTypes are those of our conditions; all others are somebody else's.
+var ourTypes = map[commonv1.ConditionType]bool{
+	commonv1.TypeReady: true, commonv1.TypeSynced: true, commonv1.TypeUpToDate: true, commonv1.TypeCreated: true,
+	commonv1.TypeReconciling: true, commonv1.TypeStalled: true,
+}
+
+func statusOf(o any) []commonv1.Condition {
+	if b, err := berthOf(asManaged(o)); err == nil {
+		return b.Status.Conditions
+	}
+
+	return nil
+}
+
+func asManaged(o any) resource.Managed {
+	mg, _ := o.(resource.Managed)
+
+	return mg
+}
+
+// JudgePause judges that nothing but the status of a paused object is written, and
+// what a call told that had begun before.
+func (w *World) judgePause(p *process, o operation, c apiserver.Change) {
+	old := asManaged(c.Old)
+	if o.name == "patch" && meta.IsPaused(old) && !p.tried[c.Key] {
+		w.violate("S20", "the object was written while it was paused")
+	}
+}
+
+// JudgeAway judges that an external system that is away is left alone, as long as
+// its users do nothing.
+func (w *World) judgeAway(o operation) {
+	if o.mg == nil || w.users.acted {
+		return
+	}
+	key := keyOf(o.mg)
+	w.denied[key]++
+	away := w.now().Sub(w.externalGone)
+	if most := 8*len(w.processes) + int(2*away.Minutes()); w.denied[key] > most {
+		w.violate("L7", fmt.Sprintf("%d calls for %s of a system that is away since %s", w.denied[key], key.Name, away))
+	}
+}

@@ -1,0 +1,71 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A load is what is done for one object, or a Secret, in an hour.
+type load struct {
+	since            time.Time
+	passes, requests int
+
+	away  time.Time // the API server went away
+	tried int       // requests of it since
+}
+
+// LoadOf returns the load of this hour.
+func (w *World) loadOf(key types.NamespacedName) *load {
+	l := w.loads[key]
+	if l == nil {
+		l = &load{since: w.now()}
+		w.loads[key] = l
+	}
+	if w.now().Sub(l.since) >= time.Hour {
+		l.since, l.passes, l.requests = w.now(), 0, 0
+	}
+
+	return l
+}
+
+// JudgeLoad judges that neither passes nor requests, answered or not, are more than an
+// hour may have, whatever goes wrong in it. In each process a window begins anew: thirty
+// looks, in growing steps.
+func (w *World) judgeLoad(key types.NamespacedName, passes, requests int) {
+	l := w.loadOf(key)
+	l.passes += passes
+	l.requests += requests
+	lives := max(w.users.times[key], 1)
+	if most := 70 + 40*lives + 30*w.planned; l.passes > most {
+		w.violate("L5", fmt.Sprintf("more than %d passes over %s in an hour", most, key.Name))
+	}
+	if most := 150 + 120*lives + 60*w.planned; l.requests > most {
+		w.violate("L5", fmt.Sprintf("more than %d requests for %s in an hour", most, key.Name))
+	}
+}
+
+// JudgeRequest judges that an operation is not one too many. A read of the cache is no
+// request.
+func (w *World) judgeRequest(o operation) {
+	switch {
+	case o.external && o.mg != nil:
+		w.judgeLoad(keyOf(o.mg), 0, 1)
+	case !o.external && o.name != "get":
+		w.judgeLoad(o.key, 0, 1)
+	}
+}
+
+// JudgeAPIAway judges that an API server that is away is not asked again and again.
+func (w *World) judgeAPIAway(key types.NamespacedName) {
+	l := w.loadOf(key)
+	if l.away.Before(w.apiGone) {
+		l.away, l.tried = w.apiGone, 0
+	}
+	l.tried++
+	away := w.now().Sub(w.apiGone)
+	if most := 20*len(w.processes) + int(2*away.Minutes()); l.tried > most {
+		w.violate("L7", fmt.Sprintf("%d requests for %s of an API server that is away since %s", l.tried, key.Name, away))
+	}
+}

@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/sim/internal/planted"
+)
+
+var (
+	plantedOne = flag.String("planted", "", "the defect, compiled into this program and chosen by its environment, that TestPlanted finds")
+	searched   = flag.Bool("search", false, "TestPlanted finds it as if its schedule were not known")
+)
+
+// How long a defect is searched for. It is no limit of virtual time.
+const searchTime = time.Minute
+
+// What must be found: the rows of the table of violations of other runtimes, as they
+// would look in this one, and what is easily done wrong.
+var mustBeFound = []string{
+	"V1", "V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V11", "V13", "V14",
+	"precondition dropped", "finalizer after create", "cancelled context used", "absence trusted", "keyed by name",
+	"base older than own write", "status by name only", "all annotations sent again", "absence taken from a list", "ageing over users",
+	"conflict by RequeueAfter", "two mutations in a pass", "stamp not sent with an update", "grace by wall clock", "foreign owner updated",
+}
+
+func defects(t *testing.T) []planted.Defect {
+	t.Helper()
+	all, err := planted.All("testdata/mutants")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return all
+}
+
+// TestMustBeFound: there is a defect for everything that must be found, and none that
+// has no schedule and no property that is checked.
+func TestMustBeFound(t *testing.T) {
+	items := map[string]bool{}
+	for _, d := range defects(t) {
+		items[d.Item] = true
+		if (d.Schedule == "") == (d.Test == "") {
+			t.Errorf("%s has no schedule that shows it", d.Name)
+		}
+		for _, property := range d.Breaks {
+			if Properties[property] == "" && d.Test == "" {
+				t.Errorf("%s breaks %s, which is no property", d.Name, property)
+			}
+		}
+		if d.Item != "" && !slices.Contains(mustBeFound, d.Item) {
+			t.Errorf("%s is for %q, which is not on the list", d.Name, d.Item)
+		}
+	}
+	for _, item := range mustBeFound {
+		if !items[item] {
+			t.Errorf("no defect is planted for %q", item)
+		}
+	}
+	for property, text := range Properties {
+		if !slices.ContainsFunc(defects(t), func(d planted.Defect) bool { return d.Breaks[0] == property }) {
+			t.Errorf("no defect is planted that is found to break %s: %s", property, text)
+		}
+	}
+}
+
+// TestPlanted: the schedule that stands with a defect does no harm without it. With
+// it, which is when this program was compiled with all defects and one was chosen, or
+// when the defect is a client's, the schedule breaks what the defect is said to break.
+func TestPlanted(t *testing.T) {
+	for _, d := range defects(t) {
+		switch {
+		case *plantedOne == d.Name:
+			show(t, d, *searched && d.Search == "")
+		case *plantedOne != "" || d.Test != "":
+		default:
+			if r := stage(t, scheduleOf(t, d), ""); len(r.Violations) > 0 {
+				t.Errorf("%s does harm without the defect: %v", d.Name, r.Violations)
+			}
+			if d.Client != "" {
+				show(t, d, false)
+			}
+		}
+	}
+}
+
+func scheduleOf(t *testing.T, d planted.Defect) Schedule {
+	t.Helper()
+	s, err := ParseSchedule(d.Schedule)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Name, err)
+	}
+
+	return s
+}
+
+// Show that a defect is found. The line it prints is read by the command mutants.
+func show(t *testing.T, d planted.Defect, search bool) {
+	t.Helper()
+	began := time.Now()
+	var r Result
+	if search {
+		r = lookFor(t, d, began.Add(searchTime))
+	} else {
+		r = stage(t, scheduleOf(t, d), d.Client)
+	}
+	property := brokenOf(d, r)
+	if property == "" {
+		t.Errorf("%s (%s) did not break %v, but %v", d.Name, d.Why, d.Breaks, r.Violations)
+
+		return
+	}
+	took := time.Since(began)
+	if search {
+		r.Schedule = Shrink(r.Schedule, func(less Schedule) bool { return violated(stage(t, less, d.Client), property) })
+	}
+	t.Logf("found %s after %s by %s", property, took, r.Schedule)
+}
+
+// BrokenOf returns the first of the properties that a defect is said to break which a
+// result broke, or nothing.
+func brokenOf(d planted.Defect, r Result) string {
+	for _, property := range d.Breaks {
+		if violated(r, property) {
+			return property
+		}
+	}
+
+	return ""
+}
+
+// Stage runs a schedule, with a broken client in place of the honest one if there is
+// to be one.
+func stage(t *testing.T, s Schedule, brokenClient string) Result {
+	t.Helper()
+	quietly()
+	var r Result
+	synctest.Test(t, func(t *testing.T) {
+		w, of, err := prepare(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if brokenClient != "" {
+			w.config.Connecter = replaced(t, w, brokenClient)
+		}
+		w.start(stepped{}, 0)
+		of.live(w)
+		w.busy(len(s.Faults) + len(of.faults))
+		w.end()
+		w.judgeEnding(s, of.loose)
+		r = w.result(s)
+	})
+
+	return r
+}
+
+// LookFor tries every single fault at every boundary of the scenarios that a defect
+// names, and then pairs, until the defect shows or time is over.
+func lookFor(t *testing.T, d planted.Defect, until time.Time) Result {
+	t.Helper()
+	var found Result
+	try := func(s Schedule) Result {
+		if found.Violations != nil || time.Now().After(until) {
+			return Result{}
+		}
+		r := stage(t, s, d.Client)
+		if brokenOf(d, r) != "" {
+			found = r
+		}
+
+		return r
+	}
+	for depth := 1; depth <= 2; depth++ {
+		for _, class := range Classes() {
+			for _, scenario := range Scenarios() {
+				if Has(scenario, class) && strings.Contains(fmt.Sprintf("|%s/%s", scenario, class), d.Only) {
+					e := Explorer{Scenario: scenario, Class: class, Depth: depth, Apart: true, Run: try, Found: func(Result) {}}
+					e.Explore()
+				}
+			}
+		}
+	}
+
+	return found
+}

@@ -1,0 +1,393 @@
+package sim
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// By how much the clock of another machine is ahead.
+const skew = 700 * time.Millisecond
+
+// The priority of the first list, as controller-runtime has it.
+const listPriority = -100
+
+// A process is one run of a provider: a cache, a queue and a reconciler, all of
+// which are lost when it ends.
+type process struct {
+	world     *World
+	number    int
+	began     time.Time
+	ctx       context.Context //nolint:containedctx // the life of the process is what it stands for
+	cancel    context.CancelFunc
+	clock     stepped
+	cache     *cache
+	queue     *queue
+	reconcile reconcile.Reconciler
+	watches   predicate.Predicate
+
+	knows     acquaintance
+	turns     turns
+	mutations map[types.NamespacedName]int       // in passes under way
+	snatched  map[types.NamespacedName]types.UID // objects that were removed in passes under way
+	tried     map[types.NamespacedName]bool      // there, even if it had no effect
+	looked    map[types.UID]int                  // the number of the last observation
+	observing int                                // observations under way
+	active    int                                // passes under way
+	held      bool                               // does nothing at all for a while
+	stopping  bool                               // was asked to stop
+	deposed   bool                               // another has taken over
+	renewed   atomic.Pointer[time.Time]          // when it last renewed its lease, once it cannot; timers ask
+	excused   bool                               // for the operation that was under way then
+	dead      bool
+	observed  map[types.UID]int64 // the generation that was last observed
+	details   bool                // this pass has observed connection details
+	meters    *meters
+	done      done
+}
+
+// A stepped clock is wrong by a constant.
+type stepped struct{ by time.Duration }
+
+func (c stepped) Now() time.Time                  { return time.Now().Add(c.by) }
+func (c stepped) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// Start a process. Its first list does not have the last changes it is told to
+// overlook.
+func (w *World) start(clock stepped, overlook int) {
+	p := &process{
+		world: w, meters: w.meters, began: w.now(), number: len(w.processes) + 1, clock: clock, queue: newQueue(), turns: newTurns(),
+		observed: map[types.UID]int64{}, snatched: map[types.NamespacedName]types.UID{}, mutations: map[types.NamespacedName]int{}, tried: map[types.NamespacedName]bool{}, looked: map[types.UID]int{},
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.cache = newCache(w.server, w.config.gvk(), w.config.Lag, overlook)
+	if overlook > 0 {
+		p.cache.frozen = w.now().Add(3 * time.Second)
+	}
+	direct := w.server.Client().As("provider").Around(p.ask)
+	m := &fake.Manager{Client: &cached{Client: direct, process: p}, Scheme: w.config.Scheme}
+	options := []managed.ReconcilerOption{
+		managed.WithCluster(split{m, noting{direct, p}}),
+		managed.WithClock(clock),
+		managed.WithRandom(w.random.Float64),
+		managed.WithPollInterval(pollInterval),
+		managed.WithMetricsRegisterer(p.meters),
+		managed.WithTracerProvider(tracers{to: w.told}),
+		managed.WithRecorder(w.told),
+		managed.WithLogger(w.told),
+		managed.WithExternalConnecter(&seam{of: w.config.connecter(direct), process: p}),
+	}
+	if !w.config.alone {
+		options = append(options, managed.WithLeaseDeadline(p.lease))
+	}
+	if w.config.told {
+		options = append(options, managed.WithExternalEvents(lookout{p}, rarely))
+	}
+	real := managed.NewReconciler(m, w.config.Kind, append(options, w.config.Options...)...)
+	p.reconcile, p.watches = real, real.Predicate()
+	if w.config.told {
+		_ = real.Notifications().Start(p.ctx, bell{process: p}) // it cannot fail
+	}
+	if w.config.replace != nil {
+		p.reconcile = w.config.replace(p, m.Client)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(p.cache.objects), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
+		p.queue.add(w.now(), key, 0, listPriority)
+	}
+	w.processes = append(w.processes, p)
+	alive := len(w.alive())
+	w.together = max(w.together, alive)
+	if alive == 1 {
+		w.forget()
+	}
+}
+
+// Split is a cluster whose reader without a cache is the server.
+type split struct {
+	*fake.Manager
+
+	live client.Reader
+}
+
+func (s split) GetAPIReader() client.Reader { return live{s.live, s.GetScheme()} }
+
+// Live reads from the server, the metadata of objects alone, too.
+type live struct {
+	client.Reader
+
+	scheme *runtime.Scheme
+}
+
+func (l live) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	m, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return l.Reader.Get(ctx, key, o, opts...)
+	}
+	whole, err := l.scheme.New(m.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	typed, ok := whole.(client.Object)
+	if !ok {
+		return errors.Errorf("%s has no metadata", m.Kind)
+	}
+	if err := l.Reader.Get(ctx, key, typed, opts...); err != nil {
+		return err
+	}
+	m.SetName(typed.GetName())
+	m.SetUID(typed.GetUID())
+	m.SetDeletionTimestamp(typed.GetDeletionTimestamp())
+
+	return nil
+}
+
+// A cached client reads objects of the kind from the cache.
+type cached struct {
+	*apiserver.Client
+
+	process *process
+}
+
+// RESTMapper knows the kind.
+func (c *cached) RESTMapper() meta.RESTMapper {
+	kind := c.process.cache.kind
+	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{kind.GroupVersion()})
+	m.Add(kind, meta.RESTScopeNamespace)
+
+	return m
+}
+
+// Get reads an object of the kind from the cache.
+func (c *cached) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	p := c.process
+	gvk, err := c.GroupVersionKindFor(o)
+	if err != nil || gvk != p.cache.kind {
+		return c.Client.Get(ctx, key, o, opts...)
+	}
+
+	err = p.world.step(ctx, p, operation{name: "get", kind: gvk, key: key}, func(context.Context) error { return p.cache.get(key, o) })
+	if err == nil {
+		p.reads(key, o)
+	}
+
+	return err
+}
+
+// Ask names a request and sends it through the seam.
+func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error) error {
+	o := operation{name: r.Verb, mutates: r.Verb != "get" && r.Verb != "list", kind: r.Kind, key: r.Key}
+	if r.Verb == "get" {
+		o.name = "live"
+	}
+	if r.Subresource != "" {
+		o.name += "/" + r.Subresource
+	}
+	if r.Kind != p.cache.kind {
+		o.name += ":" + r.Kind.Kind
+	}
+
+	return p.world.step(ctx, p, o, func(context.Context) error { return do() })
+}
+
+// Deliver hands the events that have come to the queue.
+func (p *process) deliver(now time.Time) {
+	if now.Before(p.world.apiBack) {
+		return
+	}
+	p.cache.deliver(now, func(c apiserver.Change) {
+		switch {
+		case c.Type == apiserver.Deleted || c.Old == nil:
+		case !p.watches.Update(event.UpdateEvent{ObjectOld: c.Old, ObjectNew: c.Object}):
+			return
+		}
+		p.turns.comes(c, now)
+		p.queue.add(now, c.Key, 0, 0)
+	})
+}
+
+// Next returns when something is to be done next.
+func (p *process) next() (time.Time, bool) {
+	at, ok := p.cache.next()
+	if ok && at.Before(p.world.apiBack) {
+		at = p.world.apiBack
+	}
+	if !p.idle() {
+		return at, ok
+	}
+	if ready, waits := p.queue.due(); waits && (!ok || ready.Before(at)) {
+		return ready, true
+	}
+
+	return at, ok
+}
+
+func (p *process) idle() bool {
+	return !p.dead && !p.held && !p.stopping && p.active < p.world.config.workers()
+}
+
+// Work makes a pass if one is due.
+func (p *process) work(now time.Time) bool {
+	if !p.idle() {
+		return false
+	}
+	i, ok := p.queue.take(now)
+	if !ok {
+		return false
+	}
+	p.world.judgeTurn(p, i)
+	p.pass(i)
+
+	return true
+}
+
+func (p *process) pass(i *item) {
+	p.active++
+	p.world.atOnce = max(p.world.atOnce, p.active)
+	defer func() {
+		p.active--
+		if r := recover(); r != nil {
+			if c, ok := r.(crash); !ok || c.process != p {
+				panic(r)
+			}
+		}
+	}()
+	delete(p.mutations, i.key)
+	delete(p.tried, i.key)
+	delete(p.snatched, i.key)
+	p.details = false
+	p.world.passes++
+	p.world.passBegins(p, i.key)
+	p.world.served[i.key]++
+	p.world.judgeLoad(i.key, 1, 0)
+	result, err := p.reconcile.Reconcile(p.ctx, reconcile.Request{NamespacedName: i.key})
+	p.queue.done(p.world.now(), i.key, i.priority, result, err)
+	p.world.ended(p, i.key, result, err)
+	if p.stopping && p.active == 1 {
+		p.end(time.Second, p.clock, 0)
+	}
+}
+
+// Stop asks the process to stop. It ends when its passes have.
+func (p *process) stop() {
+	p.stopping = true
+	p.cancel()
+	if p.active == 0 {
+		p.end(time.Second, p.clock, 0)
+	}
+}
+
+// Die ends the process here and now.
+func (p *process) die(f Fault) {
+	clock, overlook := p.clock, 0
+	switch f.Kind { //nolint:exhaustive // the others leave the clock and the list alone
+	case ClockBack:
+		clock.by -= f.duration()
+	case ClockAhead:
+		clock.by += f.duration()
+	case Stale:
+		overlook = 3
+	}
+	restart := lasts[Crash]
+	if f.Kind == Crash || f.Kind == CrashAfter || f.Kind == Stale {
+		restart = f.duration()
+	}
+	p.end(restart, clock, overlook)
+	panic(crash{p})
+}
+
+// End takes the process away, and starts the next unless there is one.
+func (p *process) end(restart time.Duration, clock stepped, overlook int) {
+	if p.dead {
+		return // of another worker's pass: it has one successor
+	}
+	p.dead = true
+	p.cancel()
+	w := p.world
+	if !p.deposed {
+		restart = max(restart, w.apiBack.Sub(w.now()))
+		w.in(restart, func() { w.start(clock, overlook) })
+	}
+}
+
+// Usurp holds the process up until another has taken over.
+func (w *World) usurp(p *process, f Fault) {
+	if p.deposed {
+		return
+	}
+	if w.config.alone {
+		p.held = true
+		w.run(w.now().Add(f.duration()))
+		p.held = false
+
+		return
+	}
+	renewed := w.now()
+	p.renewed.Store(&renewed)
+	p.held, p.deposed = true, true
+	other := stepped{p.clock.by + skew} // of another machine
+	w.in(leaseDuration, func() { w.start(other, 0) })
+	w.run(w.now().Add(f.duration()))
+	p.held = false
+	p.stopping = true
+	w.in(time.Second, p.cancel) // that it lost the lease is noticed a little later
+}
+
+// Unleased keeps the process from renewing its lease until the API server is back.
+// If that comes too late, it ends as a process that lost its lease does, and the
+// next can only begin when the API server answers.
+func (w *World) unleased(p *process) {
+	if w.config.alone || p.deposed || p.renewed.Load() != nil {
+		return
+	}
+	last := w.now()
+	p.renewed.Store(&last)
+	w.renew(p, &last)
+	w.in(renewDeadline, func() {
+		if !p.dead && !p.stopping && p.renewed.Load() == &last && w.now().Before(w.apiBack) {
+			p.stop()
+		}
+	})
+}
+
+// Renew lets the process renew its lease when the API server is back, however
+// often that goes away until then.
+func (w *World) renew(p *process, last *time.Time) {
+	w.in(w.apiBack.Sub(w.now()), func() {
+		switch {
+		case p.stopping || p.renewed.Load() != last: // another has taken over, perhaps
+		case w.now().Before(w.apiBack):
+			w.renew(p, last)
+		default:
+			p.renewed.Store(nil)
+		}
+	})
+}
+
+// Lease returns until when the process is the leader for sure.
+func (p *process) lease() time.Time {
+	now := p.world.now()
+	renewed := now
+	if last := p.renewed.Load(); last != nil {
+		renewed = *last
+	}
+
+	return p.clock.Now().Add(renewed.Sub(now) + renewDeadline)
+}

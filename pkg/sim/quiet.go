@@ -1,0 +1,20 @@
+package sim
+
+import (
+	"context"
+	"sync"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+)
+
+// Quietly keeps apimachinery's loops from printing the stack of each crash that is
+// simulated. Real panics are printed as before.
+var quietly = sync.OnceFunc(func() {
+	for i, handle := range utilruntime.PanicHandlers {
+		utilruntime.PanicHandlers[i] = func(ctx context.Context, r any) {
+			if _, simulated := r.(crash); !simulated {
+				handle(ctx, r)
+			}
+		}
+	}
+})

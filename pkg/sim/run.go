@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+)
+
+// A Result is what became of a schedule.
+type Result struct {
+	Schedule   Schedule
+	Violations []Violation
+	Blocked    int           // objects that a human had to look after
+	Passes     int           // of all processes
+	Lived      time.Duration // virtual
+	Processes  int           // that there were, one after another or at once
+	Together   int           // of them that were alive at once, at most
+	AtOnce     int           // passes of one process that were under way at once, at most
+	Clocks     int           // that differed
+	Trace      []string      // if it was asked for
+
+	steps []entry
+}
+
+// Boundaries returns how many operations the schedule had.
+func (r Result) Boundaries() int { return len(r.steps) }
+
+// Operations returns the names of the operations there were.
+func (r Result) Operations() []string {
+	var names []string
+	for _, e := range r.steps {
+		if !slices.Contains(names, e.op.name) {
+			names = append(names, e.op.name)
+		}
+	}
+
+	return names
+}
+
+var theScheme = sync.OnceValue(func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{berth.AddToScheme, berth.AddDefinitions, corev1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err) // kinds of our own cannot fail to register
+		}
+	}
+
+	return s
+})
+
+// TheMemory is that of all servers: schedules are alike for the most part.
+var theMemory = sync.OnceValue(func() *apiserver.Memory { return apiserver.NewMemory(theScheme()) })
+
+// Run runs a schedule, with a reconciler that has these options beside those that
+// the schedule is about. It is to be called in a bubble of testing/synctest: it
+// spends hours.
+func Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
+	return runBehind(s, trace, nil, o...)
+}
+
+// RunBehind is Run with another server behind the simulated one, unless that is nil.
+func runBehind(s Schedule, trace bool, behind func() client.Client, o ...managed.ReconcilerOption) (Result, error) {
+	quietly()
+	w, of, err := prepareBehind(s, behind)
+	if err != nil {
+		return Result{}, err
+	}
+	w.config.Options = append(w.config.Options, o...)
+	w.verbose = trace
+	w.start(stepped{}, 0)
+	of.live(w)
+	w.busy(len(s.Faults) + len(of.faults))
+	w.end()
+	w.judgeEnding(s, of.loose)
+
+	return w.result(s), nil
+}
+
+func (w *World) end() {
+	for _, p := range w.alive() {
+		p.dead = true
+		p.cancel()
+	}
+	w.judgeMetrics()
+	if len(w.violation) == 0 {
+		usedMeters.Put(w.meters)
+	}
+}
+
+func (w *World) result(s Schedule) Result {
+	clocks := map[time.Duration]bool{}
+	for _, p := range w.processes {
+		clocks[p.clock.by] = true
+	}
+
+	return Result{
+		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
+		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Clocks: len(clocks),
+		steps: w.trace, Trace: w.told.lines,
+	}
+}
+
+// Prepare makes the world of a schedule.
+func prepare(s Schedule) (*World, scenario, error) { return prepareBehind(s, nil) }
+
+func prepareBehind(s Schedule, behind func() client.Client) (*World, scenario, error) {
+	of, _ := scenarioOf(s.Scenario)
+	c := classes[s.Class]
+	if !Has(s.Scenario, s.Class) {
+		return nil, scenario{}, errors.Errorf("cannot run %s: there are scenarios %v and classes %v", s, Scenarios(), Classes())
+	}
+	h := &harbour{class: c, created: map[types.UID]int{}, deleted: map[types.UID]int{}}
+	if of.harbor != nil {
+		of.harbor(h)
+	}
+	w := newWorld(Config{
+		Kind: berth.Kind, Scheme: theScheme(), memory: theMemory(), Behind: behind, Connecter: h, Lag: of.lag, Options: slices.Clone(c.options),
+	}, append(slices.Clone(of.faults), s.Faults...))
+	w.outside, w.harbour, h.talks = h, h, w.talks
+	w.users.edit = func(mg resource.Managed, n int) { lengthen(int64(n))(mg) }
+	w.users.drift = func() {
+		for _, p := range h.places {
+			if p.deleted.IsZero() && p.For != somebody {
+				p.Length += 100
+			}
+		}
+		h.changes++
+	}
+	if of.config != nil {
+		of.config(w)
+	}
+	if of.expect != nil {
+		w.expect = of.expect(w)
+	}
+
+	return w, of, nil
+}

@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// A Kind of fault says what goes wrong at a boundary: before or after one
+// operation.
+type Kind string
+
+// What can go wrong. Whatever happens "after" happens when the operation had its
+// effect, and before its answer is read.
+const (
+	Fail        Kind = "fail"         // an error, without an effect; nobody can tell
+	Refuse      Kind = "refuse"       // no effect, and the external system says so
+	Throttle    Kind = "throttle"     // too many requests
+	Conflict    Kind = "conflict"     // somebody else wrote meanwhile; an external system says "conflict"
+	Lost        Kind = "lost"         // the effect, and its answer is lost
+	Hang        Kind = "hang"         // no effect, and no answer before the deadline
+	HangAfter   Kind = "hang-after"   // the effect, and no answer before the deadline
+	Crash       Kind = "crash"        // the process dies before the operation
+	CrashAfter  Kind = "crash-after"  // the process dies after it
+	Stop        Kind = "stop"         // the process is asked to stop before the operation
+	StopAfter   Kind = "stop-after"   // the process is asked to stop after it
+	Outage      Kind = "outage"       // the API server is away, for a while from now on
+	Freeze      Kind = "freeze"       // the cache stands still, for a while from now on
+	Stale       Kind = "stale"        // the process dies, and the next begins with an old cache
+	ClockBack   Kind = "clock-back"   // the process dies after the operation, and the next has a clock that is behind
+	ClockAhead  Kind = "clock-ahead"  // the process dies after the operation, and the next has a clock that is ahead
+	Usurp       Kind = "usurp"        // the process is held up so long that another takes over
+	Edit        Kind = "edit"         // a user changes the spec
+	Delete      Kind = "delete"       // a user deletes the object
+	Pause       Kind = "pause"        // a user pauses the object for a minute
+	Drift       Kind = "drift"        // somebody changes the external resource
+	Absent      Kind = "absent"       // what is to be deleted is said not to exist, once
+	Refusing    Kind = "refusing"     // the external system refuses every change, for a while from now on
+	ExternalOut Kind = "external-out" // the external system is away, for a while from now on
+	Vanish      Kind = "vanish"       // somebody deletes the external resource
+	Squat       Kind = "squat"        // somebody else's resource takes the place of what the object stands for, for a while
+	Snatch      Kind = "snatch"       // the API server removes an object that had no finalizer until now: it was being asked to
+)
+
+// Defaults of how long a fault lasts.
+var lasts = map[Kind]time.Duration{
+	Outage: 10 * time.Second, Freeze: 3 * time.Second, Usurp: 20 * time.Second, Pause: time.Minute,
+	ClockBack: time.Minute, ClockAhead: time.Minute, ExternalOut: 10 * time.Second, Refusing: 10 * time.Minute, Squat: 10 * time.Minute,
+	Crash: time.Second, CrashAfter: time.Second, Stale: time.Second,
+}
+
+// A Fault is what goes wrong at the n-th time that an operation is begun.
+type Fault struct {
+	Op   string
+	N    int
+	Kind Kind
+	For  time.Duration // 0 is the default of the kind
+}
+
+func (f Fault) duration() time.Duration {
+	if f.For > 0 {
+		return f.For
+	}
+
+	return lasts[f.Kind]
+}
+
+// String returns the fault as "operation#n:kind" or "operation#n:kind(duration)".
+func (f Fault) String() string {
+	s := fmt.Sprintf("%s#%d:%s", f.Op, f.N, f.Kind)
+	if f.For > 0 {
+		s += "(" + f.For.String() + ")"
+	}
+
+	return s
+}
+
+// A Schedule is one run: a scenario over a class of external system, and what goes
+// wrong in it. It says everything: two runs of a schedule are the same.
+type Schedule struct {
+	Scenario string
+	Class    string
+	Faults   []Fault
+}
+
+// String returns the schedule on one line, as ParseSchedule reads it.
+func (s Schedule) String() string {
+	parts := []string{s.Scenario + "/" + s.Class}
+	for _, f := range s.Faults {
+		parts = append(parts, f.String())
+	}
+
+	return strings.Join(parts, " ")
+}
+
+// ParseSchedule reads what String wrote.
+func ParseSchedule(line string) (Schedule, error) {
+	parts := strings.Fields(line)
+	if len(parts) == 0 {
+		return Schedule{}, errors.New("cannot read an empty schedule")
+	}
+	scenario, class, ok := strings.Cut(parts[0], "/")
+	if !ok {
+		return Schedule{}, errors.Errorf("cannot read %q: it is not scenario/class", parts[0])
+	}
+	s := Schedule{Scenario: scenario, Class: class}
+	for _, part := range parts[1:] {
+		f, err := parseFault(part)
+		if err != nil {
+			return Schedule{}, err
+		}
+		s.Faults = append(s.Faults, f)
+	}
+
+	return s, nil
+}
+
+func parseFault(text string) (Fault, error) {
+	op, rest, ok := strings.Cut(text, "#")
+	count, what, ok2 := strings.Cut(rest, ":")
+	n, err := strconv.Atoi(count)
+	if !ok || !ok2 || err != nil || n < 1 {
+		return Fault{}, errors.Errorf("cannot read the fault %q: it is not operation#n:kind", text)
+	}
+	kind, length, timed := strings.Cut(what, "(")
+	f := Fault{Op: op, N: n, Kind: Kind(kind)}
+	if timed {
+		length, closed := strings.CutSuffix(length, ")")
+		if f.For, err = time.ParseDuration(length); err != nil || !closed || f.For <= 0 {
+			return Fault{}, errors.Errorf("cannot read the fault %q: it does not last for a while, as in %s(5s)", text, kind)
+		}
+	}
+	if !known(f.Kind) {
+		return Fault{}, errors.Errorf("cannot read the fault %q: there is no kind %q", text, kind)
+	}
+
+	return f, nil
+}

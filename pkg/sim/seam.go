@@ -1,0 +1,172 @@
+package sim
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A seam stands in front of any connecter: all that is asked of the external
+// system goes through the step of its process.
+type seam struct {
+	of      managed.ExternalConnecter
+	process *process
+}
+
+func (s *seam) step(ctx context.Context, o operation, call func(context.Context) error) error {
+	o.external = true
+
+	return s.process.world.step(ctx, s.process, o, call)
+}
+
+// Connect connects.
+func (s *seam) Connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+	var c managed.ExternalClient
+	err := s.step(ctx, operation{name: "Connect", mg: mg}, func(ctx context.Context) (err error) {
+		c, err = s.of.Connect(ctx, mg)
+
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	of := &calls{ExternalClient: c, seam: s}
+	lister, lists := c.(managed.ExternalLister)
+	connection, describes := c.(managed.ConnectionDescriber)
+	if lists && describes {
+		return &listing{of, connection, optional(c, of), lister}, nil
+	}
+
+	return optional(c, of), nil
+}
+
+// Optional returns calls with those optional methods that a client has.
+func optional(c managed.ExternalClient, of *calls) managed.ExternalClient {
+	finder, finds := c.(managed.CreationRecoverer)
+	backend, tells := c.(identifier)
+	switch {
+	case finds && tells:
+		return struct {
+			*recovering
+			identifier
+		}{&recovering{of, finder}, backend}
+	case finds:
+		return &recovering{of, finder}
+	case tells:
+		return struct {
+			*calls
+			identifier
+		}{of, backend}
+	default:
+		return of
+	}
+}
+
+// An identifier tells which system it leads to.
+type identifier interface{ Identity() string }
+
+// Recovering are calls of a client that finds what was created.
+type recovering struct {
+	*calls
+
+	finder managed.CreationRecoverer
+}
+
+// RecoverCreation looks for what an attempt created.
+func (r *recovering) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (found bool, err error) {
+	err = r.seam.step(ctx, operation{name: "Recover", mg: mg}, func(ctx context.Context) (err error) {
+		found, err = r.finder.RecoverCreation(ctx, mg, token)
+
+		return err
+	})
+
+	return found && err == nil, err
+}
+
+// RecoveryWindow returns the window of the client.
+func (r *recovering) RecoveryWindow() time.Duration { return r.finder.RecoveryWindow() }
+
+// Disconnect disconnects the client, if it can be.
+func (c *calls) Disconnect(ctx context.Context) error {
+	d, ok := c.ExternalClient.(managed.ExternalDisconnecter)
+	if !ok {
+		return nil
+	}
+
+	return c.seam.step(ctx, operation{name: "Disconnect"}, d.Disconnect)
+}
+
+// Calls are those of one client.
+type calls struct {
+	managed.ExternalClient
+
+	seam *seam
+}
+
+func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	var o managed.ExternalObservation
+	err := c.seam.step(ctx, operation{name: "Observe", mg: mg}, func(ctx context.Context) (err error) {
+		if w := c.seam.process.world; w.absent {
+			w.absent = false
+
+			return nil
+		}
+		w := c.seam.process.world
+		before := w.outside.Changes()
+		c.seam.process.observing++
+		o, err = c.ExternalClient.Observe(ctx, mg)
+		c.seam.process.observing--
+		if w.outside.Changes() != before {
+			w.violate("S18", "the external system was changed by an observation")
+		}
+		if err == nil {
+			w.observations++
+			c.seam.process.looked[mg.GetUID()] = w.observations
+			c.seam.process.observed[mg.GetUID()] = max(mg.GetGeneration(), c.seam.process.observed[mg.GetUID()])
+		}
+
+		return err
+	})
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	c.seam.process.details = c.seam.process.details || len(o.ConnectionDetails) > 0
+
+	return o, nil
+}
+
+func (c *calls) Create(ctx context.Context, mg resource.Managed) error {
+	return c.mutate(ctx, "Create", mg, c.ExternalClient.Create)
+}
+
+func (c *calls) Update(ctx context.Context, mg resource.Managed) error {
+	return c.mutate(ctx, "Update", mg, c.ExternalClient.Update)
+}
+
+func (c *calls) Delete(ctx context.Context, mg resource.Managed) error {
+	return c.mutate(ctx, "Delete", mg, c.ExternalClient.Delete)
+}
+
+// Mutate makes a call that changes the external system. An answer that is lost
+// takes with it what the call put into the object.
+func (c *calls) mutate(ctx context.Context, name string, mg resource.Managed, call func(context.Context, resource.Managed) error) error {
+	// a copy has the type of its original
+	answer := mg.DeepCopyObject().(resource.Managed) //nolint:forcetypeassert // see above
+	var said error
+	answered := false
+	err := c.seam.step(ctx, operation{name: name, mutates: true, mg: mg}, func(ctx context.Context) error {
+		said, answered = call(ctx, answer), true
+
+		return said
+	})
+	if answered && errors.Is(err, said) {
+		reflect.ValueOf(mg).Elem().Set(reflect.ValueOf(answer).Elem())
+	}
+
+	return err
+}

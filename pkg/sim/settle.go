@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+const (
+	// Patience is how long after the last fault everything is to be as asked for.
+	patience = time.Hour
+	// Operators look after what is blocked so often.
+	operatorsLook = 12 * time.Minute
+)
+
+// Settle lets the world live until every object is as asked for. What is blocked is
+// resolved by an operator, who can see the external system.
+func (w *World) settle() {
+	w.phase++
+	until := w.now().Add(patience)
+	for (w.now().Before(until) || w.patient()) && !w.over {
+		if w.run(w.now().Add(operatorsLook), w.settled) {
+			return
+		}
+		for _, mg := range w.users.all() {
+			if blocked(mg) {
+				w.operate(mg)
+			}
+		}
+	}
+	for _, mg := range w.users.all() {
+		if why := w.missing(mg); why != "" {
+			property := "L1"
+			if meta.WasDeleted(mg) {
+				property = "L2"
+			}
+			w.violate(property, fmt.Sprintf("%s %s: %s", mg.GetName(), mg.GetUID(), why))
+		}
+	}
+	if leaks := w.leaks(); len(leaks) > 0 {
+		w.violate("L2", fmt.Sprintf("left over: %v", leaks))
+	}
+}
+
+// Settled says whether nothing is left to be done.
+func (w *World) settled() bool {
+	if len(w.events) > 0 || w.now().Before(w.apiBack) || w.now().Before(w.externalBack) || w.now().Before(w.refuses) {
+		return false
+	}
+	alive := w.alive()
+	if len(alive) != 1 || !w.now().After(alive[0].cache.frozen) {
+		return false
+	}
+	if _, coming := alive[0].cache.next(); coming {
+		return false // it has not heard of everything yet
+	}
+	for _, mg := range w.users.all() {
+		if w.missing(mg) != "" {
+			return false
+		}
+	}
+
+	return len(w.leaks()) == 0
+}
+
+// Missing says what an object lacks to be as asked for.
+func (w *World) missing(mg resource.Managed) string {
+	if w.expect != nil {
+		if why, decided := w.expect(mg); decided {
+			return why
+		}
+	}
+	if meta.WasDeleted(mg) {
+		return "it is deleted, and still there"
+	}
+	if meta.IsPaused(mg) {
+		return ""
+	}
+	if why := w.outside.Lacks(mg); why != "" {
+		return why
+	}
+	told, tells := mg.(resource.GenerationObserver)
+	switch {
+	case mg.GetCondition(commonv1.TypeReady).Status != "True":
+		return "it is not ready: " + mg.GetCondition(commonv1.TypeReady).Message
+	case mg.GetCondition(commonv1.TypeSynced).Status != "True":
+		return "it is not synced: " + mg.GetCondition(commonv1.TypeSynced).Message
+	case tells && told.GetObservedGeneration() != mg.GetGeneration():
+		return fmt.Sprintf("generation %d was observed instead of %d", told.GetObservedGeneration(), mg.GetGeneration())
+	}
+
+	return ""
+}
+
+// Operate does what the documentation tells people to do with an object whose
+// creation is not known to have succeeded.
+func (w *World) operate(mg resource.Managed) {
+	w.blocked++
+	if !w.outside.Traits().Blocks && !w.vacated[meta.GetExternalName(mg)] { // nobody knows a name that a user gave
+		w.violate("L3", fmt.Sprintf("%s is blocked, although its class can be recovered", mg.GetName()))
+	}
+	if !w.excused && meta.GetExternalName(mg) == "" {
+		w.violate("S2", fmt.Sprintf("%s is blocked, although nothing took away what Create answered", mg.GetName()))
+	}
+	live := w.outside.Of(mg.GetUID())
+	key, uid := keyOf(mg), mg.GetUID()
+	switch {
+	case len(live) > 0:
+		id := live[0]
+		w.users.change(key, func(mg resource.Managed) {
+			meta.SetExternalName(mg, id)
+			meta.RemoveAnnotations(mg, meta.AnnotationKeyExternalCreatePending)
+		})
+		w.users.adopted[uid] = true
+	case meta.WasDeleted(mg):
+		w.users.change(key, func(mg resource.Managed) {
+			attempt := mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+			meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyAbandonAttempt: attempt})
+		})
+	default:
+		w.users.change(key, func(mg resource.Managed) {
+			meta.RemoveAnnotations(mg, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt)
+		})
+	}
+}
+
+// Quiet checks that nothing is written, and nothing changed outside, when nothing
+// changes: each object is observed once in a poll interval. If something goes wrong
+// meanwhile, it begins again when that is over.
+func (w *World) quiet() {
+	for {
+		fired := w.fired
+		w.rest()
+		if w.fired == fired || w.over {
+			return
+		}
+		w.run(w.now().Add(2 * pollInterval))
+		w.settle()
+	}
+}
+
+func (w *World) rest() {
+	const polls = 1
+	fired, asked, passes, outside, objects := w.fired, w.asked, w.passes, w.outside.Changes(), len(w.users.all())
+	most := objects*(polls+1) + w.users.made - objects + 1
+	for _, p := range w.alive() {
+		if w.now().Sub(p.began) < 2*pollInterval {
+			most += objects // which a process that begins looks at, and then at a moment of its choice
+		}
+	}
+	w.run(w.now().Add(polls*pollInterval + pollInterval/2))
+	if w.fired != fired || w.over {
+		return
+	}
+	if w.asked != asked {
+		w.violate("L4", fmt.Sprintf("%d writes although nothing changed", w.asked-asked))
+	}
+	if w.outside.Changes() != outside {
+		w.violate("L4", "the external system was changed although nothing was asked for")
+	}
+	if w.passes-passes > most {
+		w.violate("L4", fmt.Sprintf("%d passes in %d poll intervals", w.passes-passes, polls))
+	}
+}
+
+// Untouched lets the world live and checks that nothing is changed outside. What
+// users asked for may still be done by who has not read yet that they changed their
+// minds.
+func (w *World) untouched(why string) {
+	const d = 3 * time.Minute
+	before := w.outside.Changes()
+	w.run(w.now().Add(d))
+	if w.outside.Changes() != before && !w.users.acted && !w.stale {
+		w.violate("S7", "the external system was changed "+why)
+	}
+}
+
+// Busy checks that no fault made the provider busy, with any of the objects.
+func (w *World) busy(faults int) {
+	hours := float64(w.since()) / float64(time.Hour)
+	for key, passes := range w.served {
+		// In each process a window begins anew: thirty looks, in growing steps.
+		if most := int(70*hours) + 40*w.users.times[key] + 30*faults; passes > most {
+			w.violate("L5", fmt.Sprintf("%d passes over %s in %s", passes, key.Name, w.since()))
+		}
+	}
+	for key, times := range w.users.times {
+		if most := 25*times + 20*faults + int(20*hours); w.writes[key.Name] > most {
+			w.violate("L5", fmt.Sprintf("%d writes of %s in %s", w.writes[key.Name], key.Name, w.since()))
+		}
+	}
+	if len(w.processes) > 1+faults {
+		w.violate("L7", fmt.Sprintf("%d processes, although there were %d faults", len(w.processes), faults))
+	}
+	objects := max(w.users.made, 1)
+	if most := 8*objects + 6*faults + int(4*hours); w.told.told > most {
+		w.violate("L5", fmt.Sprintf("%d events in %s", w.told.told, w.since()))
+	}
+}

@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// An operation is something a process asks of the API server or of the external
+// system.
+type operation struct {
+	name     string
+	external bool
+	mutates  bool
+	mg       resource.Managed // what an external call is about
+
+	kind schema.GroupVersionKind // what a request to the API server is about
+	key  types.NamespacedName
+}
+
+// An entry of the trace is an operation and how it ended.
+type entry struct {
+	at      time.Duration
+	process int
+	op      operation
+	n       int
+	before  uint64 // hash of all that came before
+	alike   uint64 // the same, but for what makes no difference
+	faults  []Fault
+	err     error
+}
+
+// Step is the seam through which every operation of every process goes.
+func (w *World) step(ctx context.Context, p *process, o operation, apply func(context.Context) error) error {
+	if p.dead {
+		return context.Canceled // what a crash unwinds has no effect
+	}
+	w.background()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if p.stopping && o.name == "Create" {
+		w.violate("S13", "Create begun by a process that is to stop")
+	}
+	if o.external && o.mutates {
+		p.tried[keyOf(o.mg)] = true
+	}
+	w.counts[o.name]++
+	w.judgeRequest(o)
+	at := boundary{o.name, w.counts[o.name]}
+	faults := w.faults[at]
+	w.fired += len(faults)
+	index := len(w.trace)
+	before, alike := w.hashes()
+	w.trace = append(w.trace, entry{at: w.since(), process: p.number, op: o, n: at.n, before: before, alike: alike, faults: faults})
+	w.forgets(p, faults)
+	for _, f := range faults {
+		if isAfter(f.Kind) {
+			continue
+		}
+		w.trail.mix(f.mark())
+		if answered, err := w.before(ctx, p, o, f); answered {
+			return w.note(index, err)
+		}
+	}
+	if takes := w.config.takes; takes > 0 && o.external {
+		w.run(w.now().Add(takes)) // others go on meanwhile
+		if p.dead {
+			return w.note(index, context.Canceled)
+		}
+	}
+	w.judged = len(w.server.Changes(0))
+	w.judgeBase(p, o)
+	err := w.reach(ctx, p, o, apply)
+	w.pardons(p, o)
+	_ = w.note(index, err)
+	w.judge(p, o)
+	for _, f := range faults {
+		if isAfter(f.Kind) {
+			w.trail.mix(f.mark())
+			w.forgets(p, faults)
+			err = w.after(ctx, p, o, f, err)
+			w.trace[index].err = err
+		}
+	}
+	if err == nil && !o.external {
+		p.wrote(w.server.Changes(w.judged))
+	}
+
+	return err
+}
+
+// Pardons what is beyond anybody's power: a call that is under way when the process is held
+// up, and has its effect after the object is gone.
+func (w *World) pardons(p *process, o operation) {
+	if p.excused && o.name == "Create" && w.stored(o.mg) == nil {
+		w.users.left[o.mg.GetUID()], w.pardoned = true, true
+	}
+	p.excused = false
+}
+
+// Reach makes the operation unless the other side is away.
+func (w *World) reach(ctx context.Context, p *process, o operation, apply func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	switch {
+	case o.external && w.now().Before(w.externalBack):
+		w.judgeAway(o)
+
+		return external.Unavailable(o.failure(p))
+	case o.external && o.mutates && w.now().Before(w.refuses):
+		return external.NotCreated(o.refusal(p))
+	case !o.external && o.name != "get" && w.now().Before(w.apiBack):
+		w.judgeAPIAway(o.key)
+
+		return o.failure(p)
+	}
+	w.forejudge(p, o)
+
+	return apply(ctx)
+}
+
+// Note how an operation ended.
+func (w *World) note(index int, err error) error {
+	e := &w.trace[index]
+	e.err = err
+	text := "ok"
+	if err != nil {
+		text = err.Error()
+	}
+	w.trail.mix(e.op.name, text)
+	w.processes[e.process-1].done.add(e.op.name, text)
+	w.trail.mixTime(w.since(), w.changes())
+	if w.verbose {
+		w.told.step(e, text)
+	}
+
+	return err
+}

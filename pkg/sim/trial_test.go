@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+)
+
+// A lacking harbour says that everything lacks something.
+type lacking struct{ *harbour }
+
+func (lacking) Lacks(resource.Managed) string { return "a lighthouse" }
+
+// TestTrial: a story over an external system of somebody else's is judged like our
+// own, at his pace and with his patience.
+func TestTrial(t *testing.T) {
+	type want struct {
+		Violated []string
+		Paced    bool
+		Asked    int
+		Drifted  int
+	}
+	cases := map[string]struct {
+		reason  string
+		outside func(*harbour) Outside
+		faults  []Fault
+		secret  string
+		want    want
+	}{
+		"Well": {
+			reason:  "a harbour behaves",
+			outside: func(h *harbour) Outside { return h },
+			faults:  []Fault{{Op: "Create", N: 1, Kind: Lost}},
+			want:    want{Paced: true},
+		},
+		"Impatient": {
+			reason:  "who waits twice more for what does not come says so after that",
+			outside: func(h *harbour) Outside { return lacking{h} },
+			want:    want{Violated: []string{"L1"}, Paced: true, Asked: 3},
+		},
+		"Drift": {
+			reason:  "what a fault asks for is done as the author says",
+			outside: func(h *harbour) Outside { return h },
+			faults:  []Fault{{Op: "Observe", N: 3, Kind: Drift}},
+			want:    want{Paced: true, Drifted: 1},
+		},
+		"Secret": {
+			reason:  "the author's secrets are not seen either",
+			outside: func(h *harbour) Outside { return h },
+			secret:  "first",
+			want:    want{Violated: []string{"S10"}, Paced: true},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got want
+			synctest.Test(t, func(*testing.T) {
+				h := &harbour{class: classes["named"], created: map[types.UID]int{}}
+				trial := Trial{
+					Config:   Config{Kind: berth.Kind, Scheme: theScheme(), Connecter: h, Options: h.class.options},
+					Outside:  c.outside(h),
+					Schedule: Schedule{Scenario: "story", Class: "harbour", Faults: c.faults},
+					Pace:     func(time.Duration) { got.Paced = true },
+					Patient:  func() bool { got.Asked++; return got.Asked < 3 },
+					Drift:    func() { got.Drifted++ },
+					Salt:     7,
+					Tell: func(w *World) {
+						b := newBerth("first")
+						if uid := w.Create(b); uid[:8] != "00000007" {
+							t.Errorf("the UID %s has no salt", uid)
+						}
+						w.Settle()
+						w.Rest()
+					},
+				}
+				if c.secret != "" {
+					trial.Secrets = []string{c.secret}
+				}
+				seen := map[string]bool{}
+				for _, v := range trial.Run(false).Violations {
+					if !seen[v.Property] {
+						got.Violated = append(got.Violated, v.Property)
+					}
+					seen[v.Property] = true
+				}
+			})
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want +got\n%s", c.reason, diff)
+			}
+		})
+	}
+}

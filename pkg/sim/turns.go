@@ -1,0 +1,59 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// Turns is who waits for a worker of a process.
+type turns struct {
+	asked map[types.NamespacedName]time.Time // what users changed, and since when it is known
+	since int                                // hand-outs since somebody came before a user
+}
+
+func newTurns() turns { return turns{asked: map[types.NamespacedName]time.Time{}, since: share} }
+
+// Comes notes that a user's change has come to the process.
+func (t *turns) comes(c apiserver.Change, now time.Time) {
+	_, waits := t.asked[c.Key]
+	news := c.Old == nil || c.Type == apiserver.Deleted ||
+		c.Old.GetGeneration() != c.Object.GetGeneration() || meta.WasDeleted(c.Old) != meta.WasDeleted(c.Object)
+	if news && !waits {
+		t.asked[c.Key] = now
+	}
+}
+
+// JudgeTurn judges that it is the turn of what a worker begins with: what users
+// changed comes first, but for one of ten hand-outs; and of the others nobody waits
+// for longer than a poll interval.
+func (w *World) judgeTurn(p *process, i *item) {
+	t := &p.turns
+	t.since++
+	if _, users := t.asked[i.key]; users {
+		delete(t.asked, i.key)
+
+		return
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(t.asked), func(a, b types.NamespacedName) int { return cmp.Compare(a.Name, b.Name) }) {
+		if p.queue.working[key] || !t.asked[key].Before(w.now()) {
+			continue
+		}
+		if t.since < share {
+			w.violate("L6", fmt.Sprintf("%s waits since a user changed it, and %s comes first", key.Name, i.key.Name))
+		}
+		t.since = 0
+
+		break
+	}
+	if waited := w.now().Sub(i.due); waited > pollInterval && w.fired == 0 {
+		w.violate("L6", fmt.Sprintf("%s was due for %s", i.key.Name, waited))
+	}
+}

@@ -1,0 +1,184 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// The users of a world write to the API server, and nothing fails for them.
+type users struct {
+	world  *World
+	client *apiserver.Client
+	edits  int
+	made   int  // objects
+	acted  bool // beyond what the scenario says
+
+	// Edit changes the spec of an object for the n-th time.
+	edit func(mg resource.Managed, n int)
+	// Drift changes an external resource behind everybody's back.
+	drift func()
+
+	// What users did to objects, by UID: it explains what would be a fault.
+	adopted  map[types.UID]bool // they said that a resource is to be the object's
+	released map[types.UID]bool // they gave up what may have been created
+	left     map[types.UID]bool // their resources are to stay
+
+	names map[types.UID]string         // of all objects that ever were
+	times map[types.NamespacedName]int // how often there was an object of the name
+}
+
+func newUsers(w *World) *users {
+	return &users{
+		world: w, client: w.server.Client().As("user"), edit: func(resource.Managed, int) {},
+		adopted: map[types.UID]bool{}, released: map[types.UID]bool{}, left: map[types.UID]bool{}, names: map[types.UID]string{},
+		times: map[types.NamespacedName]int{},
+	}
+}
+
+func (u *users) orphaned(uid types.UID) { u.left[uid] = true }
+
+func (u *users) must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("a user of the simulation failed: %v", err))
+	}
+}
+
+// Create an object.
+func (u *users) create(mg resource.Managed) types.UID {
+	u.must(u.client.Create(context.Background(), mg))
+	u.made++
+	u.names[mg.GetUID()] = mg.GetName()
+	u.times[keyOf(mg)]++
+
+	return mg.GetUID()
+}
+
+// Get returns a copy of an object, or nil.
+func (u *users) get(key types.NamespacedName) resource.Managed {
+	mg := u.see(key)
+	if mg == nil {
+		return nil
+	}
+	// a copy has the type of its original
+	return mg.DeepCopyObject().(resource.Managed) //nolint:forcetypeassert // see above
+}
+
+// See returns an object as it is stored, or nil. It is shared: it must not be changed.
+func (u *users) see(key types.NamespacedName) resource.Managed {
+	mg, _ := u.world.server.Stored(u.world.config.gvk(), key).(resource.Managed)
+
+	return mg
+}
+
+// Change an object, as kubectl edit does. Nothing happens if it is not there.
+func (u *users) change(key types.NamespacedName, change func(resource.Managed)) {
+	mg := u.get(key)
+	if mg == nil {
+		return
+	}
+	change(mg)
+	err := u.client.Update(context.Background(), mg)
+	if kerrors.IsInvalid(err) {
+		return // a finalizer on what is being deleted
+	}
+	u.must(err)
+}
+
+// Delete an object, if it is there.
+func (u *users) delete(key types.NamespacedName) {
+	if mg := u.see(key); mg != nil {
+		u.must(client.IgnoreNotFound(u.client.Delete(context.Background(), mg)))
+	}
+}
+
+// Annotate an object. An empty value takes an annotation away.
+func (u *users) annotate(key types.NamespacedName, annotation, value string) {
+	u.change(key, func(mg resource.Managed) {
+		if value == "" {
+			meta.RemoveAnnotations(mg, annotation)
+		} else {
+			meta.AddAnnotations(mg, map[string]string{annotation: value})
+		}
+	})
+}
+
+// All returns the objects of the world by key, in order of their creation. They are
+// not to be changed. Those that judges of others' external systems are given are
+// copies.
+func (u *users) all() []resource.Managed {
+	var out []resource.Managed
+	for _, c := range u.world.server.Changes(0) {
+		if c.Type != apiserver.Added || c.Kind != u.world.config.gvk() {
+			continue
+		}
+		mg := u.see(c.Key)
+		if mg == nil || mg.GetUID() != c.Object.GetUID() {
+			continue
+		}
+		if u.world.harbour == nil {
+			mg = u.get(c.Key)
+		}
+		out = append(out, mg)
+	}
+
+	return out
+}
+
+// Touch writes something that is nobody's business, such as another controller's
+// condition or label.
+func (u *users) Touch() {
+	for _, mg := range u.all() {
+		u.edits++
+		key := keyOf(mg)
+		u.annotate(key, "example.com/touched", fmt.Sprint(u.edits))
+		if mg = u.get(key); mg != nil {
+			mg.SetConditions(commonv1.Condition{Type: "Inspected", Status: "True", Reason: "Inspected", Message: fmt.Sprint(u.edits)})
+			u.must(client.IgnoreNotFound(u.client.Status().Update(context.Background(), mg)))
+		}
+	}
+}
+
+// Act does what a fault says that users do.
+func (u *users) act(f Fault) {
+	u.acted = true
+	for _, mg := range u.all() {
+		key := keyOf(mg)
+		switch f.Kind { //nolint:exhaustive // the others are no deed of users
+		case Edit:
+			u.edits++
+			n := u.edits
+			u.change(key, func(mg resource.Managed) { u.edit(mg, n) })
+		case Delete:
+			u.delete(key)
+		case Pause:
+			u.annotate(key, meta.AnnotationKeyReconciliationPaused, "true")
+			u.world.in(f.duration(), func() { u.annotate(key, meta.AnnotationKeyReconciliationPaused, "") })
+		}
+	}
+	if f.Kind == Drift && u.drift != nil {
+		u.drift()
+	}
+}
+
+func keyOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// Blocked says whether an object tells its users that it does not know what became
+// of its creation.
+func blocked(mg resource.Managed) bool {
+	c := mg.GetCondition("Synced")
+
+	return c.Status == "False" && (c.Reason == "CreationUnresolved" || strings.Contains(c.Message, "cannot determine creation result"))
+}

@@ -1,0 +1,131 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/changelog"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/logging"
+)
+
+// A witness takes whatever the provider tells: events, logs, spans, metrics, errors
+// and records of changes. Nobody may see a secret in them.
+type witness struct {
+	world *World
+	lines []string       // of a world that is verbose
+	told  int            // events
+	sinks map[string]int // texts that were looked at, of a world that is verbose
+}
+
+// Looks for a secret in a text.
+func (t *witness) looks(where, text string) {
+	if t.world.verbose {
+		t.sinks[where]++
+	}
+	if t.world.secret(text) {
+		t.world.violate("S10", where+" shows a secret: "+t.world.hide(text))
+	}
+}
+
+func (t *witness) hears(where, text string) {
+	t.looks(where, text)
+	if t.world.verbose {
+		t.lines = append(t.lines, fmt.Sprintf("%10s      %s: %s", t.world.since(), where, text))
+	}
+}
+
+// Event takes an event.
+func (t *witness) Event(_ runtime.Object, e event.Event) {
+	t.told++
+	t.hears("event", fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Message))
+	for key, value := range e.Annotations {
+		t.looks("an annotation of an event", key+" "+value)
+	}
+}
+
+// WithAnnotations returns the witness.
+func (t *witness) WithAnnotations(keysAndValues ...string) event.Recorder {
+	t.hears("annotation of events", strings.Join(keysAndValues, " "))
+
+	return t
+}
+
+// Info takes a line of the log.
+func (t *witness) Info(msg string, keysAndValues ...any) { t.log(msg, keysAndValues) }
+
+// Debug takes a line of the log.
+func (t *witness) Debug(msg string, keysAndValues ...any) { t.log(msg, keysAndValues) }
+
+// WithValues returns the witness.
+func (t *witness) WithValues(keysAndValues ...any) logging.Logger {
+	t.looksAtAll(keysAndValues)
+
+	return t
+}
+
+func (t *witness) log(msg string, keysAndValues []any) {
+	if t.world.verbose {
+		t.hears("log", msg+" "+fmt.Sprint(keysAndValues...))
+
+		return
+	}
+	t.looks("log", msg)
+	t.looksAtAll(keysAndValues)
+}
+
+// LooksAtAll looks at what is logged, and prints nothing that is a text already.
+func (t *witness) looksAtAll(values []any) {
+	for _, value := range values {
+		switch v := value.(type) {
+		case nil, bool, int, int64:
+		case string:
+			t.looks("log", v)
+		case types.UID:
+			t.looks("log", string(v))
+		case error:
+			t.looks("log", v.Error())
+		default:
+			t.looks("log", fmt.Sprintf("%+v", v))
+		}
+	}
+}
+
+// Record takes a record of a change.
+func (t *witness) record(_ context.Context, e changelog.Entry) error {
+	t.hears("change", fmt.Sprintf("%s %s %s %v %s %s", e.Operation, e.Name, e.Error, e.Details, e.Before, e.After))
+
+	return nil
+}
+
+// Step tells of an operation.
+func (t *witness) step(e *entry, text string) {
+	line := fmt.Sprintf("%10s p%d  %s#%d", e.at, e.process, e.op.name, e.n)
+	for _, f := range e.faults {
+		line += " <" + f.String() + ">"
+	}
+	t.lines = append(t.lines, line+": "+text)
+}
+
+// PassEnded takes how a pass ended. Controllers log its error as it is.
+func (t *witness) passEnded(p *process, key types.NamespacedName, result reconcile.Result, err error) {
+	if err != nil {
+		t.looks("the error of a pass", err.Error())
+	}
+	if !t.world.verbose {
+		return
+	}
+	line := fmt.Sprintf("%10s p%d  == pass of %s ended: again after %s", t.world.since(), p.number, key.Name, result.RequeueAfter)
+	if result.Requeue { //nolint:staticcheck // reconcilers use it still
+		line += " (with back-off)"
+	}
+	if err != nil {
+		line += ", error: " + err.Error()
+	}
+	t.lines = append(t.lines, line)
+}

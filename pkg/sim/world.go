@@ -1,0 +1,315 @@
+package sim
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+const (
+	pollInterval  = time.Minute
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	tooMany       = 3000 // passes
+	usualTrace    = 64   // operations
+)
+
+// A Config says what is simulated.
+type Config struct {
+	// Kind is the managed kind, which Scheme knows.
+	Kind   resource.ManagedKind
+	Scheme *runtime.Scheme
+
+	// Connecter leads to the external system. All its calls are boundaries at
+	// which things go wrong.
+	Connecter managed.ExternalConnecter
+
+	// NewConnecter, if it is not nil, makes the connecter of each process, with
+	// which dies what it remembers. The default is Connecter for all.
+	NewConnecter func() managed.ExternalConnecter
+
+	// Options of the reconciler, after those of the simulation.
+	Options []managed.ReconcilerOption
+
+	// Lag of the cache behind the server. The default is none.
+	Lag time.Duration
+
+	// Workers is how many objects a process works on at once. The default is
+	// one.
+	Workers int
+
+	// memory of other servers of the scheme; nil is none
+	memory *apiserver.Memory
+	// told is whether the harbour tells what changes
+	told bool
+
+	// alone is whether there is no lease: a process goes on while the API server is
+	// away, and nobody takes over from one that is held up
+	alone bool
+
+	// Behind, if it is not nil, returns a client of another server, which is empty.
+	// It answers in the place of the simulated one, in the run that it is made for;
+	// nobody else may write there. See apiserver.Server.Behind.
+	Behind func() client.Client
+
+	// takes is how long each external call takes
+	takes time.Duration
+
+	// connects with a client for what a connecter reads from the API server
+	connects func(client.Reader) managed.ExternalConnecter
+
+	// replaces the reconciler of a process, in tests of the judges
+	replace func(*process, client.Client) reconcile.Reconciler
+}
+
+func (c Config) gvk() schema.GroupVersionKind { return schema.GroupVersionKind(c.Kind) }
+func (c Config) workers() int                 { return max(c.Workers, 1) }
+
+func (c Config) connecter(r client.Reader) managed.ExternalConnecter {
+	switch {
+	case c.connects != nil:
+		return c.connects(r)
+	case c.NewConnecter != nil:
+		return c.NewConnecter()
+	}
+
+	return c.Connecter
+}
+
+// A World is an API server, a provider and an external system, and what goes wrong
+// between them. It is used by one goroutine, and reads and spends the time it finds
+// itself in, which is virtual within a synctest bubble.
+type World struct {
+	config    Config
+	server    *apiserver.Server
+	users     *users
+	told      *witness
+	meters    *meters
+	random    *rand.Rand
+	began     time.Time
+	processes []*process
+	events    events
+	sequence  int
+
+	faults       map[boundary][]Fault
+	fired        int  // of the faults
+	phase        int  // how far users came
+	absent       bool // the next answer of the external system is that there is nothing
+	excused      bool // what a create answered may have been lost
+	stale        bool // a process did not read for a while
+	counts       map[string]int
+	apiBack      time.Time                    // the API server answers again
+	apiAway      time.Duration                // how long it did not, in all
+	externalGone time.Time                    // the external system went away
+	externalBack time.Time                    // and does then
+	denied       map[types.NamespacedName]int // calls of it meanwhile, by object
+	pardoned     bool                         // what nobody could prevent has happened
+	refuses      time.Time                    // until when it refuses changes
+
+	trace        []entry
+	trail        trail
+	outside      Outside
+	harbour      *harbour                                            // outside, in scenarios about it
+	expect       func(resource.Managed) (lacks string, decided bool) // what a scenario expects
+	judged       int                                                 // changes of the server that are not the provider's last
+	allowed      map[string]bool                                     // namespaces that objects in others name
+	evicted      time.Time                                           // what objects are deleted with is deleted
+	gone         map[types.UID]bool                                  // objects that the provider let go
+	vacated      map[string]bool                                     // external names of what others took away
+	snatched     map[types.UID]bool                                  // of them, those that nobody asked it about
+	passes       int
+	together     int                          // processes that were alive at once, at most
+	atOnce       int                          // passes of one process that were under way at once, at most
+	served       map[types.NamespacedName]int // passes
+	loads        map[types.NamespacedName]*load
+	planned      int               // faults
+	apiGone      time.Time         // the API server went away
+	writes       map[string]int    // of the provider, that changed something, by name of the object
+	listed       int               // objects that were looked at by a list
+	asked        int               // requests of the provider that could have changed something
+	observations int               // so far
+	shown        map[types.UID]int // the observation that the status is of
+	blocked      int               // objects that an operator had to look after
+	over         bool
+	violation    []Violation
+	verbose      bool
+	secrets      []string
+	shortest     int                 // length of a secret
+	pace         func(time.Duration) // called before time passes
+	patient      func() bool         // says whether to wait for more than is usual
+	talks        bool                // the external system says more than it should
+}
+
+// A boundary is the n-th time that an operation is begun.
+type boundary struct {
+	op string
+	n  int
+}
+
+// NewWorld makes a world in which nothing runs yet.
+func newWorld(c Config, faults []Fault) *World {
+	w := &World{
+		config: c, began: time.Now(), random: rand.New(rand.NewPCG(1, 2)),
+		faults: map[boundary][]Fault{}, counts: map[string]int{}, gone: map[types.UID]bool{}, snatched: map[types.UID]bool{}, vacated: map[string]bool{}, allowed: map[string]bool{},
+		denied: map[types.NamespacedName]int{}, served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, planned: len(faults), writes: map[string]int{}, shown: map[types.UID]int{},
+		secrets: forms, shortest: shortestForm, trace: make([]entry, 0, usualTrace),
+		pace: func(time.Duration) {}, patient: func() bool { return false },
+	}
+	if c.memory == nil {
+		c.memory = apiserver.NewMemory(c.Scheme)
+	}
+	w.server = c.memory.Server(stepped{})
+	if c.Behind != nil {
+		w.server.Behind(c.Behind())
+	}
+	w.users = newUsers(w)
+	w.told = &witness{world: w, sinks: map[string]int{}}
+	w.meters = usedMeters.Get().(*meters) //nolint:forcetypeassert // the pool holds nothing else
+	for _, f := range faults {
+		at := boundary{f.Op, f.N}
+		w.faults[at] = append(w.faults[at], f)
+		w.talks = w.talks || f.talks()
+	}
+
+	return w
+}
+
+func (w *World) now() time.Time { return time.Now() }
+
+func (w *World) since() time.Duration { return time.Since(w.began) }
+
+// In does something later.
+func (w *World) in(d time.Duration, do func()) {
+	w.sequence++
+	heap.Push(&w.events, occurrence{at: w.now().Add(d), sequence: w.sequence, do: do})
+}
+
+// An occurrence is something that happens at a time.
+type occurrence struct {
+	at       time.Time
+	sequence int
+	do       func()
+}
+
+type events []occurrence
+
+func (e events) Len() int      { return len(e) }
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(occurrence)) } //nolint:forcetypeassert // only occurrences are pushed
+func (e events) Less(i, j int) bool {
+	return e[i].at.Before(e[j].at) || e[i].at.Equal(e[j].at) && e[i].sequence < e[j].sequence
+}
+
+func (e *events) Pop() any {
+	last := len(*e) - 1
+	o := (*e)[last]
+	*e = (*e)[:last]
+
+	return o
+}
+
+// Background does all that is due now, but for passes of processes that are held.
+// It says whether there was any.
+func (w *World) background() bool {
+	any := false
+	for len(w.events) > 0 && !w.events[0].at.After(w.now()) {
+		heap.Pop(&w.events).(occurrence).do() //nolint:forcetypeassert // only occurrences are pushed
+		any = true
+	}
+	for _, p := range w.processes {
+		if !p.dead {
+			p.deliver(w.now())
+		}
+	}
+	for _, p := range w.processes {
+		if p.work(w.now()) {
+			return true
+		}
+	}
+
+	return any
+}
+
+// Run lets the world live until a time, or until something is the case.
+func (w *World) run(until time.Time, enough ...func() bool) bool {
+	for !w.over {
+		if w.over = w.passes > tooMany; w.over {
+			w.violate("L5", "so many passes that nobody waits for the end")
+		}
+		for _, is := range enough {
+			if is() {
+				return true
+			}
+		}
+		if w.background() {
+			continue
+		}
+		next, ok := w.next()
+		if !ok || next.After(until) {
+			w.wait(until.Sub(w.now()))
+
+			return false
+		}
+		w.wait(next.Sub(w.now()))
+	}
+
+	return false
+}
+
+func (w *World) wait(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	w.pace(d)
+	wait(d)
+}
+
+func wait(d time.Duration) { <-time.After(max(d, 0)) }
+
+// Next returns when something happens next.
+func (w *World) next() (time.Time, bool) {
+	var next time.Time
+	found := false
+	if len(w.events) > 0 {
+		next, found = w.events[0].at, true
+	}
+	for _, p := range w.processes {
+		if p.dead {
+			continue
+		}
+		if at, ok := p.next(); ok && (!found || at.Before(next)) {
+			next, found = at, true
+		}
+	}
+
+	return next, found
+}
+
+// Alive returns the processes that are not dead.
+func (w *World) alive() []*process {
+	var out []*process
+	for _, p := range w.processes {
+		if !p.dead {
+			out = append(out, p)
+		}
+	}
+
+	return out
+}
+
+// Ended is called when a pass is over.
+func (w *World) ended(p *process, key types.NamespacedName, result reconcile.Result, err error) {
+	w.trail.mix("pass", key.Name)
+	w.judgeBackOff(result, err)
+	w.told.passEnded(p, key, result, err)
+}

@@ -1,0 +1,269 @@
+package kube
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// A Client is a Kubernetes client of stores. Each of its calls is one request, as
+// to an API server; it reads nothing from a cache. Objects may be typed,
+// unstructured, or metadata alone (for what is not written). Its errors are those
+// of package k8s.io/apimachinery/pkg/api/errors; a kind without a store is a
+// meta.NoKindMatchError; what else goes wrong with a store is passed on. It may be
+// used concurrently. Make one with NewClient.
+type Client struct {
+	*registry
+
+	log logr.Logger
+}
+
+var _ client.WithWatch = &Client{}
+
+// A ClientOption changes a client.
+type ClientOption func(c *Client)
+
+// WithLogger sets where a client tells of entries that lists and watches leave out
+// because they cannot be read. The default is nowhere.
+func WithLogger(l logr.Logger) ClientOption { return func(c *Client) { c.log = l } }
+
+// NewClient returns a client of the kinds. It fails if a type is not in the scheme,
+// or is served twice.
+func NewClient(scheme *runtime.Scheme, kinds []Kind, o ...ClientOption) (*Client, error) {
+	r, err := newRegistry(scheme, kinds)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{registry: r, log: logr.Discard()}
+	for _, apply := range o {
+		apply(c)
+	}
+
+	return c, nil
+}
+
+func (r *registry) gvk(o runtime.Object) (schema.GroupVersionKind, error) {
+	return apiutil.GVKForObject(o, r.scheme)
+}
+
+// Get reads an object: it sees every write that was answered before.
+func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	k, err := c.of(o)
+	if err != nil {
+		return err
+	}
+	image, err := c.read(ctx, k, key)
+	if err != nil {
+		return err
+	}
+
+	return k.into(image, o)
+}
+
+func (c *Client) read(ctx context.Context, k *kind, key client.ObjectKey) (map[string]any, error) {
+	at, err := k.key(key)
+	if err != nil {
+		return nil, err
+	}
+	image, err := k.entries.get(ctx, at)
+	if err != nil {
+		return nil, k.answer(at, err)
+	}
+
+	return k.show(image), nil
+}
+
+// Key returns where an object is.
+func (k *kind) key(of client.ObjectKey) (string, error) {
+	switch {
+	case of.Name == "":
+		return "", kerrors.NewBadRequest("resource name may not be empty")
+	case k.namespaced() && of.Namespace == "":
+		return "", kerrors.NewBadRequest("an empty namespace may not be set when a resource name is provided")
+	case !k.namespaced():
+		return of.Name, nil
+	}
+
+	return keyFor(of.Namespace, of.Name), nil
+}
+
+// Into reads an image into an object of the caller's, of whatever form.
+func (k *kind) into(image map[string]any, o client.Object) error {
+	switch o := o.(type) {
+	case *unstructured.Unstructured:
+		o.SetUnstructuredContent(runtime.DeepCopyJSON(image))
+
+		return nil
+	case *metav1.PartialObjectMetadata:
+		*o = metav1.PartialObjectMetadata{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{fieldMetadata: image[fieldMetadata]}, o); err != nil {
+			return errors.Wrap(err, "cannot decode metadata")
+		}
+		o.SetGroupVersionKind(k.gvk)
+
+		return nil
+	}
+	from, err := k.typed(image)
+	if err != nil {
+		return kerrors.NewInternalError(err)
+	}
+	if from, to := reflect.ValueOf(from), reflect.ValueOf(o); from.Type() == to.Type() {
+		to.Elem().Set(from.Elem())
+
+		return nil
+	}
+
+	return errors.Errorf("cannot read a %s into a %T", k.gvk.Kind, o)
+}
+
+const opposite = "!=" // of the operators of a field selector
+
+// A selection is which objects a list or a watch is about.
+type selection struct {
+	prefix string
+	name   string
+	labels labels.Selector
+}
+
+func (k *kind) selection(o *client.ListOptions) (selection, error) {
+	s := selection{labels: labels.Everything()}
+	namespace := o.Namespace
+	if o.LabelSelector != nil {
+		s.labels = o.LabelSelector
+	}
+	if o.FieldSelector != nil {
+		for _, r := range o.FieldSelector.Requirements() {
+			switch {
+			case r.Field == metav1.ObjectNameField && r.Operator != opposite:
+				s.name = r.Value
+			case r.Field == "metadata.namespace" && r.Operator != opposite && (namespace == "" || namespace == r.Value):
+				namespace = r.Value
+			default:
+				return s, kerrors.NewBadRequest("a store selects by labels, name and namespace, not by " + o.FieldSelector.String())
+			}
+		}
+	}
+	if k.namespaced() && namespace != "" {
+		s.prefix = namespace + "/"
+	}
+
+	return s, nil
+}
+
+// Has tells whether an object is selected, if its key has the prefix.
+func (s selection) has(image map[string]any) bool {
+	m := metadataOf(image)
+	if s.name != "" && m["name"] != s.name {
+		return false
+	}
+	if s.labels.Empty() {
+		return true
+	}
+	have := labels.Set{}
+	of, _ := m["labels"].(map[string]any)
+	for key, value := range of {
+		have[key], _ = value.(string)
+	}
+
+	return s.labels.Matches(have)
+}
+
+// List reads the objects of a kind, in the order of their names, all at once
+// whatever the limit. An entry that cannot be read is left out, and told to the
+// logger.
+func (c *Client) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+	k, err := c.of(list)
+	if err != nil {
+		return err
+	}
+	s, err := k.selection((&client.ListOptions{}).ApplyOptions(o))
+	if err != nil {
+		return err
+	}
+	state, err := k.entries.state(ctx) // before the list: what comes meanwhile is newer
+	if err != nil {
+		return k.answer("", err)
+	}
+	var found []map[string]any
+	err = k.entries.list(ctx, s.prefix, func(image map[string]any) bool {
+		if s.has(image) {
+			found = append(found, k.show(image))
+		}
+
+		return true
+	}, func(err error) { c.log.Error(err, "leaving out of a list what cannot be read", "kind", k.gvk.Kind) })
+	if err != nil {
+		return k.answer("", err)
+	}
+	slices.SortFunc(found, func(a, b map[string]any) int { return strings.Compare(path(a), path(b)) })
+	if u, ok := list.(*unstructured.UnstructuredList); ok {
+		u.SetGroupVersionKind(k.gvk.GroupVersion().WithKind(k.gvk.Kind + "List"))
+	}
+	list.SetResourceVersion(version(state.Revision))
+
+	return k.setList(list, found)
+}
+
+func path(image map[string]any) string {
+	m := metadataOf(image)
+	namespace, _ := m["namespace"].(string)
+	name, _ := m["name"].(string)
+
+	return keyFor(namespace, name)
+}
+
+func (k *kind) setList(list client.ObjectList, images []map[string]any) error {
+	items := make([]runtime.Object, 0, len(images))
+	for _, image := range images {
+		var o client.Object
+		switch list.(type) {
+		case *unstructured.UnstructuredList:
+			o = &unstructured.Unstructured{}
+		case *metav1.PartialObjectMetadataList:
+			o = &metav1.PartialObjectMetadata{}
+		default:
+			o, _ = reflect.New(k.typ.Elem()).Interface().(client.Object)
+		}
+		if err := k.into(image, o); err != nil {
+			return err
+		}
+		items = append(items, o)
+	}
+
+	return errors.Wrap(meta.SetList(list, items), "cannot fill the list")
+}
+
+// Scheme returns the scheme.
+func (c *Client) Scheme() *runtime.Scheme { return c.scheme }
+
+// RESTMapper returns a mapper that knows the kinds served.
+func (c *Client) RESTMapper() meta.RESTMapper { return c.mapper }
+
+// GroupVersionKindFor returns the kind of an object.
+func (c *Client) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
+	return c.gvk(o)
+}
+
+// IsObjectNamespaced says whether objects of the kind have a namespace.
+func (c *Client) IsObjectNamespaced(o runtime.Object) (bool, error) {
+	k, err := c.of(o)
+	if err != nil {
+		return false, err
+	}
+
+	return k.namespaced(), nil
+}

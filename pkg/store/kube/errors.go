@@ -1,0 +1,55 @@
+package kube
+
+import (
+	"net/http"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+)
+
+// Unsupported is the answer to what takes an API server: 415 and what to do
+// instead.
+func unsupported(what, instead string) error {
+	return &kerrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
+		Message: what + " takes an API server, and the object is in a store: " + instead,
+	}}
+}
+
+func (k *kind) invalid(name string, errs ...*field.Error) error {
+	return kerrors.NewInvalid(k.gvk.GroupKind(), name, errs)
+}
+
+func (k *kind) conflict(name string) error {
+	return kerrors.NewConflict(k.resource(), name,
+		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+}
+
+// Answer gives an error of a store the form that one of an API server has. What
+// says nothing about the object stays as it is.
+func (k *kind) answer(key string, err error) error {
+	name := nameOf(key).Name
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrNotFound):
+		return kerrors.NewNotFound(k.resource(), name)
+	case errors.Is(err, store.ErrAlreadyExists):
+		return kerrors.NewAlreadyExists(k.resource(), name)
+	case errors.Is(err, store.ErrConflict):
+		return k.conflict(name)
+	case errors.Is(err, store.ErrTooLarge):
+		return kerrors.NewRequestEntityTooLargeError(err.Error())
+	case errors.Is(err, store.ErrInvalid):
+		return kerrors.NewBadRequest(err.Error())
+	case errors.Is(err, store.ErrUndecodable):
+		return kerrors.NewInternalError(err)
+	default:
+		return errors.Wrapf(err, "cannot reach the store of %s", strings.ToLower(k.gvk.Kind))
+	}
+}

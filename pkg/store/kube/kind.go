@@ -1,0 +1,249 @@
+package kube
+
+import (
+	"context"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+)
+
+// A Kind says where the objects of a kind are. Make one with Serve.
+type Kind struct {
+	kind func(scheme *runtime.Scheme) (*kind, error)
+}
+
+// A KindOption changes how a kind is served.
+type KindOption func(k *kind)
+
+// ClusterScoped says that objects of the kind have no namespace. The default is
+// that they have one.
+func ClusterScoped() KindOption { return func(k *kind) { k.scope = meta.RESTScopeRoot } }
+
+// Serve says that the objects of type T are in the store, which holds nothing
+// else: two kinds need two stores. T is a pointer to a type of the scheme that the
+// client is made with. If it has a field status, that is a subresource.
+func Serve[T client.Object](s store.Store[*Envelope[T]], o ...KindOption) Kind {
+	return Kind{func(scheme *runtime.Scheme) (*kind, error) {
+		k := &kind{typ: reflect.TypeFor[T](), scope: meta.RESTScopeNamespace}
+		if k.typ.Kind() != reflect.Pointer || k.typ.Elem().Kind() != reflect.Struct {
+			return nil, errors.Errorf("cannot serve %s: it is not a pointer to a struct", k.typ)
+		}
+		empty, ok := reflect.New(k.typ.Elem()).Interface().(T)
+		if !ok {
+			return nil, errors.Errorf("cannot serve %s: it is no object", k.typ)
+		}
+		gvks, _, err := scheme.ObjectKinds(empty)
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot serve %s", k.typ)
+		}
+		k.gvk = gvks[0]
+		plural, singular := meta.UnsafeGuessKindToResource(k.gvk)
+		k.plural, k.singular = plural, singular
+		k.custom = strings.Contains(k.gvk.Group, ".") && !strings.HasSuffix(k.gvk.Group, ".k8s.io")
+		if f, ok := k.typ.Elem().FieldByName("Status"); ok {
+			k.hasStatus = strings.HasPrefix(f.Tag.Get("json"), fieldStatus)
+		}
+		k.entries = &typed[T]{store: s}
+		for _, apply := range o {
+			apply(k)
+		}
+
+		return k, nil
+	}}
+}
+
+// A kind is what is known about objects of one kind. It does not change.
+type kind struct {
+	gvk              schema.GroupVersionKind
+	plural, singular schema.GroupVersionResource
+	typ              reflect.Type // a pointer
+	scope            meta.RESTScope
+	custom           bool // generations are counted, and an update needs a version
+	hasStatus        bool // status is a subresource
+	entries          entries
+}
+
+func (k *kind) resource() schema.GroupResource { return k.plural.GroupResource() }
+
+func (k *kind) namespaced() bool { return k.scope.Name() == meta.RESTScopeNameNamespace }
+
+// Show returns an image as a client sees it. The image is not changed.
+func (k *kind) show(image map[string]any) map[string]any {
+	image["apiVersion"], image["kind"] = k.gvk.GroupVersion().String(), k.gvk.Kind
+	if !k.custom {
+		delete(metadataOf(image), "generation")
+		delete(metadataOf(image), "deletionGracePeriodSeconds")
+	}
+
+	return image
+}
+
+// Typed returns the typed object of an image, which is new.
+func (k *kind) typed(image map[string]any) (client.Object, error) {
+	o, ok := reflect.New(k.typ.Elem()).Interface().(client.Object)
+	if !ok {
+		return nil, errors.Errorf("%s is no object", k.typ)
+	}
+	if err := decode(image, o); err != nil {
+		return nil, err
+	}
+	o.GetObjectKind().SetGroupVersionKind(k.gvk)
+
+	return o, nil
+}
+
+// Entries is a store of envelopes whose type is forgotten. Its images are the
+// caller's as far as their metadata goes; what is below is shared.
+type entries interface {
+	state(ctx context.Context) (store.State, error)
+	get(ctx context.Context, key string) (map[string]any, error)
+	list(ctx context.Context, prefix string, each func(map[string]any) bool, bad func(error)) error
+	create(ctx context.Context, image map[string]any) (map[string]any, error)
+	update(ctx context.Context, image map[string]any, sub string) (map[string]any, error)
+	remove(ctx context.Context, key string, o ...store.DeleteOption) error
+	watch(ctx context.Context, prefix string) (change func() (happening, bool), why func() error, stop func(), err error)
+}
+
+// A happening is an event of a watch whose type is forgotten.
+type happening struct {
+	store.Event[struct{}]
+
+	image map[string]any
+}
+
+type typed[T client.Object] struct{ store store.Store[*Envelope[T]] }
+
+func (t *typed[T]) state(ctx context.Context) (store.State, error) { return t.store.State(ctx) }
+
+func (t *typed[T]) get(ctx context.Context, key string) (map[string]any, error) {
+	return image(t.store.Get(ctx, key))
+}
+
+func image[T client.Object](e *Envelope[T], err error) (map[string]any, error) {
+	if err != nil {
+		return nil, err
+	}
+
+	return e.image(), nil
+}
+
+// List calls each for what there is, and bad for an entry that cannot be read.
+func (t *typed[T]) list(ctx context.Context, prefix string, each func(map[string]any) bool, bad func(error)) error {
+	for e, err := range t.store.List(ctx, store.WithPrefix(prefix)) {
+		switch {
+		case errors.Is(err, store.ErrUndecodable):
+			bad(err)
+		case err != nil:
+			return err
+		case !each(e.image()):
+			return nil
+		}
+	}
+
+	return nil
+}
+
+func (t *typed[T]) create(ctx context.Context, in map[string]any) (map[string]any, error) {
+	e, err := seal[T](in)
+	if err != nil {
+		return nil, err
+	}
+
+	return image(t.store.Create(ctx, e))
+}
+
+func (t *typed[T]) update(ctx context.Context, in map[string]any, sub string) (map[string]any, error) {
+	e, err := seal[T](in)
+	if err != nil {
+		return nil, err
+	}
+	if sub != "" {
+		return image(t.store.UpdateStatus(ctx, e))
+	}
+
+	return image(t.store.Update(ctx, e))
+}
+
+func (t *typed[T]) remove(ctx context.Context, key string, o ...store.DeleteOption) error {
+	return t.store.Delete(ctx, key, o...)
+}
+
+// Watch returns a function that waits for the next event and says whether there is
+// one. What has to be stopped is stopped by stop, which may be called again.
+func (t *typed[T]) watch(ctx context.Context, prefix string) (func() (happening, bool), func() error, func(), error) {
+	w, err := t.store.Watch(ctx, store.WithPrefix(prefix))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	next := func() (happening, bool) {
+		e, ok := <-w.Events()
+		if !ok {
+			return happening{}, false
+		}
+		h := happening{Event: store.Event[struct{}]{Op: e.Op, Key: e.Key, Revision: e.Revision, Err: e.Err, Synced: e.Synced, Epoch: e.Epoch}}
+		if e.Object != nil && e.Err == nil {
+			h.image = e.Object.image()
+		}
+
+		return h, true
+	}
+
+	return next, w.Err, w.Stop, nil
+}
+
+// A registry finds kinds.
+type registry struct {
+	scheme *runtime.Scheme
+	kinds  map[schema.GroupVersionKind]*kind
+	mapper *meta.DefaultRESTMapper
+}
+
+func newRegistry(scheme *runtime.Scheme, kinds []Kind) (*registry, error) {
+	r := &registry{scheme: scheme, kinds: map[schema.GroupVersionKind]*kind{}, mapper: meta.NewDefaultRESTMapper(nil)}
+	for _, of := range kinds {
+		if of.kind == nil {
+			return nil, errors.New("cannot serve a Kind that Serve has not made")
+		}
+		k, err := of.kind(scheme)
+		if err != nil {
+			return nil, err
+		}
+		if r.kinds[k.gvk] != nil {
+			return nil, errors.Errorf("cannot serve %s from two stores", k.gvk)
+		}
+		r.kinds[k.gvk] = k
+		r.mapper.AddSpecific(k.gvk, k.plural, k.singular, k.scope)
+	}
+
+	return r, nil
+}
+
+// Of returns the kind of an object, which may be typed, unstructured, or nothing
+// but its metadata.
+func (r *registry) of(o runtime.Object) (*kind, error) {
+	gvk, err := r.gvk(o)
+	if err != nil {
+		return nil, err
+	}
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, listSuffix(o))
+	if k := r.kinds[gvk]; k != nil {
+		return k, nil
+	}
+
+	return nil, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
+}
+
+func listSuffix(o runtime.Object) string {
+	if meta.IsListType(o) {
+		return "List"
+	}
+
+	return ""
+}

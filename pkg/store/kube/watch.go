@@ -1,0 +1,197 @@
+package kube
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/go-logr/logr"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+)
+
+// Watch tells what there is, as additions, and then what changes. A store does not
+// keep its history: with a resourceVersion other than 0, for which initial events
+// were not asked, the answer is 410 Expired. When a watch may have missed something
+// it ends with that, too: watch again. An entry that cannot be read is left out,
+// and told to the logger.
+func (c *Client) Watch(ctx context.Context, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
+	k, err := c.of(list)
+	if err != nil {
+		return nil, err
+	}
+	options := (&client.ListOptions{}).ApplyOptions(o)
+	s, err := k.selection(options)
+	if err != nil {
+		return nil, err
+	}
+	raw := options.AsListOptions()
+	initial := raw.SendInitialEvents != nil && *raw.SendInitialEvents
+	if !initial && raw.ResourceVersion != "" && raw.ResourceVersion != "0" {
+		return nil, expired("a store keeps no history: watch without a resourceVersion")
+	}
+	form := func(image map[string]any) (runtime.Object, error) { return k.formed(list, image) }
+
+	return c.follow(ctx, k, s, form, initial)
+}
+
+func expired(message string) *kerrors.StatusError { return kerrors.NewResourceExpired(message) }
+
+// Formed returns an object of the form that a list has.
+func (k *kind) formed(as runtime.Object, image map[string]any) (runtime.Object, error) {
+	switch as.(type) {
+	case *unstructured.UnstructuredList, *unstructured.Unstructured:
+		return &unstructured.Unstructured{Object: runtime.DeepCopyJSON(image)}, nil
+	case *metav1.PartialObjectMetadataList, *metav1.PartialObjectMetadata:
+		o := &metav1.PartialObjectMetadata{}
+
+		return o, k.into(image, o)
+	default:
+		return k.typed(image)
+	}
+}
+
+// Follow starts a watch. If bookmarks is set, one tells when all has been told that
+// there is.
+func (c *Client) follow(ctx context.Context, k *kind, s selection, form form, bookmarks bool) (*watcher, error) {
+	next, why, stop, err := k.entries.watch(ctx, s.prefix)
+	if err != nil {
+		return nil, k.answer("", err)
+	}
+	w := &watcher{
+		kind: k, selection: s, form: form, bookmarks: bookmarks, log: c.log, next: next, why: why, halt: stop,
+		known: map[string]runtime.Object{}, results: make(chan watch.Event), done: make(chan struct{}),
+	}
+	go w.run()
+
+	return w, nil
+}
+
+type form func(image map[string]any) (runtime.Object, error)
+
+// A watcher makes events of Kubernetes of those of a store. It knows what it has
+// told: a store does not say whether something is new, nor what it was that is
+// gone.
+type watcher struct {
+	kind      *kind
+	selection selection
+	form      form
+	bookmarks bool
+	log       logr.Logger
+
+	next func() (happening, bool)
+	why  func() error
+	halt func()
+
+	known   map[string]runtime.Object
+	synced  bool
+	results chan watch.Event
+	done    chan struct{}
+	once    sync.Once
+}
+
+// ResultChan returns the channel of events.
+func (w *watcher) ResultChan() <-chan watch.Event { return w.results }
+
+// Stop ends the watch.
+func (w *watcher) Stop() {
+	w.once.Do(func() { close(w.done) })
+	w.halt()
+}
+
+func (w *watcher) run() {
+	defer close(w.results)
+	defer w.halt()
+	for {
+		h, ok := w.next()
+		if !ok {
+			break
+		}
+		e, told := w.event(h)
+		if told && !w.send(e) {
+			return
+		}
+	}
+	if err := w.why(); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		status := expired(err.Error()).ErrStatus
+		status.Code = http.StatusGone
+		w.send(watch.Event{Type: watch.Error, Object: &status})
+	}
+}
+
+func (w *watcher) send(e watch.Event) bool {
+	select {
+	case w.results <- e:
+		return true
+	case <-w.done:
+		return false
+	}
+}
+
+// Event returns what is told of a happening, if anything is.
+func (w *watcher) event(h happening) (watch.Event, bool) {
+	switch {
+	case h.Synced:
+		return w.bookmark(h)
+	case h.Err != nil:
+		w.log.Error(h.Err, "leaving out of a watch what cannot be read", "kind", w.kind.gvk.Kind)
+
+		return watch.Event{}, false
+	case h.Op != store.Put:
+		return w.deleted(h)
+	}
+	image := w.kind.show(h.image)
+	if !w.selection.has(image) {
+		return w.deleted(h)
+	}
+	o, err := w.form(image)
+	if err != nil {
+		w.log.Error(err, "leaving out of a watch what cannot be read", "kind", w.kind.gvk.Kind, "key", h.Key)
+
+		return watch.Event{}, false
+	}
+	was := w.known[h.Key]
+	w.known[h.Key] = o
+	if was == nil {
+		return watch.Event{Type: watch.Added, Object: o.DeepCopyObject()}, true
+	}
+
+	return watch.Event{Type: watch.Modified, Object: o.DeepCopyObject()}, true
+}
+
+func (w *watcher) deleted(h happening) (watch.Event, bool) {
+	was, ok := w.known[h.Key].(client.Object)
+	if !ok {
+		return watch.Event{}, false
+	}
+	delete(w.known, h.Key)
+	was.SetResourceVersion(version(h.Revision))
+
+	return watch.Event{Type: watch.Deleted, Object: was}, true
+}
+
+func (w *watcher) bookmark(h happening) (watch.Event, bool) {
+	first := !w.synced
+	w.synced = true
+	if !w.bookmarks {
+		return watch.Event{}, false
+	}
+	o, err := w.form(map[string]any{"apiVersion": w.kind.gvk.GroupVersion().String(), "kind": w.kind.gvk.Kind, fieldMetadata: map[string]any{}})
+	mark, ok := o.(client.Object)
+	if err != nil || !ok {
+		return watch.Event{}, false
+	}
+	mark.SetResourceVersion(version(h.Revision))
+	if first {
+		mark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	}
+
+	return watch.Event{Type: watch.Bookmark, Object: mark}, true
+}

@@ -1,0 +1,97 @@
+package kube_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+)
+
+func (w *world) watch(list client.ObjectList, o ...client.ListOption) watch.Interface {
+	w.Helper()
+	running, err := w.client.Watch(w.Context(), list, o...)
+	w.must(err)
+	w.Cleanup(func() {
+		running.Stop()
+		for range running.ResultChan() { // ends when the watch has
+		}
+	})
+
+	return running
+}
+
+func (w *world) label(value string) {
+	w.Helper()
+	w.must(w.client.Patch(w.Context(), newVolume("b"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"`+value+`"}}}`))))
+}
+
+func TestWatch(t *testing.T) {
+	w := newWorld(t)
+	w.create(newVolume("a"))
+	all := w.watch(&volume.List{})
+	some := w.watch(&volume.List{}, client.MatchingLabels{"app": "x"}, client.InNamespace("default"))
+	w.must(w.volumes.Write("default/broken", []byte(`{"spec":{"sizeGiB":"much"}}`)))
+	w.create(newVolume("b"))
+	w.label("x")
+	w.label("y")
+	w.must(w.client.Delete(t.Context(), newVolume("b")))
+
+	cases := map[string]struct {
+		reason string
+		of     watch.Interface
+		want   []string
+	}{
+		"All": {"What is gone is told as it was last.", all, []string{
+			"ADDED a map[]", "ADDED b map[]", "MODIFIED b map[app:x]", "MODIFIED b map[app:y]", "DELETED b map[app:y]",
+		}},
+		"Some": {"What comes to be selected is new, and what no longer is is gone.", some, []string{
+			"ADDED b map[app:x]", "DELETED b map[app:x]",
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for range tc.want {
+				got = append(got, told(t, tc.of))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	w.volumes.Break()
+	for name, tc := range cases {
+		if end, after := told(t, tc.of), told(t, tc.of); end != "ERROR Expired" || after != "closed: true" {
+			t.Errorf("%s ended with %s, %s: it may have missed something, and has to say so", name, end, after)
+		}
+	}
+	if w.logged() == 0 {
+		t.Error("nobody was told of what cannot be read")
+	}
+}
+
+func TestWatchWithInitialEvents(t *testing.T) {
+	w := newWorld(t)
+	w.create(newVolume("a"))
+	initial := true
+	running := w.watch(&volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{SendInitialEvents: &initial, ResourceVersion: "7"}})
+	first, mark := told(t, running), <-running.ResultChan()
+	o, ok := mark.Object.(*volume.Volume)
+	if first != "ADDED a map[]" || mark.Type != watch.Bookmark || !ok || o.Annotations[metav1.InitialEventsAnnotationKey] != "true" || o.ResourceVersion != "1" {
+		t.Errorf("%s, then %s %+v", first, mark.Type, mark.Object)
+	}
+}
+
+func TestWatchFromAVersion(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.client.Watch(t.Context(), &volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "7"}})
+	if !kerrors.IsResourceExpired(err) {
+		t.Errorf("got %v: a store keeps no history", err)
+	}
+}

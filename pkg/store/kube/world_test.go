@@ -1,0 +1,111 @@
+package kube_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/store/kube"
+	"github.com/moorage-dev/moorage/pkg/store/memory"
+)
+
+// A world is stores of some kinds and what their client logs.
+type world struct {
+	*testing.T
+
+	scheme  *runtime.Scheme
+	volumes *memory.Store[*kube.Envelope[*volume.Volume]]
+	client  *kube.Client
+
+	mu  sync.Mutex
+	log []string
+}
+
+func (w *world) logged() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return len(w.log)
+}
+
+func (w *world) options() kube.ClientOption {
+	return kube.WithLogger(funcr.New(func(_, line string) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.log = append(w.log, line)
+	}, funcr.Options{}))
+}
+
+func (w *world) kinds() []kube.Kind {
+	return []kube.Kind{
+		kube.Serve(w.volumes),
+		kube.Serve(memory.New[*kube.Envelope[*corev1.ConfigMap]]("configmaps")),
+		kube.Serve(memory.New[*kube.Envelope[*corev1.Namespace]]("namespaces"), kube.ClusterScoped()),
+		kube.Serve(memory.New[*kube.Envelope[*eventsv1.Event]]("events")),
+	}
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, scheme: runtime.NewScheme(), volumes: memory.New[*kube.Envelope[*volume.Volume]]("volumes", memory.WithMaxValue(16<<10))}
+	if err := errors.Join(scheme.AddToScheme(w.scheme), volume.AddToScheme(w.scheme)); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if w.client, err = kube.NewClient(w.scheme, w.kinds(), w.options()); err != nil {
+		t.Fatal(err)
+	}
+
+	return w
+}
+
+func newVolume(name string) *volume.Volume {
+	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.Spec{SizeGiB: 1}}
+}
+
+func (w *world) create(o client.Object) {
+	w.Helper()
+	w.must(w.client.Create(w.Context(), o))
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Told returns the next event of a watch as a line.
+func told(t *testing.T, w watch.Interface) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	select {
+	case e, ok := <-w.ResultChan():
+		switch o := e.Object.(type) {
+		case *metav1.Status:
+			return fmt.Sprintf("%s %s", e.Type, o.Reason)
+		case client.Object:
+			return fmt.Sprintf("%s %s %v", e.Type, o.GetName(), o.GetLabels())
+		}
+
+		return fmt.Sprintf("closed: %v", !ok)
+	case <-ctx.Done():
+		t.Fatal("no event")
+
+		return ""
+	}
+}

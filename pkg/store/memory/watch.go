@@ -1,0 +1,77 @@
+package memory
+
+import (
+	"context"
+	"sync"
+
+	"github.com/moorage-dev/moorage/pkg/store"
+)
+
+// A watcher queues without bounds: a writer never waits for who watches.
+type watcher[T store.Object] struct {
+	*store.Ending
+
+	sel    store.Selection
+	events chan store.Event[T]
+	wake   chan struct{} // has something in it if there is news
+
+	mu      sync.Mutex
+	pending []store.Event[T]
+}
+
+func newWatcher[T store.Object](sel store.Selection) *watcher[T] {
+	return &watcher[T]{Ending: store.NewEnding(), sel: sel, events: make(chan store.Event[T]), wake: make(chan struct{}, 1)}
+}
+
+// Events returns the channel of events.
+func (w *watcher[T]) Events() <-chan store.Event[T] { return w.events }
+
+func (w *watcher[T]) add(e store.Event[T]) {
+	if !e.Synced && !w.sel.Has(e.Key) {
+		return
+	}
+	w.mu.Lock()
+	w.pending = append(w.pending, e)
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watcher[T]) take() []store.Event[T] {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.pending
+	w.pending = nil
+
+	return all
+}
+
+// run hands out what was queued until the watch ends, and then forgets it.
+func (w *watcher[T]) run(ctx context.Context, forget func()) {
+	defer close(w.events)
+	defer forget()
+	for {
+		for _, e := range w.take() {
+			select {
+			case w.events <- e:
+			case <-w.Done():
+				return
+			case <-ctx.Done():
+				w.End(ctx.Err())
+
+				return
+			}
+		}
+		select {
+		case <-w.wake:
+		case <-w.Done():
+			return
+		case <-ctx.Done():
+			w.End(ctx.Err())
+
+			return
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package natskv
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+)
+
+// A bucket is what the client's own type does not tell: the leader's view.
+type bucket struct {
+	js   jetstream.JetStream
+	name string
+	kind string // empty if it does not matter
+}
+
+func (b bucket) stream() string            { return "KV_" + b.name }
+func (b bucket) subject(key string) string { return "$KV." + b.name + "." + key }
+
+func (b bucket) create(ctx context.Context, cfg jetstream.KeyValueConfig) error {
+	cfg.Bucket = b.name
+	if b.kind != "" {
+		metadata := map[string]string{MetadataKind: b.kind}
+		for key, value := range cfg.Metadata {
+			metadata[key] = value
+		}
+		cfg.Metadata = metadata
+	}
+	_, err := b.js.CreateKeyValue(ctx, cfg)
+	if errors.Is(err, jetstream.ErrBucketExists) {
+		return nil // somebody was faster; whether it is right is looked at next
+	}
+
+	return errors.Wrapf(err, "cannot create bucket %s", b.name)
+}
+
+// info asks the leader of the stream. The time at which a stream was made tells it
+// from an earlier one of that name.
+func (b bucket) info(ctx context.Context) (store.State, error) {
+	stream, err := b.js.Stream(ctx, b.stream())
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return store.State{}, errors.Errorf("bucket %s: %w", b.name, store.ErrNotFound)
+	}
+	if err != nil {
+		return store.State{}, errors.Wrapf(err, "cannot ask for bucket %s", b.name)
+	}
+	info := stream.CachedInfo()
+	if err := b.fits(info.Config); err != nil {
+		return store.State{}, err
+	}
+
+	return store.State{
+		Epoch:    info.Created.UTC().Format(time.RFC3339Nano),
+		Revision: info.State.LastSeq,
+		Expires:  info.Config.MaxAge > 0 || info.Config.AllowMsgTTL,
+	}, nil
+}
+
+// fits refuses streams that only have the name of a bucket, and buckets of another
+// kind.
+func (b bucket) fits(cfg jetstream.StreamConfig) error {
+	if cfg.MaxMsgsPerSubject < 1 || !slices.Contains(cfg.Subjects, b.subject(">")) {
+		return errors.Errorf("stream %s %w: it is no key-value bucket", cfg.Name, store.ErrWrongKind)
+	}
+	if kind := cfg.Metadata[MetadataKind]; b.kind != "" && kind != "" && kind != b.kind {
+		return errors.Errorf("bucket %s %w: objects of kind %q, not %q", b.name, store.ErrWrongKind, kind, b.kind)
+	}
+
+	return nil
+}
+
+// A messageRequest asks for one message: the last of a subject, or the next of one
+// from a sequence on.
+type messageRequest struct {
+	LastFor string `json:"last_by_subj,omitempty"`
+	NextFor string `json:"next_by_subj,omitempty"`
+	Seq     uint64 `json:"seq,omitempty"`
+}
+
+type message struct {
+	Sequence uint64
+	Header   nats.Header
+	Data     []byte
+}
+
+// message asks the leader. The client's own Get asks any replica of a bucket, which
+// may be behind what was acknowledged.
+func (b bucket) message(ctx context.Context, req messageRequest) (message, error) {
+	body, err := json.Marshal(req)
+	if err != nil {
+		return message{}, err
+	}
+	reply, err := b.js.Conn().RequestWithContext(ctx, b.api()+"STREAM.MSG.GET."+b.stream(), body)
+	if err != nil {
+		return message{}, err
+	}
+	var resp struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message *struct {
+			Sequence uint64 `json:"seq"`
+			Header   []byte `json:"hdrs"`
+			Data     []byte `json:"data"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(reply.Data, &resp); err != nil {
+		return message{}, errors.Wrap(err, "cannot understand the server")
+	}
+	switch {
+	case resp.Error != nil && resp.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound:
+		return message{}, store.ErrNotFound
+	case resp.Error != nil:
+		return message{}, resp.Error
+	case resp.Message == nil:
+		return message{}, errors.New("the server sent no message")
+	}
+	out := message{Sequence: resp.Message.Sequence, Data: resp.Message.Data}
+	if len(resp.Message.Header) > 0 {
+		out.Header, err = nats.DecodeHeadersMsg(resp.Message.Header)
+	}
+
+	return out, errors.Wrap(err, "cannot understand the headers of a message")
+}
+
+// api is the prefix of requests to JetStream.
+func (b bucket) api() string {
+	opts := b.js.Options()
+	switch {
+	case opts.Domain != "":
+		return "$JS." + opts.Domain + ".API."
+	case opts.APIPrefix != "":
+		return strings.TrimSuffix(opts.APIPrefix, ".") + "."
+	default:
+		return "$JS.API."
+	}
+}
+
+// operation tells what a message of a bucket stands for.
+func operation(h nats.Header) store.Op {
+	switch h.Get("KV-Operation") {
+	case "DEL":
+		return store.Delete
+	case "PURGE":
+		return store.Purge
+	}
+	switch h.Get(jetstream.MarkerReasonHeader) {
+	case "":
+		return store.Put
+	case "Remove":
+		return store.Delete
+	default: // MaxAge, Purge
+		return store.Purge
+	}
+}

@@ -1,0 +1,83 @@
+package natskv
+
+import (
+	"context"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+)
+
+// complete ends the snapshot if it is one. That the consumer has no more is not
+// enough: it may be at a replica that is behind. What the leader had when the watch
+// began must have come, or be gone by now.
+func (w *watcher[T]) complete(ctx context.Context) {
+	if w.synced || w.pending {
+		return
+	}
+	if w.seen < w.start.Revision {
+		outstanding, err := w.outstanding(ctx)
+		if err != nil || outstanding {
+			return // check asks again
+		}
+	}
+	w.synced, w.seen = true, max(w.seen, w.start.Revision)
+	w.tell()
+}
+
+// outstanding tells whether the leader has a message that was not delivered. The
+// sequence may have gone on without: entries expire.
+func (w *watcher[T]) outstanding(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+
+	_, err := w.bucket.message(ctx, messageRequest{NextFor: w.bucket.subject(">"), Seq: w.seen + 1})
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+
+	return true, err
+}
+
+// check asks the leader whether the stream is still the one that is watched, and
+// whether it has what was not delivered, for as long as from one check to the next.
+// If it cannot be asked, heartbeats tell whether the watch is alive.
+func (w *watcher[T]) check(ctx context.Context) {
+	now, err := w.probe(ctx)
+	switch {
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrWrongKind):
+		w.doubt(errors.Errorf("%w: %w", store.ErrReplaced, err))
+	case err != nil:
+	case now.Epoch != w.start.Epoch, now.Revision < w.seen:
+		w.End(store.ErrReplaced)
+	case !w.synced:
+		w.complete(ctx)
+		w.stalled(ctx, now)
+	case now.Revision > w.seen:
+		w.stalled(ctx, now)
+	}
+}
+
+func (w *watcher[T]) stalled(ctx context.Context, now store.State) {
+	if now.Revision <= w.seen {
+		return
+	}
+	if w.idle != w.seen+1 {
+		w.idle = w.seen + 1 // one more, so that nothing seen is not the zero value
+
+		return
+	}
+	outstanding, err := w.outstanding(ctx)
+	switch {
+	case err != nil:
+	case outstanding:
+		w.doubt(errors.Errorf("revision %d was not delivered, although there is %d", w.seen+1, now.Revision))
+	case w.synced:
+		w.seen = now.Revision
+		w.tell()
+	}
+}
+
+// tell says that everything has been told up to what was seen.
+func (w *watcher[T]) tell() {
+	w.send(store.Event[T]{Synced: true, Revision: w.seen, Epoch: w.start.Epoch})
+}

@@ -1,0 +1,394 @@
+package natskv
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/store/storetest"
+)
+
+// A diary is what an informer tells.
+type diary struct {
+	mu    sync.Mutex
+	lines []string
+	news  chan struct{}
+}
+
+// follow starts an informer that compares its copy as often as is said.
+func follow(t *testing.T, s store.Store[*storetest.Thing], resync time.Duration) (*store.Informer[*storetest.Thing], *diary) {
+	t.Helper()
+	i := store.NewInformer(s, store.InformerOptions{Resync: resync, MinBackoff: 10 * time.Millisecond, MaxBackoff: time.Second})
+	d := &diary{news: make(chan struct{}, 1)}
+	i.AddHandler(func(n store.Notification[*storetest.Thing]) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.lines = append(d.lines, n.Op.String()+" "+n.Key)
+		select {
+		case d.news <- struct{}{}:
+		default:
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = i.Start(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	if err := i.WaitForSync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	return i, d
+}
+
+// until waits until the informer has told the line.
+func (d *diary) until(t *testing.T, line string) {
+	t.Helper()
+	timeout := time.After(time.Minute)
+	for {
+		d.mu.Lock()
+		told := slices.Clone(d.lines)
+		d.mu.Unlock()
+		if slices.Contains(told, line) {
+			return
+		}
+		select {
+		case <-d.news:
+		case <-timeout:
+			t.Fatalf("%q was not told; this was: %v", line, told)
+		}
+	}
+}
+
+func create(t *testing.T, s *Store[*storetest.Thing], keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		for tries := 0; ; tries++ { // what is sent to a server that goes away is not answered
+			_, err := s.Create(t.Context(), storetest.NewThing(key, 1))
+			if err == nil || tries > 0 && errors.Is(err, store.ErrAlreadyExists) {
+				break
+			}
+			if tries == 10 {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestExpiry: entries that expire are found gone: by a marker if the bucket makes
+// some, and by comparing if not.
+func TestExpiry(t *testing.T) {
+	h := newHost(t)
+	for name, cfg := range map[string]jetstream.KeyValueConfig{
+		"Silent": {Bucket: "silent", TTL: time.Second},
+		"Marker": {Bucket: "marker", TTL: time.Second, LimitMarkerTTL: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := h.bucket(cfg, Options{Probe: 200 * time.Millisecond})
+			create(t, s, "a")
+			resync := 300 * time.Millisecond
+			gone := "delete a"
+			if cfg.LimitMarkerTTL > 0 {
+				resync, gone = -1, "purge a"
+			}
+			i, d := follow(t, s, resync)
+			d.until(t, gone)
+			if held := i.Held(); len(held) != 0 {
+				t.Errorf("%v is held, although it expired", held)
+			}
+			// What is gone without a trace is no reason to wait for its revision.
+			if err := i.WaitForRevision(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestExpiredTail: the last of a bucket went without a trace. A snapshot does not
+// wait for it, and a watch that is running says that it is not coming.
+func TestExpiredTail(t *testing.T) {
+	h := newHost(t)
+	s := h.bucket(things, Options{Probe: 50 * time.Millisecond})
+	create(t, s, "a", "b")
+	running, err := s.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer running.Stop()
+	for range 3 {
+		<-running.Events()
+	}
+	// Nothing is delivered of what is written and purged while nobody receives; here
+	// the stream goes on by a message that is gone before anybody could ask for it.
+	stream, err := h.js.Stream(t.Context(), "KV_things")
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, s, "c")
+	if e := <-running.Events(); e.Key != "c" {
+		t.Fatalf("got %+v, want c", e)
+	}
+	if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("$KV.things.c")); err != nil {
+		t.Fatal(err)
+	}
+	late, err := s.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Stop()
+	for _, want := range []string{"a", "b", ""} {
+		if e := <-late.Events(); e.Key != want || want == "" && (!e.Synced || e.Revision != 3) {
+			t.Errorf("got %+v, want %q", e, want)
+		}
+	}
+}
+
+// TestBucketDeleted: without its bucket a copy stays as it was; nothing in it was
+// deleted by anybody. When there is a bucket again, it goes on.
+func TestBucketDeleted(t *testing.T) {
+	h := newHost(t)
+	s := h.bucket(things, Options{Probe: 100 * time.Millisecond})
+	create(t, s, "a", "b")
+	i, d := follow(t, s, 100*time.Millisecond)
+	if err := h.js.DeleteKeyValue(t.Context(), "things"); err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.Watch(t.Context())
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("watching a bucket that is gone: got %v, %v, want %v", w, err, store.ErrNotFound)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, i.Keys()); diff != "" {
+		t.Errorf("the copy of a bucket that is gone: -want, +got:\n%s", diff)
+	}
+	if _, err := h.js.CreateKeyValue(t.Context(), things); err != nil {
+		t.Fatal(err)
+	}
+	create(t, s, "c")
+	d.until(t, "put c")
+	if diff := cmp.Diff([]string{"a", "b"}, i.Held()); diff != "" {
+		t.Errorf("held: -want, +got:\n%s", diff)
+	}
+}
+
+// TestOtherKindInItsPlace: a bucket that comes back as one of another kind is not read.
+func TestOtherKindInItsPlace(t *testing.T) {
+	h := newHost(t)
+	cfg := jetstream.KeyValueConfig{Bucket: "things"}
+	s := h.bucket(cfg, Options{Kind: "thing"})
+	cfg.Metadata = map[string]string{MetadataKind: "other"}
+	if err := h.recreate(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Watch(t.Context()); !errors.Is(err, store.ErrWrongKind) {
+		t.Errorf("got error %v, want %v", err, store.ErrWrongKind)
+	}
+}
+
+// TestOlderData starts a server with the data of an earlier time, as a restored
+// backup, or a machine that lost what it had not written to its disk.
+func TestOlderData(t *testing.T) {
+	h := newHost(t)
+	s := h.bucket(things, Options{})
+	create(t, s, "a", "b")
+	i, d := follow(t, s, -1)
+	backup := filepath.Join(t.TempDir(), "js")
+	if err := h.restart(func(dir string) error { return copyTree(dir, backup) }); err != nil {
+		t.Fatal(err)
+	}
+	create(t, s, "c")
+	d.until(t, "put c")
+	if err := h.restart(func(dir string) error {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+
+		return copyTree(backup, dir)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	create(t, s, "d")
+	d.until(t, "put d")
+	// Revision 3 is that of d now: revisions alone do not tell that c is lost. What
+	// is missing is held when its deletion would have been told, before the next.
+	create(t, s, "e")
+	d.until(t, "put e")
+	if diff := cmp.Diff([]string{"c"}, i.Held()); diff != "" {
+		t.Errorf("held: -want, +got:\n%s", diff)
+	}
+}
+
+// TestTruncatedData starts a server whose last block was cut.
+func TestTruncatedData(t *testing.T) {
+	h := newHost(t)
+	s := h.bucket(things, Options{})
+	var keys []string
+	for n := range 50 {
+		keys = append(keys, fmt.Sprintf("k%02d", n))
+	}
+	create(t, s, keys...)
+	i, d := follow(t, s, -1)
+	if err := h.restart(cutLastBlock); err != nil {
+		t.Fatal(err)
+	}
+	create(t, s, "after")
+	d.until(t, "put after")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := slices.IndexFunc(d.lines, func(line string) bool { return line != "put after" && line[:3] != "put" }); n >= 0 {
+		t.Errorf("%q was told of what was lost; held are %v", d.lines[n], i.Held())
+	}
+}
+
+// cutLastBlock takes half of the largest block away.
+func cutLastBlock(dir string) error {
+	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "KV_things", "msgs", "*.blk"))
+	if err != nil || len(blocks) == 0 {
+		return errors.Errorf("no block was found below %s: %v", dir, err)
+	}
+	last := blocks[len(blocks)-1]
+	info, err := os.Stat(last)
+	if err != nil {
+		return err
+	}
+
+	return os.Truncate(last, info.Size()/2)
+}
+
+// TestReconnects breaks the connection a thousand times under a watch: what is left
+// of watches, here and on the server, does not grow.
+func TestReconnects(t *testing.T) {
+	const rounds, times = 4, 250
+	h := newHost(t)
+	s := h.bucket(things, Options{})
+	create(t, s, "a")
+	before := runtime.NumGoroutine()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for round := range rounds {
+		for range times {
+			w, err := s.Watch(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for e := range w.Events() {
+				if !e.Synced {
+					continue
+				}
+				if err := h.nc.ForceReconnect(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !errors.Is(w.Err(), store.ErrWatchEnded) {
+				t.Fatalf("the watch ended with %v", w.Err())
+			}
+		}
+		h.settles(before, (round+1)*times)
+		if n := h.nc.Stats().Reconnects; n < uint64((round+1)*times) {
+			t.Fatalf("%d reconnects, want %d", n, (round+1)*times)
+		}
+	}
+}
+
+// TestStops stops a watch again and again.
+func TestStops(t *testing.T) {
+	const times = 1000
+	h := newHost(t)
+	s := h.bucket(things, Options{})
+	create(t, s, "a")
+	before := runtime.NumGoroutine()
+	for range times {
+		w, err := s.Watch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e := range w.Events() {
+			if e.Synced {
+				w.Stop()
+			}
+		}
+	}
+	h.settles(before, times)
+}
+
+// settles waits until nothing is left of watches.
+func (h *host) settles(before, times int) {
+	h.t.Helper()
+	deadline := time.After(time.Minute)
+	for {
+		consumers, goroutines := h.consumers(h.t.Context(), "things"), runtime.NumGoroutine()
+		if consumers == 0 && goroutines <= before {
+			return
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-deadline:
+			h.t.Fatalf("after %d watches there are %d consumers, and %d goroutines after %d before", times, consumers, goroutines, before)
+		}
+	}
+}
+
+// TestRace lets two controllers change one key, in many random schedules: no update
+// is lost, and each conflict is one.
+func TestRace(t *testing.T) {
+	const schedules = 1000
+	h := newHost(t)
+	s := h.bucket(things, Options{})
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := range schedules {
+		key := fmt.Sprintf("k%04d", n)
+		create(t, s, key)
+		if err := race(t.Context(), s, key, random); err != nil {
+			t.Fatalf("schedule %d: %v", n, err)
+		}
+	}
+}
+
+// race runs two that each read and write three times, in a random order of steps.
+func race(ctx context.Context, s *Store[*storetest.Thing], key string, random *rand.Rand) error {
+	read := [2]*storetest.Thing{}
+	wrote, last := 0, uint64(0)
+	for range 12 {
+		who := random.IntN(2)
+		if read[who] == nil {
+			thing, err := s.Get(ctx, key)
+			if err != nil {
+				return err
+			}
+			read[who], last = thing, thing.Metadata.Revision
+
+			continue
+		}
+		read[who].Spec.Size++
+		written, err := s.Update(ctx, read[who])
+		current := read[who].Metadata.Revision == last
+		read[who] = nil
+		switch {
+		case err == nil && current:
+			wrote, last = wrote+1, written.Metadata.Revision
+		case err == nil:
+			return errors.New("an update of an old revision was taken")
+		case current || !errors.Is(err, store.ErrConflict):
+			return err
+		}
+	}
+	thing, err := s.Get(ctx, key)
+	if err == nil && thing.Spec.Size != 1+wrote {
+		return errors.Errorf("%d updates were answered, and %d are there", wrote, thing.Spec.Size-1)
+	}
+
+	return err
+}

@@ -1,0 +1,120 @@
+package natskv
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/moorage-dev/moorage/pkg/store/storetest"
+)
+
+// A host is a server in this process with its data in a folder, and a client.
+type host struct {
+	t    testing.TB
+	dir  string
+	port int
+	srv  *server.Server
+	nc   *nats.Conn
+	js   jetstream.JetStream
+}
+
+func newHost(t testing.TB) *host {
+	t.Helper()
+	h := &host{t: t, dir: t.TempDir(), port: server.RANDOM_PORT}
+	h.start()
+	t.Cleanup(func() { h.stop() })
+	h.nc = h.connect()
+	var err error
+	if h.js, err = jetstream.New(h.nc); err != nil {
+		t.Fatal(err)
+	}
+
+	return h
+}
+
+func (h *host) start() {
+	h.t.Helper()
+	srv, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: h.port, JetStream: true, StoreDir: filepath.Join(h.dir, "js"), NoLog: true, NoSigs: true,
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	srv.Start()
+	if !srv.ReadyForConnections(20 * time.Second) {
+		h.t.Fatal("the server does not listen")
+	}
+	h.srv, h.port = srv, srv.Addr().(*net.TCPAddr).Port
+}
+
+func (h *host) stop() {
+	h.srv.Shutdown()
+	h.srv.WaitForShutdown()
+}
+
+func (h *host) connect() *nats.Conn {
+	h.t.Helper()
+	nc, err := nats.Connect(h.srv.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(nc.Close)
+
+	return nc
+}
+
+// bucket makes a bucket and a store in it.
+func (h *host) bucket(cfg jetstream.KeyValueConfig, o Options) *Store[*storetest.Thing] {
+	h.t.Helper()
+	o.Create = &cfg
+	s, err := New[*storetest.Thing](h.t.Context(), h.js, cfg.Bucket, o)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+
+	return s
+}
+
+// recreate deletes a bucket and makes it anew.
+func (h *host) recreate(ctx context.Context, cfg jetstream.KeyValueConfig) error {
+	if err := h.js.DeleteKeyValue(ctx, cfg.Bucket); err != nil {
+		return err
+	}
+	_, err := h.js.CreateKeyValue(ctx, cfg)
+
+	return err
+}
+
+// restart stops the server, leaves it down for a moment, and starts it again.
+func (h *host) restart(data func(dir string) error) error {
+	h.stop()
+	if data != nil {
+		if err := data(filepath.Join(h.dir, "js")); err != nil {
+			return err
+		}
+	}
+	h.start()
+
+	return nil
+}
+
+// consumers counts what watches have on the server.
+func (h *host) consumers(ctx context.Context, bucket string) int {
+	h.t.Helper()
+	stream, err := h.js.Stream(ctx, "KV_"+bucket)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+
+	return stream.CachedInfo().State.Consumers
+}
+
+// copyTree copies the data of a server that is down.
+func copyTree(from, to string) error { return os.CopyFS(to, os.DirFS(from)) }

@@ -1,0 +1,132 @@
+// Package storetest is the suite that every adapter of package store passes. Call
+// Run in a test of the adapter.
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+)
+
+// patience is how long the suite waits for what must come. An adapter that notices
+// a lost server by heartbeats needs some seconds.
+const patience = 60 * time.Second
+
+// A Subject is a store under test, and what can be done to it. Each test gets an
+// empty one. The functions may be nil where a store has no such fault; those tests
+// are left out.
+type Subject struct {
+	// Store is the store.
+	Store store.Store[*Thing]
+
+	// BadKeys are rejected by the store, beside those that package store says no
+	// store has to take.
+	BadKeys []string
+
+	// TooLarge is a size in bytes that no value may have; 0 is no limit.
+	TooLarge int
+
+	// Corrupt puts something under the key that is no thing.
+	Corrupt func(ctx context.Context, key string) error
+
+	// Vanish takes an entry away so that no watch is told.
+	Vanish func(ctx context.Context, key string) error
+
+	// Sever ends the connection of all watches for a moment.
+	Sever func(ctx context.Context) error
+
+	// Recreate removes the store and all that is in it, and makes it anew.
+	Recreate func(ctx context.Context) error
+
+	// Restart stops whatever keeps the store and starts it again, with all there
+	// was in it.
+	Restart func(ctx context.Context) error
+}
+
+// A suite is a test and its subject.
+type suite struct {
+	*testing.T
+	Subject
+	ctx context.Context //nolint:containedctx // That of the test.
+}
+
+// Run tests the stores that newSubject makes, one for each test.
+func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
+	t.Helper()
+	groups := map[string]map[string]func(*suite){
+		"Write": writes, "Delete": deletions, "Watch": watches, "Input": inputs, "Informer": informers,
+	}
+	for group, tests := range groups {
+		t.Run(group, func(t *testing.T) {
+			for name, test := range tests {
+				t.Run(name, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+					defer cancel()
+					test(&suite{T: t, Subject: newSubject(t), ctx: ctx})
+				})
+			}
+		})
+	}
+}
+
+// create stores a new thing.
+func (s *suite) create(key string, size int) *Thing {
+	s.Helper()
+	out, err := s.Store.Create(s.ctx, NewThing(key, size))
+	s.must("create "+key, err)
+
+	return out
+}
+
+func (s *suite) get(key string) *Thing {
+	s.Helper()
+	out, err := s.Store.Get(s.ctx, key)
+	s.must("get "+key, err)
+
+	return out
+}
+
+func (s *suite) update(t *Thing) *Thing {
+	s.Helper()
+	out, err := s.Store.Update(s.ctx, t)
+	s.must("update "+t.Metadata.Key, err)
+
+	return out
+}
+
+func (s *suite) must(what string, err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("cannot %s: %v", what, err)
+	}
+}
+
+// is expects an error that matches.
+func (s *suite) is(what string, err, want error) {
+	s.Helper()
+	if !errors.Is(err, want) {
+		s.Errorf("%s: got error %v, want %v", what, err, want)
+	}
+}
+
+// list returns the sizes of what a list has, by key, and the keys that it could
+// not decode.
+func (s *suite) list(o ...store.ListOption) (sizes map[string]int, bad []string) {
+	s.Helper()
+	sizes = map[string]int{}
+	for t, err := range s.Store.List(s.ctx, o...) {
+		var entry *store.EntryError
+		if errors.As(err, &entry) {
+			bad = append(bad, entry.Key)
+
+			continue
+		}
+		s.must("list", err)
+		sizes[t.Metadata.Key] = t.Spec.Size
+	}
+
+	return sizes, bad
+}

@@ -1,0 +1,47 @@
+package controllerruntime
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+func TestDecompose(t *testing.T) {
+	object := func(meta metav1.ObjectMeta) *corev1.ConfigMap {
+		meta.Name = "m"
+
+		return &corev1.ConfigMap{ObjectMeta: meta}
+	}
+	mine := metav1.ObjectMeta{Annotations: map[string]string{OwnerkindAnnotation: "thing", OwnerKeyAnnotation: "ns/a"}}
+	cases := map[string]struct {
+		reason  string
+		obj     any
+		object  bool
+		key     string
+		wantErr bool
+	}{
+		"Annotated": {reason: "The annotations say whose it is.", obj: object(mine), object: true, key: "ns/a"},
+		"Labelled":  {reason: "So do labels.", obj: object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "thing", OwnerKeyLabel: "a"}}), object: true, key: "a"},
+		"Tombstone": {reason: "The last state of one whose deletion was missed will do.", obj: cache.DeletedFinalStateUnknown{Obj: object(mine)}, object: true, key: "ns/a"},
+		"Nobodys":   {reason: "It is nobody's.", obj: object(metav1.ObjectMeta{}), object: true},
+		"Another":   {reason: "It is of another kind.", obj: object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "other", OwnerKeyLabel: "a"}}), object: true},
+		"AnotherHalf": {
+			reason: "Half a mark of another kind is none of ours.", obj: object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "other"}}), object: true, wantErr: false,
+		},
+		"Half":      {reason: "It is of a primary and does not say which.", obj: object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "thing"}}), object: true, wantErr: true},
+		"NoObject":  {reason: "It is no object.", obj: 7, wantErr: true},
+		"NoOldOne":  {reason: "Nothing is known of it.", obj: cache.DeletedFinalStateUnknown{Key: "m"}, wantErr: true},
+		"NilObject": {reason: "There is nothing.", obj: nil, wantErr: true},
+	}
+	r := NewRuntime[*thing]("things", "thing", nil, nil, 0)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			obj, key, err := r.DecomposeKubeSecondaryResource(tc.obj)
+			if (err != nil) != tc.wantErr || (obj != nil) != tc.object || key != tc.key {
+				t.Errorf("%s\nDecomposeKubeSecondaryResource(...): got %v, %q, %v", tc.reason, obj, key, err)
+			}
+		})
+	}
+}

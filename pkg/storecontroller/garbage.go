@@ -1,0 +1,94 @@
+package storecontroller
+
+import (
+	"context"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/store"
+)
+
+// ReasonGarbageCollected: an object was deleted because the primary it was made
+// for is gone.
+const ReasonGarbageCollected event.Reason = "GarbageCollected"
+
+// collect deletes what was made for primaries that are gone, and that a pass over
+// the primary did not delete: because it was missed, or because it failed for
+// good. What is suspected in one pass is deleted in the next.
+func (c *Controller[T]) collect(ctx context.Context) error {
+	if c.opts.Garbage.Disabled || len(c.owned) == 0 {
+		return nil
+	}
+	now, err := c.now(ctx)
+	if err != nil {
+		return err
+	}
+	suspects, left := map[string]bool{}, c.opts.Garbage.MaxPerPass
+	for _, o := range c.owned {
+		all, err := o.all(ctx)
+		if err != nil {
+			return errors.Wrap(err, "cannot list what is owned")
+		}
+		for _, s := range all {
+			orphan, err := c.orphan(ctx, now, s)
+			switch {
+			case err != nil:
+				return err
+			case !orphan:
+			case !c.suspects[s.id] || left == 0:
+				suspects[s.id] = true
+			default:
+				left--
+				if err := c.remove(ctx, s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	c.suspects = suspects
+
+	return nil
+}
+
+// orphan tells whether the primary of a secondary was deleted. Only the store
+// itself can say so, and only if it is still the one that had the primary.
+func (c *Controller[T]) orphan(ctx context.Context, now store.State, s secondary) (bool, error) {
+	if s.going || s.remove == nil {
+		return false, nil
+	}
+	if exists, held := c.primary.Has(s.owner.Key); exists || held {
+		return false, nil
+	}
+	if !store.ValidKey(s.owner.Key) {
+		return false, nil
+	}
+	unmarked := s.owner.Epoch == ""
+	if unmarked && !c.opts.Garbage.Unmarked || !unmarked && !of(now, s.owner) {
+		c.opts.Logger.Info("Leaving alone what was made for a primary that is not in the store",
+			"controller", c.name, "key", s.owner.Key, "object", s.id, "epoch", s.owner.Epoch)
+
+		return false, nil
+	}
+	_, err := c.primary.Store().Get(ctx, s.owner.Key)
+	if errors.Is(err, store.ErrNotFound) {
+		// The answer counts only if it was that of the store we know.
+		_, err := c.now(ctx)
+
+		return err == nil, err
+	}
+	if errors.Is(err, store.ErrUndecodable) {
+		return false, nil
+	}
+
+	return false, errors.Wrap(err, "cannot ask for the primary of what may be garbage")
+}
+
+func (c *Controller[T]) remove(ctx context.Context, s secondary) error {
+	if err := s.remove(ctx); err != nil {
+		return errors.Wrapf(err, "cannot delete %s", s.id)
+	}
+	c.opts.Logger.Info("Deleted what was made for a primary that is gone", "controller", c.name, "key", s.owner.Key, "object", s.id)
+	c.event(s.owner.Key, s.owner.UID, event.Normal(ReasonGarbageCollected, "Deleted "+s.id+", which was made for what is gone"))
+
+	return nil
+}

@@ -1,0 +1,111 @@
+package storecontroller
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/moorage-dev/moorage/pkg/store"
+)
+
+// TestOwnsInformer: objects that an informer of client-go watches lead to the
+// primaries they are marked with, and say of which store those were.
+func TestOwnsInformer(t *testing.T) {
+	kube := fake.NewClientset()
+	maps := kube.CoreV1().ConfigMaps("default")
+	mark := func(name, kind, epoch string) *corev1.ConfigMap {
+		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
+		Marks{}.Set(obj, store.Owner{Kind: kind, Key: "ns/a", Epoch: epoch, Revision: 1})
+
+		return obj
+	}
+	informer := func(w *world) Dependency {
+		factory := informers.NewSharedInformerFactory(kube, 0)
+		i := factory.Core().V1().ConfigMaps().Informer()
+		factory.Start(w.Context().Done())
+		w.Cleanup(factory.Shutdown)
+
+		return OwnsInformer(i)
+	}
+	create := func(w *world, obj *corev1.ConfigMap) *corev1.ConfigMap {
+		out, err := maps.Create(w.Context(), obj, metav1.CreateOptions{})
+		w.must(err)
+		w.rest()
+
+		return out
+	}
+	inWorld(t, Options{}, func(w *world) { w.lazy = true; w.create("ns/a", 1) }, func(w *world) {
+		w.saw("ns/a 1")
+		one := create(w, mark("one", "thing", "0"))
+		w.saw("ns/a 1")
+		create(w, mark("other", "another", ""))
+		w.saw()
+
+		one.Data, one.ResourceVersion = map[string]string{"k": "v"}, "7"
+		_, err := maps.Update(t.Context(), one, metav1.UpdateOptions{})
+		w.must(err)
+		w.rest()
+		w.saw("ns/a 1")
+		w.must(maps.Delete(t.Context(), "one", metav1.DeleteOptions{}))
+		w.rest()
+		w.saw("ns/a 1")
+
+		w.must(w.primaries.Delete(t.Context(), "ns/a"))
+		w.rest()
+		w.saw("ns/a gone")
+		create(w, mark("lost", "thing", "before"))
+		w.saw()
+		w.events.said(t, "Warning PrimaryLost")
+	}, informer)
+}
+
+func TestObject(t *testing.T) {
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	cases := map[string]struct {
+		reason  string
+		obj     any
+		want    string
+		wantErr bool
+	}{
+		"Object":       {reason: "An object is itself.", obj: obj, want: "a"},
+		"Tombstone":    {reason: "Of one whose deletion was missed, the last state is known.", obj: toolscache.DeletedFinalStateUnknown{Key: "a", Obj: obj}, want: "a"},
+		"BadTombstone": {reason: "Or it is not.", obj: toolscache.DeletedFinalStateUnknown{Key: "a"}, wantErr: true},
+		"Text":         {reason: "Anything else is an error.", obj: "a", wantErr: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Object(tc.obj)
+			if (err != nil) != tc.wantErr {
+				t.Fatalf("%s\nObject(...): got error %v", tc.reason, err)
+			}
+			if err == nil && got.GetName() != tc.want {
+				t.Errorf("%s\nObject(...): got %s, want %s", tc.reason, got.GetName(), tc.want)
+			}
+		})
+	}
+}
+
+// TestSourceOrder: what there was is in the queue when the source has synced.
+func TestSourceOrder(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.lazy = true
+		for _, key := range []string{"a", "b", "c"} {
+			w.create(key, 1)
+		}
+	}, func(w *world) {
+		w.mu.Lock()
+		got := slices.Sorted(slices.Values(w.passes))
+		w.mu.Unlock()
+		if diff := cmp.Diff([]string{"a 1", "b 1", "c 1"}, got); diff != "" {
+			t.Errorf("passes: -want, +got:\n%s", diff)
+		}
+		w.pass(time.Minute)
+	})
+}

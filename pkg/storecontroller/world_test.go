@@ -1,0 +1,191 @@
+package storecontroller
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/store/memory"
+	"github.com/moorage-dev/moorage/pkg/store/storetest"
+)
+
+type thing = storetest.Thing
+
+// A world is a controller of things in memory that keeps a part, in another store,
+// for each of them. It lives in a bubble, where time passes when nothing else does.
+type world struct {
+	*testing.T
+	primaries *memory.Store[*thing]
+	parts     *memory.Store[*thing]
+	informer  *store.Informer[*thing]
+	secondary *store.Informer[*thing]
+	c         *Controller[*thing]
+	events    *recorder
+
+	mu     sync.Mutex
+	passes []string
+	fail   map[string]error // what a pass over a key returns
+	lazy   bool             // a pass does nothing about parts
+}
+
+// inWorld runs a test in a bubble, where the controller has started, and ends it.
+func inWorld(t *testing.T, o Options, prepare func(*world), test func(*world), deps ...func(*world) Dependency) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{
+			T: t, primaries: memory.New[*thing]("things"), parts: memory.New[*thing]("parts"), fail: map[string]error{}, events: &recorder{},
+		}
+		w.informer = store.NewInformer(w.primaries, store.InformerOptions{Resync: time.Minute})
+		w.secondary = store.NewInformer(w.parts, store.InformerOptions{Resync: time.Minute})
+		if prepare != nil {
+			prepare(w)
+		}
+		o.SkipNameValidation = new(true)
+		if o.Resync == 0 {
+			o.Resync = -1
+		}
+		o.Recorder = w.events
+		all := []Dependency{Owns(w.secondary)}
+		for _, d := range deps {
+			all = append(all, d(w))
+		}
+		var err error
+		if w.c, err = New(nil, "things", "thing", w.informer, ReconcilerFunc[*thing](w.reconcile), o, all...); err != nil {
+			t.Fatal(err)
+		}
+		w.c.jitter = func() float64 { return 0.5 }
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for _, i := range w.c.Informers() {
+			running.Go(func() { _ = i.Start(ctx) })
+		}
+		running.Go(func() {
+			if err := w.c.Start(ctx); err != nil {
+				t.Errorf("the controller ended: %v", err)
+			}
+		})
+		defer running.Wait()
+		defer cancel()
+		w.rest()
+		test(w)
+	})
+}
+
+// rest waits until nothing happens any more, and lets what the queue delays pass.
+func (w *world) rest() {
+	synctest.Wait()
+	w.pass(100 * time.Millisecond)
+}
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func (w *world) reconcile(ctx context.Context, key string, obj *thing, found bool) (reconcile.Result, error) {
+	w.mu.Lock()
+	line, err, lazy := key+" gone", w.fail[key], w.lazy
+	if found {
+		line = key + " " + strconv.Itoa(obj.Spec.Size)
+	}
+	w.passes = append(w.passes, line)
+	w.mu.Unlock()
+	if err != nil || lazy {
+		return reconcile.Result{}, err
+	}
+	if !found {
+		return reconcile.Result{}, ignore(w.parts.Delete(ctx, key), store.ErrNotFound)
+	}
+	part := storetest.NewThing(key, obj.Spec.Size)
+	part.Metadata.Owners = []store.Owner{w.c.Owner(obj)}
+	if _, err := w.parts.Create(ctx, part); ignore(err, store.ErrAlreadyExists) != nil {
+		return reconcile.Result{}, err
+	}
+	obj.Status.Seen = obj.Spec.Size
+	_, err = w.c.Primaries().UpdateStatus(ctx, obj)
+
+	return reconcile.Result{}, err
+}
+
+// saw returns the passes since it was last asked, sorted: keys have no order.
+func (w *world) saw(want ...string) {
+	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slices.Sort(w.passes)
+	if diff := cmp.Diff(want, w.passes); diff != "" {
+		w.Errorf("passes: -want, +got:\n%s", diff)
+	}
+	w.passes = nil
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) create(key string, size int) *thing {
+	w.Helper()
+	out, err := w.primaries.Create(w.Context(), storetest.NewThing(key, size))
+	w.must(err)
+
+	return out
+}
+
+// have compares the keys of the parts.
+func (w *world) have(want ...string) {
+	w.Helper()
+	var got []string
+	for part, err := range w.parts.List(w.Context()) {
+		w.must(err)
+		got = append(got, part.Metadata.Key)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Errorf("parts: -want, +got:\n%s", diff)
+	}
+}
+
+func ignore(err, target error) error {
+	if storeIs(err, target) {
+		return nil
+	}
+
+	return err
+}
+
+// A recorder keeps what was said of which key.
+type recorder struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (r *recorder) Event(obj runtime.Object, e event.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, string(e.Type)+" "+string(e.Reason))
+}
+
+func (r *recorder) WithAnnotations(...string) event.Recorder { return r }
+
+func (r *recorder) said(t *testing.T, want ...string) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if diff := cmp.Diff(want, r.lines); diff != "" {
+		t.Errorf("events: -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,104 @@
+package systemtest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/translate"
+)
+
+// TestEnsureCRD: a kind comes from a file or from the host, once, and what is nowhere
+// is an error that says so.
+func TestEnsureCRD(t *testing.T) {
+	crd := boatCRD()
+	crd.TypeMeta = metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}
+	crd.Name = "canoes.harbour.example.org"
+	crd.Spec.Names.Plural, crd.Spec.Names.Singular, crd.Spec.Names.Kind, crd.Spec.Names.ListKind = "canoes", "canoe", "Canoe", "CanoeList"
+	crd.Spec.Conversion = nil
+	text, err := json.Marshal(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "canoe.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kind := schema.GroupVersionKind{Group: boatKind.Group, Version: "v1", Kind: "Canoe"}
+
+	if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), hostPlane.config, tenantPlane.config, kind); !errors.Is(err, translate.ErrKindNotServed) {
+		t.Errorf("a kind of nobody: %v", err)
+	}
+	for _, path := range []string{file, "the file is not read again"} {
+		if err := translate.EnsureCRDFromFile(t.Context(), hostPlane.config, path, kind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), hostPlane.config, tenantPlane.config, kind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resource, err := translate.ConvertKindToResource(tenantPlane.config, kind)
+	if err != nil || resource != kind.GroupVersion().WithResource("canoes") {
+		t.Errorf("got %v, %v", resource, err)
+	}
+	if err := translate.EnsureCRDFromFile(t.Context(), tenantPlane.config, "missing", boatKind.GroupVersion().WithKind("Ark")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is missing: %v", err)
+	}
+}
+
+// TestConversionWebhook: a conversion webhook stays on the host, which a tenant could
+// not reach. On the host, the kind cannot be read in another version than the stored
+// one, because nobody answers there; in the tenant it is served in the version that was
+// asked for.
+func TestConversionWebhook(t *testing.T) {
+	crd := boatCRD()
+	crd.Name = "junks.harbour.example.org"
+	crd.Spec.Names.Plural, crd.Spec.Names.Singular, crd.Spec.Names.Kind, crd.Spec.Names.ListKind = "junks", "junk", "Junk", "JunkList"
+	older := crd.Spec.Versions[0]
+	older.Name, older.Storage = "v1beta1", false
+	crd.Spec.Versions = append(crd.Spec.Versions, older)
+	if crd.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter {
+		t.Fatal("the host's kind has no webhook")
+	}
+	if err := hostPlane.api.Create(t.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+	kind := schema.GroupVersionKind{Group: boatKind.Group, Version: "v1beta1", Kind: "Junk"}
+	eventually(t, "the host serves the kind", func() bool {
+		served, err := translate.KindExists(hostPlane.config, kind)
+		return served && err == nil
+	})
+	if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), hostPlane.config, tenantPlane.config, kind); err != nil {
+		t.Fatal(err)
+	}
+	copied := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crd.Name}}
+	if !exists(t, tenantPlane.api, copied) {
+		t.Fatal("the kind was not copied")
+	}
+	if c := copied.Spec.Conversion; c.Strategy != apiextensionsv1.NoneConverter || c.Webhook != nil {
+		t.Errorf("the conversion was copied: %v", c)
+	}
+	if v := copied.Spec.Versions; len(v) != 1 || v[0].Name != "v1beta1" || !v[0].Storage {
+		t.Errorf("got versions %v, want the one that was asked for", v)
+	}
+	junk := func(p *plane) *boat {
+		b := newBoat(namespace(t, p.api), "a", 12)
+		b.SetGroupVersionKind(kind)
+		return b
+	}
+	if err := tenantPlane.api.Create(t.Context(), junk(tenantPlane)); err != nil {
+		t.Errorf("in the tenant: %v", err)
+	}
+	if err := hostPlane.api.Create(t.Context(), junk(hostPlane)); err == nil || !strings.Contains(err.Error(), "conversion webhook") {
+		t.Errorf("on the host, whose webhook does not answer: %v", err)
+	}
+}

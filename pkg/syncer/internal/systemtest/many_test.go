@@ -1,0 +1,274 @@
+package systemtest
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/syncer"
+	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/translate"
+)
+
+var objects = flag.Int("objects", 2000, "how many objects are taken through their life")
+
+const (
+	strangers = 20
+	workers   = 8
+
+	// What a process does from time to time, it does in this time: a pass that waits
+	// for its own write looks again after ten seconds, and what is refused after one,
+	// two, four and eight.
+	steadyWindow = 16 * time.Second
+)
+
+// TestManyObjects takes many objects through their life: down, status up, deleted.
+// Host objects of others, some under names that would be ours, stay as they are.
+func TestManyObjects(t *testing.T) {
+	f := newFleet(t, "many", syncer.Options{MaxConcurrentReconciles: workers})
+	names := translate.Names{Suffix: f.name}
+	foreign := map[string]string{} // as they are, by name
+	for i := range strangers {
+		collides := newBoat(f.target, names.PhysicalName(fmt.Sprintf("taken-%d", i), f.ns), 7)
+		apart := newBoat(f.target, fmt.Sprintf("foreign-%d", i), 7)
+		for _, b := range []*boat{collides, apart} {
+			if err := hostPlane.api.Create(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			foreign[b.GetName()] = text(b)
+		}
+	}
+	f.sail()
+	f.host.Reset()
+	f.tenant.Reset()
+
+	begin := time.Now()
+	parallel(t, func(ctx context.Context, i int) error {
+		return tenantPlane.api.Create(ctx, newBoat(f.ns, fmt.Sprintf("boat-%d", i), 12))
+	})
+	for i := range strangers {
+		if err := tenantPlane.api.Create(t.Context(), newBoat(f.ns, fmt.Sprintf("taken-%d", i), 12)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all are down", func() bool { return len(boats(t, hostPlane.api, f.target)) == *objects+len(foreign) })
+	parallel(t, func(ctx context.Context, i int) error {
+		b := newBoat(f.target, names.PhysicalName(fmt.Sprintf("boat-%d", i), f.ns), 0)
+		return hostPlane.api.Status().Patch(ctx, b, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"afloat":true}}`)))
+	})
+	eventually(t, "all statuses are up", func() bool { return afloat(boats(t, tenantPlane.api, f.ns)) == *objects })
+	figure("objects", *objects)
+	figure("seconds_down_and_status_up", time.Since(begin).Seconds())
+	figure("requests_per_object_down_and_status_up", f.perObject())
+	t.Logf("host: %s; tenant: %s", test.SummarizeRequests(f.host.Objects()), test.SummarizeRequests(f.tenant.Objects()))
+
+	f.reportsConflicts(strangers)
+	f.steady()
+
+	begin = time.Now()
+	f.host.Reset()
+	f.tenant.Reset()
+	if err := tenantPlane.api.DeleteAllOf(t.Context(), emptyBoat(), client.InNamespace(f.ns)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "nothing of ours is left", func() bool { return len(boats(t, hostPlane.api, f.target)) == len(foreign) })
+	figure("seconds_deleted", time.Since(begin).Seconds())
+	figure("requests_per_object_deleted", f.perObject())
+	t.Logf("host: %s; tenant: %s", test.SummarizeRequests(f.host.Objects()), test.SummarizeRequests(f.tenant.Objects()))
+	left := boats(t, hostPlane.api, f.target)
+	touched := 0
+	for _, b := range left {
+		if foreign[b.GetName()] != text(&b) {
+			touched++
+			t.Errorf("a foreign object was touched: %v", b.Object)
+		}
+	}
+	figure("foreign_objects", len(left))
+	figure("foreign_objects_touched", touched)
+	f.moor()
+	f.floor(names)
+}
+
+// steady counts the requests that are sent while nothing changes, after the syncer
+// has looked at every object again.
+func (f *fleet) steady() {
+	f.Helper()
+	f.moor()
+	f.host.Reset()
+	f.tenant.Reset()
+	f.sail()
+	// A boat that is synced after all the others were looked at says that they were.
+	last := newBoat(f.ns, "last", 1)
+	if err := tenantPlane.api.Create(f.Context(), last); err != nil {
+		f.Fatal(err)
+	}
+	mine := newBoat(f.target, f.reg.Names.PhysicalName("last", f.ns), 0)
+	eventually(f.T, "the last boat is down", func() bool { return exists(f.T, hostPlane.api, mine) })
+	requests := append(f.host.Objects(), f.tenant.Objects()...)
+	figure("requests_to_look_at_all_again", len(requests))
+	f.Logf("to look again: %s", test.SummarizeRequests(requests))
+	// What is refused is told once more by the new process, in its own time.
+	eventually(f.T, "conflicts are told", func() bool { return len(f.tenant.Events()) >= strangers })
+	f.host.Reset()
+	f.tenant.Reset()
+	quiet := time.NewTimer(steadyWindow) // what is counted is that nothing happens
+	<-quiet.C
+	requests = append(f.host.Objects(), f.tenant.Objects()...)
+	events := append(f.host.Events(), f.tenant.Events()...)
+	all := append(f.host.All(), f.tenant.All()...)
+	figure("seconds_of_steady_state", steadyWindow.Seconds())
+	figure("requests_in_steady_state", len(requests))
+	figure("events_in_steady_state", len(events))
+	figure("requests_of_any_kind_in_steady_state", len(all)) // with watches and discovery
+	if len(all) != 0 {
+		f.Errorf("requests in steady state: %s", test.SummarizeRequests(all))
+	}
+	if err := tenantPlane.api.Delete(f.Context(), last); err != nil {
+		f.Fatal(err)
+	}
+	eventually(f.T, "the last boat is gone", func() bool { return !exists(f.T, hostPlane.api, mine) })
+}
+
+// reportsConflicts waits until so many virtual objects have the event.
+func (f *fleet) reportsConflicts(want int) {
+	f.Helper()
+	var told map[string]bool
+	eventually(f.T, "conflicts are reported", func() bool {
+		told = map[string]bool{}
+		events := &corev1.EventList{}
+		if err := tenantPlane.api.List(f.Context(), events, client.InNamespace(f.ns)); err != nil {
+			f.Fatal(err)
+		}
+		for _, e := range events.Items {
+			if e.Reason == string(syncer.ReasonConflict) {
+				told[e.InvolvedObject.Name] = true
+			}
+		}
+		return len(told) == want
+	})
+	figure("conflicts_reported", len(told))
+}
+
+// perObject returns how many requests were sent per object, events and watches not
+// counted.
+func (f *fleet) perObject() float64 {
+	return float64(len(f.host.Objects())+len(f.tenant.Objects())) / float64(*objects)
+}
+
+// floor does the same by hand, without looking at anything twice: the requests that
+// cannot be saved, from as many goroutines.
+func (f *fleet) floor(names translate.Names) {
+	f.Helper()
+	f.host.Reset()
+	f.tenant.Reset()
+	host, err := client.New(f.hostConf, client.Options{Scheme: scheme})
+	if err != nil {
+		f.Fatal(err)
+	}
+	tenant, err := client.New(f.tenantConf, client.Options{Scheme: scheme})
+	if err != nil {
+		f.Fatal(err)
+	}
+	image := func(i int) *boat {
+		return newBoat(f.target, names.PhysicalName(fmt.Sprintf("floor-%d", i), f.ns), 12)
+	}
+	status := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"afloat":true}}`))
+
+	begin := time.Now()
+	parallel(f.T, func(ctx context.Context, i int) error {
+		return tenantPlane.api.Create(ctx, newBoat(f.ns, fmt.Sprintf("floor-%d", i), 12))
+	})
+	parallel(f.T, func(ctx context.Context, i int) error { return host.Create(ctx, image(i)) })
+	parallel(f.T, func(ctx context.Context, i int) error { return hostPlane.api.Status().Patch(ctx, image(i), status) })
+	parallel(f.T, func(ctx context.Context, i int) error {
+		return tenant.Status().Patch(ctx, newBoat(f.ns, fmt.Sprintf("floor-%d", i), 0), status)
+	})
+	figure("floor_seconds_down_and_status_up", time.Since(begin).Seconds())
+	figure("floor_requests_per_object_down_and_status_up", f.perObject())
+
+	begin = time.Now()
+	f.host.Reset()
+	f.tenant.Reset()
+	if err := tenantPlane.api.DeleteAllOf(f.Context(), emptyBoat(), client.InNamespace(f.ns)); err != nil {
+		f.Fatal(err)
+	}
+	parallel(f.T, func(ctx context.Context, i int) error {
+		same := func() error {
+			return tenant.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &corev1.Namespace{})
+		}
+		if err := same(); err != nil {
+			return err
+		}
+		if err := tenant.Get(ctx, client.ObjectKey{Namespace: f.ns, Name: fmt.Sprintf("floor-%d", i)}, emptyBoat()); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if err := same(); err != nil {
+			return err
+		}
+		return host.Delete(ctx, image(i))
+	})
+	figure("floor_seconds_deleted", time.Since(begin).Seconds())
+	figure("floor_requests_per_object_deleted", f.perObject())
+}
+
+func boats(t *testing.T, c client.Client, namespace string) []boat {
+	t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(boatKind.GroupVersion().WithKind("BoatList"))
+	if err := c.List(t.Context(), list, client.InNamespace(namespace)); err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+// text returns all of an object.
+func text(b *boat) string {
+	out, err := json.Marshal(b.Object)
+	if err != nil {
+		panic(err) // it came as JSON
+	}
+	return string(out)
+}
+
+func afloat(all []boat) int {
+	n := 0
+	for _, b := range all {
+		if yes, _, _ := unstructured.NestedBool(b.Object, "status", "afloat"); yes {
+			n++
+		}
+	}
+	return n
+}
+
+// parallel does something for each of many objects from several goroutines.
+func parallel(t *testing.T, do func(ctx context.Context, i int) error) {
+	t.Helper()
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for i := range next {
+				if err := do(t.Context(), i); err != nil {
+					t.Errorf("number %d: %v", i, err)
+				}
+			}
+		})
+	}
+	for i := range *objects {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}

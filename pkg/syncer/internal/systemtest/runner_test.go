@@ -1,0 +1,134 @@
+package systemtest
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/syncer"
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
+	"github.com/moorage-dev/moorage/pkg/syncer/translator"
+)
+
+// probe is everything that can be registered, and writes down when it is called.
+type probe struct {
+	translator.NamespacedTranslator
+
+	name string
+	log  *diary
+}
+
+type diary struct {
+	mu      sync.Mutex
+	entries []string
+}
+
+func (d *diary) add(what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.entries = append(d.entries, what)
+}
+
+func (p probe) Name() string { return p.name }
+
+func (p probe) Init(*synccontext.RegisterContext) error {
+	p.log.add("init " + p.name)
+	return nil
+}
+
+func (p probe) RegisterIndices(*synccontext.RegisterContext) error {
+	p.log.add("indices " + p.name)
+	return nil
+}
+
+// ModifyController reads through both clients, which must work by now.
+func (p probe) ModifyController(ctx *synccontext.RegisterContext, b *builder.Builder) (*builder.Builder, error) {
+	p.log.add("controller " + p.name)
+	for _, c := range []client.Client{ctx.VirtualManager.GetClient(), ctx.PhysicalManager.GetClient()} {
+		if err := c.List(ctx.Context, &corev1.ConfigMapList{}, client.InNamespace(ctx.TargetNamespace)); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func (p probe) Register(*synccontext.RegisterContext) error {
+	p.log.add("register " + p.name)
+	return nil
+}
+
+func (probe) SyncDown(*synccontext.SyncContext, client.Object) (ctrl.Result, error) {
+	return ctrl.Result{}, nil
+}
+
+func (probe) Sync(*synccontext.SyncContext, client.Object, client.Object) (ctrl.Result, error) {
+	return ctrl.Result{}, nil
+}
+
+func (probe) FakeSyncUp(*synccontext.SyncContext, types.NamespacedName) (ctrl.Result, error) {
+	return ctrl.Result{}, nil
+}
+
+func (probe) FakeSync(*synccontext.SyncContext, client.Object) (ctrl.Result, error) {
+	return ctrl.Result{}, nil
+}
+
+// TestRunner: what is registered is called in an order that can be relied on, and
+// nothing is left running when the context ends. The owner is looked up.
+func TestRunner(t *testing.T) {
+	connections := []goleak.Option{
+		goleak.IgnoreCurrent(), // the control planes of this package
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+		goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*http2ClientConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http/internal/http2.(*ClientConn).readLoop"),
+	}
+	target := namespace(t, hostPlane.api)
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: target, Name: "red"}, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}
+	if err := hostPlane.api.Create(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	reg, err := syncer.NewRegisterContext(t.Context(), syncer.RegisterOptions{
+		Virtual: tenantPlane.config, Physical: hostPlane.config, Scheme: scheme, Name: "red", TargetNamespace: target, ServiceName: "red", SetOwner: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &diary{}
+	r := syncer.NewRunner(reg)
+	var owners []metav1.OwnerReference
+	for _, name := range []string{"one", "two"} {
+		p := probe{translator.NewNamespacedTranslator(reg, name, &corev1.ConfigMap{}), name, log}
+		owners = p.TranslateMetadata(&corev1.ConfigMap{}).GetOwnerReferences()
+		if err := r.Register(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(owners) != 1 || owners[0].UID != service.UID || owners[0].Kind != "Service" {
+		t.Errorf("the service does not own host objects: %v", owners)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Start(ctx) }()
+	<-r.Ready()
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	want := []string{
+		"init one", "init two", "indices one", "indices two",
+		"controller one", "controller one", "register one", "controller two", "controller two", "register two",
+	}
+	if diff := cmp.Diff(want, log.entries); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	goleak.VerifyNone(t, connections...)
+}

@@ -1,0 +1,131 @@
+package syncer
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/ratelimiter"
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
+	"github.com/moorage-dev/moorage/pkg/translate"
+)
+
+// RegisterSyncer adds a controller for the syncer to the virtual manager, with the
+// options that the syncer brings if it is an OptionsProvider, and with the default
+// ones otherwise. Both managers are started. It returns an error that wraps
+// translate.ErrKindNotServed if one of the clusters does not serve the kind.
+func RegisterSyncer(ctx *synccontext.RegisterContext, syncer Syncer) error {
+	var o Options
+	if p, ok := As[OptionsProvider](syncer); ok {
+		o = p.SyncerOptions()
+	}
+	return RegisterSyncerWithOptions(ctx, syncer, o)
+}
+
+// RegisterSyncerWithOptions is RegisterSyncer with other options than the syncer's.
+func RegisterSyncerWithOptions(ctx *synccontext.RegisterContext, syncer Syncer, o Options) error {
+	if err := known(ctx, syncer); err != nil {
+		return err
+	}
+	r, err := newReconciler(ctx, syncer, o)
+	if err != nil {
+		return errors.Wrapf(err, "cannot register syncer %q", syncer.Name())
+	}
+	b := ctrl.NewControllerManagedBy(ctx.VirtualManager).
+		Named(syncer.Name()).
+		WithOptions(workers(r.o.MaxConcurrentReconciles)).
+		For(syncer.Resource(), builder.WithPredicates(virtualSeen(r.mem)))
+	for _, s := range newHostWatch(r).sources() {
+		b = b.WatchesRawSource(s)
+	}
+	return complete(ctx, b, syncer, r)
+}
+
+// RegisterFakeSyncer adds a controller for the fake syncer to the virtual manager,
+// with one worker. Both managers are started.
+func RegisterFakeSyncer(ctx *synccontext.RegisterContext, syncer FakeSyncer) error {
+	if err := known(ctx, syncer); err != nil {
+		return err
+	}
+	b := ctrl.NewControllerManagedBy(ctx.VirtualManager).Named(syncer.Name()).WithOptions(workers(1)).For(syncer.Resource())
+	return complete(ctx, b, syncer, fakeReconciler(ctx, syncer))
+}
+
+func fakeReconciler(ctx *synccontext.RegisterContext, syncer FakeSyncer) reconcile.Func {
+	starter := starterOf(syncer)
+	return func(c context.Context, req ctrl.Request) (ctrl.Result, error) {
+		sync := synccontext.ConvertContext(ctx, req.Name)
+		sync.Context = c
+		return starter.around(sync, req, func() (ctrl.Result, error) {
+			vObj, err := get(c, sync.VirtualClient, syncer.Resource(), req.NamespacedName)
+			switch {
+			case err != nil:
+				return ctrl.Result{}, err
+			case vObj == nil:
+				return syncer.FakeSyncUp(sync, req.NamespacedName)
+			default:
+				return syncer.FakeSync(sync, vObj)
+			}
+		})
+	}
+}
+
+func complete(ctx *synccontext.RegisterContext, b *builder.Builder, s Base, r reconcile.Reconciler) error {
+	if m, ok := As[ControllerModifier](s); ok {
+		var err error
+		if b, err = m.ModifyController(ctx, b); err != nil {
+			return errors.Wrapf(err, "cannot modify the controller of %q", s.Name())
+		}
+	}
+	return errors.Wrapf(b.Complete(r), "cannot start the controller of %q", s.Name())
+}
+
+func workers(n int) controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: n,
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+			ratelimiter.BackOffBase, ratelimiter.BackOffMax),
+	}
+}
+
+// known says which cluster does not serve the kind of an item, if one does not.
+func known(ctx *synccontext.RegisterContext, item Base) error {
+	if s, ok := As[FakeSyncer](item); ok {
+		if err := served(s.Resource(), map[string]manager.Manager{"virtual": ctx.VirtualManager}); err != nil {
+			return errors.Wrapf(err, "cannot register fake syncer %q", item.Name())
+		}
+	}
+	if s, ok := As[Syncer](item); ok {
+		err := served(s.Resource(), map[string]manager.Manager{"virtual": ctx.VirtualManager, "physical": ctx.PhysicalManager})
+		return errors.Wrapf(err, "cannot register syncer %q", item.Name())
+	}
+	return nil
+}
+
+// served says which cluster does not serve the kind. Without this a controller
+// would wait for it in silence, and then stop its manager.
+func served(obj client.Object, in map[string]manager.Manager) error {
+	for side, m := range in {
+		kind, err := apiutil.GVKForObject(obj, m.GetScheme())
+		if err != nil {
+			return errors.Wrap(err, "cannot tell the kind of its objects")
+		}
+		_, err = m.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		if meta.IsNoMatchError(err) {
+			return errors.Wrapf(translate.ErrKindNotServed, "%s in the %s cluster", kind, side)
+		}
+		if err != nil {
+			return errors.Wrapf(err, "cannot ask the %s cluster for %s", side, kind.Kind)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package syncer
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
+	"github.com/moorage-dev/moorage/pkg/translate"
+)
+
+// RegisterOptions say which clusters a RegisterContext is about. Virtual, Physical,
+// Name and TargetNamespace are required.
+type RegisterOptions struct {
+	// Virtual is how to reach the virtual cluster.
+	Virtual *rest.Config
+
+	// Physical is how to reach the host.
+	Physical *rest.Config
+
+	// Scheme knows the kinds that are synced. Default: those of client-go.
+	Scheme *runtime.Scheme
+
+	// Name of the virtual cluster, a DNS label: the suffix of host names. Two virtual
+	// clusters that share a target namespace need different ones.
+	Name string
+
+	// TargetNamespace is where on the host the objects are. The host's cache holds
+	// no other namespace.
+	TargetNamespace string
+
+	// CurrentNamespace is where on the host the process itself runs. Default:
+	// TargetNamespace.
+	CurrentNamespace string
+
+	// ServiceName is a service in the current namespace that stands for the virtual
+	// cluster. Default: "", which is none.
+	ServiceName string
+
+	// SetOwner makes that service the owner of host objects, so that they go with
+	// it.
+	SetOwner bool
+}
+
+// NewRegisterContext returns the context of a process with two managers that are
+// not started yet; a Runner starts them. It asks the virtual cluster who it is, so
+// that no other one is taken for it later, see Guard, and the host for the owner.
+// Logs go to controller-runtime's logger, metrics nowhere: managers of your own,
+// put into a RegisterContext, do as you like.
+func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.RegisterContext, error) {
+	if o.Virtual == nil || o.Physical == nil || o.Name == "" || o.TargetNamespace == "" {
+		return nil, errors.New("cannot make a register context: Virtual, Physical, Name and TargetNamespace are required")
+	}
+	for what, name := range map[string]string{"Name": o.Name, "TargetNamespace": o.TargetNamespace} {
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, errors.Errorf("cannot make a register context: %s %q is no part of a name: %s", what, name, problems[0])
+		}
+	}
+	if o.Scheme == nil {
+		o.Scheme = clientgoscheme.Scheme
+	}
+	if o.CurrentNamespace == "" {
+		o.CurrentNamespace = o.TargetNamespace
+	}
+	guarded, uid, err := Guard(ctx, o.Virtual)
+	if err != nil {
+		return nil, err
+	}
+	names := &translate.Names{Suffix: o.Name, Cluster: string(uid)}
+	if names.Owner, err = owner(ctx, o); err != nil {
+		return nil, err
+	}
+	v, err := newManager(guarded, o.Scheme, cache.Options{})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a manager for the virtual cluster")
+	}
+	p, err := newManager(o.Physical, o.Scheme, cache.Options{DefaultNamespaces: map[string]cache.Config{o.TargetNamespace: {}}})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a manager for the physical cluster")
+	}
+	current := p.GetClient()
+	if o.CurrentNamespace != o.TargetNamespace {
+		// That namespace is not in the cache.
+		if current, err = client.New(o.Physical, client.Options{Scheme: o.Scheme}); err != nil {
+			return nil, errors.Wrap(err, "cannot make a client for the current namespace")
+		}
+	}
+	return &synccontext.RegisterContext{
+		Context: ctx,
+		Options: &synccontext.VirtualClusterOptions{
+			Name: o.Name, ServiceName: o.ServiceName, TargetNamespace: o.TargetNamespace, SetOwner: o.SetOwner,
+		},
+		TargetNamespace: o.TargetNamespace, CurrentNamespace: o.CurrentNamespace, CurrentNamespaceClient: current,
+		VirtualManager: v, PhysicalManager: p, Names: names,
+	}, nil
+}
+
+// owner returns the service that owns host objects, or nil if there is to be none.
+func owner(ctx context.Context, o RegisterOptions) (client.Object, error) {
+	if !o.SetOwner || o.ServiceName == "" {
+		return nil, nil
+	}
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		return nil, errors.Wrap(err, "cannot add the core kinds")
+	}
+	p, err := client.New(o.Physical, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a client for the physical cluster")
+	}
+	service := &corev1.Service{}
+	err = p.Get(ctx, client.ObjectKey{Namespace: o.CurrentNamespace, Name: o.ServiceName}, service)
+	return service, errors.Wrap(err, "cannot read the service that owns the host objects")
+}
+
+func newManager(c *rest.Config, scheme *runtime.Scheme, objects cache.Options) (manager.Manager, error) {
+	return ctrl.NewManager(c, ctrl.Options{
+		Scheme: scheme, Cache: objects, Metrics: metricsserver.Options{BindAddress: "0"},
+		// Passes read caches, of objects without a Go type as well.
+		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true}},
+		// Two virtual clusters in one process have controllers of the same names.
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+}

@@ -1,0 +1,103 @@
+package testing
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// NewScheme returns a scheme with the kinds of client-go and CustomResourceDefinition.
+func NewScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err) // kinds that exist twice: a mistake in the program
+		}
+	}
+	return scheme
+}
+
+// NewFakeClient returns a client of a cluster in memory that holds the objects.
+func NewFakeClient(scheme *runtime.Scheme, objs ...runtime.Object) *FakeIndexClient {
+	return &FakeIndexClient{
+		Client:  fake.NewClientBuilder().WithScheme(scheme).WithRuntimeObjects(objs...).WithReturnManagedFields().Build(),
+		indices: map[schema.GroupVersionKind]map[string]client.IndexerFunc{},
+	}
+}
+
+// A FakeIndexClient is a client of a cluster in memory whose indices can be
+// registered later, as those of a manager's cache. It may be used concurrently. Make
+// one with NewFakeClient.
+type FakeIndexClient struct {
+	client.Client
+
+	mu      sync.Mutex
+	indices map[schema.GroupVersionKind]map[string]client.IndexerFunc
+}
+
+var _ client.FieldIndexer = &FakeIndexClient{}
+
+// IndexField registers an index.
+func (fc *FakeIndexClient) IndexField(_ context.Context, obj client.Object, field string, extractValue client.IndexerFunc) error {
+	kind, err := apiutil.GVKForObject(obj, fc.Scheme())
+	if err != nil {
+		return err
+	}
+	fc.mu.Lock()
+	defer fc.mu.Unlock()
+	if fc.indices[kind] == nil {
+		fc.indices[kind] = map[string]client.IndexerFunc{}
+	}
+	fc.indices[kind][field] = extractValue
+	return nil
+}
+
+// List lists objects. Fields are looked up in the indices; one without an index is
+// an error, as in a cache.
+func (fc *FakeIndexClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	o := client.ListOptions{}
+	o.ApplyOptions(opts)
+	selector := o.FieldSelector
+	o.FieldSelector = nil
+	if err := fc.Client.List(ctx, list, &o); err != nil || selector == nil || selector.Empty() {
+		return err
+	}
+	kind, err := apiutil.GVKForObject(list, fc.Scheme())
+	if err != nil {
+		return err
+	}
+	kind.Kind = kind.Kind[:len(kind.Kind)-len("List")]
+	return fc.filter(list, kind, selector)
+}
+
+func (fc *FakeIndexClient) filter(list client.ObjectList, kind schema.GroupVersionKind, selector fields.Selector) error {
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return err
+	}
+	for _, want := range selector.Requirements() {
+		fc.mu.Lock()
+		values := fc.indices[kind][want.Field]
+		fc.mu.Unlock()
+		if values == nil {
+			return errors.Errorf("index with name field:%s does not exist", want.Field)
+		}
+		items = slices.DeleteFunc(items, func(item runtime.Object) bool {
+			obj, ok := item.(client.Object)
+			return !ok || !slices.Contains(values(obj), want.Value)
+		})
+	}
+	return meta.SetList(list, items)
+}

@@ -1,0 +1,90 @@
+package syncer
+
+import (
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
+	"github.com/moorage-dev/moorage/pkg/syncer/translator"
+)
+
+// Typed is a Syncer of objects of one Go type. FromTyped makes a Syncer of it.
+type Typed[T client.Object] interface {
+	Base
+	translator.NameTranslator
+
+	// SyncDown is Syncer.SyncDown.
+	SyncDown(ctx *synccontext.SyncContext, vObj T) (ctrl.Result, error)
+
+	// Sync is Syncer.Sync.
+	Sync(ctx *synccontext.SyncContext, pObj, vObj T) (ctrl.Result, error)
+}
+
+// TypedUpSyncer is an UpSyncer of objects of one Go type.
+type TypedUpSyncer[T client.Object] interface {
+	SyncUp(ctx *synccontext.SyncContext, pObj T) (ctrl.Result, error)
+}
+
+// FromTyped returns a Syncer that calls s. The object says of which kind it is and
+// is not changed. Every optional interface that s implements is found, as a
+// TypedUpSyncer or as it is, and none that it does not implement.
+func FromTyped[T client.Object](obj T, s Typed[T]) Syncer {
+	t := typed[T]{Typed: s, obj: obj}
+	if up, ok := As[TypedUpSyncer[T]](s); ok {
+		return typedUp[T]{typed: t, up: up}
+	}
+	return t
+}
+
+type typed[T client.Object] struct {
+	Typed[T]
+
+	obj T
+}
+
+func (t typed[T]) Unwrap() any { return t.Typed }
+
+func (t typed[T]) Resource() client.Object { return t.obj.DeepCopyObject().(client.Object) }
+
+func (t typed[T]) SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error) {
+	v, err := as[T](vObj)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return t.Typed.SyncDown(ctx, v)
+}
+
+func (t typed[T]) Sync(ctx *synccontext.SyncContext, pObj, vObj client.Object) (ctrl.Result, error) {
+	p, err := as[T](pObj)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	v, err := as[T](vObj)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return t.Typed.Sync(ctx, p, v)
+}
+
+type typedUp[T client.Object] struct {
+	typed[T]
+
+	up TypedUpSyncer[T]
+}
+
+func (t typedUp[T]) SyncUp(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error) {
+	p, err := as[T](pObj)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return t.up.SyncUp(ctx, p)
+}
+
+func as[T client.Object](obj client.Object) (T, error) {
+	o, ok := obj.(T)
+	if !ok {
+		return o, errors.Errorf("cannot sync a %T: the syncer is for %T", obj, o)
+	}
+	return o, nil
+}

@@ -1,0 +1,287 @@
+package syncer_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	testclock "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/syncer"
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
+	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
+	"github.com/moorage-dev/moorage/pkg/syncer/translator"
+	"github.com/moorage-dev/moorage/pkg/translate"
+)
+
+// The namespaces on the host and in the virtual cluster.
+const (
+	target = syncertesting.DefaultTestTargetNamespace
+	home   = "ns"
+)
+
+// mapSyncer keeps ConfigMaps in step: data flows down. What it is asked to do is
+// written down.
+type mapSyncer struct {
+	translator.NamespacedTranslator
+
+	mu         sync.Mutex
+	calls      []string
+	managedErr error
+	syncErr    error
+}
+
+func newMapSyncer(ctx *synccontext.RegisterContext) *mapSyncer {
+	return &mapSyncer{NamespacedTranslator: translator.NewNamespacedTranslator(ctx, "configmaps", &corev1.ConfigMap{}, "private")}
+}
+
+func (s *mapSyncer) called(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, what)
+}
+
+func (s *mapSyncer) setManagedErr(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.managedErr = err
+}
+
+func (s *mapSyncer) IsManaged(pObj client.Object) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.managedErr != nil {
+		return false, s.managedErr
+	}
+	return s.NamespacedTranslator.IsManaged(pObj)
+}
+
+func (s *mapSyncer) SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error) {
+	s.called("SyncDown")
+	if s.syncErr != nil {
+		return ctrl.Result{}, s.syncErr
+	}
+	return s.SyncDownCreate(ctx, vObj, s.TranslateMetadata(vObj))
+}
+
+func (s *mapSyncer) Sync(ctx *synccontext.SyncContext, pObj, vObj client.Object) (ctrl.Result, error) {
+	s.called("Sync")
+	if s.syncErr != nil {
+		return ctrl.Result{}, s.syncErr
+	}
+	updated := pObj.DeepCopyObject().(*corev1.ConfigMap)
+	_, updated.Annotations, updated.Labels = s.TranslateMetadataUpdate(vObj, pObj)
+	updated.Data = vObj.(*corev1.ConfigMap).Data
+	return s.SyncDownUpdate(ctx, vObj, updated)
+}
+
+// lookingUp is a mapSyncer that wants to see host objects without a virtual one.
+type lookingUp struct {
+	*mapSyncer
+
+	up func(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error)
+}
+
+func (s lookingUp) SyncUp(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error) {
+	s.called("SyncUp")
+	if s.up == nil {
+		return ctrl.Result{}, nil
+	}
+	return s.up(ctx, pObj)
+}
+
+// world is two clusters in memory and a syncer between them, stepped by hand.
+type world struct {
+	*testing.T
+
+	p, v   *syncertesting.FakeIndexClient
+	reg    *synccontext.RegisterContext
+	syncer *mapSyncer
+	core   *syncer.Core
+	clock  *testclock.FakePassiveClock
+	events *heard
+}
+
+type setting struct {
+	o       syncer.Options
+	v, p    []runtime.Object
+	up      func(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error)
+	looksUp bool
+	cluster string
+}
+
+func newWorld(t *testing.T, s setting) *world {
+	t.Helper()
+	scheme := syncertesting.NewScheme()
+	w := &world{
+		T: t, events: &heard{}, clock: testclock.NewFakePassiveClock(time.Unix(1e9, 0)),
+		p: syncertesting.NewFakeClient(scheme, s.p...),
+		v: syncertesting.NewFakeClient(scheme, append(s.v, kubeSystem("first"))...),
+	}
+	w.reg = syncertesting.NewFakeRegisterContext(w.p, w.v)
+	w.reg.Names = &translate.Names{Suffix: translate.Suffix, Cluster: s.cluster}
+	w.syncer = newMapSyncer(w.reg)
+	if err := w.syncer.RegisterIndices(w.reg); err != nil {
+		t.Fatal(err)
+	}
+	s.o.Recorder = w.events
+	var what syncer.Syncer = w.syncer
+	if s.looksUp || s.up != nil {
+		what = lookingUp{w.syncer, s.up}
+	}
+	var err error
+	if w.core, err = syncer.NewCore(w.reg, what, s.o, w.clock); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) pass(name string) (ctrl.Result, error) {
+	return w.core.Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: home, Name: name}})
+}
+
+func (w *world) mustPass() ctrl.Result {
+	w.Helper()
+	result, err := w.pass("a")
+	if err != nil {
+		w.Fatal(err)
+	}
+	return result
+}
+
+// host returns a host object, or nil.
+func (w *world) host(name string) *corev1.ConfigMap { return w.read(w.p, target, name) }
+
+func (w *world) read(c client.Client, namespace, name string) *corev1.ConfigMap {
+	w.Helper()
+	m := &corev1.ConfigMap{}
+	err := c.Get(w.Context(), types.NamespacedName{Namespace: namespace, Name: name}, m)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return m
+}
+
+// become makes another cluster answer in place of the virtual one.
+func (w *world) become(uid types.UID) {
+	w.Helper()
+	if err := w.v.Delete(w.Context(), kubeSystem("")); err != nil {
+		w.Fatal(err)
+	}
+	if err := w.v.Create(w.Context(), kubeSystem(uid)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func kubeSystem(uid types.UID) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: uid}}
+}
+
+// virtualMap is an object of the virtual cluster, its UID made of its name.
+func virtualMap(name string, change ...func(*corev1.ConfigMap)) *corev1.ConfigMap {
+	m := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: name, UID: types.UID("uid-of-" + name)},
+		Data:       map[string]string{"key": "value"},
+	}
+	for _, c := range change {
+		c(m)
+	}
+	return m
+}
+
+// imageOf is the host object of a virtual one.
+func imageOf(name string, change ...func(*corev1.ConfigMap)) *corev1.ConfigMap {
+	m := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: target, Name: translate.PhysicalName(name, home), UID: types.UID("image-of-" + name),
+			Labels: map[string]string{translate.MarkerLabel: translate.Suffix, translate.NamespaceLabel: home},
+			Annotations: map[string]string{
+				translator.NameAnnotation: name, translator.NamespaceAnnotation: home, translator.UIDAnnotation: "uid-of-" + name,
+			},
+		},
+		Data: map[string]string{"key": "value"},
+	}
+	for _, c := range change {
+		c(m)
+	}
+	return m
+}
+
+// stranger is a host object of somebody else under the name of an image.
+func stranger(m *corev1.ConfigMap) { m.Labels, m.Annotations = nil, nil }
+
+func terminating(m *corev1.ConfigMap) {
+	m.DeletionTimestamp = &metav1.Time{Time: time.Unix(1e9, 0)}
+	m.Finalizers = append(m.Finalizers, "example.org/wait")
+}
+
+func annotated(key, value string) func(*corev1.ConfigMap) {
+	return func(m *corev1.ConfigMap) {
+		m.Annotations = maps.Clone(m.Annotations)
+		m.Annotations[key] = value
+		if value == "" {
+			delete(m.Annotations, key)
+		}
+	}
+}
+
+func metaOf(key types.NamespacedName) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}
+}
+
+// heard are events.
+type heard struct {
+	mu     sync.Mutex
+	events []string
+}
+
+func (h *heard) Event(obj runtime.Object, e event.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = append(h.events, fmt.Sprintf("%s %s %s: %s", e.Type, e.Reason, obj.(client.Object).GetName(), e.Message))
+}
+
+func (h *heard) WithAnnotations(...string) event.Recorder { return h }
+
+func (h *heard) all() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.events)
+}
+
+// newQueue is a controller's queue; enqueued returns what is in it.
+func newQueue(t *testing.T) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedItemBasedRateLimiter[reconcile.Request]())
+	t.Cleanup(q.ShutDown)
+	return q
+}
+
+func enqueued(q workqueue.TypedRateLimitingInterface[reconcile.Request]) []string {
+	var out []string
+	for q.Len() > 0 {
+		item, _ := q.Get()
+		out = append(out, item.String())
+		q.Forget(item)
+		q.Done(item)
+	}
+	slices.Sort(out)
+	return out
+}
+
+type configMaps = corev1.ConfigMapList

@@ -1,0 +1,80 @@
+package test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// Count returns a client that counts its calls, but for watches, as the requests they
+// would be to an API server: for a client that sends none, such as one of a store.
+func (l *Ledger) Count(c client.WithWatch) client.WithWatch {
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			return l.note(c, http.MethodGet, o, key.Name, "", c.Get(ctx, key, o, opts...))
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			return l.note(c, http.MethodGet, list, "", "", c.List(ctx, list, opts...))
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			return l.note(c, http.MethodPost, o, o.GetName(), "", c.Create(ctx, o, opts...))
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			return l.note(c, http.MethodPut, o, o.GetName(), "", c.Update(ctx, o, opts...))
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			return l.note(c, http.MethodPatch, o, o.GetName(), "", c.Patch(ctx, o, patch, opts...))
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return l.note(c, http.MethodDelete, o, o.GetName(), "", c.Delete(ctx, o, opts...))
+		},
+		DeleteAllOf: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteAllOfOption) error {
+			return l.note(c, http.MethodDelete, o, "", "", c.DeleteAllOf(ctx, o, opts...))
+		},
+		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+			return c.Watch(ctx, list, opts...) // watches are not counted
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			return l.note(c, http.MethodPut, o, o.GetName(), sub, c.SubResource(sub).Update(ctx, o, opts...))
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			return l.note(c, http.MethodPatch, o, o.GetName(), sub, c.SubResource(sub).Patch(ctx, o, patch, opts...))
+		},
+	})
+}
+
+// Note counts a call, and returns its error.
+func (l *Ledger) note(c client.Client, verb string, o runtime.Object, name, sub string, err error) error {
+	r := Request{Verb: verb, Name: name, Status: http.StatusOK}
+	if gvk, kindErr := apiutil.GVKForObject(o, c.Scheme()); kindErr == nil {
+		if _, ok := o.(client.ObjectList); ok {
+			gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+		}
+		if mapping, mapErr := c.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version); mapErr == nil {
+			r.Resource = mapping.Resource.Resource
+		}
+	}
+	if sub != "" {
+		r.Resource += "/" + sub
+	}
+	if err != nil {
+		r.Status = 0
+		if status := kerrors.APIStatus(nil); errors.As(err, &status) {
+			r.Status = int(status.Status().Code)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests = append(l.requests, r)
+
+	return err
+}
