@@ -16,9 +16,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestCacheReplaces: another revision ends the leases on the one before, which is
+// TestC7CacheReplaces: another revision ends the leases on the one before, which is
 // closed when they are back; the same revision is no change.
-func TestCacheReplaces(t *testing.T) {
+func TestC7CacheReplaces(t *testing.T) {
 	y := &yard{}
 	c := y.cache(t, CacheOptions[string]{})
 	var told []Key

@@ -17,9 +17,9 @@ var boat = User{Kind: "Boat", Key: Key{Name: "pequod"}}
 
 func ref(r Revision) Ref { return Ref{Key: key, UID: "u", Revision: r} }
 
-// TestManager walks through what a user may have built on, has read, and the provider
+// TestC6Manager walks through what a user may have built on, has read, and the provider
 // says: T, A and P.
-func TestManager(t *testing.T) {
+func TestC6Manager(t *testing.T) {
 	type want struct {
 		get     error
 		change  Change
@@ -79,9 +79,9 @@ func TestManager(t *testing.T) {
 	}
 }
 
-// TestEachUserIsTold: every object has a state of its own, also those of one name in
+// TestC2EachUserIsTold: every object has a state of its own, also those of one name in
 // two controllers.
-func TestEachUserIsTold(t *testing.T) {
+func TestC2EachUserIsTold(t *testing.T) {
 	d := newDesk()
 	m := NewManager[string](d)
 	users := []User{boat, {Kind: "Crew", Key: boat.Key}, {Kind: "Crew", Key: Key{Name: "rachel"}}}
@@ -112,8 +112,8 @@ func TestEachUserIsTold(t *testing.T) {
 	}
 }
 
-// TestForgottenObjectsAreNew: an object that was made anew has built nothing.
-func TestForgottenObjectsAreNew(t *testing.T) {
+// TestC1ForgottenObjectsAreNew: an object that was made anew has built nothing.
+func TestC1ForgottenObjectsAreNew(t *testing.T) {
 	d := newDesk()
 	m := NewManager[string](d)
 	d.set(key, "a", nil)
@@ -125,9 +125,9 @@ func TestForgottenObjectsAreNew(t *testing.T) {
 	}
 }
 
-// TestLeasesOfAPlainProvider: they end when the provider has another revision, and
+// TestC7LeasesOfAPlainProvider: they end when the provider has another revision, and
 // when the cluster is forgotten.
-func TestLeasesOfAPlainProvider(t *testing.T) {
+func TestC7LeasesOfAPlainProvider(t *testing.T) {
 	d := newDesk()
 	m := NewManager[string](d)
 	d.set(key, "a", nil)
@@ -154,9 +154,9 @@ func TestLeasesOfAPlainProvider(t *testing.T) {
 	}
 }
 
-// TestOldAnswers: an answer that was overtaken by a newer one does not bring the old
+// TestC5OldAnswers: an answer that was overtaken by a newer one does not bring the old
 // revision back. The provider may call back, too: no lock is held.
-func TestOldAnswers(t *testing.T) {
+func TestC5OldAnswers(t *testing.T) {
 	d := newDesk()
 	m := NewManager[string](d)
 	d.set(key, "a", nil)
@@ -176,8 +176,8 @@ func TestOldAnswers(t *testing.T) {
 	}
 }
 
-// TestSource: those who asked are woken, of the source's kind, for as long as it runs.
-func TestSource(t *testing.T) {
+// TestC8Source: those who asked are woken, of the source's kind, for as long as it runs.
+func TestC8Source(t *testing.T) {
 	y := &yard{}
 	c := y.cache(t, CacheOptions[string]{})
 	m := NewManager(c)

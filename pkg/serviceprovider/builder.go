@@ -29,8 +29,8 @@ const (
 )
 
 // An APIReconcilerBuilder makes an APIReconciler. Start with NewAPIReconcilerBuilder.
-// Required are ClusterAccessReconciler, EmptyObjectProvider, OnboardingCluster,
-// PlatformCluster and Reconciler.
+// Required are ClusterAccessReconciler or AdvancedClusterAccessReconciler,
+// EmptyObjectProvider, OnboardingCluster, PlatformCluster and Reconciler.
 type APIReconcilerBuilder[T API, C Config] struct{ made APIReconciler[T, C] }
 
 // NewAPIReconcilerBuilder returns an empty builder.
@@ -43,7 +43,26 @@ func NewAPIReconcilerBuilder[T API, C Config]() *APIReconcilerBuilder[T, C] {
 
 // ClusterAccessReconciler sets what gets access to the clusters of an object.
 func (b *APIReconcilerBuilder[T, C]) ClusterAccessReconciler(car ClusterAccessProvider) *APIReconcilerBuilder[T, C] {
-	b.made.access = car
+	b.made.access = nil
+	if !isNil(car) {
+		b.made.access = SimpleProviderAdapter{Provider: car}
+	}
+
+	return b
+}
+
+// AdvancedClusterAccessReconciler sets what gets access to the clusters of an object, in
+// place of ClusterAccessReconciler, for one that needs to know more of the object.
+func (b *APIReconcilerBuilder[T, C]) AdvancedClusterAccessReconciler(p AdvancedProvider) *APIReconcilerBuilder[T, C] {
+	b.made.access = p
+
+	return b
+}
+
+// AdditionalDataGenerators set what an AdvancedProvider is told of an object: the values
+// that they return, in this order. By default there are none.
+func (b *APIReconcilerBuilder[T, C]) AdditionalDataGenerators(g ...AdditionalDataGenerator[T]) *APIReconcilerBuilder[T, C] {
+	b.made.generators = append([]AdditionalDataGenerator[T](nil), g...)
 
 	return b
 }
@@ -73,6 +92,15 @@ func (b *APIReconcilerBuilder[T, C]) PlatformCluster(c *clusters.Cluster) *APIRe
 // SetupWithManager. By default there is none.
 func (b *APIReconcilerBuilder[T, C]) ProviderConfig(config C) *APIReconcilerBuilder[T, C] {
 	b.made.initial, b.made.hasInitial = config, !isNil(config)
+
+	return b
+}
+
+// EmptyConfigProvider sets what makes an empty configuration: then SetupWithManagerNamed
+// watches the one of the controller's name on the platform cluster. By default it does
+// not, and there is a ConfigSource or a channel.
+func (b *APIReconcilerBuilder[T, C]) EmptyConfigProvider(emptyConfig func() C) *APIReconcilerBuilder[T, C] {
+	b.made.emptyConfig = emptyConfig
 
 	return b
 }
@@ -108,7 +136,7 @@ func (b *APIReconcilerBuilder[T, C]) WorkloadCluster(wlCluster bool) *APIReconci
 }
 
 // Clusters sets the IDs of further clusters that an object has. The access provider has
-// to be an AccessDetailer that knows them.
+// to be an AccessDetailer or an AdvancedProvider that knows them.
 func (b *APIReconcilerBuilder[T, C]) Clusters(ids ...string) *APIReconcilerBuilder[T, C] {
 	b.made.others = append([]string(nil), ids...)
 
@@ -230,7 +258,6 @@ func (b *APIReconcilerBuilder[T, C]) MustBuild() *APIReconciler[T, C] {
 
 // Check says what is missing or makes no sense.
 func (r *APIReconciler[T, C]) check() error {
-	_, details := r.access.(AccessDetailer)
 	for _, required := range []struct {
 		what string
 		bad  bool
@@ -240,7 +267,7 @@ func (r *APIReconciler[T, C]) check() error {
 		{"onboarding cluster is missing", r.onboarding == nil || !r.onboarding.HasClient()},
 		{"platform cluster is missing", r.platform == nil || !r.platform.HasClient()},
 		{"reconciler is missing", isNil(r.domain)},
-		{"access provider does not know further clusters", len(r.others) > 0 && !details},
+		{"access provider does not know further clusters", len(r.others) > 0 && !knowsFurtherClusters(r.access)},
 		{"policy for clusters that are gone is unknown: " + string(r.onGone), r.onGone != DeletionBlock && r.onGone != DeletionOrphan},
 		{
 			"policy for a missing configuration is unknown: " + string(r.withoutConfig),

@@ -7,6 +7,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -27,6 +28,7 @@ type pass[T API, C Config] struct {
 	config   C
 	noConfig error // why there is none
 	clusters ClusterContext
+	data     []any // that the access provider gets
 	expires  time.Time
 	wait     time.Duration // that the access provider asked for
 	why      error         // access is denied, or a cluster gone
@@ -149,8 +151,11 @@ func (p *pass[T, C]) fill(ctx context.Context) error {
 // Check looks whether access is being taken away, or was never asked for: then there is
 // nothing in the clusters, or no way to them.
 func (p *pass[T, C]) check(ctx context.Context) error {
+	if err := p.gather(ctx); err != nil {
+		return err
+	}
 	for _, id := range p.r.clusterIDs {
-		request, err := p.r.accessRequest(ctx, p.req, id)
+		request, err := p.r.access.AccessRequest(ctx, p.req, id, p.data...)
 		switch {
 		case kerrors.IsNotFound(err):
 			p.facts.AccessLeaving = true
@@ -165,10 +170,28 @@ func (p *pass[T, C]) check(ctx context.Context) error {
 	return nil
 }
 
+// Gather finds out what the access provider should know of the object.
+func (p *pass[T, C]) gather(ctx context.Context) error {
+	p.data = nil
+	for _, generate := range p.r.generators {
+		d, err := generate(ctx, p.obj)
+		if err != nil {
+			return errors.Wrap(err, "cannot tell what access depends on")
+		}
+		p.data = append(p.data, d)
+	}
+
+	return nil
+}
+
 // Ask asks for access to the clusters.
 func (p *pass[T, C]) ask(ctx context.Context) error {
 	p.facts.AccessAsked = true
-	result, err := p.r.access.Reconcile(ctx, p.req)
+	var result reconcile.Result
+	err := p.gather(ctx)
+	if err == nil {
+		result, err = p.r.access.Reconcile(ctx, p.req, p.data...)
+	}
 	if err == nil && result.RequeueAfter == 0 {
 		err = p.open(ctx)
 	}
@@ -186,7 +209,7 @@ func (p *pass[T, C]) ask(ctx context.Context) error {
 func (p *pass[T, C]) open(ctx context.Context) error {
 	p.clusters.all = map[string]Access{}
 	for _, id := range p.r.clusterIDs {
-		a, err := p.r.accessTo(ctx, p.req, id)
+		a, err := p.r.access.Access(ctx, p.req, id, p.data...)
 		if err != nil {
 			return err
 		}

@@ -19,13 +19,15 @@ import (
 // here, the service's part in a Reconciler. Make one with NewAPIReconcilerBuilder. It
 // may be used concurrently for different objects.
 type APIReconciler[T API, C Config] struct {
-	access             ClusterAccessProvider
+	access             AdvancedProvider
+	generators         []AdditionalDataGenerator[T]
 	empty              func() T
 	onboarding         *clusters.Cluster
 	platform           *clusters.Cluster
 	domain             Reconciler[T, C]
 	initial            C
 	hasInitial         bool
+	emptyConfig        func() C
 	configs            ConfigSource[T, C]
 	secretNamespace    string
 	configMapNamespace string

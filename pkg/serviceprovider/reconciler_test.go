@@ -20,6 +20,18 @@ func annotated(value string) func(*Foo) {
 
 // TestReconcile is what one pass makes of an object.
 func TestReconcile(t *testing.T) {
+	reconciles(t, func(b *APIReconcilerBuilder[*Foo, *FooConfig], g *gate) { b.ClusterAccessReconciler(g) })
+}
+
+// TestReconcileAdvanced is the same with the other kind of access provider.
+func TestReconcileAdvanced(t *testing.T) {
+	reconciles(t, func(b *APIReconcilerBuilder[*Foo, *FooConfig], g *gate) {
+		b.ClusterAccessReconciler(nil).AdvancedClusterAccessReconciler(SimpleProviderAdapter{Provider: g})
+	})
+}
+
+func reconciles(t *testing.T, access func(*APIReconcilerBuilder[*Foo, *FooConfig], *gate)) {
+	t.Helper()
 	type want struct {
 		Phase, Reason, Access string
 		Calls                 []string
@@ -59,6 +71,7 @@ func TestReconcile(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
+			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { access(b, w.gate) }
 			if tc.set != nil {
 				tc.set(w)
 			}
@@ -178,20 +191,37 @@ func (d *detailed) Access(_ context.Context, _ reconcile.Request, id string) (Ac
 
 var _ ClusterAccessProvider = &gate{}
 
-// TestDetails: W18 and W11: further clusters by their IDs, their revisions, and the next
-// pass before the first credentials expire.
-func TestDetails(t *testing.T) {
-	w := newWorld(t)
-	other := clusters.NewTestClusterFromClient("other", api)
+// withOther lets objects have a further cluster.
+func withOther(w *world) (other *clusters.Cluster) {
+	other = clusters.NewTestClusterFromClient("other", api)
 	access := &requests{detailed{gate: w.gate, details: map[string]Access{
 		ClusterMCP: {Cluster: w.home, Revision: "a"},
 		"other":    {Cluster: other, Revision: "b", Expires: time.Now().Add(20 * time.Second)},
 	}}}
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ClusterAccessReconciler(access).Clusters("other") }
-	result := w.steady(w.create("foo"))
-	if result.RequeueAfter <= 0 || result.RequeueAfter > 20*time.Second {
-		t.Errorf("want it before the credentials expire, got %s", result.RequeueAfter)
+
+	return other
+}
+
+// TestW11ExpiryIsAwaited: the next pass comes before the first credentials expire, however
+// long the poll interval is.
+func TestW11ExpiryIsAwaited(t *testing.T) {
+	w := newWorld(t)
+	withOther(w)
+	for _, poll := range []time.Duration{time.Hour, 0} {
+		w.config.Poll.Duration = poll
+		w.restart()
+		if result := w.steady(w.create("foo-" + poll.String())); result.RequeueAfter <= 0 || result.RequeueAfter > 20*time.Second {
+			t.Errorf("poll interval %s: want it before the credentials expire, got %s", poll, result.RequeueAfter)
+		}
 	}
+}
+
+// TestW18FurtherClusters: by their IDs, with their revisions.
+func TestW18FurtherClusters(t *testing.T) {
+	w := newWorld(t)
+	other := withOther(w)
+	w.steady(w.create("foo"))
 	if c, ok := w.domain.given.Cluster("other"); !ok || c != other || w.domain.given.Revision("other") != "b" {
 		t.Errorf("got %+v", w.domain.given)
 	}

@@ -23,8 +23,7 @@ import (
 )
 
 // The defects of what services were built with before, each with the test that keeps it
-// out. W7, W8 and W9 are rows of TestReconcile, W18 is TestDetails; W10, W11 and W20 are
-// with the access provider.
+// out, by their numbers. W10, W20 and most of W11 are with the access provider.
 
 // TestW1RestartChangesNothing: an object that was Ready stays so while a new process does
 // not know its configuration yet.
@@ -319,6 +318,50 @@ func TestOwnWritesAreKnown(t *testing.T) {
 	if after := w.get(f).ResourceVersion; after != before || len(w.domain.called()) != 2 {
 		t.Errorf("written again: %s, %s", before, after)
 	}
+}
+
+// TestW7WaitingShows: an object that waits for access says so.
+func TestW7WaitingShows(t *testing.T) {
+	w := newWorld(t)
+	w.gate.pending = time.Second
+	f := w.create("foo")
+	w.steady(f)
+	w.shows(f, "Progressing", ReasonWaitingForClusterAccess)
+	if got := w.condition(f, ConditionClusterAccessReady); got != "False/WaitingForClusterAccess" {
+		t.Errorf("got %s", got)
+	}
+	w.gate.pending = 0
+	w.steady(f)
+	if got := w.condition(f, ConditionClusterAccessReady); got != "True/Granted" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestW8DeletionsAreTerminating: also one that cannot tell whether there is access.
+func TestW8DeletionsAreTerminating(t *testing.T) {
+	w := newWorld(t)
+	w.gate.lookErr = boom
+	f := w.create("foo", func(f *Foo) { f.Finalizers = []string{finalizer} })
+	w.delete(f)
+	if _, err := w.pass(f); !errors.Is(err, boom) {
+		t.Errorf("want %v, got %v", boom, err)
+	}
+	w.shows(f, "Terminating", ReasonReconcileError)
+}
+
+// TestW9DeniedShows: it is told once, not tried for ever, and goes on when it is granted.
+func TestW9DeniedShows(t *testing.T) {
+	w := newWorld(t)
+	w.gate.err = ErrAccessDenied
+	f := w.create("foo")
+	w.steady(f)
+	if result := w.steady(f); result.RequeueAfter != slow || !slices.Equal(w.teller.events, []string{"Warning ClusterAccessDenied"}) {
+		t.Errorf("got %+v and %v", result, w.teller.events)
+	}
+	w.shows(f, "Progressing", ReasonClusterAccessDenied)
+	w.gate.err = nil
+	w.steady(f)
+	w.shows(f, "Ready", ReasonReconcileSuccess)
 }
 
 // TestW12FanOutComesLast: what is looked at because of something else does not hold up

@@ -50,8 +50,14 @@ func (r *APIReconciler[T, C]) SetupWithManager(mgr ctrl.Manager, name string, pr
 	return nil
 }
 
-// SetupWithManagerNamed is SetupWithManager without a channel.
+// SetupWithManagerNamed is SetupWithManager without a channel. If EmptyConfigProvider was
+// called and ConfigSource was not, the configuration is the one of this name on the
+// platform cluster.
 func (r *APIReconciler[T, C]) SetupWithManagerNamed(mgr ctrl.Manager, name string) error {
+	if r.emptyConfig != nil && r.isSent() {
+		r.configs = NamedConfig[T](r.platform, name, r.emptyConfig)
+	}
+
 	return r.SetupWithManager(mgr, name, nil)
 }
 
@@ -155,7 +161,7 @@ func (r *APIReconciler[T, C]) mapConfigMapToRequests() func(context.Context, cli
 // CurrentConfig returns the configuration of an object that says nothing of itself, the
 // zero value if there is none.
 func (r *APIReconciler[T, C]) currentConfig(ctx context.Context) C {
-	if r.configs == ConfigSource[T, C](r.sent) {
+	if r.isSent() {
 		return r.sent.current()
 	}
 	c, err := r.configs.ConfigFor(ctx, r.empty())
@@ -167,6 +173,9 @@ func (r *APIReconciler[T, C]) currentConfig(ctx context.Context) C {
 
 	return c
 }
+
+// IsSent reports whether configurations come over the channel.
+func (r *APIReconciler[T, C]) isSent() bool { return r.configs == ConfigSource[T, C](r.sent) }
 
 // Concerns is the default predicate.
 func (r *APIReconciler[T, C]) concerns() predicate.Predicate {

@@ -1,6 +1,8 @@
 package clientmanager
 
 import (
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -149,8 +152,8 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// TestForget: neither an object nor a cluster that was made anew inherits anything.
-func TestForget(t *testing.T) {
+// TestC1Forget: neither an object nor a cluster that was made anew inherits anything.
+func TestC1Forget(t *testing.T) {
 	p := NewFakeClientProvider("")
 	first := p.SetK8sClient(east, "first")
 	m := NewClientManager[string](p)
@@ -187,11 +190,36 @@ func (c *caller) GetK8sClient(k types.NamespacedName) (string, metav1.MicroTime,
 	return c.desk.GetK8sClient(k)
 }
 
-func TestProviderMayCallBack(t *testing.T) {
+func TestC5ProviderMayCallBack(t *testing.T) {
 	p := &caller{desk: desk{at: *at(1)}}
 	m := NewClientManager[string](p)
 	p.back = func() { m.Refresh(&object{metav1.ObjectMeta{Name: "rachel"}}, connected(at(1))) }
 	if c, err := m.GetK8sClient(boat, connected(at(1))); c != "client" || err != nil {
 		t.Errorf("got %q, %v", c, err)
+	}
+}
+
+// TestC9NilCluster: a cluster that is nil is one that is gone, which is told once to those
+// who had a client of it, and to nobody else.
+func TestC9NilCluster(t *testing.T) {
+	p := NewFakeClientProvider("")
+	first := p.SetK8sClient(east, "first")
+	m := NewClientManager[string](p)
+	other := &object{metav1.ObjectMeta{Name: "rachel"}}
+	for name, none := range map[string]ConnectedCluster{"nil": nil, "typed nil": (*cluster)(nil)} {
+		if _, err := m.GetK8sClient(boat, connected(&first)); err != nil {
+			t.Fatal(err)
+		}
+		if !m.Refresh(boat, none) || m.Refresh(boat, none) || m.Refresh(other, none) {
+			t.Errorf("%s: want a change, once, for the one who had a client", name)
+		}
+	}
+}
+
+// TestC12FakesAreElsewhere: the stand-in is that of package clusterstest.
+func TestC12FakesAreElsewhere(t *testing.T) {
+	var p *clusterstest.FakeClientProvider[string] = NewFakeClientProvider("a client")
+	if path := reflect.TypeOf(p).Elem().PkgPath(); !strings.HasSuffix(path, "/clusterstest") {
+		t.Errorf("it is defined in %s", path)
 	}
 }

@@ -44,6 +44,9 @@ type Granter struct {
 	// are said to be valid for less than ten minutes really are for ten.
 	TokenTTL time.Duration
 
+	// Workers is how many requests are answered at the same time, one by default.
+	Workers int
+
 	client client.Client
 	live   client.Reader // what was granted a moment ago is not granted again
 }
@@ -55,7 +58,7 @@ func (g *Granter) SetupWithManager(m manager.Manager) error {
 	if g.TokenTTL <= 0 {
 		g.TokenTTL = time.Hour
 	}
-	o := controller.Options{SkipNameValidation: new(true)}
+	o := controller.Options{SkipNameValidation: new(true), MaxConcurrentReconciles: g.Workers}
 	err := builder.ControllerManagedBy(m).Named("granter-clusters").For(&clustersv1alpha1.ClusterRequest{}).
 		WithOptions(o).Complete(reconcile.Func(g.cluster))
 	if err != nil {

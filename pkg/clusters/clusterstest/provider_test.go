@@ -68,6 +68,10 @@ func TestErrorsLoseTheirIdentity(t *testing.T) {
 	if c, _, err := f.GetK8sClient(east); c != 2 || err != nil {
 		t.Errorf("want the error overwritten, got %v, %v", c, err)
 	}
+	f.SetClusterError(east, boom)
+	if _, _, err := f.GetK8sClient(east); err == nil {
+		t.Error("want the client overwritten")
+	}
 }
 
 func ExampleFakeClientProvider() {

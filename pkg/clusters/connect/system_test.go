@@ -71,10 +71,10 @@ func rotate(t *testing.T, ns, name string, kubeconfig []byte) {
 	}
 }
 
-// TestLifeOfAConnection: it is made, replaced when the Secret is rotated, lost when the
+// TestC11LifeOfAConnection: it is made, replaced when the Secret is rotated, lost when the
 // credentials are withdrawn, and dropped with the cluster. Its users are told each time
 // once, and their leases end.
-func TestLifeOfAConnection(t *testing.T) {
+func TestC11LifeOfAConnection(t *testing.T) {
 	ns := namespace(t)
 	var builds atomic.Int32
 	cache := clusters.NewCache(func(_ context.Context, k clusters.Key, in clusters.Input) (*clusters.Cluster, error) {

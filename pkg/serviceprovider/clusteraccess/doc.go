@@ -20,6 +20,12 @@ type (
 	// Provider gets access to the clusters of an object.
 	Provider = serviceprovider.ClusterAccessProvider
 
+	// AdvancedProvider gets access to any number of them, by their IDs.
+	AdvancedProvider = serviceprovider.AdvancedProvider
+
+	// SimpleProviderAdapter makes an AdvancedProvider of a Provider.
+	SimpleProviderAdapter = serviceprovider.SimpleProviderAdapter
+
 	// ClusterContext is the clusters of one object.
 	ClusterContext = serviceprovider.ClusterContext
 )

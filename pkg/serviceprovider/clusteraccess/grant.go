@@ -70,7 +70,7 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 	}
 	k, err := clusters.ParseKubeconfig(secret.Data[keyKubeconfig], "")
 	if err != nil {
-		return false, errors.Wrapf(err, "cannot use Secret %s", g.secret)
+		return false, errors.Wrapf(err, "cannot use key %s of Secret %s", keyKubeconfig, g.secret)
 	}
 	if r.rewrite != nil {
 		if err := r.rewrite(g.ar.DeepCopy(), k.RESTConfig); err != nil {
@@ -89,7 +89,8 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 	}
 	r.grants[key] = g
 	r.mu.Unlock()
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", g.ar.GetUID(), secret.GetUID(), secret.GetResourceVersion()))
+	where := k.RESTConfig.Host + " " + k.RESTConfig.ServerName // may have been rewritten
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", g.ar.GetUID(), secret.GetUID(), secret.GetResourceVersion(), where))
 	replaced := r.cache.Set(key, clusters.Input{
 		RESTConfig: k.RESTConfig, Revision: clusters.Revision(hex.EncodeToString(sum[:8])),
 		ConnectedAt: metav1.NewMicroTime(r.clock.Now()), Expires: g.expires,

@@ -75,6 +75,8 @@ func WithBuild(build func(ctx context.Context, key clusters.Key, in clusters.Inp
 // serviceprovider.ClusterAccessProvider, AccessDetailer and AccessWatcher. Make one with
 // New, and close it in the end. It may be used concurrently for different objects.
 type Requester struct {
+	pair
+
 	platform   *clusters.Cluster
 	controller string
 	registered []Registration
@@ -124,7 +126,7 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 		retry: 10 * time.Second, recheck: time.Minute, logger: logging.NewNopLogger(), clock: clock.RealClock{},
 		grants: map[clusters.Key]*grant{}, waiting: map[client.ObjectKey]map[reconcile.Request]struct{}{},
 	}
-	r.build = r.connect
+	r.pair, r.build = pair{r}, r.connect
 	for _, set := range o {
 		set(r)
 	}
@@ -241,30 +243,6 @@ func (r *Requester) AccessRequest(ctx context.Context, request reconcile.Request
 	ar := r.newAccessRequest(reg, request)
 
 	return ar, r.platform.Client().Get(ctx, client.ObjectKeyFromObject(ar), ar)
-}
-
-// MCPCluster returns the control plane.
-func (r *Requester) MCPCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error) {
-	a, err := r.Access(ctx, request, serviceprovider.ClusterMCP)
-
-	return a.Cluster, err
-}
-
-// MCPAccessRequest returns what access to it was asked for with.
-func (r *Requester) MCPAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
-	return r.AccessRequest(ctx, request, serviceprovider.ClusterMCP)
-}
-
-// WorkloadCluster returns the workload cluster.
-func (r *Requester) WorkloadCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error) {
-	a, err := r.Access(ctx, request, serviceprovider.ClusterWorkload)
-
-	return a.Cluster, err
-}
-
-// WorkloadAccessRequest returns what access to it was asked for with.
-func (r *Requester) WorkloadAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
-	return r.AccessRequest(ctx, request, serviceprovider.ClusterWorkload)
 }
 
 func (r *Requester) registration(id string) (Registration, error) {

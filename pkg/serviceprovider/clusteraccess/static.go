@@ -21,6 +21,8 @@ import (
 // a serviceprovider.ClusterAccessProvider and AccessDetailer. Make one with NewStatic,
 // and close it in the end. It may be used concurrently.
 type Static struct {
+	pair
+
 	cache *clusters.Cache[*clusters.Cluster]
 
 	mu  sync.Mutex
@@ -31,6 +33,7 @@ type Static struct {
 // IDs, such as serviceprovider.ClusterMCP. It returns an error if one cannot be used.
 func NewStatic(scheme *runtime.Scheme, kubeconfigs map[string][]byte) (*Static, error) {
 	s := &Static{cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{}), ids: map[string]bool{}}
+	s.pair = pair{s}
 	for id, kubeconfig := range kubeconfigs {
 		if err := s.Set(id, kubeconfig); err != nil {
 			s.Close()
@@ -91,28 +94,4 @@ func (s *Static) AccessRequest(_ context.Context, _ reconcile.Request, id string
 	ar.Status.Phase = clustersv1alpha1.RequestGranted
 
 	return ar, nil
-}
-
-// MCPCluster returns the control plane.
-func (s *Static) MCPCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error) {
-	a, err := s.Access(ctx, request, serviceprovider.ClusterMCP)
-
-	return a.Cluster, err
-}
-
-// MCPAccessRequest is AccessRequest for the control plane.
-func (s *Static) MCPAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
-	return s.AccessRequest(ctx, request, serviceprovider.ClusterMCP)
-}
-
-// WorkloadCluster returns the workload cluster.
-func (s *Static) WorkloadCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error) {
-	a, err := s.Access(ctx, request, serviceprovider.ClusterWorkload)
-
-	return a.Cluster, err
-}
-
-// WorkloadAccessRequest is AccessRequest for the workload cluster.
-func (s *Static) WorkloadAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error) {
-	return s.AccessRequest(ctx, request, serviceprovider.ClusterWorkload)
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
@@ -104,17 +105,61 @@ func (l *GardenConfigList) DeepCopyObject() runtime.Object {
 
 // A gardener is the domain.
 type gardener struct {
+	fails sync.Map // the names of gardens that he can do nothing for
+
 	mu        sync.Mutex
 	passes    int
 	deletes   int
 	revisions map[clusters.Revision]bool
+	calls     map[string][]string // by the names of the gardens
+	given     map[string]serviceprovider.ClusterContext
+}
+
+func newGardener() *gardener {
+	return &gardener{revisions: map[clusters.Revision]bool{}, calls: map[string][]string{}, given: map[string]serviceprovider.ClusterContext{}}
+}
+
+var errNoRain = errors.New("there is no rain")
+
+// begins notes a call, and says whether it fails.
+func (g *gardener) begins(what string, garden *Garden, cc serviceprovider.ClusterContext) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls[garden.Name] = append(g.calls[garden.Name], what)
+	g.given[garden.Name] = cc
+	g.revisions[cc.Revision(serviceprovider.ClusterMCP)] = true
+	if what == "Delete" {
+		g.deletes++
+	} else {
+		g.passes++
+	}
+	if _, fails := g.fails.Load(garden.Name); fails {
+		return errNoRain
+	}
+
+	return nil
+}
+
+// called counts the calls for a garden.
+func (g *gardener) called(what, garden string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := 0
+	for _, c := range g.calls[garden] {
+		if c == what {
+			n++
+		}
+	}
+
+	return n
 }
 
 func (g *gardener) CreateOrUpdate(ctx context.Context, garden *Garden, c *GardenConfig, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
-	g.mu.Lock()
-	g.passes++
-	g.revisions[cc.Revision(serviceprovider.ClusterMCP)] = true
-	g.mu.Unlock()
+	if err := g.begins("CreateOrUpdate", garden, cc); err != nil {
+		serviceprovider.StatusProgressing(garden, "Planting", err.Error())
+
+		return ctrl.Result{}, err
+	}
 	bed := newBed(garden)
 	_, err := controllerutil.CreateOrUpdate(ctx, cc.MCPCluster.Client(), bed, func() error {
 		if bed.Data["plant"] != c.Plant {
@@ -136,10 +181,10 @@ func (g *gardener) CreateOrUpdate(ctx context.Context, garden *Garden, c *Garden
 
 // Delete waits for the pots that a user has put into his garden.
 func (g *gardener) Delete(ctx context.Context, garden *Garden, _ *GardenConfig, cc serviceprovider.ClusterContext) (ctrl.Result, error) {
-	g.mu.Lock()
-	g.deletes++
-	g.mu.Unlock()
 	serviceprovider.StatusTerminating(garden)
+	if err := g.begins("Delete", garden, cc); err != nil {
+		return ctrl.Result{}, err
+	}
 	err := cc.MCPCluster.Client().Get(ctx, client.ObjectKeyFromObject(newPot(garden)), newPot(garden))
 	if !kerrors.IsNotFound(err) {
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, err
@@ -153,6 +198,18 @@ func (g *gardener) counts() (passes, deletes, revisions int) {
 	defer g.mu.Unlock()
 
 	return g.passes, g.deletes, len(slices.Collect(maps.Keys(g.revisions)))
+}
+
+// A reader is a gardener who looks at all gardens when the Secret or the ConfigMap called
+// seeds changes.
+type reader struct{ *gardener }
+
+func (reader) IsReferencedSecret(_ context.Context, s *corev1.Secret, _ *GardenConfig) bool {
+	return s.Name == "seeds"
+}
+
+func (reader) IsReferencedConfigMap(_ context.Context, m *corev1.ConfigMap, _ *GardenConfig) bool {
+	return m.Name == "seeds"
 }
 
 func newBed(g *Garden) *corev1.ConfigMap {

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -42,6 +43,7 @@ var platform, onboarding, mcp *plane
 var (
 	scheme  = runtime.NewScheme()
 	objects = flag.Int("objects", 60, "how many objects TestMany has")
+	planes  = flag.Int("clusters", 3, "how many control planes they share")
 )
 
 // A plane is a control plane and a client with every permission, not counted.
@@ -115,15 +117,28 @@ type estate struct {
 	granter  *clusterstest.Granter
 	ledger   *test.Ledger // of the onboarding cluster
 	builds   atomic.Int32
-	onGone   serviceprovider.DeletionPolicy
-	denied   sync.Map // names of AccessRequests
+	denied   sync.Map // namespaces of AccessRequests
 	stop     func()
+
+	// Of the provider; they can be changed before it starts.
+	onGone     serviceprovider.DeletionPolicy
+	at         func(reconcile.Request) client.ObjectKey // the ClusterRequest of a garden
+	retry      time.Duration
+	recheck    time.Duration
+	workload   bool // gardens have a workload cluster, too
+	advanced   bool // access comes from an AdvancedProvider
+	channel    bool // the configuration comes over a channel
+	references bool // the gardener is a reader
 }
 
 func newEstate(t *testing.T, name string) *estate {
 	t.Helper()
-	e := &estate{T: t, ns: name, ledger: &test.Ledger{}, onGone: serviceprovider.DeletionBlock}
+	e := &estate{T: t, ns: name, ledger: &test.Ledger{}, onGone: serviceprovider.DeletionBlock, retry: time.Second, recheck: 200 * time.Millisecond}
+	e.at = func(r reconcile.Request) client.ObjectKey {
+		return client.ObjectKey{Namespace: clusteraccess.StableNamespace(r), Name: r.Name}
+	}
 	e.granter = &clusterstest.Granter{
+		Workers:    8,
 		ClusterFor: func(client.ObjectKey) (*rest.Config, bool) { return mcp.config, true },
 		Deny: func(r client.ObjectKey) string {
 			if _, denied := e.denied.Load(r.Namespace); denied {
@@ -178,7 +193,7 @@ func (e *estate) grant() (stop func()) {
 // start starts the provider, as a new process would.
 func (e *estate) start() {
 	e.Helper()
-	e.gardener = &gardener{revisions: map[clusters.Revision]bool{}}
+	e.gardener = newGardener()
 	counted := rest.CopyConfig(onboarding.config)
 	counted.Wrap(e.ledger.Wrap)
 	home, base := clusters.New("onboarding").WithRESTConfig(counted), clusters.New("platform").WithRESTConfig(platform.config)
@@ -187,11 +202,65 @@ func (e *estate) start() {
 			e.Fatal(err)
 		}
 	}
-	beds := &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{{
-		Namespace: "default", Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}}},
-	}}}
-	access, err := clusteraccess.New(base, e.ns, []clusteraccess.Registration{clusteraccess.MCP(scheme, beds)},
-		clusteraccess.WithRetryInterval(time.Second), clusteraccess.WithRecheckInterval(200*time.Millisecond),
+	access := e.access(base)
+	b := serviceprovider.NewAPIReconcilerBuilder[*Garden, *GardenConfig]().EmptyObjectProvider(func() *Garden { return &Garden{} }).
+		OnboardingCluster(home).PlatformCluster(base).ClusterAccessReconciler(access).Reconciler(e.gardener).WorkloadCluster(e.workload).OnClusterGone(e.onGone).
+		ControllerOptions(controller.Options{MaxConcurrentReconciles: 8, SkipNameValidation: new(true)})
+	if e.advanced {
+		b.AdvancedClusterAccessReconciler(clusteraccess.SimpleProviderAdapter{Provider: access})
+	}
+	if e.references {
+		b.Reconciler(reader{e.gardener}).SecretNamespace(e.ns).ConfigMapNamespace(e.ns)
+	}
+	if !e.channel {
+		b.EmptyConfigProvider(newGardenConfig)
+	}
+	r, err := b.Build()
+	if err != nil {
+		e.Fatal(err)
+	}
+	own := cache.Options{DefaultNamespaces: map[string]cache.Config{e.ns: {}}}
+	end := manage(e.T, counted, own, func(m ctrl.Manager) error {
+		if err := m.Add(base.Cluster()); err != nil {
+			return err
+		}
+		if !e.channel {
+			return r.SetupWithManagerNamed(m, e.ns)
+		}
+		updates := make(chan event.GenericEvent)
+		c, err := serviceprovider.NewConfigReconcilerBuilder[*GardenConfig]().EmptyObjectProvider(newGardenConfig).
+			ProviderName(e.ns).PlatformCluster(base).UpdateChannel(updates).Build()
+		if err != nil {
+			return err
+		}
+		if err := c.SetupWithManager(m); err != nil {
+			return err
+		}
+
+		return r.SetupWithManager(m, e.ns, updates)
+	})
+	e.stop = sync.OnceFunc(func() {
+		end()
+		access.Close()
+	})
+	e.Cleanup(e.stop)
+}
+
+// beds is what a gardener has to be able to do.
+var beds = &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{{
+	Namespace: "default", Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}}},
+}}}
+
+// access returns what asks the platform for access, and counts connections.
+func (e *estate) access(base *clusters.Cluster) *clusteraccess.Requester {
+	e.Helper()
+	mcps := clusteraccess.MCP(scheme, beds)
+	mcps.ExistingRequest, mcps.Namespace = e.at, func(r reconcile.Request) string { return e.at(r).Namespace }
+	registered := []clusteraccess.Registration{mcps}
+	if e.workload {
+		registered = append(registered, clusteraccess.Workload(scheme, beds))
+	}
+	access, err := clusteraccess.New(base, e.ns, registered, clusteraccess.WithRetryInterval(e.retry), clusteraccess.WithRecheckInterval(e.recheck),
 		clusteraccess.WithBuild(func(_ context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
 			e.builds.Add(1)
 			c := clusters.New(key.String()).WithRESTConfig(in.RESTConfig)
@@ -201,36 +270,21 @@ func (e *estate) start() {
 	if err != nil {
 		e.Fatal(err)
 	}
-	r, err := serviceprovider.NewAPIReconcilerBuilder[*Garden, *GardenConfig]().EmptyObjectProvider(func() *Garden { return &Garden{} }).
-		OnboardingCluster(home).PlatformCluster(base).ClusterAccessReconciler(access).Reconciler(e.gardener).OnClusterGone(e.onGone).
-		ConfigSource(serviceprovider.NamedConfig[*Garden](base, e.ns, func() *GardenConfig { return &GardenConfig{} })).
-		ControllerOptions(controller.Options{MaxConcurrentReconciles: 8, SkipNameValidation: new(true)}).Build()
-	if err != nil {
-		e.Fatal(err)
-	}
-	own := cache.Options{DefaultNamespaces: map[string]cache.Config{e.ns: {}}}
-	end := manage(e.T, counted, own, func(m ctrl.Manager) error {
-		if err := m.Add(base.Cluster()); err != nil {
-			return err
-		}
 
-		return r.SetupWithManager(m, e.ns, nil)
-	})
-	e.stop = sync.OnceFunc(func() {
-		end()
-		access.Close()
-	})
-	e.Cleanup(e.stop)
+	return access
 }
+
+func newGardenConfig() *GardenConfig { return &GardenConfig{} }
 
 // plane makes the control plane of a garden known to the platform.
 func (e *estate) plane(name string) *clustersv1alpha1.ClusterRequest {
 	e.Helper()
-	ns := clusteraccess.StableNamespace(reconcile.Request{NamespacedName: client.ObjectKey{Namespace: e.ns, Name: name}})
-	if err := client.IgnoreAlreadyExists(platform.api.Create(e.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})); err != nil {
+	at := e.at(reconcile.Request{NamespacedName: client.ObjectKey{Namespace: e.ns, Name: name}})
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: at.Namespace}}
+	if err := client.IgnoreAlreadyExists(platform.api.Create(e.Context(), ns)); err != nil {
 		e.Fatal(err)
 	}
-	cr := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: clustersv1alpha1.ClusterRequestSpec{Purpose: "mcp"}}
+	cr := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}, Spec: clustersv1alpha1.ClusterRequestSpec{Purpose: "mcp"}}
 	if err := platform.api.Create(e.Context(), cr); err != nil {
 		e.Fatal(err)
 	}
@@ -258,7 +312,7 @@ func (e *estate) delete(c client.Client, o client.Object) {
 // request returns the AccessRequest of a garden.
 func (e *estate) request(g *Garden) *clustersv1alpha1.AccessRequest {
 	return &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{
-		Namespace: clusteraccess.StableNamespace(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(g)}), Name: e.ns + "--" + g.Name + "--mcp",
+		Namespace: e.at(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(g)}).Namespace, Name: e.ns + "--" + g.Name + "--mcp",
 	}}
 }
 
@@ -282,8 +336,12 @@ func (e *estate) says(g *Garden, condition, reason string) {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 90*time.Second, true,
-		func(context.Context) (bool, error) { return holds(), nil })
+	within(t, 50*time.Millisecond, 2*time.Minute, what, holds)
+}
+
+func within(t *testing.T, interval, patience time.Duration, what string, holds func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}

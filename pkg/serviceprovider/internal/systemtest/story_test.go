@@ -1,7 +1,6 @@
 package systemtest
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -206,9 +205,11 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestTwoProviders: two of them in one process do not disturb each other.
+// TestTwoProviders: two of them in one process do not disturb each other, also if both
+// have their configurations sent.
 func TestTwoProviders(t *testing.T) {
 	one, two := newEstate(t, "one"), newEstate(t, "two")
+	one.channel, two.channel = true, true
 	one.grant()
 	one.start()
 	two.start()
@@ -220,53 +221,5 @@ func TestTwoProviders(t *testing.T) {
 	two.says(b, "Ready", serviceprovider.ReasonReconcileSuccess)
 	if gone(t, platform.api, one.request(a)) || gone(t, platform.api, two.request(b)) {
 		t.Error("want a request for each")
-	}
-}
-
-// TestMany: many objects over several control planes; in a steady state no connection is
-// made and nothing is sent to the onboarding cluster.
-func TestMany(t *testing.T) {
-	e := newEstate(t, "many")
-	e.config.Poll.Duration = 5 * time.Second
-	if err := platform.api.Update(t.Context(), e.config); err != nil {
-		t.Fatal(err)
-	}
-	e.grant()
-	e.start()
-	begin := time.Now()
-	for i := range *objects {
-		e.plane(fmt.Sprintf("g-%d", i))
-		e.create(fmt.Sprintf("g-%d", i))
-	}
-	list := &GardenList{}
-	ready := func() int {
-		if err := onboarding.api.List(t.Context(), list, client.InNamespace(e.ns)); err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, g := range list.Items {
-			if g.Status.Phase == serviceprovider.StatusPhaseReady {
-				n++
-			}
-		}
-
-		return n
-	}
-	eventually(t, "all are ready", func() bool { return ready() == *objects })
-	fmt.Printf("seconds_until_ready: %.1f\n", time.Since(begin).Seconds())
-	builds := e.builds.Load()
-	e.ledger.Reset()
-	e.passes(2 * *objects)
-	fmt.Printf("connections: %d\nconnections_in_steady_passes: %d\nrequests_in_steady_passes: %d\n", builds, e.builds.Load()-builds, len(e.ledger.Objects()))
-	if int(builds) != *objects || e.builds.Load() != builds || len(e.ledger.Objects()) != 0 {
-		t.Errorf("steady passes: %d connections more, sent %s", e.builds.Load()-builds, test.SummarizeRequests(e.ledger.Objects()))
-	}
-	if err := e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(&list.Items[0]))); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "there is one connection more", func() bool { return e.builds.Load() == builds+1 })
-	e.passes(*objects)
-	if n := e.builds.Load() - builds; n != 1 {
-		t.Errorf("want one connection more, got %d", n)
 	}
 }

@@ -1,0 +1,267 @@
+package systemtest
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/clusteraccess"
+)
+
+// The stories that the runtime before this one was tested with, by their numbers there:
+// here they run on real API servers, with both kinds of access provider.
+var stories = []struct {
+	name string
+	tell func(e *estate)
+}{
+	{"1_created", created},
+	{"2_creation_fails", creationFails},
+	{"3_deleted_while_access_goes", deletedWhileAccessGoes},
+	{"4_deletion_fails", deletionFails},
+	{"5_not_found_and_7_ignored", ignored},
+	{"7_reconcile_on_request", onRequest},
+	{"8_access_fails", accessFails},
+	{"6_no_config", noConfig}, // the last one: it takes the configuration away
+}
+
+func TestUpstreamStories(t *testing.T) {
+	for name, advanced := range map[string]bool{"simple": false, "advanced": true} {
+		t.Run(name, func(t *testing.T) {
+			e := newEstate(t, "stories-"+name)
+			e.advanced, e.workload = advanced, true
+			e.grant()
+			e.start()
+			for _, s := range stories {
+				t.Run(s.name, func(t *testing.T) {
+					e.T = t
+					s.tell(e)
+				})
+			}
+			e.T = t
+		})
+	}
+}
+
+// shows waits for the reason of Ready, and compares the phase.
+func (e *estate) shows(g *Garden, phase, reason string) {
+	e.Helper()
+	e.says(g, serviceprovider.ServiceProviderConditionReady, reason)
+	if g.Status.Phase != phase {
+		e.Errorf("want phase %s, got %+v", phase, g.Status)
+	}
+}
+
+// ready creates a garden and its control plane, and waits until it can be used.
+func (e *estate) ready(name string) *Garden {
+	e.Helper()
+	e.plane(name)
+	g := e.create(name)
+	e.shows(g, serviceprovider.StatusPhaseReady, serviceprovider.ReasonReconcileSuccess)
+
+	return g
+}
+
+func (e *estate) vanishes(o client.Object) {
+	e.Helper()
+	eventually(e.T, o.GetName()+" is gone", func() bool { return gone(e.T, onboarding.api, o) })
+}
+
+func merge(t *testing.T, c client.Client, o client.Object, body string) {
+	t.Helper()
+	if err := c.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The object, the configuration and the keys of both Secrets reach the domain, which is
+// called again at the poll interval.
+func created(e *estate) {
+	g := e.ready("created")
+	e.grows(g, "roses")
+	before := e.gardener.called("CreateOrUpdate", g.Name)
+	eventually(e.T, "it is looked at again", func() bool { return e.gardener.called("CreateOrUpdate", g.Name) >= before+2 })
+	e.gardener.mu.Lock()
+	given := e.gardener.given[g.Name]
+	e.gardener.mu.Unlock()
+	for id, key := range map[string]client.ObjectKey{serviceprovider.ClusterMCP: given.MCPAccessSecretKey, serviceprovider.ClusterWorkload: given.WorkloadAccessSecretKey} {
+		secret := &corev1.Secret{}
+		if err := platform.api.Get(e.Context(), key, secret); err != nil || len(secret.Data["kubeconfig"]) == 0 {
+			e.Errorf("the Secret %s of cluster %s holds no kubeconfig: %v", key, id, err)
+		}
+	}
+	if given.WorkloadCluster == nil || given.MCPAccessSecretKey == given.WorkloadAccessSecretKey {
+		e.Errorf("got %+v", given)
+	}
+}
+
+func creationFails(e *estate) {
+	e.gardener.fails.Store("fails", true)
+	e.plane("fails")
+	g := e.create("fails")
+	e.shows(g, serviceprovider.StatusPhaseProgressing, "Planting")
+	eventually(e.T, "it is tried again", func() bool { return e.gardener.called("CreateOrUpdate", g.Name) > 1 })
+	e.gardener.fails.Delete("fails")
+	e.shows(g, serviceprovider.StatusPhaseReady, serviceprovider.ReasonReconcileSuccess)
+}
+
+func deletedWhileAccessGoes(e *estate) {
+	g := e.ready("pending")
+	ar := e.request(g)
+	if gone(e.T, platform.api, ar) {
+		e.Fatal("there is no AccessRequest")
+	}
+	base := ar.DeepCopy()
+	ar.Finalizers = append(ar.Finalizers, "example.org/platform")
+	if err := platform.api.Patch(e.Context(), ar, client.MergeFrom(base)); err != nil {
+		e.Fatal(err)
+	}
+	e.delete(onboarding.api, g)
+	eventually(e.T, "the platform is waited for", func() bool {
+		return !gone(e.T, platform.api, ar) && len(ar.Finalizers) == 2 && ar.DeletionTimestamp != nil
+	})
+	e.shows(g, serviceprovider.StatusPhaseTerminating, serviceprovider.ReasonTerminating)
+	base = ar.DeepCopy()
+	ar.Finalizers = []string{clusteraccess.Finalizer}
+	if err := platform.api.Patch(e.Context(), ar, client.MergeFrom(base)); err != nil {
+		e.Fatal(err)
+	}
+	e.vanishes(g)
+	if n := e.gardener.called("Delete", g.Name); n != 1 {
+		e.Errorf("want one call, since access was being taken away after it, got %d", n)
+	}
+}
+
+func deletionFails(e *estate) {
+	g := e.ready("stays")
+	e.gardener.fails.Store("stays", true)
+	e.delete(onboarding.api, g)
+	e.shows(g, serviceprovider.StatusPhaseTerminating, serviceprovider.ReasonTerminating)
+	eventually(e.T, "it is tried again", func() bool { return e.gardener.called("Delete", g.Name) > 1 })
+	e.gardener.fails.Delete("stays")
+	e.vanishes(g)
+}
+
+// nothings counts the passes in which nothing was to be done.
+func (e *estate) nothings() (n float64) {
+	e.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		e.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			if f.GetName() == "moorage_serviceprovider_passes_total" && labels["controller"] == e.ns && labels["outcome"] == "NothingToDo" {
+				n += m.GetCounter().GetValue()
+			}
+		}
+	}
+
+	return n
+}
+
+func ignored(e *estate) {
+	e.plane("ignored")
+	g := &Garden{ObjectMeta: metav1.ObjectMeta{
+		Namespace: e.ns, Name: "ignored", Annotations: map[string]string{serviceprovider.OperationAnnotation: serviceprovider.OperationIgnore},
+	}}
+	if err := onboarding.api.Create(e.Context(), g); err != nil {
+		e.Fatal(err)
+	}
+	e.says(g, serviceprovider.ConditionSynced, serviceprovider.ReasonReconcilePaused)
+	if len(g.Finalizers) != 0 || g.Status.Phase != "" || !gone(e.T, platform.api, e.request(g)) {
+		e.Errorf("want it left alone, got %+v", g)
+	}
+	before := e.nothings()
+	e.delete(onboarding.api, g)
+	eventually(e.T, "somebody has looked for it", func() bool { return e.nothings() > before })
+	if e.gardener.called("CreateOrUpdate", g.Name)+e.gardener.called("Delete", g.Name) != 0 || !gone(e.T, onboarding.api, g) {
+		e.Error("the domain was called, or the object is still there")
+	}
+}
+
+func onRequest(e *estate) {
+	g := e.ready("asked")
+	merge(e.T, onboarding.api, g, `{"metadata":{"annotations":{"`+serviceprovider.OperationAnnotation+`":"ignore"}}}`)
+	e.says(g, serviceprovider.ConditionSynced, serviceprovider.ReasonReconcilePaused)
+	before := e.gardener.called("CreateOrUpdate", g.Name)
+	merge(e.T, onboarding.api, g, `{"metadata":{"annotations":{"`+serviceprovider.OperationAnnotation+`":"reconcile"}}}`)
+	eventually(e.T, "it is done, and the request taken off", func() bool {
+		_ = gone(e.T, onboarding.api, g)
+
+		return e.gardener.called("CreateOrUpdate", g.Name) > before && g.Annotations[serviceprovider.OperationAnnotation] == ""
+	})
+}
+
+// accessFails: a request of the name belongs to somebody else.
+func accessFails(e *estate) {
+	cr := e.plane("taken")
+	theirs := e.request(&Garden{ObjectMeta: metav1.ObjectMeta{Namespace: e.ns, Name: "taken"}})
+	theirs.Spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: cr.Namespace, Name: cr.Name}
+	if err := platform.api.Create(e.Context(), theirs); err != nil {
+		e.Fatal(err)
+	}
+	g := e.create("taken")
+	e.shows(g, serviceprovider.StatusPhaseProgressing, serviceprovider.ReasonReconcileError)
+	if e.gardener.called("CreateOrUpdate", g.Name) != 0 {
+		e.Error("the domain was called without access")
+	}
+	e.delete(platform.api, theirs)
+	eventually(e.T, "the request of the others is gone", func() bool { return gone(e.T, platform.api, theirs) })
+	e.delete(onboarding.api, g)
+	e.vanishes(g)
+}
+
+// noConfig: a garden that is ready keeps being served until the configuration goes; then
+// nothing new is begun, and a deletion goes on with the last one.
+func noConfig(e *estate) {
+	old := e.ready("old")
+	e.delete(platform.api, e.config)
+	e.plane("new")
+	g := e.create("new")
+	e.shows(g, serviceprovider.StatusPhaseProgressing, serviceprovider.ReasonReconcileError)
+	if e.gardener.called("CreateOrUpdate", g.Name) != 0 || !gone(e.T, platform.api, e.request(g)) {
+		e.Error("something was begun without a configuration")
+	}
+	e.shows(old, serviceprovider.StatusPhaseProgressing, serviceprovider.ReasonReconcileError)
+	e.delete(onboarding.api, old)
+	e.vanishes(old)
+	if e.gardener.called("Delete", old.Name) == 0 {
+		e.Error("the domain was not called for what it had made")
+	}
+}
+
+// TestReferences: a Secret and a ConfigMap of the platform that all gardens refer to.
+func TestReferences(t *testing.T) {
+	e := newEstate(t, "references")
+	e.references = true
+	e.config.Poll.Duration = 0 // nothing else lets a garden be looked at
+	if err := platform.api.Update(t.Context(), e.config); err != nil {
+		t.Fatal(err)
+	}
+	if err := platform.api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.ns}}); err != nil {
+		t.Fatal(err)
+	}
+	e.grant()
+	e.start()
+	e.ready("a")
+	e.ready("b")
+	meta := metav1.ObjectMeta{Namespace: e.ns, Name: "seeds"}
+	for _, o := range []client.Object{&corev1.Secret{ObjectMeta: meta}, &corev1.ConfigMap{ObjectMeta: meta}} {
+		before := map[string]int{"a": e.gardener.called("CreateOrUpdate", "a"), "b": e.gardener.called("CreateOrUpdate", "b")}
+		if err := platform.api.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "all gardens are looked at", func() bool {
+			return e.gardener.called("CreateOrUpdate", "a") > before["a"] && e.gardener.called("CreateOrUpdate", "b") > before["b"]
+		})
+	}
+}
