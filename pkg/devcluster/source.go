@@ -38,7 +38,11 @@ func sources(ctx context.Context) (string, error) {
 	if !ok {
 		return "", errors.New("this program was built without module information; " + whatToDo)
 	}
-	return released(ctx, info)
+	library := libraryIn(info)
+	if library == nil {
+		library = libraryOf(ctx, dir)
+	}
+	return released(ctx, library)
 }
 
 const whatToDo = "run it in a checkout of " + parentModule + ", set " + EnvKubeconfig +
@@ -74,8 +78,7 @@ func moduleOf(dir string) string {
 
 // released downloads the module in the version that this library has: both
 // are tagged together.
-func released(ctx context.Context, info *debug.BuildInfo) (string, error) {
-	library := libraryIn(info)
+func released(ctx context.Context, library *debug.Module) (string, error) {
 	if library == nil {
 		return "", errors.New("this program does not name its version of " + parentModule + "; " + whatToDo)
 	}
@@ -97,6 +100,29 @@ func libraryIn(info *debug.BuildInfo) *debug.Module {
 		return all[i]
 	}
 	return nil
+}
+
+// libraryOf returns the library that the module around dir requires, or nil. It is
+// for tests, whose binaries do not say what they were made of.
+func libraryOf(ctx context.Context, dir string) *debug.Module {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-json", parentModule)
+	cmd.Dir, cmd.Env = dir, goEnv()
+	output, err := cmd.Output()
+	var found struct {
+		Path, Version string
+		Replace       *struct{ Path, Version, Dir string }
+	}
+	if err != nil || json.Unmarshal(output, &found) != nil {
+		return nil
+	}
+	library := &debug.Module{Path: found.Path, Version: found.Version}
+	if r := found.Replace; r != nil {
+		library.Replace = &debug.Module{Path: r.Path, Version: r.Version}
+		if r.Version == "" { // a folder, perhaps a relative one
+			library.Replace.Path = r.Dir
+		}
+	}
+	return library
 }
 
 // download returns the folder of a module in the module cache. It is a whole

@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestFingerprint(t *testing.T) {
@@ -126,7 +128,7 @@ func TestReleased(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := released(t.Context(), c.info)
+			got, err := released(t.Context(), libraryIn(c.info))
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) || !strings.Contains(err.Error(), EnvKubeconfig) {
 					t.Errorf("%s: error %v, want one with %q that says what to do", c.reason, err, c.problem)
@@ -135,6 +137,39 @@ func TestReleased(t *testing.T) {
 			}
 			if err != nil || got != c.want {
 				t.Errorf("%s: got %q, %v, want %q", c.reason, got, err, c.want)
+			}
+		})
+	}
+}
+
+// TestLibraryOf looks at modules of providers, as their tests do: a test binary does
+// not say what it was made of.
+func TestLibraryOf(t *testing.T) {
+	root := t.TempDir()
+	provider := "module example.com/provider\n\ngo 1.26.0\n\nrequire " + parentModule + " v0.0.0\n\nreplace " + parentModule + " => "
+	write(t, root, map[string]string{
+		"moorage/go.mod":         "module " + parentModule + "\n\ngo 1.26.0\n",
+		"absolute/go.mod":        provider + filepath.Join(root, "moorage") + "\n",
+		"relative/go.mod":        provider + "../moorage\n",
+		"relative/internal/x.go": "package internal\n",
+		"other/go.mod":           "module example.com/other\n\ngo 1.26.0\n",
+	})
+	replaced := &debug.Module{Path: parentModule, Version: "v0.0.0", Replace: &debug.Module{Path: filepath.Join(root, "moorage")}}
+	cases := map[string]struct {
+		reason string
+		from   string
+		want   *debug.Module
+	}{
+		"Absolute": {"the checkout is named", "absolute", replaced},
+		"Relative": {"the checkout is named by where the module is", "relative", replaced},
+		"Below":    {"a test runs in the folder of its package", "relative/internal", replaced},
+		"Other":    {"the module does not require the library", "other", nil},
+		"Outside":  {"there is no module", ".", nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, libraryOf(t.Context(), filepath.Join(root, c.from))); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
 			}
 		})
 	}
