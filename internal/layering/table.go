@@ -87,7 +87,7 @@ var table = []layer{
 }
 
 // Packages that every test may import, from whatever layer it is in: they hold what tests are written with.
-var testsMayImport = []string{"pkg/test", "pkg/resource/fake", "pkg/devcluster", "pkg/sim/apiserver", "pkg/conformance", "internal/volume"}
+var testsMayImport = []string{"pkg/test", "pkg/resource/fake", "pkg/devcluster", "pkg/sim/apiserver", "pkg/conformance", "internal/volume", "internal/volume/stories"}
 
 // A layer is one line of the table.
 type layer struct {

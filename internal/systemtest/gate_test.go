@@ -21,6 +21,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/internal/volume/stories"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/crdgate"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
@@ -93,7 +94,7 @@ func (g gated) remove(crd *apiextensionsv1.CustomResourceDefinition) {
 	if err := g.kube.Delete(g.Context(), crd); err != nil {
 		g.Fatal(err)
 	}
-	eventually(g.T, "the kind is gone", func() bool {
+	stories.Eventually(g.T, "the kind is gone", func() bool {
 		return apierrors.IsNotFound(g.kube.Get(g.Context(), client.ObjectKeyFromObject(crd), crd.DeepCopy()))
 	})
 }
@@ -101,7 +102,7 @@ func (g gated) remove(crd *apiextensionsv1.CustomResourceDefinition) {
 // Make an object, as soon as its kind is served.
 func (g gated) make(o client.Object) {
 	g.Helper()
-	eventually(g.T, "the kind is served", func() bool { return g.kube.Create(g.Context(), o) == nil })
+	stories.Eventually(g.T, "the kind is served", func() bool { return g.kube.Create(g.Context(), o) == nil })
 }
 
 // Says waits until a condition of an object has a reason.
@@ -111,7 +112,7 @@ func (g gated) says(o resource.Managed, what commonv1.ConditionType, reason comm
 	if !ok {
 		g.Fatalf("%T is no object", o)
 	}
-	eventually(g.T, string(what)+" is "+string(reason), func() bool {
+	stories.Eventually(g.T, string(what)+" is "+string(reason), func() bool {
 		return g.kube.Get(g.Context(), client.ObjectKeyFromObject(object), object) == nil && o.GetCondition(what).Reason == reason
 	})
 }
@@ -121,11 +122,11 @@ func (g gated) says(o resource.Managed, what commonv1.ConditionType, reason comm
 func TestGatedKind(t *testing.T) {
 	g := newGated(t)
 	g.setUp(volume.Kind)
-	operate(t, g.manager)
+	stories.Operate(t, g.manager)
 	for range 2 {
 		g.install(volume.CRD())
-		g.make(newVolume("default", "disk"))
-		g.says(newVolume("default", "disk"), commonv1.TypeReady, commonv1.ReasonAvailable)
+		g.make(stories.NewVolume("default", "disk"))
+		g.says(stories.NewVolume("default", "disk"), commonv1.TypeReady, commonv1.ReasonAvailable)
 		// The definition goes when its objects are gone: the controller still runs.
 		g.remove(volume.CRD())
 		if disks := g.cloud.Disks(); len(disks) != 0 {
@@ -144,7 +145,7 @@ func TestGatedKindsThatReferToEachOther(t *testing.T) {
 		managed.WithWatch(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 		})))
-	operate(t, g.manager)
+	stories.Operate(t, g.manager)
 	g.install(volume.SnapshotCRD())
 	for _, name := range []string{"first", "second"} {
 		g.install(volume.CRD())
@@ -153,12 +154,12 @@ func TestGatedKindsThatReferToEachOther(t *testing.T) {
 		}}
 		g.make(s)
 		g.says(s, commonv1.TypeSynced, commonv1.ReasonReferenceNotReady)
-		g.make(newVolume("default", name))
+		g.make(stories.NewVolume("default", name))
 		g.says(s, commonv1.TypeReady, commonv1.ReasonAvailable)
 
 		looks := g.cloud.Count("Observe")
 		g.make(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
-		eventually(t, "woken by what is watched", func() bool { return g.cloud.Count("Observe") > looks })
+		stories.Eventually(t, "woken by what is watched", func() bool { return g.cloud.Count("Observe") > looks })
 		g.remove(volume.CRD())
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/internal/volume/stories"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -105,7 +106,7 @@ func (b *bench) start(live client.WithWatch) {
 	b.r = managed.NewReconciler(&fake.Manager{}, volume.Kind,
 		managed.WithExternalConnecter(b.cloud), managed.WithLogger(log),
 		managed.WithCluster(cluster{&fake.Manager{Client: cached, Scheme: scheme}, live}))
-	if err := api.Create(b.Context(), newVolume(b.key.Namespace, b.key.Name)); err != nil {
+	if err := api.Create(b.Context(), stories.NewVolume(b.key.Namespace, b.key.Name)); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -178,7 +179,7 @@ func (b *bench) replace() {
 	if err := b.api.Delete(b.Context(), v); err != nil {
 		b.Error(err)
 	}
-	if err := b.api.Create(b.Context(), newVolume(b.key.Namespace, b.key.Name)); err != nil {
+	if err := b.api.Create(b.Context(), stories.NewVolume(b.key.Namespace, b.key.Name)); err != nil {
 		b.Error(err)
 	}
 }
@@ -378,7 +379,7 @@ func anAnnotationRemovedMeanwhileStaysRemoved(t *testing.T, b *bench) {
 	}
 	b.cloud.Before = once("Create", func() {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"someone/note":null,"krateo.io/paused":"true"}}}`))
-		if err := b.api.Patch(t.Context(), newVolume(b.key.Namespace, b.key.Name), patch); err != nil {
+		if err := b.api.Patch(t.Context(), stories.NewVolume(b.key.Namespace, b.key.Name), patch); err != nil {
 			t.Error(err)
 		}
 	})
@@ -443,7 +444,7 @@ func TestAResultSurvivesAnAPIServerThatIsDownForTenSeconds(t *testing.T) {
 	if meta.GetExternalName(v) != "vol-1" || meta.ExternalCreateIncomplete(v) || len(b.cloud.Disks()) != 1 {
 		t.Errorf("annotations %v, disks %v", v.Annotations, b.cloud.Disks())
 	}
-	figure("failed requests while the API server was down", failures(b.ledger))
+	stories.Figure("failed requests while the API server was down", failures(b.ledger))
 }
 
 func failures(l *test.Ledger) int {

@@ -8,44 +8,48 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/internal/volume/stories"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// A place is where the objects of a provider are. It makes a manager whose requests
-// are counted.
-type place func(t *testing.T) (*provider, manager.Manager)
-
-// Everywhere runs a test with objects in an API server, and in stores.
-func everywhere(t *testing.T, story func(*testing.T, place)) {
+// Everywhere runs a test with objects in an API server, and in stores. Those of
+// examples/store-controller run it with objects in NATS.
+func everywhere(t *testing.T, story func(*testing.T, stories.Place)) {
 	t.Helper()
 	t.Run("server", func(t *testing.T) { story(t, inServer) })
 	t.Run("stores", func(t *testing.T) { story(t, inStores) })
 }
 
-func managerOptions() manager.Options {
-	return manager.Options{
-		Scheme: scheme, Metrics: server.Options{BindAddress: "0"},
-		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
-	}
+func TestRequestBudget(t *testing.T) { everywhere(t, stories.RequestBudget) }
+
+func TestRequestBudgetDeterministicName(t *testing.T) {
+	everywhere(t, stories.RequestBudgetDeterministicName)
 }
 
-func inServer(t *testing.T) (*provider, manager.Manager) {
+func TestRequestBudgetWithEverything(t *testing.T) {
+	everywhere(t, stories.RequestBudgetWithEverything)
+}
+
+func TestFinalizer(t *testing.T) { everywhere(t, stories.Finalizer) }
+
+func TestBadInput(t *testing.T) { everywhere(t, stories.BadInput) }
+
+func TestAnAPIServerRefusesHugeAnnotations(t *testing.T) { everywhere(t, stories.HugeAnnotations) }
+
+func inServer(t *testing.T) (*stories.Provider, manager.Manager) {
 	t.Helper()
-	p := &provider{T: t, api: api, ns: namespace(t, api), ledger: &test.Ledger{}}
+	p := &stories.Provider{T: t, API: api, Namespace: namespace(t, api), Ledger: &test.Ledger{}}
 	counted := rest.CopyConfig(config)
-	counted.Wrap(p.ledger.Wrap)
-	options := managerOptions()
+	counted.Wrap(p.Ledger.Wrap)
+	options := stories.ManagerOptions(scheme)
 	options.Cache = managed.CacheOptions()
-	options.Cache.DefaultNamespaces = map[string]cache.Config{p.ns: {}}
+	options.Cache.DefaultNamespaces = map[string]cache.Config{p.Namespace: {}}
 	m, err := ctrl.NewManager(counted, options)
 	if err != nil {
 		t.Fatal(err)
@@ -54,22 +58,10 @@ func inServer(t *testing.T) (*provider, manager.Manager) {
 	return p, m
 }
 
-func inStores(t *testing.T) (*provider, manager.Manager) {
+func inStores(t *testing.T) (*stories.Provider, manager.Manager) {
 	t.Helper()
-	p := &provider{T: t, ns: "default", ledger: &test.Ledger{}}
-	c, err := kube.NewCluster(scheme, kube.Options{
-		Cache:  managed.CacheOptions(),
-		Around: func(c client.WithWatch) client.WithWatch { p.api = c; return p.ledger.Count(c) },
-	}, kinds()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := kube.NewManager(c, managerOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
 
-	return p, m
+	return stories.InStores(t, scheme, nil, kinds()...)
 }
 
 // Kinds returns those of the tests, each in a store of its own.

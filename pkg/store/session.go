@@ -56,15 +56,20 @@ func (s *session[T]) complete(ctx context.Context, e Event[T]) error {
 		i.opts.Logger.Info("The store is not the one it was: what is missing in it is held, not deleted", "store", i.store.Name(), "epoch", e.Epoch, "revision", e.Revision)
 	}
 	for _, early := range s.early {
+		s.seen[early.Key] = struct{}{}
+	}
+	missing := i.missing(s.seen)
+	if replaced { // before anybody is told of what there is instead, and may ask for what there was
+		i.hold(missing)
+	}
+	for _, early := range s.early {
 		s.apply(early, told)
 	}
-	s.early = nil
-	missing := i.missing(s.seen)
-	s.synced, s.seen = true, nil
-	if replaced {
-		i.hold(missing)
-	} else if err := s.confirm(ctx, missing); err != nil {
-		return err
+	s.early, s.synced, s.seen = nil, true, nil
+	if !replaced {
+		if err := s.confirm(ctx, missing); err != nil {
+			return err
+		}
 	}
 	i.reach(e.Revision)
 	i.sync()

@@ -3,6 +3,7 @@ package storecontroller_test
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -16,6 +17,8 @@ import (
 // for each of them a part in another. With a manager, New has it run everything.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	defer running.Wait()
 	defer cancel()
 	things, parts := memory.New[*storetest.Thing]("things"), memory.New[*storetest.Thing]("parts")
 	primary := store.NewInformer(things, store.InformerOptions{})
@@ -44,9 +47,9 @@ func Example() {
 		return
 	}
 	for _, i := range c.Informers() {
-		go func() { _ = i.Start(ctx) }()
+		running.Go(func() { _ = i.Start(ctx) })
 	}
-	go func() { _ = c.Start(ctx) }()
+	running.Go(func() { _ = c.Start(ctx) })
 
 	_, _ = things.Create(ctx, storetest.NewThing("a", 1))
 	fmt.Println("made", <-made)

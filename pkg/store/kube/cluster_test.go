@@ -30,7 +30,7 @@ import (
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return holds(), nil })
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}

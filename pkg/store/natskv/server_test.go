@@ -2,9 +2,11 @@ package natskv
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -27,7 +29,7 @@ type host struct {
 
 func newHost(t testing.TB) *host {
 	t.Helper()
-	h := &host{t: t, dir: t.TempDir(), port: server.RANDOM_PORT}
+	h := &host{t: t, dir: t.TempDir(), port: freePort(t)}
 	h.start()
 	t.Cleanup(func() { h.stop() })
 	h.nc = h.connect()
@@ -39,6 +41,24 @@ func newHost(t testing.TB) *host {
 	return h
 }
 
+// freePort returns a port that nobody listens at, and that no system gives to those
+// who connect somewhere: a server that is down for a moment finds it free again.
+func freePort(t testing.TB) int {
+	t.Helper()
+	for range 100 {
+		port := 20000 + rand.IntN(10000)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			_ = l.Close()
+
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+
+	return 0
+}
+
 func (h *host) start() {
 	h.t.Helper()
 	srv, err := server.NewServer(&server.Options{
@@ -48,10 +68,10 @@ func (h *host) start() {
 		h.t.Fatal(err)
 	}
 	srv.Start()
-	if !srv.ReadyForConnections(20 * time.Second) {
+	if !srv.ReadyForConnections(time.Minute) {
 		h.t.Fatal("the server does not listen")
 	}
-	h.srv, h.port = srv, srv.Addr().(*net.TCPAddr).Port
+	h.srv = srv
 }
 
 func (h *host) stop() {
@@ -108,12 +128,15 @@ func (h *host) restart(data func(dir string) error) error {
 // consumers counts what watches have on the server.
 func (h *host) consumers(ctx context.Context, bucket string) int {
 	h.t.Helper()
-	stream, err := h.js.Stream(ctx, "KV_"+bucket)
-	if err != nil {
-		h.t.Fatal(err)
+	for tries := 0; ; tries++ { // the connection may have been broken a moment ago
+		stream, err := h.js.Stream(ctx, "KV_"+bucket)
+		if err == nil {
+			return stream.CachedInfo().State.Consumers
+		}
+		if tries == 10 {
+			h.t.Fatal(err)
+		}
 	}
-
-	return stream.CachedInfo().State.Consumers
 }
 
 // copyTree copies the data of a server that is down.

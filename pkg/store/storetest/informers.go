@@ -97,6 +97,7 @@ func informerFollows(s *suite) {
 	i, d := s.follow(-1)
 	a.Spec.Size = 2
 	s.update(a)
+	s.told(d, "put a 2") // a store may forget a state that another one follows
 	s.create("b", 3)
 	s.must("delete", s.Store.Delete(s.ctx, "a"))
 	s.told(d, "delete a")

@@ -50,7 +50,8 @@ type Subject struct {
 type suite struct {
 	*testing.T
 	Subject
-	ctx context.Context //nolint:containedctx // That of the test.
+	ctx   context.Context                //nolint:containedctx // That of the test.
+	whole map[store.Watcher[*Thing]]bool // the watches that have told all there was
 }
 
 // Run tests the stores that newSubject makes, one for each test.
@@ -63,9 +64,9 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 		t.Run(group, func(t *testing.T) {
 			for name, test := range tests {
 				t.Run(name, func(t *testing.T) {
-					ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+					ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 					defer cancel()
-					test(&suite{T: t, Subject: newSubject(t), ctx: ctx})
+					test(&suite{T: t, Subject: newSubject(t), ctx: ctx, whole: map[store.Watcher[*Thing]]bool{}})
 				})
 			}
 		})

@@ -14,7 +14,8 @@ type none = controllerruntime.None
 
 // A Greeter is a controller of the older shape.
 type Greeter struct {
-	rt *controllerruntime.ControllerRuntime[*storetest.Thing, none, none, none, none, none, none, none, none]
+	rt   *controllerruntime.ControllerRuntime[*storetest.Thing, none, none, none, none, none, none, none, none]
+	stop chan struct{}
 }
 
 // Run runs the runtime.
@@ -25,6 +26,7 @@ func (g *Greeter) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- erro
 // SyncHandler acts on one primary.
 func (g *Greeter) SyncHandler(key string) error {
 	fmt.Println("hello", key)
+	close(g.stop) // one is enough here
 
 	return nil
 }
@@ -40,17 +42,12 @@ func (g *Greeter) Clean() { fmt.Println("bye") }
 
 func Example() {
 	things := memory.New[*storetest.Thing]("things")
-	g := &Greeter{rt: controllerruntime.NewControllerRuntime[*storetest.Thing, none, none, none, none, none, none, none, none](
+	g := &Greeter{stop: make(chan struct{}), rt: controllerruntime.NewControllerRuntime[*storetest.Thing, none, none, none, none, none, none, none, none](
 		"greeter", "thing", nil, things, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, 5*time.Minute)}
 	g.rt.SetCustomController(g)
 	_, _ = things.Create(context.Background(), storetest.NewThing("world", 1))
 
-	stop := make(chan struct{})
-	go func() {
-		<-time.After(time.Second)
-		close(stop)
-	}()
-	g.Run(1, stop, make(chan error))
+	g.Run(1, g.stop, make(chan error))
 	// Output:
 	// hello world
 	// bye

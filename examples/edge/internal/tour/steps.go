@@ -22,7 +22,7 @@ import (
 
 var steps = []step{
 	{"the binary needs nothing but itself", func(t *tour, _ context.Context) (string, error) { return "static", static(t.binary) }},
-	{"it starts in under a second", func(t *tour, ctx context.Context) (string, error) { return t.start(ctx, "start_ms") }},
+	{"it starts in under a second", func(t *tour, ctx context.Context) (string, error) { return t.begin(ctx, "start_ms") }},
 	{"objects are applied, and their files are made", apply},
 	{"a watch tells of what is applied", follow},
 	{"objects are listed", list},
@@ -187,7 +187,7 @@ func survive(t *tour, ctx context.Context) (string, error) {
 	if err := os.Remove(t.file("hosts")); err != nil {
 		return "", err
 	}
-	took, err := t.start(ctx, "start_after_kill_ms")
+	took, err := t.begin(ctx, "start_after_kill_ms")
 	if err != nil {
 		return "", err
 	}
@@ -314,5 +314,5 @@ func again(t *tour, ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	return t.start(ctx, "start_with_objects_ms")
+	return t.begin(ctx, "start_with_objects_ms")
 }

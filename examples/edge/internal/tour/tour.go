@@ -39,6 +39,7 @@ type tour struct {
 	binary   string
 	dir      string
 	patience time.Duration
+	start    time.Duration // how long the device may take to start
 	device   *process
 
 	client *kube.Client // while the device runs
@@ -58,16 +59,16 @@ func Run(ctx context.Context, out io.Writer) error {
 		return errors.Wrap(err, "cannot find this program")
 	}
 
-	return runWith(ctx, out, binary, patience, steps)
+	return (&tour{out: out, binary: binary, patience: patience, start: mostStart}).run(ctx, steps)
 }
 
-func runWith(ctx context.Context, out io.Writer, binary string, patience time.Duration, steps []step) error {
+func (t *tour) run(ctx context.Context, steps []step) error {
 	dir, err := os.MkdirTemp("", "edge-")
 	if err != nil {
 		return errors.Wrap(err, "cannot make a directory")
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	t := &tour{out: out, binary: binary, dir: dir, patience: patience, hangUp: func() {}}
+	t.dir, t.hangUp = dir, func() {}
 	defer func() {
 		t.hangUp()
 		if t.device != nil {
@@ -79,9 +80,9 @@ func runWith(ctx context.Context, out io.Writer, binary string, patience time.Du
 		if err != nil {
 			return errors.Wrapf(err, "step %d, %s", i+1, s.what)
 		}
-		fmt.Fprintf(out, "%2d  %-58s %s\n", i+1, s.what, seen)
+		fmt.Fprintf(t.out, "%2d  %-58s %s\n", i+1, s.what, seen)
 	}
-	fmt.Fprintln(out, "every step held")
+	fmt.Fprintln(t.out, "every step held")
 
 	return nil
 }
@@ -89,16 +90,16 @@ func runWith(ctx context.Context, out io.Writer, binary string, patience time.Du
 // Figure prints a figure alone on its line.
 func (t *tour) figure(name string, value any) { fmt.Fprintf(t.out, "%s: %v\n", name, value) }
 
-// Start starts the device and connects to its store.
-func (t *tour) start(ctx context.Context, figure string) (string, error) {
+// Begin starts the device and connects to its store.
+func (t *tour) begin(ctx context.Context, figure string) (string, error) {
 	var took time.Duration
 	var err error
 	if t.device, took, err = serve(ctx, t.binary, t.dir, t.patience); err != nil {
 		return "", err
 	}
 	t.figure(figure, took.Milliseconds())
-	if took > mostStart {
-		return "", errors.Errorf("it took %s, more than %s", took, mostStart)
+	if took > t.start {
+		return "", errors.Errorf("it took %s, more than %s", took, t.start)
 	}
 	t.client, t.hangUp, err = device.Dial(ctx, t.dir)
 

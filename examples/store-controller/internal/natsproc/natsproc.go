@@ -5,6 +5,7 @@ package natsproc
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -89,18 +90,23 @@ func Cluster(dir string, size int) ([]*Node, error) {
 	return nodes, nil
 }
 
-// free finds ports that nobody listens at.
+// free finds ports that nobody listens at, and that no system gives to those who
+// connect somewhere: a node that was killed finds its own free again, although
+// others tried to connect to it meanwhile.
 func free(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+	const first, last = 10000, 30000
+	for range 100 * n {
+		l, listenErr := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(first+rand.IntN(last-first)))
+		if err = listenErr; err != nil {
+			continue
 		}
 		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		if ports = append(ports, l.Addr().(*net.TCPAddr).Port); len(ports) == n {
+			return ports, nil
+		}
 	}
 
-	return ports, nil
+	return nil, fmt.Errorf("cannot find %d free ports: %w", n, err)
 }
 
 // URL returns where clients connect.
@@ -123,7 +129,7 @@ func (n *Node) Start() error {
 	if err := n.process.Start(); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		c, err := net.DialTimeout("tcp", "127.0.0.1:"+strconv.Itoa(n.Port), time.Second)
 		if err == nil {

@@ -21,7 +21,6 @@ import (
 
 	"github.com/moorage-dev/moorage/examples/store-controller/internal/foo"
 	ours "github.com/moorage-dev/moorage/pkg/controller"
-	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
@@ -120,17 +119,23 @@ func latency(t *testing.T, c *cluster, i *store.Informer[*foo.Foo], name string)
 	t.Helper()
 	var all []time.Duration
 	for n := range 500 {
-		f, err := c.foos.Get(t.Context(), key(n%*primaries))
-		must(t, err)
-		f.Metadata.Labels = map[string]string{"n": fmt.Sprint(n)}
-		begin := time.Now()
-		f, err = c.foos.Update(t.Context(), f)
-		if errors.Is(err, store.ErrConflict) {
-			continue
-		}
-		must(t, err)
-		must(t, i.WaitForRevision(t.Context(), f.Metadata.Revision))
-		all = append(all, time.Since(begin))
+		within(t, patience, "a change that is watched", func(ctx context.Context) error {
+			f, err := c.foos.Get(ctx, key(n%*primaries))
+			if err != nil {
+				return err
+			}
+			f.Metadata.Labels = map[string]string{"n": fmt.Sprint(n)}
+			begin := time.Now()
+			if f, err = c.foos.Update(ctx, f); err != nil {
+				return err // the controller may have written its state meanwhile
+			}
+			if err := i.WaitForRevision(ctx, f.Metadata.Revision); err != nil {
+				return err
+			}
+			all = append(all, time.Since(begin))
+
+			return nil
+		})
 	}
 	slices.Sort(all)
 	fmt.Printf("write-to-watched-%s-p50: %s\nwrite-to-watched-%s-p99: %s\n",

@@ -1,4 +1,4 @@
-package systemtest
+package stories
 
 import (
 	"context"
@@ -29,24 +29,24 @@ import (
 // configuration whose users are counted, initializers, a change log, requests
 // for a reconcile, and conditions for tools.
 type everything struct {
-	*provider
+	*Provider
 
 	configs providerconfig.Kinds
 	log     *changes
 }
 
-func startEverything(t *testing.T, at place) *everything {
+func startEverything(t *testing.T, at Place) *everything {
 	t.Helper()
 	p, m := at(t)
-	p.cloud = &volume.Cloud{}
-	e := &everything{provider: p, configs: providerconfig.Kinds{Namespaced: &volume.ProviderConfig{}}, log: &changes{}}
+	p.Cloud = &volume.Cloud{}
+	e := &everything{Provider: p, configs: providerconfig.Kinds{Namespaced: &volume.ProviderConfig{}}, log: &changes{}}
 	err := managed.Setup(m, volume.SnapshotKind, controller.Options{MaxConcurrentReconciles: 2},
 		managed.WithExternalConnecter(managed.ExternalConnectorFn(func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 			if _, err := providerconfig.Get(ctx, m.GetClient(), mg, e.configs); err != nil {
 				return nil, err
 			}
 
-			return p.cloud.Connect(ctx, mg)
+			return p.Cloud.Connect(ctx, mg)
 		})),
 		managed.WithInitializers(managed.InitializerFn(func(_ context.Context, mg resource.Managed) error {
 			meta.AddLabels(mg, map[string]string{"initialised": "yes"})
@@ -63,21 +63,21 @@ func startEverything(t *testing.T, at place) *everything {
 	if err := providerconfig.Setup(m, e.configs, []providerconfig.User{&volume.Snapshot{}}, providerconfig.WithCountInterval(100*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	operate(t, m)
-	e.make(&volume.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: p.ns, Name: "default"}})
+	Operate(t, m)
+	e.make(&volume.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: "default"}})
 
 	return e
 }
 
 func (e *everything) make(o client.Object) {
 	e.Helper()
-	if err := e.api.Create(e.Context(), o); err != nil {
+	if err := e.API.Create(e.Context(), o); err != nil {
 		e.Fatal(err)
 	}
 }
 
 func (e *everything) snapshot(i int) *volume.Snapshot {
-	return &volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: e.ns, Name: fmt.Sprintf("s%d", i)}, Spec: volume.SnapshotSpec{
+	return &volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: fmt.Sprintf("s%d", i)}, Spec: volume.SnapshotSpec{
 		SizeGiB: 1, ManagementPolicies: commonv1.ManagementPolicies{"*"},
 		VolumeRef:                  &commonv1.NamespacedReference{Name: fmt.Sprintf("v%d", i)},
 		WriteConnectionSecretToRef: &commonv1.LocalSecretReference{Name: fmt.Sprintf("login-%d", i)},
@@ -89,9 +89,9 @@ func (e *everything) snapshot(i int) *volume.Snapshot {
 func (e *everything) every(what string, holds func(*volume.Snapshot) bool) {
 	e.Helper()
 	for i := range objects {
-		eventually(e.T, what, func() bool {
+		Eventually(e.T, what, func() bool {
 			s := e.snapshot(i)
-			err := e.api.Get(e.Context(), client.ObjectKeyFromObject(s), s)
+			err := e.API.Get(e.Context(), client.ObjectKeyFromObject(s), s)
 
 			return err == nil && holds(s) || client.IgnoreNotFound(err) == nil && err != nil && holds(nil)
 		})
@@ -103,12 +103,12 @@ func (e *everything) change(change func(*volume.Snapshot)) {
 	e.Helper()
 	for i := range objects {
 		s := e.snapshot(i)
-		if err := e.api.Get(e.Context(), client.ObjectKeyFromObject(s), s); err != nil {
+		if err := e.API.Get(e.Context(), client.ObjectKeyFromObject(s), s); err != nil {
 			e.Fatal(err)
 		}
 		before := client.MergeFrom(s.DeepCopyObject().(client.Object)) // a snapshot is an object
 		change(s)
-		if err := e.api.Patch(e.Context(), s, before); err != nil {
+		if err := e.API.Patch(e.Context(), s, before); err != nil {
 			e.Fatal(err)
 		}
 	}
@@ -121,19 +121,19 @@ func (e *everything) spent(name string, snapshots, secrets, configs float64) {
 	e.settled(2)
 	e.quiet()
 	sent := map[string]float64{}
-	for _, r := range e.ledger.Objects() {
+	for _, r := range e.Ledger.Objects() {
 		kind, _, _ := strings.Cut(r.Resource, "/")
 		sent[kind]++
 	}
 	for kind, most := range map[string]float64{"snapshots": snapshots, "secrets": secrets} {
-		figure("requests "+name+" "+kind, sent[kind]/objects)
+		Figure("requests "+name+" "+kind, sent[kind]/objects)
 		if got := sent[kind] / objects; got > most {
-			e.Errorf("%s: %.1f requests per object to %s, want at most %.0f: %s", name, got, kind, most, test.SummarizeRequests(e.ledger.Objects()))
+			e.Errorf("%s: %.1f requests per object to %s, want at most %.0f: %s", name, got, kind, most, test.SummarizeRequests(e.Ledger.Objects()))
 		}
 		delete(sent, kind)
 	}
 	// What is sent for a configuration does not depend on the number of its users.
-	figure("requests "+name+" providerconfigs in all", sent["providerconfigs"])
+	Figure("requests "+name+" providerconfigs in all", sent["providerconfigs"])
 	if sent["providerconfigs"] > configs {
 		e.Errorf("%s: %.0f requests to configurations, want at most %.0f", name, sent["providerconfigs"], configs)
 	}
@@ -141,14 +141,13 @@ func (e *everything) spent(name string, snapshots, secrets, configs float64) {
 	if len(sent) > 0 {
 		e.Errorf("%s: other requests: %v", name, sent)
 	}
-	e.ledger.Reset()
+	e.Ledger.Reset()
 }
 
-// With every feature in use, the requests for an object are those without, one
-// more for its Secret when that is written, and none in steady state.
-func TestRequestBudgetWithEverything(t *testing.T) { everywhere(t, spendEverything) }
-
-func spendEverything(t *testing.T, at place) {
+// RequestBudgetWithEverything: with every feature in use, the requests for an object
+// are those without, one more for its Secret when that is written, and none in steady
+// state.
+func RequestBudgetWithEverything(t *testing.T, at Place) {
 	t.Helper()
 	e := startEverything(t, at)
 	for i := range objects {
@@ -158,9 +157,9 @@ func spendEverything(t *testing.T, at place) {
 		return s.GetCondition("Synced").Reason == commonv1.ReasonReferenceNotReady
 	})
 	e.quiet()
-	e.ledger.Reset()
+	e.Ledger.Reset()
 	for i := range objects {
-		v := newVolume(e.ns, fmt.Sprintf("v%d", i))
+		v := NewVolume(e.Namespace, fmt.Sprintf("v%d", i))
 		meta.SetExternalName(v, fmt.Sprintf("vol-%d", i))
 		e.make(v)
 	}
@@ -185,13 +184,13 @@ func spendEverything(t *testing.T, at place) {
 	e.spent("reconcile request everything", 1, 1, 0)
 
 	for i := range objects {
-		if err := e.api.Delete(t.Context(), e.snapshot(i)); err != nil {
+		if err := e.API.Delete(t.Context(), e.snapshot(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	e.every("gone", func(s *volume.Snapshot) bool { return s == nil })
 	e.quiet()
-	figure("changes logged", len(e.log.operations()))
+	Figure("changes logged", len(e.log.operations()))
 	if got := len(e.log.operations()); got != 3*objects {
 		t.Errorf("%d changes were logged, want %d: %v", got, 3*objects, e.log.operations())
 	}
@@ -202,7 +201,7 @@ func (e *everything) checkSecrets() {
 	e.Helper()
 	for i := range objects {
 		s := &corev1.Secret{}
-		if err := e.api.Get(e.Context(), client.ObjectKey{Namespace: e.ns, Name: fmt.Sprintf("login-%d", i)}, s); err != nil {
+		if err := e.API.Get(e.Context(), client.ObjectKey{Namespace: e.Namespace, Name: fmt.Sprintf("login-%d", i)}, s); err != nil {
 			e.Fatal(err)
 		}
 		if !strings.HasPrefix(string(s.Data["password"]), "password-of-vol-") {
@@ -210,8 +209,8 @@ func (e *everything) checkSecrets() {
 		}
 	}
 	c := &volume.ProviderConfig{}
-	eventually(e.T, "users counted", func() bool {
-		return e.api.Get(e.Context(), client.ObjectKey{Namespace: e.ns, Name: "default"}, c) == nil && c.Status.Users == objects
+	Eventually(e.T, "users counted", func() bool {
+		return e.API.Get(e.Context(), client.ObjectKey{Namespace: e.Namespace, Name: "default"}, c) == nil && c.Status.Users == objects
 	})
 }
 

@@ -1,4 +1,4 @@
-package systemtest
+package stories
 
 import (
 	"testing"
@@ -10,11 +10,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A finalizer of package resource does on a server and on a store what its unit
-// tests say of a mock: it keeps an object, and nobody else's finalizer goes with it.
-func TestFinalizer(t *testing.T) { everywhere(t, finalize) }
-
-func finalize(t *testing.T, at place) {
+// Finalizer: one of package resource does where the objects are what its unit tests
+// say of a mock: it keeps an object, and nobody else's finalizer goes with it.
+func Finalizer(t *testing.T, at Place) {
 	t.Helper()
 	p, _ := at(t)
 	must := func(err error) {
@@ -23,11 +21,11 @@ func finalize(t *testing.T, at place) {
 			t.Fatal(err)
 		}
 	}
-	v := newVolume(p.ns, "kept")
+	v := NewVolume(p.Namespace, "kept")
 	v.Finalizers = []string{"example.com/theirs"}
-	must(p.api.Create(t.Context(), v))
+	must(p.API.Create(t.Context(), v))
 	stale := v.DeepCopyObject().(client.Object) // a copy of a volume
-	f := resource.NewAPIFinalizer(p.api, "example.com/ours")
+	f := resource.NewAPIFinalizer(p.API, "example.com/ours")
 	must(f.AddFinalizer(t.Context(), v))
 	version := v.ResourceVersion
 	must(f.AddFinalizer(t.Context(), v)) // for nothing
@@ -35,18 +33,18 @@ func finalize(t *testing.T, at place) {
 		t.Errorf("version %s after %s, finalizers %v", v.ResourceVersion, version, v.Finalizers)
 	}
 	stale.SetLabels(map[string]string{"late": "yes"})
-	if err := p.api.Update(t.Context(), stale); !kerrors.IsConflict(err) {
+	if err := p.API.Update(t.Context(), stale); !kerrors.IsConflict(err) {
 		t.Errorf("a stale update is answered with %v", err)
 	}
-	must(p.api.Delete(t.Context(), v))
-	must(p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v))
+	must(p.API.Delete(t.Context(), v))
+	must(p.API.Get(t.Context(), client.ObjectKeyFromObject(v), v))
 	if v.DeletionTimestamp == nil || v.Generation != 2 {
 		t.Errorf("deleted at %v, generation %d", v.DeletionTimestamp, v.Generation)
 	}
 	must(f.RemoveFinalizer(t.Context(), v))
-	must(p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v))
-	must(p.api.Patch(t.Context(), v, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
-	if err := p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v); !kerrors.IsNotFound(err) {
+	must(p.API.Get(t.Context(), client.ObjectKeyFromObject(v), v))
+	must(p.API.Patch(t.Context(), v, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+	if err := p.API.Get(t.Context(), client.ObjectKeyFromObject(v), v); !kerrors.IsNotFound(err) {
 		t.Errorf("after the last finalizer: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package systemtest
+package stories
 
 import (
 	"context"
@@ -22,20 +22,11 @@ import (
 // How many objects a budget is counted over.
 const objects = 5
 
-// A provider runs on the API server, with its requests counted.
-type provider struct {
-	*testing.T
-
-	api    client.Client // with every permission, not counted
-	ns     string
-	cloud  *volume.Cloud
-	ledger *test.Ledger
-}
-
-func startProvider(t *testing.T, at place, cloud *volume.Cloud, o ...managed.ReconcilerOption) *provider {
+// start runs a provider of volumes there.
+func start(t *testing.T, at Place, cloud *volume.Cloud, o ...managed.ReconcilerOption) *Provider {
 	t.Helper()
 	p, m := at(t)
-	p.cloud = cloud
+	p.Cloud = cloud
 	o = append([]managed.ReconcilerOption{
 		managed.WithExternalConnecter(cloud),
 		managed.WithPollInterval(100 * time.Millisecond),
@@ -44,17 +35,17 @@ func startProvider(t *testing.T, at place, cloud *volume.Cloud, o ...managed.Rec
 	if err := managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 2}, o...); err != nil {
 		t.Fatal(err)
 	}
-	operate(t, m)
+	Operate(t, m)
 
 	return p
 }
 
 // Each does something to every object.
-func (p *provider) each(do func(*volume.Volume)) {
+func (p *Provider) each(do func(*volume.Volume)) {
 	p.Helper()
 	for i := range objects {
-		v := newVolume(p.ns, fmt.Sprintf("v%d", i))
-		if err := p.api.Get(p.Context(), client.ObjectKeyFromObject(v), v); client.IgnoreNotFound(err) != nil {
+		v := NewVolume(p.Namespace, fmt.Sprintf("v%d", i))
+		if err := p.API.Get(p.Context(), client.ObjectKeyFromObject(v), v); client.IgnoreNotFound(err) != nil {
 			p.Fatal(err)
 		}
 		do(v)
@@ -62,11 +53,11 @@ func (p *provider) each(do func(*volume.Volume)) {
 }
 
 // All waits until something holds for every object.
-func (p *provider) all(what string, holds func(*volume.Volume) bool) {
+func (p *Provider) all(what string, holds func(*volume.Volume) bool) {
 	p.Helper()
 	p.each(func(v *volume.Volume) {
-		eventually(p.T, what, func() bool {
-			err := p.api.Get(p.Context(), client.ObjectKeyFromObject(v), v)
+		Eventually(p.T, what, func() bool {
+			err := p.API.Get(p.Context(), client.ObjectKeyFromObject(v), v)
 
 			return err == nil && holds(v) || client.IgnoreNotFound(err) == nil && err != nil && holds(nil)
 		})
@@ -74,27 +65,27 @@ func (p *provider) all(what string, holds func(*volume.Volume) bool) {
 }
 
 // Settled waits until every object was looked at a number of times more.
-func (p *provider) settled(looks int) {
+func (p *Provider) settled(looks int) {
 	p.Helper()
-	n := p.cloud.Count("Observe")
-	eventually(p.T, "polls", func() bool { return p.cloud.Count("Observe") >= n+looks*objects })
+	n := p.Cloud.Count("Observe")
+	Eventually(p.T, "polls", func() bool { return p.Cloud.Count("Observe") >= n+looks*objects })
 }
 
-// Budget prints what was sent per object since the last call, and checks it.
-func (p *provider) budget(name string, most float64, events float64) {
+// budget prints what was sent per object since the last call, and checks it.
+func (p *Provider) budget(name string, most float64, events float64) {
 	p.Helper()
 	p.settled(2) // what trails behind
 	p.spend(name, most, events)
 }
 
-// Spend is budget without the wait for passes that trail behind.
-func (p *provider) spend(name string, most float64, events float64) {
+// spend is budget without the wait for passes that trail behind.
+func (p *Provider) spend(name string, most float64, events float64) {
 	p.Helper()
 	p.quiet()
-	eventually(p.T, "events of "+name, func() bool { return float64(len(p.ledger.Events())) >= events*objects })
-	sent, told := p.ledger.Objects(), p.ledger.Events()
-	figure("requests "+name, float64(len(sent))/objects)
-	figure("events "+name, float64(len(told))/objects)
+	Eventually(p.T, "events of "+name, func() bool { return float64(len(p.Ledger.Events())) >= events*objects })
+	sent, told := p.Ledger.Objects(), p.Ledger.Events()
+	Figure("requests "+name, float64(len(sent))/objects)
+	Figure("events "+name, float64(len(told))/objects)
 	if got := float64(len(sent)) / objects; got > most {
 		p.Errorf("%s: %.1f requests per object, want at most %.0f: %s", name, got, most, test.SummarizeRequests(sent))
 	}
@@ -106,15 +97,37 @@ func (p *provider) spend(name string, most float64, events float64) {
 			p.Errorf("%s: %s %s, want patches only", name, r.Verb, r.Resource)
 		}
 	}
-	p.ledger.Reset()
+	p.Ledger.Reset()
+	p.reaching(name, len(sent)+len(told))
+}
+
+// reaching prints what of that reached the store, where it can be seen, and checks it:
+// each request writes once, and nothing else does; and without any nothing is read.
+func (p *Provider) reaching(name string, requests int) {
+	p.Helper()
+	if p.Wire == nil {
+		return
+	}
+	reads, writes := p.Wire.Count()
+	Figure("reads in the store "+name, float64(reads)/objects)
+	Figure("writes in the store "+name, float64(writes)/objects)
+	if writes > requests || requests == 0 && reads > 0 {
+		p.Errorf("%s: %d requests come to %d reads and %d writes in the store", name, requests, reads, writes)
+	}
+	p.Wire.Reset()
 }
 
 // Quiet waits until nothing was sent for a while.
-func (p *provider) quiet() {
+func (p *Provider) quiet() {
 	p.Helper()
 	last, since := -1, time.Now()
-	eventually(p.T, "quiet", func() bool {
-		if n := len(p.ledger.Objects()) + len(p.ledger.Events()); n != last {
+	Eventually(p.T, "quiet", func() bool {
+		n := len(p.Ledger.Objects()) + len(p.Ledger.Events())
+		if p.Wire != nil {
+			reads, writes := p.Wire.Count()
+			n += reads + writes
+		}
+		if n != last {
 			last, since = n, time.Now()
 		}
 
@@ -126,38 +139,39 @@ func ready(v *volume.Volume) bool {
 	return v != nil && v.GetCondition("Ready").Status == "True" && v.GetCondition("Ready").ObservedGeneration == v.Generation
 }
 
-func (p *provider) create() {
+func (p *Provider) create() {
 	p.Helper()
-	p.ledger.Reset()
+	p.Ledger.Reset()
+	if p.Wire != nil {
+		p.Wire.Reset()
+	}
 	p.each(func(v *volume.Volume) {
-		if err := p.api.Create(p.Context(), newVolume(v.Namespace, v.Name)); err != nil {
+		if err := p.API.Create(p.Context(), NewVolume(v.Namespace, v.Name)); err != nil {
 			p.Fatal(err)
 		}
 	})
 	p.all("ready", ready)
 }
 
-func (p *provider) patch(v *volume.Volume, change func()) {
+func (p *Provider) patch(v *volume.Volume, change func()) {
 	p.Helper()
 	before := client.MergeFrom(v.DeepCopyObject().(client.Object)) // a volume is an object
 	change()
-	if err := p.api.Patch(p.Context(), v, before); err != nil {
+	if err := p.API.Patch(p.Context(), v, before); err != nil {
 		p.Fatal(err)
 	}
 }
 
-func TestRequestBudget(t *testing.T) {
-	everywhere(t, func(t *testing.T, at place) { spendABudget(t, startProvider(t, at, &volume.Cloud{})) })
-}
-
-func spendABudget(t *testing.T, p *provider) {
+// RequestBudget: what a resource costs in its life, when its external system names it.
+func RequestBudget(t *testing.T, at Place) {
 	t.Helper()
+	p := start(t, at, &volume.Cloud{})
 	p.create()
 	p.budget("create to ready", 3, 1)
 
-	for _, d := range p.cloud.Disks() {
+	for _, d := range p.Cloud.Disks() {
 		d.UsedBytes++ // a counter moves on by itself
-		p.cloud.Put(d)
+		p.Cloud.Put(d)
 	}
 	p.settled(20)
 	p.budget("steady", 0, 0)
@@ -166,12 +180,12 @@ func spendABudget(t *testing.T, p *provider) {
 	p.all("updated", func(v *volume.Volume) bool { return ready(v) && v.Status.SizeGiB == 2 })
 	p.budget("update by the user", 1, 1)
 
-	for _, d := range p.cloud.Disks() {
+	for _, d := range p.Cloud.Disks() {
 		d.SizeGiB = 9
-		p.cloud.Put(d)
+		p.Cloud.Put(d)
 	}
-	eventually(t, "drift corrected", func() bool {
-		for _, d := range p.cloud.Disks() {
+	Eventually(t, "drift corrected", func() bool {
+		for _, d := range p.Cloud.Disks() {
 			if d.SizeGiB != 2 {
 				return false
 			}
@@ -181,35 +195,41 @@ func spendABudget(t *testing.T, p *provider) {
 	})
 	p.budget("drift", 1, 1)
 
+	p.pausing()
+
+	p.each(func(v *volume.Volume) {
+		if err := p.API.Delete(p.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	})
+	p.all("deleted", func(v *volume.Volume) bool { return v == nil })
+	looks := p.Cloud.Count("Observe")
+	p.spend("delete", 1, 1)
+	if n := p.Cloud.Count("Observe"); n != looks {
+		t.Errorf("%d looks at what is gone", n-looks)
+	}
+	if disks := p.Cloud.Disks(); len(disks) != 0 {
+		t.Errorf("left behind: %v", disks)
+	}
+}
+
+// pausing is what it costs to let an object alone, and to look after it again.
+func (p *Provider) pausing() {
+	p.Helper()
 	p.each(func(v *volume.Volume) {
 		p.patch(v, func() { v.Annotations[meta.AnnotationKeyReconciliationPaused] = "true" })
 	})
 	p.all("paused", func(v *volume.Volume) bool { return v.GetCondition("Synced").Reason == "ReconcilePaused" })
 	p.spend("pause", 1, 1)
-	n := passes(t, "paused")
+	n := passes(p.T, "paused")
 	p.each(func(v *volume.Volume) { p.patch(v, func() { v.Labels = map[string]string{"touched": "yes"} }) })
-	eventually(t, "passes while paused", func() bool { return passes(t, "paused") >= n+objects })
+	Eventually(p.T, "passes while paused", func() bool { return passes(p.T, "paused") >= n+objects })
 	p.spend("paused", 0, 0)
 	p.each(func(v *volume.Volume) {
 		p.patch(v, func() { delete(v.Annotations, meta.AnnotationKeyReconciliationPaused) })
 	})
 	p.all("resumed", func(v *volume.Volume) bool { return v.GetCondition("Synced").Status == "True" })
 	p.budget("resumed", 1, 0)
-
-	p.each(func(v *volume.Volume) {
-		if err := p.api.Delete(p.Context(), v); err != nil {
-			t.Fatal(err)
-		}
-	})
-	p.all("deleted", func(v *volume.Volume) bool { return v == nil })
-	looks := p.cloud.Count("Observe")
-	p.spend("delete", 1, 1)
-	if n := p.cloud.Count("Observe"); n != looks {
-		t.Errorf("%d looks at what is gone", n-looks)
-	}
-	if disks := p.cloud.Disks(); len(disks) != 0 {
-		t.Errorf("left behind: %v", disks)
-	}
 }
 
 // Passes returns how many passes had an outcome so far.
@@ -236,9 +256,8 @@ func passes(t *testing.T, outcome string) float64 {
 	return total
 }
 
-func TestRequestBudgetDeterministicName(t *testing.T) { everywhere(t, spendANamedBudget) }
-
-func spendANamedBudget(t *testing.T, at place) {
+// RequestBudgetDeterministicName: the same when its name is chosen here.
+func RequestBudgetDeterministicName(t *testing.T, at Place) {
 	t.Helper()
 	broken := errors.New("quota exceeded")
 	cloud := &volume.Cloud{Named: true}
@@ -255,30 +274,30 @@ func spendANamedBudget(t *testing.T, at place) {
 
 		return nil
 	}
-	p := startProvider(t, at, cloud, managed.WithDeterministicExternalName(true))
+	p := start(t, at, cloud, managed.WithDeterministicExternalName(true))
 	p.create()
 	p.budget("create to ready named", 2, 1)
 	p.settled(20)
 	p.budget("steady named", 0, 0)
 
-	v := newVolume(p.ns, "broken")
-	if err := p.api.Create(t.Context(), v); err != nil {
+	v := NewVolume(p.Namespace, "broken")
+	if err := p.API.Create(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "failure told", func() bool {
-		return p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && v.GetCondition("Synced").Reason == "ReconcileError" &&
-			len(p.ledger.Events()) > 0
+	Eventually(t, "failure told", func() bool {
+		return p.API.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && v.GetCondition("Synced").Reason == "ReconcileError" &&
+			len(p.Ledger.Events()) > 0
 	})
-	p.ledger.Reset()
+	p.Ledger.Reset()
 	n := cloud.Count("Create")
-	eventually(t, "retries", func() bool { return cloud.Count("Create") >= n+3 })
-	sent := append(p.ledger.Objects(), p.ledger.Events()...)
-	figure("requests failing create named", float64(len(sent))/3)
+	Eventually(t, "retries", func() bool { return cloud.Count("Create") >= n+3 })
+	sent := append(p.Ledger.Objects(), p.Ledger.Events()...)
+	Figure("requests failing create named", float64(len(sent))/3)
 	if len(sent) > 0 {
 		t.Errorf("three failing retries: %s", test.SummarizeRequests(sent))
 	}
 	close(fails)
-	eventually(t, "recovered", func() bool {
-		return p.api.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && ready(v)
+	Eventually(t, "recovered", func() bool {
+		return p.API.Get(t.Context(), client.ObjectKeyFromObject(v), v) == nil && ready(v)
 	})
 }
