@@ -118,7 +118,8 @@ type Store[T Object] interface {
 	// finalizers. It may return ErrNotFound, ErrConflict, ErrInvalid.
 	Delete(ctx context.Context, key string, o ...DeleteOption) error
 
-	// Watch tells what there is, that this was all, and then what changes. The
+	// Watch tells what there is, that this was all, and then what changes. Of
+	// states of one entry that follow each other, it may tell the last alone. The
 	// watch ends with the context.
 	Watch(ctx context.Context, o ...WatchOption) (Watcher[T], error)
 }

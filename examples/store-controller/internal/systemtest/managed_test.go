@@ -1,0 +1,135 @@
+package systemtest
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/moorage-dev/moorage/examples/store-controller/internal/natsproc"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/internal/volume/stories"
+	"github.com/moorage-dev/moorage/pkg/store/kube"
+	"github.com/moorage-dev/moorage/pkg/store/natskv"
+)
+
+// TestManagedReconciler: the managed reconciler does with its objects in NATS what it
+// does with them on an API server, and sends no more. What comes to the server is
+// counted, too.
+func TestManagedReconciler(t *testing.T) {
+	for name, story := range map[string]func(*testing.T, stories.Place){
+		"RequestBudget":                  stories.RequestBudget,
+		"RequestBudgetDeterministicName": stories.RequestBudgetDeterministicName,
+		"RequestBudgetWithEverything":    stories.RequestBudgetWithEverything,
+		"Finalizer":                      stories.Finalizer,
+		"BadInput":                       stories.BadInput,
+		"HugeAnnotations":                stories.HugeAnnotations,
+	} {
+		t.Run(name, func(t *testing.T) { story(t, inNATS) })
+	}
+}
+
+// theirs is how the inboxes of a provider's connection begin: by it its requests are
+// told from those of the tests.
+const theirs = "_PROVIDER"
+
+// inNATS makes a provider with its objects in a server of its own. It has one
+// connection, the test another one.
+func inNATS(t *testing.T) (*stories.Provider, manager.Manager) {
+	t.Helper()
+	nodes, err := natsproc.Cluster(t.TempDir(), 1)
+	must(t, err)
+	must(t, nodes[0].Start())
+	t.Cleanup(func() { _ = nodes[0].Kill() })
+	scheme, err := stories.Scheme()
+	must(t, err)
+	ours := dial(t, nodes[0])
+	api, err := kube.NewClient(scheme, kinds(t, ours))
+	must(t, err)
+	p, m := stories.InStores(t, scheme, client.Client(api), kinds(t, dial(t, nodes[0], nats.CustomInboxPrefix(theirs)))...)
+	p.Wire = listen(t, ours)
+
+	return p, m
+}
+
+func dial(t *testing.T, n *natsproc.Node, o ...nats.Option) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect(n.URL(), o...)
+	must(t, err)
+	t.Cleanup(nc.Close)
+
+	return nc
+}
+
+func kinds(t *testing.T, nc *nats.Conn) []kube.Kind {
+	t.Helper()
+	js, err := jetstream.New(nc)
+	must(t, err)
+
+	return []kube.Kind{
+		kube.Serve(storeOf[*volume.Volume](t, js, "volumes")),
+		kube.Serve(storeOf[*volume.Snapshot](t, js, "snapshots")),
+		kube.Serve(storeOf[*volume.ProviderConfig](t, js, "configs")),
+		kube.Serve(storeOf[*corev1.Secret](t, js, "secrets")),
+		kube.Serve(storeOf[*eventsv1.Event](t, js, "events")),
+	}
+}
+
+func storeOf[T client.Object](t *testing.T, js jetstream.JetStream, bucket string) (s *natskv.Store[*kube.Envelope[T]]) {
+	t.Helper()
+	within(t, patience, "the bucket "+bucket, func(ctx context.Context) (err error) {
+		s, err = natskv.New[*kube.Envelope[T]](ctx, js, bucket, natskv.Options{Kind: bucket, Create: &jetstream.KeyValueConfig{}})
+
+		return err
+	})
+
+	return s
+}
+
+// A wire counts what a provider sends to the server about objects: not what keeps its
+// watches alive.
+type wire struct {
+	mu            sync.Mutex
+	reads, writes int
+}
+
+func listen(t *testing.T, nc *nats.Conn) *wire {
+	t.Helper()
+	w := &wire{}
+	for subject, count := range map[string]*int{"$JS.API.STREAM.MSG.GET.>": &w.reads, "$JS.API.DIRECT.GET.>": &w.reads, "$KV.>": &w.writes} {
+		_, err := nc.Subscribe(subject, func(m *nats.Msg) {
+			if !strings.HasPrefix(m.Reply, theirs) {
+				return
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			*count++
+		})
+		must(t, err)
+	}
+	must(t, nc.Flush())
+
+	return w
+}
+
+// Count returns what came since the last Reset.
+func (w *wire) Count() (reads, writes int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.reads, w.writes
+}
+
+// Reset begins again.
+func (w *wire) Reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads, w.writes = 0, 0
+}
