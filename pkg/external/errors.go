@@ -79,7 +79,7 @@ func Terminal(reason string, err error) error {
 // marked by Terminal, and whether there was one. The outermost mark wins.
 func TerminalReason(err error) (string, bool) {
 	var t *terminal
-	if !errors.As(err, &t) {
+	if err == nil || !errors.As(err, &t) {
 		return "", false
 	}
 
@@ -89,7 +89,7 @@ func TerminalReason(err error) (string, bool) {
 func has[E error](err error) bool {
 	var target E
 
-	return errors.As(err, &target)
+	return err != nil && errors.As(err, &target)
 }
 
 type alreadyExists struct{ err error }

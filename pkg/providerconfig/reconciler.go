@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -38,7 +39,7 @@ type reconciler struct {
 	client    client.Client
 	finalizer resource.Finalizer
 	tracker   *tracker
-	memory    *memory
+	memory    *records.Records[record]
 	logger    logging.Logger
 	recorder  event.Recorder
 	clock     clock.PassiveClock
@@ -55,14 +56,14 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if err := r.client.Get(ctx, request.NamespacedName, config); err != nil {
 		if kerrors.IsNotFound(err) {
-			r.memory.forget(request.NamespacedName)
+			r.memory.Forget(request.NamespacedName)
 
 			return reconcile.Result{}, nil
 		}
 
 		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get the ProviderConfig"))
 	}
-	after, err := r.keep(ctx, config, r.memory.of(request.NamespacedName, config.GetUID()))
+	after, err := r.keep(ctx, config, r.memory.Of(request.NamespacedName, config.GetUID()))
 	if kerrors.IsConflict(err) {
 		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The only way to try again that is silent and keeps the back-off.
 	}

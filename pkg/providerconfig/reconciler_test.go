@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
@@ -190,8 +191,8 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 			}
 			p.pass(c)
 			for _, r := range p.rs {
-				if len(r.memory.configs) != 0 {
-					t.Errorf("the memory still holds %v", r.memory.configs)
+				if n := r.memory.Len(); n != 0 {
+					t.Errorf("the memory still holds %d configurations", n)
 				}
 			}
 		})
@@ -206,7 +207,7 @@ func TestDeletionIsToldOnce(t *testing.T) {
 	p.pass(w)
 	p.remove(w)
 	p.pass(w)
-	p.rs["Wharf"].memory = newMemory()
+	p.rs["Wharf"].memory = records.New[record](nil)
 	p.pass(w)
 	p.sail(boat("a", "two", "", "main"))
 	p.pass(w)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/pkg/crdgate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -131,7 +132,7 @@ func add(m manager.Manager, kind *form, t *tracker, chosen options) error {
 	name := "providerconfig/" + strings.ToLower(kind.gvk.GroupKind().String())
 	r := &reconciler{
 		kind: kind, client: m.GetClient(), finalizer: resource.NewAPIFinalizer(m.GetClient(), FinalizerName),
-		tracker: t, memory: newMemory(), logger: chosen.logger.WithValues("controller", name),
+		tracker: t, memory: records.New[record](nil), logger: chosen.logger.WithValues("controller", name),
 		recorder: chosen.recorder, clock: chosen.clock, interval: chosen.interval, limits: chosen.limits,
 	}
 	if r.recorder == nil {

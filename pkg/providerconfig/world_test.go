@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -256,7 +257,7 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 	for _, kind := range f {
 		p.rs[kind.gvk.Kind] = &reconciler{
 			kind: kind, client: p.Client, finalizer: resource.NewAPIFinalizer(p.Client, FinalizerName), tracker: p.tracker,
-			memory: newMemory(), logger: logging.NewNopLogger(), recorder: p, clock: p.clock, interval: 5 * time.Second,
+			memory: records.New[record](nil), logger: logging.NewNopLogger(), recorder: p, clock: p.clock, interval: 5 * time.Second,
 		}
 	}
 

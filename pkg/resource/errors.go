@@ -18,7 +18,7 @@ func Ignore(is ErrorIs, err error) error {
 
 // IgnoreAny returns nil if err is of any of the sorts, and err otherwise.
 func IgnoreAny(err error, is ...ErrorIs) error {
-	if slices.ContainsFunc(is, func(is ErrorIs) bool { return is(err) }) {
+	if err == nil || slices.ContainsFunc(is, func(is ErrorIs) bool { return is(err) }) {
 		return nil
 	}
 

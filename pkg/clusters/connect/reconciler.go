@@ -12,6 +12,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -26,12 +27,12 @@ type reconciler struct {
 	secrets client.Reader // does not
 	cache   Cache
 	ask     func(ctx context.Context, config *rest.Config, path string) ([]byte, error)
-	memory  *memory
+	memory  *records.Records[record]
 	o       options
 }
 
 func newReconciler(c client.Client, secrets client.Reader, cache Cache, o options) *reconciler {
-	return &reconciler{client: c, secrets: secrets, cache: cache, ask: ask, memory: newMemory(), o: o}
+	return &reconciler{client: c, secrets: secrets, cache: cache, ask: ask, memory: records.New[record](nil), o: o}
 }
 
 // Ref returns a cluster as it was read, for the methods of a clusters.Manager.
@@ -46,14 +47,14 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	err := r.client.Get(ctx, request.NamespacedName, c)
 	if kerrors.IsNotFound(err) || err == nil && !c.GetDeletionTimestamp().IsZero() {
 		r.cache.Drop(request.NamespacedName)
-		r.memory.forget(request.NamespacedName)
+		r.memory.Forget(request.NamespacedName)
 
 		return reconcile.Result{}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, errors.Wrap(err, "cannot get the Cluster")
 	}
-	after, err := r.keep(ctx, c, r.memory.of(request.NamespacedName, c.GetUID()))
+	after, err := r.keep(ctx, c, r.memory.Of(request.NamespacedName, c.GetUID()))
 	if kerrors.IsConflict(err) {
 		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // the only way to try again that is silent and keeps the back-off
 	}

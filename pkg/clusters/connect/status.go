@@ -2,11 +2,9 @@ package connect
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -86,16 +84,9 @@ func requested(c *clustersv1alpha1.Cluster) string {
 	return c.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
 }
 
-// A memory holds what is known of each cluster. One cluster is used by one worker at a
+// A record is of what is known of a cluster. One cluster is used by one worker at a
 // time.
-type memory struct {
-	mu       sync.Mutex
-	clusters map[types.NamespacedName]*record
-}
-
-// A record of a cluster.
 type record struct {
-	uid     types.UID
 	version string // our last write was answered with
 
 	// What was found when its settings were read, for which spec and request, and when.
@@ -107,27 +98,6 @@ type record struct {
 
 	probed  time.Time
 	refused bool // the server did not accept the credentials
-}
-
-func newMemory() *memory { return &memory{clusters: map[types.NamespacedName]*record{}} }
-
-// Of returns the record of a cluster, a new one if it is another of the name.
-func (m *memory) of(name types.NamespacedName, uid types.UID) *record {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r := m.clusters[name]
-	if r == nil || r.uid != uid {
-		r = &record{uid: uid}
-		m.clusters[name] = r
-	}
-
-	return r
-}
-
-func (m *memory) forget(name types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.clusters, name)
 }
 
 // Ahead reports whether our last write is newer than a version that was read.

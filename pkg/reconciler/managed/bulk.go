@@ -105,12 +105,12 @@ func listerOf(c ExternalClient) ExternalLister {
 // Join puts the object on the roll of its connection.
 func (p *pass) join(connection, revision string) {
 	if p.r.roll != nil {
-		p.place = p.r.roll.Join(rollKey(p.mg), connection, revision, meta.GetExternalName(p.mg))
+		if p.memo.place == nil {
+			p.memo.place = roll.NewPlace(roll.Key{Namespace: p.mg.GetNamespace(), Name: p.mg.GetName()})
+		}
+		p.place = p.memo.place
+		p.r.roll.Join(p.place, connection, revision, meta.GetExternalName(p.mg))
 	}
-}
-
-func rollKey(mg resource.Managed) roll.Key {
-	return roll.Key{Namespace: mg.GetNamespace(), Name: mg.GetName()}
 }
 
 // Touched notes that the external resource was asked for, or may have been changed.

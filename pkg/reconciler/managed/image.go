@@ -154,18 +154,48 @@ func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
 // StatusField returns what the field status of an object is encoded from. That is
 // a part of most types; of others it has to be looked up in the image.
 func statusField(mg resource.Managed) (any, error) {
+	if part, ok := statusPart(mg); ok {
+		return part, nil
+	}
+	m, err := image(mg)
+
+	return m["status"], err
+}
+
+// StatusPart returns a pointer to the part of an object that its status is encoded
+// from, if it is one.
+func statusPart(mg resource.Managed) (any, bool) {
 	v := reflect.Indirect(reflect.ValueOf(mg))
 	if _, special := mg.(stdjson.Marshaler); !special && v.Kind() == reflect.Struct && v.CanAddr() {
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == "status" && f.IsExported() {
-				return v.Field(i).Addr().Interface(), nil
+				return v.Field(i).Addr().Interface(), true
 			}
 		}
 	}
-	m, err := image(mg)
 
-	return m["status"], err
+	return nil, false
+}
+
+// ConditionsOf returns the conditions of an object themselves, not a copy of them, or
+// nothing if they are not where they usually are.
+func conditionsOf(mg resource.Managed) []commonv1.Condition {
+	status, ok := statusPart(mg)
+	if !ok {
+		return nil
+	}
+	v := reflect.Indirect(reflect.ValueOf(status))
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	at, ok := conditionsField(v.Type())
+	if !ok {
+		return nil
+	}
+	conditions, _ := v.FieldByIndex(at).Interface().([]commonv1.Condition)
+
+	return conditions
 }
 
 // PatchTo returns the merge patch that makes another status of s. Of the

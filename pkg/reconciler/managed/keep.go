@@ -7,12 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // CacheOptions returns options of a manager's cache that keep it small. Managed
 // fields, which no reconciler reads, are not kept. What a decoder allocates anew for
-// each object although all of a kind have it in common, as the names of annotations, is
-// kept once; and of slices and maps, no more than is in them.
+// each object although all of a kind have it in common, as the names of annotations and
+// what conditions say, is kept once; and of slices and maps, no more than is in them.
 func CacheOptions() cache.Options {
 	return cache.Options{DefaultTransform: slim}
 }
@@ -41,6 +43,14 @@ func slim(in any) (any, error) {
 	if t, err := apimeta.TypeAccessor(o); err == nil {
 		t.SetAPIVersion(common(t.GetAPIVersion()))
 		t.SetKind(common(t.GetKind()))
+	}
+
+	if mg, ok := o.(resource.Managed); ok {
+		conditions := conditionsOf(mg)
+		for i := range conditions {
+			c := &conditions[i]
+			c.Type, c.Status, c.Reason = unique.Make(c.Type).Value(), unique.Make(c.Status).Value(), unique.Make(c.Reason).Value()
+		}
 	}
 
 	return o, nil

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	toolscache "k8s.io/client-go/tools/cache"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
@@ -17,11 +18,17 @@ import (
 // two objects have in common, they share.
 func TestCacheKeepsLittle(t *testing.T) {
 	read := func(name string) *fake.Managed { // as a decoder does: each string anew
-		return &fake.Managed{ObjectMeta: metav1.ObjectMeta{
+		m := &fake.Managed{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: strings.Clone("quay"), Finalizers: append(make([]string, 0, 8), strings.Clone(FinalizerName)),
 			Labels: map[string]string{strings.Clone("label"): name}, Annotations: map[string]string{strings.Clone("annotation"): name},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "somebody"}},
 		}}
+		m.SetConditions(commonv1.Condition{
+			Type: commonv1.ConditionType(strings.Clone("Ready")), Status: metav1.ConditionStatus(strings.Clone("True")),
+			Reason: commonv1.ConditionReason(strings.Clone("Available")), Message: name, LastTransitionTime: metav1.Unix(1, 0),
+		})
+
+		return m
 	}
 	transform := CacheOptions().DefaultTransform
 	var kept []*fake.Managed
@@ -44,11 +51,15 @@ func TestCacheKeepsLittle(t *testing.T) {
 
 		return ""
 	}
+	said := func(i int) commonv1.Condition { return kept[i].GetCondition(commonv1.TypeReady) }
 	for what, texts := range map[string][2]string{
 		"namespace":  {kept[0].Namespace, kept[1].Namespace},
 		"finalizer":  {kept[0].Finalizers[0], kept[1].Finalizers[0]},
 		"label":      {key(kept[0].Labels), key(kept[1].Labels)},
 		"annotation": {key(kept[0].Annotations), key(kept[1].Annotations)},
+		"condition":  {string(said(0).Type), string(said(1).Type)},
+		"status":     {string(said(0).Status), string(said(1).Status)},
+		"reason":     {string(said(0).Reason), string(said(1).Reason)},
 	} {
 		if unsafe.StringData(texts[0]) != unsafe.StringData(texts[1]) {
 			t.Errorf("%s is kept for each object", what)

@@ -7,63 +7,18 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// Memory is what the process knows about objects beyond what is stored in them.
-// Losing it (a restart) may cost time or a request, never safety. It holds one
-// memo per object that exists.
-type memory struct {
-	mu    sync.Mutex
-	memos map[types.NamespacedName]*memo
-}
-
-func newMemory() *memory {
-	return &memory{memos: map[types.NamespacedName]*memo{}}
-}
-
-// Of returns the memo of an object, for a pass. An object with another UID under the
-// same name is another object.
-func (m *memory) of(key types.NamespacedName, uid types.UID) *memo {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	o := m.memos[key]
-	if o == nil || o.uid != uid {
-		o = &memo{uid: uid}
-		m.memos[key] = o
-	}
-	if o.troubles == nil {
-		o.troubles, _ = spareTroubles.Get().(*troubles)
-	}
-
-	return o
-}
-
-// Peek returns the memo of an object, or nil.
-func (m *memory) peek(key types.NamespacedName, uid types.UID) *memo {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	if o := m.memos[key]; o != nil && o.uid == uid {
-		return o
-	}
-
-	return nil
-}
-
-// Forget drops the memo of an object that is gone.
-func (m *memory) forget(key types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.memos, key)
-}
-
-// A memo is what the process knows about one object. Only the pass of that
-// object uses it, apart from wrote, which the watch predicate reads.
+// A memo is what the process knows about one object beyond what is stored in it.
+// Losing it (a restart) may cost time or a request, never safety. Only the pass of
+// that object uses it, apart from wrote, which the watch predicate reads.
 type memo struct {
-	uid types.UID
+	counted telemetry.Object
+	place   *roll.Place // nil: nobody wanted to know yet
 
 	version string // resourceVersion answered by our last write
 	live    bool   // it was written, or read from the API server itself, in this process
@@ -115,6 +70,15 @@ type troubles struct {
 
 // Spare troubles are those of no object.
 var spareTroubles = sync.Pool{New: func() any { return &troubles{} }}
+
+// Wake is for a pass.
+func (o *memo) wake() *memo {
+	if o.troubles == nil {
+		o.troubles, _ = spareTroubles.Get().(*troubles)
+	}
+
+	return o
+}
 
 // Rest is for between two passes: what says nothing is not kept. What the pass read
 // shows all that was written before, so if it has written nothing itself, no event of

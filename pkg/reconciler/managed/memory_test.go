@@ -3,29 +3,7 @@ package managed
 import (
 	"fmt"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/types"
 )
-
-func TestMemoryIsOfOneObject(t *testing.T) {
-	m := newMemory()
-	name := types.NamespacedName{Namespace: "a", Name: "x"}
-	first := m.of(name, "1")
-	first.seen = origin{mark: "a"}
-	if m.of(name, "1") != first || m.peek(name, "1") != first {
-		t.Error("an object is forgotten")
-	}
-	if m.peek(name, "2") != nil || m.of(name, "2").seen != (origin{}) {
-		t.Error("a namesake inherits")
-	}
-	if m.of(types.NamespacedName{Namespace: "b", Name: "x"}, "2").seen != (origin{}) {
-		t.Error("a namesake in another namespace inherits")
-	}
-	m.forget(name)
-	if m.peek(name, "2") != nil || len(m.memos) != 1 {
-		t.Errorf("an object that is gone is remembered: %v", m.memos)
-	}
-}
 
 func TestOlder(t *testing.T) {
 	cases := []struct {
@@ -65,9 +43,7 @@ func TestWritesAreRememberedForAWhile(t *testing.T) {
 
 // Between passes an object with which all is well takes next to nothing.
 func TestMemoRests(t *testing.T) {
-	m := newMemory()
-	name := types.NamespacedName{Name: "x"}
-	o := m.of(name, "1")
+	o := (&memo{}).wake()
 	o.waits = 3
 	o.writes(map[string]any{"key": "value"})
 	o.rest()
@@ -75,8 +51,7 @@ func TestMemoRests(t *testing.T) {
 		t.Error("what a pass that wrote has learned is forgotten")
 	}
 
-	o = m.of(name, "1")
-	if o.waits != 3 {
+	if o.wake(); o.waits != 3 {
 		t.Errorf("a trouble is forgotten: %d", o.waits)
 	}
 	o.waits = 0
@@ -84,7 +59,7 @@ func TestMemoRests(t *testing.T) {
 	if o.troubles != nil || o.wrote != nil {
 		t.Errorf("kept between passes: %v, %v", o.troubles, o.wrote)
 	}
-	if o = m.of(name, "1"); o.troubles == nil || o.waits != 0 {
+	if o.wake(); o.troubles == nil || o.waits != 0 {
 		t.Error("the next pass cannot note a trouble, or finds that of another object")
 	}
 }

@@ -149,8 +149,7 @@ func (p *pass) heard() {
 	if p.r.notifier == nil {
 		return
 	}
-	p.place = p.r.roll.Find(rollKey(p.mg))
-	if p.place != nil && p.urgency == lifecycle.Poll && p.r.roll.Told(p.place) {
+	if p.place = p.memo.place; p.place != nil && p.urgency == lifecycle.Poll && p.r.roll.Told(p.place) {
 		p.urgency, p.next = lifecycle.Retry, lifecycle.Retry
 	}
 }
@@ -165,15 +164,6 @@ func (p *pass) stretched(interval time.Duration) time.Duration {
 	}
 
 	return max(interval, p.r.pollWhenTold)
-}
-
-// LeaveRoll takes an object off that is gone.
-func (r *Reconciler) leaveRoll(key types.NamespacedName) {
-	if r.roll == nil {
-		return
-	}
-	r.roll.Leave(roll.Key(key))
-	r.telemetry.Watches(r.roll.Watches())
 }
 
 // Notifications of one subscription.

@@ -91,7 +91,7 @@ type pass struct {
 	changes  []changelog.Entry // that were made outside
 }
 
-func (r *Reconciler) begin(mg resource.Managed) *pass {
+func (r *Reconciler) begin(mg resource.Managed, known *memo) *pass {
 	key := client.ObjectKeyFromObject(mg)
 	read := clone(mg)
 	if r.named && meta.GetExternalName(mg) == "" {
@@ -100,7 +100,7 @@ func (r *Reconciler) begin(mg resource.Managed) *pass {
 
 	p := &pass{
 		r: r, mg: mg, read: read, newest: read, generation: mg.GetGeneration(), hangUp: func() {},
-		memo:   r.memory.of(key, mg.GetUID()),
+		memo:   known,
 		policy: r.checkPolicies(mg), requested: request(mg),
 		log: r.log.WithValues("object", key.String(), "uid", mg.GetUID(), "version", mg.GetResourceVersion()),
 	}

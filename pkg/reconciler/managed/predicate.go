@@ -36,7 +36,7 @@ func (r *Reconciler) annotated(before, now client.Object) bool {
 	if len(changes) == 0 {
 		return false
 	}
-	known := r.memory.peek(client.ObjectKeyFromObject(now), now.GetUID())
+	known := r.memory.Peek(client.ObjectKeyFromObject(now), now.GetUID())
 	for key, value := range changes {
 		text, _ := value.(string)
 		if known == nil || !known.ours(key, text) {

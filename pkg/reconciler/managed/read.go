@@ -26,7 +26,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resour
 		if err := r.client.Get(ctx, key, mg); err != nil {
 			return nil, err
 		}
-		if known := r.memory.peek(key, mg.GetUID()); known == nil || !known.older(mg.GetResourceVersion()) {
+		if known := r.memory.Peek(key, mg.GetUID()); known == nil || !known.older(mg.GetResourceVersion()) {
 			return mg, nil
 		}
 	}

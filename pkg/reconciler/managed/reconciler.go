@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -93,7 +94,7 @@ type Reconciler struct {
 	changes changelog.Sink // nil: none
 	clock   clock.PassiveClock
 	random  func() float64 // uniform in [0,1)
-	memory  *memory
+	memory  *records.Records[memo]
 	pruned  *prunedFields
 	roll    *roll.Roll // nil: nobody wants to know
 	waker   waker
@@ -124,12 +125,12 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 		record:            event.NewNopRecorder(),
 		clock:             clock.RealClock{},
 		random:            rand.Float64,
-		memory:            newMemory(),
 		pruned:            &prunedFields{},
 	}
 	for _, option := range o {
 		option(r)
 	}
+	r.memory = records.New(r.forget)
 	r.client = r.cluster.GetClient()
 	r.telemetry = r.newTelemetry()
 	r.tracker = r.newTracker()
@@ -173,16 +174,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get managed resource"))
 	}
 	if err != nil {
-		r.memory.forget(req.NamespacedName)
-		r.telemetry.Forget(req.NamespacedName)
+		r.memory.Forget(req.NamespacedName)
 		r.tracker.Forget(req.NamespacedName)
-		r.leaveRoll(req.NamespacedName)
 
 		return reconcile.Result{}, nil
 	}
 
-	ctx, counted := r.telemetry.Begin(ctx, mg)
-	p := r.begin(mg)
+	known := r.memory.Of(req.NamespacedName, mg.GetUID()).wake()
+	ctx, counted := r.telemetry.Begin(ctx, &known.counted, mg)
+	p := r.begin(mg, known)
 	ctx = redact.Collect(ctx, &p.secrets)
 	defer func() { counted.End(p.ended, err) }()
 	defer p.end(ctx)
@@ -193,4 +193,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	outcome, failure := p.run(ctx)
 
 	return p.prioritise(p.report(ctx, outcome, failure))
+}
+
+// Forget what was known of an object that is gone.
+func (r *Reconciler) forget(o *memo) {
+	r.telemetry.Forget(&o.counted)
+	if o.place != nil {
+		r.roll.Leave(o.place)
+		r.telemetry.Watches(r.roll.Watches())
+	}
 }

@@ -36,7 +36,7 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 		p.leave(o, err)
 
 		return reconcile.Result{}, nil
-	case kerrors.IsConflict(err) && !terminal && p.memo.conflicts < silentConflicts:
+	case conflicts(err) && !terminal && p.memo.conflicts < silentConflicts:
 		return p.conflicted(o), nil
 	case errors.Is(err, errNotBegun):
 		// Whoever may not act outside leaves the object to who may, too.
@@ -59,9 +59,9 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	o = p.conclude(o)
 	werr := p.writeStatus(ctx)
 	switch {
-	case kerrors.IsConflict(werr) && p.memo.conflicts < silentConflicts:
+	case conflicts(werr) && p.memo.conflicts < silentConflicts:
 		return p.conflicted(o), nil
-	case errors.Is(werr, errReplaced) || kerrors.IsNotFound(werr):
+	case werr != nil && (errors.Is(werr, errReplaced) || kerrors.IsNotFound(werr)):
 		p.takeBack(ctx, werr)
 		p.leave(o, nil)
 
@@ -72,11 +72,15 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	p.ended = o.name
 	p.tried(o, err != nil || werr != nil, err != nil && !terminal || werr != nil)
 	if werr == nil {
-		p.r.telemetry.Seen(p.mg)
+		p.r.telemetry.Seen(&p.memo.counted, p.mg)
 	}
 
 	return p.answer(o, err, werr)
 }
+
+// Conflicts says whether an error is a conflict. Of no error it costs nothing to find
+// out.
+func conflicts(err error) bool { return err != nil && kerrors.IsConflict(err) }
 
 // Answer returns what the queue is to do with the object.
 func (p *pass) answer(o outcome, err, werr error) (reconcile.Result, error) {

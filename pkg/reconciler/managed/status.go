@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +26,7 @@ import (
 
 // Set sets conditions, at the time of the clock.
 func (p *pass) set(conditions ...commonv1.Condition) {
-	now := metav1.NewTime(p.now()).Rfc3339Copy()
+	now := metav1.NewTime(p.now().Truncate(time.Second).Local()) // as it comes back
 	for i := range conditions {
 		conditions[i].LastTransitionTime = now
 	}
@@ -46,7 +47,7 @@ func (p *pass) stamp() {
 // another pass has told since what it saw: then this one looked earlier.
 func (p *pass) writeStatus(ctx context.Context) error {
 	p.stamp()
-	if p.newest == p.read && reflect.DeepEqual(p.read, p.mg) { // or else the patch tells
+	if p.newest == p.read && sameStatus(p.read, p.mg) { // or else the patch tells
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout)
@@ -152,10 +153,13 @@ func (p *pass) statuses() (newest, desired statusImage, err error) {
 // SameStatus says whether the status of two versions of an object is the same for
 // sure, which is found out in less time than it takes to make an image of one.
 func sameStatus(a, b resource.Managed) bool {
-	is, err := statusField(a)
-	was, err2 := statusField(b)
+	is, ok := statusPart(a)
+	was, ok2 := statusPart(b)
+	if !ok || !ok2 {
+		return reflect.DeepEqual(a, b)
+	}
 
-	return err == nil && err2 == nil && reflect.DeepEqual(is, was)
+	return reflect.DeepEqual(is, was)
 }
 
 // WorthWriting says whether a change of the status is one, or only one of

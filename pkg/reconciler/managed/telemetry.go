@@ -68,7 +68,7 @@ func (p *pass) compare(o ExternalObservation) {
 		finding = telemetry.Same
 	}
 	if !p.acted || finding == telemetry.Same { // what our own change has not done yet is no drift
-		p.r.telemetry.Compared(p.read, finding)
+		p.r.telemetry.Compared(&p.memo.counted, p.read, finding)
 	}
 }
 
@@ -104,6 +104,6 @@ func (m measured) Delete(ctx context.Context, mg resource.Managed) error {
 // LetGoOf tells the metrics that the object needs no more.
 func (p *pass) letGoOf() {
 	if meta.WasDeleted(p.mg) {
-		p.r.telemetry.Deleted(p.mg)
+		p.r.telemetry.Deleted(&p.memo.counted, p.mg)
 	}
 }

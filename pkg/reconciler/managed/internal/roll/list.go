@@ -2,6 +2,7 @@ package roll
 
 import (
 	"hash/fnv"
+	"maps"
 	"time"
 )
 
@@ -11,6 +12,7 @@ type list struct {
 	pages        int
 	next         string         // where the next page begins
 	items        map[string]any // by external name, of those who are on the roll
+	room         int            // for so many of them
 	twice        map[string]bool
 	busy         bool // somebody is asking for a page
 	whole        bool
@@ -125,11 +127,22 @@ func (l *line) shown(p *Place) Consultation {
 	if !ok || l.list.twice[p.name] {
 		return Consultation{}
 	}
-	if len(l.names[p.name]) == 1 {
+	if l.names[p.name].next == nil {
 		delete(l.list.items, p.name)
+		l.list.shrink()
 	}
 
 	return Consultation{Answer: Listed, Item: item}
+}
+
+// Shrink gives back the room of what has served, which a map keeps.
+func (l *list) shrink() {
+	if len(l.items) > l.room/4 {
+		return
+	}
+	rest := make(map[string]any, len(l.items))
+	maps.Copy(rest, l.items)
+	l.items, l.room = rest, len(rest)
 }
 
 // Show adds one that a page has. Names that nobody has are ignored; what comes
@@ -137,7 +150,7 @@ func (l *line) shown(p *Place) Consultation {
 func (t *Turning) Show(name string, item any) {
 	t.roll.mu.Lock()
 	defer t.roll.mu.Unlock()
-	if len(t.line.names[name]) == 0 {
+	if t.line.names[name] == nil {
 		return
 	}
 	if _, ok := t.list.items[name]; ok {
@@ -154,7 +167,7 @@ func (t *Turning) Turned(next string, now time.Time) (more, ok bool) {
 	defer t.roll.mu.Unlock()
 	t.list.pages++
 	if next == "" {
-		t.list.whole, t.list.ended = true, now
+		t.list.whole, t.list.ended, t.list.room = true, now, len(t.list.items)
 		t.line.pages, t.line.took, t.line.broken = t.list.pages, now.Sub(t.list.began), 0
 
 		return false, true

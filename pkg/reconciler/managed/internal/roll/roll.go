@@ -7,7 +7,7 @@
 package roll
 
 import (
-	"slices"
+	"iter"
 	"sync"
 	"time"
 )
@@ -15,32 +15,37 @@ import (
 // A Key is the name of an object.
 type Key struct{ Namespace, Name string }
 
-// A Place is what is known of one object. See Join.
+// A Place is what is known of one object. Make one with NewPlace, for Join; an object is
+// to have no more than one at a time.
 type Place struct {
 	// Alone is for whoever works on the object: it is to be observed singly.
 	Alone bool
 
+	told  bool // somebody said that it has changed, and nobody has looked since
 	key   Key
-	line  *line
+	line  *line // nil: it is on none
 	name  string
+	next  *Place    // of the same name
 	asked time.Time // when what is outside was last asked for, changed, or said to have changed
-	told  bool      // somebody said that it has changed, and nobody has looked since
 }
 
-// A Roll has the places of all objects of a kind. Make one with New.
+// NewPlace returns the place of an object that is on no connection yet.
+func NewPlace(key Key) *Place { return &Place{key: key} }
+
+// A Roll knows the places of all objects of a kind that are on a connection. Make one
+// with New.
 type Roll struct {
 	round, fresh time.Duration
 
-	mu     sync.Mutex
-	places map[Key]*Place
-	lines  map[string]*line
+	mu    sync.Mutex
+	lines map[string]*line
 }
 
 // A line is a connection that objects use.
 type line struct {
 	name     string
 	revision string
-	names    map[string][]*Place
+	names    map[string]*Place // the first of each
 	places   int
 
 	list   *list         // the last one, as long as it may be of use
@@ -58,63 +63,49 @@ type line struct {
 // counts until they are older than fresh. A round that is not positive is for those
 // who list nothing.
 func New(round, fresh time.Duration) *Roll {
-	return &Roll{round: round, fresh: fresh, places: map[Key]*Place{}, lines: map[string]*line{}}
+	return &Roll{round: round, fresh: fresh, lines: map[string]*line{}}
 }
 
-// Join puts an object on a connection, under its external name, or moves it there,
-// and returns its place. With another revision, lists of the connection are made anew;
-// an empty one is not known.
-func (r *Roll) Join(key Key, connection, revision, name string) *Place {
+// Join puts an object on a connection, under its external name, or moves it there.
+// With another revision, lists of the connection are made anew; an empty one is not
+// known.
+func (r *Roll) Join(p *Place, connection, revision, name string) {
 	r.mu.Lock()
 	l := r.lines[connection]
 	if l == nil {
-		l = &line{name: connection, names: map[string][]*Place{}}
+		l = &line{name: connection, names: map[string]*Place{}}
 		r.lines[connection] = l
 	}
 	if revision != "" && l.revision != revision {
 		l.revision, l.list = revision, nil
 	}
-	p := r.places[key]
-	if p != nil && p.line == l && p.name == name {
+	stop := func() {}
+	switch {
+	case p.line == l && p.name == name:
 		r.mu.Unlock()
 
-		return p
-	}
-	stop := func() {}
-	if p == nil {
-		p = &Place{key: key}
-		r.places[key] = p
-	} else if p.line != l {
-		stop = r.leave(p)
-	} else {
+		return
+	case p.line == l:
 		l.strike(p)
 		l.places--
+	case p.line != nil:
+		stop = r.leave(p)
 	}
-	p.line, p.name = l, name
-	l.names[name] = append(l.names[name], p)
+	p.line, p.name, p.next = l, name, l.names[name]
+	l.names[name] = p
 	l.places++
 	r.mu.Unlock()
 	stop()
-
-	return p
-}
-
-// Find returns the place of an object, or nil.
-func (r *Roll) Find(key Key) *Place {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	return r.places[key]
 }
 
 // Leave takes an object off that is gone. What only it needed is given up.
-func (r *Roll) Leave(key Key) {
+func (r *Roll) Leave(p *Place) {
 	r.mu.Lock()
 	stop := func() {}
-	if p := r.places[key]; p != nil {
-		delete(r.places, key)
+	if p.line != nil {
 		stop = r.leave(p)
 	}
+	p.line = nil
 	r.mu.Unlock()
 	stop()
 }
@@ -131,10 +122,27 @@ func (r *Roll) leave(p *Place) (stop func()) {
 	return l.unwatch()
 }
 
+// Of returns all that have a name.
+func (l *line) of(name string) iter.Seq[*Place] {
+	return func(yield func(*Place) bool) {
+		for p := l.names[name]; p != nil && yield(p); p = p.next {
+		}
+	}
+}
+
 // Strike takes an object off its name.
 func (l *line) strike(p *Place) {
-	others := slices.DeleteFunc(l.names[p.name], func(o *Place) bool { return o == p })
-	if l.names[p.name] = others; len(others) > 0 {
+	if first := l.names[p.name]; first != p {
+		for first.next != p {
+			first = first.next
+		}
+		first.next = p.next
+
+		return
+	}
+	if p.next != nil {
+		l.names[p.name] = p.next
+
 		return
 	}
 	delete(l.names, p.name)
@@ -167,11 +175,12 @@ func (r *Roll) Size() (objects, besides int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range r.lines {
+		objects += l.places
 		besides += 1 + len(l.names)
 		if l.list != nil {
 			besides += len(l.list.items) + len(l.list.twice)
 		}
 	}
 
-	return len(r.places), besides
+	return objects, besides
 }

@@ -18,7 +18,12 @@ var begin = time.Unix(1_000_000, 0)
 func crew(t *testing.T) (r *Roll, a, b, c *Place) {
 	t.Helper()
 	r = New(round, fresh)
-	join := func(name string) *Place { return r.Join(Key{"default", name}, "line", "1", "x-"+name) }
+	join := func(name string) *Place {
+		p := NewPlace(Key{"default", name})
+		r.Join(p, "line", "1", "x-"+name)
+
+		return p
+	}
 
 	return r, join("a"), join("b"), join("c")
 }
@@ -88,7 +93,7 @@ func TestConsult(t *testing.T) {
 			reason: "a list belongs to settings and credentials",
 			given: func(t *testing.T, r *Roll, a, _, _ *Place) {
 				made(t, r, a, begin, []string{"x-b"})
-				r.Join(Key{"default", "a"}, "line", "2", "x-a")
+				r.Join(a, "line", "2", "x-a")
 			},
 			want: Consultation{Answer: Alone},
 		},
@@ -183,7 +188,7 @@ func TestAListThatDoesNotEnd(t *testing.T) {
 
 // Those who need no more than a look meet shortly after their connection's round.
 func TestMeet(t *testing.T) {
-	r, _, _, _ := crew(t)
+	r, a, _, _ := crew(t)
 	met := func(now, due time.Time, random float64) time.Time {
 		at, _ := r.Meet("line", now, due, 0, random)
 
@@ -208,7 +213,7 @@ func TestMeet(t *testing.T) {
 	if at, ok := r.Meet("other", begin, begin.Add(round), 0, 0); !ok || at.Equal(first) {
 		t.Errorf("another connection meets at the same moment: %s, %t", at, ok)
 	}
-	turn := r.Consult(r.Find(Key{"default", "a"}), begin).Turn
+	turn := r.Consult(a, begin).Turn
 	turn.Fail(begin)
 	if at := met(begin, begin.Add(round), 0); !at.Equal(begin.Add(round * 3 / 4)) {
 		t.Errorf("who cannot meet is looked at after %s", at.Sub(begin))
@@ -221,7 +226,7 @@ type sub struct{ ended int }
 func (s *sub) end() { s.ended++ }
 
 func TestWatch(t *testing.T) {
-	r, a, b, _ := crew(t)
+	r, a, b, c := crew(t)
 	later := begin.Add(time.Second)
 	w := r.Subscribe(a, begin)
 	if w == nil || r.Subscribe(b, begin) != nil {
@@ -258,7 +263,7 @@ func TestWatch(t *testing.T) {
 		t.Errorf("what was lost concerns %v", keys)
 	}
 
-	r.Join(Key{"default", "a"}, "line", "2", "x-a")
+	r.Join(a, "line", "2", "x-a")
 	second := r.Subscribe(a, now)
 	if second == nil || first.ended != 0 {
 		t.Fatal("another revision needs another subscription, and the first lasts until then")
@@ -271,8 +276,8 @@ func TestWatch(t *testing.T) {
 	if _, ok := w.Changed("x-a", now); ok {
 		t.Error("what was ended still tells")
 	}
-	for _, name := range []string{"a", "b", "c"} {
-		r.Leave(Key{"default", name})
+	for _, p := range []*Place{a, b, c, a} {
+		r.Leave(p)
 	}
 	if objects, besides := r.Size(); other.ended != 1 || objects+besides != 0 {
 		t.Errorf("ended %d times, %d objects and %d things are left", other.ended, objects, besides)
@@ -289,10 +294,10 @@ func TestASubscriptionThatComesTooLate(t *testing.T) {
 	if r.Touched(a, begin); r.Watched(a) {
 		t.Error("what was interrupted from the beginning is healthy")
 	}
-	r.Join(a.key, "line", "2", a.name)
+	r.Join(a, "line", "2", a.name)
 	second := r.Subscribe(a, begin)
 	for _, p := range []*Place{a, b, c} {
-		r.Leave(p.key)
+		r.Leave(p)
 	}
 	if first.ended != 1 {
 		t.Errorf("the first subscription was ended %d times", first.ended)
@@ -310,7 +315,7 @@ func TestMoving(t *testing.T) {
 	made(t, r, a, begin, []string{"x-a", "x-b", "x-c"})
 	for i := range 100 {
 		for _, p := range []*Place{a, b, c} {
-			r.Join(p.key, []string{"line", "other"}[i%2], "", []string{"one", "two", "three"}[i%3])
+			r.Join(p, []string{"line", "other"}[i%2], "", []string{"one", "two", "three"}[i%3])
 		}
 	}
 	objects, besides := r.Size()

@@ -97,8 +97,8 @@ func (w *Watch) turns(healthy bool, now time.Time) []Key {
 	}
 	w.healthy, w.since = healthy, now
 	var keys []Key
-	for _, places := range w.line.names {
-		for _, p := range places {
+	for name := range w.line.names {
+		for p := range w.line.of(name) {
 			keys = append(keys, p.key)
 		}
 	}
@@ -124,7 +124,7 @@ func (w *Watch) Changed(name string, now time.Time) (keys []Key, ok bool) {
 	if w.line.watch != w {
 		return nil, false
 	}
-	for _, p := range w.line.names[name] {
+	for p := range w.line.of(name) {
 		p.asked, p.told = now, true
 		keys = append(keys, p.key)
 	}

@@ -9,23 +9,23 @@ import (
 )
 
 // Steady is what a pass tells that finds everything as it should be.
-func steady(ctx context.Context, r *Recorder, mg *fake.Managed) {
-	ctx, pass := r.Begin(ctx, mg)
+func steady(ctx context.Context, r *Recorder, o *Object, mg *fake.Managed) {
+	ctx, pass := r.Begin(ctx, o, mg)
 	_, connect := r.Step(ctx, Connect)
 	connect.End(nil)
 	_, observe := r.Step(ctx, Observe)
 	observe.End(nil)
-	r.Compared(mg, Same)
-	r.Seen(mg)
+	r.Compared(o, mg, Same)
+	r.Seen(o, mg)
 	pass.End("kept", nil)
 }
 
 // TestASteadyPassAllocatesNothing: a process with 100,000 objects pays for each of
 // them in each poll interval.
 func TestASteadyPassAllocatesNothing(t *testing.T) {
-	h, mg := newHarbour(t), made("1", commonv1.Available(), synced())
-	steady(t.Context(), h.Recorder, mg)
-	if n := testing.AllocsPerRun(100, func() { steady(t.Context(), h.Recorder, mg) }); n > 0 {
+	h, mg, o := newHarbour(t), made("1", commonv1.Available(), synced()), &Object{}
+	steady(t.Context(), h.Recorder, o, mg)
+	if n := testing.AllocsPerRun(100, func() { steady(t.Context(), h.Recorder, o, mg) }); n > 0 {
 		t.Errorf("a steady pass without spans allocates %g times, want never", n)
 	}
 }
@@ -36,10 +36,10 @@ func BenchmarkSteadyPass(b *testing.B) {
 		"Traced":   traced(&recording{}),
 	} {
 		b.Run(name, func(b *testing.B) {
-			h, mg := newHarbour(b, o), made("1", commonv1.Available(), synced())
+			h, mg, object := newHarbour(b, o), made("1", commonv1.Available(), synced()), &Object{}
 			b.ReportAllocs()
 			for b.Loop() {
-				steady(b.Context(), h.Recorder, mg)
+				steady(b.Context(), h.Recorder, object, mg)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func TestNamesOfCrossplane(t *testing.T) {
 
 func TestEachCallIsTimedFromItsOwnStart(t *testing.T) {
 	h := newHarbour(t)
-	ctx, pass := h.Begin(context.Background(), made("1"))
+	ctx, pass := h.Begin(context.Background(), &Object{}, made("1"))
 	for _, c := range []struct {
 		step Step
 		took time.Duration
@@ -103,20 +103,20 @@ func TestWritesAreToldApart(t *testing.T) {
 
 func TestRecordersOfOneKindShare(t *testing.T) {
 	h := newHarbour(t)
-	first := h.Recorder
+	first, objects := h.Recorder, h.objects
 	h.restart()
 	one, two := made("1"), made("2")
-	first.Begin(t.Context(), one)
-	h.Begin(t.Context(), two)
+	first.Begin(t.Context(), objects.Of(key(one), one.UID), one)
+	h.Begin(t.Context(), h.of(two), two)
 	h.expect("one object each", map[string]string{"resource_exists": "2"})
-	first.Close()
+	objects.Clear()
 	h.expect("after one stopped", map[string]string{"resource_exists": "1"})
 
 	same, err := New(schema.GroupVersionKind{Group: boat.Group, Version: boat.Version, Kind: "Pier"}, Options{Registerer: h.registry})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same.Begin(t.Context(), one)
+	same.Begin(t.Context(), &Object{}, one)
 	h.expect("another kind is counted apart", map[string]string{
 		"resource_exists": "1", `resource_exists{gvk="harbour.example.org/v1beta1, Kind=Pier"}`: "1",
 	})
@@ -130,9 +130,10 @@ func TestADefaultServes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, pass := r.Begin(t.Context(), made("1"))
+		o := &Object{}
+		_, pass := r.Begin(t.Context(), o, made("1"))
 		pass.End("kept", nil)
-		t.Cleanup(r.Close)
+		t.Cleanup(func() { r.Forget(o) })
 	}
 	if got := gather(t, ctrlmetrics.Registry)[`moorage_managed_passes_total{kind="Default.harbour.example.org",outcome="kept"}`]; got != "2" {
 		t.Errorf("passes of two recorders: %s, want 2", got)
@@ -146,7 +147,7 @@ func TestATakenNameIsToldAndDoesNoHarm(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "cannot register metric moorage_managed_resource_ready") {
 		t.Fatalf("error %v", err)
 	}
-	r.Begin(t.Context(), made("1"))
+	r.Begin(t.Context(), &Object{}, made("1"))
 	if got := gather(t, registry)["moorage_managed_resource_exists"+gvk]; got != "1" {
 		t.Errorf("the others: exists is %q, want 1", got)
 	}

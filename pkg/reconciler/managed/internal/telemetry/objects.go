@@ -5,18 +5,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An object is what is remembered of one. A name is that of one object at a
-// time, so that is where it is kept, but it belongs to a UID: another one under
-// the same name begins anew.
-type object struct {
-	uid types.UID
-
+// An Object is what is remembered of one, by whoever remembers it. It belongs to a UID:
+// another object under the same name begins anew, with the zero value.
+type Object struct {
+	met           bool // it is counted
 	ready, synced bool // as it is counted
 	unready       bool // it was never Ready, and its time to readiness is not known
 
@@ -43,16 +40,9 @@ var driftNames = map[Finding]string{Differs: "changed", Missing: "missing"}
 // until the resource is as desired again; and it is timed since it was last seen
 // so, unless that was in another process. What a user changes is no drift, nor
 // is anything while the object is being deleted.
-func (r *Recorder) Compared(mg resource.Managed, f Finding) {
-	if mg.GetDeletionTimestamp() != nil {
-		return
-	}
+func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
 	now := r.clock.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	o := r.of(mg)
-	if o == nil {
+	if !o.met || mg.GetDeletionTimestamp() != nil {
 		return
 	}
 	if f == Same {
@@ -71,7 +61,7 @@ func (r *Recorder) Compared(mg resource.Managed, f Finding) {
 
 // WasInSync says whether the external resource was last seen as the object asks
 // for now. After a restart the conditions tell.
-func (o *object) wasInSync(mg resource.Managed) bool {
+func (o *Object) wasInSync(mg resource.Managed) bool {
 	if o.compared {
 		return !o.inSync.IsZero() && o.generation == mg.GetGeneration()
 	}
@@ -84,13 +74,9 @@ func (o *object) wasInSync(mg resource.Managed) bool {
 // Seen tells what the object says at the end of a pass, once that is stored. The
 // first time that it is ready, the time since it was made is its time to
 // readiness.
-func (r *Recorder) Seen(mg resource.Managed) {
+func (r *Recorder) Seen(o *Object, mg resource.Managed) {
 	now := r.clock.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	o := r.of(mg)
-	if o == nil {
+	if !o.met {
 		return
 	}
 	r.show(o, mg)
@@ -101,48 +87,32 @@ func (r *Recorder) Seen(mg resource.Managed) {
 }
 
 // Deleted tells that a deleted object was let go: its finalizer is removed. The
-// time since it was deleted is that of its deletion. Nothing is remembered of it.
-func (r *Recorder) Deleted(mg resource.Managed) {
+// time since it was deleted is that of its deletion. It is forgotten.
+func (r *Recorder) Deleted(o *Object, mg resource.Managed) {
 	if since := mg.GetDeletionTimestamp(); since != nil {
 		r.metrics.deletion.Observe(seconds(since.Time, r.clock.Now()))
 	}
-	r.Forget(types.NamespacedName{Namespace: mg.GetNamespace(), Name: mg.GetName()})
+	r.Forget(o)
 }
 
-// Forget the object of a name: there is none any more. To forget twice, or what
-// was never met, does no harm.
-func (r *Recorder) Forget(key types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if o := r.objects[key]; o != nil {
-		r.drop(key, o)
+// Forget an object that is not there any more, or that is looked after by somebody
+// else from now on. To forget twice, or what was never met, does no harm.
+func (r *Recorder) Forget(o *Object) {
+	if !o.met {
+		return
 	}
-}
-
-// Close forgets all objects: they are looked after by somebody else, or by
-// nobody. It is for a controller that stops while its process goes on.
-func (r *Recorder) Close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for key, o := range r.objects {
-		r.drop(key, o)
-	}
+	r.metrics.exists.Dec()
+	turn(r.metrics.ready, o.ready, false)
+	turn(r.metrics.synced, o.synced, false)
+	*o = Object{}
 }
 
 // Meet an object at the beginning of a pass.
-func (r *Recorder) meet(mg resource.Managed, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	key := types.NamespacedName{Namespace: mg.GetNamespace(), Name: mg.GetName()}
-	if o := r.objects[key]; o != nil {
-		if o.uid == mg.GetUID() {
-			return
-		}
-		r.drop(key, o)
+func (r *Recorder) meet(o *Object, mg resource.Managed, now time.Time) {
+	if o.met {
+		return
 	}
-	o := &object{uid: mg.GetUID(), unready: neverReady(mg)}
-	r.objects[key] = o
+	*o = Object{met: true, unready: neverReady(mg)}
 	r.metrics.exists.Inc()
 	r.show(o, mg)
 	if mg.GetCondition(commonv1.TypeSynced).LastTransitionTime.Time.IsZero() {
@@ -164,26 +134,9 @@ func neverReady(mg resource.Managed) bool {
 	return ready.Status != metav1.ConditionTrue && !found.LastTransitionTime.Before(&ready.LastTransitionTime)
 }
 
-// Of returns what is remembered of an object, or nil.
-func (r *Recorder) of(mg resource.Managed) *object {
-	o := r.objects[types.NamespacedName{Namespace: mg.GetNamespace(), Name: mg.GetName()}]
-	if o == nil || o.uid != mg.GetUID() {
-		return nil
-	}
-
-	return o
-}
-
-func (r *Recorder) show(o *object, mg resource.Managed) {
+func (r *Recorder) show(o *Object, mg resource.Managed) {
 	o.ready = turn(r.metrics.ready, o.ready, mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue)
 	o.synced = turn(r.metrics.synced, o.synced, mg.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionTrue)
-}
-
-func (r *Recorder) drop(key types.NamespacedName, o *object) {
-	delete(r.objects, key)
-	r.metrics.exists.Dec()
-	turn(r.metrics.ready, o.ready, false)
-	turn(r.metrics.synced, o.synced, false)
 }
 
 // Turn counts an object in a gauge or takes it out, and returns whether it is

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -51,10 +50,10 @@ func TestALifeIsTimed(t *testing.T) {
 	h.wait(7 * time.Second)
 	h.pass(mg, func() { mg.SetConditions(commonv1.Deleting()) })
 	h.expect("deleting", map[string]string{"resource_exists": "1", "resource_ready": "0", deletion: "0 in 0s"})
-	h.Deleted(mg)
-	h.Seen(mg)
+	h.Deleted(h.of(mg), mg)
+	h.Seen(h.of(mg), mg)
 	h.expect("deleted", map[string]string{"resource_exists": "0", "resource_ready": "0", "resource_synced": "0", deletion: "1 in 7s", toReadiness: "1 in 64s"})
-	h.Forget(types.NamespacedName{Namespace: "default", Name: "boat"})
+	h.objects.Forget(key(mg))
 	h.expect("gone", map[string]string{"resource_exists": "0"})
 }
 
@@ -127,7 +126,7 @@ func TestReadinessIsCountedOnceAcrossRestarts(t *testing.T) {
 	for range 5 {
 		h.wait(time.Minute)
 		h.pass(mg, func() { mg.SetConditions(at(commonv1.Available(), h.clock.Now()), synced()) })
-		h.Close()
+		h.objects.Clear()
 		h.restart()
 	}
 	h.expect("five processes", map[string]string{toReconcile: "1 in 60s", toReadiness: "1 in 60s", "resource_exists": "0", "resource_ready": "0"})
@@ -142,7 +141,7 @@ func TestOneNameInTwoNamespaces(t *testing.T) {
 		h.pass(two)
 	}
 	h.expect("both", map[string]string{"resource_exists": "2", "resource_ready": "1", "resource_synced": "2"})
-	h.Forget(types.NamespacedName{Namespace: "elsewhere", Name: "boat"})
+	h.objects.Forget(key(two))
 	h.expect("one is gone", map[string]string{"resource_exists": "1", "resource_ready": "1", "resource_synced": "1"})
 }
 
@@ -150,14 +149,15 @@ func TestAnotherObjectUnderTheSameName(t *testing.T) {
 	h := newHarbour(t)
 	old := made("1", commonv1.Available(), synced())
 	h.pass(old)
+	remembered := h.of(old)
 	h.wait(time.Minute)
 	fresh := made("2")
 	fresh.CreationTimestamp = metav1.NewTime(h.clock.Now())
 	h.wait(time.Second)
 	h.pass(fresh)
 	h.expect("replaced", map[string]string{"resource_exists": "1", "resource_ready": "0", "resource_synced": "0", toReconcile: "1 in 1s"})
-	h.Seen(old)
-	h.Compared(old, Differs)
+	h.Seen(remembered, old)
+	h.Compared(remembered, old, Differs)
 	h.expect("what is said of the old one is not the new one's", map[string]string{"resource_ready": "0", changed: "0"})
 }
 
@@ -273,7 +273,7 @@ func TestDrift(t *testing.T) {
 				}
 				h.pass(mg, func() {
 					for _, f := range l.findings {
-						h.Compared(mg, f)
+						h.Compared(h.of(mg), mg, f)
 					}
 				})
 			}
@@ -290,8 +290,8 @@ func TestNothingGrows(t *testing.T) {
 		mg := made(fmt.Sprint("uid-", i))
 		mg.Name = fmt.Sprint("boat-", i/2*2) // every other one replaces its neighbour
 		h.pass(mg, func() {
-			h.Compared(mg, Same)
-			h.Compared(mg, Differs)
+			h.Compared(h.of(mg), mg, Same)
+			h.Compared(h.of(mg), mg, Differs)
 			mg.SetConditions(commonv1.Available(), synced())
 		})
 		h.Terminal(fmt.Sprint("Failed", i))
@@ -301,9 +301,9 @@ func TestNothingGrows(t *testing.T) {
 	end := func(i int, mg *fake.Managed) {
 		if i%3 == 0 {
 			mg.SetDeletionTimestamp(new(metav1.NewTime(start)))
-			h.Deleted(mg)
+			h.Deleted(h.of(mg), mg)
 		}
-		h.Forget(types.NamespacedName{Namespace: mg.Namespace, Name: mg.Name})
+		h.objects.Forget(key(mg))
 	}
 	for i := range 1000 {
 		end(i, live(i))
@@ -314,9 +314,6 @@ func TestNothingGrows(t *testing.T) {
 		if i%2 == 1 {
 			end(i, mg)
 		}
-	}
-	if len(h.objects) != 0 {
-		t.Errorf("%d objects are remembered", len(h.objects))
 	}
 	if diff := cmp.Diff(before, slices.Sorted(maps.Keys(h.series()))); diff != "" {
 		t.Errorf("series: -before, +after:\n%s", diff)
@@ -335,7 +332,7 @@ func TestManyPassesAtATime(t *testing.T) {
 				h.pass(mg, func() {
 					_, call := h.Step(t.Context(), Observe)
 					call.End(nil)
-					h.Compared(mg, Same)
+					h.Compared(h.of(mg), mg, Same)
 					h.Wrote(Status, true)
 					mg.SetConditions(commonv1.Available())
 				})

@@ -16,6 +16,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
@@ -33,6 +34,7 @@ type harbour struct {
 	t        testing.TB
 	clock    *testclock.FakePassiveClock
 	registry *prometheus.Registry
+	objects  *records.Records[Object]
 }
 
 func newHarbour(t testing.TB, change ...func(*Options)) *harbour {
@@ -55,14 +57,21 @@ func (h *harbour) restart(change ...func(*Options)) {
 	if h.Recorder, err = New(boat, o); err != nil {
 		h.t.Fatal(err)
 	}
+	h.objects = records.New(h.Recorder.Forget)
 }
 
+func key(mg *fake.Managed) types.NamespacedName {
+	return types.NamespacedName{Namespace: mg.Namespace, Name: mg.Name}
+}
+
+func (h *harbour) of(mg *fake.Managed) *Object { return h.objects.Of(key(mg), mg.UID) }
+
 func (h *harbour) pass(mg *fake.Managed, during ...func()) {
-	_, p := h.Begin(context.Background(), mg)
+	_, p := h.Begin(context.Background(), h.of(mg), mg)
 	for _, do := range during {
 		do()
 	}
-	h.Seen(mg)
+	h.Seen(h.of(mg), mg)
 	p.End("kept", nil)
 }
 

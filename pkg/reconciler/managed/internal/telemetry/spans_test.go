@@ -95,7 +95,7 @@ func traced(r *recording) func(*Options) { return func(o *Options) { o.TracerPro
 func TestSpans(t *testing.T) {
 	r := &recording{}
 	h := newHarbour(t, traced(r))
-	ctx, pass := h.Begin(t.Context(), made("uid-1"))
+	ctx, pass := h.Begin(t.Context(), &Object{}, made("uid-1"))
 	for _, step := range []Step{Connect, Observe, Update} {
 		h.wait(time.Second)
 		_, call := h.Step(ctx, step)
@@ -131,7 +131,7 @@ func TestNoSecretReachesASpan(t *testing.T) {
 	r := &recording{}
 	h := newHarbour(t, traced(r))
 	err := errors.Wrap(fmt.Errorf("dial nats://bob:%s@tide:4222: refused, password=%s", canary, canary), "cannot connect")
-	ctx, pass := h.Begin(t.Context(), made("1"))
+	ctx, pass := h.Begin(t.Context(), &Object{}, made("1"))
 	_, call := h.Step(ctx, Connect)
 	call.End(err)
 	pass.End("password="+canary, err)
@@ -187,7 +187,7 @@ func TestWithoutATracerTheContextIsKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarbour(t, o)
-			ctx, pass := h.Begin(t.Context(), made("1"))
+			ctx, pass := h.Begin(t.Context(), &Object{}, made("1"))
 			ctx, call := h.Step(ctx, Observe)
 			if trace.SpanContextFromContext(ctx).IsValid() {
 				t.Error("there is a span")

@@ -3,12 +3,12 @@
 // pass and each external call in it begin and end, what was written, and what
 // the object says at the end.
 //
-//	ctx, pass := recorder.Begin(ctx, mg)
+//	ctx, pass := recorder.Begin(ctx, &object, mg)
 //	ctx, call := recorder.Step(ctx, telemetry.Observe)
 //	call.End(err)
-//	recorder.Compared(mg, telemetry.Differs)
+//	recorder.Compared(&object, mg, telemetry.Differs)
 //	recorder.Wrote(telemetry.Status, true)
-//	recorder.Seen(mg)
+//	recorder.Seen(&object, mg)
 //	pass.End("kept", nil)
 //
 // Metrics are those of Prometheus, spans those of OpenTelemetry. No value of a
@@ -17,19 +17,18 @@
 // of crossplane: with the prefix "crossplane" its dashboards go on working.
 //
 // What is remembered of an object (whether it was counted as ready, when it was
-// last in sync) is bound to its UID and goes with it. It takes the place of a
-// list of all objects now and then: the gauges move when an object does.
+// last in sync) is an [Object], which whoever calls keeps, and gives to Forget when
+// the object goes. It takes the place of a list of all objects now and then: the
+// gauges move when an object does.
 package telemetry
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -57,15 +56,12 @@ type Options struct {
 }
 
 // A Recorder is told what happens to the objects of one kind. Make one with New.
-// All methods may be called concurrently for different objects.
+// All methods may be called concurrently for different objects, not for the same.
 type Recorder struct {
 	kind    schema.GroupVersionKind
 	clock   clock.PassiveClock
 	tracer  trace.Tracer // nil: no spans
 	metrics metrics
-
-	mu      sync.Mutex
-	objects map[types.NamespacedName]*object
 }
 
 // New returns a Recorder of the kind. Recorders that share a Registerer and a
@@ -74,7 +70,7 @@ type Recorder struct {
 // An error says which metrics the Registerer did not take, because others have
 // their names. The Recorder can be used all the same; those are then not served.
 func New(kind schema.GroupVersionKind, o Options) (*Recorder, error) {
-	r := &Recorder{kind: kind, clock: o.Clock, objects: map[types.NamespacedName]*object{}}
+	r := &Recorder{kind: kind, clock: o.Clock}
 	if r.clock == nil {
 		r.clock = clock.RealClock{}
 	}
@@ -100,15 +96,16 @@ type Pass struct {
 	span  trace.Span // nil: none
 }
 
-// Begin a pass over an object as it was read, conditions included. Spans of the
+// Begin a pass over an object as it was read, conditions included, and with what is
+// remembered of it. Spans of the
 // pass belong into the context that is returned.
 //
 // With the first pass of its life, known by the lack of the condition Synced,
 // the time since the object was made is its time to reconcile.
-func (r *Recorder) Begin(ctx context.Context, mg resource.Managed) (context.Context, Pass) {
+func (r *Recorder) Begin(ctx context.Context, o *Object, mg resource.Managed) (context.Context, Pass) {
 	p := Pass{r: r, begun: r.clock.Now()}
 	r.metrics.inFlight.Inc()
-	r.meet(mg, p.begun)
+	r.meet(o, mg, p.begun)
 	if r.tracer != nil {
 		ctx, p.span = r.startPass(ctx, mg, p.begun)
 	}

@@ -1,0 +1,57 @@
+package records_test
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/internal/records"
+)
+
+// A record is of one object, and goes with it. A namesake inherits nothing.
+func TestRecords(t *testing.T) {
+	var gone []int
+	r := records.New(func(n *int) { gone = append(gone, *n) })
+	name, other := types.NamespacedName{Namespace: "a", Name: "x"}, types.NamespacedName{Namespace: "b", Name: "x"}
+	if r.Peek(name, "1") != nil || r.Peek(name, "") != nil {
+		t.Error("an object that nobody knows has a record")
+	}
+	first := r.Of(name, "1")
+	*first = 7
+	if r.Of(name, "1") != first || r.Peek(name, "1") != first || len(gone) != 0 {
+		t.Error("an object is forgotten")
+	}
+	if r.Peek(name, "2") != nil || *r.Of(name, "2") != 0 || r.Len() != 1 {
+		t.Error("a namesake inherits, or is kept beside the other")
+	}
+	if *r.Of(other, "2") != 0 || r.Len() != 2 {
+		t.Error("a namesake in another namespace inherits")
+	}
+	*r.Of(name, "2"), *r.Of(other, "2") = 8, 9
+	r.Forget(name)
+	r.Forget(name)
+	if r.Peek(name, "2") != nil || r.Len() != 1 {
+		t.Error("an object that is gone is remembered")
+	}
+	r.Clear()
+	if r.Peek(other, "2") != nil || r.Len() != 0 {
+		t.Error("something is left")
+	}
+	if want := []int{7, 8, 9}; !slices.Equal(gone, want) {
+		t.Errorf("told of %v that are gone, want %v", gone, want)
+	}
+}
+
+// Nobody need be told.
+func TestNobodyIsTold(t *testing.T) {
+	r := records.New[int](nil)
+	name := types.NamespacedName{Name: "x"}
+	r.Of(name, "1")
+	r.Of(name, "2")
+	r.Forget(name)
+	r.Clear()
+	if r.Len() != 0 {
+		t.Error("something is left")
+	}
+}
