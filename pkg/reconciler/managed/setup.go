@@ -81,7 +81,7 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 	}
 	g.Add([]schema.GroupVersionKind{schema.GroupVersionKind(of)}, func(ctx context.Context) error {
 		r, options := wire(m, of, o, ro)
-		defer r.telemetry.Close()
+		defer r.memory.Clear() // others look after the objects
 
 		return crdgate.RunController(ctx, m, controllerName(of), options, func(c cache.Cache) []source.Source {
 			var own client.Object = mg
@@ -125,7 +125,7 @@ func wire(m manager.Manager, of resource.ManagedKind, o controller.Options, ro [
 	r := NewReconciler(m, of, append([]ReconcilerOption{
 		WithLogger(o.Logger.WithValues("controller", name)),
 		WithPollInterval(o.PollInterval),
-		WithRecorder(event.NewRecorder(m.GetEventRecorder(name))),
+		WithRecorder(event.NewPacedRecorder(event.NewRecorder(m.GetEventRecorder(name)), m.GetScheme())),
 	}, ro...)...)
 
 	options := o.ForControllerRuntime()

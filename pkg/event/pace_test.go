@@ -1,0 +1,124 @@
+package event_test
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/moorage-dev/moorage/pkg/event"
+)
+
+// A diary has what was recorded, and when.
+type diary struct {
+	began time.Time
+
+	mu      sync.Mutex
+	entries []entry
+}
+
+type entry struct {
+	After  time.Duration
+	About  string
+	Reason event.Reason
+}
+
+func (d *diary) Event(obj runtime.Object, e event.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	about := ""
+	switch o := obj.(type) {
+	case *corev1.ObjectReference:
+		about = o.Kind + " " + o.Namespace + "/" + o.Name + " " + string(o.UID)
+	case *corev1.Pod:
+		about = "Pod " + o.Namespace + "/" + o.Name + " " + string(o.UID)
+	}
+	d.entries = append(d.entries, entry{time.Since(d.began), about, e.Reason})
+}
+
+func (d *diary) WithAnnotations(...string) event.Recorder { return d }
+
+func pod(i int) *corev1.Pod {
+	n := strconv.Itoa(i)
+
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "quay", Name: n, UID: "uid-n"}}
+}
+
+// A crowd is told of without hurry; who is in trouble, at once.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &diary{began: time.Now()}
+		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 2))
+		for i := range 5 {
+			r.WithAnnotations("n", strconv.Itoa(i)).Event(pod(i), event.Normal("Moored", "tied up"))
+		}
+		r.Event(pod(5), event.Warning("CannotMoor", errors.New("no berth")))
+		time.Sleep(time.Minute)
+		r.Event(pod(6), event.Normal("Moored", "tied up"))
+
+		want := []entry{
+			{0, "Pod quay/0 uid-n", "Moored"},
+			{0, "Pod quay/1 uid-n", "Moored"},
+			{0, "Pod quay/5 uid-n", "CannotMoor"},
+			{500 * time.Millisecond, "Pod quay/2 uid-n", "Moored"},
+			{time.Second, "Pod quay/3 uid-n", "Moored"},
+			{1500 * time.Millisecond, "Pod quay/4 uid-n", "Moored"},
+			{time.Minute, "Pod quay/6 uid-n", "Moored"},
+		}
+		if diff := cmp.Diff(want, d.entries); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+// Nothing is lost, and not much is kept: what does not fit is told at once.
+func TestPaceIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 12_000
+		d := &diary{began: time.Now()}
+		r := event.NewPacedRecorder(d, scheme.Scheme)
+		for i := range many {
+			r.Event(pod(i), event.Normal("Moored", "tied up"))
+		}
+		if n := len(d.entries); n != many-10_000 {
+			t.Errorf("%d are told at once", n)
+		}
+		time.Sleep(10 * time.Minute)
+		if n := len(d.entries); n != many {
+			t.Errorf("%d were told in the end", n)
+		}
+		last := slices.MaxFunc(d.entries, func(a, b entry) int { return int(a.After - b.After) })
+		if last.After != 10_000*time.Second/event.DefaultPace {
+			t.Errorf("the last was told after %s", last.After)
+		}
+	})
+}
+
+// What cannot wait does not.
+func TestPaceOfOthers(t *testing.T) {
+	d := &diary{began: time.Now()}
+	r := event.NewPacedRecorder(d, runtime.NewScheme(), event.WithPace(1e-9, 1)) // which knows no pods
+	r.Event((*corev1.Pod)(nil), event.Normal("Moored", "nobody"))
+	for i := range 3 {
+		r.Event(pod(i), event.Normal("Moored", "tied up"))
+	}
+	if n := len(d.entries); n != 3 {
+		t.Errorf("%d were told", n)
+	}
+	free := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(0, 0))
+	for i := range 1000 {
+		free.Event(pod(i), event.Normal("Moored", "tied up"))
+	}
+	if n := len(d.entries); n != 1003 {
+		t.Errorf("%d were told", n)
+	}
+}
