@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // A small run goes through everything. Of its figures the counts are held to their
 // bounds; times tell nothing on a machine that does other things.
 func TestSmallRun(t *testing.T) {
-	results, err := load.Run(t.Context(), load.Small, []string{provider.Floor, provider.Moorage, provider.Bulk}, t.Output())
+	results, err := load.Run(t.Context(), load.Small, []string{provider.Floor, provider.Moorage, provider.Bulk}, load.Parts, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}

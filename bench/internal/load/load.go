@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/moorage-dev/moorage/bench/internal/provider"
@@ -38,7 +39,8 @@ type Result struct {
 	CreateRequests, NamedRequests, DeleteRequests, SteadyRequests float64 // per object; per pass
 	CreateEvents                                                  float64 // per object
 	ReadyAfter, GoneAfter                                         time.Duration
-	CreateCPU                                                     time.Duration // per object
+	ReadyTold, GoneTold                                           time.Duration // until the last event of that is sent
+	CreateCPU, DeleteCPU                                          time.Duration // per object
 	QuietCPU, StormCPU                                            time.Duration // per pass
 	PassMallocs                                                   float64       // per pass, of the reconciler alone
 	Mallocs                                                       float64       // per pass, of the process
@@ -53,8 +55,12 @@ type Result struct {
 	Requests                                                      map[string]map[string]int
 }
 
-// Run measures each contender.
-func Run(ctx context.Context, s Scenario, contenders []string, progress io.Writer) ([]Result, error) {
+// Parts are what a run consists of.
+var Parts = []string{"life", "named", "storm"}
+
+// Run measures each contender, in those parts that are named; the figures of others
+// are zero.
+func Run(ctx context.Context, s Scenario, contenders, parts []string, progress io.Writer) ([]Result, error) {
 	w, err := newWorld(ctx, progress)
 	if err != nil {
 		return nil, err
@@ -63,7 +69,7 @@ func Run(ctx context.Context, s Scenario, contenders []string, progress io.Write
 	var out []Result
 	for _, c := range contenders {
 		r := runner{world: w, scenario: s, progress: progress, result: Result{Contender: c, Requests: map[string]map[string]int{}}}
-		if err := r.run(ctx); err != nil {
+		if err := r.run(ctx, parts); err != nil {
 			return out, fmt.Errorf("%s: %w", c, err)
 		}
 		out = append(out, r.result)
@@ -79,19 +85,25 @@ type runner struct {
 	progress io.Writer
 	result   Result
 	sizes    int64
+
+	meanwhile float64 // steady passes over each object while events of its creation were sent
 }
 
 func (r *runner) say(format string, a ...any) {
 	fmt.Fprintf(r.progress, "  %-8s %s\n", r.result.Contender, fmt.Sprintf(format, a...))
 }
 
-func (r *runner) run(ctx context.Context) error {
-	for _, part := range []func(context.Context, *child) error{r.life, r.named, r.storm} {
+func (r *runner) run(ctx context.Context, parts []string) error {
+	run := map[string]func(context.Context, *child) error{"life": r.life, "named": r.named, "storm": r.storm}
+	for _, part := range Parts {
+		if !slices.Contains(parts, part) {
+			continue
+		}
 		c, err := spawn(r.cluster.Kubeconfig)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(part(ctx, c), c.end()); err != nil {
+		if err := errors.Join(run[part](ctx, c), c.end()); err != nil {
 			return err
 		}
 	}
@@ -107,7 +119,7 @@ func (r *runner) life(ctx context.Context, c *child) error {
 		return err
 	}
 	poll := max(time.Second, time.Duration(n)*2*time.Millisecond) // 500 polls a second
-	start := provider.Command{Do: "start", Contender: r.result.Contender, Namespace: f.ns, Poll: poll, Workers: r.scenario.Workers}
+	start := provider.Command{Do: "start", Contender: r.result.Contender, Poll: poll, Workers: r.scenario.Workers}
 	if _, err := c.tell(start); err != nil {
 		return err
 	}
@@ -143,17 +155,43 @@ func (r *runner) creation(ctx context.Context, c *child, f *fleet) error {
 	if r.result.ReadyAfter, err = f.create(ctx); err != nil {
 		return err
 	}
-	figures, err := c.read()
+	ready, told, after, err := r.told(ctx, c)
 	if err != nil {
 		return err
 	}
 	n := float64(f.count)
-	r.result.Requests["create"] = figures.Requests
-	r.result.CreateRequests, r.result.CreateEvents = float64(sum(figures.Requests))/n, float64(figures.Events)/n
-	r.result.CreateCPU = figures.CPU / time.Duration(f.count)
-	r.say("%d objects are ready after %s, %.2f requests each", f.count, r.result.ReadyAfter.Round(time.Millisecond), r.result.CreateRequests)
+	r.result.Requests["create"] = told.Requests
+	r.result.CreateRequests, r.result.CreateEvents = float64(sum(told.Requests))/n, float64(told.Events)/n
+	r.result.CreateCPU, r.result.ReadyTold = told.CPU/time.Duration(f.count), r.result.ReadyAfter+after
+	r.meanwhile = (looks(told) - looks(ready)) / n
+	r.say("%d objects are ready after %s, and that is told after %s; %.2f requests each",
+		f.count, r.result.ReadyAfter.Round(time.Millisecond), r.result.ReadyTold.Round(time.Millisecond), r.result.CreateRequests)
 
 	return nil
+}
+
+// Told waits until the last event is sent of what has just ended. It returns the
+// figures of the beginning and the end, and how long that took.
+func (r *runner) told(ctx context.Context, c *child) (first, last provider.Figures, after time.Duration, err error) {
+	const silence = 3 * time.Second
+	if first, err = c.read(); err != nil {
+		return first, last, 0, err
+	}
+	begun, events := time.Now(), 0
+	for now := begun; now.Sub(begun) < after+silence; now = time.Now() {
+		if err := wait(ctx, 500*time.Millisecond); err != nil {
+			return first, last, 0, err
+		}
+		if last, err = c.read(); err != nil {
+			return first, last, 0, err
+		}
+		if last.Events > max(events, first.Events) {
+			after = time.Since(begun)
+		}
+		events = last.Events
+	}
+
+	return first, last, after, nil
 }
 
 // Steady watches what is done when nothing is to be done.
@@ -175,6 +213,7 @@ func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error
 	r.result.Requests["steady"] = figures.Requests
 	r.result.SteadyRequests = float64(sum(figures.Requests)+figures.Events) / passes
 	r.result.QuietCPU = time.Duration(float64(figures.CPU) / passes)
+	r.result.CreateCPU -= time.Duration(r.meanwhile * float64(r.result.QuietCPU))
 	r.result.Mallocs = float64(figures.Mallocs) / passes
 	r.result.PollCalls = float64(sum(figures.Cloud.Calls)) * poll.Seconds() / r.scenario.Quiet.Seconds() * 1000 / float64(r.scenario.Objects)
 	r.say("%.0f steady passes, %s and %.0f allocations each", passes, r.result.QuietCPU, r.result.Mallocs)
@@ -246,13 +285,15 @@ func (r *runner) deletion(ctx context.Context, c *child, f *fleet) (err error) {
 	if r.result.GoneAfter, err = f.remove(ctx); err != nil {
 		return err
 	}
-	figures, err := c.read()
+	_, told, after, err := r.told(ctx, c)
 	if err != nil {
 		return err
 	}
-	r.result.Requests["delete"] = figures.Requests
-	r.result.DeleteRequests = float64(sum(figures.Requests)) / float64(f.count)
-	r.say("all are gone after %s, %.2f requests each", r.result.GoneAfter.Round(time.Millisecond), r.result.DeleteRequests)
+	r.result.Requests["delete"] = told.Requests
+	r.result.DeleteRequests = float64(sum(told.Requests)) / float64(f.count)
+	r.result.DeleteCPU, r.result.GoneTold = told.CPU/time.Duration(f.count), r.result.GoneAfter+after
+	r.say("all are gone after %s, and that is told after %s; %.2f requests each",
+		r.result.GoneAfter.Round(time.Millisecond), r.result.GoneTold.Round(time.Millisecond), r.result.DeleteRequests)
 
 	return nil
 }
@@ -263,7 +304,7 @@ func (r *runner) named(ctx context.Context, c *child) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.tell(provider.Command{Do: "start", Contender: r.result.Contender, Namespace: f.ns, Poll: time.Minute, Workers: r.scenario.Workers, Named: true}); err != nil {
+	if _, err := c.tell(provider.Command{Do: "start", Contender: r.result.Contender, Poll: time.Minute, Workers: r.scenario.Workers, Named: true}); err != nil {
 		return err
 	}
 	if err := c.mark(); err != nil {

@@ -20,7 +20,7 @@ func (r *runner) storm(ctx context.Context, c *child) error {
 		return err
 	}
 	capacity := float64(s.Workers) / s.Latency.Seconds() // calls per second
-	start := provider.Command{Do: "start", Contender: r.result.Contender, Namespace: f.ns, Workers: s.Workers, Poll: time.Hour}
+	start := provider.Command{Do: "start", Contender: r.result.Contender, Workers: s.Workers, Poll: time.Hour}
 	if _, err := c.tell(start); err != nil {
 		return err
 	}

@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -47,7 +46,6 @@ const (
 type Command struct {
 	Do        string        // start, stop, latency, mark, read, heap, weigh, passes
 	Contender string        // of start
-	Namespace string        // of start
 	Poll      time.Duration // of start
 	Workers   int           // of start
 	Named     bool          // of start: users choose the names outside
@@ -170,10 +168,8 @@ func (p *process) read() Figures {
 }
 
 func (p *process) start(c Command) error {
-	options := managed.CacheOptions()
-	options.DefaultNamespaces = map[string]cache.Config{c.Namespace: {}}
 	m, err := ctrl.NewManager(p.config, ctrl.Options{
-		Scheme: p.scheme, Cache: options, Metrics: server.Options{BindAddress: "0"},
+		Scheme: p.scheme, Cache: managed.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
 	})
@@ -187,11 +183,9 @@ func (p *process) start(c Command) error {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop, p.ended = stop, make(chan error, 1)
 	go func() { p.ended <- m.Start(ctx) }()
-	if !m.GetCache().WaitForCacheSync(ctx) {
-		return errors.New("the cache does not fill")
-	}
+	_, err = m.GetCache().GetInformer(ctx, &buoy.Buoy{}) // which waits until it is filled
 
-	return nil
+	return err
 }
 
 func (p *process) setUp(m manager.Manager, c Command) (reconcile.Reconciler, error) {

@@ -27,7 +27,7 @@ func Markdown(results []load.Result) string {
 			f := Compare(results[0], r)[i]
 			verdict := bound(f)
 			if f.Over() {
-				verdict += ", **over**"
+				verdict += ", **does not hold**"
 			}
 			fmt.Fprintf(&out, " %s | %s | %s |", value(f.Value, m.unit), ratio(f), verdict)
 		}
