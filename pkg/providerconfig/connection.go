@@ -121,12 +121,16 @@ func (r *reconciler) describeConnection(config Config, k key, known *record) *ev
 	if !used || !understood || said == shown.condition || known.connection == shown.condition {
 		return nil
 	}
+	text := shown.text
+	if state.Message != "" {
+		text += "; last error: " + state.Message
+	}
 	conditioned.SetConditions(commonv1.Condition{
-		Type: commonv1.TypeConnected, Status: shown.status, Reason: shown.condition, Message: shown.text,
+		Type: commonv1.TypeConnected, Status: shown.status, Reason: shown.condition, Message: text,
 		LastTransitionTime: metav1.NewTime(r.clock.Now()), ObservedGeneration: config.GetGeneration(),
 	})
 
-	return &event.Event{Type: shown.kind, Reason: shown.event, Message: shown.text, Action: "Connect"}
+	return &event.Event{Type: shown.kind, Reason: shown.event, Message: text, Action: "Connect"}
 }
 
 // Recheck returns when to look at a configuration if nobody asks for it.

@@ -2,6 +2,7 @@ package providerconfig
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // Call makes a call over a connection, with its answer.
 func call(t *testing.T, set *limit.Set, name string, answer error) {
 	t.Helper()
-	release, err := set.Gate(name).Acquire(t.Context(), limit.Request{Class: limit.User})
+	release, err := set.Gate(name).Acquire(t.Context(), limit.Request{Class: limit.User, Tell: error.Error})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +61,9 @@ func TestStateOfAConnection(t *testing.T) {
 			}
 			p.wantWrites(tc.reason, "status main")
 			p.wantConnected(w, tc.status)
+			if c := w.GetCondition(commonv1.TypeConnected); !strings.HasSuffix(c.Message, "; last error: boom") || !strings.HasSuffix(p.events[0], c.Message) {
+				t.Errorf("%s: %q and %q, want what the system said", tc.reason, c.Message, p.events)
+			}
 
 			p.clock.SetTime(p.clock.Now().Add(2 * time.Minute))
 			call(t, set, "Wharf/a/main", nil)

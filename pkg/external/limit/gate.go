@@ -28,6 +28,10 @@ type Request struct {
 	// without waiting for a turn: who is told to come back in between begins anew, and
 	// would ask for more in the end. It is held while the system wants to be left alone.
 	Continues bool
+	// Tell returns what may be shown of an error that the call ends with, as the
+	// Message of a State. It is only called for one that is about the connection as
+	// a whole. If it is nil, nothing is shown.
+	Tell func(error) string
 }
 
 // A Gate is what the calls over one connection go through. It must be made by New
@@ -49,7 +53,7 @@ type Gate struct {
 	revision string // of the connection
 
 	told                    string // the reason that was told last
-	scope                   string
+	scope, message          string // what the system last said about it
 	calls, complaints, held uint64
 	inFlight                int
 }
@@ -242,7 +246,7 @@ func (g *Gate) admit(r Request, waited bool) *call {
 	g.calls++
 	g.inFlight++
 
-	return &call{round: g.pace.round, waited: waited}
+	return &call{round: g.pace.round, waited: waited, tell: r.Tell}
 }
 
 // dispatch lets through who may go now, and sees to it that the others are looked
@@ -302,10 +306,21 @@ type call struct {
 	round  uint64 // of the pace at that time
 	waited bool   // it could not be made when it was first wanted
 	done   bool
+	tell   func(error) string
+}
+
+// says returns what is shown of an error, if it is about the connection as a whole.
+func (c *call) says(err error) string {
+	if _, shared := external.SharedCause(err); !shared || c.tell == nil {
+		return ""
+	}
+
+	return c.tell(err)
 }
 
 // release learns from what came of a call.
 func (g *Gate) release(c *call, err error) *State {
+	said := c.says(err)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
@@ -319,11 +334,14 @@ func (g *Gate) release(c *call, err error) *State {
 	switch reason, enough := g.brokenBy(err); {
 	case enough > 0:
 		after, _ := external.AsRetryAfter(err)
+		if !g.breaker.open || said != "" {
+			g.message = said
+		}
 		g.breaker.fail(now, c, reason, enough, after)
 	case err != nil && errors.Is(err, context.Canceled):
 		g.breaker.unknown(now, c)
 	default:
-		g.learn(now, c, err)
+		g.learn(now, c, err, said)
 	}
 	g.dispatch(now)
 
@@ -346,14 +364,14 @@ func (g *Gate) brokenBy(err error) (reason string, enough int) {
 }
 
 // learn is for an answer, of whatever kind.
-func (g *Gate) learn(now time.Time, c *call, err error) {
+func (g *Gate) learn(now time.Time, c *call, err error, said string) {
 	if g.breaker.answered(c) {
 		g.pace.slowly(now, g.pace.limiter.Limit())
 	}
 	if err != nil {
 		if scope, after, throttled := external.AsThrottled(err); throttled {
 			g.complaints++
-			g.scope = scope
+			g.scope, g.message = scope, said
 			g.pace.complain(now, c.round, after)
 
 			return

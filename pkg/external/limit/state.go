@@ -26,6 +26,9 @@ type State struct {
 	Name string
 	// Reason is one of the constants of this package.
 	Reason string
+	// Message is what was last said of why it is so, see [Request]. It is empty if
+	// nothing is wrong, or nobody said anything.
+	Message string
 	// Scope is what quota the system named when it last complained, if any.
 	Scope string
 	// Rate is how many calls are let through per second.
@@ -55,6 +58,9 @@ func (g *Gate) state(now time.Time) State {
 	s := State{
 		Name: g.name, Reason: g.reason(now), Scope: g.scope, Rate: float64(g.pace.limiter.Limit()),
 		Waiting: g.line.count, InFlight: g.inFlight, Calls: g.calls, Complaints: g.complaints, Held: g.held,
+	}
+	if s.Reason != ReasonAvailable {
+		s.Message = g.message
 	}
 	switch {
 	case g.breaker.open:

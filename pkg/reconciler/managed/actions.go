@@ -85,7 +85,7 @@ func (p *pass) connect(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return p.unconnected(ctx, err)
 	}
 	if c == nil {
 		return errors.New("the connecter returned no client and no error")

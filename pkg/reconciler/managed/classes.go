@@ -80,13 +80,37 @@ func (p *pass) heldBack(err error) outcome {
 	case o.after < patience:
 		return o
 	}
-	o.synced = unsynced(reason, textHeld[reason])
+	o.synced = unsynced(reason, p.textHeld(reason, err))
 
 	return o
 }
 
-// Texts that do not depend on whether the call was this object's own.
-var textHeld = map[commonv1.ConditionReason]string{
+// TextHeld does not depend on whether the call was this object's own: it is what is
+// said of the connection.
+func (p *pass) textHeld(reason commonv1.ConditionReason, err error) string {
+	text, cause := textsHeld[reason], p.causeOf(err)
+	if gates.IsHeld(err) {
+		cause = p.gate.State().Message
+	}
+	if cause == "" || reason == commonv1.ReasonThrottled {
+		return text
+	}
+
+	return text + "; last error: " + cause
+}
+
+// How much is told of a cause, so that there is room for what is said with it.
+const longestCause = 512
+
+// CauseOf returns what may be shown to all of an error that is about the connection as
+// a whole.
+func (p *pass) causeOf(err error) string {
+	cause, _ := external.SharedCause(err)
+
+	return p.mask().Long(cause, longestCause)
+}
+
+var textsHeld = map[commonv1.ConditionReason]string{
 	commonv1.ReasonThrottled:                 "more is asked of the external system than it allows: waiting for a turn",
 	commonv1.ReasonUnauthorized:              "the external system does not accept the credentials: correct those of the ProviderConfig",
 	commonv1.ReasonExternalSystemUnavailable: "the external system is unavailable: waiting until it is back",

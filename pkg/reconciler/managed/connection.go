@@ -47,6 +47,10 @@ type Connection struct {
 // A call that has to wait for more than a moment is not made: the pass ends, and the
 // object comes back with the urgency it had. What is wrong with a connection as a
 // whole is not told by each object: only one whose user waits for it says so.
+//
+// Connect is not held, because it finds out whether there are other credentials. When
+// it fails for a reason that is the connection's, that counts as a call over the
+// connection of the ProviderConfig that the object refers to.
 func WithLimits(set *gates.Set) ReconcilerOption {
 	return func(r *Reconciler) { r.limits = set }
 }
@@ -74,6 +78,26 @@ func (p *pass) meet(c ExternalClient) {
 	if p.r.bulk {
 		p.lister = listerOf(c)
 	}
+}
+
+// Unconnected returns why there is no client. What is wrong with the connection as a
+// whole is learnt by its gate, as from any other call.
+func (p *pass) unconnected(ctx context.Context, err error) error {
+	if p.r.limits == nil || !classify(err).shared {
+		return err
+	}
+	p.connection.Name = connectionName(p.mg)
+	p.gate = p.r.limits.Gate(p.connection.Name)
+	if gates.IsHeld(err) { // the connecter asks the gates itself
+		return err
+	}
+	release, held := p.askLeave(ctx, true)
+	if held != nil {
+		return held
+	}
+	release(err)
+
+	return err
 }
 
 // ConnectionName returns the configuration that an object refers to.
@@ -116,6 +140,7 @@ func (p *pass) askLeave(ctx context.Context, continues bool) (release func(error
 
 	return p.gate.Acquire(ctx, gates.Request{
 		Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()), Class: callClasses[p.urgency], Continues: continues,
+		Tell: p.causeOf,
 	})
 }
 

@@ -112,6 +112,7 @@ type ClusterProviderConfigSpec struct {
 // +kubebuilder:resource:scope=Cluster,categories={nats}
 // +kubebuilder:printcolumn:name="SERVERS",type="string",JSONPath=".spec.servers"
 // +kubebuilder:printcolumn:name="CREDENTIALS",type="string",JSONPath=".spec.credentials.source"
+// +kubebuilder:printcolumn:name="CONNECTED",type="string",JSONPath=".status.conditions[?(@.type=='Connected')].status"
 // +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type ClusterProviderConfig struct {

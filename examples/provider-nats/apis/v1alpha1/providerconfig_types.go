@@ -134,6 +134,7 @@ type ProviderConfigStatus struct {
 // +kubebuilder:resource:scope=Namespaced,categories={nats}
 // +kubebuilder:printcolumn:name="SERVERS",type="string",JSONPath=".spec.servers"
 // +kubebuilder:printcolumn:name="CREDENTIALS",type="string",JSONPath=".spec.credentials.source"
+// +kubebuilder:printcolumn:name="CONNECTED",type="string",JSONPath=".status.conditions[?(@.type=='Connected')].status"
 // +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type ProviderConfig struct {

@@ -204,7 +204,7 @@ const lookEvery = 500 * time.Millisecond
 func (w *world) empty(ctx context.Context, res *Result) error {
 	w.say("at the end: everything is deleted")
 
-	if err := w.fleet.start(ctx, false); err != nil {
+	if err := w.fleet.start(ctx, course{told: true}); err != nil {
 		return err
 	}
 	defer w.fleet.stop()

@@ -4,7 +4,9 @@
 //
 // A round is a while in which objects are created, changed, deleted and created
 // anew while the provider is killed, the API server and NATS come and go, and the
-// leader of two replicas is suspended for longer than its lease. Then the faults
+// leader of two replicas is suspended for longer than its lease. In one of two rounds
+// at least, streams share lists and are told of by JetStream, as in production; in the
+// others each is looked at by itself. Then the faults
 // end, and all has to come to rest: each object that is being deleted is gone,
 // each other one has the stream or consumer it asks for, with its own stamp, and
 // there is nothing else but what strangers put there, untouched.

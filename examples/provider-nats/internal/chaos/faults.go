@@ -19,7 +19,7 @@ import (
 // breakThings starts the provider, lets people work, and breaks everything as planned.
 // When it returns, all servers run again.
 func (w *world) breakThings(ctx context.Context, c course) error {
-	if err := w.fleet.start(ctx, c.pair); err != nil {
+	if err := w.fleet.start(ctx, c); err != nil {
 		return err
 	}
 

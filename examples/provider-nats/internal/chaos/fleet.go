@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// poll is how often the provider looks at each stream.
-	poll = time.Second
+	// poll is how often the provider looks at each stream, and pollWhenTold how often
+	// while JetStream tells what happens to it, if it is to.
+	poll, pollWhenTold = time.Second, 5 * time.Minute
 
 	// The lease of the leader.
 	leaseDuration, renewDeadline, retryPeriod = 4 * time.Second, 3 * time.Second, time.Second
@@ -45,12 +46,12 @@ type fleet struct {
 	failure  error // why one could not be started
 }
 
-// start starts one replica, or two of which one leads.
-func (f *fleet) start(ctx context.Context, pair bool) error {
+// start starts one replica, or two of which one leads, that look as the course says.
+func (f *fleet) start(ctx context.Context, c course) error {
 	ctx, f.cancel = context.WithCancel(ctx)
 	n := 1
 
-	if pair {
+	if c.pair {
 		n = 2
 	}
 
@@ -65,7 +66,7 @@ func (f *fleet) start(ctx context.Context, pair bool) error {
 		f.keepers.Go(func() {
 			defer log.Close()
 
-			f.keep(ctx, i, f.command(i, pair), log)
+			f.keep(ctx, i, f.command(i, c), log)
 		})
 	}
 
@@ -77,14 +78,19 @@ func (f *fleet) logFile(i int) string { return filepath.Join(f.dir, "provider-"+
 // name returns that of a replica, under which it holds the lease.
 func name(i int) string { return string(rune('a' + i)) }
 
-func (f *fleet) command(i int, pair bool) []string {
+func (f *fleet) command(i int, c course) []string {
+	told := time.Duration(0)
+	if c.told {
+		told = pollWhenTold
+	}
+
 	out := append(f.program[:len(f.program):len(f.program)], "run",
 		"--kubeconfig", f.kubeconfig, "--exit-on-stdin-eof",
-		"--poll", poll.String(), "--poll-when-told", "0", "--timeout", "10s", "--max-reconcile-rate", "100",
+		"--poll", poll.String(), "--poll-when-told", told.String(), "--timeout", "10s", "--max-reconcile-rate", "100",
 		"--health-probe-bind-address", "0", "--metrics-bind-address", "0",
 		"--change-log", filepath.Join(f.dir, "changes-"+name(i)+".log"))
 
-	if pair {
+	if c.pair {
 		out = append(out, "--leader-election", "--leader-election-namespace", devenv.Namespace, "--leader-elect-identity", name(i),
 			"--leader-elect-lease-duration", leaseDuration.String(), "--leader-elect-renew-deadline", renewDeadline.String(),
 			"--leader-elect-retry-period", retryPeriod.String())

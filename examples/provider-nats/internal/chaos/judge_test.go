@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 	"time"
@@ -122,6 +123,8 @@ func TestJudge(t *testing.T) {
 func TestPlan(t *testing.T) {
 	const window = 15 * time.Second
 
+	both := map[string]bool{} // ways to look, by replicas
+
 	for seed := range uint64(200) {
 		for round := 1; round <= 4; round++ {
 			c := plan(seed, round, window)
@@ -146,10 +149,20 @@ func TestPlan(t *testing.T) {
 				want = map[trouble]int{outage: 1, silence: 1, kill: 1, restart: 1, suspend: 1}
 			}
 
+			both[fmt.Sprintf("pair %t, told %t", c.pair, c.told)] = true
+
+			if before := plan(seed, round-1, window); round%2 == 0 && !c.told && !before.told {
+				t.Errorf("seed %d: JetStream tells neither in round %d nor in the one before", seed, round)
+			}
+
 			if diff := cmp.Diff(want, got); diff != "" || c.pair != (round%2 == 1) {
 				t.Errorf("seed %d, round %d: -want, +got:\n%s", seed, round, diff)
 			}
 		}
+	}
+
+	if len(both) != 4 {
+		t.Errorf("want replicas and a provider that is alone, each with and without being told, got %v", both)
 	}
 }
 

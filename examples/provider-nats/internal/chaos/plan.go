@@ -40,7 +40,11 @@ func (f fault) String() string { return fmt.Sprintf("%s at %.1f s", f.trouble, f
 type course struct {
 	// pair is whether there are two replicas, one of which leads, rather than a
 	// provider that is alone.
-	pair   bool
+	pair bool
+
+	// told is whether streams share lists, and are looked at when JetStream tells
+	// that they have changed, rather than each by itself at each poll.
+	told   bool
 	faults []fault // by time
 }
 
@@ -48,6 +52,10 @@ func (c course) String() string {
 	text := "alone"
 	if c.pair {
 		text = "two replicas"
+	}
+
+	if c.told {
+		text += ", told by JetStream"
 	}
 
 	for _, f := range c.faults {
@@ -62,6 +70,17 @@ const (
 	longestOutage  = 3 * time.Second
 )
 
+// told decides whether JetStream tells in a round: in one of each two that follow each
+// other at least, and in which of them is up to the seed.
+func told(seed uint64, round int) bool {
+	const apart = 1 << 32 // from what else the seed decides
+
+	r := rand.New(rand.NewPCG(seed, apart+uint64(round-1)/2))
+	sure, both := r.IntN(2), r.IntN(2) == 0
+
+	return both || (round-1)%2 == sure
+}
+
 // plan decides what goes wrong in a round, whose number begins with one. Odd
 // rounds are about replicas, even ones about a provider that dies often.
 func plan(seed uint64, round int, window time.Duration) course {
@@ -73,7 +92,7 @@ func plan(seed uint64, round int, window time.Duration) course {
 		return shortestOutage + time.Duration(r.Int64N(int64(longestOutage-shortestOutage)))
 	}
 
-	c := course{pair: round%2 == 1}
+	c := course{pair: round%2 == 1, told: told(seed, round)}
 	add := func(t trouble, at time.Duration) {
 		c.faults = append(c.faults, fault{trouble: t, at: at, lasts: lasts(), who: r.IntN(2), hard: r.IntN(2) == 0})
 	}

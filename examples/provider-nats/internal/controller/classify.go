@@ -39,12 +39,13 @@ const (
 	reasonInvalidConfiguration = "InvalidConfiguration"
 	reasonImmutableField       = "ImmutableField"
 	reasonStreamNotFound       = "StreamNotFound"
+	reasonLimitReached         = "LimitReached"
 )
 
 // classify says about an error of NATS what a plain error cannot: that the name
 // is taken, or that there is no use in trying again until somebody changes the
-// spec or NATS. Want of resources, leaders and peers passes by itself, and stays
-// a plain error.
+// spec or NATS. Want of room, leaders and peers passes by itself, and stays a plain
+// error. What is wrong with NATS as a whole is marked already.
 func classify(err error, doing, what string) error {
 	if err == nil {
 		return nil
@@ -72,6 +73,9 @@ func classify(err error, doing, what string) error {
 				"change spec.forProvider.filterSubjects here or the other consumer"))
 	case api.ErrorCode == codeNameTaken && doing == "update":
 		return errors.Wrap(wrapped, "the deliver subject can only be changed while nobody is subscribed to it")
+	case isLimit(api):
+		return external.Terminal(reasonLimitReached, errors.Wrap(wrapped,
+			"the account may not have more: raise its limits in NATS, ask for less, or delete what nobody needs"))
 	case isMistake(api):
 		return external.Terminal(reasonInvalidConfiguration, errors.Wrap(wrapped, "NATS does not accept spec.forProvider: correct it"))
 	default:
@@ -85,13 +89,23 @@ func awaiting(err error) error {
 	return external.Terminal(reasonStreamNotFound, errors.Wrap(err, "waiting for the stream: create it, or correct spec.forProvider.stream"))
 }
 
+// isLimit tells whether it would be too much for the account, or for the stream of a
+// consumer.
+func isLimit(api *jetstream.APIError) bool {
+	switch api.ErrorCode {
+	case codeAccountResources, codeMaximumConsumers, codeMaximumStreams:
+		return true
+	default:
+		return false
+	}
+}
+
 // isMistake tells whether NATS refused what was asked for, not the moment when.
 func isMistake(api *jetstream.APIError) bool {
 	switch api.ErrorCode {
 	case codeInvalidConfig, codeInvalidRequest, codeReplicas:
 		return true
-	case codeAccountResources, codeNoPeers, codeMaximumConsumers, codeMaximumStreams, codePeerNotMember, codeServerNotMember,
-		codeMoveInProgress, codeConsumerGone, codeMemberChange, codeReconfigureActive:
+	case codeNoPeers, codePeerNotMember, codeServerNotMember, codeMoveInProgress, codeConsumerGone, codeMemberChange, codeReconfigureActive:
 		return false
 	default:
 		return api.Code == http.StatusBadRequest

@@ -54,10 +54,9 @@ type JetStream interface {
 // it changes just before it does, because NATS has no condition on an update. It
 // serves one pass, and is not to be used concurrently. Use NewClient.
 type Client struct {
-	nats    JetStream
-	kind    Kind
-	stamp   managed.Stamp
-	release func()
+	nats  *Link
+	kind  Kind
+	stamp managed.Stamp
 
 	// identity is that of the JetStream, or empty.
 	identity string
@@ -67,17 +66,20 @@ type Client struct {
 }
 
 // NewClient returns the client of one object of the given kind, which owns what
-// bears the stamp. Disconnect calls release.
-func NewClient(nats JetStream, kind Kind, stamp managed.Stamp, release func()) *Client {
-	return &Client{nats: nats, kind: kind, stamp: stamp, release: release}
+// bears the stamp. Disconnect releases the link.
+func NewClient(nats *Link, kind Kind, stamp managed.Stamp) *Client {
+	return &Client{nats: nats, kind: kind, stamp: stamp}
 }
+
+// DescribeConnection says over which connection the calls go.
+func (c *Client) DescribeConnection() managed.Connection { return c.nats.Connection }
 
 // Identity returns which JetStream it is, or nothing if that is not known.
 func (c *Client) Identity() string { return c.identity }
 
 // Disconnect gives the connection back.
 func (c *Client) Disconnect(context.Context) error {
-	c.release()
+	c.nats.Release()
 
 	return nil
 }

@@ -90,7 +90,7 @@ func stamp(kind controller.Kind, mg resource.Managed) managed.Stamp {
 func client(nats controller.JetStream, mg resource.Managed) *controller.Client {
 	kind := controller.StreamKind()
 
-	return controller.NewClient(nats, kind, stamp(kind, mg), func() {})
+	return controller.NewClient(&controller.Link{JetStream: nats, Release: func() {}}, kind, stamp(kind, mg))
 }
 
 // stored is the default stream as NATS would show it, with a stamp or none.
@@ -257,7 +257,9 @@ func TestCreate(t *testing.T) {
 		"Resources":     {reason: "there may be more later", answer: api(503, 10023), contains: "as NATS says"},
 		"Memory":        {reason: "there may be more later", answer: api(500, 10028), contains: "as NATS says"},
 		"Storage":       {reason: "there may be more later", answer: api(500, 10047), contains: "as NATS says"},
-		"Account":       {reason: "there may be more later", answer: api(400, 10002), contains: "as NATS says"},
+		"Account":       {reason: "somebody must raise a limit", answer: api(400, 10002), terminal: "LimitReached", contains: "raise its limits in NATS"},
+		"Streams":       {reason: "or delete a stream", answer: api(400, 10027), terminal: "LimitReached", contains: "delete what nobody needs"},
+		"Consumers":     {reason: "or a consumer", answer: api(400, 10026), terminal: "LimitReached", contains: "as NATS says"},
 		"Peers":         {reason: "a server may come back", answer: api(400, 10005), contains: "as NATS says"},
 		"NoLeader":      {reason: "there will be one", answer: api(503, 10008), contains: "as NATS says"},
 		"Timeout":       {reason: "nobody knows", answer: context.DeadlineExceeded, contains: "deadline"},

@@ -20,8 +20,8 @@ import (
 // only leads every object to the same NATS.
 type only struct{ nats controller.JetStream }
 
-func (o only) Acquire(context.Context, resource.Managed) (controller.JetStream, func(), error) {
-	return o.nats, func() {}, nil
+func (o only) Acquire(context.Context, resource.Managed) (*controller.Link, error) {
+	return &controller.Link{JetStream: o.nats, Release: func() {}}, nil
 }
 
 // TestConformance tries every kind with everything that goes wrong, over a real

@@ -2,7 +2,9 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -37,28 +39,60 @@ func NewConnections(kube providerconfig.Reader, live client.Reader, o ...connect
 	return &Connections{kube: kube, live: live, cache: connection.New((*natsconn.Conn).Close, o...)}
 }
 
-// Acquire returns the connection that an object names, and what gives it back. Its
-// errors say what a user has to correct.
-func (c *Connections) Acquire(ctx context.Context, mg resource.Managed) (JetStream, func(), error) {
+// A Link is a connection that is in use. Whoever has one calls Release when he needs
+// it no longer.
+type Link struct {
+	JetStream
+
+	// Connection is what the runtime knows it by.
+	Connection managed.Connection
+
+	// Release gives it back.
+	Release func()
+}
+
+// Acquire returns the connection that an object names. Its errors say what a user has
+// to correct, and are marked if they are the fault of no object, see package external.
+func (c *Connections) Acquire(ctx context.Context, mg resource.Managed) (*Link, error) {
 	pc, err := c.configuration(ctx, mg)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	kind, cfg, err := settings(pc)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	id, version := kind+"/"+string(pc.GetUID()), strconv.FormatInt(pc.GetGeneration(), 10)
 
 	lease, err := c.cache.Acquire(ctx, id, version, c.resolver(cfg, id, version))
 	if err != nil {
-		return nil, nil, errors.Wrapf(err, "cannot connect as %s %q says", kind, pc.GetName())
+		return nil, errors.Wrapf(err, "cannot connect as %s %q says", kind, pc.GetName())
 	}
 
-	return lease.Value(), lease.Release, nil
+	conn := lease.Value()
+
+	return &Link{
+		JetStream: conn,
+		Connection: managed.Connection{
+			Name:     name(kind, pc),
+			Revision: revision(version, conn.Revision()),
+			Recheck:  func() { c.cache.Recheck(id) },
+		},
+		Release: lease.Release,
+	}, nil
 }
+
+// name returns by what the condition Connected of a configuration is found.
+func name(kind string, pc providerconfig.Config) string {
+	parts := []string{kind, pc.GetNamespace(), pc.GetName()}
+
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "/")
+}
+
+// revision tells apart what a configuration and its Secrets have led to.
+func revision(version, secrets string) string { return version + "," + secrets }
 
 // configuration returns what the object names. An object and its configuration are
 // often created together, and it is no mistake that the object is seen first: what
@@ -114,7 +148,7 @@ func (c *Connections) resolver(cfg natsconn.Config, id, version string) connecti
 			return "", nil, err
 		}
 
-		return version + "," + settings.Revision, func(ctx context.Context) (*natsconn.Conn, error) {
+		return revision(version, settings.Revision), func(ctx context.Context) (*natsconn.Conn, error) {
 			return natsconn.Dial(ctx, settings, func() { c.cache.Recheck(id) })
 		}, nil
 	}
@@ -123,9 +157,9 @@ func (c *Connections) resolver(cfg natsconn.Config, id, version string) connecti
 // Close closes all connections, those in use when they are given back.
 func (c *Connections) Close() { c.cache.Close() }
 
-// An Acquirer returns the connection that an object names, and what gives it back.
+// An Acquirer returns the connection that an object names.
 type Acquirer interface {
-	Acquire(ctx context.Context, mg resource.Managed) (JetStream, func(), error)
+	Acquire(ctx context.Context, mg resource.Managed) (*Link, error)
 }
 
 // A Connecter connects objects of one kind. Use NewConnecter.
@@ -145,19 +179,19 @@ func NewConnecter(connections Acquirer, kind Kind, cluster types.UID) *Connecter
 // JetStream the connection leads to: another one than that in which the resource is
 // would not have it.
 func (c *Connecter) Connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
-	conn, release, err := c.connections.Acquire(ctx, mg)
+	link, err := c.connections.Acquire(ctx, mg)
 	if err != nil {
 		return nil, err
 	}
 
-	identity, err := conn.Identity(ctx)
+	identity, err := link.Identity(ctx)
 	if err != nil {
-		release()
+		link.Release()
 
 		return nil, err
 	}
 
-	client := NewClient(conn, c.kind, managed.NewStamp(c.cluster, c.kind.GroupVersionKind().GroupKind(), mg), release)
+	client := NewClient(link, c.kind, managed.NewStamp(c.cluster, c.kind.GroupVersionKind().GroupKind(), mg))
 	client.identity = identity
 
 	return client, nil

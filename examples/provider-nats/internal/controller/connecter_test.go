@@ -34,8 +34,11 @@ type acquirer struct {
 	err  error
 }
 
-func (a *acquirer) Acquire(context.Context, resource.Managed) (controller.JetStream, func(), error) {
-	return a.nats, func() { a.nats.released++ }, a.err
+func (a *acquirer) Acquire(context.Context, resource.Managed) (*controller.Link, error) {
+	return &controller.Link{
+		JetStream: a.nats, Connection: managed.Connection{Name: "ProviderConfig/ns/default", Revision: "7"},
+		Release: func() { a.nats.released++ },
+	}, a.err
 }
 
 func TestConnect(t *testing.T) {
@@ -171,15 +174,15 @@ func TestSharedConnection(t *testing.T) {
 	t.Cleanup(connections.Close)
 
 	for range 100 {
-		streams, release, err := connections.Acquire(t.Context(), stream())
+		link, err := connections.Acquire(t.Context(), stream())
 		must(t, err)
 
-		_, err = streams.Info(t.Context(), "orders")
+		_, err = link.Info(t.Context(), "orders")
 		if err == nil {
 			t.Fatal("there is a stream that nobody created")
 		}
 
-		release()
+		link.Release()
 	}
 
 	if d.secrets != 1 || s.NumClients() != 1 {
@@ -190,9 +193,9 @@ func TestSharedConnection(t *testing.T) {
 	pc.Spec.Domain = "elsewhere"
 	must(t, d.Update(t.Context(), pc))
 
-	_, release, err := connections.Acquire(t.Context(), stream())
+	link, err := connections.Acquire(t.Context(), stream())
 	must(t, err)
-	release()
+	link.Release()
 
 	if d.secrets != 2 {
 		t.Errorf("%d reads of the Secret after a change of the ProviderConfig, want two", d.secrets)
@@ -217,9 +220,9 @@ func TestHiccup(t *testing.T) {
 	acquire := func(pass time.Duration) error {
 		clock.now = clock.now.Add(pass)
 
-		_, release, err := connections.Acquire(t.Context(), stream())
+		link, err := connections.Acquire(t.Context(), stream())
 		if err == nil {
-			release()
+			link.Release()
 		}
 
 		return err
@@ -283,11 +286,11 @@ func TestWhichConfiguration(t *testing.T) {
 		ref("", "other"),                        // another
 		ref("ClusterProviderConfig", "default"), // and one more
 	} {
-		conn, release, err := connections.Acquire(t.Context(), mg)
+		link, err := connections.Acquire(t.Context(), mg)
 		must(t, err)
-		release()
+		link.Release()
 
-		seen[conn] = true
+		seen[link.JetStream] = true
 	}
 
 	if len(seen) != 3 {
@@ -299,7 +302,7 @@ func TestWhichConfiguration(t *testing.T) {
 		"NoSuchCluster":  ref("ClusterProviderConfig", "other"),
 		"NoSuchKind":     ref("Secret", "default"),
 	} {
-		if _, _, err := connections.Acquire(t.Context(), mg); err == nil {
+		if _, err := connections.Acquire(t.Context(), mg); err == nil {
 			t.Errorf("%s: want an error", name)
 		}
 	}
@@ -315,13 +318,13 @@ func TestLeaving(t *testing.T) {
 	connections := controller.NewConnections(d, d)
 	t.Cleanup(connections.Close)
 
-	if _, _, err := connections.Acquire(t.Context(), stream()); !providerconfig.IsLeaving(err) {
+	if _, err := connections.Acquire(t.Context(), stream()); !providerconfig.IsLeaving(err) {
 		t.Errorf("a new object: %v", err)
 	}
 
-	_, release, err := connections.Acquire(t.Context(), stream(func(s *v1alpha1.Stream) { s.Finalizers = []string{managed.FinalizerName} }))
+	link, err := connections.Acquire(t.Context(), stream(func(s *v1alpha1.Stream) { s.Finalizers = []string{managed.FinalizerName} }))
 	must(t, err)
-	release()
+	link.Release()
 }
 
 // TestJustCreated: a configuration that the cache does not know yet is asked for
@@ -351,7 +354,7 @@ func TestJustCreated(t *testing.T) {
 			connections := controller.NewConnections(d, d)
 			t.Cleanup(connections.Close)
 
-			_, release, err := connections.Acquire(t.Context(), stream())
+			link, err := connections.Acquire(t.Context(), stream())
 			if got := providerconfig.IsNotReady(err); got != tc.notReady || len(d.early) != tc.unseen {
 				t.Errorf("\n%s\nAcquire(...): not ready: %t, with %d looks left, want %t and %d: %v", tc.reason, got, len(d.early), tc.notReady, tc.unseen, err)
 			}
@@ -361,7 +364,7 @@ func TestJustCreated(t *testing.T) {
 			}
 
 			must(t, err)
-			release()
+			link.Release()
 		})
 	}
 }
@@ -391,7 +394,7 @@ func TestAcquireErrors(t *testing.T) {
 			connections := controller.NewConnections(d, d)
 			t.Cleanup(connections.Close)
 
-			_, _, err := connections.Acquire(t.Context(), stream())
+			_, err := connections.Acquire(t.Context(), stream())
 
 			for _, want := range tc.want {
 				if !strings.Contains(text(err), want) {

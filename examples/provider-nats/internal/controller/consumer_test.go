@@ -85,7 +85,7 @@ func (f *fakeConsumers) DeleteConsumer(_ context.Context, stream, name string) e
 func consumerClient(nats controller.JetStream, mg *v1alpha1.Consumer) *controller.Client {
 	kind := controller.ConsumerKind()
 
-	return controller.NewClient(nats, kind, stamp(kind, mg), func() {})
+	return controller.NewClient(&controller.Link{JetStream: nats, Release: func() {}}, kind, stamp(kind, mg))
 }
 
 // storedConsumer is the default consumer as NATS would show it, with our stamp.
@@ -210,7 +210,7 @@ func TestCreateConsumer(t *testing.T) {
 		"QueueAll":  {reason: "another consumer must give way", answer: api(400, 10099), terminal: "FiltersOverlap", contains: "the other consumer"},
 		"Replicas":  {reason: "more than the stream has", answer: api(400, 10126), terminal: "InvalidConfiguration", contains: "correct it"},
 		"Invalid":   {reason: "the spec must change", answer: api(500, 10012), terminal: "InvalidConfiguration", contains: "correct it"},
-		"Limit":     {reason: "there may be fewer later", answer: api(400, 10026), contains: "as NATS says"},
+		"Limit":     {reason: "somebody must raise it, or delete another", answer: api(400, 10026), terminal: "LimitReached", contains: "as NATS says"},
 		"NoLeader":  {reason: "there will be one", answer: api(503, 10008), contains: "as NATS says"},
 	}
 

@@ -132,8 +132,8 @@ func (h *hoard) DeleteConsumer(_ context.Context, stream, name string) error {
 }
 
 // Acquire makes the hoard what every object connects to.
-func (h *hoard) Acquire(context.Context, resource.Managed) (controller.JetStream, func(), error) {
-	return h, func() {}, nil
+func (h *hoard) Acquire(context.Context, resource.Managed) (*controller.Link, error) {
+	return &controller.Link{JetStream: h, Release: func() {}}, nil
 }
 
 // How long what a user reads may be: a message, and all of a status besides what

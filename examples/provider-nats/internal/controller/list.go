@@ -21,7 +21,7 @@ type Lister interface {
 
 // ListPage returns a page of streams. Its token is how many there were before.
 func (c *Client) ListPage(ctx context.Context, token string) (managed.ExternalListPage, error) {
-	lister, ok := c.nats.(Lister)
+	lister, ok := c.nats.JetStream.(Lister)
 	if !ok || c.kind.external == nil {
 		return managed.ExternalListPage{}, errors.Errorf("nothing lists objects of the kind %s", c.kind.name)
 	}
@@ -73,26 +73,26 @@ func (c *Client) ObserveListed(_ context.Context, mg resource.Managed, listed an
 // Subscribe tells which streams of the kind have changed, on the connection that mg
 // names. It holds the connection until it is stopped.
 func (c *Connecter) Subscribe(ctx context.Context, mg resource.Managed, to managed.ExternalNotifications) (stop func(), err error) {
-	conn, release, err := c.connections.Acquire(ctx, mg)
+	link, err := c.connections.Acquire(ctx, mg)
 	if err != nil {
 		return nil, err
 	}
 
-	lister, ok := conn.(Lister)
+	lister, ok := link.JetStream.(Lister)
 	if !ok {
-		release()
+		link.Release()
 
-		return nil, errors.Errorf("a %T does not tell what happens", conn)
+		return nil, errors.Errorf("a %T does not tell what happens", link.JetStream)
 	}
 
 	end, err := lister.Watch(ctx, notifier{to, c.kind})
 	if err != nil {
-		release()
+		link.Release()
 
 		return nil, err
 	}
 
-	return func() { end(); release() }, nil
+	return func() { end(); link.Release() }, nil
 }
 
 // A notifier tells of streams by the external names of a kind.

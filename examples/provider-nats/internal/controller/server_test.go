@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) client(kind controller.Kind, mg resource.Managed) *controller.Client {
-	return controller.NewClient(w.conn, kind, stamp(kind, mg), func() {})
+	return controller.NewClient(&controller.Link{JetStream: w.conn, Release: func() {}}, kind, stamp(kind, mg))
 }
 
 func (w *world) observe(c *controller.Client, mg resource.Managed) managed.ExternalObservation {

@@ -10,17 +10,26 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/providerconfig"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
+// A Sharing is what objects on one connection share.
+type Sharing struct {
+	// PollWhenTold, if it is not zero, lets streams share lists, and is how often each
+	// is looked at while JetStream tells what happens to them.
+	PollWhenTold time.Duration
+
+	// Limits hold all calls to what NATS serves. Nil lets each call be made.
+	Limits *limit.Set
+}
+
 // Setup adds the controllers of all kinds to the manager, whose scheme must know
-// them. They share their connections. If pollWhenTold is not zero, streams on one
-// connection share lists, and are polled no more often than that while JetStream
-// tells what happens to them. Reconciler options are applied last.
-func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, pollWhenTold time.Duration, ro ...managed.ReconcilerOption) error {
+// them. They share their connections. Reconciler options are applied last.
+func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sharing, ro ...managed.ReconcilerOption) error {
 	if o.Logger == nil {
 		o.Logger = logging.NewNopLogger()
 	}
@@ -40,7 +49,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, pollWhen
 		return errors.Wrap(err, "cannot see to it that connections are closed")
 	}
 
-	if err := providerconfig.Setup(mgr, ProviderConfigKinds(), users(), providerconfig.WithLogger(o.Logger)); err != nil {
+	if err := providerconfig.Setup(mgr, ProviderConfigKinds(), users(), providerconfig.WithLogger(o.Logger), providerconfig.WithLimits(share.Limits)); err != nil {
 		return err
 	}
 
@@ -59,7 +68,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, pollWhen
 			managed.WithVolatileStatus(VolatileStatus()...),
 			// NATS shows at once what it has created.
 			managed.WithCreationGracePeriod(0),
-		}, append(shared(connecter, pollWhenTold), ro...)...)
+			managed.WithLimits(share.Limits),
+		}, append(share.options(connecter), ro...)...)
 
 		if err := managed.Setup(mgr, resource.ManagedKind(kind.GroupVersionKind()), o, options...); err != nil {
 			return err
@@ -69,14 +79,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, pollWhen
 	return nil
 }
 
-// shared returns the options by which objects on one connection share what NATS
-// says, if what they stand for is a stream.
-func shared(c *Connecter, pollWhenTold time.Duration) []managed.ReconcilerOption {
-	if c.kind.external == nil || pollWhenTold <= 0 {
+// options returns those by which objects on one connection share what NATS says, if
+// what they stand for is a stream.
+func (s Sharing) options(c *Connecter) []managed.ReconcilerOption {
+	if c.kind.external == nil || s.PollWhenTold <= 0 {
 		return nil
 	}
 
-	return []managed.ReconcilerOption{managed.WithBulkObservation(0), managed.WithExternalEvents(c, pollWhenTold)}
+	return []managed.ReconcilerOption{managed.WithBulkObservation(0), managed.WithExternalEvents(c, s.PollWhenTold)}
 }
 
 // users are the kinds of objects that name a configuration.

@@ -32,7 +32,9 @@ type Conn struct {
 	js  jetstream.JetStream
 	api string // what the subjects of its requests begin with
 
-	address Address
+	address  Address
+	revision string
+	asking   chan struct{} // has who asks for the identity
 
 	mu       sync.Mutex
 	waiting  map[*waiter]struct{}
@@ -57,6 +59,8 @@ func Dial(ctx context.Context, s Settings, unauthorized func()) (*Conn, error) {
 	c := &Conn{
 		api:      api(s),
 		address:  Address{Servers: s.servers, Domain: s.domain, Prefix: s.prefix},
+		revision: s.Revision,
+		asking:   make(chan struct{}, 1),
 		waiting:  map[*waiter]struct{}{},
 		watchers: map[*watcher]struct{}{},
 	}
@@ -166,6 +170,9 @@ type Address struct {
 
 // Address returns where the connection leads to.
 func (c *Conn) Address() Address { return c.address }
+
+// Revision returns that of the settings.
+func (c *Conn) Revision() string { return c.revision }
 
 // Close ends the connection.
 func (c *Conn) Close() { c.nc.Close() }

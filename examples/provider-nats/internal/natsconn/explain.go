@@ -5,12 +5,21 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
+	"net/http"
 	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+)
+
+// Codes of JetStream that are about the system as a whole, and for which the client
+// of NATS has no names. They are those of errors.json in nats-server 2.15.
+const (
+	codeNotAvailable jetstream.ErrorCode = 10008
+	codeNoAccount    jetstream.ErrorCode = 10035
 )
 
 func isUnauthorized(err error) bool {
@@ -44,21 +53,26 @@ func isTLS(err error) bool {
 	return errors.As(err, &verification) || errors.As(err, &unknown) || errors.As(err, &hostname) || errors.As(err, &header)
 }
 
-// explainDial says what to correct when no connection came about. No word for a
-// secret stands before a colon: what follows would be taken for one, and be
-// blacked out before anybody reads it.
+// explainDial says what to correct when no connection came about, which is never the
+// fault of one object. No word for a secret stands before a colon: what follows would
+// be taken for one, and be blacked out before anybody reads it.
 func explainDial(err error, servers []string) error {
 	switch {
 	case isUnauthorized(err):
-		return errors.Wrap(err, "NATS refuses the credentials it was given: correct spec.credentials of the ProviderConfig, or the Secret it names")
+		return external.Unauthorized(errors.Wrap(err,
+			"NATS refuses the credentials it was given: correct spec.credentials of the ProviderConfig, or the Secret it names"))
 	case errors.Is(err, nats.ErrSecureConnWanted):
-		return errors.Wrap(err, "NATS offers no TLS: remove spec.tls from the ProviderConfig, or switch TLS on in NATS")
+		return external.Unavailable(errors.Wrap(err, "NATS offers no TLS: remove spec.tls from the ProviderConfig, or switch TLS on in NATS"))
 	case isTLS(err):
-		return errors.Wrap(err, "cannot agree with NATS on TLS: correct spec.tls of the ProviderConfig, or the Secrets it names")
-	default:
-		return errors.Wrapf(err, "cannot reach NATS at %s: correct spec.servers of the ProviderConfig, or the network",
-			strings.Join(servers, ", "))
+		return external.Unavailable(errors.Wrap(err, "cannot agree with NATS on TLS: correct spec.tls of the ProviderConfig, or the Secrets it names"))
 	}
+
+	err = errors.Wrapf(err, "cannot reach NATS at %s: correct spec.servers of the ProviderConfig, or the network", strings.Join(servers, ", "))
+	if errors.Is(err, context.Canceled) { // nobody tried for long enough to know
+		return err
+	}
+
+	return external.Unavailable(err)
 }
 
 // explainDisconnected says why there is no connection for the moment, given the
@@ -73,8 +87,9 @@ func explainDisconnected(last error, servers []string) error {
 }
 
 // explain says what to correct when a request failed, given why its context
-// ended. What NATS says about the stream itself is left as it is, for the caller
-// to sort.
+// ended, and marks what is wrong with the connection as a whole rather than with the
+// one stream. What NATS says about that is left as it is, for the caller to sort: a
+// permission that lacks, too, because others may not.
 func explain(operation string, err, cause error) error {
 	switch {
 	case err == nil:
@@ -82,10 +97,29 @@ func explain(operation string, err, cause error) error {
 	case errors.Is(cause, nats.ErrPermissionViolation):
 		return errors.Wrapf(cause, "the user that the ProviderConfig logs in as may not do %s: permit it in NATS", operation)
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return errors.Wrap(err, "there is no JetStream for the user that the ProviderConfig logs in as: "+
-			"enable it in NATS for the server and the account, or correct spec.domain and spec.jsPrefix")
+		return external.Unavailable(errors.Wrap(err, "there is no JetStream for the user that the ProviderConfig logs in as: "+
+			"enable it in NATS for the server and the account, or correct spec.domain and spec.jsPrefix"))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return errors.Wrapf(err, "NATS did not answer %s in time: see whether its servers have a leader", operation)
+		return errors.Wrapf(external.Unavailable(errors.Wrap(err, "NATS did not answer in time: see whether its servers have a leader")), "cannot do %s", operation)
+	default:
+		return explainAnswer(err)
+	}
+}
+
+// explainAnswer marks answers of JetStream that are about all of it.
+func explainAnswer(err error) error {
+	var answer jetstream.JetStreamError
+	if !errors.As(err, &answer) || answer.APIError() == nil {
+		return err
+	}
+
+	switch api := answer.APIError(); {
+	case api.Code == http.StatusTooManyRequests:
+		return external.Throttled("", 0, errors.Wrap(err, "NATS is asked more than it serves"))
+	case api.ErrorCode == codeNotAvailable:
+		return external.Unavailable(errors.Wrap(err, "JetStream does not work at the moment: see whether its servers have a leader"))
+	case api.ErrorCode == codeNoAccount:
+		return external.Unavailable(errors.Wrap(err, "NATS does not know the account that the ProviderConfig logs in to"))
 	default:
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -16,46 +17,81 @@ const (
 	userInfoSubject = "$SYS." + userInfo
 )
 
-// An identity is what NATS was asked for, and which of its servers answered.
-type identity struct{ server, value string }
+// An identity is what NATS was asked for, and which of its servers answered, or why
+// that did not and when.
+type identity struct {
+	server, value string
+
+	err error
+	at  time.Time
+}
+
+// answers tells whether the server need not be asked again: it has answered, or did
+// not a moment ago.
+func (i identity) answers(server string, now time.Time) bool {
+	return server != "" && i.server == server && (i.err == nil || now.Sub(i.at) < requestTimeout)
+}
 
 // Identity returns which JetStream the connection leads to, whatever its address:
 // the name of the cluster, the account, and the domain or prefix if there is one,
 // with slashes between them. It is empty if NATS does not tell the account, because
 // it is old or forbids the question. The answer is kept for as long as the
-// connection stays with one server. Errors say that nobody knows at the moment.
+// connection stays with one server. Errors say that nobody knows at the moment, and
+// are kept for five seconds: however many ask, NATS is asked once.
 func (c *Conn) Identity(ctx context.Context) (string, error) {
-	server := c.nc.ConnectedServerId()
-
-	c.mu.Lock()
-	known := c.identity
-	c.mu.Unlock()
-
-	if known.server != "" && known.server == server {
-		return known.value, nil
+	if known := c.known(); known.answers(c.nc.ConnectedServerId(), time.Now()) {
+		return known.value, known.err
 	}
 
+	select {
+	case c.asking <- struct{}{}:
+		defer func() { <-c.asking }()
+	case <-ctx.Done():
+		return "", errors.Wrap(ctx.Err(), "cannot wait for NATS to say which account this is")
+	}
+
+	server := c.nc.ConnectedServerId()
+	if known := c.known(); known.answers(server, time.Now()) {
+		return known.value, known.err
+	}
+
+	value, err := c.identify(ctx)
+
+	// Another server may have answered than was there before, and who gave up has
+	// learnt nothing.
+	if server == c.nc.ConnectedServerId() && !errors.Is(err, context.Canceled) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		c.identity = identity{server: server, value: value, err: err, at: time.Now()}
+	}
+
+	return value, err
+}
+
+func (c *Conn) known() identity {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.identity
+}
+
+// identify asks NATS.
+func (c *Conn) identify(ctx context.Context) (string, error) {
 	account, err := c.account(ctx)
 	if err != nil {
 		return "", errors.Wrap(err, "cannot ask NATS which account this is")
 	}
 
-	value := ""
-	if account != "" {
-		value = strings.Join([]string{c.nc.ConnectedClusterName(), account}, "/")
-		for _, part := range []string{c.address.Domain, c.address.Prefix} {
-			if part != "" {
-				value += "/" + part
-			}
-		}
+	if account == "" {
+		return "", nil
 	}
 
-	// Another server may have answered than was there before.
-	if server == c.nc.ConnectedServerId() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-
-		c.identity = identity{server, value}
+	value := strings.Join([]string{c.nc.ConnectedClusterName(), account}, "/")
+	for _, part := range []string{c.address.Domain, c.address.Prefix} {
+		if part != "" {
+			value += "/" + part
+		}
 	}
 
 	return value, nil

@@ -22,6 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
 )
 
 // store is the Secrets of a namespace, by name and key.
@@ -169,6 +170,10 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("\n%s\nDial(...): want an error with %q, got: %v", tc.reason, want, err)
 			}
 
+			if got, want := class(err), map[bool]string{false: "unavailable"}[tc.over]; got != want {
+				t.Errorf("\n%s\nDial(...): the error is of the class %q, want %q", tc.reason, got, want)
+			}
+
 			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("\n%s\nDial(...) took %s", tc.reason, took)
 			}
@@ -200,7 +205,7 @@ func TestDisconnected(t *testing.T) {
 	await(t, "a lost connection", func() bool {
 		_, err = c.Info(t.Context(), "s")
 
-		return err != nil && strings.Contains(err.Error(), "the connection is lost, and tried again every second: cannot reach NATS at")
+		return class(err) == "unavailable" && strings.Contains(err.Error(), "the connection is lost, and tried again every second: cannot reach NATS at")
 	})
 
 	natstest.Start(t, func(o *server.Options) { o.Port = port })
@@ -246,8 +251,20 @@ func TestUnauthorizedLater(t *testing.T) {
 	await(t, "an explanation", func() bool {
 		_, err := c.Info(t.Context(), "s")
 
-		return err != nil && strings.Contains(err.Error(), "NATS refuses the credentials")
+		return class(err) == "unauthorized" && strings.Contains(err.Error(), "NATS refuses the credentials")
 	})
+}
+
+// class returns what an error says of the connection as a whole.
+func class(err error) string {
+	switch {
+	case external.IsUnauthorized(err):
+		return "unauthorized"
+	case external.IsUnavailable(err):
+		return "unavailable"
+	default:
+		return ""
+	}
 }
 
 // await waits until something that others do has happened.

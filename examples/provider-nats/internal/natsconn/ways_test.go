@@ -23,8 +23,9 @@ type way struct {
 	options func(t *testing.T, o *server.Options, s store)
 	spec    v1alpha1.ProviderConfigSpec
 
-	// want is a part of the error; empty means that all works.
-	want string
+	// want is a part of the error; empty means that all works. Class is what the
+	// error says of the connection as a whole.
+	want, class string
 
 	// secret must not be in any error.
 	secret string
@@ -72,9 +73,9 @@ func ways() map[string]way {
 		},
 		"WrongPassword": {
 			reason: "wrong password", options: withPassword(map[string][]byte{"username": []byte("moorage"), "password": []byte("guess-it")}),
-			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, want: "NATS refuses the credentials it was given: correct spec.credentials", secret: "guess-it",
+			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")}, class: "unauthorized", want: "NATS refuses the credentials it was given: correct spec.credentials", secret: "guess-it",
 		},
-		"NoCredentials": {reason: "NATS asks, nobody answers", options: withPassword(nil), want: "NATS refuses the credentials it was given: correct spec.credentials"},
+		"NoCredentials": {reason: "NATS asks, nobody answers", options: withPassword(nil), class: "unauthorized", want: "NATS refuses the credentials it was given: correct spec.credentials"},
 		"MissingKey": {
 			reason: "a Secret without the password", options: withPassword(map[string][]byte{"username": []byte("moorage")}),
 			spec: v1alpha1.ProviderConfigSpec{Credentials: login("UserPassword")},
@@ -124,7 +125,7 @@ func ways() map[string]way {
 				natstest.Operator(t, o)
 				s["login"] = map[string][]byte{"user.creds": natstest.Operator(t, &server.Options{})}
 			},
-			want: "NATS refuses the credentials it was given: correct spec.credentials",
+			class: "unauthorized", want: "NATS refuses the credentials it was given: correct spec.credentials",
 		},
 		"MalformedCreds": {
 			reason: "something else", spec: v1alpha1.ProviderConfigSpec{Credentials: login("Creds")},
@@ -139,7 +140,7 @@ func ways() map[string]way {
 		},
 		"UnknownAuthority": {
 			reason: "nobody trusts it", options: withTLS(false, trust),
-			want: "cannot agree with NATS on TLS: correct spec.tls",
+			class: "unavailable", want: "cannot agree with NATS on TLS: correct spec.tls",
 		},
 		"Insecure": {
 			reason: "nobody looks", options: withTLS(false, trust),
@@ -158,8 +159,8 @@ func ways() map[string]way {
 		},
 		"NoClientCertificate": {
 			reason: "one end shows none", options: withTLS(true, trust),
-			spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
-			want: "cannot agree with NATS on TLS: correct spec.tls",
+			spec:  v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}}},
+			class: "unavailable", want: "cannot agree with NATS on TLS: correct spec.tls",
 		},
 		"MalformedCA": {
 			reason: "no certificate in it", options: func(_ *testing.T, _ *server.Options, s store) { s["ca"] = map[string][]byte{"ca.crt": []byte("x")} },
@@ -176,15 +177,15 @@ func ways() map[string]way {
 		},
 		"TLSNotOffered": {
 			reason: "the user wants TLS, NATS has none", spec: v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.TLS{}},
-			want: "NATS offers no TLS: remove spec.tls",
+			class: "unavailable", want: "NATS offers no TLS: remove spec.tls",
 		},
 		"JetStreamOff": {
 			reason: "a server without JetStream", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStream = false },
-			want: "there is no JetStream for the user that the ProviderConfig logs in as",
+			class: "unavailable", want: "there is no JetStream for the user that the ProviderConfig logs in as",
 		},
 		"UnknownDomain": {
 			reason: "a domain that nobody has", spec: v1alpha1.ProviderConfigSpec{Domain: "moon"},
-			want: "correct spec.domain and spec.jsPrefix",
+			class: "unavailable", want: "correct spec.domain and spec.jsPrefix",
 		},
 		"Domain": {
 			reason: "the domain of the server", options: func(_ *testing.T, o *server.Options, _ store) { o.JetStreamDomain = "hub" },
@@ -253,6 +254,10 @@ func TestWays(t *testing.T) {
 				t.Errorf("\n%s\nwant an error with %q, got: %v", w.reason, w.want, err)
 			case w.secret != "" && strings.Contains(err.Error(), w.secret):
 				t.Errorf("\n%s\nthe error tells a secret: %v", w.reason, err)
+			}
+
+			if got := class(err); got != w.class {
+				t.Errorf("\n%s\nthe error is of the class %q, want %q: %v", w.reason, got, w.class, err)
 			}
 		})
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -49,6 +50,10 @@ type Options struct {
 	// tells what happens to it. In between, all streams of a connection share a
 	// list. Zero means that each is looked at by itself, at each PollInterval.
 	PollWhenTold time.Duration
+
+	// Limits hold the calls over each connection to what NATS serves. Nil means those
+	// of controller.NewLimits.
+	Limits *limit.Set
 
 	// SyncInterval is how often all objects are reconciled anew, whether they
 	// are due or not.
@@ -110,6 +115,10 @@ func DefaultOptions() Options {
 // Run runs the provider against a cluster until ctx ends, which is no error. The
 // kinds must be installed. It may be called again in the same process.
 func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.ReconcilerOption) error {
+	if o.Limits == nil {
+		o.Limits = natscontroller.NewLimits()
+	}
+
 	scheme, err := newScheme()
 	if err != nil {
 		return err
@@ -136,7 +145,12 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		return err
 	}
 
-	options, forget, err := reconcilerOptions(mgr, o)
+	options, collectors, err := reconcilerOptions(mgr, o)
+	if err != nil {
+		return err
+	}
+
+	forget, err := measure(append(collectors, o.Limits))
 	if err != nil {
 		return err
 	}
@@ -151,51 +165,56 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
 		PollInterval:            o.PollInterval,
 		MaxConcurrentReconciles: o.MaxReconcileRate,
-	}, o.PollWhenTold, append(options, ro...)...); err != nil {
+	}, natscontroller.Sharing{PollWhenTold: o.PollWhenTold, Limits: o.Limits}, append(options, ro...)...); err != nil {
 		return err
 	}
 
 	return errors.Wrap(mgr.Start(ctx), "the manager failed")
 }
 
-// reconcilerOptions returns the options, and what undoes what they leave behind in
-// the process.
-func reconcilerOptions(mgr ctrl.Manager, o Options) (options []managed.ReconcilerOption, forget func(), err error) {
-	options = []managed.ReconcilerOption{managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version())}
+// reconcilerOptions returns those that are the same for all kinds.
+func reconcilerOptions(mgr ctrl.Manager, o Options) ([]managed.ReconcilerOption, []prometheus.Collector, error) {
+	options := []managed.ReconcilerOption{managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version())}
 	if o.PollJitter > 0 {
 		options = append(options, managed.WithPollJitterHook(o.PollJitter))
 	}
 
 	if o.ChangeLog == nil {
-		return options, func() {}, nil
+		return options, nil, nil
 	}
 
 	queue := changelog.NewQueue(o.ChangeLog, changelog.WithLogger(logging.NewLogrLogger(o.Logger)))
 
-	if err := mgr.Add(queue); err != nil {
-		return nil, nil, errors.Wrap(err, "cannot see to it that changes are recorded")
-	}
-
-	forget, err = measure(queue)
-
-	return append(options, managed.WithChangeLog(queue)), forget, err
+	return append(options, managed.WithChangeLog(queue)), []prometheus.Collector{queue.Collector()},
+		errors.Wrap(mgr.Add(queue), "cannot see to it that changes are recorded")
 }
 
-// measure shows among the metrics what the queue has lost, until forget is called.
-// Of several providers in a process, the first is shown.
-func measure(queue *changelog.Queue) (forget func(), err error) {
-	collector := queue.Collector()
+// measure shows collectors among the metrics until forget is called: what the record
+// of changes has lost, and the state of connections. Of several providers in a
+// process, the first is shown.
+func measure(collectors []prometheus.Collector) (forget func(), err error) {
+	var registered []prometheus.Collector
 
-	if err := metrics.Registry.Register(collector); err != nil {
-		var exists prometheus.AlreadyRegisteredError
-		if errors.As(err, &exists) {
-			return func() {}, nil
+	forget = func() {
+		for _, c := range registered {
+			metrics.Registry.Unregister(c)
 		}
-
-		return nil, errors.Wrap(err, "cannot measure what the record of changes loses")
 	}
 
-	return func() { metrics.Registry.Unregister(collector) }, nil
+	for _, c := range collectors {
+		var exists prometheus.AlreadyRegisteredError
+
+		switch err := metrics.Registry.Register(c); {
+		case err == nil:
+			registered = append(registered, c)
+		case !errors.As(err, &exists):
+			forget()
+
+			return nil, errors.Wrap(err, "cannot show all metrics")
+		}
+	}
+
+	return forget, nil
 }
 
 // version returns which version of the provider this is, as it was built.

@@ -32,6 +32,7 @@ type mistake struct {
 
 	synced string   // status and reason of the condition
 	words  []string // of its message, or of a warning if it is True
+	shared bool     // the ProviderConfig warns, once for all who use it
 
 	wrong []string // streams in NATS until it is put right
 	right []string // and afterwards
@@ -95,9 +96,24 @@ func (tc mistake) happen(w *world) resource.Managed {
 	}
 
 	w.awaitSynced(mg, tc.synced)
-	eventually(w.T, "a warning", func() bool { return len(w.warnings(mg)) > 0 })
+	eventually(w.T, "a warning", func() bool { return len(w.warnings(tc.warns(w, mg))) > 0 })
 
 	return mg
+}
+
+// warns returns the object that the warning is about.
+func (tc mistake) warns(w *world, mg resource.Managed) client.Object {
+	w.Helper()
+
+	if !tc.shared {
+		return mg
+	}
+
+	if told := w.warnings(mg); len(told) > 0 {
+		w.Errorf("\n%s\nthe object says what its ProviderConfig says for all: %v", tc.reason, told)
+	}
+
+	return w.config()
 }
 
 // awaitProtection waits until the ProviderConfig may be used, or is gone: before that its users are told to wait, which is no
@@ -122,7 +138,7 @@ func (tc mistake) check(w *world, mg resource.Managed) {
 		w.Errorf("\n%s\nSynced: want %s, got %s", tc.reason, tc.synced, got)
 	}
 
-	warnings := w.warnings(mg)
+	warnings := w.warnings(tc.warns(w, mg))
 	if len(warnings) != 1 || warnings[0].Series != nil {
 		w.Fatalf("\n%s\nwant one warning, told once, got %v", tc.reason, warnings)
 	}
@@ -156,7 +172,7 @@ func most(synced string, age time.Duration) int {
 	pace := 10 * badPoll // nothing is expected to change by itself
 
 	switch synced {
-	case "False/ReconcileError":
+	case "False/ReconcileError", "False/ExternalSystemUnavailable", "False/Unauthorized":
 		pace = time.Second // the shortest back-off
 	case "False/ExternalResourceNotOwned", "True/ReconcileSuccess":
 		pace = badPoll

@@ -113,13 +113,15 @@ func connectionMistakes() map[string]mistake {
 		"Unreachable": {
 			reason: "nobody listens where the ProviderConfig says",
 			spoil:  func(w *world) { w.setServer("nats://" + closedPort(w)) },
-			synced: "False/ReconcileError", words: []string{"cannot reach NATS at nats://127.0.0.1:", "correct spec.servers of the ProviderConfig"},
+			shared: true,
+			synced: "False/ExternalSystemUnavailable", words: []string{"cannot reach NATS at nats://127.0.0.1:", "correct spec.servers of the ProviderConfig"},
 			mend: func(w *world, _ resource.Managed) { w.setServer(w.nats.ClientURL()) }, right: []string{"bad"},
 		},
 		"WrongCredentials": {
 			reason: "a Secret that is corrected is noticed, although nobody may watch it",
 			spoil:  func(w *world) { w.setSecret(map[string]string{"token": canary + "-wrong"}) },
-			synced: "False/ReconcileError", words: []string{"NATS refuses the credentials", "correct spec.credentials of the ProviderConfig, or the Secret it names", "Authorization Violation"},
+			shared: true,
+			synced: "False/Unauthorized", words: []string{"NATS refuses the credentials", "correct spec.credentials of the ProviderConfig, or the Secret it names", "Authorization Violation"},
 			mend: func(w *world, _ resource.Managed) { w.setSecret(map[string]string{"token": token}) }, right: []string{"bad"},
 		},
 		"UnusableCredentials": {

@@ -22,6 +22,8 @@ import (
 func TestCorrectedConfiguration(t *testing.T) {
 	runProvider(t, never)
 
+	const away = "False/ExternalSystemUnavailable"
+
 	cases := map[string]func(w *world) (set func(url string), ref v1alpha1.ProviderConfigReference){
 		"Namespaced": func(w *world) (func(string), v1alpha1.ProviderConfigReference) {
 			return w.setServer, v1alpha1.ProviderConfigReference{}
@@ -48,7 +50,7 @@ func TestCorrectedConfiguration(t *testing.T) {
 			orders.Spec.ProviderConfigRef, bucket.Spec.ProviderConfigRef, objects.Spec.ProviderConfigRef, pull.Spec.ProviderConfigRef = ref, ref, ref, ref
 
 			all := map[resource.Managed]string{
-				orders: "False/ReconcileError", bucket: "False/ReconcileError", objects: "False/ReconcileError", pull: "False/ReferenceNotReady",
+				orders: away, bucket: away, objects: away, pull: "False/ReferenceNotReady",
 			}
 			for mg := range all {
 				w.create(mg)

@@ -354,13 +354,13 @@ func (w *world) store(cfg jetstream.StreamConfig) {
 }
 
 // warnings returns the warnings about an object.
-func (w *world) warnings(mg resource.Managed) []eventsv1.Event {
+func (w *world) warnings(about client.Object) []eventsv1.Event {
 	w.Helper()
 
 	list := &eventsv1.EventList{}
 	must(w.T, kube.List(w.Context(), list, client.InNamespace(w.ns)))
 
 	return slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool {
-		return e.Type != corev1.EventTypeWarning || e.Regarding.UID != mg.GetUID()
+		return e.Type != corev1.EventTypeWarning || e.Regarding.UID != about.GetUID()
 	})
 }
