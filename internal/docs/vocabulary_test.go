@@ -2,12 +2,16 @@ package docs
 
 import (
 	"go/ast"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/moorage-dev/moorage/pkg/external/limit"
 )
 
 const conditionsPage = "docs/conditions-and-events.md"
@@ -124,6 +128,7 @@ func TestMetrics(t *testing.T) {
 	for _, name := range writtenOut(t) {
 		want[name] = metric{Type: "counter"}
 	}
+	maps.Copy(want, connectionMetrics(t))
 	page, got := read(t, conditionsPage), map[string]metric{}
 	types, labelled := column(t, page, "Metrics", "Type"), column(t, page, "Metrics", "Labels")
 	for name, typ := range types {
@@ -132,6 +137,28 @@ func TestMetrics(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s: -code, +page:\n%s", conditionsPage, diff)
 	}
+}
+
+// connectionMetrics returns those that limits have for each connection.
+func connectionMetrics(t *testing.T) map[string]metric {
+	t.Helper()
+	limits, registry := limit.NewSet(), prometheus.NewRegistry()
+	registry.MustRegister(limits)
+	limits.Gate("ProviderConfig/default/prod")
+	families, err := registry.Gather()
+	if err != nil || len(families) == 0 {
+		t.Fatalf("%d metrics of a connection: %v", len(families), err)
+	}
+	out := map[string]metric{}
+	for _, f := range families {
+		var names []string
+		for _, label := range f.GetMetric()[0].GetLabel() {
+			names = append(names, "`"+label.GetName()+"`")
+		}
+		out[f.GetName()] = metric{strings.ToLower(f.GetType().String()), strings.Join(names, ", ")}
+	}
+
+	return out
 }
 
 // writtenOut returns the names of metrics that stand in the code with their prefix.

@@ -174,7 +174,9 @@ func most(synced string, age time.Duration) int {
 	switch synced {
 	case "False/ReconcileError", "False/ExternalSystemUnavailable", "False/Unauthorized":
 		pace = time.Second // the shortest back-off
-	case "False/ExternalResourceNotOwned", "True/ReconcileSuccess":
+	case "False/ExternalResourceNotOwned", "True/ReconcileSuccess",
+		// Whether the credentials are others is looked at without a call.
+		"False/InvalidName", "False/SubjectsOverlap", "False/InvalidConfiguration", "False/ImmutableField":
 		pace = badPoll
 	}
 
