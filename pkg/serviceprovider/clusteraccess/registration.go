@@ -1,8 +1,8 @@
 package clusteraccess
 
 import (
-	"crypto/sha1"
 	"crypto/sha256"
+	"crypto/sha3"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -66,11 +66,12 @@ func Workload(scheme *runtime.Scheme, token *clustersv1alpha1.TokenConfig) Regis
 }
 
 // StableNamespace returns the namespace on the platform that belongs to an object of the
-// onboarding cluster: mcp-- and a name-based UUID of its namespace and name.
+// onboarding cluster: mcp-- and a UUID of version 8 that the platform makes of its
+// namespace and name.
 func StableNamespace(r reconcile.Request) string {
-	sum := sha1.Sum([]byte(r.Namespace + "/" + r.Name))
-	sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80
-	h := hex.EncodeToString(sum[:16])
+	sum := sha3.SumSHAKE128([]byte(r.Namespace+"/"+r.Name), 16)
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
+	h := hex.EncodeToString(sum)
 
 	return fmt.Sprintf("mcp--%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
 }
