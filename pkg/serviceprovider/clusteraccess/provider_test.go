@@ -2,6 +2,7 @@ package clusteraccess
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"regexp"
@@ -84,7 +85,13 @@ func newApplicant(t *testing.T, reg Registration, o ...Option) *applicant {
 	}
 	t.Cleanup(r.Close)
 
-	return &applicant{t, r, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")), Name: "g"}}}
+	return &applicant{t, r, newRequest()}
+}
+
+// newRequest is of an object that no test before has asked for, on a platform that may
+// be older than this process.
+func newRequest() reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: strings.ToLower(rand.Text()), Name: "g"}}
 }
 
 // asks does one pass, and reports whether there is access.
@@ -285,13 +292,6 @@ func TestRefusals(t *testing.T) {
 			a.asks()
 			a.phase(find(a, a.r.newClusterRequest(a.r.registered[0], a.request)), clustersv1alpha1.RequestGranted, `,"cluster":{"namespace":"default","name":"gone"}`)
 		}, serviceprovider.ErrClusterGone},
-		"unsafe": {Workload(scheme, token), func(a *applicant) {
-			a.asks()
-			a.phase(find(a, a.r.newClusterRequest(a.r.registered[0], a.request)), clustersv1alpha1.RequestGranted, "")
-			a.asks()
-			a.phase(a.accessRequest(), clustersv1alpha1.RequestGranted, `,"secretRef":{"name":"granted"}`)
-			a.secret([]byte(strings.ReplaceAll(string(kubeconfig(a.T, "https://east.example")), "token: t", "tokenFile: /var/run/token")), time.Time{})
-		}, clusters.ErrUnsafeKubeconfig},
 		"access denied": {Workload(scheme, token), func(a *applicant) {
 			a.asks()
 			a.phase(find(a, a.r.newClusterRequest(a.r.registered[0], a.request)), clustersv1alpha1.RequestGranted, "")
@@ -306,6 +306,45 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("want %v, got %v", tc.want, err)
 			}
 		})
+	}
+}
+
+// TestBadSecrets: what a Secret may hold that cannot be used, or must not be.
+func TestBadSecrets(t *testing.T) {
+	a := newApplicant(t, Workload(scheme, token))
+	a.admitted(time.Now().Add(time.Hour))
+	good := string(kubeconfig(t, "https://east.example"))
+	server, login := "server: https://east.example", "token: t"
+	for name, tc := range map[string]struct {
+		old, now string
+		want     error
+	}{
+		"exec":          {login, "exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, interactiveMode: Never}", clusters.ErrUnsafeKubeconfig},
+		"authProvider":  {login, "auth-provider: {name: oidc}", clusters.ErrUnsafeKubeconfig},
+		"tokenFile":     {login, "tokenFile: /var/run/token", clusters.ErrUnsafeKubeconfig},
+		"certificate":   {login, "client-certificate: /c.pem", clusters.ErrUnsafeKubeconfig},
+		"key":           {login, "client-key: /k.pem", clusters.ErrUnsafeKubeconfig},
+		"impersonation": {login, "as: admin", clusters.ErrUnsafeKubeconfig},
+		"authority":     {server, server + "\n    certificate-authority: /ca.pem", clusters.ErrUnsafeKubeconfig},
+		"proxy":         {server, server + "\n    proxy-url: https://proxy.example", clusters.ErrUnsafeKubeconfig},
+		"insecure":      {server, server + "\n    insecure-skip-tls-verify: true", clusters.ErrUnsafeKubeconfig},
+		"http":          {server, "server: http://east.example", clusters.ErrUnsafeKubeconfig},
+		"garbage":       {good, "a: b: c", clusters.ErrInvalidKubeconfig},
+		"nothing":       {good, "", clusters.ErrInvalidKubeconfig},
+	} {
+		bad := strings.Replace(good, tc.old, tc.now, 1)
+		if bad == good {
+			t.Fatalf("%s: %q is not in the kubeconfig", name, tc.old)
+		}
+		a.secret([]byte(bad), time.Time{})
+		a.annotate(`{"example.org/row":"` + name + `"}`)
+		if _, err := a.r.Reconcile(t.Context(), a.request); !errors.Is(err, tc.want) || !strings.Contains(err.Error(), "key kubeconfig of Secret") {
+			t.Errorf("%s: want %v, got %v", name, tc.want, err)
+		}
+	}
+	a.secret([]byte(good), time.Now().Add(time.Hour))
+	if !a.asks() {
+		t.Error("want access after it was corrected")
 	}
 }
 
