@@ -2,35 +2,128 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/nats-io/nkeys"
+	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
+// Once, before any of the managers' goroutines can read the loggers.
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
 // TestTour: every step holds.
 func TestTour(t *testing.T) {
-	ctrllog.SetLogger(logr.Discard())
 	var out bytes.Buffer
 	if code := exit(&out, newTour(&out, patience).run(t.Context())); code != 0 || !strings.HasSuffix(out.String(), "Every step held.\n") {
 		t.Errorf("exit code %d:\n%s", code, out.String())
 	}
 }
 
-// TestSabotage: a step that does not hold ends the tour with another exit code than 0.
-func TestSabotage(t *testing.T) {
-	ctrllog.SetLogger(logr.Discard())
-	var out bytes.Buffer
-	tour := newTour(&out, 20*time.Second)
-	tour.before = func(step int) {
-		if step == 1 {
-			tour.patience = 2 * time.Second
-			tour.stop() // nobody looks at the configuration any more
-		}
+// sabotages take away what a step needs, or spoil what it claims. Each step has one,
+// beside which all others are healthy.
+var sabotages = []struct {
+	step int
+	what string
+	do   func(ctx context.Context, t *tour) error
+}{
+	{1, "no provider", stopped},
+	{2, "no provider", stopped},
+	{3, "no provider", stopped},
+	{4, "nobody denies it", stopped},
+	{4, "it is delivered all the same", func(ctx context.Context, t *tour) error {
+		return t.mcp.Create(ctx, delivered(account("blue")))
+	}},
+	{5, "nobody says why it waits", stopped},
+	{5, "it goes all the same", func(ctx context.Context, t *tour) error {
+		return errors.Join(stopped(ctx, t), merge(ctx, t.onboarding, account("red"), `{"metadata":{"finalizers":null}}`))
+	}},
+	{6, "no provider", stopped},
+	{7, "no provider", stopped},
+	{7, "there is no account to begin with", func(_ context.Context, t *tour) error {
+		t.denied.Store(request("green").Namespace, true)
+
+		return nil
+	}},
+}
+
+func stopped(_ context.Context, t *tour) error {
+	t.stop()
+
+	return nil
+}
+
+// TestTourNotices takes one of these at a time: the tour must end at that step, and the
+// program with an exit code that says so.
+func TestTourNotices(t *testing.T) {
+	sabotaged := map[int]bool{}
+	for _, s := range sabotages {
+		sabotaged[s.step] = true
+		t.Run(fmt.Sprintf("Step%d/%s", s.step, s.what), func(t *testing.T) {
+			t.Parallel() // each has clusters of its own, and waits most of the time
+			tour := newTour(&bytes.Buffer{}, patience)
+			tour.before = func(i int) {
+				if i+1 != s.step {
+					return
+				}
+				tour.patience = 3 * time.Second // healthy steps may take longer
+				if err := s.do(t.Context(), tour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			said := &bytes.Buffer{}
+			code := exit(said, tour.run(t.Context()))
+			if want := fmt.Sprintf("service-provider: step %d did not hold", s.step); code == 0 || !strings.HasPrefix(said.String(), want) {
+				t.Errorf("exit code %d, said %q, want %q", code, said, want)
+			}
+		})
 	}
-	if code := exit(&out, tour.run(t.Context())); code != 1 || !strings.Contains(out.String(), "step 2 did not hold") {
-		t.Errorf("exit code %d:\n%s", code, out.String())
+	if all := len(newTour(&bytes.Buffer{}, patience).steps()); len(sabotaged) != all {
+		t.Errorf("%d of %d steps are sabotaged", len(sabotaged), all)
+	}
+}
+
+// TestRefused: the step that says that credentials are of no use any more can tell.
+func TestRefused(t *testing.T) {
+	h, err := newHub()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.stop()
+	keys, err := nkeys.CreateAccount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := keys.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.offer(public, 5); err != nil {
+		t.Fatal(err)
+	}
+	tour := newTour(&bytes.Buffer{}, patience)
+	tour.hub = h
+	if tour.last, err = credentials(keys); err != nil {
+		t.Fatal(err)
+	}
+	if tour.refused() == nil {
+		t.Error("the account is there, and it says that it is gone")
+	}
+	if err := h.remove(public); err != nil {
+		t.Fatal(err)
+	}
+	if err := tour.refused(); err != nil {
+		t.Error(err)
 	}
 }

@@ -182,6 +182,27 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// unsafe is what a kubeconfig in a Secret must not use.
+var unsafe = map[string]func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo){
+	"exec": func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+		u.Exec = &clientcmdapi.ExecConfig{Command: "touch", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: "Never"}
+	},
+	"auth-provider": func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+		u.AuthProvider = &clientcmdapi.AuthProviderConfig{Name: "oidc"}
+	},
+	"token-file":       func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { u.Token, u.TokenFile = "", "/var/run/token" },
+	"certificate-file": func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { u.ClientCertificate = "/c.pem" },
+	"key-file":         func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { u.ClientKey = "/k.pem" },
+	"impersonation":    func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { u.Impersonate = "admin" },
+	"authority-file": func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+		c.CertificateAuthorityData, c.CertificateAuthority = nil, "/ca.pem"
+	},
+	"proxy-url": func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.ProxyURL = "https://proxy.example" },
+	"insecure-skip": func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+		c.CertificateAuthorityData, c.InsecureSkipTLSVerify = nil, true
+	},
+}
+
 // TestBadInput: what cannot work says so in the condition, without its secrets, and is
 // connected as soon as it is corrected.
 func TestBadInput(t *testing.T) {
@@ -210,16 +231,14 @@ func TestBadInput(t *testing.T) {
 		return out
 	}
 	cert, key := expiredCertificate(t)
-	for name, tc := range map[string]struct {
+	type row struct {
 		data map[string][]byte // nil: no Secret
 		want commonv1.ConditionReason
-	}{
+	}
+	rows := map[string]row{
 		"no-secret": {nil, clustersv1alpha1.ReasonSecretMissing},
 		"no-key":    {map[string][]byte{"config": good}, clustersv1alpha1.ReasonSecretMissing},
 		"garbage":   {map[string][]byte{"kubeconfig": []byte("token: " + config.BearerToken + ": x")}, clustersv1alpha1.ReasonKubeconfigInvalid},
-		"exec": {map[string][]byte{"kubeconfig": changed(func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
-			u.Exec = &clientcmdapi.ExecConfig{Command: "touch", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: "Never"}
-		})}, clustersv1alpha1.ReasonKubeconfigRefused},
 		"nowhere": {map[string][]byte{"kubeconfig": changed(func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			c.Server = "https://127.0.0.1:1"
 		})}, commonv1.ReasonConnectionUnavailable},
@@ -229,7 +248,11 @@ func TestBadInput(t *testing.T) {
 		"refused": {map[string][]byte{"kubeconfig": changed(func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
 			u.Token = "wrong"
 		})}, commonv1.ReasonConnectionUnauthorized},
-	} {
+	}
+	for name, change := range unsafe {
+		rows[name] = row{map[string][]byte{"kubeconfig": changed(change)}, clustersv1alpha1.ReasonKubeconfigRefused}
+	}
+	for name, tc := range rows {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(ns, name)
 			if tc.data != nil {

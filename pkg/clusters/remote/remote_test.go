@@ -66,7 +66,7 @@ func run(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
-	for range 2 {
+	for range 3 { // TestTenClusters is about the first two
 		c, err := devcluster.Start(ctx, devcluster.Options{Own: true, Progress: os.Stderr})
 		if err != nil {
 			return 1, err

@@ -1,0 +1,299 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/clusters/clientmanager"
+	"github.com/moorage-dev/moorage/pkg/clusters/connect"
+)
+
+// A fleetOfTwo is two clusters on servers of their own, whose objects are on a third one,
+// and controllers that keep something on them, as they were written before: with the time
+// of the connection in place of a revision.
+type fleetOfTwo struct {
+	*testing.T
+
+	cache   *clusters.Cache[*clusters.Cluster]
+	clients *clientmanager.ClientManager[*clusters.Cluster]
+}
+
+func newFleetOfTwo(t *testing.T) *fleetOfTwo {
+	t.Helper()
+	f := &fleetOfTwo{T: t, cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})}
+	f.clients = clientmanager.NewClientManager[*clusters.Cluster](f.cache)
+	m, err := ctrl.NewManager(servers[0], ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := connect.Setup(m, f.cache, connect.WithRecheckInterval(200*time.Millisecond), connect.WithProbeInterval(200*time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the manager ended with %v", err)
+		}
+		f.cache.Close()
+	})
+
+	return f
+}
+
+// kubeconfig leads to a server, as a new user who may do everything there.
+func (f *fleetOfTwo) kubeconfig(server int) []byte {
+	f.Helper()
+	meta := metav1.ObjectMeta{Namespace: "default", GenerateName: "user-"}
+	account := &corev1.ServiceAccount{ObjectMeta: meta}
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
+	err := apis[server].Create(f.Context(), account)
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "user-"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: account.Name}},
+	}
+	if err := errors.Join(err, apis[server].Create(f.Context(), binding), apis[server].SubResource("token").Create(f.Context(), account, token)); err != nil {
+		f.Fatal(err)
+	}
+	c := &rest.Config{Host: servers[server].Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: servers[server].CAData}}
+	out, err := clusters.New("c").WithRESTConfig(c).WriteKubeconfig()
+	if err != nil {
+		f.Fatal(err)
+	}
+
+	return out
+}
+
+// cluster creates one and its Secret.
+func (f *fleetOfTwo) cluster(name string, kubeconfig []byte) *clustersv1alpha1.Cluster {
+	f.Helper()
+	meta := metav1.ObjectMeta{Namespace: "default", Name: name}
+	ref := &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: name}, Key: "kubeconfig"}
+	c := &clustersv1alpha1.Cluster{ObjectMeta: meta, Spec: clustersv1alpha1.ClusterSpec{SecretRef: ref}}
+	for _, o := range []client.Object{&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"kubeconfig": kubeconfig}}, c} {
+		if err := apis[0].Create(f.Context(), o); err != nil {
+			f.Fatal(err)
+		}
+	}
+
+	return c
+}
+
+// until reads a cluster again until it looks as wanted and the cache has it so.
+func (f *fleetOfTwo) until(what string, c *clustersv1alpha1.Cluster, holds func() bool) {
+	f.Helper()
+	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		if err := apis[0].Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
+			return false, err
+		}
+		in, _ := f.cache.Known(client.ObjectKeyFromObject(c))
+
+		return holds() && string(in.Revision) == c.Status.Revision, nil
+	})
+	if err != nil {
+		f.Fatalf("%s %s: %v, %+v", c.Name, what, err, c.Status)
+	}
+}
+
+func (f *fleetOfTwo) connected(name string, kubeconfig []byte) *clustersv1alpha1.Cluster {
+	f.Helper()
+	c := f.cluster(name, kubeconfig)
+	f.until("is connected", c, func() bool { return c.Status.ConnectedAt != nil })
+
+	return c
+}
+
+func (f *fleetOfTwo) rotate(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
+	f.Helper()
+	before := c.Status.Revision
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
+	body := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q}}`, kubeconfig)
+	if err := apis[0].Patch(f.Context(), secret, client.RawPatch(types.MergePatchType, body)); err != nil {
+		f.Fatal(err)
+	}
+	f.until("has a new connection", c, func() bool { return c.Status.Revision != before && c.Status.ConnectedAt != nil })
+}
+
+// answers asks a cluster who it is.
+func (f *fleetOfTwo) answers(c client.Client) types.UID {
+	f.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}
+	if err := c.Get(f.Context(), client.ObjectKeyFromObject(ns), ns); err != nil {
+		f.Fatal(err)
+	}
+
+	return ns.UID
+}
+
+var (
+	forward = &metav1.ObjectMeta{Name: "port-forward"}
+	watches = &metav1.ObjectMeta{Name: "discovery"}
+)
+
+// TestUpstreamStories: what controllers of this kind were tested with, on three real API
+// servers, by the names it had there.
+func TestUpstreamStories(t *testing.T) {
+	f := newFleetOfTwo(t)
+	east, west := f.connected("east", f.kubeconfig(1)), f.connected("west", f.kubeconfig(2))
+	for _, story := range []struct {
+		name string
+		tell func(f *fleetOfTwo, east, west *clustersv1alpha1.Cluster)
+	}{
+		{"ClientManager_Success", success},
+		{"ClientManager_NotFound", notFound},
+		{"ClientManager_Stale", stale},
+		{"ClientManager_Error", failed},
+		{"ClientManager_Refresh", refresh},
+		{"ClusterChange", clusterChange},
+		{"KubernetesDelete", deleted}, // the last one: it takes a cluster away
+	} {
+		t.Run(story.name, func(t *testing.T) {
+			story.tell(&fleetOfTwo{t, f.cache, clientmanager.NewClientManager[*clusters.Cluster](f.cache)}, east, west)
+		})
+	}
+}
+
+func success(f *fleetOfTwo, east, west *clustersv1alpha1.Cluster) {
+	for i, c := range []*clustersv1alpha1.Cluster{east, west} {
+		for range 5 {
+			got, err := f.clients.GetK8sClient(forward, c)
+			if err != nil || f.answers(got.Client()) != f.answers(apis[i+1]) {
+				f.Errorf("%s: another cluster answers, or none: %v", c.Name, err)
+			}
+		}
+		if f.clients.Refresh(forward, c) {
+			f.Errorf("%s: nothing has changed", c.Name)
+		}
+	}
+}
+
+// unknown checks that an object has no client, and has not been given one.
+func (f *fleetOfTwo) unknown(c *clustersv1alpha1.Cluster, want error) {
+	f.Helper()
+	got, err := f.clients.GetK8sClient(forward, c)
+	if got != nil || !errors.Is(err, want) {
+		f.Errorf("want %v, got %v, %v", want, got, err)
+	}
+	if f.clients.Refresh(forward, c) || f.clients.Refresh(forward, nil) {
+		f.Error("there is nothing to throw away")
+	}
+}
+
+func notFound(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
+	f.unknown(&clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "south"}}, clientmanager.NotFoundError)
+}
+
+func stale(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
+	old := east.DeepCopy()
+	old.Status.ConnectedAt = new(metav1.NewMicroTime(east.Status.ConnectedAt.Add(-time.Second)))
+	f.unknown(old, clientmanager.StaleClientError)
+}
+
+// failed: the error is the one that the status shows.
+func failed(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
+	c := f.cluster("north", []byte("nothing"))
+	f.until("has failed", c, func() bool { return c.Status.Error != "" })
+	_, err := f.clients.GetK8sClient(forward, c)
+	if err == nil || err.Error() != c.Status.Error {
+		f.Errorf("want %s, got %v", c.Status.Error, err)
+	}
+	f.unknown(c, err)
+}
+
+func refresh(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
+	objects := []clientmanager.KeyableObject{forward, watches}
+	for _, o := range objects {
+		if _, err := f.clients.GetK8sClient(o, east); err != nil {
+			f.Fatal(err)
+		}
+	}
+	old := east.DeepCopy()
+	f.rotate(east, f.kubeconfig(1))
+	for _, o := range objects {
+		if _, err := f.clients.GetK8sClient(o, old); !errors.Is(err, clientmanager.StaleClientError) {
+			f.Errorf("the cluster as it was: want %v, got %v", clientmanager.StaleClientError, err)
+		}
+		if f.clients.Refresh(o, old) {
+			f.Error("the cluster as it was: nothing newer was read")
+		}
+		if !f.clients.Refresh(o, east) || f.clients.Refresh(o, east) {
+			f.Error("the cluster as it is: want a change, once, for each object")
+		}
+		if got, err := f.clients.GetK8sClient(o, east); err != nil || f.answers(got.Client()) != f.answers(apis[1]) {
+			f.Errorf("want the new client, got %v", err)
+		}
+	}
+}
+
+// clusterChange: what runs on a connection ends when the cluster moves to another server,
+// and begins anew there.
+func clusterChange(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
+	m := clusters.NewManager(f.cache)
+	u := clusters.User{Kind: "PortForward", Key: clusters.Key{Name: "port-forward"}}
+	lease, err := m.Get(f.Context(), u, connect.Ref(west))
+	if err != nil {
+		f.Fatal(err)
+	}
+	running := make(chan error, 1)
+	go func() {
+		<-lease.Context.Done()
+		running <- context.Cause(lease.Context)
+	}()
+	f.rotate(west, f.kubeconfig(1))
+	if why := <-running; !errors.Is(why, clusters.ErrReplaced) {
+		f.Errorf("want it ended because of %v, got %v", clusters.ErrReplaced, why)
+	}
+	lease.Release()
+	if change, err := m.Refresh(f.Context(), u, connect.Ref(west)); change != clusters.Replaced || err != nil {
+		f.Errorf("want Replaced, got %s, %v", change, err)
+	}
+	again, err := m.Get(f.Context(), u, connect.Ref(west))
+	if err != nil || f.answers(again.Client.Client()) != f.answers(apis[1]) {
+		f.Errorf("want the other server, got %v", err)
+	}
+	again.Release()
+}
+
+func deleted(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
+	got, err := f.clients.GetK8sClient(forward, east)
+	if err != nil || got == nil {
+		f.Fatal(err)
+	}
+	if err := apis[0].Delete(f.Context(), east); err != nil {
+		f.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		_, known := f.cache.Known(client.ObjectKeyFromObject(east))
+
+		return !known, nil
+	})
+	if err != nil {
+		f.Fatal("the connection was not dropped")
+	}
+	if !f.clients.Refresh(forward, nil) || f.clients.Refresh(forward, nil) {
+		f.Error("want it told once that the cluster is gone")
+	}
+	f.unknown(east, clientmanager.NotFoundError)
+}
