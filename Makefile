@@ -178,6 +178,18 @@ syncer: devcluster ## Two clusters in step: 2,000 objects beside a floor, outage
 		[ $$took -le 600 ] || { echo "the schedules took more than ten minutes" >&2; exit 1; }
 	@go test ./pkg/syncer/internal/systemtest ./pkg/bridge ./pkg/bridge/internal/systemtest -count=1 -p 1 -v -timeout 30m -skip '^TestSchedules$$|^Example' | grep -v '^=== \|^ *--- PASS'
 
+# How long clusters are rotated, made and deleted at random.
+STORM ?= 60s
+
+.PHONY: clusters
+clusters: devcluster ## Many clusters: known defects by number, 1,000 objects over 50 clusters, 10,000 that come and go, a minute of rotations under the race detector
+	@echo "Compiling the tests; the first time takes minutes."
+	@go test ./pkg/clusters/... ./pkg/serviceprovider/... -run '^$$' >/dev/null
+	@go test ./pkg/clusters/... ./pkg/serviceprovider/... -count=1 -p 1 -v -run '^Test([CW][0-9]|Upstream|Tables|Fake|Unsafe|Invalid|Bad)' | grep -v '^=== \|no tests to run\|no test files'
+	@go test ./pkg/clusters -count=1 -v -run '^TestMemoryIsFlat$$' | grep -v '^=== '
+	@go test ./pkg/serviceprovider/internal/systemtest -count=1 -v -timeout 30m -run '^TestMany$$' -objects 1000 -clusters 50 | grep -v '^=== '
+	@CGO_ENABLED=1 go test -race ./pkg/serviceprovider/internal/systemtest -count=1 -v -timeout 30m -run '^TestStorm$$' -storm $(STORM) | grep -v '^=== '
+
 .PHONY: mutate
 mutate: ## Change every decision in every way; the tests must notice each
 	@for d in $(DECISIONS); do echo "== mutate $$d"; go run ./internal/mutate $$d; done

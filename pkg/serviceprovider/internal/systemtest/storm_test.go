@@ -57,10 +57,10 @@ func TestStorm(t *testing.T) {
 				g := garden(random.IntN(names))
 				// Whatever is not possible just now is not done. What is deleted takes a while
 				// to go, and what is created to be ready: so there is more of that.
-				switch n := random.IntN(20); {
+				switch n := random.IntN(60); {
 				case n == 0:
 					count(&deleted, onboarding.api.Delete(t.Context(), g))
-				case n < 6:
+				case n < 15:
 					count(&rotated, e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(g))))
 				default:
 					count(&created, onboarding.api.Create(t.Context(), g))
