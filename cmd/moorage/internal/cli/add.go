@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
+)
+
+type kindCommand struct {
+	Version       string         `required:"" placeholder:"v1alpha1" help:"API version of the kind."`
+	Kind          string         `required:"" placeholder:"Berth" help:"Singular noun that begins with a capital letter."`
+	Class         scaffold.Class `enum:"named,token,findable,opaque" default:"named" help:"What makes it safe to create again when an answer was lost: the name is chosen here (named), the API knows a request again by a token (token), what was created can be searched for (findable), or nothing does (opaque)."`
+	ClusterScoped bool           `help:"Its objects are in no namespace."`
+
+	placeFlags
+}
+
+// Run adds a kind.
+func (c *kindCommand) Run(in *invocation) error {
+	kind := scaffold.Kind{Kind: c.Kind, Version: c.Version, Class: c.Class, ClusterScoped: c.ClusterScoped}
+
+	return c.change(in, func(p scaffold.Project) (scaffold.Project, error) { return p.WithKind(kind) })
+}
+
+type providerConfigCommand struct {
+	Version string `default:"v1alpha1" help:"API version of the kinds."`
+
+	placeFlags
+}
+
+// Run adds the kinds that say how to connect.
+func (c *providerConfigCommand) Run(in *invocation) error {
+	return c.change(in, func(p scaffold.Project) (scaffold.Project, error) { return p.WithProviderConfig(c.Version) })
+}
+
+// placeFlags are those of commands that change a project.
+type placeFlags struct {
+	Dir      string `default:"." placeholder:"DIR" help:"Folder of the provider. The default is this one."`
+	Generate bool   `default:"true" negatable:"" help:"Run make generate afterwards, which makes deep copies, CRDs and the role."`
+
+	planFlags
+}
+
+// change plans and makes another project of the one in the folder.
+func (c *placeFlags) change(in *invocation, change func(scaffold.Project) (scaffold.Project, error)) error {
+	record, err := os.ReadFile(filepath.Join(c.Dir, scaffold.Record))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no provider in %s, since there is no %s: go to its folder, name it by --dir, or make one by moorage init", c.Dir, scaffold.Record)
+	}
+
+	if err != nil {
+		return err
+	}
+
+	before, err := scaffold.Read(record)
+	if err != nil {
+		return err
+	}
+
+	after, err := change(before)
+	if err != nil {
+		return err
+	}
+
+	if err := c.carryOut(in, c.Dir, scaffold.Input{Before: &before, After: after}); err != nil {
+		return err
+	}
+
+	if c.DryRun {
+		return nil
+	}
+
+	if !c.Generate {
+		fmt.Fprint(in.out, "\nNext: make generate test\n")
+
+		return nil
+	}
+
+	if err := generate(in, c.Dir); err != nil {
+		return err
+	}
+
+	fmt.Fprint(in.out, "\nNext: make test\n")
+
+	return nil
+}

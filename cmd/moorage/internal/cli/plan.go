@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
+)
+
+// planFlags are those of every command that writes.
+type planFlags struct {
+	DryRun   bool `help:"Print what would be done, and do nothing."`
+	KeepMine bool `help:"Go on without the files that somebody changed or made. The default is to leave them, to make the others, and to fail."`
+}
+
+// carryOut plans, tells and writes.
+func (f planFlags) carryOut(in *invocation, dir string, input scaffold.Input) error {
+	plan, err := scaffold.Plan(input)
+	if err != nil {
+		return err
+	}
+
+	verdicts, err := scaffold.Judge(dir, plan)
+	if err != nil {
+		return err
+	}
+
+	conflicts := 0
+
+	for _, v := range verdicts {
+		fmt.Fprintf(in.out, "%-8s  %s\n", v.Fate, v.Path)
+
+		if v.Fate == scaffold.Conflict {
+			conflicts++
+		}
+	}
+
+	if !f.DryRun {
+		if err := scaffold.Apply(dir, verdicts, f.KeepMine); err != nil {
+			return err
+		}
+	}
+
+	if conflicts > 0 && !f.KeepMine {
+		fmt.Fprintf(in.err, "The files in conflict are not as moorage made them, and are left alone. Move each away and ask again,\n"+
+			"then put what was yours back into the new one; or keep yours by --keep-mine, and do by hand what they lack.\n")
+
+		return errConflict
+	}
+
+	return nil
+}
+
+// generate makes what controller-gen makes of the types.
+func generate(in *invocation, dir string) error {
+	for _, tool := range []string{"go", "make"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fmt.Errorf("all files are there, but %s is missing on this machine, so nothing was generated from them: install it, then run make generate", tool)
+		}
+	}
+
+	cmd := exec.CommandContext(in.ctx, "make", "generate")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, in.out, in.err
+
+	if err := cmd.Run(); err != nil {
+		return errors.Join(errors.New("all files are there, but nothing could be generated from them: run make generate when the cause above is gone"), err)
+	}
+
+	return nil
+}

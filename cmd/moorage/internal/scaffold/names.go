@@ -1,0 +1,141 @@
+package scaffold
+
+import (
+	"fmt"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	moduleElement = regexp.MustCompile(`^[A-Za-z0-9_~-]([A-Za-z0-9._~-]*[A-Za-z0-9_~-])?$`)
+	majorVersion  = regexp.MustCompile(`^v[0-9]+$`)
+	dnsLabel      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+	apiVersion    = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
+	kindName      = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+)
+
+const (
+	maxLabel = 63
+	maxGroup = 253
+	maxKind  = 50 // what its list, its lease and its controller are called has to fit, too
+)
+
+func checkModule(path string) error {
+	elements := strings.Split(path, "/")
+
+	for _, e := range elements {
+		if !moduleElement.MatchString(e) {
+			return fmt.Errorf("%q is no path of a Go module: give one as in example.org/provider-dock, with letters, digits, and . _ ~ - inside its elements", path)
+		}
+	}
+
+	if first := elements[0]; !strings.Contains(first, ".") || first != strings.ToLower(first) {
+		return fmt.Errorf("the module %q has to begin with a domain, as in example.org/provider-dock, or go get could not find it", path)
+	}
+
+	if len(elements) < 2 || len(elements) == 2 && majorVersion.MatchString(elements[1]) {
+		return fmt.Errorf("the module %q is a domain alone: add the name of the provider, as in %s/provider-dock", path, elements[0])
+	}
+
+	return nil
+}
+
+// checkName looks at what the module makes the provider be called.
+func checkName(p Project) error {
+	if name := p.Name(); !dnsLabel.MatchString(name) || len(name) > maxLabel {
+		return fmt.Errorf("the provider would be called %q, after its module: its role and its lease need lower-case letters, digits and hyphens, at most %d; let the module end otherwise", name, maxLabel)
+	}
+
+	return nil
+}
+
+func checkGroup(group string) error {
+	labels := strings.Split(group, ".")
+	for _, l := range labels {
+		if !dnsLabel.MatchString(l) || len(l) > maxLabel {
+			return fmt.Errorf("%q is no API group: give a domain in lower case, as in dock.example.org", group)
+		}
+	}
+
+	switch {
+	case len(labels) < 2:
+		return fmt.Errorf("the API group %q needs a domain of yours, as in %s.example.org", group, group)
+	case len(group) > maxGroup:
+		return fmt.Errorf("the API group %.20q... is longer than %d characters: choose a shorter one", group, maxGroup)
+	case belongsTo(group, "k8s.io") || belongsTo(group, "kubernetes.io"):
+		return fmt.Errorf("the API group %q is reserved for Kubernetes: choose one below a domain of yours", group)
+	default:
+		return nil
+	}
+}
+
+func belongsTo(group, domain string) bool {
+	return group == domain || strings.HasSuffix(group, "."+domain)
+}
+
+func checkVersion(version string) error {
+	if !apiVersion.MatchString(version) {
+		return fmt.Errorf("%q is no API version: give one as in v1alpha1, v1beta2 or v1", version)
+	}
+
+	return nil
+}
+
+// Kinds whose names are taken: by what every project has, by what every Go file of
+// the packages of kinds declares, and by what kubectl would mean instead.
+var reserved = []string{
+	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme", "ProviderConfigReference",
+	"SecretKeyReference", "Client", "Fake", "Thing", "Credentials",
+	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
+}
+
+func (k Kind) check() error {
+	lower := strings.ToLower(k.Kind)
+
+	switch {
+	case !kindName.MatchString(k.Kind):
+		return fmt.Errorf("%q is no kind: give a singular noun that begins with a capital letter, as in Berth, of letters and digits", k.Kind)
+	case len(k.Kind) > maxKind:
+		return fmt.Errorf("the kind %.20s... is longer than %d characters: choose a shorter one", k.Kind, maxKind)
+	case token.IsKeyword(lower):
+		return fmt.Errorf("the kind %s is a keyword of Go in lower case, which is the name of its package: choose another", k.Kind)
+	case slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, k.Kind) }):
+		return fmt.Errorf("the kind %s is reserved: choose another, perhaps with the name of the API before it", k.Kind)
+	case !slices.Contains(Classes(), k.Class):
+		return fmt.Errorf("%q is no class: give named, token, findable or opaque", k.Class)
+	}
+
+	for _, suffix := range []string{"List", "Spec", "Status", "Parameters", "Observation", "Kind"} {
+		if strings.HasSuffix(k.Kind, suffix) {
+			return fmt.Errorf("the kind %s ends in %s, as types that belong to a kind do: choose another", k.Kind, suffix)
+		}
+	}
+
+	return checkVersion(k.Version)
+}
+
+// plural returns what the API calls objects of a kind.
+func plural(kind string) string {
+	lower := strings.ToLower(kind)
+
+	switch {
+	case strings.HasSuffix(lower, "s"), strings.HasSuffix(lower, "x"), strings.HasSuffix(lower, "z"),
+		strings.HasSuffix(lower, "ch"), strings.HasSuffix(lower, "sh"):
+		return lower + "es"
+	case len(lower) > 1 && strings.HasSuffix(lower, "y") && !strings.ContainsAny(lower[len(lower)-2:len(lower)-1], "aeiou"):
+		return strings.TrimSuffix(lower, "y") + "ies"
+	default:
+		return lower + "s"
+	}
+}
+
+// article returns the article that goes with a noun.
+func article(noun string) string {
+	if strings.ContainsAny(noun[:1], "AEIOUaeiou") {
+		return "an"
+	}
+
+	return "a"
+}

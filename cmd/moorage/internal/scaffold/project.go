@@ -1,0 +1,201 @@
+package scaffold
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Record is the file in which a project says what it was made of.
+const Record = "moorage.json"
+
+// Template is the version of the templates in this program. It grows when they
+// change.
+const Template = 1
+
+// A Class says what makes it safe to create again when an answer was lost.
+type Class string
+
+// Classes of kinds. The zero value is none of them.
+const (
+	Named    Class = "named"    // its name is chosen here
+	Token    Class = "token"    // the API knows a request again by its token
+	Findable Class = "findable" // what was created can be searched for
+	Opaque   Class = "opaque"   // none of it
+)
+
+// Classes returns all classes, the best first.
+func Classes() []Class { return []Class{Named, Token, Findable, Opaque} }
+
+// A Project is what a provider's repository is made of. The zero value is none yet:
+// see [Project.Check].
+type Project struct {
+	// Template is the version of the templates it was made from.
+	Template int `json:"template"`
+
+	// Module is the path of its Go module, and Group the API group of its kinds.
+	Module string `json:"module"`
+	Group  string `json:"group"`
+
+	// Moorage is where the library comes from.
+	Moorage Source `json:"moorage"`
+
+	// ProviderConfig is the API version of its ProviderConfig, or empty.
+	ProviderConfig string `json:"providerConfig,omitempty"`
+
+	// Kinds in the order in which they were added.
+	Kinds []Kind `json:"kinds,omitempty"`
+}
+
+// A Source is where a project takes Moorage from.
+type Source struct {
+	// Version of the module.
+	Version string `json:"version"`
+
+	// Checkout is the folder that is used instead of the version, or empty.
+	Checkout string `json:"checkout,omitempty"`
+}
+
+// A Kind is one kind of managed resource.
+type Kind struct {
+	Kind          string `json:"kind"`
+	Version       string `json:"version"`
+	Class         Class  `json:"class"`
+	ClusterScoped bool   `json:"clusterScoped,omitempty"`
+}
+
+// Name returns what the provider calls itself: the last element of its module that
+// is no major version.
+func (p Project) Name() string {
+	elements := strings.Split(p.Module, "/")
+	last := elements[len(elements)-1]
+
+	if len(elements) > 1 && majorVersion.MatchString(last) {
+		last = elements[len(elements)-2]
+	}
+
+	return last
+}
+
+// WithKind returns the project with one kind more, or an error that says what else
+// to ask for.
+func (p Project) WithKind(k Kind) (Project, error) {
+	if err := k.check(); err != nil {
+		return Project{}, err
+	}
+
+	for _, other := range p.Kinds {
+		switch {
+		case other.Kind == k.Kind && other.Version == k.Version:
+			return Project{}, fmt.Errorf("the kind %s exists in %s: edit it, or choose another name", k.Kind, k.Version)
+		case strings.EqualFold(other.Kind, k.Kind):
+			return Project{}, fmt.Errorf("the kind %s exists in %s: a second version of a kind needs a conversion, which is not made here; choose another name", other.Kind, other.Version)
+		case plural(other.Kind) == plural(k.Kind):
+			return Project{}, fmt.Errorf("the plural of %s is %s, as that of %s: choose another name", k.Kind, plural(k.Kind), other.Kind)
+		}
+	}
+
+	p.Kinds = append(slices.Clone(p.Kinds), k)
+
+	return p, nil
+}
+
+// WithProviderConfig returns the project with a ProviderConfig of that version, or
+// an error if it has one.
+func (p Project) WithProviderConfig(version string) (Project, error) {
+	if err := checkVersion(version); err != nil {
+		return Project{}, err
+	}
+
+	if p.ProviderConfig != "" {
+		return Project{}, fmt.Errorf("there is a ProviderConfig already, in apis/%s: edit it", p.ProviderConfig)
+	}
+
+	p.ProviderConfig = version
+
+	return p, nil
+}
+
+// versions returns the API versions of the project, sorted.
+func (p Project) versions() []string {
+	var out []string
+	for _, k := range p.Kinds {
+		out = append(out, k.Version)
+	}
+
+	if p.ProviderConfig != "" {
+		out = append(out, p.ProviderConfig)
+	}
+
+	slices.Sort(out)
+
+	return slices.Compact(out)
+}
+
+// Read understands a record. Its errors say what is wrong with it.
+func Read(record []byte) (Project, error) {
+	var p Project
+	if err := json.Unmarshal(record, &p); err != nil {
+		return Project{}, fmt.Errorf("cannot understand %s: %w", Record, err)
+	}
+
+	if p.Template > Template {
+		return Project{}, fmt.Errorf("%s was written by a newer moorage, with templates of version %d, and this one has %d: install the newer one", Record, p.Template, Template)
+	}
+
+	if err := p.Check(); err != nil {
+		return Project{}, fmt.Errorf("%s is not as moorage wrote it: %w", Record, err)
+	}
+
+	return p, nil
+}
+
+// Check says what cannot be made, in words for whoever asked for it.
+func (p Project) Check() error {
+	if p.Template < 1 {
+		return errors.New("the version of its templates is missing")
+	}
+
+	if err := checkModule(p.Module); err != nil {
+		return err
+	}
+
+	if err := checkName(p); err != nil {
+		return err
+	}
+
+	if err := checkGroup(p.Group); err != nil {
+		return err
+	}
+
+	if p.Moorage.Version == "" {
+		return errors.New("nothing says which Moorage to use: name a release by --moorage-version, or a checkout by --checkout")
+	}
+
+	if p.ProviderConfig != "" {
+		if err := checkVersion(p.ProviderConfig); err != nil {
+			return err
+		}
+	}
+
+	all := p
+	all.Kinds = nil
+
+	for _, k := range p.Kinds {
+		var err error
+		if all, err = all.WithKind(k); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// record returns the project as it is stored.
+func (p Project) record() ([]byte, error) {
+	out, err := json.MarshalIndent(p, "", "  ")
+
+	return append(out, '\n'), err
+}

@@ -1,0 +1,162 @@
+package scaffold
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"go/format"
+	"io/fs"
+	"path"
+	"strings"
+	"text/template"
+)
+
+//go:embed all:templates
+var templates embed.FS
+
+const suffix = ".tmpl"
+
+// A view is what a template may name. Kind and Version are those that it is for.
+type view struct {
+	Project
+
+	Version string
+	Kind    described
+}
+
+// A described kind knows the words that are made of it.
+type described struct{ Kind }
+
+// Lower returns the kind in lower case, the name of its package.
+func (d described) Lower() string { return strings.ToLower(d.Kind.Kind) }
+
+// Plural returns what the API calls its objects.
+func (d described) Plural() string { return plural(d.Kind.Kind) }
+
+// A returns the kind with its article, and An does at the beginning of a sentence.
+func (d described) A() string { return article(d.Kind.Kind) + " " + d.Kind.Kind }
+
+// An returns the kind with its article at the beginning of a sentence.
+func (d described) An() string {
+	a := d.A()
+
+	return strings.ToUpper(a[:1]) + a[1:]
+}
+
+// Is tells whether the kind is of a class.
+func (d described) Is(class string) bool { return string(d.Class) == class }
+
+// Category returns what kubectl calls all kinds of the provider together.
+func (v view) Category() string { return strings.TrimPrefix(v.Name(), "provider-") }
+
+// KindsHere returns the kinds of the version at hand.
+func (v view) KindsHere() []described {
+	var out []described
+
+	for _, k := range v.Kinds {
+		if k.Version == v.Version {
+			out = append(out, described{k})
+		}
+	}
+
+	return out
+}
+
+// AllKinds returns the kinds of all versions.
+func (v view) AllKinds() []described {
+	var out []described
+	for _, k := range v.Kinds {
+		out = append(out, described{k})
+	}
+
+	return out
+}
+
+// Versions returns the API versions there are.
+func (v view) Versions() []string { return v.versions() }
+
+// render returns all files of a project by their paths.
+func render(p Project) (map[string][]byte, error) {
+	out := map[string][]byte{}
+
+	views := map[string][]view{"project": {{Project: p}}}
+	for _, version := range p.versions() {
+		views["version"] = append(views["version"], view{Project: p, Version: version})
+	}
+
+	for _, k := range p.Kinds {
+		views["kind"] = append(views["kind"], view{Project: p, Version: k.Version, Kind: described{k}})
+	}
+
+	if p.ProviderConfig != "" {
+		views["providerconfig"] = []view{{Project: p, Version: p.ProviderConfig}}
+	} else {
+		views["static"] = []view{{Project: p}}
+	}
+
+	for folder, of := range views {
+		for _, v := range of {
+			if err := renderFolder(folder, v, out); err != nil {
+				return nil, err
+			}
+		}
+	}
+
+	record, err := p.record()
+	out[Record] = record
+
+	return out, err
+}
+
+// renderFolder adds what the templates of a folder make of a view.
+func renderFolder(folder string, v view, out map[string][]byte) error {
+	base := path.Join("templates", folder)
+
+	return fs.WalkDir(templates, base, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+
+		text, err := templates.ReadFile(name)
+		if err != nil {
+			return err
+		}
+
+		to := strings.TrimPrefix(name, base+"/")
+		to = strings.NewReplacer("VERSION", v.Version, "KIND", v.Kind.Lower()).Replace(to)
+
+		content, err := fill(name, text, v)
+		out[strings.TrimSuffix(to, suffix)] = content
+
+		return err
+	})
+}
+
+// fill returns what a template makes. Those of Go are formatted, because what names
+// take up cannot be known in the template.
+func fill(name string, text []byte, v view) ([]byte, error) {
+	if !strings.HasSuffix(name, suffix) {
+		return text, nil
+	}
+
+	t, err := template.New(name).Option("missingkey=error").Parse(string(text))
+	if err != nil {
+		return nil, err
+	}
+
+	var out bytes.Buffer
+	if err := t.Execute(&out, v); err != nil {
+		return nil, err
+	}
+
+	if !strings.HasSuffix(name, ".go"+suffix) {
+		return out.Bytes(), nil
+	}
+
+	formatted, err := format.Source(out.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("the template %s does not make Go: %w", name, err)
+	}
+
+	return formatted, nil
+}
