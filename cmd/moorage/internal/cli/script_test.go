@@ -3,7 +3,9 @@ package cli_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,6 +26,16 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			// A path on which there is moorage and nothing else.
 			e.Setenv("ALONE", filepath.SplitList(e.Getenv("PATH"))[0])
+
+			// What is compiled is compiled once, and not for each story.
+			for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+				folder, err := exec.Command("go", "env", name).Output()
+				if err != nil {
+					return err
+				}
+
+				e.Setenv(name, strings.TrimSpace(string(folder)))
+			}
 
 			return nil
 		},
