@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/clusters"
@@ -518,6 +519,24 @@ func TestW16Builders(t *testing.T) {
 			t.Errorf("%s: want an error, got %v", name, r)
 		}
 		panics(t, name, func() { b.MustBuild() })
+	}
+}
+
+// TestTwoProvidersOfAName: the second one in a process is an error, as is one without a
+// name.
+func TestTwoProvidersOfAName(t *testing.T) {
+	w := newWorld(t)
+	m, err := ctrl.NewManager(plane, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.builder().MustBuild().SetupWithManager(m, w.ns, nil); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{w.ns, ""} {
+		if err := w.builder().MustBuild().SetupWithManagerNamed(m, name); err == nil {
+			t.Errorf("want an error for the name %q", name)
+		}
 	}
 }
 

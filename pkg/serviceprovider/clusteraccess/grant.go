@@ -31,7 +31,7 @@ func (r *Requester) granted(ctx context.Context, reg Registration, request recon
 	current := ar.Status.ObservedGeneration == ar.GetGeneration()
 	switch {
 	case ar.Status.Phase == clustersv1alpha1.RequestDenied && current:
-		r.cache.Drop(client.ObjectKeyFromObject(ar))
+		r.lose(client.ObjectKeyFromObject(ar))
 
 		return false, errors.Wrapf(serviceprovider.ErrAccessDenied, "AccessRequest %s", client.ObjectKeyFromObject(ar))
 	case ar.Status.Phase != clustersv1alpha1.RequestGranted || !current || ar.Status.SecretRef == nil:

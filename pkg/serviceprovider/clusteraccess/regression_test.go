@@ -17,6 +17,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
@@ -185,5 +186,23 @@ func TestW20HostFromAnnotation(t *testing.T) {
 	a.annotate(`{"` + key + `":"nowhere"}`)
 	if _, err := a.r.Reconcile(t.Context(), a.request); err == nil {
 		t.Error("want an error")
+	}
+}
+
+// TestDeniedLater: access that is taken back is none any more, and its Secret of no
+// interest.
+func TestDeniedLater(t *testing.T) {
+	a := newApplicant(t, Workload(scheme, token))
+	a.admitted(time.Now().Add(time.Hour))
+	a.phase(a.accessRequest(), clustersv1alpha1.RequestDenied, "")
+	if _, err := a.r.Reconcile(t.Context(), a.request); !errors.Is(err, serviceprovider.ErrAccessDenied) {
+		t.Errorf("want %v, got %v", serviceprovider.ErrAccessDenied, err)
+	}
+	if _, err := a.r.Access(t.Context(), a.request, serviceprovider.ClusterWorkload); !errors.Is(err, clusters.ErrNotFound) || len(a.r.known()) != 0 {
+		t.Errorf("want %v and nothing known, got %v and %v", clusters.ErrNotFound, err, a.r.known())
+	}
+	a.phase(a.accessRequest(), clustersv1alpha1.RequestGranted, "")
+	if !a.asks() || a.access().Cluster == nil {
+		t.Error("want access, since it is granted again")
 	}
 }

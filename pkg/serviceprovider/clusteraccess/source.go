@@ -106,7 +106,7 @@ func (r *Requester) known() map[clusters.Key]*grant {
 	return maps.Clone(r.grants)
 }
 
-// Lose forgets a grant whose Secret is gone.
+// Lose forgets a grant that is none any more.
 func (r *Requester) lose(key clusters.Key) {
 	r.mu.Lock()
 	delete(r.grants, key)
