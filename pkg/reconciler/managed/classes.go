@@ -64,9 +64,9 @@ const patience = 10 * time.Second
 // as a whole, which is told there. An object says so only if its user waits for it,
 // and not for a moment.
 func (p *pass) heldBack(err error) outcome {
-	o := outcome{name: "held", progress: moving, unfinished: true, after: retryAfter(err, 0)}
+	o := outcome{name: "held", progress: moving, unfinished: true, again: growing, after: retryAfter(err, 0)}
 	if o.after == 0 {
-		o.after = p.doubled(p.interval())
+		o.after = max(p.doubled(p.interval()), p.gate.State().Resume.Sub(p.now())) // not to be told at once to come back later
 	}
 	if p.urgency != lifecycle.User {
 		return o

@@ -33,9 +33,10 @@ func TestASystemThatCannotBeConnectedTo(t *testing.T) {
 
 		return errors.Wrapf(external.Unavailable(errors.New("nobody is at 10.0.0.1 for "+password)), "cannot log in for %s", mg.GetName())
 	}
-	for range 4 {
-		if result, err := w.try(); err != nil || result.RequeueAfter <= 0 {
-			t.Errorf("result %v, error %v, want it to come back in silence", result, err)
+	// Ever later, and from when it is known to be down not before it is tried again.
+	for _, after := range []time.Duration{time.Second, 2 * time.Second, 10 * time.Second, 10 * time.Second} {
+		if result, err := w.try(); err != nil || result.RequeueAfter != after {
+			t.Errorf("result %v, error %v, want it to come back in silence after %s", result, err, after)
 		}
 	}
 	w.expect("", "Connect Connect Connect Connect", "")
