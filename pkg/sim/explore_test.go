@@ -217,7 +217,8 @@ func TestSim(t *testing.T) {
 //go:embed testdata/corpus.txt
 var corpus string
 
-// TestCorpus runs the schedules that once found something.
+// TestCorpus runs the schedules that once found something, with the usual options and with
+// all of them.
 func TestCorpus(t *testing.T) {
 	lines := bufio.NewScanner(strings.NewReader(corpus))
 	for lines.Scan() {
@@ -229,8 +230,10 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range run(t, s, false).Violations {
-			t.Errorf("%s: %s (%s): %s", s, v.Property, sim.Properties[v.Property], v.Text)
+		for _, every := range []bool{false, true} {
+			for _, v := range runWith(t, s, false, every).Violations {
+				t.Errorf("%s, -every-option=%t: %s (%s): %s", s, every, v.Property, sim.Properties[v.Property], v.Text)
+			}
 		}
 	}
 }

@@ -19,6 +19,9 @@ type seam struct {
 
 func (s *seam) step(ctx context.Context, o operation, call func(context.Context) error) error {
 	o.external = true
+	if o.mg != nil {
+		s.process.turns.reaches(keyOf(o.mg), o.name)
+	}
 
 	return s.process.world.step(ctx, s.process, o, call)
 }

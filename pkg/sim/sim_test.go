@@ -25,7 +25,8 @@ func options(every bool) []managed.ReconcilerOption {
 	}
 
 	return []managed.ReconcilerOption{
-		managed.WithLimits(limit.NewSet()), managed.WithAdaptivePoll(10 * time.Minute), managed.WithKstatusConditions(),
+		func(r *managed.Reconciler) { managed.WithLimits(limit.NewSet())(r) }, // each process has its own
+		managed.WithAdaptivePoll(10 * time.Minute), managed.WithKstatusConditions(),
 		managed.WithBulkObservation(0), // where clients can list
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
@@ -17,9 +19,19 @@ import (
 type turns struct {
 	asked map[types.NamespacedName]time.Time // what users changed, and since when it is known
 	since int                                // hand-outs since somebody came before a user
+	under map[types.NamespacedName]progress  // passes under way over that
+	still map[types.NamespacedName]bool      // what comes back because they could do nothing
 }
 
-func newTurns() turns { return turns{asked: map[types.NamespacedName]time.Time{}, since: share} }
+// Progress is how far a pass came.
+type progress struct{ connected, looked bool }
+
+func newTurns() turns {
+	return turns{
+		asked: map[types.NamespacedName]time.Time{}, since: share,
+		under: map[types.NamespacedName]progress{}, still: map[types.NamespacedName]bool{},
+	}
+}
 
 // Comes notes that a user's change has come to the process.
 func (t *turns) comes(c apiserver.Change, now time.Time) {
@@ -31,14 +43,35 @@ func (t *turns) comes(c apiserver.Change, now time.Time) {
 	}
 }
 
+// Reaches notes that a pass has come to an external call.
+func (t *turns) reaches(key types.NamespacedName, call string) {
+	if p, users := t.under[key]; users {
+		t.under[key] = progress{connected: true, looked: p.looked || call != "Connect"}
+	}
+}
+
+// Ends notes that a pass is over. Its user waits still if it could connect, and was held
+// back before it looked, or if it read what was old: it comes back as the user's.
+func (t *turns) ends(key types.NamespacedName, result reconcile.Result) {
+	p, users := t.under[key]
+	delete(t.under, key)
+	if !users || !p.connected || result.Priority == nil || *result.Priority != controller.PriorityUser {
+		return
+	}
+	held, conflicted := !p.looked && result.RequeueAfter > 0, result.Requeue //nolint:staticcheck // reconcilers use it still
+	t.still[key] = held || conflicted
+}
+
 // JudgeTurn judges that it is the turn of what a worker begins with: what users
 // changed comes first, but for one of ten hand-outs; and of the others nobody waits
 // for longer than a poll interval.
 func (w *World) judgeTurn(p *process, i *item) {
 	t := &p.turns
 	t.since++
-	if _, users := t.asked[i.key]; users {
+	if _, users := t.asked[i.key]; users || t.still[i.key] {
 		delete(t.asked, i.key)
+		delete(t.still, i.key)
+		t.under[i.key] = progress{}
 
 		return
 	}

@@ -310,6 +310,7 @@ func (w *World) alive() []*process {
 // Ended is called when a pass is over.
 func (w *World) ended(p *process, key types.NamespacedName, result reconcile.Result, err error) {
 	w.trail.mix("pass", key.Name)
+	p.turns.ends(key, result)
 	w.judgeBackOff(result, err)
 	w.told.passEnded(p, key, result, err)
 }

@@ -129,6 +129,16 @@ func isDecided(w *waiter) bool {
 	}
 }
 
+// Forget takes away the place of somebody who was told to come back and never will,
+// such as an object that is gone, so that the others need not wait for its turn. The
+// class does not matter. Whoever has no place is not missed.
+func (g *Gate) Forget(r Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	g.absent.remove(r)
+}
+
 // renew takes note of the revision of the connection, and lets one through at once
 // if it is another one.
 func (g *Gate) renew(revision string) *State {

@@ -368,6 +368,30 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
+// TestForget: who is gone keeps no place, and those who come after him come the sooner
+// for it.
+func TestForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(WithRate(1, 1, 1), WithPatience(0))
+		through(t, g, nil)
+		var last time.Duration
+		for i := range 10 {
+			last, _ = refused(t, g, Request{Namespace: "a", Object: fmt.Sprint(i)})
+		}
+		g.Forget(Request{Namespace: "a", Object: "nobody"})
+		g.Forget(Request{Namespace: "nowhere", Object: "0"})
+		for i := range 10 {
+			g.Forget(Request{Namespace: "a", Object: fmt.Sprint(i)})
+		}
+		if got := len(g.absent.namespaces); got != 0 {
+			t.Errorf("%d namespaces are remembered of those that are gone", got)
+		}
+		if next, _ := refused(t, g, Request{Namespace: "a", Object: "next"}); next >= last {
+			t.Errorf("the next is told to come back in %s, as if the last one, after %s, would come too", next, last)
+		}
+	})
+}
+
 // TestNothingGrows lets many objects come, be told to come back, and never come.
 func TestNothingGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -73,6 +73,9 @@ func (p *pass) meet(c ExternalClient) {
 	}
 	if p.r.limits != nil {
 		p.gate = p.r.limits.GateOf(p.connection.Name, p.connection.Revision)
+		if p.memo.held != nil && p.memo.held.gate != p.gate {
+			p.memo.leaves()
+		}
 	}
 	p.join(p.connection.Name, p.connection.Revision)
 	if p.r.bulk {
@@ -138,10 +141,15 @@ func (p *pass) askLeave(ctx context.Context, continues bool) (release func(error
 		ctx = calls
 	}
 
-	return p.gate.Acquire(ctx, gates.Request{
+	release, err = p.gate.Acquire(ctx, gates.Request{
 		Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()), Class: callClasses[p.urgency], Continues: continues,
 		Tell: p.causeOf,
 	})
+	if p.memo.held = nil; err != nil {
+		p.memo.held = &turn{p.gate, gates.Request{Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID())}}
+	}
+
+	return release, err
 }
 
 // Call makes a call for which there is leave.

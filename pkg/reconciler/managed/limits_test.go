@@ -300,6 +300,30 @@ func TestAHeldCreationLeavesNoTrace(t *testing.T) {
 	}
 }
 
+// A connection that is asked for too much tells of it itself: an object for which nobody
+// waits says nothing, not even that it is on its way. One whose user waits does.
+func TestAPollThatIsHeldBackSaysNothing(t *testing.T) {
+	w := newWorld(t, managed.WithLimits(limit.NewSet()), managed.WithKstatusConditions())
+	w.create(nil)
+	w.pass()
+	w.pass()
+	w.condition("Reconciling", "False/ReconcileSuccess")
+	w.cloud.Before = failing("Observe", external.Throttled("", time.Hour, errors.New("429")))
+	w.taken()
+	for range 2 {
+		if result, err := w.try(); err != nil || result.RequeueAfter <= 0 {
+			t.Errorf("result %v, error %v", result, err)
+		}
+	}
+	w.expect("", "Connect Observe Connect", "")
+	w.condition("Reconciling", "False/ReconcileSuccess")
+	w.change(func(v *volume.Volume) { v.Spec.SizeGiB++ })
+	_, _ = w.try()
+	w.expect("patch status", "Connect", "")
+	w.condition("Synced", "False/Throttled")
+	w.condition("Reconciling", "True/Throttled")
+}
+
 // Connections of a client that tells its own have each its limits; other credentials
 // are tried at once.
 func TestLimitsAreThoseOfTheConnection(t *testing.T) {

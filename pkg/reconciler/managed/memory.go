@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
@@ -51,7 +52,8 @@ type troubles struct {
 	absentSince time.Time // when what is to be deleted was first not found
 	lost        string    // how the last create ended whose result is not known
 
-	stop stop // the terminal error in which the last pass ended, if its cause can be told
+	held *turn // that the object was given because it was told to come back
+	stop stop  // the terminal error in which the last pass ended, if its cause can be told
 
 	waits     int // consecutive passes that doubled their wait
 	unchanged int // consecutive passes whose Update did not show
@@ -66,6 +68,20 @@ type troubles struct {
 	badInterval string            // the last complaint about a poll interval
 	dropped     [sha256.Size]byte // the status patch that the server dropped, with its base
 	volatileAt  time.Time         // when volatile fields were last written
+}
+
+// A turn is a place among those who wait for a connection.
+type turn struct {
+	gate *gates.Gate
+	of   gates.Request
+}
+
+// Leaves gives up the turn of an object that will not come back for it.
+func (o *memo) leaves() {
+	if o.troubles != nil && o.held != nil {
+		o.held.gate.Forget(o.held.of)
+		o.held = nil
+	}
 }
 
 // Spare troubles are those of no object.

@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
 // WithKstatusConditions adds the conditions Reconciling and Stalled, by which
@@ -24,9 +25,11 @@ const (
 	halting                 // it was told not to move
 )
 
-// Show puts the progress into the conditions.
+// Show puts the progress into the conditions. Nobody waits for a poll, so that one
+// which is held back leaves them as they are: a connection that is asked for too much
+// would otherwise have each of its objects written, and written back.
 func (p *pass) show(o outcome) {
-	if !p.r.kstatus {
+	if !p.r.kstatus || o.unfinished && p.urgency != lifecycle.User {
 		return
 	}
 	set := func(t commonv1.ConditionType, is bool) {

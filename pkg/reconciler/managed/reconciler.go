@@ -198,6 +198,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 // Forget what was known of an object that is gone.
 func (r *Reconciler) forget(o *memo) {
 	r.telemetry.Forget(&o.counted)
+	o.leaves()
 	if o.place != nil {
 		r.roll.Leave(o.place)
 		r.telemetry.Watches(r.roll.Watches())
