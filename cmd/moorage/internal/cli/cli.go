@@ -17,6 +17,7 @@ type grammar struct {
 		Kind           kindCommand           `cmd:"" help:"Add a kind of managed resource: its type, its client, a fake of its API, and its tests."`
 		Providerconfig providerConfigCommand `cmd:"" help:"Add ProviderConfig and ClusterProviderConfig, which say where the API is and with which credentials."`
 	} `cmd:"" help:"Add something to the provider in this folder."`
+	Dev    devCommand    `cmd:"" help:"Run the provider on this machine, with an API server and the fake of its API; start it again when a file changes."`
 	Test   testCommand   `cmd:"" help:"Run the tests of the provider: units, conformance, and budgets of requests."`
 	Doctor doctorCommand `cmd:"" help:"Say what is missing on this machine, what it is for and how to get it."`
 }

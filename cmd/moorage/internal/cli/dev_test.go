@@ -1,0 +1,125 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/cli"
+)
+
+// A transcript is what a program has said so far.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to it.
+func (w *transcript) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.text.Write(b)
+}
+
+// String returns all of it.
+func (w *transcript) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.text.String()
+}
+
+// until waits until something was said so many times, or the program has ended.
+func (w *transcript) until(t *testing.T, said string, times int, ended <-chan int) {
+	t.Helper()
+
+	deadline := time.After(10 * time.Minute) // the API server may have to be compiled
+
+	for strings.Count(w.String(), said) < times {
+		select {
+		case code := <-ended:
+			t.Fatalf("it ended with %d before it said %q:\n%s", code, said, w)
+		case <-deadline:
+			t.Fatalf("waited in vain for %q:\n%s", said, w)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// TestFirstHour does what an author does: from nothing to an object of a kind of his own
+// that is Ready, in three commands; then he changes a file.
+func TestFirstHour(t *testing.T) {
+	dir, begin := filepath.Join(t.TempDir(), "provider-dock"), time.Now()
+
+	do := func(args ...string) {
+		t.Helper()
+
+		var out bytes.Buffer
+		if code := cli.Main(t.Context(), args, &out, &out); code != 0 {
+			t.Fatalf("moorage %s: exit code %d\n%s", strings.Join(args, " "), code, &out)
+		}
+	}
+	do("init", dir, "--module", "example.org/provider-dock", "--group", "dock.example.org", "--checkout", "../../../..")
+	do("add", "kind", "--dir", dir, "--version", "v1alpha1", "--kind", "Berth")
+
+	out, ended, gone := &transcript{}, make(chan int, 1), make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
+	t.Cleanup(func() { // a server must not outlive a test that fails
+		stop()
+		<-gone
+	})
+
+	go func() {
+		defer close(gone)
+
+		ended <- cli.Main(ctx, []string{"dev", "--dir", dir, "--examples", "--fake", free(t)}, out, out)
+	}()
+
+	out.until(t, "the Berth example is Ready", 1, ended)
+	t.Logf("seconds_to_ready: %.1f", time.Since(begin).Seconds())
+
+	source := filepath.Join(dir, "internal", "api", "client.go")
+
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// A mistake is told, and what ran goes on.
+	if err := os.WriteFile(source, append(text, "wrong"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	out.until(t, "it is tried again when a file changes", 1, ended)
+
+	if err := os.WriteFile(source, append(text, "// right\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	out.until(t, "moorage: the provider runs", 2, ended)
+	stop()
+
+	if code := <-ended; code != 0 {
+		t.Errorf("to be stopped is no failure, and the exit code is %d:\n%s", code, out)
+	}
+}
+
+// free returns an address that nobody has.
+func free(t *testing.T) string {
+	t.Helper()
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+
+	return l.Addr().String()
+}

@@ -1,0 +1,251 @@
+package dev
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// A cluster is an API server, as far as it is needed to apply files to it. It is used
+// without the libraries of Kubernetes, because they are large and this is little.
+type cluster struct {
+	server string
+	http   *http.Client
+}
+
+// open returns the cluster that a kubeconfig of devcluster leads to.
+func open(kubeconfig string) (*cluster, error) {
+	text, err := os.ReadFile(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+
+	var config struct {
+		Clusters []struct {
+			Cluster struct {
+				Server    string `json:"server"`
+				Authority []byte `json:"certificate-authority-data"`
+			} `json:"cluster"`
+		} `json:"clusters"`
+		Users []struct {
+			User struct {
+				Certificate []byte `json:"client-certificate-data"`
+				Key         []byte `json:"client-key-data"`
+			} `json:"user"`
+		} `json:"users"`
+	}
+	if err := yaml.Unmarshal(text, &config); err != nil {
+		return nil, fmt.Errorf("cannot understand %s: %w", kubeconfig, err)
+	}
+
+	if len(config.Clusters) != 1 || len(config.Users) != 1 {
+		return nil, fmt.Errorf("%s is not as devcluster writes it", kubeconfig)
+	}
+
+	pair, err := tls.X509KeyPair(config.Users[0].User.Certificate, config.Users[0].User.Key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the certificate in %s: %w", kubeconfig, err)
+	}
+
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(config.Clusters[0].Cluster.Authority)
+
+	return &cluster{
+		server: config.Clusters[0].Cluster.Server,
+		http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+		}},
+	}, nil
+}
+
+// An object is one of a file.
+type object struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+	} `json:"metadata"`
+
+	text []byte
+}
+
+// read returns the objects in the files that fit the pattern.
+func read(pattern string) ([]object, error) {
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, err
+	}
+
+	var out []object
+
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+
+		for part := range strings.SplitSeq("\n"+string(text), "\n---\n") {
+			o := object{text: []byte(part)}
+			if err := yaml.Unmarshal(o.text, &o); err != nil {
+				return nil, fmt.Errorf("cannot understand %s: %w", file, err)
+			}
+
+			if o.Kind != "" {
+				out = append(out, o)
+			}
+		}
+	}
+
+	return out, nil
+}
+
+// apply makes objects, or changes them, as kubectl apply --server-side does. A kind that
+// was just defined takes a moment until it is served, which is waited for.
+func (c *cluster) apply(ctx context.Context, objects []object) error {
+	for _, o := range objects {
+		where, err := c.await(ctx, o)
+		if err != nil {
+			return fmt.Errorf("cannot apply the %s %s: %w", o.Kind, o.Metadata.Name, err)
+		}
+
+		if err := c.call(ctx, http.MethodPatch, where+"?fieldManager=moorage&force=true", o.text, nil); err != nil {
+			return fmt.Errorf("cannot apply the %s %s: %w", o.Kind, o.Metadata.Name, err)
+		}
+	}
+
+	return nil
+}
+
+// errUnknown is that a kind is not served.
+var errUnknown = errors.New("the API server does not know the kind")
+
+// await returns the path of an object as soon as its kind is served.
+func (c *cluster) await(ctx context.Context, o object) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+
+	for {
+		where, err := c.path(ctx, o)
+		if err == nil {
+			return where, nil
+		}
+
+		select {
+		case <-ctx.Done():
+			return "", err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// path asks the API server where an object is.
+func (c *cluster) path(ctx context.Context, o object) (string, error) {
+	base := path.Join("/apis", o.APIVersion)
+	if !strings.Contains(o.APIVersion, "/") {
+		base = path.Join("/api", o.APIVersion)
+	}
+
+	var served struct {
+		Resources []struct {
+			Name       string `json:"name"`
+			Kind       string `json:"kind"`
+			Namespaced bool   `json:"namespaced"`
+		} `json:"resources"`
+	}
+	if err := c.call(ctx, http.MethodGet, base, nil, &served); err != nil {
+		return "", err
+	}
+
+	for _, r := range served.Resources {
+		switch {
+		case r.Kind != o.Kind || strings.Contains(r.Name, "/"):
+		case r.Namespaced && o.Metadata.Namespace == "":
+			return path.Join(base, "namespaces/default", r.Name, o.Metadata.Name), nil
+		case r.Namespaced:
+			return path.Join(base, "namespaces", o.Metadata.Namespace, r.Name, o.Metadata.Name), nil
+		default:
+			return path.Join(base, r.Name, o.Metadata.Name), nil
+		}
+	}
+
+	return "", errUnknown
+}
+
+// ready tells whether an object is, and that it is not if nobody can tell.
+func (c *cluster) ready(ctx context.Context, o object) bool {
+	where, err := c.path(ctx, o)
+	if err != nil {
+		return false
+	}
+
+	var found struct {
+		Status struct {
+			Conditions []struct {
+				Type   string `json:"type"`
+				Status string `json:"status"`
+			} `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := c.call(ctx, http.MethodGet, where, nil, &found); err != nil {
+		return false
+	}
+
+	for _, condition := range found.Status.Conditions {
+		if condition.Type == "Ready" && condition.Status == "True" {
+			return true
+		}
+	}
+
+	return false
+}
+
+func (c *cluster) call(ctx context.Context, method, where string, body []byte, answer any) error {
+	request, err := http.NewRequestWithContext(ctx, method, c.server+where, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+
+	if body != nil {
+		request.Header.Set("Content-Type", "application/apply-patch+yaml")
+	}
+
+	response, err := c.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+
+	if response.StatusCode >= http.StatusMultipleChoices {
+		var status struct {
+			Message string `json:"message"`
+		}
+		_ = json.Unmarshal(text, &status)
+
+		return fmt.Errorf("the API server answers %s: %s", response.Status, status.Message)
+	}
+
+	if answer == nil {
+		return nil
+	}
+
+	return json.Unmarshal(text, answer)
+}

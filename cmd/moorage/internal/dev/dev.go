@@ -1,0 +1,289 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options say what is run. Dir and Out are required.
+type Options struct {
+	// Dir is the folder of the provider.
+	Dir string
+
+	// Out is told what happens.
+	Out io.Writer
+
+	// Examples says that the examples are applied, too, and waited for.
+	Examples bool
+
+	// Fake is the address and port at which the fake of the API is. Nothing is started
+	// there if $API_URL says where the API is.
+	Fake string
+
+	// Args are given to the provider.
+	Args []string
+}
+
+const (
+	// fakeToken is what it asks for, unless the environment says otherwise.
+	fakeToken = "let-me-in"
+
+	// lookEvery is how often files are looked at.
+	lookEvery = 300 * time.Millisecond
+)
+
+// A session is a run of the development environment.
+type session struct {
+	Options
+
+	kubeconfig string
+	cluster    *cluster
+	provider   *child
+}
+
+// Run runs everything until ctx ends, which is no error. The folder cluster, below that
+// of the provider, keeps the objects for the next time.
+func Run(ctx context.Context, o Options) error {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return err
+	}
+
+	o.Dir, o.Out = dir, &locked{to: o.Out}
+	s := &session{Options: o, kubeconfig: filepath.Join(dir, "cluster", "kubeconfig")}
+
+	server, err := s.startServer(ctx)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	defer server.stop()
+
+	fake, err := s.startFake(ctx)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	defer fake.stop()
+
+	defer func() { s.provider.stop() }()
+
+	return ended(ctx, s.follow(ctx))
+}
+
+// ended forgets an error that is due to the end that was asked for.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+
+	return err
+}
+
+func (s *session) say(format string, args ...any) {
+	fmt.Fprintf(s.Out, "moorage: "+format+"\n", args...)
+}
+
+// startServer starts the API server and waits until it answers.
+func (s *session) startServer(ctx context.Context) (*child, error) {
+	s.say("building the API server, which takes minutes the first time")
+
+	if err := s.run(ctx, "go", "build", "-o", "bin/devcluster-build", "github.com/moorage-dev/moorage/pkg/devcluster/build"); err != nil {
+		return nil, err
+	}
+
+	build := s.command(ctx, filepath.Join(s.Dir, "bin", "devcluster-build"))
+	build.Stdout = nil
+
+	binary, err := build.Output()
+	if err != nil {
+		return nil, fmt.Errorf("cannot build the API server: %w", err)
+	}
+
+	server, err := start(s.Out, s.Dir, "API server", nil, strings.TrimSpace(string(binary)), "serve", "--dir", "cluster")
+	if err != nil {
+		return nil, err
+	}
+
+	err = server.awaits(ctx, time.Minute, func() error {
+		if s.cluster, err = open(s.kubeconfig); err != nil {
+			return err
+		}
+
+		return s.cluster.call(ctx, "GET", "/readyz?verbose=false", nil, nil)
+	})
+	if err != nil {
+		server.stop()
+
+		return nil, err
+	}
+
+	return server, nil
+}
+
+// startFake starts the fake of the API, if the provider has one and nobody else is there
+// already. A nil child is none.
+func (s *session) startFake(ctx context.Context) (*child, error) {
+	if _, err := os.Stat(filepath.Join(s.Dir, "cmd", "fake")); err != nil || os.Getenv("API_URL") != "" {
+		return nil, nil
+	}
+
+	taken, err := net.Listen("tcp", s.Fake)
+	if err != nil {
+		return nil, fmt.Errorf("the fake of the API needs %s: end what is there, name another place by --fake, or say by $API_URL where the API is: %w", s.Fake, err)
+	}
+
+	_ = taken.Close()
+
+	if err := s.run(ctx, "go", "build", "-o", "bin/fake", "./cmd/fake"); err != nil {
+		return nil, err
+	}
+
+	fake, err := start(s.Out, s.Dir, "fake", s.env(), filepath.Join(s.Dir, "bin", "fake"), "--listen", s.Fake)
+	if err != nil {
+		return nil, err
+	}
+
+	return fake, fake.awaits(ctx, 10*time.Second, func() error {
+		conn, err := net.DialTimeout("tcp", s.Fake, time.Second)
+		if err != nil {
+			return err
+		}
+
+		return conn.Close()
+	})
+}
+
+// follow makes the provider, starts it, and does so again whenever a source changes. A
+// provider that cannot be made is told, and the old one goes on.
+func (s *session) follow(ctx context.Context) error {
+	examples := s.Examples
+
+	for {
+		was, err := look(s.Dir)
+		if err != nil {
+			return err
+		}
+
+		switch err := s.renew(ctx); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			s.say("%v; it is tried again when a file changes", err)
+		case examples:
+			examples = false
+
+			if err := s.play(ctx); err != nil {
+				return err
+			}
+		}
+
+		if err := changed(ctx, s.Dir, was, lookEvery); err != nil {
+			return err
+		}
+
+		s.say("a file changed")
+	}
+}
+
+// renew makes the provider and, if that succeeds, runs it instead of the old one.
+func (s *session) renew(ctx context.Context) error {
+	if err := s.run(ctx, "make", "generate"); err != nil {
+		return err
+	}
+
+	if err := s.run(ctx, "go", "build", "-o", "bin/provider", "./cmd/provider"); err != nil {
+		return err
+	}
+
+	kinds, err := read(filepath.Join(s.Dir, "package", "crds", "*.yaml"))
+	if err != nil {
+		return err
+	}
+
+	if err := s.cluster.apply(ctx, kinds); err != nil {
+		return err
+	}
+
+	s.provider.stop()
+
+	args := append([]string{"--poll", "5s", "--health-probe-bind-address", "0", "--metrics-bind-address", "0"}, s.Args...)
+
+	s.provider, err = start(s.Out, s.Dir, "provider", s.env(), filepath.Join(s.Dir, "bin", "provider"), args...)
+	if err != nil {
+		return err
+	}
+
+	s.say("the provider runs; export KUBECONFIG=%s", s.kubeconfig)
+
+	return nil
+}
+
+// play applies the examples and waits until each that can be ready is.
+func (s *session) play(ctx context.Context) error {
+	objects, err := read(filepath.Join(s.Dir, "examples", "*.yaml"))
+	if err != nil {
+		return err
+	}
+
+	if err := s.cluster.apply(ctx, objects); err != nil {
+		return err
+	}
+
+	for _, o := range objects {
+		if o.Kind == "Secret" || strings.HasSuffix(o.Kind, "ProviderConfig") {
+			continue
+		}
+
+		if err := s.provider.awaits(ctx, time.Minute, func() error {
+			if !s.cluster.ready(ctx, o) {
+				return errors.New("it is not ready")
+			}
+
+			return nil
+		}); err != nil {
+			return fmt.Errorf("waited in vain for the %s %s: %w", o.Kind, o.Metadata.Name, err)
+		}
+
+		s.say("the %s %s is Ready", o.Kind, o.Metadata.Name)
+	}
+
+	return nil
+}
+
+// env is the environment of the provider and of the fake. What is set already wins.
+func (s *session) env() []string {
+	out := []string{"KUBECONFIG=" + s.kubeconfig}
+
+	for name, value := range map[string]string{"API_URL": "http://" + s.Fake, "API_TOKEN": fakeToken} {
+		if os.Getenv(name) == "" {
+			out = append(out, name+"="+value)
+		}
+	}
+
+	return out
+}
+
+func (s *session) run(ctx context.Context, program string, args ...string) error {
+	if err := s.command(ctx, program, args...).Run(); err != nil {
+		return fmt.Errorf("cannot %s: %w", strings.Join(append([]string{filepath.Base(program)}, args...), " "), err)
+	}
+
+	return nil
+}
+
+// command returns one with the flags that the Makefile of a provider has, so that
+// nothing is compiled twice.
+func (s *session) command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, s.Out, s.Out
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
+
+	return cmd
+}

@@ -1,0 +1,128 @@
+package dev
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// patience is how long a process may take to end after it was asked to.
+const patience = 15 * time.Second
+
+// A child is a process that runs until it is stopped.
+type child struct {
+	name string
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+	err  error         // then: how
+}
+
+// start starts a process. What it says goes to out, with its name before each line.
+func start(out io.Writer, dir, name string, env []string, program string, args ...string) (*child, error) {
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	lines := &prefixed{to: out, prefix: name + ": "}
+	cmd.Stdout, cmd.Stderr = lines, lines
+
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start the %s: %w", name, err)
+	}
+
+	c := &child{name: name, cmd: cmd, done: make(chan struct{})}
+
+	go func() {
+		defer close(c.done)
+
+		c.err = cmd.Wait()
+	}()
+
+	return c, nil
+}
+
+// stop asks the process to end, and ends it if it does not. A nil child has ended.
+func (c *child) stop() {
+	if c == nil {
+		return
+	}
+
+	_ = c.cmd.Process.Signal(os.Interrupt)
+
+	select {
+	case <-c.done:
+	case <-time.After(patience):
+		_ = c.cmd.Process.Kill()
+		<-c.done
+	}
+}
+
+// awaits calls until it succeeds, the process ends, the time is over, or ctx ends.
+func (c *child) awaits(ctx context.Context, limit time.Duration, call func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	for {
+		err := call()
+		if err == nil {
+			return nil
+		}
+
+		select {
+		case <-c.done:
+			return fmt.Errorf("the %s has ended: %w", c.name, errors.Join(err, c.err))
+		case <-ctx.Done():
+			return fmt.Errorf("the %s does not come up: %w", c.name, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// prefixed writes whole lines, each with a prefix. Several may share what they write to
+// if that is safe.
+type prefixed struct {
+	to     io.Writer
+	prefix string
+
+	mu   sync.Mutex
+	rest []byte
+}
+
+// Write keeps what is no whole line yet.
+func (p *prefixed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.rest = append(p.rest, b...)
+
+	for {
+		line, rest, whole := bytes.Cut(p.rest, []byte("\n"))
+		if !whole {
+			return len(b), nil
+		}
+
+		if _, err := fmt.Fprintf(p.to, "%s%s\n", p.prefix, line); err != nil {
+			return 0, err
+		}
+
+		p.rest = bytes.Clone(rest)
+	}
+}
+
+// locked lets several goroutines write.
+type locked struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// Write writes when nobody else does.
+func (l *locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.to.Write(b)
+}
