@@ -120,18 +120,24 @@ func (h *harbour) Connect(ctx context.Context, _ resource.Managed) (managed.Exte
 	if h.talks {
 		external.Conceal(ctx, []byte(canaryCredential))
 	}
+	if h.lists {
+		return &registrar{h.client(), h}, ctx.Err()
+	}
+
+	return h.client(), ctx.Err()
+}
+
+func (h *harbour) client() managed.ExternalClient {
 	p := pilot{h}
 	switch {
 	case h.class.finds > 0:
-		return &searcher{p}, ctx.Err()
+		return &searcher{p}
 	case h.system != "":
-		return &native{p}, ctx.Err()
-	case h.lists:
-		return &registrar{p}, ctx.Err()
+		return &native{p}
 	case h.hangsUp:
-		return &guest{p}, ctx.Err()
+		return &guest{p}
 	default:
-		return &p, ctx.Err()
+		return &p
 	}
 }
 

@@ -69,8 +69,12 @@ func (l *listing) ObserveListed(ctx context.Context, mg resource.Managed, listed
 	return o, err
 }
 
-// A registrar is a pilot who can tell of several places at a time.
-type registrar struct{ pilot }
+// A registrar can tell of several places at a time. Of one, a client does.
+type registrar struct {
+	managed.ExternalClient
+
+	harbour *harbour
+}
 
 // DescribeConnection says that there is one connection.
 func (c *registrar) DescribeConnection() managed.Connection {

@@ -71,6 +71,11 @@ func Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) 
 
 // RunBehind is Run with another server behind the simulated one, unless that is nil.
 func runBehind(s Schedule, trace bool, behind func() client.Client, o ...managed.ReconcilerOption) (Result, error) {
+	return runIn(s, trace, behind, func(*World) {}, o...)
+}
+
+// RunIn is runBehind in a world that is changed before anything happens.
+func runIn(s Schedule, trace bool, behind func() client.Client, change func(*World), o ...managed.ReconcilerOption) (Result, error) {
 	quietly()
 	w, of, err := prepareBehind(s, behind)
 	if err != nil {
@@ -78,6 +83,7 @@ func runBehind(s Schedule, trace bool, behind func() client.Client, o ...managed
 	}
 	w.config.Options = append(w.config.Options, o...)
 	w.verbose = trace
+	change(w)
 	w.start(stepped{}, 0)
 	of.live(w)
 	w.busy(len(s.Faults) + len(of.faults))

@@ -38,9 +38,12 @@ func (s *seam) Connect(ctx context.Context, mg resource.Managed) (managed.Extern
 		return nil, err
 	}
 
-	of := &calls{ExternalClient: c, seam: s}
 	lister, lists := c.(managed.ExternalLister)
 	connection, describes := c.(managed.ConnectionDescriber)
+	if r, ok := c.(*registrar); ok {
+		c = r.ExternalClient
+	}
+	of := &calls{ExternalClient: c, seam: s}
 	if lists && describes {
 		return &listing{of, connection, optional(c, of), lister}, nil
 	}

@@ -27,7 +27,7 @@ func options(every bool) []managed.ReconcilerOption {
 	return []managed.ReconcilerOption{
 		func(r *managed.Reconciler) { managed.WithLimits(limit.NewSet())(r) }, // each process has its own
 		managed.WithAdaptivePoll(10 * time.Minute), managed.WithKstatusConditions(),
-		managed.WithBulkObservation(0), // where clients can list
+		managed.WithBulkObservation(0),
 	}
 }
 
@@ -48,8 +48,12 @@ func runWith(t *testing.T, s sim.Schedule, trace, every bool) sim.Result {
 	t.Helper()
 	var r sim.Result
 	synctest.Test(t, func(t *testing.T) {
+		run := sim.Run
+		if every {
+			run = sim.RunInformed
+		}
 		var err error
-		if r, err = sim.Run(s, trace, options(every)...); err != nil {
+		if r, err = run(s, trace, options(every)...); err != nil {
 			t.Fatal(err)
 		}
 	})
