@@ -6,6 +6,7 @@ require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/google/go-cmp v0.7.0
 	github.com/rogpeppe/go-internal v1.16.0
+	github.com/yuin/gopher-lua v1.1.2
 	sigs.k8s.io/yaml v1.6.0
 )
 

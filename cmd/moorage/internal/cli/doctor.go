@@ -32,7 +32,6 @@ func tools() []tool {
 		{name: "git", use: "keeps what you do", get: "the package git of your system"},
 		{name: "kubectl", use: "applies kinds and objects: moorage dev, make run", get: "https://kubernetes.io/docs/tasks/tools"},
 		{name: "gcc", use: "the race detector: go test -race", get: "the package gcc or build-essential of your system"},
-		{name: "ko", use: "builds an image without Docker: make image", get: "go install github.com/google/ko@latest"},
 	}
 }
 

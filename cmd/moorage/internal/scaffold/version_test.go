@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
 type requirement struct {
@@ -37,13 +39,20 @@ func requirements(t *testing.T, file string) []requirement {
 func made(t *testing.T, path string) []byte {
 	t.Helper()
 
-	for _, f := range plan(t, nil, dock()) {
+	return content(t, dock(), path)
+}
+
+// content returns a file of a project.
+func content(t *testing.T, p scaffold.Project, path string) []byte {
+	t.Helper()
+
+	for _, f := range plan(t, nil, p) {
 		if f.Path == path {
 			return f.Content
 		}
 	}
 
-	t.Fatalf("a new project has no file %s", path)
+	t.Fatalf("the project has no file %s", path)
 
 	return nil
 }
