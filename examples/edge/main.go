@@ -21,6 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/edge/internal/cli"
 	"github.com/moorage-dev/moorage/examples/edge/internal/device"
 	"github.com/moorage-dev/moorage/examples/edge/internal/tour"
+	"github.com/moorage-dev/moorage/examples/edge/internal/trim"
 )
 
 const usage = `edge keeps files on a device as objects say, without Kubernetes.
@@ -91,10 +92,11 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	}
 }
 
-// A device is small: what is garbage is collected early, and given back.
+// A device is small: what is garbage is collected early, and given back, and so is
+// what of the program only its start needs.
 const (
-	garbage = 20       // percent
-	memory  = 16 << 20 // bytes
+	garbage = 50       // percent
+	memory  = 24 << 20 // bytes
 )
 
 func serve(ctx context.Context, dir string, poll time.Duration, verbose bool, out io.Writer) error {
@@ -106,5 +108,10 @@ func serve(ctx context.Context, dir string, poll time.Duration, verbose bool, ou
 	}
 	ctrllog.SetLogger(log)
 
-	return device.Serve(ctx, device.Options{Dir: dir, Poll: poll, Logger: log, Ready: func() { fmt.Fprintln(out, "ready") }})
+	ready := func() {
+		fmt.Fprintln(out, "ready")
+		trim.Program()
+	}
+
+	return device.Serve(ctx, device.Options{Dir: dir, Poll: poll, Logger: log, Ready: ready})
 }

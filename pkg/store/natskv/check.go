@@ -9,12 +9,16 @@ import (
 
 // complete ends the snapshot if it is one. That the consumer has no more is not
 // enough: it may be at a replica that is behind. What the leader had when the watch
-// began must have come, or be gone by now.
+// began must have come, or be gone by now. What the consumer says is coming may never
+// come: it was replaced, and the other one has come already.
 func (w *watcher[T]) complete(ctx context.Context) {
-	if w.synced || w.pending {
+	if w.synced {
 		return
 	}
 	if w.seen < w.start.Revision {
+		if w.pending {
+			return
+		}
 		outstanding, err := w.outstanding(ctx)
 		if err != nil || outstanding {
 			return // check asks again
@@ -50,6 +54,7 @@ func (w *watcher[T]) check(ctx context.Context) {
 	case now.Epoch != w.start.Epoch, now.Revision < w.seen:
 		w.End(store.ErrReplaced)
 	case !w.synced:
+		w.pending = false // that was some time ago
 		w.complete(ctx)
 		w.stalled(ctx, now)
 	case now.Revision > w.seen:

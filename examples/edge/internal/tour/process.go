@@ -78,21 +78,31 @@ func (p *process) wait() error {
 	}
 }
 
-// Memory returns how much of the device is in memory, in bytes.
-func (p *process) memory() (int64, error) {
+// Memory returns how much of the device is in memory, and how much was at most since it
+// was started, in bytes.
+func (p *process) memory() (now, most int64, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
-		return 0, errors.Wrap(err, "cannot measure memory (which takes Linux)")
+		return 0, 0, errors.Wrap(err, "cannot measure memory (which takes Linux)")
 	}
 	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-
-			return kilobytes << 10, err
+		name, value, _ := strings.Cut(line, ":")
+		kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		if err != nil {
+			continue
+		}
+		switch name {
+		case "VmRSS":
+			now = kilobytes << 10
+		case "VmHWM":
+			most = kilobytes << 10
 		}
 	}
+	if now == 0 || most == 0 {
+		return 0, 0, errors.New("cannot measure memory: the system does not tell")
+	}
 
-	return 0, errors.New("cannot measure memory: the system does not tell")
+	return now, most, nil
 }
 
 // Static returns an error if a binary needs others to run.

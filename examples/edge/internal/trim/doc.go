@@ -1,0 +1,2 @@
+// Package trim gives memory back that a program needed only to start.
+package trim

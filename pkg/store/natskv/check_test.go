@@ -1,0 +1,57 @@
+package natskv
+
+import (
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/store/storetest"
+)
+
+// TestSnapshotEnds: the consumer may have said that more is coming, and it does not
+// come: what was counted was replaced meanwhile, or has expired. Nobody waits for it.
+func TestSnapshotEnds(t *testing.T) {
+	h := newHost(t)
+	s := h.bucket(things, Options{})
+	create(t, s, "a", "b")
+	cases := map[string]struct {
+		reason string
+		seen   uint64
+		purge  string
+	}{
+		"Replaced": {reason: "All that there was when the watch began has come.", seen: 2},
+		"Expired":  {reason: "The rest of what there was is gone.", seen: 1, purge: "$KV.things.b"},
+	}
+	for _, name := range []string{"Replaced", "Expired"} {
+		t.Run(name, func(t *testing.T) {
+			tc := cases[name]
+			if tc.purge != "" {
+				stream, err := h.js.Stream(t.Context(), "KV_things")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject(tc.purge)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			start, err := s.State(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &watcher[*storetest.Thing]{
+				bucket: s.bucket, opts: s.opts, Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 1),
+				start: start, seen: tc.seen, delivered: tc.seen, pending: true,
+			}
+			w.check(t.Context())
+			select {
+			case e := <-w.events:
+				if !e.Synced || e.Revision != 2 {
+					t.Errorf("%s\ngot %+v", tc.reason, e)
+				}
+			default:
+				t.Errorf("%s\nthe snapshot does not end: %v", tc.reason, w.Err())
+			}
+		})
+	}
+}
