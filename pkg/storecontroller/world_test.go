@@ -36,6 +36,7 @@ type world struct {
 	passes []string
 	fail   map[string]error // what a pass over a key returns
 	lazy   bool             // a pass does nothing about parts
+	again  time.Duration    // when a pass wants the next one
 }
 
 // inWorld runs a test in a bubble, where the controller has started, and ends it.
@@ -95,7 +96,7 @@ func (w *world) pass(d time.Duration) {
 
 func (w *world) reconcile(ctx context.Context, key string, obj *thing, found bool) (reconcile.Result, error) {
 	w.mu.Lock()
-	line, err, lazy := key+" gone", w.fail[key], w.lazy
+	line, err, lazy, again := key+" gone", w.fail[key], w.lazy, w.again
 	if found {
 		line = key + " " + strconv.Itoa(obj.Spec.Size)
 	}
@@ -115,7 +116,7 @@ func (w *world) reconcile(ctx context.Context, key string, obj *thing, found boo
 	obj.Status.Seen = obj.Spec.Size
 	_, err = w.c.Primaries().UpdateStatus(ctx, obj)
 
-	return reconcile.Result{}, err
+	return reconcile.Result{RequeueAfter: again}, err
 }
 
 // saw returns the passes since it was last asked, sorted: keys have no order.
