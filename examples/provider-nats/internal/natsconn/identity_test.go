@@ -1,7 +1,11 @@
 package natsconn_test
 
 import (
+	"bufio"
+	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,6 +115,77 @@ func TestIdentityUnknown(t *testing.T) {
 
 		if time.Now().After(deadline) {
 			t.Fatalf("Identity(...): %q, %v, want an error", got, err)
+		}
+	}
+}
+
+// TestIdentityIsAskedOnce: a server that does not answer is not asked by everybody who
+// wants to know, neither at once nor a moment later.
+func TestIdentityIsAskedOnce(t *testing.T) {
+	mute, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = mute.Close() })
+
+	var asked atomic.Int64
+
+	go func() {
+		for {
+			conn, err := mute.Accept()
+			if err != nil {
+				return
+			}
+
+			go answerPings(conn, &asked)
+		}
+	}()
+
+	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{"nats://" + mute.Addr().String()}}}
+
+	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	conn, err := natsconn.Dial(t.Context(), settings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(conn.Close)
+
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if got, err := conn.Identity(t.Context()); got != "" || class(err) != "unavailable" {
+				t.Errorf("Identity(...): %q, %v, want that NATS does not answer", got, err)
+			}
+		})
+	}
+
+	all.Wait()
+
+	if n := asked.Load(); n != 1 {
+		t.Errorf("NATS was asked %d times, want once", n)
+	}
+}
+
+// answerPings is a server of NATS that says no more than it has to, and counts who asks
+// who he is.
+func answerPings(conn net.Conn, asked *atomic.Int64) {
+	defer conn.Close()
+
+	say := func(line string) { _, _ = conn.Write([]byte(line + "\r\n")) } // the other end may be gone
+	say(`INFO {"server_id":"MUTE","version":"2.15.2","max_payload":1048576,"headers":true}`)
+
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		switch line := lines.Text(); {
+		case line == "PING":
+			say("PONG")
+		case strings.Contains(line, "PUB $SYS.REQ.USER.INFO"):
+			asked.Add(1)
 		}
 	}
 }
