@@ -27,6 +27,7 @@ func tuning(flags *flag.FlagSet, o *provider.Options) (debug *bool) {
 	flags.DurationVar(&o.PollJitter, "poll-jitter", o.PollJitter, "by how much that varies; 0 means a tenth")
 	flags.DurationVar(&o.PollWhenTold, "poll-when-told", o.PollWhenTold,
 		"how often while JetStream tells what happens; streams share lists in between; 0 means that each is looked at by itself")
+	flags.BoolVar(&o.WatchSecrets, "watch-secrets", o.WatchSecrets, "watch the Secrets that connections are made from, each by its name; the role has to allow it")
 	flags.DurationVar(&o.SyncInterval, "sync", o.SyncInterval, "how often all objects are reconciled anew")
 	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long one pass may take in NATS")
 	flags.IntVar(&o.MaxReconcileRate, "max-reconcile-rate", o.MaxReconcileRate, "how many passes may begin in a second, and run at a time")

@@ -30,7 +30,18 @@ type Connections struct {
 	kube  providerconfig.Reader
 	live  client.Reader
 	cache *connection.Cache[*natsconn.Conn]
+
+	secrets Follower // nil: nobody tells
 }
+
+// A Follower tells when Secrets change, as a credentials.Follower does.
+type Follower interface {
+	Follow(secret types.NamespacedName, version string, changed func()) (stop func())
+}
+
+// Follow lets f tell when a Secret changes that a connection was made from, which is
+// then read again by the next who acquires it. It must be called before Acquire.
+func (c *Connections) Follow(f Follower) { c.secrets = f }
 
 // NewConnections returns an empty set of connections. Configurations are read
 // through kube, which should have a cache; Secrets through live, which must have
@@ -149,7 +160,18 @@ func (c *Connections) resolver(cfg natsconn.Config, id, version string) connecti
 		}
 
 		return revision(version, settings.Revision), func(ctx context.Context) (*natsconn.Conn, error) {
-			return natsconn.Dial(ctx, settings, func() { c.cache.Recheck(id) })
+			recheck := func() { c.cache.Recheck(id) }
+
+			conn, err := natsconn.Dial(ctx, settings, recheck)
+			if err != nil || c.secrets == nil {
+				return conn, err
+			}
+
+			for secret, version := range settings.Secrets {
+				conn.AtEnd(c.secrets.Follow(secret, version, recheck))
+			}
+
+			return conn, nil
 		}, nil
 	}
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	kube "sigs.k8s.io/controller-runtime/pkg/client"
 	kubefake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -23,6 +24,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/providerconfig"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -242,6 +244,52 @@ func TestHiccup(t *testing.T) {
 
 	if err := acquire(5 * time.Second); !strings.Contains(text(err), "does not exist: create it") {
 		t.Errorf("without the Secret: %v", err)
+	}
+}
+
+// A bell tells of Secrets.
+type bell map[types.NamespacedName]func()
+
+func (b bell) Follow(secret types.NamespacedName, version string, changed func()) func() {
+	b[types.NamespacedName{Namespace: secret.Namespace, Name: secret.Name + "@" + version}] = changed
+
+	return func() { clear(b) }
+}
+
+// TestRotation: who is told of another version of a Secret reads it at once, and follows
+// that one.
+func TestRotation(t *testing.T) {
+	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
+	d := newDesk(t, providerConfig(s.ClientURL()), secret("right"))
+	connections := controller.NewConnections(d, d)
+	t.Cleanup(connections.Close)
+
+	followed := bell{}
+	connections.Follow(followed)
+
+	link, err := connections.Acquire(t.Context(), stream())
+	must(t, err)
+	link.Release()
+
+	rotated := &corev1.Secret{}
+	must(t, d.Get(t.Context(), kube.ObjectKeyFromObject(secret("")), rotated))
+	before := types.NamespacedName{Namespace: "ns", Name: "login@" + rotated.ResourceVersion}
+
+	rotated.Data["token"] = []byte("wr0ng")
+	must(t, d.Update(t.Context(), rotated))
+
+	if _, err := connections.Acquire(t.Context(), stream()); err != nil {
+		t.Errorf("nobody has told of it, and yet: %v", err)
+	}
+
+	if followed[before] == nil || len(followed) != 1 {
+		t.Fatalf("what was read is not followed, but %v", followed)
+	}
+
+	followed[before]()
+
+	if _, err := connections.Acquire(t.Context(), stream()); !external.IsUnauthorized(err) {
+		t.Errorf("the new token is wrong: %v", err)
 	}
 }
 

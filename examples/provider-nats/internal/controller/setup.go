@@ -5,10 +5,12 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/credentials"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -22,6 +24,10 @@ type Sharing struct {
 	// PollWhenTold, if it is not zero, lets streams share lists, and is how often each
 	// is looked at while JetStream tells what happens to them.
 	PollWhenTold time.Duration
+
+	// WatchSecrets lets a Secret that a connection was made from be read again when it
+	// has changed, and not only once a minute. The role has to allow to watch it.
+	WatchSecrets bool
 
 	// Limits hold all calls to what NATS serves. Nil lets each call be made.
 	Limits *limit.Set
@@ -39,14 +45,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sh
 		return err
 	}
 
-	connections := NewConnections(mgr.GetClient(), mgr.GetAPIReader())
-	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		<-ctx.Done()
-		connections.Close()
-
-		return nil
-	})); err != nil {
-		return errors.Wrap(err, "cannot see to it that connections are closed")
+	connections, err := share.connections(mgr)
+	if err != nil {
+		return err
 	}
 
 	if err := providerconfig.Setup(mgr, ProviderConfigKinds(), users(), providerconfig.WithLogger(o.Logger), providerconfig.WithLimits(share.Limits)); err != nil {
@@ -77,6 +78,33 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sh
 	}
 
 	return nil
+}
+
+// connections returns those of all kinds, which end with the manager.
+func (s Sharing) connections(mgr ctrl.Manager) (*Connections, error) {
+	connections, end := NewConnections(mgr.GetClient(), mgr.GetAPIReader()), func() {}
+
+	if s.WatchSecrets {
+		watcher, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
+			Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+		})
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot watch Secrets")
+		}
+
+		secrets := credentials.NewFollower(watcher)
+		connections.Follow(secrets)
+
+		end = secrets.Close
+	}
+
+	return connections, errors.Wrap(mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		<-ctx.Done()
+		connections.Close()
+		end()
+
+		return nil
+	})), "cannot see to it that connections are closed")
 }
 
 // options returns those by which objects on one connection share what NATS says, if

@@ -37,6 +37,7 @@ type Conn struct {
 	asking   chan struct{} // has who asks for the identity
 
 	mu       sync.Mutex
+	ends     []func()
 	waiting  map[*waiter]struct{}
 	watchers map[*watcher]struct{}
 	identity identity
@@ -174,8 +175,27 @@ func (c *Conn) Address() Address { return c.address }
 // Revision returns that of the settings.
 func (c *Conn) Revision() string { return c.revision }
 
+// AtEnd calls end when the connection is closed.
+func (c *Conn) AtEnd(end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.ends = append(c.ends, end)
+}
+
 // Close ends the connection.
-func (c *Conn) Close() { c.nc.Close() }
+func (c *Conn) Close() {
+	c.nc.Close()
+
+	c.mu.Lock()
+	ends := c.ends
+	c.ends = nil
+	c.mu.Unlock()
+
+	for _, end := range ends {
+		end()
+	}
+}
 
 // Info returns the configuration and state of a stream. The error is
 // jetstream.ErrStreamNotFound if NATS says that there is none.

@@ -25,6 +25,9 @@ type Settings struct {
 	// Revision changes whenever a Secret that the settings were made from does.
 	Revision string
 
+	// Secrets are those, with the resourceVersion of each that was read.
+	Secrets map[types.NamespacedName]string
+
 	servers []string
 	domain  string
 	prefix  string
@@ -60,6 +63,11 @@ func Resolve(ctx context.Context, cfg Config, read SecretReader) (Settings, erro
 	}
 
 	out.Revision = strings.Join(s.revisions, ",")
+	out.Secrets = map[types.NamespacedName]string{}
+
+	for name, secret := range s.seen {
+		out.Secrets[name] = secret.ResourceVersion
+	}
 
 	return out, nil
 }

@@ -51,6 +51,11 @@ type Options struct {
 	// list. Zero means that each is looked at by itself, at each PollInterval.
 	PollWhenTold time.Duration
 
+	// WatchSecrets lets Secrets that connections are made from be read again when they
+	// have changed, and not only once a minute. The role in package does not allow it:
+	// the operator has to, for those Secrets.
+	WatchSecrets bool
+
 	// Limits hold the calls over each connection to what NATS serves. Nil means those
 	// of controller.NewLimits.
 	Limits *limit.Set
@@ -165,7 +170,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
 		PollInterval:            o.PollInterval,
 		MaxConcurrentReconciles: o.MaxReconcileRate,
-	}, natscontroller.Sharing{PollWhenTold: o.PollWhenTold, Limits: o.Limits}, append(options, ro...)...); err != nil {
+	}, natscontroller.Sharing{PollWhenTold: o.PollWhenTold, WatchSecrets: o.WatchSecrets, Limits: o.Limits}, append(options, ro...)...); err != nil {
 		return err
 	}
 

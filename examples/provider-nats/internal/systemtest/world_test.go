@@ -42,6 +42,13 @@ const (
 func runProvider(t *testing.T, poll time.Duration, wrap ...func(*rest.Config)) *record {
 	t.Helper()
 
+	return runProviderWith(t, func(o *provider.Options) { o.PollInterval = poll }, wrap...)
+}
+
+// runProviderWith is runProvider with other options.
+func runProviderWith(t *testing.T, change func(*provider.Options), wrap ...func(*rest.Config)) *record {
+	t.Helper()
+
 	changes := &record{}
 
 	cfg := rest.CopyConfig(access)
@@ -50,10 +57,11 @@ func runProvider(t *testing.T, poll time.Duration, wrap ...func(*rest.Config)) *
 	}
 
 	o := provider.DefaultOptions()
-	o.PollInterval, o.MaxReconcileRate = poll, 200
+	o.MaxReconcileRate = 200
 	o.PollWhenTold = 0 // tests count looks at single streams
 	o.HealthAddress, o.MetricsAddress = "0", "0"
 	o.Logger, o.ChangeLog = logged.logger(), changes
+	change(&o)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)

@@ -1,0 +1,68 @@
+package systemtest
+
+import (
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+)
+
+// TestWatchedSecret: where the operator lets the provider watch the one Secret of a
+// connection, what is in it counts as soon as it has changed: nobody polls, and the
+// provider would read it again only after a minute.
+func TestWatchedSecret(t *testing.T) {
+	runProviderWith(t, func(o *provider.Options) { o.PollInterval, o.WatchSecrets = never, true })
+
+	w := newWorld(t)
+	w.create(
+		&rbacv1.Role{ObjectMeta: w.meta("watch"), Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{login}, Verbs: []string{"watch"},
+		}}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: w.meta("watch"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "watch"},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: provider.Name}},
+		},
+	)
+
+	w.awaitWatch()
+
+	mg := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}
+	begin := time.Now()
+	w.create(mg)
+	w.awaitReady(mg)
+	w.setSecret(map[string]string{"token": canary + "-wrong"})
+
+	n := int64(0)
+	w.await(mg, "is refused with the new token", func() bool {
+		n++
+		w.patch(mg, func() { mg.Spec.ForProvider.MaxMsgs = &n }) // a user does something
+
+		return synced(mg) == "False/Unauthorized"
+	})
+
+	if took := time.Since(begin); took > time.Minute {
+		t.Errorf("it took %s: the provider may have read the Secret because it does so each minute", took)
+	}
+
+	w.setSecret(map[string]string{"token": token})
+	w.awaitReady(mg)
+}
+
+// awaitWatch waits until the API server has learnt that the provider may watch the
+// Secret: whoever is refused tries again much later.
+func (w *world) awaitWatch() {
+	w.Helper()
+	eventually(w.T, "the role counts", func() bool {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               provider.Name,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: w.ns, Verb: "watch", Resource: "secrets", Name: login},
+		}}
+		must(w.T, kube.Create(w.Context(), review))
+
+		return review.Status.Allowed
+	})
+}
