@@ -123,6 +123,9 @@ func (r *runner) life(ctx context.Context, c *child) error {
 	if _, err := c.tell(start); err != nil {
 		return err
 	}
+	if err := r.rehearse(ctx); err != nil {
+		return err
+	}
 	weight, err := c.tell(provider.Command{Do: "weigh", Count: f.count})
 	if err != nil {
 		return err
@@ -145,6 +148,22 @@ func (r *runner) life(ctx context.Context, c *child) error {
 	}
 
 	return nil
+}
+
+// Rehearse lets one object come and go, so that whatever a process makes once is made.
+func (r *runner) rehearse(ctx context.Context) error {
+	f, err := r.newFleet(ctx, "rehearsal", 1)
+	if err != nil {
+		return err
+	}
+	if _, err := f.create(ctx); err != nil {
+		return err
+	}
+	if _, err := f.remove(ctx); err != nil {
+		return err
+	}
+
+	return f.dropNamespace(ctx, f.ns)
 }
 
 func (r *runner) creation(ctx context.Context, c *child, f *fleet) error {

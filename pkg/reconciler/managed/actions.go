@@ -213,8 +213,8 @@ func (p *pass) create(ctx context.Context) error {
 
 		return creating.failed(err)
 	}
-	p.memo.seen, p.memo.since, p.memo.creation = origin{}, p.now(), created(p.mg)
-	p.memo.changed = p.now()
+	p.memo.seen, p.memo.since, p.memo.creation = origin{}, p.r.at(p.now()), created(p.mg)
+	p.memo.changed = p.memo.since
 	if p.r.named {
 		p.memo.creation = createdHere
 	}
@@ -275,9 +275,9 @@ func (p *pass) update(ctx context.Context) error {
 		return updating.failed(err)
 	}
 	p.acted, p.observed = true, false
-	p.memo.since = p.now() // an update may replace what it changes
+	p.memo.since = p.r.at(p.now()) // an update may replace what it changes
 	if p.memo.unchanged == 0 {
-		p.memo.changed = p.now()
+		p.memo.changed = p.memo.since
 		p.tell(event.Normal(reasonUpdated, "Successfully requested update of external resource"))
 	}
 
@@ -293,7 +293,7 @@ func (p *pass) delete(ctx context.Context) error {
 		return deleting.failed(err)
 	}
 	if p.memo.deleteSent.IsZero() {
-		p.memo.changed = p.now()
+		p.memo.changed = p.r.at(p.now())
 		p.tell(event.Normal(reasonDeleted, "Successfully requested deletion of external resource"))
 	}
 	p.acted, p.observed = true, false

@@ -21,7 +21,7 @@ func halfwayPass() *pass {
 	v.SetConditions(commonv1.Available(), commonv1.ReconcileSuccess(), commonv1.Condition{
 		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(v, v).String(),
 	})
-	r := &Reconciler{clock: clock.RealClock{}, grace: time.Second}
+	r := &Reconciler{clock: clock.RealClock{}, made: time.Now().Add(-time.Hour), grace: time.Second}
 	read := clone(v)
 
 	return &pass{

@@ -84,7 +84,7 @@ func (r *Reconciler) newRoll() *roll.Roll {
 		round = 0
 	}
 
-	return roll.New(round, min(positive(r.staleness, r.pollInterval/2), r.pollInterval))
+	return roll.New(round, min(positive(r.staleness, r.pollInterval/2), r.pollInterval), r.made)
 }
 
 // How long a pass may be busy with a list, page by page.

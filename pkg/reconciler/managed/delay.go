@@ -105,7 +105,7 @@ func (p *pass) busySince() time.Time {
 		}
 	}
 	later(meta.GetExternalCreateSucceeded(p.mg))
-	later(p.memo.changed)
+	later(p.r.time(p.memo.changed))
 	if deleted := p.mg.GetDeletionTimestamp(); deleted != nil {
 		later(deleted.Time)
 	}

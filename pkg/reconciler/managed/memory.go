@@ -28,16 +28,32 @@ type memo struct {
 	failed bool // the last pass failed
 	noted  bool // annotations were written in this pass
 
-	seen     origin    // whose external resource an observation found
-	creation string    // the creation whose window is running: its mark, or our own
-	since    time.Time // when this process first knew of it
-	tried    wish      // what a user asked for, and the last pass tried
-	changed  time.Time // when this process first changed what its passes wait for since
+	seen     origin  // whose external resource an observation found
+	creation string  // the creation whose window is running: its mark, or our own
+	since    instant // when this process first knew of it
+	tried    wish    // what a user asked for, and the last pass tried
+	changed  instant // when this process first changed what its passes wait for since
 
 	*troubles // never nil within a pass
 
 	mu    sync.Mutex
 	wrote map[string][]string // annotations as we wrote them lately
+}
+
+// An instant is a time that a memo keeps in a third of the room: how long after the
+// reconciler was made, by the same clock. Zero is none.
+type instant time.Duration
+
+// At returns the instant of a time.
+func (r *Reconciler) at(t time.Time) instant { return instant(t.Sub(r.made)) }
+
+// Time returns the time of an instant.
+func (r *Reconciler) time(i instant) time.Time {
+	if i == 0 {
+		return time.Time{}
+	}
+
+	return r.made.Add(time.Duration(i))
 }
 
 // Troubles are what a memo says of an object with which not all is well, and of one

@@ -3,6 +3,7 @@ package managed
 import (
 	"fmt"
 	"testing"
+	"unsafe"
 )
 
 func TestOlder(t *testing.T) {
@@ -38,6 +39,13 @@ func TestWritesAreRememberedForAWhile(t *testing.T) {
 	}
 	if !o.ours("removed", "") || o.ours("never", "") {
 		t.Error("a removal is a write, and nothing is none")
+	}
+}
+
+// There is one for each object, whether anything happens to it or not.
+func TestMemoIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(memo{}); size > 176 {
+		t.Errorf("a memo takes %d bytes; what few objects need belongs to troubles", size)
 	}
 }
 

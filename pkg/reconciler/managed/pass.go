@@ -217,13 +217,13 @@ func (p *pass) window() time.Duration {
 		mark = createdHere
 	}
 	if mark != p.memo.creation {
-		p.memo.creation, p.memo.since = mark, p.now()
+		p.memo.creation, p.memo.since = mark, p.r.at(p.now())
 	}
 	if mark == "" {
 		return 0
 	}
 
-	return max(p.r.grace-p.now().Sub(p.memo.since), 0)
+	return max(p.r.grace-p.now().Sub(p.r.time(p.memo.since)), 0)
 }
 
 // CreatedHere stands for a creation by this process that needs no mark.

@@ -93,6 +93,7 @@ type Reconciler struct {
 	warn    event.Recorder // nil: record
 	changes changelog.Sink // nil: none
 	clock   clock.PassiveClock
+	made    time.Time      // shortly before now
 	random  func() float64 // uniform in [0,1)
 	memory  *records.Records[memo]
 	pruned  *prunedFields
@@ -130,6 +131,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	for _, option := range o {
 		option(r)
 	}
+	r.made = r.clock.Now().Add(-1) // no instant since is zero
 	r.memory = records.New(r.forget)
 	r.client = r.cluster.GetClient()
 	r.telemetry = r.newTelemetry()

@@ -79,7 +79,7 @@ func (r *Roll) Consult(p *Place, now time.Time) Consultation {
 		}
 		l.list = &list{began: now, items: map[string]any{}, twice: map[string]bool{}}
 		l.due = now.Add(r.round * 3 / 4)
-	case !l.list.began.After(p.asked):
+	case l.list.began.Sub(r.made) <= p.asked:
 		return Consultation{}
 	case l.list.whole:
 		return l.shown(p)

@@ -25,8 +25,8 @@ type Place struct {
 	key   Key
 	line  *line // nil: it is on none
 	name  string
-	next  *Place    // of the same name
-	asked time.Time // when what is outside was last asked for, changed, or said to have changed
+	next  *Place        // of the same name
+	asked time.Duration // since the roll was made, when what is outside was last asked for, changed, or said to have changed
 }
 
 // NewPlace returns the place of an object that is on no connection yet.
@@ -36,6 +36,7 @@ func NewPlace(key Key) *Place { return &Place{key: key} }
 // with New.
 type Roll struct {
 	round, fresh time.Duration
+	made         time.Time
 
 	mu    sync.Mutex
 	lines map[string]*line
@@ -61,9 +62,9 @@ type line struct {
 
 // New returns an empty Roll. Lists are begun once in a round, and what they showed
 // counts until they are older than fresh. A round that is not positive is for those
-// who list nothing.
-func New(round, fresh time.Duration) *Roll {
-	return &Roll{round: round, fresh: fresh, lines: map[string]*line{}}
+// who list nothing. It was made before anything that it will be told of.
+func New(round, fresh time.Duration, made time.Time) *Roll {
+	return &Roll{round: round, fresh: fresh, made: made, lines: map[string]*line{}}
 }
 
 // Join puts an object on a connection, under its external name, or moves it there.
@@ -157,7 +158,7 @@ func (l *line) strike(p *Place) {
 func (r *Roll) Touched(p *Place, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.asked, p.told = now, false
+	p.asked, p.told = now.Sub(r.made), false
 }
 
 // Told says whether somebody said that the resource has changed, and nobody has

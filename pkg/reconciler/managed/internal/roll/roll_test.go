@@ -17,7 +17,7 @@ var begin = time.Unix(1_000_000, 0)
 // A crew is objects a, b and c of one connection.
 func crew(t *testing.T) (r *Roll, a, b, c *Place) {
 	t.Helper()
-	r = New(round, fresh)
+	r = New(round, fresh, begin.Add(-1))
 	join := func(name string) *Place {
 		p := NewPlace(Key{"default", name})
 		r.Join(p, "line", "1", "x-"+name)

@@ -125,7 +125,7 @@ func (w *Watch) Changed(name string, now time.Time) (keys []Key, ok bool) {
 		return nil, false
 	}
 	for p := range w.line.of(name) {
-		p.asked, p.told = now, true
+		p.asked, p.told = now.Sub(w.roll.made), true
 		keys = append(keys, p.key)
 	}
 
@@ -139,7 +139,7 @@ func (r *Roll) Watched(p *Place) bool {
 	defer r.mu.Unlock()
 	w := p.line.watch
 
-	return w != nil && w.healthy && !p.told && !p.asked.Before(w.since)
+	return w != nil && w.healthy && !p.told && p.asked >= w.since.Sub(r.made)
 }
 
 // Watches returns how many connections are watched, and how many are not, at the

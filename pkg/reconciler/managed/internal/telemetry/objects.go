@@ -17,9 +17,9 @@ type Object struct {
 	ready, synced bool // as it is counted
 	unready       bool // it was never Ready, and its time to readiness is not known
 
-	compared   bool      // this process has compared it with its external resource
-	inSync     time.Time // when that was last as desired; zero: it is not
-	generation int64     // of what was desired
+	compared   bool          // this process has compared it with its external resource
+	inSync     time.Duration // when that was last as desired, since the recorder was made; zero: it is not
+	generation int64         // of what was desired
 }
 
 // A Finding is what an observation says of the external resource.
@@ -46,24 +46,24 @@ func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
 		return
 	}
 	if f == Same {
-		o.compared, o.inSync, o.generation = true, now, mg.GetGeneration()
+		o.compared, o.inSync, o.generation = true, now.Sub(r.made), mg.GetGeneration()
 
 		return
 	}
 	if o.wasInSync(mg) {
 		r.metrics.drifts[f].Inc()
 		if o.compared {
-			r.metrics.drift.Observe(seconds(o.inSync, now))
+			r.metrics.drift.Observe(seconds(r.made.Add(o.inSync), now))
 		}
 	}
-	o.compared, o.inSync = true, time.Time{}
+	o.compared, o.inSync = true, 0
 }
 
 // WasInSync says whether the external resource was last seen as the object asks
 // for now. After a restart the conditions tell.
 func (o *Object) wasInSync(mg resource.Managed) bool {
 	if o.compared {
-		return !o.inSync.IsZero() && o.generation == mg.GetGeneration()
+		return o.inSync != 0 && o.generation == mg.GetGeneration()
 	}
 	synced := mg.GetCondition(commonv1.TypeSynced)
 

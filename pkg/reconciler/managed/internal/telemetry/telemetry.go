@@ -60,6 +60,7 @@ type Options struct {
 type Recorder struct {
 	kind    schema.GroupVersionKind
 	clock   clock.PassiveClock
+	made    time.Time    // shortly before now
 	tracer  trace.Tracer // nil: no spans
 	metrics metrics
 }
@@ -74,6 +75,7 @@ func New(kind schema.GroupVersionKind, o Options) (*Recorder, error) {
 	if r.clock == nil {
 		r.clock = clock.RealClock{}
 	}
+	r.made = r.clock.Now().Add(-1)
 	if o.TracerProvider != nil {
 		r.tracer = o.TracerProvider.Tracer(tracerName)
 	}
