@@ -94,8 +94,10 @@ func (p *pass) class() lifecycle.Class {
 
 // Recover looks up what an attempt led to whose result is not known.
 func (p *pass) recover(ctx context.Context) error {
-	lost := unresolved(p.mg) || p.neverSeen() && p.window() == 0
-	if p.class() != lifecycle.Findable || !lost || p.token() == "" {
+	if p.class() != lifecycle.Findable { // which nearly all are not
+		return nil
+	}
+	if lost := unresolved(p.mg) || p.neverSeen() && p.window() == 0; !lost || p.token() == "" {
 		return nil
 	}
 	since := p.searchedSince()
