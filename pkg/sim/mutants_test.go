@@ -69,6 +69,16 @@ func TestMustBeFound(t *testing.T) {
 	}
 }
 
+// TestPlantable: what each defect changes stands in the source, and in a function. Whoever
+// changes that line has to change the defect with it.
+func TestPlantable(t *testing.T) {
+	all := defects(t)
+	t.Chdir("../..")
+	if _, err := planted.Overlay(all, t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPlanted: the schedule that stands with a defect does no harm without it. With
 // it, which is when this program was compiled with all defects and one was chosen, or
 // when the defect is a client's, the schedule breaks what the defect is said to break.
