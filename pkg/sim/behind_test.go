@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -49,25 +50,48 @@ func stored(t *testing.T) (client.Client, func() uint64) {
 	}
 }
 
+var (
+	storeDepth = flag.Int("store-depth", 1, "how many faults TestOnStores combines exhaustively in the lives that most objects have")
+	storeSeeds = flag.Uint64("store-seeds", 300, "how many random schedules TestRandomOnStores runs")
+	storeAll   = flag.Bool("store-all", false, "TestOnStores tries faults in all scenarios")
+)
+
+// onStore runs a schedule with the objects in stores.
+func onStore(t *testing.T, s Schedule, wrote bool) (r Result) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var err error
+		c, writes := stored(t)
+		if r, err = runBehind(s, false, func() client.Client { return c }); err != nil {
+			t.Fatal(err)
+		}
+		if wrote && writes() == 0 {
+			t.Errorf("%s wrote nothing: the objects are somewhere else", s)
+		}
+	})
+
+	return r
+}
+
+// TestRandomOnStores: what goes wrong may come together, in any scenario.
+func TestRandomOnStores(t *testing.T) {
+	for seed := uint64(1); seed <= *storeSeeds; seed++ {
+		s := Random(seed, 6)
+		if r := onStore(t, s, false); len(r.Violations) > 0 {
+			t.Errorf("seed %d, %s: %v", seed, s, r.Violations)
+		}
+	}
+}
+
 // TestOnStores: every scenario goes well with the objects in stores, and those that
 // most objects live do so whatever goes wrong at any of their boundaries.
 func TestOnStores(t *testing.T) {
 	ran := 0
-	run := func(t *testing.T, s Schedule) (r Result) {
+	run := func(t *testing.T, s Schedule) Result {
 		t.Helper()
-		synctest.Test(t, func(t *testing.T) {
-			var err error
-			c, writes := stored(t)
-			if r, err = runBehind(s, false, func() client.Client { return c }); err != nil {
-				t.Fatal(err)
-			}
-			if writes() == 0 {
-				t.Errorf("%s wrote nothing: the objects are somewhere else", s)
-			}
-			ran++
-		})
+		ran++
 
-		return r
+		return onStore(t, s, true)
 	}
 	faulty := map[string]bool{"create": true, "update": true, "delete": true, "recover": true}
 	for _, scenario := range Scenarios() {
@@ -78,13 +102,13 @@ func TestOnStores(t *testing.T) {
 			t.Run(scenario+"/"+class, func(t *testing.T) {
 				var found []string
 				e := Explorer{
-					Scenario: scenario, Class: class, Depth: 1, Short: true,
+					Scenario: scenario, Class: class, Depth: *storeDepth, Short: true,
 					Run: func(s Schedule) Result { return run(t, s) },
 					Found: func(r Result) {
 						found = append(found, fmt.Sprintf("%s: %v", r.Schedule, r.Violations))
 					},
 				}
-				if faulty[scenario] {
+				if faulty[scenario] || *storeAll {
 					e.Explore()
 				} else {
 					e.try(nil)

@@ -116,37 +116,38 @@ func (d *Dir) Create(_ context.Context, f *v1.File) error {
 		return external.NotCreated(err)
 	}
 	if err := d.claim(owner, string(d.stamp(f))); err != nil {
-		return external.NotCreated(err)
+		return err
 	}
 	draft, err := d.draft(f)
 	if err != nil {
 		return external.NotCreated(err)
 	}
 	defer func() { _ = os.Remove(draft) }()
-	if err := os.Link(draft, file); err != nil { // which never replaces one
-		return external.NotCreated(errors.Wrap(err, "cannot make the file"))
+	err = errors.Wrap(os.Link(draft, file), "cannot make the file") // which never replaces one
+	if errors.Is(err, fs.ErrExist) {
+		return external.AlreadyExists(err)
 	}
 
-	return nil
+	return external.NotCreated(err)
 }
 
 // Claim writes whose a file will be, which must be nobody else's.
 func (d *Dir) claim(owner, stamp string) error {
 	draft, err := d.write([]byte(stamp), plain)
 	if err != nil {
-		return err
+		return external.NotCreated(err)
 	}
 	defer func() { _ = os.Remove(draft) }()
 	err = os.Link(draft, owner)
 	if !errors.Is(err, fs.ErrExist) {
-		return errors.Wrap(err, "cannot write whose the file is")
+		return external.NotCreated(errors.Wrap(err, "cannot write whose the file is"))
 	}
 	whose, err := os.ReadFile(owner)
 	if err == nil && string(whose) != stamp {
-		err = errors.New("the file is another object's")
+		return external.AlreadyExists(errors.New("the file is another object's"))
 	}
 
-	return err
+	return external.NotCreated(err)
 }
 
 // Draft writes what the file should be like somewhere else.
