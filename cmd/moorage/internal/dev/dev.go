@@ -150,7 +150,7 @@ func (s *session) startFake(ctx context.Context) (*child, error) {
 		return nil, err
 	}
 
-	return fake, fake.awaits(ctx, 10*time.Second, func() error {
+	err = fake.awaits(ctx, 10*time.Second, func() error {
 		conn, err := net.DialTimeout("tcp", s.Fake, time.Second)
 		if err != nil {
 			return err
@@ -158,6 +158,13 @@ func (s *session) startFake(ctx context.Context) (*child, error) {
 
 		return conn.Close()
 	})
+	if err != nil {
+		fake.stop()
+
+		return nil, err
+	}
+
+	return fake, nil
 }
 
 // follow makes the provider, starts it, and does so again whenever a source changes. A

@@ -1,0 +1,54 @@
+package dev
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestChild starts processes and stops them, those that ended before as well.
+func TestChild(t *testing.T) {
+	var out bytes.Buffer
+
+	c, err := start(&out, t.TempDir(), "talker", []string{"WORD=hello"}, "sh", "-c", `echo $WORD; printf half; exit 3`)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	down := errors.New("down")
+	if err := c.awaits(t.Context(), time.Minute, func() error { return down }); !errors.Is(err, down) || !strings.Contains(err.Error(), "the talker has ended") {
+		t.Errorf("a process that has ended is waited for no longer: %v", err)
+	}
+
+	c.stop()
+
+	if got := out.String(); got != "talker: hello\n" {
+		t.Errorf("whole lines are told, with the name of the process: %q", got)
+	}
+
+	sleeper, err := start(&out, t.TempDir(), "sleeper", nil, "sleep", "600")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if err := sleeper.awaits(ctx, time.Minute, func() error { return down }); !errors.Is(err, down) {
+		t.Errorf("whoever does not want to wait does not: %v", err)
+	}
+
+	sleeper.stop()
+
+	select {
+	case <-sleeper.done:
+	default:
+		t.Error("it was stopped, and runs on")
+	}
+
+	var none *child
+	none.stop()
+}

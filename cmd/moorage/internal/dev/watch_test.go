@@ -1,0 +1,71 @@
+package dev
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestChanged writes files: what is generated, built, tested or told is no source.
+func TestChanged(t *testing.T) {
+	cases := map[string]struct {
+		file string
+		want bool
+	}{
+		"Source":    {"internal/api/client.go", true},
+		"Module":    {"go.mod", true},
+		"Test":      {"internal/api/client_test.go", false},
+		"Generated": {"apis/v1alpha1/zz_generated.deepcopy.go", false},
+		"Built":     {"bin/made.go", false},
+		"Data":      {"cluster/x.go", false},
+		"Package":   {"package/crds/x.yaml", false},
+		"Hidden":    {".git/x.go", false},
+		"Text":      {"README.md", false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+
+			before, err := look(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			path := filepath.Join(dir, filepath.FromSlash(tc.file))
+			if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+
+			after, err := look(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if (before != after) != tc.want {
+				t.Errorf("%s: seen as a change: %t", tc.file, before != after)
+			}
+
+			if !tc.want {
+				return
+			}
+
+			if err := changed(t.Context(), dir, before, time.Millisecond); err != nil {
+				t.Errorf("a change is not waited for any longer: %v", err)
+			}
+
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+
+			if err := changed(ctx, dir, after, time.Hour); err == nil {
+				t.Error("nothing changed, and that was told as a change")
+			}
+		})
+	}
+}
