@@ -87,7 +87,7 @@ func (f *crowd) answer(_ context.Context, call string, mg resource.Managed) erro
 			f.first = now
 		}
 
-		return external.Throttled("", time.Second, errors.New("429"))
+		return external.Throttled("", external.RetryAfterHeader("1", now), errors.New("429, Retry-After: 1"))
 	case call == "Observe":
 		f.seen[mg.GetName()] = append(f.seen[mg.GetName()], now)
 	default:
