@@ -99,6 +99,7 @@ func TestFollow(t *testing.T) {
 
 		api.watches[0].Stop()
 		<-time.After(2 * time.Second)
+		synctest.Wait()
 		api.watches[1].Add(login("5"))
 		expect("a watch that ended begins again, and what happened meanwhile is told", map[string]int{"second": 1, "third": 1})
 
@@ -131,7 +132,7 @@ func TestFollowInVain(t *testing.T) {
 				f := credentials.NewFollower(api)
 				f.Follow(secret, "1", func() { t.Error("something was told") })
 				<-time.After(time.Hour + time.Second)
-				f.Close()
+				f.Close() // and waits for the last try
 				if got := len(api.asked); got > tc.tries || got < tc.tries-5 {
 					t.Errorf("%s: tried %d times in an hour, want about %d", tc.reason, got, tc.tries)
 				}

@@ -38,8 +38,10 @@ func TestWatchedSecret(t *testing.T) {
 
 	n := int64(0)
 	w.await(mg, "is refused with the new token", func() bool {
-		n++
-		w.patch(mg, func() { mg.Spec.ForProvider.MaxMsgs = &n }) // a user does something
+		if ready(mg) { // with what was right before: its user does something
+			n++
+			w.patch(mg, func() { mg.Spec.ForProvider.MaxMsgs = &n })
+		}
 
 		return synced(mg) == "False/Unauthorized"
 	})
