@@ -45,6 +45,14 @@ func (d *diary) Event(obj runtime.Object, e event.Event) {
 	d.entries = append(d.entries, entry{time.Since(d.began), about, e.Reason})
 }
 
+// All returns what was recorded so far.
+func (d *diary) all() []entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return slices.Clone(d.entries)
+}
+
 func (d *diary) WithAnnotations(...string) event.Recorder { return d }
 
 func pod(i int) *corev1.Pod {
@@ -74,7 +82,7 @@ func TestPace(t *testing.T) {
 			{1500 * time.Millisecond, "Pod quay/4 uid-n", "Moored"},
 			{time.Minute, "Pod quay/6 uid-n", "Moored"},
 		}
-		if diff := cmp.Diff(want, d.entries); diff != "" {
+		if diff := cmp.Diff(want, d.all()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	})
@@ -89,14 +97,14 @@ func TestPaceIsBounded(t *testing.T) {
 		for i := range many {
 			r.Event(pod(i), event.Normal("Moored", "tied up"))
 		}
-		if n := len(d.entries); n != many-10_000 {
+		if n := len(d.all()); n != many-10_000 {
 			t.Errorf("%d are told at once", n)
 		}
 		time.Sleep(10 * time.Minute)
-		if n := len(d.entries); n != many {
+		if n := len(d.all()); n != many {
 			t.Errorf("%d were told in the end", n)
 		}
-		last := slices.MaxFunc(d.entries, func(a, b entry) int { return int(a.After - b.After) })
+		last := slices.MaxFunc(d.all(), func(a, b entry) int { return int(a.After - b.After) })
 		if last.After != 10_000*time.Second/event.DefaultPace {
 			t.Errorf("the last was told after %s", last.After)
 		}
@@ -111,14 +119,14 @@ func TestPaceOfOthers(t *testing.T) {
 	for i := range 3 {
 		r.Event(pod(i), event.Normal("Moored", "tied up"))
 	}
-	if n := len(d.entries); n != 3 {
+	if n := len(d.all()); n != 3 {
 		t.Errorf("%d were told", n)
 	}
 	free := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(0, 0))
 	for i := range 1000 {
 		free.Event(pod(i), event.Normal("Moored", "tied up"))
 	}
-	if n := len(d.entries); n != 1003 {
+	if n := len(d.all()); n != 1003 {
 		t.Errorf("%d were told", n)
 	}
 }
