@@ -20,6 +20,7 @@ func TestStore(t *testing.T) {
 			Vanish:   func(_ context.Context, key string) error { s.Vanish(key); return nil },
 			Sever:    func(context.Context) error { s.Break(); return nil },
 			Recreate: func(context.Context) error { s.Recreate(); return nil },
+			Restart:  func(context.Context) error { s.Backup()(); return nil }, // it comes back as it was
 		}
 	})
 }

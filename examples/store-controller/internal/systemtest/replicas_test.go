@@ -1,0 +1,57 @@
+package systemtest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/moorage-dev/moorage/pkg/store/natskv"
+	"github.com/moorage-dev/moorage/pkg/store/storetest"
+)
+
+// TestStoreOnThreeNodes is the suite for adapters, with buckets that have three
+// replicas: servers answer a conflict otherwise there, and a replica may be behind.
+func TestStoreOnThreeNodes(t *testing.T) {
+	c := newCluster(t, 3)
+	var buckets atomic.Int64
+	storetest.Run(t, func(t *testing.T) storetest.Subject {
+		nc, err := nats.Connect(c.js.Conn().ConnectedUrl(), nats.MaxReconnects(-1))
+		must(t, err)
+		t.Cleanup(nc.Close)
+		js, err := jetstream.New(nc)
+		must(t, err)
+		cfg := jetstream.KeyValueConfig{Bucket: fmt.Sprint("things", buckets.Add(1)), Replicas: 3}
+		var s *natskv.Store[*storetest.Thing]
+		within(t, patience, "a bucket", func(ctx context.Context) (err error) {
+			s, err = natskv.New[*storetest.Thing](ctx, js, cfg.Bucket, natskv.Options{Create: &cfg})
+
+			return err
+		})
+		t.Cleanup(func() { _ = c.js.DeleteKeyValue(context.Background(), cfg.Bucket) })
+
+		return storetest.Subject{
+			Store: s, BadKeys: []string{"a b", "ä", "a..b"}, TooLarge: 1 << 20,
+			Corrupt: func(ctx context.Context, key string) error {
+				kv, err := js.KeyValue(ctx, cfg.Bucket)
+				if err == nil {
+					_, err = kv.PutString(ctx, key, `{"spec":`)
+				}
+
+				return err
+			},
+			Vanish: func(ctx context.Context, key string) error {
+				stream, err := js.Stream(ctx, "KV_"+cfg.Bucket)
+				if err != nil {
+					return err
+				}
+
+				return stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+cfg.Bucket+"."+key))
+			},
+			Sever: func(context.Context) error { return nc.ForceReconnect() },
+		}
+	})
+}
