@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/moorage-dev/moorage/internal/jsonpatch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -76,7 +77,7 @@ func (s *Server) create(k *kind, key types.NamespacedName, image map[string]any,
 	if k.hasStatus {
 		delete(image, "status")
 	}
-	tidy(m)
+	jsonpatch.Tidy(m)
 	if err := k.checkMetadata(key.Name, m); err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func (s *Server) write(old *version, key types.NamespacedName, image map[string]
 		}
 	}
 	delete(m, "managedFields")
-	tidy(m)
+	jsonpatch.Tidy(m)
 	if reflect.DeepEqual(image, old.image) {
 		return old, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/moorage-dev/moorage/internal/jsonpatch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -27,7 +28,7 @@ func generateName(m map[string]any) {
 // CheckForm checks metadata as an API server does.
 func (k *kind) checkForm(image map[string]any) error {
 	m := metadataOf(image)
-	tidy(m)
+	jsonpatch.Tidy(m)
 	// The metadata is read as that of any object, so that what is of the wrong type
 	// is an answer, too.
 	o := &metav1.PartialObjectMetadata{}
@@ -98,24 +99,6 @@ func sameBody(a, b map[string]any) bool {
 	}
 
 	return true
-}
-
-// Tidy takes out of metadata what is empty, as its type has it. It changes m.
-func tidy(m map[string]any) {
-	for _, key := range []string{"annotations", "labels", "finalizers", "ownerReferences"} {
-		switch value := m[key].(type) {
-		case nil:
-			delete(m, key)
-		case map[string]any:
-			if len(value) == 0 {
-				delete(m, key)
-			}
-		case []any:
-			if len(value) == 0 {
-				delete(m, key)
-			}
-		}
-	}
 }
 
 // Cloned returns a copy whose fields may be set.
