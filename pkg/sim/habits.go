@@ -41,12 +41,20 @@ func (w *World) judgeAnnotations(c apiserver.Change) {
 // JudgeBackOff judges that a pass which ends because the object has changed meanwhile
 // comes again by the back-off of the queue: any other time makes the queue forget how
 // often passes failed.
-func (w *World) judgeBackOff(result reconcile.Result, err error) {
-	if len(w.trace) == 0 || err != nil || result.RequeueAfter == 0 {
+func (w *World) judgeBackOff(p *process, result reconcile.Result, err error) {
+	if err != nil || result.RequeueAfter == 0 {
 		return
 	}
-	if last := w.trace[len(w.trace)-1]; last.op.mutates && !last.op.external && kerrors.IsConflict(last.err) {
-		w.violate("L5", "a conflict makes the queue forget how often passes failed")
+	for i := len(w.trace) - 1; i >= 0; i-- {
+		last := w.trace[i]
+		if last.process != p.number {
+			continue // it worked while this one was held up
+		}
+		if last.op.mutates && !last.op.external && kerrors.IsConflict(last.err) {
+			w.violate("L5", "a conflict makes the queue forget how often passes failed")
+		}
+
+		return
 	}
 }
 

@@ -157,7 +157,7 @@ func (w *World) forejudgePolicy(o operation) {
 
 func (w *World) forejudgeOwner(o operation) {
 	of, exists := w.outside.MadeFor(o.mg)
-	if !exists || of == o.mg.GetUID() || of != somebody && w.users.adopted[o.mg.GetUID()] {
+	if !exists || of == o.mg.GetUID() || of != somebody && w.users.adopted[o.mg.GetUID()] || of == somebody && w.misled && o.name == "Delete" {
 		return
 	}
 	property := "S6"

@@ -119,6 +119,7 @@ func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 	err := c.seam.step(ctx, operation{name: "Observe", mg: mg}, func(ctx context.Context) (err error) {
 		if w := c.seam.process.world; w.absent {
 			w.absent = false
+			w.misled = w.misled || w.taken(w.nameOf(mg))
 
 			return nil
 		}

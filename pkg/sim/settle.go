@@ -79,6 +79,9 @@ func (w *World) missing(mg resource.Managed) string {
 	if meta.IsPaused(mg) {
 		return ""
 	}
+	if w.displaced(mg) && mg.GetCondition(commonv1.TypeSynced).Reason == commonv1.ReasonExternalResourceNotOwned {
+		return ""
+	}
 	if why := w.outside.Lacks(mg); why != "" {
 		return why
 	}

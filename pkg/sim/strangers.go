@@ -41,7 +41,7 @@ func (w *World) squat(o operation, f Fault, id string) {
 	key, uid := keyOf(o.mg), o.mg.GetUID()
 	fired := w.fired
 	w.in(f.duration(), func() {
-		if !theirs.deleted.IsZero() || theirs.Length != 3 {
+		if !theirs.deleted.IsZero() && !w.misled || theirs.Length != 3 {
 			w.violate("S6", "somebody else's resource was changed or deleted")
 		}
 		if fired == w.fired && !w.stale && f.duration() > 2*pollInterval && w.inReach(2*pollInterval) {
@@ -123,4 +123,15 @@ func (w *World) forgets(p *process, faults []Fault) {
 			w.users.left[uid] = true
 		}
 	}
+}
+
+// Displaced says whether the name of an object is that of what nobody could take away when
+// another object of its name had gone. That is somebody else's until a human looks after it.
+func (w *World) displaced(mg resource.Managed) bool {
+	if w.harbour == nil {
+		return false
+	}
+	p := w.harbour.at(w.nameOf(mg))
+
+	return p != nil && p.Stamp != mg.GetUID() && w.snatched[p.Stamp] && w.users.left[p.Stamp]
 }

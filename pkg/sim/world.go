@@ -105,6 +105,7 @@ type World struct {
 	fired        int  // of the faults
 	phase        int  // how far users came
 	absent       bool // the next answer of the external system is that there is nothing
+	misled       bool // it said so of what is somebody else's: what has that name may be deleted
 	excused      bool // what a create answered may have been lost
 	stale        bool // a process did not read for a while
 	counts       map[string]int
@@ -311,6 +312,6 @@ func (w *World) alive() []*process {
 func (w *World) ended(p *process, key types.NamespacedName, result reconcile.Result, err error) {
 	w.trail.mix("pass", key.Name)
 	p.turns.ends(key, result)
-	w.judgeBackOff(result, err)
+	w.judgeBackOff(p, result, err)
 	w.told.passEnded(p, key, result, err)
 }

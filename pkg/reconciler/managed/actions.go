@@ -54,7 +54,7 @@ func (p *pass) observe(ctx context.Context) error {
 		p.compare(o)
 	}
 	if o.ResourceExists {
-		p.memo.absentSince = time.Time{}
+		p.memo.absentSince, p.memo.absentAs = time.Time{}, ""
 	}
 	if o.ResourceExists && !p.stranger() {
 		p.memo.seen, p.found = creation(p.mg, p.mg), true

@@ -66,6 +66,7 @@ type troubles struct {
 	search      string    // the attempt that is being looked up
 	searchSince time.Time // since when this process knows of it
 	absentSince time.Time // when what is to be deleted was first not found
+	absentAs    string    // and under which name
 	lost        string    // how the last create ended whose result is not known
 
 	held *turn // that the object was given because it was told to come back

@@ -168,8 +168,8 @@ func (p *pass) doubt() time.Duration {
 	if !meta.WasDeleted(p.mg) || !p.observed || p.observation.ResourceExists || asked {
 		return rest
 	}
-	if p.memo.absentSince.IsZero() {
-		p.memo.absentSince = p.now()
+	if name := meta.GetExternalName(p.mg); p.memo.absentSince.IsZero() || p.memo.absentAs != name {
+		p.memo.absentSince, p.memo.absentAs = p.now(), name
 	}
 
 	return max(rest, doubt-p.now().Sub(p.memo.absentSince))
