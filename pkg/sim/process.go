@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
@@ -97,6 +98,9 @@ func (w *World) start(clock stepped, overlook int) {
 	}
 	if !w.config.alone {
 		options = append(options, managed.WithLeaseDeadline(p.lease))
+	}
+	if w.config.limited {
+		options = append(options, managed.WithLimits(limit.NewSet(limit.WithClock(clock))))
 	}
 	if w.config.told {
 		options = append(options, managed.WithExternalEvents(lookout{p}, rarely))

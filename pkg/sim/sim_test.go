@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/sim"
 )
@@ -25,7 +24,6 @@ func options(every bool) []managed.ReconcilerOption {
 	}
 
 	return []managed.ReconcilerOption{
-		func(r *managed.Reconciler) { managed.WithLimits(limit.NewSet())(r) }, // each process has its own
 		managed.WithAdaptivePoll(10 * time.Minute), managed.WithKstatusConditions(),
 		managed.WithBulkObservation(0),
 	}

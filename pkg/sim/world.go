@@ -52,6 +52,8 @@ type Config struct {
 	memory *apiserver.Memory
 	// told is whether the harbour tells what changes
 	told bool
+	// limited is whether each process holds its calls to limits of its own
+	limited bool
 
 	// alone is whether there is no lease: a process goes on while the API server is
 	// away, and nobody takes over from one that is held up
