@@ -70,7 +70,7 @@ func TestPace(t *testing.T) {
 			r.WithAnnotations("n", strconv.Itoa(i)).Event(pod(i), event.Normal("Moored", "tied up"))
 		}
 		r.Event(pod(5), event.Warning("CannotMoor", errors.New("no berth")))
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.Event(pod(6), event.Normal("Moored", "tied up"))
 
 		want := []entry{
@@ -100,7 +100,7 @@ func TestPaceIsBounded(t *testing.T) {
 		if n := len(d.all()); n != many-10_000 {
 			t.Errorf("%d are told at once", n)
 		}
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		if n := len(d.all()); n != many {
 			t.Errorf("%d were told in the end", n)
 		}
