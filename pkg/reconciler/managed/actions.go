@@ -254,11 +254,8 @@ func (p *pass) checkLive(ctx context.Context) error {
 	if p.memo.live {
 		return nil
 	}
-	live := p.r.newManaged()
-	err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKeyFromObject(p.mg), live)
+	live, err := p.readLive(ctx)
 	switch {
-	case kerrors.IsNotFound(err) || err == nil && live.GetUID() != p.mg.GetUID():
-		return errReplaced
 	case err != nil:
 		return err
 	case live.GetResourceVersion() != p.mg.GetResourceVersion():
@@ -267,6 +264,17 @@ func (p *pass) checkLive(ctx context.Context) error {
 	p.memo.live = true
 
 	return nil
+}
+
+// ReadLive returns the object as the API server has it now.
+func (p *pass) readLive(ctx context.Context) (resource.Managed, error) {
+	live := p.r.newManaged()
+	err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKeyFromObject(p.mg), live)
+	if kerrors.IsNotFound(err) || err == nil && live.GetUID() != p.mg.GetUID() {
+		return nil, errReplaced
+	}
+
+	return live, err
 }
 
 func (p *pass) update(ctx context.Context) error {
@@ -287,6 +295,12 @@ func (p *pass) update(ctx context.Context) error {
 func (p *pass) delete(ctx context.Context) error {
 	if spared, err := p.spare(ctx); spared || err != nil {
 		return deleting.failed(err)
+	}
+	if !p.observation.ResourceExists {
+		// What nobody has seen bears no stamp that was read: it may be that of another object of this name.
+		if _, err := p.readLive(ctx); err != nil {
+			return deleting.failed(err)
+		}
 	}
 	err := p.begun(p.external.Delete(ctx, p.mg))
 	if err != nil && !external.IsNotFound(err) {

@@ -97,3 +97,37 @@ func TestAPasswordIsForgottenWhenItsResourceIsGone(t *testing.T) {
 		}
 	}
 }
+
+// A process begins, its cache shows an object that was deleted, and the external system
+// says wrongly that nothing has its name. What has it may be that of the next object of
+// this name: the API server is asked before anything is deleted unseen.
+func TestWhatWasNotSeenIsDeletedForAnObjectThatIsThereOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		gone, replaced bool
+		want           string
+	}{
+		"there": {want: "Delete"}, "gone": {gone: true}, "replaced": {gone: true, replaced: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, managed.WithDeterministicExternalName(true))
+			w.create(nil)
+			w.pass()
+			w.delete()
+			behind := w.get()
+			if c.gone {
+				w.pass()
+			}
+			if c.replaced {
+				w.create(func(v *volume.Volume) { v.UID = "uid-2" })
+				w.pass()
+			}
+			w.restart()
+			w.lag, w.cloud.Hidden = behind, func(string) bool { return true }
+			w.taken()
+			w.pass()
+			if _, calls, _ := w.taken(); mutating(calls) != c.want {
+				t.Errorf("calls %q, want %q", calls, c.want)
+			}
+		})
+	}
+}
