@@ -262,9 +262,7 @@ func (d document) changeFrom(stored Stored, m *Metadata) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	var was any
-	var is any
-	if json.Unmarshal(stored.Value, &was) == nil && json.Unmarshal(c.Value, &is) == nil && equalJSON(was, is) {
+	if equalJSON(json.RawMessage(stored.Value), json.RawMessage(c.Value)) {
 		return Change{}, nil
 	}
 

@@ -16,14 +16,16 @@ type Thing struct {
 // A ThingSpec is what is desired.
 type ThingSpec struct {
 	Size  int               `json:"size,omitempty"`
+	Count int64             `json:"count,omitempty"`
 	Text  string            `json:"text,omitempty"`
 	Parts map[string]string `json:"parts,omitempty"`
 }
 
 // A ThingStatus is what is.
 type ThingStatus struct {
-	Seen int    `json:"seen,omitempty"`
-	Note string `json:"note,omitempty"`
+	Seen  int    `json:"seen,omitempty"`
+	Count int64  `json:"count,omitempty"`
+	Note  string `json:"note,omitempty"`
 }
 
 // NewThing returns a thing of that key and size.

@@ -19,6 +19,7 @@ var writes = map[string]func(*suite){
 	"UpdateNeedsARevision":       updateNeedsARevision,
 	"UpdateOfWhatIsGone":         updateOfWhatIsGone,
 	"SameValueIsNotWritten":      sameValueIsNotWritten,
+	"NumbersKeepTheirDigits":     numbersKeepTheirDigits,
 	"GenerationCountsTheDesired": generationCountsTheDesired,
 	"IdentityIsFixed":            identityIsFixed,
 	"RevisionsGrow":              revisionsGrow,
@@ -142,6 +143,29 @@ func sameValueIsNotWritten(s *suite) {
 	same := s.update(t.DeepCopy())
 	if same.Metadata.Revision != t.Metadata.Revision {
 		s.Errorf("an update without a difference was written: revision %d after %d", same.Metadata.Revision, t.Metadata.Revision)
+	}
+}
+
+// numbersKeepTheirDigits: numbers that no float64 tells apart are different.
+func numbersKeepTheirDigits(s *suite) {
+	const large = 1<<53 + 1
+	t := s.create("a", 1)
+	for _, count := range []int64{large, large - 1, -large, 1 - large} {
+		t.Status.Count = count
+		out, err := s.Store.UpdateStatus(s.ctx, t)
+		s.must("update status", err)
+		if got := s.get("a"); out.Status.Count != count || got.Status.Count != count || out.Metadata.Revision <= t.Metadata.Revision {
+			s.Fatalf("UpdateStatus to %d returned %d at revision %d after %d, and %d is stored",
+				count, out.Status.Count, out.Metadata.Revision, t.Metadata.Revision, got.Status.Count)
+		}
+		t = out
+	}
+	for _, count := range []int64{large, large - 1} {
+		t.Spec.Count = count
+		before := t.Metadata.Generation
+		if t = s.update(t); t.Spec.Count != count || t.Metadata.Generation != before+1 || s.get("a").Spec.Count != count {
+			s.Fatalf("Update to %d made %+v at generation %d after %d", count, t.Spec, t.Metadata.Generation, before)
+		}
 	}
 }
 
