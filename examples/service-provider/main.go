@@ -27,7 +27,7 @@ func main() {
 	// The steps are the output.
 	ctrllog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	code := exit(os.Stderr, newTour(os.Stdout, patience).run(ctx))
+	code := exit(os.Stderr, newTour(os.Stdout).run(ctx))
 	stop()
 	os.Exit(code)
 }

@@ -68,7 +68,7 @@ type step struct {
 	holds func(ctx context.Context) error
 }
 
-func newTour(out io.Writer, patience time.Duration) *tour {
+func newTour(out io.Writer) *tour {
 	return &tour{out: out, patience: patience, before: func(int) {}, scheme: runtime.NewScheme(), ended: make(chan error, 2)}
 }
 

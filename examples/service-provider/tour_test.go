@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // TestTour: every step holds.
 func TestTour(t *testing.T) {
 	var out bytes.Buffer
-	if code := exit(&out, newTour(&out, patience).run(t.Context())); code != 0 || !strings.HasSuffix(out.String(), "Every step held.\n") {
+	if code := exit(&out, newTour(&out).run(t.Context())); code != 0 || !strings.HasSuffix(out.String(), "Every step held.\n") {
 		t.Errorf("exit code %d:\n%s", code, out.String())
 	}
 }
@@ -72,7 +72,7 @@ func TestTourNotices(t *testing.T) {
 		sabotaged[s.step] = true
 		t.Run(fmt.Sprintf("Step%d/%s", s.step, s.what), func(t *testing.T) {
 			t.Parallel() // each has clusters of its own, and waits most of the time
-			tour := newTour(&bytes.Buffer{}, patience)
+			tour := newTour(&bytes.Buffer{})
 			tour.before = func(i int) {
 				if i+1 != s.step {
 					return
@@ -89,7 +89,7 @@ func TestTourNotices(t *testing.T) {
 			}
 		})
 	}
-	if all := len(newTour(&bytes.Buffer{}, patience).steps()); len(sabotaged) != all {
+	if all := len(newTour(&bytes.Buffer{}).steps()); len(sabotaged) != all {
 		t.Errorf("%d of %d steps are sabotaged", len(sabotaged), all)
 	}
 }
@@ -112,7 +112,7 @@ func TestRefused(t *testing.T) {
 	if err := h.offer(public, 5); err != nil {
 		t.Fatal(err)
 	}
-	tour := newTour(&bytes.Buffer{}, patience)
+	tour := newTour(&bytes.Buffer{})
 	tour.hub = h
 	if tour.last, err = credentials(keys); err != nil {
 		t.Fatal(err)

@@ -57,9 +57,9 @@ func (w *World) inReach(while time.Duration) bool {
 	return !slices.ContainsFunc([]time.Time{w.externalBack, w.apiBack, w.refuses}, func(back time.Time) bool { return w.now().Sub(back) < while })
 }
 
-// Taken says whether somebody else has a name.
+// Taken says whether somebody else has a name, as far as the harbour tells: what clients of others work with is not known.
 func (w *World) taken(id string) bool {
-	return slices.ContainsFunc(w.harbour.live(somebody), func(p *place) bool { return p.ID == id })
+	return w.harbour != nil && slices.ContainsFunc(w.harbour.live(somebody), func(p *place) bool { return p.ID == id })
 }
 
 // JudgeSquatted judges that an object says that its place is taken.
