@@ -427,18 +427,24 @@ func TestW13OwnWritesWakeNobody(t *testing.T) {
 	}
 }
 
-// TestW14ResultsAreKept: what the domain asks for reaches the queue.
+// TestW14ResultsAreKept: what the domain asks for reaches the queue, and nothing that the
+// queue heeds more: neither the poll interval, a minute, nor when credentials expire.
 func TestW14ResultsAreKept(t *testing.T) {
 	w := newWorld(t)
-	w.config.Poll.Duration = 0
+	withOther(w)
 	w.domain.result = ctrl.Result{Requeue: true, Priority: new(7)} //nolint:staticcheck // domains that were written for it still ask for Requeue
 	f := w.create("foo")
 	result := w.steady(f)
-	if !result.Requeue || result.Priority == nil || *result.Priority != 7 { //nolint:staticcheck // the same
+	if !result.Requeue || result.RequeueAfter != 0 || result.Priority == nil || *result.Priority != 7 { //nolint:staticcheck // the same
 		t.Errorf("got %+v", result)
 	}
+	w.domain.result.RequeueAfter = time.Hour
+	if result := w.steady(f); result.RequeueAfter <= 0 || result.RequeueAfter > 20*time.Second {
+		t.Errorf("who says when is called before the credentials expire, got %s", result.RequeueAfter)
+	}
+	w.domain.result.RequeueAfter = 0
 	w.delete(f)
-	if result := w.steady(f); !result.Requeue || w.gone(f) { //nolint:staticcheck // the same
+	if result := w.steady(f); !result.Requeue || result.RequeueAfter != 0 || w.gone(f) { //nolint:staticcheck // the same
 		t.Errorf("a Delete that wants to be called again is not done: %+v", result)
 	}
 	w.domain.result, w.domain.err = ctrl.Result{}, reconcile.TerminalError(boom)

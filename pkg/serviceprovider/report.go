@@ -132,7 +132,8 @@ func (p *pass[T, C]) requeue(o outcome) ctrl.Result {
 	if o.after > 0 {
 		result.RequeueAfter = o.after
 	}
-	if !o.polls {
+	if !o.polls || result.Requeue && result.RequeueAfter == 0 { //nolint:staticcheck // domains that were written for it still ask for Requeue
+		// A RequeueAfter would take its place, and forget the back-off.
 		return result
 	}
 	if poll := p.config.PollInterval(); poll > 0 {
