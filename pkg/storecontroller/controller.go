@@ -94,8 +94,10 @@ func (c *Controller[T]) bind(b binding, deps []Dependency) error {
 		if err != nil {
 			return err
 		}
-		if err := c.inner.Watch(bound.source); err != nil {
-			return errors.Wrap(err, "cannot watch a dependency")
+		if bound.source != nil {
+			if err := c.inner.Watch(bound.source); err != nil {
+				return errors.Wrap(err, "cannot watch a dependency")
+			}
 		}
 		if bound.runnable != nil {
 			c.informers = append(c.informers, bound.runnable)

@@ -11,7 +11,8 @@ import (
 )
 
 // A Dependency is something that a controller watches beside its primaries. Those
-// there are made by Owns, Reads, OwnsKube, ReadsKube, OwnsInformer and External.
+// there are made by Owns, Reads, OwnsKube, ReadsKube, OwnsInformer, External and
+// Evidence.
 type Dependency interface {
 	bind(ctx context.Context, b binding) (bound, error)
 }
@@ -35,9 +36,9 @@ func (b binding) mine(owner store.Owner) []string {
 
 // A bound dependency is one of a controller.
 type bound struct {
-	source   source.TypedSource[Request]
-	runnable manager.Runnable // what has to run for it; may be nil
-	owned    owned            // nil unless it is owned
+	source   source.TypedSource[Request] // nil if nothing is watched
+	runnable manager.Runnable            // what has to run for it; may be nil
+	owned    owned                       // nil unless it is owned
 }
 
 // owned are the secondaries of one kind.
@@ -66,3 +67,27 @@ func External(_ string, s source.TypedSource[Request]) Dependency { return exter
 type external struct{ source source.TypedSource[Request] }
 
 func (e external) bind(context.Context, binding) (bound, error) { return bound{source: e.source}, nil }
+
+// Evidence lets a controller ask what else was made for a primary that is missing,
+// where that is not its to watch or to collect: the function returns what stands on
+// it of its owners. If one of them was in another store than the one there is now,
+// the primary counts as lost and not as deleted. An error is tried again.
+func Evidence(ofOwner func(ctx context.Context, key string) ([]store.Owner, error)) Dependency {
+	return evidence(ofOwner)
+}
+
+type evidence func(ctx context.Context, key string) ([]store.Owner, error)
+
+func (e evidence) bind(context.Context, binding) (bound, error) { return bound{owned: e}, nil }
+
+func (e evidence) ofOwner(ctx context.Context, key string) (out []secondary, err error) {
+	owners, err := e(ctx, key)
+	for _, owner := range owners {
+		out = append(out, secondary{owner: owner})
+	}
+
+	return out, err
+}
+
+// all returns nothing: the collector has nothing to do with it.
+func (e evidence) all(context.Context) ([]secondary, error) { return nil, nil }

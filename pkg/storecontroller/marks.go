@@ -117,7 +117,8 @@ func labelValue(value string) string {
 
 // SetOwner marks an object in Kubernetes with a primary of which nothing but kind
 // and key is known. A Controller's own SetOwner says more, which the garbage
-// collector needs.
+// collector needs, and any pass that has to tell a primary that was lost with its
+// store from one that was deleted.
 func SetOwner(obj metav1.Object, kind, key string) {
 	Marks{}.Set(obj, store.Owner{Kind: kind, Key: key})
 }

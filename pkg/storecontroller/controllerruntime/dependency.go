@@ -10,14 +10,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
 // A Dependency is something that a runtime watches beside its primaries.
 type Dependency struct {
-	listeners []listener
+	listeners []func(b binding) (listener, error)
 	externals []IExternalClient
+}
+
+// A binding is what a listener learns of its runtime.
+type binding struct {
+	kind   string // of the primaries
+	logger logging.Logger
 }
 
 // A listener starts to tell of objects, and waits until it has told of all there are.
@@ -26,6 +33,8 @@ type listener struct {
 	runnable manager.Runnable // may be nil
 	listen   func(tell func(obj any)) (func(), error)
 	synced   func(ctx context.Context) error
+	// ofOwner returns the owners that stand on what was made for a primary.
+	ofOwner func(ctx context.Context, key string) ([]store.Owner, error)
 }
 
 // Secondaries are entities that the controller makes: HandleSecondary is called
@@ -39,23 +48,24 @@ func entities[T IEntity](c IEntityClient[T], tertiary bool) Dependency {
 	if absent(c) {
 		return Dependency{}
 	}
-	i := store.NewInformer[T](c, store.InformerOptions{})
 
-	return Dependency{listeners: []listener{{
-		tertiary: tertiary,
-		runnable: i,
-		synced:   i.WaitForSync,
-		listen: func(tell func(any)) (func(), error) {
-			return i.AddHandler(func(n store.Notification[T]) {
-				obj := n.New
-				if n.Op != store.Put {
-					obj = n.Old
-				}
-				if !store.Absent(obj) { // it may never have been decoded
-					tell(obj)
-				}
-			}), nil
-		},
+	return Dependency{listeners: []func(binding) (listener, error){func(b binding) (listener, error) {
+		i := store.NewInformer[T](c, store.InformerOptions{})
+
+		return listener{
+			tertiary: tertiary, runnable: i, synced: i.WaitForSync, ofOwner: ownersOfEntities(i, b.kind),
+			listen: func(tell func(any)) (func(), error) {
+				return i.AddHandler(func(n store.Notification[T]) {
+					obj := n.New
+					if n.Op != store.Put {
+						obj = n.Old
+					}
+					if !store.Absent(obj) { // it may never have been decoded
+						tell(obj)
+					}
+				}), nil
+			},
+		}, nil
 	}}}
 }
 
@@ -78,36 +88,46 @@ func TerciaryInformers(i ...cache.SharedIndexInformer) Dependency { return share
 
 func shared(tertiary bool, informers []cache.SharedIndexInformer) (out Dependency) {
 	for _, i := range informers {
-		var registration cache.ResourceEventHandlerRegistration
-		out.listeners = append(out.listeners, listener{
-			tertiary: tertiary,
-			listen: func(tell func(any)) (stop func(), err error) {
-				registration, err = i.AddEventHandler(cache.ResourceEventHandlerFuncs{
-					AddFunc: tell,
-					UpdateFunc: func(old, now any) {
-						if storecontroller.Changed(old, now) {
-							tell(now)
-						}
-					},
-					DeleteFunc: tell,
-				})
-				if err != nil {
-					return nil, errors.Wrap(err, "cannot listen to an informer")
-				}
+		out.listeners = append(out.listeners, func(b binding) (listener, error) {
+			ofOwner, err := ownersOfObjects(i, b.kind)
+			l := fromInformer(i)
+			l.tertiary, l.ofOwner = tertiary, ofOwner
 
-				return func() { _ = i.RemoveEventHandler(registration) }, nil
-			},
-			synced: func(ctx context.Context) error {
-				if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
-					return errors.Wrap(context.Cause(ctx), "an informer did not sync")
-				}
-
-				return nil
-			},
+			return l, err
 		})
 	}
 
 	return out
+}
+
+func fromInformer(i cache.SharedIndexInformer) listener {
+	var registration cache.ResourceEventHandlerRegistration
+
+	return listener{
+		listen: func(tell func(any)) (stop func(), err error) {
+			registration, err = i.AddEventHandler(cache.ResourceEventHandlerFuncs{
+				AddFunc: tell,
+				UpdateFunc: func(old, now any) {
+					if storecontroller.Changed(old, now) {
+						tell(now)
+					}
+				},
+				DeleteFunc: tell,
+			})
+			if err != nil {
+				return nil, errors.Wrap(err, "cannot listen to an informer")
+			}
+
+			return func() { _ = i.RemoveEventHandler(registration) }, nil
+		},
+		synced: func(ctx context.Context) error {
+			if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+				return errors.Wrap(context.Cause(ctx), "an informer did not sync")
+			}
+
+			return nil
+		},
+	}
 }
 
 // Externals are systems outside.

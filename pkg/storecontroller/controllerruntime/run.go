@@ -62,15 +62,24 @@ func (r *Runtime[T]) run(ctx context.Context, threadiness int) error {
 
 	primary := store.NewInformer[T](r.client, store.InformerOptions{Logger: r.logger})
 	primary.AddHandler(func(n store.Notification[T]) { r.hint(n.Key, Operation(n.Op)) })
-	sources := r.sources()
+	sources, err := r.sources()
+	if err != nil {
+		return err
+	}
 	deps := []storecontroller.Dependency{storecontroller.External("EnqueueKey", &r.pusher)}
 	for _, s := range sources {
 		deps = append(deps, storecontroller.External("listener", s))
+		if !s.tertiary {
+			deps = append(deps, storecontroller.Evidence(s.ofOwner))
+		}
 	}
 	c, err := storecontroller.New(nil, r.name, r.kind, primary, storecontroller.ReconcilerFunc[T](r.sync), r.options(threadiness), deps...)
 	if err != nil {
 		return err
 	}
+	r.mu.Lock()
+	r.controller = c
+	r.mu.Unlock()
 	for _, i := range c.Informers() {
 		running.Go(func() { _ = i.Start(ctx) })
 	}
@@ -107,9 +116,14 @@ func (r *Runtime[T]) options(threadiness int) storecontroller.Options {
 	}
 }
 
-func (r *Runtime[T]) sources() (out []*source) {
+func (r *Runtime[T]) sources() (out []*source, err error) {
+	b := binding{kind: r.kind, logger: r.logger}
 	for _, d := range r.deps {
-		for _, l := range d.listeners {
+		for _, bind := range d.listeners {
+			l, err := bind(b)
+			if err != nil {
+				return nil, err
+			}
 			tell := r.tellSecondary
 			if l.tertiary {
 				tell = r.tellTertiary
@@ -118,7 +132,7 @@ func (r *Runtime[T]) sources() (out []*source) {
 		}
 	}
 
-	return out
+	return out, nil
 }
 
 // sync is a pass. The author reads the primary by himself, and takes what he does

@@ -33,11 +33,12 @@ type Runtime[T IEntity] struct {
 	logger logging.Logger
 	events eventer
 
-	mu       sync.Mutex
-	custom   IController
-	tertiary func(obj any) []string
-	hints    map[string]Operation
-	panics   int
+	mu         sync.Mutex
+	custom     IController
+	tertiary   func(obj any) []string
+	hints      map[string]Operation
+	panics     int
+	controller *storecontroller.Controller[T] // nil before Run
 }
 
 // NewRuntime returns a runtime. The kind is that of the primaries, as it stands in

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/moorage-dev/moorage/pkg/store"
 )
 
 // ControllerRuntime runs a controller whose primaries are in a store. Use
@@ -112,6 +114,22 @@ func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) SetCustomController(customController IController) {
 	c.runtime.SetCustomController(customController)
+}
+
+// SetOwner marks an object in Kubernetes as made for the primary, which SyncHandler
+// has read. See that of Runtime.
+func (c *ControllerRuntime[
+	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
+]) SetOwner(obj metav1.Object, primary TNatsPrim) {
+	c.runtime.SetOwner(obj, primary)
+}
+
+// Owner returns what marks an entity as made for the primary: put it into the
+// Owners of its metadata.
+func (c *ControllerRuntime[
+	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
+]) Owner(primary TNatsPrim) store.Owner {
+	return c.runtime.Owner(primary)
 }
 
 // SetTerciaryMapping says which primaries are looked at when a tertiary changes. It

@@ -126,18 +126,24 @@ func inWorld(t *testing.T, prepare, test func(*world)) {
 		w := &world{
 			T: t, primaries: memory.New[*thing]("things"), parts: memory.New[*thing]("parts"), domains: memory.New[*thing]("domains"),
 			kube: fake.NewClientset(), external: &external{}, workers: 1,
-			c: &custom{errs: map[string]error{}, running: map[string]int{}}, stop: make(chan struct{}), errs: make(chan error), ended: make(chan struct{}),
+			c: &custom{errs: map[string]error{}, running: map[string]int{}}, errs: make(chan error),
 		}
 		if prepare != nil {
 			prepare(w)
 		}
-		var kube kubernetes.Interface = w.kube
-		w.c.rt = NewControllerRuntime[*thing, *thing, None, None, None, *thing, None, None, None](
-			"things", "thing", kube, w.primaries, w.informers, nil, w.parts, nil, nil, nil, w.domains, nil, nil, nil,
-			[]IExternalClient{w.external}, w.resync)
-		w.c.rt.runtime.jitter = func() float64 { return 0 }
+		w.build()
 		test(w)
 	})
+}
+
+// build makes a runtime, as the next process of a controller does.
+func (w *world) build() {
+	var kube kubernetes.Interface = w.kube
+	w.stop, w.ended = make(chan struct{}), make(chan struct{})
+	w.c.rt = NewControllerRuntime[*thing, *thing, None, None, None, *thing, None, None, None](
+		"things", "thing", kube, w.primaries, w.informers, nil, w.parts, nil, nil, nil, w.domains, nil, nil, nil,
+		[]IExternalClient{w.external}, w.resync)
+	w.c.rt.runtime.jitter = func() float64 { return 0 }
 }
 
 // run starts everything, and waits until there is nothing to do.

@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -98,10 +99,8 @@ func (c *Controller) SyncHandler(key string) error {
 	case err != nil:
 	case !c.owns(d, key):
 		return c.refuse(ctx, foo)
-	case *d.Spec.Replicas != foo.Spec.Replicas:
-		d = d.DeepCopy()
-		d.Spec.Replicas = &foo.Spec.Replicas
-		d, err = c.kube.AppsV1().Deployments(c.namespace).Update(ctx, d, metav1.UpdateOptions{})
+	default:
+		d, err = c.update(ctx, d, foo)
 	}
 	if err != nil {
 		return err
@@ -110,6 +109,20 @@ func (c *Controller) SyncHandler(key string) error {
 	_, err = c.foos.UpdateStatus(ctx, foo)
 
 	return err
+}
+
+// update makes replicas and marks of a Deployment what they should be. Marks change
+// when the Foo is in another store than the one it was in, or if they were made by
+// somebody who did not know the store.
+func (c *Controller) update(ctx context.Context, d *appsv1.Deployment, foo *Foo) (*appsv1.Deployment, error) {
+	want := d.DeepCopy()
+	want.Spec.Replicas = &foo.Spec.Replicas
+	c.runtime.SetOwner(want, foo)
+	if equality.Semantic.DeepEqual(d, want) {
+		return d, nil
+	}
+
+	return c.kube.AppsV1().Deployments(c.namespace).Update(ctx, want, metav1.UpdateOptions{})
 }
 
 // refuse says that the name is taken. It is no error: trying again does not help.
@@ -160,7 +173,7 @@ func (c *Controller) deployment(foo *Foo) *appsv1.Deployment {
 			},
 		},
 	}
-	storecontroller.SetOwner(d, Kind, foo.Metadata.Key)
+	c.runtime.SetOwner(d, foo)
 
 	return d
 }

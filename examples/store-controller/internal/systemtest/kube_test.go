@@ -76,7 +76,8 @@ func TestSample(t *testing.T) {
 	}
 	create("ns/web", "web")
 	has("web", func(d *appsv1.Deployment) bool {
-		return *d.Spec.Replicas == 1 && d.Annotations["kumori/ownerkey"] == "ns/web" && d.Annotations["kumori/ownerkind"] == "foo"
+		return *d.Spec.Replicas == 1 && d.Annotations["kumori/ownerkey"] == "ns/web" && d.Annotations["kumori/ownerkind"] == "foo" &&
+			d.Annotations[storecontroller.AnnotationKeyOwnerEpoch] != ""
 	})
 	within(t, patience, "more replicas", func(ctx context.Context) error {
 		f, err := c.foos.Get(ctx, "ns/web")
