@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -91,7 +91,8 @@ type Requester struct {
 	mu      sync.Mutex // guards what follows
 	grants  map[clusters.Key]*grant
 	waiting map[client.ObjectKey]map[reconcile.Request]struct{} // for existing ClusterRequests
-	cached  client.Reader                                       // once the platform's cache runs
+	cached  cache.Cache                                         // once the platform's cache runs
+	mayList *bool                                               // clusters, once that is known
 }
 
 // A grant is what is known of an AccessRequest that was granted.
@@ -286,12 +287,4 @@ func (r *Requester) forget(request reconcile.Request) {
 	for _, key := range dropped {
 		r.cache.Drop(key)
 	}
-}
-
-func ignoreForbidden(err error) error {
-	if kerrors.IsForbidden(err) {
-		return nil
-	}
-
-	return err
 }

@@ -63,18 +63,23 @@ func (r *Requester) ours(o client.Object, want metav1.ObjectMeta) bool {
 func (r *Requester) ensure(ctx context.Context, reg Registration, request reconcile.Request) (bool, error) {
 	ar := r.newAccessRequest(reg, request)
 	want := ar.ObjectMeta
+	var cluster *clustersv1alpha1.ObjectReference
 	if reg.ExistingCluster != nil {
 		key := reg.ExistingCluster(request)
-		if err := r.exists(ctx, key); err != nil {
-			return false, err
-		}
-		ar.Spec.ClusterRef = &clustersv1alpha1.ObjectReference{Namespace: key.Namespace, Name: key.Name}
+		cluster = &clustersv1alpha1.ObjectReference{Namespace: key.Namespace, Name: key.Name}
+		ar.Spec.ClusterRef = cluster
 	} else {
 		cr, err := r.clusterRequest(ctx, reg, request)
 		if err != nil || cr == nil {
 			return false, err
 		}
 		ar.Spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: cr.Namespace, Name: cr.Name}
+		cluster = cr.Status.Cluster
+	}
+	if cluster != nil {
+		if err := r.exists(ctx, client.ObjectKeyFromObject(ar), client.ObjectKey{Namespace: cluster.Namespace, Name: cluster.Name}); err != nil {
+			return false, err
+		}
 	}
 	wanted := ar.Spec
 	err := r.reader().Get(ctx, client.ObjectKeyFromObject(ar), ar)
@@ -120,22 +125,9 @@ func (r *Requester) clusterRequest(ctx context.Context, reg Registration, reques
 		return nil, errors.Wrapf(serviceprovider.ErrAccessDenied, "ClusterRequest %s", client.ObjectKeyFromObject(cr))
 	case cr.Status.Phase != clustersv1alpha1.RequestGranted:
 		return nil, nil
-	case cr.Status.Cluster != nil:
-		return cr, r.exists(ctx, client.ObjectKey{Namespace: cr.Status.Cluster.Namespace, Name: cr.Status.Cluster.Name})
 	default:
 		return cr, nil
 	}
-}
-
-// Exists returns an error if a cluster does not. Who may not look at it believes that:
-// so it is not read from a cache, which would wait for ever for the permission.
-func (r *Requester) exists(ctx context.Context, key client.ObjectKey) error {
-	err := r.platform.Client().Get(ctx, key, &clustersv1alpha1.Cluster{})
-	if kerrors.IsNotFound(err) {
-		return errors.Wrapf(serviceprovider.ErrClusterGone, "Cluster %s", key)
-	}
-
-	return errors.Wrap(ignoreForbidden(err), "cannot get the Cluster")
 }
 
 // Await remembers that an object waits for a ClusterRequest of somebody else.
