@@ -13,7 +13,7 @@ import (
 const seedRuntime = module + "pkg/storecontroller/controllerruntime"
 
 // The methods that this library adds to the type.
-var addedToControllerRuntime = []string{"Owner", "Reference", "SetOwner", "SetTerciaryMapping"}
+var addedToControllerRuntime = []string{"Owner", "Panics", "Reference", "SetLogger", "SetOwner", "SetTerciaryMapping"}
 
 // TestControllerRuntimeSurface holds that package to the document it is compatible with. What has type parameters cannot be told as the other documents are: here a
 // line is what the compiler makes of a name, and a method's stands after its type.

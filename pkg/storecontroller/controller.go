@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -72,6 +73,9 @@ func (c *Controller[T]) build(mgr manager.Manager, deps []Dependency) error {
 		typed.DefaultFromConfig(mgr.GetControllerOptions())
 		b.kube = mgr.GetClient()
 	}
+	if typed.LogConstructor == nil {
+		typed.LogConstructor = logOf(typed.Logger.WithValues("controller", c.name))
+	}
 	inner, err := controller.NewTypedUnmanaged(c.name, typed)
 	if err != nil {
 		return err
@@ -86,6 +90,17 @@ func (c *Controller[T]) build(mgr manager.Manager, deps []Dependency) error {
 	}
 
 	return c.bind(b, deps)
+}
+
+// logOf lets controller-runtime say which key a pass is over.
+func logOf(l logr.Logger) func(*Request) logr.Logger {
+	return func(req *Request) logr.Logger {
+		if req == nil {
+			return l
+		}
+
+		return l.WithValues("key", req.Key)
+	}
 }
 
 func (c *Controller[T]) bind(b binding, deps []Dependency) error {

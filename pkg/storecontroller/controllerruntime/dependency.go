@@ -50,7 +50,7 @@ func entities[T IEntity](c IEntityClient[T], tertiary bool) Dependency {
 	}
 
 	return Dependency{listeners: []func(binding) (listener, error){func(b binding) (listener, error) {
-		i := store.NewInformer[T](c, store.InformerOptions{})
+		i := store.NewInformer[T](c, store.InformerOptions{Logger: b.logger})
 
 		return listener{
 			tertiary: tertiary, runnable: i, synced: i.WaitForSync, ofOwner: ownersOfEntities(i, b.kind),

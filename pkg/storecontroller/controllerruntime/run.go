@@ -5,12 +5,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
@@ -103,6 +105,7 @@ func (r *Runtime[T]) options(threadiness int) storecontroller.Options {
 		TypedOptions: controller.TypedOptions[storecontroller.Request]{
 			MaxConcurrentReconciles: max(threadiness, 1),
 			SkipNameValidation:      new(true),
+			Logger:                  logr.New(sink{r.logger}),
 			// Both limits are those of the controllers that this shape was made after.
 			RateLimiter: workqueue.NewTypedMaxOfRateLimiter(
 				workqueue.NewTypedItemExponentialFailureRateLimiter[storecontroller.Request](5*time.Millisecond, 1000*time.Second),
@@ -113,7 +116,17 @@ func (r *Runtime[T]) options(threadiness int) storecontroller.Options {
 		Garbage:   storecontroller.GarbagePolicy{Disabled: true},
 		AllEvents: true,
 		Logger:    r.logger,
+		Recorder:  r.recorder(),
 	}
+}
+
+// recorder is of events about primaries, if there is anywhere to send them.
+func (r *Runtime[T]) recorder() event.Recorder {
+	if r.kube == nil {
+		return nil
+	}
+
+	return r.events.recorder(r.kube, r.name)
 }
 
 func (r *Runtime[T]) sources() (out []*source, err error) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -47,7 +48,7 @@ type Runtime[T IEntity] struct {
 func NewRuntime[T IEntity](name, kind string, kube kubernetes.Interface, primary IEntityClient[T], resync time.Duration, deps ...Dependency) *Runtime[T] {
 	return &Runtime[T]{
 		name: name, kind: kind, kube: kube, client: primary, resync: resync, deps: deps,
-		clock: clock.RealClock{}, jitter: rand.Float64, logger: logging.NewNopLogger(), hints: map[string]Operation{},
+		clock: clock.RealClock{}, jitter: rand.Float64, logger: logging.NewLogrLogger(log.Log.WithName(name)), hints: map[string]Operation{},
 	}
 }
 
@@ -66,8 +67,9 @@ func (r *Runtime[T]) SetTerciaryMapping(keys func(obj any) []string) {
 	r.tertiary = keys
 }
 
-// SetLogger says where panics and failures go. It is called before Run. The default
-// drops them.
+// SetLogger says who is told of panics, of failures, of entries that cannot be decoded
+// and of primaries that were lost. It is called before Run. The default is
+// controller-runtime's log.
 func (r *Runtime[T]) SetLogger(l logging.Logger) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,10 +123,9 @@ func (r *Runtime[T]) DecomposeKubeSecondaryResource(obj any) (secondaryResource 
 // Event records an event about an object: one of Kubernetes, or what Reference
 // returns for a primary.
 func (r *Runtime[T]) Event(object runtime.Object, eventtype string, reason string, message string) {
-	if r.kube == nil {
-		return
+	if rec := r.recorder(); rec != nil {
+		rec.Event(object, event.Event{Type: event.Type(eventtype), Reason: event.Reason(reason), Message: message})
 	}
-	r.events.recorder(r.kube, r.name).Event(object, event.Event{Type: event.Type(eventtype), Reason: event.Reason(reason), Message: message})
 }
 
 // Reference returns what stands for a primary in Event: its events are in the

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
@@ -130,6 +131,22 @@ func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) Owner(primary TNatsPrim) store.Owner {
 	return c.runtime.Owner(primary)
+}
+
+// SetLogger says who is told of panics, of failures, of entries that cannot be decoded
+// and of primaries that were lost. It is called before Run. The default is
+// controller-runtime's log.
+func (c *ControllerRuntime[
+	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
+]) SetLogger(l logging.Logger) {
+	c.runtime.SetLogger(l)
+}
+
+// Panics returns how many there were in the author's code. They are recovered from.
+func (c *ControllerRuntime[
+	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
+]) Panics() int {
+	return c.runtime.Panics()
 }
 
 // SetTerciaryMapping says which primaries are looked at when a tertiary changes. It

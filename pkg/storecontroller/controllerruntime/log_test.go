@@ -1,0 +1,88 @@
+package controllerruntime
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/store"
+)
+
+// A journal is what was logged.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) write(_, line string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, line)
+}
+
+// has looks for a line with all of the words.
+func (j *journal) has(t *testing.T, words ...string) {
+	t.Helper()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, line := range j.lines {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+			return
+		}
+	}
+	t.Errorf("nothing was said of %v, but\n%s", words, strings.Join(j.lines, "\n"))
+}
+
+// TestLog: a controller of the older shape learns of all that goes wrong.
+func TestLog(t *testing.T) {
+	j := &journal{}
+	inWorld(t, func(w *world) {
+		w.c.panics = "sync panics"
+		w.must(w.primaries.Write("badthing", []byte("{")))
+		w.must(w.parts.Write("badpart", []byte("{")))
+		w.must(w.domains.Write("baddomain", []byte("{")))
+		w.part("p", store.Owner{Kind: "thing", Key: "lost", Epoch: "another", Revision: 1})
+	}, func(w *world) {
+		w.c.rt.SetLogger(logging.NewLogrLogger(funcr.New(j.write, funcr.Options{})))
+		w.c.errs["fails"] = errBoom
+		w.create(w.primaries, "panics", "")
+		w.create(w.primaries, "fails", "")
+		w.run()
+		j.has(t, "badthing")
+		j.has(t, "badpart")
+		j.has(t, "baddomain")
+		j.has(t, "fails", errBoom.Error())
+		j.has(t, "panic", "SyncHandler", "sync panics")
+		j.has(t, "primary is missing", "lost")
+		if w.c.rt.Panics() == 0 {
+			t.Error("no panic was counted")
+		}
+		w.pass(time.Second)
+		events, err := w.kube.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		w.must(err)
+		if len(events.Items) != 1 || events.Items[0].Reason != "PrimaryLost" {
+			t.Errorf("events: %+v", events.Items)
+		}
+		w.end()
+	})
+}
+
+// TestDefaultLog: who says nothing finds it in the log of controller-runtime.
+func TestDefaultLog(t *testing.T) {
+	j := &journal{}
+	log.SetLogger(funcr.New(j.write, funcr.Options{}))
+	inWorld(t, nil, func(w *world) {
+		w.c.errs["fails"] = errBoom
+		w.create(w.primaries, "fails", "")
+		w.run()
+		j.has(t, "fails", errBoom.Error())
+		w.end()
+	})
+}
