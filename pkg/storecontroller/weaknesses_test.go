@@ -69,9 +69,10 @@ func TestK2AnyStore(t *testing.T) {
 
 // TestK3Contexts: a controller ends with its context, and so do its passes.
 func TestK3Contexts(t *testing.T) {
-	ended := make(chan error, 1)
+	began, ended := make(chan struct{}), make(chan error, 1)
 	c, err := New(nil, "k3", "thing", store.NewInformer(newMemory("things"), store.InformerOptions{}),
 		ReconcilerFunc[*thing](func(ctx context.Context, _ string, _ *thing, _ bool) (reconcile.Result, error) {
+			close(began)
 			<-ctx.Done()
 			ended <- ctx.Err()
 
@@ -85,18 +86,19 @@ func TestK3Contexts(t *testing.T) {
 	go func() { done <- c.Informers()[0].Start(ctx) }()
 	go func() { done <- c.Start(ctx) }()
 	c.Enqueue("a")
+	select {
+	case <-began:
+	case err := <-done:
+		t.Fatalf("it ended before it was told to, with %v", err)
+	}
 	cancel()
 	for range 2 {
 		if err := <-done; err != nil {
 			t.Errorf("it ended with %v", err)
 		}
 	}
-	select {
-	case err := <-ended:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("the context of the pass ended with %v", err)
-		}
-	default: // it was over before the pass began
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the context of the pass ended with %v", err)
 	}
 }
 
