@@ -8,7 +8,10 @@
 // replaced, and the leases on it end. When the Cluster goes, so do they.
 //
 // Every process that uses clusters runs the controller for itself, also while it does
-// not lead: the connections are in its memory. All of them write the same status.
+// not lead: the connections are in its memory. All of them write the same status: one
+// that finds what it has not said reads the settings again before it says anything. If
+// they cannot agree, since the kubeconfigs of their own differ, each of them writes once
+// in a recheck interval at most.
 //
 // The role of such a program needs:
 //

@@ -84,18 +84,20 @@ func (r *reconciler) keep(ctx context.Context, c *clustersv1alpha1.Cluster, know
 	return r.probe(ctx, c, known)
 }
 
-// Look reads the settings of a cluster, if it is time to. Settings that cannot be read
-// just now are as they were.
+// Look reads the settings of a cluster, if it is time to, or if somebody else has said
+// what became of other ones: who has not read them since would take that back. Settings
+// that cannot be read just now are as they were.
 func (r *reconciler) look(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) error {
 	now := r.o.clock.Now()
-	if known.generation == c.GetGeneration() && known.requested == requested(c) && !known.refused && now.Sub(known.read) < r.o.recheck {
+	told := c.Status.Revision != known.seen
+	if known.generation == c.GetGeneration() && known.requested == requested(c) && !known.refused && !told && now.Sub(known.read) < r.o.recheck {
 		return nil
 	}
 	in, err := r.read(ctx, c)
 	var f *flaw
 	switch {
 	case errors.As(err, &f):
-	case err != nil && known.generation == c.GetGeneration():
+	case err != nil && known.generation == c.GetGeneration() && !told:
 		r.o.logger.Info("Cannot look at the settings of a cluster, going on with those there are", "cluster", c.GetName(), "error", redact.Error(err))
 		known.read = now
 
@@ -103,7 +105,7 @@ func (r *reconciler) look(ctx context.Context, c *clustersv1alpha1.Cluster, know
 	case err != nil:
 		return err
 	}
-	known.generation, known.requested, known.refused, known.read = c.GetGeneration(), requested(c), false, now
+	known.generation, known.requested, known.refused, known.read, known.seen = c.GetGeneration(), requested(c), false, now, c.Status.Revision
 	known.in, known.flaw = in, err
 
 	return nil
@@ -123,12 +125,15 @@ func (r *reconciler) connect(ctx context.Context, c *clustersv1alpha1.Cluster, k
 	c.SetConditions(
 		r.condition(c, commonv1.TypeConnected, metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""),
 		r.condition(c, clustersv1alpha1.TypeHealthy, metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""))
-	if err := r.write(ctx, base, c, known); err != nil {
+	written, err := r.write(ctx, base, c, known)
+	if err != nil {
 		return 0, err
 	}
 	known.probed = r.o.clock.Now()
 	r.set(c, known)
-	r.tell(c, nil)
+	if written {
+		r.tell(c, nil)
+	}
 
 	return r.next(known), nil
 }
@@ -138,7 +143,9 @@ func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, kno
 	base := c.DeepCopy()
 	r.set(c, known)
 	if rest := r.o.probe - r.o.clock.Since(known.probed); rest > 0 && !known.probed.IsZero() {
-		return rest, r.write(ctx, base, c, known)
+		_, err := r.write(ctx, base, c, known)
+
+		return rest, err
 	}
 	_, err := r.ask(ctx, known.in.RESTConfig, "/readyz")
 	known.probed, known.refused = r.o.clock.Now(), unauthorized(err)
@@ -150,8 +157,9 @@ func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, kno
 		}
 		c.SetConditions(r.condition(c, clustersv1alpha1.TypeHealthy, status, reason, message))
 	}
+	_, err = r.write(ctx, base, c, known)
 
-	return r.next(known), r.write(ctx, base, c, known)
+	return r.next(known), err
 }
 
 // Set lets everybody have the connection that the status tells of.
@@ -172,14 +180,12 @@ func (r *reconciler) lose(ctx context.Context, c *clustersv1alpha1.Cluster, know
 	c.SetConditions(
 		r.condition(c, commonv1.TypeConnected, metav1.ConditionFalse, reasonOf(why), why.Error()),
 		r.condition(c, clustersv1alpha1.TypeHealthy, metav1.ConditionFalse, reasonOf(why), ""))
-	if err := r.write(ctx, base, c, known); err != nil {
-		return err
-	}
-	if before.Status == metav1.ConditionTrue {
+	written, err := r.write(ctx, base, c, known)
+	if written && before.Status == metav1.ConditionTrue {
 		r.tell(c, why)
 	}
 
-	return nil
+	return err
 }
 
 // Next returns when to look at a connected cluster again.

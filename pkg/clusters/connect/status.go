@@ -25,8 +25,11 @@ const (
 	ReasonConnectionLost event.Reason = "ConnectionLost"
 )
 
-// Write sends what differs in the status, if anything does.
-func (r *reconciler) write(ctx context.Context, base, c *clustersv1alpha1.Cluster, known *record) error {
+// Write sends what differs in the status, if anything does, and reports whether it did.
+// What was said before, and somebody else has said otherwise since, is not said again
+// before the recheck interval is over: two processes that find different settings, such
+// as those of their own kubeconfigs, would do nothing else.
+func (r *reconciler) write(ctx context.Context, base, c *clustersv1alpha1.Cluster, known *record) (bool, error) {
 	c.Status.ObservedGeneration = c.GetGeneration()
 	c.Status.ExpiresAt = nil
 	if e := known.in.Expires; !e.IsZero() {
@@ -35,17 +38,21 @@ func (r *reconciler) write(ctx context.Context, base, c *clustersv1alpha1.Cluste
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
 	plain, err := client.MergeFrom(base).Data(c)
 	if err != nil {
-		return errors.Wrap(err, "cannot compare the status of the Cluster")
+		return false, errors.Wrap(err, "cannot compare the status of the Cluster")
 	}
-	if string(plain) == "{}" {
-		return nil
+	now, said := r.o.clock.Now(), sayingOf(c)
+	if string(plain) == "{}" || said == known.said && said != sayingOf(base) && now.Sub(known.when) < r.o.recheck {
+		return false, nil
 	}
 	if err := r.client.Status().Patch(ctx, c, patch); err != nil {
-		return errors.Wrap(err, "cannot update the status of the Cluster")
+		return false, errors.Wrap(err, "cannot update the status of the Cluster")
 	}
-	known.version = c.GetResourceVersion()
+	known.version, known.seen = c.GetResourceVersion(), c.Status.Revision
+	if said != known.said || said != sayingOf(base) {
+		known.said, known.when = said, now
+	}
 
-	return nil
+	return true, nil
 }
 
 func (r *reconciler) condition(c *clustersv1alpha1.Cluster, t commonv1.ConditionType, s metav1.ConditionStatus,
@@ -88,6 +95,8 @@ func requested(c *clustersv1alpha1.Cluster) string {
 // time.
 type record struct {
 	version string // our last write was answered with
+	said    saying // by us, last
+	when    time.Time
 
 	// What was found when its settings were read, for which spec and request, and when.
 	in         clusters.Input
@@ -95,10 +104,16 @@ type record struct {
 	generation int64
 	requested  string
 	read       time.Time
+	seen       string // revision in the status when they were, or that we have put there
 
 	probed  time.Time
 	refused bool // the server did not accept the credentials
 }
+
+// A saying is what a status says about the connection: which one there is, or why not.
+type saying struct{ revision, flaw string }
+
+func sayingOf(c *clustersv1alpha1.Cluster) saying { return saying{c.Status.Revision, c.Status.Error} }
 
 // Ahead reports whether our last write is newer than a version that was read.
 func (r *record) ahead(version string) bool {
