@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 )
@@ -15,13 +16,14 @@ type Explorer struct {
 	// pass.
 	Run func(Schedule) Result
 
-	// Depth is how many faults are combined exhaustively: one or more. From the
-	// second on, only the kinds that matter in combination are tried.
+	// Depth is how many faults are combined exhaustively: one or more. Up to two, every
+	// kind is combined with every other, each lasting as long as is usual, in the lives in
+	// which most is at stake; in the others, and from three on, only those that lead elsewhere
+	// than others do.
 	Depth int
 
-	// All combines faults of every kind and length, in every scenario. The default is
-	// to combine those that lead elsewhere than others do: another error, or a longer
-	// wait, at the same boundary leaves the same behind.
+	// All combines faults of every kind whatever the depth and the scenario, and with Apart
+	// in those, too, in which single ones are tried otherwise.
 	All bool
 
 	// Apart combines faults in all lives of an object or two. The default is to leave it
@@ -29,8 +31,16 @@ type Explorer struct {
 	// slowly, or has connection details.
 	Apart bool
 
-	// Short leaves out single faults that are not combined with others.
+	// Short leaves out faults that rarely lead elsewhere than others do.
 	Short bool
+
+	// Whole runs each schedule to its own end. The default is to end it where everything
+	// stands as it did in another that went well, when nothing more goes wrong.
+	Whole bool
+
+	// After is who has explored another scenario over the class, or nil: what that tried
+	// while the two were the same is not tried again. It must have finished.
+	After *Explorer
 
 	// Found is called with each result that violates something, or that an
 	// operator had to help.
@@ -43,37 +53,36 @@ type Explorer struct {
 	// them.
 	Crossed map[string][2]bool
 
-	seen map[state]bool
+	begun map[beginning]bool
+	known map[spot][]tried
+	ends  ends
 }
 
-// A state is what came before a boundary, and the fault at it. Before a first fault
-// that is every operation, with its time. Before those that follow it is how
-// everything stood when the pass began (the objects, what is outside, what the
-// process has done so far) and what the pass has done since: a fault that was
-// mended, and a provider that looks again and again while it waits, lead to nothing
-// new.
-type state struct {
+// A beginning is what came before a first fault, every operation with its time, and the
+// fault.
+type beginning struct {
 	before uint64
-	first  bool
 	op     string
 	variant
-}
-
-func stateAt(at entry, v variant, depth int) state {
-	if depth == 1 {
-		return state{at.before, true, at.op.name, v}
-	}
-
-	return state{at.alike, false, at.op.name, v}
 }
 
 // Explore runs the scenario without faults, and with every fault at every boundary
 // up to the depth. The first result is returned.
 func (e *Explorer) Explore() Result {
-	e.seen, e.Crossed = map[state]bool{}, map[string][2]bool{}
+	e.begun, e.known, e.Crossed = map[beginning]bool{}, map[spot][]tried{}, map[string][2]bool{}
+	if e.After != nil && e.After.Class == e.Class {
+		e.known = e.After.known
+		if e.few() { // what it tries is not all that those after it would try
+			e.known = maps.Clone(e.known)
+			defer func() { e.known = e.After.known }()
+		}
+	}
+	if e.ends = nil; !e.Whole {
+		e.ends = ends{}
+	}
 	base := e.try(nil)
 	if len(base.Violations) == 0 && e.depth() > 0 { // or else the faults prove nothing
-		e.extend(base, 0, 1)
+		e.begin(base)
 	}
 
 	return base
@@ -85,15 +94,26 @@ func (e *Explorer) depth() int {
 	switch {
 	case s.calm, s.single && e.Short:
 		return 0
-	case s.single && !e.All, s.apart && !e.All && !e.Apart:
+	case s.single && (!e.All || !e.Apart), s.apart && !e.Apart:
 		return min(e.Depth, 1)
 	default:
 		return e.Depth
 	}
 }
 
+// Few says whether only those faults are combined that lead elsewhere than others do.
+func (e *Explorer) few() bool {
+	s, _ := scenarioOf(e.Scenario)
+
+	return !e.All && (e.Short || e.Depth > 2 || e.Depth > 1 && s.fewer)
+}
+
 func (e *Explorer) try(faults []Fault) Result {
-	r := e.Run(Schedule{Scenario: e.Scenario, Class: e.Class, Faults: faults})
+	r := e.Run(Schedule{
+		Scenario: e.Scenario, Class: e.Class, Faults: faults,
+		inquiry: &inquiry{stands: len(faults) < e.depth(), after: e.depth() - len(faults), ends: e.ends},
+	})
+	r.Schedule.inquiry = nil
 	e.Ran++
 	e.Blocked += r.Blocked
 	if len(r.Violations) > 0 {
@@ -104,34 +124,46 @@ func (e *Explorer) try(faults []Fault) Result {
 	return r
 }
 
-// Extend tries every fault at every boundary from one on.
-func (e *Explorer) extend(r Result, from, depth int) {
-	for i := from; i < len(r.steps); i++ {
-		at := r.steps[i]
-		for _, v := range kindsAt(at.op, depth > 1 && !e.All || e.Short, depth == 1) {
-			if !v.kind.stands(e.Class) {
-				continue
-			}
-			s := stateAt(at, v, depth)
-			if e.seen[s] {
-				e.Pruned++
+// Begin tries every fault at every boundary, and then those that follow them.
+func (e *Explorer) begin(base Result) {
+	turns := make([]turn, len(base.steps))
+	for i := range base.steps {
+		turns[i] = turn{base, i}
+		e.tries(turns[i])
+	}
+	var next []Result
+	for i, s := range base.steps {
+		kinds := slices.DeleteFunc(kindsAt(s.op, e.Short, true), func(v variant) bool {
+			was := beginning{s.before, s.op.name, v}
+			known := e.begun[was]
+			e.begun[was] = true
+			e.Pruned += int(bit(known))
 
-				continue
-			}
-			e.seen[s] = true
-			crossed := e.Crossed[at.op.name]
-			if isAfter(v.kind) {
-				crossed[1] = true
-			} else {
-				crossed[0] = true
-			}
-			e.Crossed[at.op.name] = crossed
-			next := e.try(append(slices.Clone(r.Schedule.Faults), Fault{Op: at.op.name, N: at.n, Kind: v.kind, For: v.last}))
-			if depth < e.depth() && len(next.Violations) == 0 && (e.All || slices.Contains(kindsAt(at.op, true, false), v)) {
-				e.extend(next, i+1, depth+1)
-			}
+			return known
+		})
+		next = append(next, e.cross(turns[i], kinds)...)
+	}
+	e.follow(next, 2)
+}
+
+// Cross runs a schedule once more with each of some faults at a boundary, and returns
+// the results that can be gone on from.
+func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
+	s := t.step()
+	for _, v := range kinds {
+		if !v.kind.stands(e.Class) {
+			continue
+		}
+		sides := e.Crossed[s.op.name]
+		sides[bit(isAfter(v.kind))] = true
+		e.Crossed[s.op.name] = sides
+		r := e.try(append(slices.Clone(t.of.Schedule.Faults), Fault{Op: s.op.name, N: s.n, Kind: v.kind, For: v.last}))
+		if len(r.Violations) == 0 && slices.Contains(kindsAt(s.op, e.few(), false), v) && v.last == 0 {
+			next = append(next, r)
 		}
 	}
+
+	return next
 }
 
 // Random returns the schedule of a seed, with up to so many faults.

@@ -20,12 +20,13 @@ import (
 var (
 	depth     = flag.Int("depth", 1, "how many faults TestSim combines exhaustively")
 	short     = flag.Bool("short-kinds", true, "TestSim leaves out kinds of faults that are rarely different from others")
-	all       = flag.Bool("all-kinds", false, "TestSim combines faults of every kind and length, in every scenario")
+	all       = flag.Bool("all-kinds", false, "TestSim combines faults of every kind, however many, in every scenario in which it combines any")
 	seeds     = flag.Uint64("seeds", 500, "how many random schedules TestSim runs; 0 is none")
 	firstSeed = flag.Uint64("first-seed", 1, "the first of them")
 	forever   = flag.Bool("forever", false, "TestSim goes on with random schedules until it is stopped or fails")
 	first     = flag.Bool("first", false, "TestSim ends with the first scenario in which it finds something")
 	long      = flag.Bool("long", false, "TestSim explores scenarios that others do in less time, too, and combines faults in all lives of an object or two")
+	whole     = flag.Bool("whole", false, "TestSim runs each schedule to its own end, even where everything stands as in another that went well")
 	only      = flag.String("only", "", "a part of the names |scenario/class that TestSim explores")
 )
 
@@ -90,9 +91,11 @@ func violates(r sim.Result, property string) bool {
 	return slices.ContainsFunc(r.Violations, func(v sim.Violation) bool { return v.Property == property })
 }
 
+// A job is scenarios that begin alike, over a class.
 type job struct {
-	scenario, class string
-	boundaries      int
+	scenarios  []string
+	class      string
+	boundaries int
 }
 
 // Jobs returns what there is to explore. What takes longest comes first, so that
@@ -101,12 +104,21 @@ func jobs(t *testing.T) chan job {
 	t.Helper()
 	var all []job
 	for _, class := range sim.Classes() {
+		alike := map[string]int{}
 		for _, scenario := range sim.Scenarios() {
 			if sim.Long(scenario) && !*long && *only == "" {
 				continue
 			}
 			if sim.Has(scenario, class) && strings.Contains("|"+scenario+"/"+class, *only) {
-				all = append(all, job{scenario, class, run(t, sim.Schedule{Scenario: scenario, Class: class}, false).Boundaries()})
+				n := run(t, sim.Schedule{Scenario: scenario, Class: class}, false).Boundaries()
+				begins := sim.Begins(scenario)
+				if i, ok := alike[begins]; ok && begins != "" {
+					all[i].scenarios, all[i].boundaries = append(all[i].scenarios, scenario), all[i].boundaries+n
+
+					continue
+				}
+				alike[begins] = len(all)
+				all = append(all, job{[]string{scenario}, class, n})
 			}
 		}
 	}
@@ -121,11 +133,18 @@ func jobs(t *testing.T) chan job {
 }
 
 func (b *book) explore(t *testing.T, j job) {
-	e := sim.Explorer{
-		Scenario: j.scenario, Class: j.class, Depth: *depth, All: *all, Apart: *long, Short: *short, Found: b.add,
-		Run: func(s sim.Schedule) sim.Result { return run(t, s, false) },
+	var before *sim.Explorer
+	for _, scenario := range j.scenarios {
+		e := &sim.Explorer{
+			Scenario: scenario, Class: j.class, Depth: *depth, All: *all, Apart: *long, Short: *short, Whole: *whole, After: before, Found: b.add,
+			Run: func(s sim.Schedule) sim.Result { return run(t, s, false) },
+		}
+		b.note(e, e.Explore())
+		before = e
 	}
-	base := e.Explore()
+}
+
+func (b *book) note(e *sim.Explorer, base sim.Result) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ran, b.pruned, b.blocked, b.boundaries = b.ran+e.Ran, b.pruned+e.Pruned, b.blocked+e.Blocked, b.boundaries+base.Boundaries()
@@ -134,7 +153,7 @@ func (b *book) explore(t *testing.T, j job) {
 		b.crossed[op] = [2]bool{have[0] || sides[0], have[1] || sides[1]}
 	}
 	if testing.Verbose() {
-		fmt.Printf("%s/%s: %d boundaries, %d schedules, %d pruned, %d violated\n", j.scenario, j.class, base.Boundaries(), e.Ran, e.Pruned, e.Violated)
+		fmt.Printf("%s/%s: %d boundaries, %d schedules, %d pruned, %d violated\n", e.Scenario, e.Class, base.Boundaries(), e.Ran, e.Pruned, e.Violated)
 	}
 }
 

@@ -47,8 +47,8 @@ func (w *World) judgeBackOff(p *process, result reconcile.Result, err error) {
 	}
 	for i := len(w.trace) - 1; i >= 0; i-- {
 		last := w.trace[i]
-		if last.process != p.number {
-			continue // it worked while this one was held up
+		if last.process != p.number || last.pass != p.making {
+			continue // another's
 		}
 		if last.op.mutates && !last.op.external && kerrors.IsConflict(last.err) {
 			w.violate("L5", "a conflict makes the queue forget how often passes failed")

@@ -58,6 +58,9 @@ var Properties = map[string]string{
 }
 
 func (w *World) violate(property, text string) {
+	if w.course.joined {
+		return // what is judged now means nothing
+	}
 	for _, v := range w.violation {
 		if v.Property == property && v.Text == text {
 			return

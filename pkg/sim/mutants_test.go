@@ -158,11 +158,9 @@ func stage(t *testing.T, s Schedule, brokenClient string) Result {
 		if brokenClient != "" {
 			w.config.Connecter = replaced(t, w, brokenClient)
 		}
+		w.course.inquiry = s.inquiry
 		w.start(stepped{}, 0)
-		of.live(w)
-		w.busy(len(s.Faults) + len(of.faults))
-		w.end()
-		w.judgeEnding(s, of.loose)
+		w.liveAndEnd(s, of)
 		r = w.result(s)
 	})
 

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -198,20 +199,33 @@ func TestEveryOperationIsCrossed(t *testing.T) {
 	}
 }
 
+// SchedulesOf returns the schedules without faults of all jobs.
+func schedulesOf(jobs chan job) iter.Seq[sim.Schedule] {
+	return func(yield func(sim.Schedule) bool) {
+		for j := range jobs {
+			for _, scenario := range j.scenarios {
+				if !yield(sim.Schedule{Scenario: scenario, Class: j.class}) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Crashed kills the process at the first of each operation of every scenario, and
 // returns where it died: before and after.
 func crashed(t *testing.T) map[string][2]bool {
 	t.Helper()
 	out := map[string][2]bool{}
-	for job := range jobs(t) {
-		base := run(t, sim.Schedule{Scenario: job.scenario, Class: job.class}, false)
+	for of := range schedulesOf(jobs(t)) {
+		base := run(t, of, false)
 		for _, op := range base.Operations() {
 			if out[op] == [2]bool{true, true} {
 				continue
 			}
 			have := out[op]
 			for side, kind := range []sim.Kind{sim.Crash, sim.CrashAfter} {
-				s := sim.Schedule{Scenario: job.scenario, Class: job.class, Faults: []sim.Fault{{Op: op, N: 1, Kind: kind}}}
+				s := sim.Schedule{Scenario: of.Scenario, Class: of.Class, Faults: []sim.Fault{{Op: op, N: 1, Kind: kind}}}
 				r := run(t, s, false)
 				have[side] = have[side] || r.Processes > base.Processes
 				for _, v := range r.Violations {

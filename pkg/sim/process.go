@@ -63,6 +63,7 @@ type process struct {
 	details   bool                // this pass has observed connection details
 	meters    *meters
 	done      done
+	mind
 }
 
 // A stepped clock is wrong by a constant.
@@ -265,8 +266,11 @@ func (p *process) work(now time.Time) bool {
 func (p *process) pass(i *item) {
 	p.active++
 	p.world.atOnce = max(p.world.atOnce, p.active)
+	before, was := p.world.trail.pass, p.mind
+	p.making, p.outer = p.world.passes+1, before
 	defer func() {
 		p.active--
+		p.world.trail.pass, p.making, p.outer = before, was.making, was.outer
 		if r := recover(); r != nil {
 			if c, ok := r.(crash); !ok || c.process != p {
 				panic(r)
@@ -279,6 +283,9 @@ func (p *process) pass(i *item) {
 	p.details = false
 	p.world.passes++
 	p.world.passBegins(p, i.key)
+	if before == 0 && p.world.joins() {
+		return
+	}
 	p.world.served[i.key]++
 	p.world.judgeLoad(i.key, 1, 0)
 	result, err := p.reconcile.Reconcile(p.ctx, reconcile.Request{NamespacedName: i.key})
@@ -329,69 +336,4 @@ func (p *process) end(restart time.Duration, clock stepped, overlook int) {
 		restart = max(restart, w.apiBack.Sub(w.now()))
 		w.in(restart, func() { w.start(clock, overlook) })
 	}
-}
-
-// Usurp holds the process up until another has taken over.
-func (w *World) usurp(p *process, f Fault) {
-	if p.deposed {
-		return
-	}
-	if w.config.alone {
-		p.held = true
-		w.run(w.now().Add(f.duration()))
-		p.held = false
-
-		return
-	}
-	renewed := w.now()
-	p.renewed.Store(&renewed)
-	p.held, p.deposed = true, true
-	other := stepped{p.clock.by + skew} // of another machine
-	w.in(leaseDuration, func() { w.start(other, 0) })
-	w.run(w.now().Add(f.duration()))
-	p.held = false
-	p.stopping = true
-	w.in(time.Second, p.cancel) // that it lost the lease is noticed a little later
-}
-
-// Unleased keeps the process from renewing its lease until the API server is back.
-// If that comes too late, it ends as a process that lost its lease does, and the
-// next can only begin when the API server answers.
-func (w *World) unleased(p *process) {
-	if w.config.alone || p.deposed || p.renewed.Load() != nil {
-		return
-	}
-	last := w.now()
-	p.renewed.Store(&last)
-	w.renew(p, &last)
-	w.in(renewDeadline, func() {
-		if !p.dead && !p.stopping && p.renewed.Load() == &last && w.now().Before(w.apiBack) {
-			p.stop()
-		}
-	})
-}
-
-// Renew lets the process renew its lease when the API server is back, however
-// often that goes away until then.
-func (w *World) renew(p *process, last *time.Time) {
-	w.in(w.apiBack.Sub(w.now()), func() {
-		switch {
-		case p.stopping || p.renewed.Load() != last: // another has taken over, perhaps
-		case w.now().Before(w.apiBack):
-			w.renew(p, last)
-		default:
-			p.renewed.Store(nil)
-		}
-	})
-}
-
-// Lease returns until when the process is the leader for sure.
-func (p *process) lease() time.Time {
-	now := p.world.now()
-	renewed := now
-	if last := p.renewed.Load(); last != nil {
-		renewed = *last
-	}
-
-	return p.clock.Now().Add(renewed.Sub(now) + renewDeadline)
 }

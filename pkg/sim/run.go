@@ -82,15 +82,24 @@ func runIn(s Schedule, trace bool, behind func() client.Client, change func(*Wor
 		return Result{}, err
 	}
 	w.config.Options = append(w.config.Options, o...)
-	w.verbose = trace
+	w.verbose, w.course.inquiry = trace, s.inquiry
 	change(w)
 	w.start(stepped{}, 0)
-	of.live(w)
-	w.busy(len(s.Faults) + len(of.faults))
-	w.end()
-	w.judgeEnding(s, of.loose)
+	w.liveAndEnd(s, of)
 
 	return w.result(s), nil
+}
+
+// LiveAndEnd lets the story of a scenario happen, and judges it as a whole.
+func (w *World) liveAndEnd(s Schedule, of scenario) {
+	of.live(w)
+	if !w.course.joined {
+		w.busy(len(s.Faults) + len(of.faults))
+		w.judgeEnding(s, of.loose)
+	}
+	w.learns()
+	w.course.joined = false
+	w.end()
 }
 
 func (w *World) end() {
@@ -133,6 +142,7 @@ func prepareBehind(s Schedule, behind func() client.Client) (*World, scenario, e
 	w := newWorld(Config{
 		Kind: berth.Kind, Scheme: theScheme(), memory: theMemory(), Behind: behind, Connecter: h, Lag: of.lag, Options: slices.Clone(c.options),
 	}, append(slices.Clone(of.faults), s.Faults...))
+	w.scenario, w.begins = of.name, of.begins
 	w.outside, w.harbour, h.talks = h, h, w.talks
 	w.users.edit = func(mg resource.Managed, n int) { lengthen(int64(n))(mg) }
 	w.users.drift = func() {

@@ -39,12 +39,15 @@ type scenario struct {
 	single bool           // two faults of it are combined at random only
 	long   bool           // another does the same in less time
 	apart  bool           // two faults of it are combined where there is time for it
+	fewer  bool           // of the kinds of faults, those are combined that lead elsewhere than others do, unless all are asked for
 	harbor func(*harbour) // how the external system behaves
 	faults []Fault        // that belong to it
 	lag    time.Duration  // of the cache
 	config func(*World)   // what else is different in it
 	expect func(*World) func(resource.Managed) (string, bool)
 	live   func(*World)
+
+	begins string // the scenario that it is until everything is as asked for; empty if there is none
 }
 
 var firstKey = types.NamespacedName{Namespace: "default", Name: "first"}
@@ -69,12 +72,12 @@ func lengthen(by int64) func(resource.Managed) {
 var scenarios = slices.Concat(lives, slow, longer, accesses, crowds, rolls, news)
 
 var lives = []scenario{
-	{name: "create", lag: 5 * time.Millisecond, live: func(w *World) {
+	{name: "create", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.settle()
 		w.quiet()
 	}},
-	{name: "update", lag: 5 * time.Millisecond, live: func(w *World) {
+	{name: "update", fewer: true, begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.settle()
 		w.users.change(firstKey, lengthen(5))
@@ -83,7 +86,7 @@ var lives = []scenario{
 		w.settle()
 		w.quiet()
 	}},
-	{name: "delete", lag: 5 * time.Millisecond, live: func(w *World) {
+	{name: "delete", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.settle()
 		w.run(w.now().Add(90 * time.Second)) // nothing of the creation is in doubt any more
@@ -100,7 +103,7 @@ var lives = []scenario{
 			w.settle()
 		},
 	},
-	{name: "pause", lag: 5 * time.Millisecond, live: func(w *World) {
+	{name: "pause", fewer: true, begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.settle()
 		w.users.annotate(firstKey, meta.AnnotationKeyReconciliationPaused, "true")
@@ -111,7 +114,7 @@ var lives = []scenario{
 		w.settle()
 		w.quiet()
 	}},
-	{name: "rename", lag: 5 * time.Millisecond, live: rename},
+	{name: "rename", fewer: true, begins: "create", lag: 5 * time.Millisecond, live: rename},
 	{name: "recreate", lag: 200 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.settle()
@@ -123,8 +126,8 @@ var lives = []scenario{
 		w.settle()
 		w.quiet()
 	}},
-	{name: "replace", loose: true, lag: 20 * time.Millisecond, live: replace},
-	{name: "policy", lag: 5 * time.Millisecond, live: policies},
+	{name: "replace", fewer: true, loose: true, lag: 20 * time.Millisecond, live: replace},
+	{name: "policy", fewer: true, begins: "create", lag: 5 * time.Millisecond, live: policies},
 	{
 		name: "lost-lease", lag: 5 * time.Millisecond, faults: []Fault{{Op: "Observe", N: 1, Kind: Usurp}},
 		live: func(w *World) {
@@ -354,6 +357,14 @@ func Long(of string) bool {
 	s, _ := scenarioOf(of)
 
 	return s.long
+}
+
+// Begins returns the scenario that one is for a while, until everything is as asked for
+// the first time, or nothing if there is none. See Explorer.After.
+func Begins(of string) string {
+	s, _ := scenarioOf(of)
+
+	return s.begins
 }
 
 // Scenarios returns the names of all scenarios.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -84,6 +85,14 @@ type Schedule struct {
 	Scenario string
 	Class    string
 	Faults   []Fault
+
+	inquiry *inquiry // of an Explorer
+}
+
+// Equal says whether the schedules are of the same story, with the same faults in the
+// same order.
+func (s Schedule) Equal(other Schedule) bool {
+	return s.Scenario == other.Scenario && s.Class == other.Class && slices.Equal(s.Faults, other.Faults)
 }
 
 // String returns the schedule on one line, as ParseSchedule reads it.

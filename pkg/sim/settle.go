@@ -19,7 +19,11 @@ const (
 // Settle lets the world live until every object is as asked for. What is blocked is
 // resolved by an operator, who can see the external system.
 func (w *World) settle() {
-	w.phase++
+	defer func() { w.turned = true }()
+	if !w.resting {
+		w.phase++
+	}
+	w.course.settling = w.now()
 	until := w.now().Add(patience)
 	for (w.now().Before(until) || w.patient()) && !w.over {
 		if w.run(w.now().Add(operatorsLook), w.settled) {
@@ -134,6 +138,9 @@ func (w *World) operate(mg resource.Managed) {
 // changes: each object is observed once in a poll interval. If something goes wrong
 // meanwhile, it begins again when that is over.
 func (w *World) quiet() {
+	w.phase++
+	w.resting = true
+	defer func() { w.resting = false }()
 	for {
 		fired := w.fired
 		w.rest()
@@ -154,6 +161,7 @@ func (w *World) rest() {
 			most += objects // which a process that begins looks at, and then at a moment of its choice
 		}
 	}
+	w.course.rested = fired
 	w.run(w.now().Add(polls*pollInterval + pollInterval/2))
 	if w.fired != fired || w.over {
 		return

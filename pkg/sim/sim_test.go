@@ -31,7 +31,7 @@ func options(every bool) []managed.ReconcilerOption {
 
 // TestMain trades memory for time.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
+	debug.SetGCPercent(1000)
 	os.Exit(m.Run())
 }
 

@@ -30,7 +30,9 @@ type entry struct {
 	op      operation
 	n       int
 	before  uint64 // hash of all that came before
-	alike   uint64 // the same, but for what makes no difference
+	stand   stand  // how everything stood, if somebody wants to know
+	rest    stand  // and everything but the process
+	pass    int    // of the process
 	faults  []Fault
 	err     error
 }
@@ -54,10 +56,10 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 	w.judgeRequest(o)
 	at := boundary{o.name, w.counts[o.name]}
 	faults := w.faults[at]
+	w.concludes(p, o)
+	w.trace = append(w.trace, entry{at: w.since(), process: p.number, pass: p.making, op: o, n: at.n, before: w.exactly(), stand: w.asksFor(nil), rest: w.asksFor(p), faults: faults})
 	w.fired += len(faults)
-	index := len(w.trace)
-	before, alike := w.hashes()
-	w.trace = append(w.trace, entry{at: w.since(), process: p.number, op: o, n: at.n, before: before, alike: alike, faults: faults})
+	index := len(w.trace) - 1
 	w.forgets(p, faults)
 	for _, f := range faults {
 		if isAfter(f.Kind) {
@@ -135,7 +137,10 @@ func (w *World) note(index int, err error) error {
 		text = err.Error()
 	}
 	w.trail.mix(e.op.name, text)
-	w.processes[e.process-1].done.add(e.op.name, text)
+	if w.config.replace != nil {
+		w.processes[e.process-1].done.add(e.op.name, text)
+	}
+	w.tells(w.processes[e.process-1], e.op, text, err == nil)
 	w.trail.mixTime(w.since(), w.changes())
 	if w.verbose {
 		w.told.step(e, text)

@@ -104,8 +104,13 @@ type World struct {
 	sequence  int
 
 	faults       map[boundary][]Fault
-	fired        int  // of the faults
-	phase        int  // how far users came
+	fired        int // of the faults
+	scenario     string
+	begins       string // how that begins, if others do so, too
+	turned       bool   // that is over
+	phase        int    // how far users came
+	resting      bool   // nothing is to happen
+	course       course
 	absent       bool // the next answer of the external system is that there is nothing
 	misled       bool // it said so of what is somebody else's: what has that name may be deleted
 	excused      bool // what a create answered may have been lost

@@ -1,0 +1,156 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// A run in which nothing more goes wrong need not go on once everything stands as it
+// once stood in another, which ended well: what follows is the same. Ends are those of
+// such runs, by how everything stood when one of their passes began.
+type ends map[uint64][]end
+
+// An end is what was to come when a pass began.
+type end struct {
+	stood account // what there had been until then
+	rest  account // and what there was after that
+
+	excuses excuses
+	after   int // faults that might have followed
+}
+
+// An account is of what is judged over a whole run.
+type account struct {
+	lived                          time.Duration
+	passes, writes, told, requests int
+
+	made int // and deleted outside
+}
+
+func (a account) plus(b account) account {
+	return account{a.lived + b.lived, a.passes + b.passes, a.writes + b.writes, a.told + b.told, a.requests + b.requests, a.made + b.made}
+}
+
+func (a account) minus(b account) account {
+	return account{a.lived - b.lived, a.passes - b.passes, a.writes - b.writes, a.told - b.told, a.requests - b.requests, a.made - b.made}
+}
+
+// A visit is a pass that began when nothing more was to go wrong.
+type visit struct {
+	stand   stand
+	account account
+}
+
+// An inquiry is what an Explorer wants to know of a run beside its result.
+type inquiry struct {
+	stands bool // how everything stood at each boundary
+	after  int  // how many faults may follow
+	ends   ends // of other runs; nil if this one is to go on to its own
+}
+
+// A course is what an inquiry has come to.
+type course struct {
+	inquiry *inquiry
+	visits  []visit
+	joined  bool    // what is to come is known
+	rest    account // and this is in it
+
+	settling time.Time // since when everything is to become as asked for
+	rested   int       // faults that there were when nothing was to happen any more
+}
+
+// Inquired says whether somebody wants to know how everything stands, and it can be told:
+// nobody knows what matters of others' systems.
+func (w *World) inquired() bool { return w.course.inquiry != nil && w.harbour != nil }
+
+func (w *World) account() account {
+	a := account{lived: w.since(), told: w.told.told}
+	for _, n := range w.served {
+		a.passes += n
+	}
+	for _, n := range w.writes {
+		a.writes += n
+	}
+	for _, l := range w.loads {
+		a.requests += l.requests
+	}
+	for uid, n := range w.harbour.created {
+		a.made += n<<16 + w.harbour.deleted[uid]
+	}
+
+	return a
+}
+
+// Joins says whether all that is to come is known as a pass begins, and ends the run if
+// it is.
+func (w *World) joins() bool {
+	c := &w.course
+	if !w.inquired() || c.inquiry.ends == nil || c.joined || !w.calm() {
+		return false
+	}
+	s, a := w.stands(nil), w.account()
+	s.hash = mixed(s.hash, bit(w.resting && w.fired == c.rested))
+	for _, p := range w.alive() {
+		for _, n := range p.queue.failures {
+			s.hash = mixed(s.hash, uint64(n))
+		}
+	}
+	i := slices.IndexFunc(c.inquiry.ends[s.hash], func(e end) bool {
+		return e.after >= c.inquiry.after && e.excuses.within(s.excuses) && w.bears(a, e)
+	})
+	c.visits = append(c.visits, visit{s, a})
+	if i >= 0 {
+		c.joined, c.rest, w.over = true, c.inquiry.ends[s.hash][i].rest, true
+	}
+
+	return c.joined
+}
+
+// Calm says whether nothing is under way but what everybody does by himself.
+func (w *World) calm() bool {
+	if w.fired < w.planned || len(w.events) > 0 || !w.inReach(time.Nanosecond) {
+		return false
+	}
+
+	return !slices.ContainsFunc(w.processes, func(p *process) bool {
+		return !p.dead && (p.stopping || p.held || p.active > 1 || w.now().Before(p.cache.frozen))
+	})
+}
+
+// Bears says whether what is to come is not too much after what has been, however it is
+// spread over hours, and comes in time.
+func (w *World) bears(a account, e end) bool {
+	if !w.users.acted && !w.pardoned && a.made != e.stood.made || w.now().Sub(w.course.settling)+e.rest.lived > patience {
+		return false
+	}
+	lives := 1
+	for _, n := range w.users.times {
+		lives = max(lives, n)
+	}
+	sum := a.plus(e.rest)
+
+	return sum.passes <= 40*lives+30*w.planned && sum.requests <= 150+120*lives+60*w.planned &&
+		sum.writes <= 25*lives+20*w.planned && sum.told <= 8+6*w.planned
+}
+
+// Learns from a run that ended well what is to come where it has been.
+func (w *World) learns() {
+	c := &w.course
+	if !w.inquired() || c.inquiry.ends == nil || len(w.violation) > 0 || w.over && !c.joined || w.fired < w.planned {
+		return
+	}
+	final, visits := w.account(), c.visits
+	if c.joined {
+		final, visits = visits[len(visits)-1].account, visits[:len(visits)-1]
+	}
+	for _, v := range visits {
+		known := c.inquiry.ends[v.stand.hash]
+		if !slices.ContainsFunc(known, func(e end) bool {
+			return e.after >= c.inquiry.after && e.excuses.within(v.stand.excuses) && (e.stood.made == v.account.made || v.stand.excuses&1 != 0)
+		}) {
+			rest := final.minus(v.account).plus(c.rest)
+			rest.requests = max(rest.requests, 0) // they are counted by the hour
+			c.inquiry.ends[v.stand.hash] = append(known, end{v.account, rest, v.stand.excuses, c.inquiry.after})
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package sim
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// A turn is a boundary of a run at which something may go wrong.
+type turn struct {
+	of Result
+	i  int
+}
+
+func (t turn) step() entry { return t.of.steps[t.i] }
+
+// Next returns what the same pass does next, if it does something, and at once.
+func (t turn) next() (entry, bool) {
+	if t.i+1 == len(t.of.steps) {
+		return entry{}, false
+	}
+	s, next := t.of.steps[t.i], t.of.steps[t.i+1]
+
+	return next, s.process == next.process && s.pass == next.pass && s.at == next.at && len(next.faults) == 0
+}
+
+// A spot is where a fault that follows another can be: how everything stands, and what
+// is about to be done, or what is about to end.
+type spot struct {
+	stand uint64
+	op    string
+}
+
+// Tried says that every kind of fault was tried, with so many after it, where nothing
+// but these excuses had come before.
+type tried struct {
+	excuses excuses
+	after   int
+}
+
+// Knows says whether what can be tried at a spot was tried there. If not, it is about
+// to be.
+func (e *Explorer) knows(s stand, op string, after int) bool {
+	if s.hash == 0 {
+		return false
+	}
+	at := spot{s.hash, op}
+	if slices.ContainsFunc(e.known[at], func(t tried) bool { return t.excuses.within(s.excuses) && t.after >= after }) {
+		return true
+	}
+	e.known[at] = append(e.known[at], tried{s.excuses, after})
+
+	return false
+}
+
+// Tries notes that every fault is tried at a boundary where nothing has gone wrong.
+func (e *Explorer) tries(t turn) {
+	s, after := t.step(), e.depth()-1
+	e.knows(s.stand, s.op.name, after)
+	for _, v := range kindsAt(s.op, e.few(), false) {
+		if death := deaths[v.kind]; death != "" && v.last == 0 {
+			e.knows(t.leaves(v.kind), death, after)
+		}
+	}
+}
+
+// Follow tries what can go wrong after what has: first where there are few excuses, so
+// that little is left to be tried where there are more.
+func (e *Explorer) follow(runs []Result, depth int) {
+	if depth > e.depth() {
+		return
+	}
+	var order [bits.UintSize][]turn
+	for _, r := range runs {
+		for i := len(r.steps) - 1; i >= 0 && r.steps[i].faults == nil; i-- {
+			n := bits.OnesCount16(uint16(r.steps[i].stand.excuses))
+			order[n] = append(order[n], turn{r, i})
+		}
+	}
+	for _, turns := range order {
+		for _, t := range turns {
+			e.follow(e.cross(t, e.kindsAt(t, depth)), depth+1)
+		}
+	}
+}
+
+// KindsAt returns what is to be tried after other faults, each for as long as is usual.
+func (e *Explorer) kindsAt(t turn, depth int) []variant {
+	s := t.step()
+	kinds := slices.DeleteFunc(kindsAt(s.op, e.few(), false), func(v variant) bool { return v.last != 0 || !v.kind.stands(e.Class) })
+	all := len(kinds)
+	if e.knows(s.stand, s.op.name, e.depth()-depth) {
+		kinds = nil
+	}
+	kinds = slices.DeleteFunc(kinds, func(v variant) bool { return e.same(t, v, depth) })
+	e.Pruned += all - len(kinds)
+
+	return kinds
+}
+
+// Same says whether what follows a fault is the same as what follows one that is tried
+// elsewhere.
+func (e *Explorer) same(t turn, v variant, depth int) bool {
+	s := t.step()
+	if s.op.external && !s.op.mutates && (v.kind == Lost || v.kind == HangAfter) {
+		return true // as if it had failed, or hung: nobody gets the answer, and it had no effect
+	}
+	if death := deaths[v.kind]; death != "" {
+		return e.knows(t.leaves(v.kind), death, e.depth()-depth)
+	}
+	next, follows := t.next()
+
+	return follows && s.err == nil && independent(s.op, v.kind) && slices.Contains(kindsAt(next.op, e.few(), false), v)
+}
+
+// Deaths are faults that leave nothing of a process, by what begins after it.
+var deaths = map[Kind]string{Crash: "crash", CrashAfter: "crash", Stale: "stale", ClockBack: "clock-back", ClockAhead: "clock-ahead"}
+
+// Leaves returns what a death leaves, if that can be told.
+func (t turn) leaves(k Kind) stand {
+	s := t.step()
+	if !isAfter(k) || !s.op.mutates {
+		return s.rest
+	}
+	if next, follows := t.next(); follows {
+		return next.rest
+	}
+
+	return stand{}
+}
+
+// Independent says whether it is the same if something happens before an operation that
+// succeeds, and after it: neither shows in the other.
+func independent(o operation, k Kind) bool {
+	switch k { //nolint:exhaustive // nobody says so of the others
+	case Edit, Delete, Pause, Outage, Freeze:
+		return o.external && !o.mutates
+	case Refusing:
+		return !o.external || !o.mutates
+	case Drift, Vanish, Squat:
+		return o.name == "Connect"
+	default:
+		return false
+	}
+}
