@@ -78,31 +78,30 @@ func (p *process) wait() error {
 	}
 }
 
-// Memory returns how much of the device is in memory, and how much was at most since it
-// was started, in bytes.
-func (p *process) memory() (now, most int64, err error) {
+// Usage is the memory of a device, in bytes: what of it is resident, of that what is
+// its own and what is in files as well, and how much was resident at most since it was
+// started. What the system keeps of files without the device is in none of them.
+type usage struct{ now, own, files, most int64 }
+
+// Memory returns how much the device uses.
+func (p *process) memory() (u usage, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
-		return 0, 0, errors.Wrap(err, "cannot measure memory (which takes Linux)")
+		return u, errors.Wrap(err, "cannot measure memory (which takes Linux)")
 	}
+	figures := map[string]*int64{"VmRSS": &u.now, "RssAnon": &u.own, "RssFile": &u.files, "VmHWM": &u.most}
 	for line := range strings.Lines(string(status)) {
 		name, value, _ := strings.Cut(line, ":")
 		kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-		if err != nil {
-			continue
-		}
-		switch name {
-		case "VmRSS":
-			now = kilobytes << 10
-		case "VmHWM":
-			most = kilobytes << 10
+		if figure, ok := figures[name]; ok && err == nil {
+			*figure = kilobytes << 10
 		}
 	}
-	if now == 0 || most == 0 {
-		return 0, 0, errors.New("cannot measure memory: the system does not tell")
+	if u.now == 0 || u.most == 0 {
+		return u, errors.New("cannot measure memory: the system does not tell")
 	}
 
-	return now, most, nil
+	return u, nil
 }
 
 // Static returns an error if a binary needs others to run.

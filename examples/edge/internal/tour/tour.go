@@ -40,6 +40,7 @@ type tour struct {
 	dir      string
 	patience time.Duration
 	start    time.Duration // how long the device may take to start
+	most     int64         // how much memory it may use
 	device   *process
 
 	client *kube.Client // while the device runs
@@ -59,7 +60,7 @@ func Run(ctx context.Context, out io.Writer) error {
 		return errors.Wrap(err, "cannot find this program")
 	}
 
-	return (&tour{out: out, binary: binary, patience: patience, start: mostStart}).run(ctx, steps)
+	return (&tour{out: out, binary: binary, patience: patience, start: mostStart, most: mostMemory}).run(ctx, steps)
 }
 
 func (t *tour) run(ctx context.Context, steps []step) error {

@@ -52,7 +52,7 @@ func TestTour(t *testing.T) {
 	binary := build(t)
 	t.Run("Whole", func(t *testing.T) {
 		var out bytes.Buffer
-		if err := (&tour{out: &out, binary: binary, patience: busy, start: busy}).run(t.Context(), steps); err != nil {
+		if err := (&tour{out: &out, binary: binary, patience: busy, start: busy, most: mostMemory}).run(t.Context(), steps); err != nil {
 			t.Fatalf("%v after\n%s", err, &out)
 		}
 		t.Logf("\n%s", &out)
@@ -75,7 +75,7 @@ func TestTour(t *testing.T) {
 				do = []step{s}
 			}
 			var out bytes.Buffer
-			err := (&tour{out: &out, binary: with, patience: busy, start: busy}).run(t.Context(), do)
+			err := (&tour{out: &out, binary: with, patience: busy, start: busy, most: mostMemory}).run(t.Context(), do)
 			if err == nil || !strings.Contains(err.Error(), s.what) {
 				t.Errorf("it ends with %v after\n%s", err, &out)
 			}
@@ -89,6 +89,13 @@ type sabotage struct {
 }
 
 var frozen = sabotage{step: step{"nothing works", freeze}}
+
+// No device is this small.
+var tight = sabotage{step: step{"there is a megabyte", func(t *tour, _ context.Context) (string, error) {
+	t.most = 1 << 20
+
+	return "", nil
+}}}
 
 var sabotages = map[string]sabotage{
 	steps[0].what: {binary: "/bin/sh"}, // needs a library
@@ -110,11 +117,5 @@ var sabotages = map[string]sabotage{
 
 		return "", nil
 	}}},
-	steps[13].what: {step: step{"it is gone", func(t *tour, _ context.Context) (string, error) {
-		err := t.device.cmd.Process.Kill()
-		t.device.ended <- <-t.device.ended // when that has happened
-
-		return "", err
-	}}},
-	steps[14].what: frozen, steps[15].what: frozen,
+	steps[13].what: tight, steps[14].what: frozen, steps[15].what: tight, steps[16].what: frozen,
 }
