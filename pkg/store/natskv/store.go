@@ -64,9 +64,10 @@ func (o Options) defaulted() Options {
 // A Store is a key-value bucket. Use New. It may be used concurrently, and needs
 // no closing; the connection is the caller's.
 type Store[T store.Object] struct {
-	bucket bucket
-	kv     jetstream.KeyValue
-	opts   Options
+	bucket   bucket
+	kv       jetstream.KeyValue
+	opts     Options
+	inactive time.Duration // of watches
 }
 
 // New opens the bucket, or makes it if the options say how. It may return
@@ -87,7 +88,7 @@ func New[T store.Object](ctx context.Context, js jetstream.JetStream, name strin
 	}
 	kv, err := js.KeyValue(ctx, name)
 
-	return &Store[T]{bucket: b, kv: kv, opts: o}, errors.Wrapf(err, "cannot open bucket %s", name)
+	return &Store[T]{bucket: b, kv: kv, opts: o, inactive: inactive}, errors.Wrapf(err, "cannot open bucket %s", name)
 }
 
 // Name returns the name of the bucket.

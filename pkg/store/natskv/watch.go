@@ -33,7 +33,7 @@ func (s *Store[T]) Watch(ctx context.Context, o ...store.WatchOption) (store.Wat
 		return nil, err
 	}
 	w := &watcher[T]{
-		bucket: s.bucket, opts: s.opts, sel: store.WatchSelection(o...),
+		bucket: s.bucket, opts: s.opts, inactive: s.inactive, sel: store.WatchSelection(o...),
 		Ending: store.NewEnding(), events: make(chan store.Event[T]), in: make(chan jetstream.Msg),
 	}
 	// Listening begins before the consumer exists, or a break in between would be
@@ -53,9 +53,10 @@ func (s *Store[T]) Watch(ctx context.Context, o ...store.WatchOption) (store.Wat
 type watcher[T store.Object] struct {
 	*store.Ending
 
-	bucket bucket
-	opts   Options
-	sel    store.Selection
+	bucket   bucket
+	opts     Options
+	inactive time.Duration
+	sel      store.Selection
 
 	start    store.State
 	consumer jetstream.Consumer
@@ -101,7 +102,7 @@ func (w *watcher[T]) begin(ctx context.Context) error {
 		MaxDeliver:        1,
 		MemoryStorage:     true,
 		Replicas:          1,
-		InactiveThreshold: inactive,
+		InactiveThreshold: w.inactive,
 	})
 	if err != nil {
 		return errors.Wrapf(err, "cannot watch bucket %s", w.bucket.name)
@@ -183,7 +184,7 @@ func (w *watcher[T]) read() {
 // remove takes the consumer away, when the server can be reached again. If that
 // takes long, the server has done so itself.
 func (w *watcher[T]) remove() {
-	ctx, cancel := context.WithTimeout(context.Background(), inactive)
+	ctx, cancel := context.WithTimeout(context.Background(), w.inactive)
 	defer cancel()
 
 	for conn := w.bucket.js.Conn(); !conn.IsClosed(); {
