@@ -87,21 +87,28 @@ func (c *Cluster) InitializeRESTConfig() error {
 
 // InitializeClient makes a client for the kinds of a scheme, by default those of
 // Kubernetes itself. It reads from the API server, not from a cache, and sends
-// nothing before it is used. The configuration is initialized if it was not.
+// nothing before it is used. The configuration is initialized if it was not; one
+// without a QPS is not limited.
 func (c *Cluster) InitializeClient(scheme *runtime.Scheme) error {
 	if err := c.InitializeRESTConfig(); err != nil {
 		return err
 	}
+	config := c.config
+	if config.QPS == 0 {
+		// client-go would take five a second. API servers have fairness of their own.
+		config = rest.CopyConfig(config)
+		config.QPS = -1
+	}
 	var err error
-	if c.http, err = rest.HTTPClientFor(c.config); err != nil {
+	if c.http, err = rest.HTTPClientFor(config); err != nil {
 		return errors.Wrapf(err, "cannot connect to cluster %s", c.id)
 	}
-	if c.client, err = client.New(c.config, client.Options{Scheme: scheme, HTTPClient: c.http}); err != nil {
+	if c.client, err = client.New(config, client.Options{Scheme: scheme, HTTPClient: c.http}); err != nil {
 		return errors.Wrapf(err, "cannot make a client for cluster %s", c.id)
 	}
 	c.scheme = c.client.Scheme()
 	c.whole = sync.OnceValue(func() cluster.Cluster {
-		made, err := cluster.New(c.config, func(o *cluster.Options) {
+		made, err := cluster.New(config, func(o *cluster.Options) {
 			o.Scheme = c.scheme
 			o.HTTPClient = c.http
 		})

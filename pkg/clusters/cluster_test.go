@@ -2,11 +2,17 @@ package clusters
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -35,6 +41,59 @@ func TestCluster(t *testing.T) {
 	}
 	c.Close()
 }
+
+// TestClusterIsNotLimited: requests are limited only if the configuration says so, which is
+// not changed. With client-go's five a second some would have to wait for longer than they
+// have time, and would not be sent.
+func TestClusterIsNotLimited(t *testing.T) {
+	for given, want := range map[float32]float32{0: -1, -1: -1, 7: 7} {
+		config := &rest.Config{Host: "https://east.example", QPS: given}
+		c := New("east").WithRESTConfig(config)
+		if err := c.InitializeClient(scheme.Scheme); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Cluster().GetConfig().QPS; got != want || config.QPS != given || c.RESTConfig() != config {
+			t.Errorf("QPS %v: want %v, got %v, and %v in the configuration", given, want, got, config.QPS)
+		}
+	}
+
+	server := httptest.NewServer(nodes)
+	defer server.Close()
+	c := New("east").WithRESTConfig(&rest.Config{Host: server.URL})
+	if err := c.InitializeClient(scheme.Scheme); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	errs := make(chan error, 400)
+	for range cap(errs) {
+		all.Go(func() { errs <- c.Client().Get(ctx, client.ObjectKey{Name: "n"}, &corev1.Node{}) })
+	}
+	all.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// nodes answers as an API server that has nothing but a node would.
+var nodes = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	answer, ok := map[string]string{
+		"/api":            `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis":           `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"/api/v1":         `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"nodes","kind":"Node","namespaced":false}]}`,
+		"/api/v1/nodes/n": `{"kind":"Node","apiVersion":"v1","metadata":{"name":"n"}}`,
+	}[r.URL.Path]
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+	}
+	_, _ = io.WriteString(w, answer)
+})
 
 func TestClusterFromFiles(t *testing.T) {
 	dir := t.TempDir()
