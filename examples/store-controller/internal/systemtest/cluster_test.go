@@ -57,23 +57,27 @@ func newCluster(t *testing.T, size int) *cluster {
 // old one.
 func (c *cluster) leader(t *testing.T, old *natsproc.Node) (found *natsproc.Node) {
 	t.Helper()
-	within(t, patience, "a leader", func(ctx context.Context) error {
-		stream, err := c.js.Stream(ctx, "KV_foos")
-		if err != nil {
-			return err
-		}
-		for _, n := range c.nodes {
-			if cluster := stream.CachedInfo().Cluster; n != old && cluster != nil && cluster.Leader == n.Name {
-				found = n
+	within(t, patience, "a leader", func(ctx context.Context) (err error) {
+		found, err = c.leads(ctx, old)
 
-				return nil
-			}
-		}
-
-		return errors.New("nobody leads")
+		return err
 	})
 
 	return found
+}
+
+func (c *cluster) leads(ctx context.Context, old *natsproc.Node) (*natsproc.Node, error) {
+	stream, err := c.js.Stream(ctx, "KV_foos")
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range c.nodes {
+		if cluster := stream.CachedInfo().Cluster; n != old && cluster != nil && cluster.Leader == n.Name {
+			return n, nil
+		}
+	}
+
+	return nil, errors.New("nobody leads")
 }
 
 // patience is how long is waited for what has to happen, be the machine busy or not.
@@ -307,44 +311,6 @@ func (c *cluster) killAndChange(t *testing.T, node *natsproc.Node, replicas int3
 	part(3*quarter, *changes)
 	for n := range *changes {
 		states[state(key(n), int64(replicas))] = true
-	}
-}
-
-// TestLeaderKilled: after the leader of the stream was killed, the watch goes on
-// within five seconds of there being another one.
-func TestLeaderKilled(t *testing.T) {
-	c := newCluster(t, 3)
-	within(t, patience, "an object", func(ctx context.Context) error { return c.create(ctx, 0) })
-	informer, l := c.start(t)
-	l.has(t, map[string]bool{state(key(0), 1): true})
-	var worst time.Duration
-	for round := range *rounds {
-		old := c.leader(t, nil)
-		must(t, old.Kill())
-		c.leader(t, old)
-		elected := time.Now()
-		var written *foo.Foo
-		within(t, patience, "a write", func(ctx context.Context) (err error) {
-			f, err := c.foos.Get(ctx, key(0))
-			if err != nil {
-				return err
-			}
-			f.Spec.Replicas = int32(round) + 10
-			written, err = c.foos.Update(ctx, f)
-
-			return err
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		err := informer.WaitForRevision(ctx, written.Metadata.Revision)
-		cancel()
-		must(t, err)
-		worst = max(worst, time.Since(elected))
-		must(t, old.Start())
-		within(t, patience, "all replicas", c.whole)
-	}
-	fmt.Printf("watch-resumed-after-leader: %s\n", worst.Round(time.Millisecond))
-	if *bounds && worst > 5*time.Second {
-		t.Errorf("it took %s", worst)
 	}
 }
 
