@@ -4,6 +4,8 @@ package storetest
 
 import (
 	"context"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ const patience = 60 * time.Second
 
 // A Subject is a store under test, and what can be done to it. Each test gets an
 // empty one. The functions may be nil where a store has no such fault; those tests
-// are left out.
+// are left out, and the log of the test says so.
 type Subject struct {
 	// Store is the store.
 	Store store.Store[*Thing]
@@ -46,6 +48,28 @@ type Subject struct {
 	Restart func(ctx context.Context) error
 }
 
+// lacks returns the names of what the subject does not have.
+func (s Subject) lacks() (out []string) {
+	for _, has := range []struct {
+		name string
+		is   bool
+	}{
+		{"BadKeys", len(s.BadKeys) > 0},
+		{"TooLarge", s.TooLarge > 0},
+		{"Corrupt", s.Corrupt != nil},
+		{"Vanish", s.Vanish != nil},
+		{"Sever", s.Sever != nil},
+		{"Recreate", s.Recreate != nil},
+		{"Restart", s.Restart != nil},
+	} {
+		if !has.is {
+			out = append(out, has.name)
+		}
+	}
+
+	return out
+}
+
 // A suite is a test and its subject.
 type suite struct {
 	*testing.T
@@ -57,6 +81,16 @@ type suite struct {
 // Run tests the stores that newSubject makes, one for each test.
 func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 	t.Helper()
+	once := sync.Once{}
+	tell := func(sub Subject) Subject {
+		once.Do(func() {
+			if lacks := sub.lacks(); len(lacks) > 0 {
+				t.Logf("What this store cannot have is not tested: %s", strings.Join(lacks, ", "))
+			}
+		})
+
+		return sub
+	}
 	groups := map[string]map[string]func(*suite){
 		"Write": writes, "Delete": deletions, "Watch": watches, "Input": inputs, "Informer": informers,
 	}
@@ -66,7 +100,7 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 				t.Run(name, func(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 					defer cancel()
-					test(&suite{T: t, Subject: newSubject(t), ctx: ctx, whole: map[store.Watcher[*Thing]]bool{}})
+					test(&suite{T: t, Subject: tell(newSubject(t)), ctx: ctx, whole: map[store.Watcher[*Thing]]bool{}})
 				})
 			}
 		})
