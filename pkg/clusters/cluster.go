@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -203,7 +204,8 @@ func (c *Cluster) WriteKubeconfig() ([]byte, error) {
 // Close closes the connections that are not in use. Nothing else needs to be closed.
 func (c *Cluster) Close() {
 	if c.http != nil {
-		c.http.CloseIdleConnections()
+		// client-go wraps the transport in what has no CloseIdleConnections of its own.
+		utilnet.CloseIdleConnectionsFor(c.http.Transport)
 	}
 }
 

@@ -2,7 +2,9 @@ package clusters
 
 import (
 	"context"
+	"encoding/pem"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,6 +78,42 @@ func TestClusterIsNotLimited(t *testing.T) {
 	for err := range errs {
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestCloseClosesConnections: the server sees them end.
+func TestCloseClosesConnections(t *testing.T) {
+	open := make(chan int, 100)
+	server := httptest.NewUnstartedServer(nodes)
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		switch s {
+		case http.StateNew:
+			open <- 1
+		case http.StateClosed:
+			open <- -1
+		}
+	}
+	server.StartTLS()
+	defer server.Close()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	c := New("east").WithRESTConfig(&rest.Config{Host: server.URL, BearerToken: "t", TLSClientConfig: rest.TLSClientConfig{CAData: ca}})
+	if err := c.InitializeClient(scheme.Scheme); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Client().Get(t.Context(), client.ObjectKey{Name: "n"}, &corev1.Node{}); err != nil {
+		t.Fatal(err)
+	}
+	late := time.After(20 * time.Second)
+	for n := <-open; n > 0; {
+		// A connection is idle a moment after its answer was read.
+		c.Close()
+		select {
+		case d := <-open:
+			n += d
+		case <-time.After(10 * time.Millisecond):
+		case <-late:
+			t.Fatalf("%d connections are still open", n)
 		}
 	}
 }
