@@ -171,6 +171,24 @@ func TestOutageOfThePlatform(t *testing.T) {
 	}
 }
 
+// TestForeignAccessRequest: one of our name that somebody else has made is none of ours: a
+// deletion does not wait for it, and leaves it alone.
+func TestForeignAccessRequest(t *testing.T) {
+	b := newBoard(t)
+	theirs := b.r.newAccessRequest(b.r.registered[0], b.request)
+	theirs.Labels, theirs.Finalizers = map[string]string{LabelManagedBy: "others"}, nil
+	b.create(theirs)
+	if got, err := b.r.AccessRequest(t.Context(), b.request, serviceprovider.ClusterWorkload); !kerrors.IsNotFound(err) {
+		t.Errorf("want none, got %v, %v", got, err)
+	}
+	if result, err := b.r.ReconcileDelete(t.Context(), b.request); err != nil || result.RequeueAfter != 0 {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if err := b.api.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil || !theirs.DeletionTimestamp.IsZero() {
+		t.Errorf("somebody else's request was deleted: %v", err)
+	}
+}
+
 // A view is a cache that shows what a client does.
 type view struct {
 	*informertest.FakeInformers

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -235,15 +236,23 @@ func (r *Requester) Access(ctx context.Context, request reconcile.Request, id st
 }
 
 // AccessRequest returns what access to a cluster of an object was asked for with, as it
-// is now. The error is a Kubernetes not-found if there is none.
+// is now. The error is a Kubernetes not-found if there is none, or only one of somebody
+// else: that is none of ours, whatever becomes of it.
 func (r *Requester) AccessRequest(ctx context.Context, request reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error) {
 	reg, err := r.registration(id)
 	if err != nil {
 		return nil, err
 	}
 	ar := r.newAccessRequest(reg, request)
+	key, want := client.ObjectKeyFromObject(ar), ar.ObjectMeta
+	if err := r.platform.Client().Get(ctx, key, ar); err != nil {
+		return ar, err
+	}
+	if !r.ours(ar, want) {
+		return nil, kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), key.Name)
+	}
 
-	return ar, r.platform.Client().Get(ctx, client.ObjectKeyFromObject(ar), ar)
+	return ar, nil
 }
 
 func (r *Requester) registration(id string) (Registration, error) {
