@@ -189,6 +189,23 @@ func TestForeignAccessRequest(t *testing.T) {
 	}
 }
 
+// TestListenersMayAsk: who is told of a connection may ask for the grants, also when one was
+// lost while its Secret was read.
+func TestListenersMayAsk(t *testing.T) {
+	b := newBoard(t)
+	told := 0
+	b.r.cache.Listen(func(key clusters.Key) {
+		b.r.mu.Lock()
+		defer b.r.mu.Unlock()
+		delete(b.r.grants, key)
+		told++
+	})
+	b.admitted()
+	if told != 2 {
+		t.Errorf("want it told of a connection and of its loss, got %d", told)
+	}
+}
+
 // A view is a cache that shows what a client does.
 type view struct {
 	*informertest.FakeInformers

@@ -96,9 +96,10 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 		ConnectedAt: metav1.NewMicroTime(r.clock.Now()), Expires: g.expires,
 	})
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.grants[key] == nil {
-		r.cache.Drop(key)
+	lost := r.grants[key] == nil
+	r.mu.Unlock()
+	if lost {
+		r.cache.Drop(key) // tells others, who may ask us
 	}
 
 	return replaced, nil
