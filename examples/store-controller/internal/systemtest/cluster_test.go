@@ -44,7 +44,7 @@ func newCluster(t *testing.T, size int) *cluster {
 	js, err := jetstream.New(nc)
 	must(t, err)
 	c := &cluster{nodes: nodes, js: js}
-	within(t, patience, "a bucket", func(ctx context.Context) (err error) {
+	within(t, "a bucket", func(ctx context.Context) (err error) {
 		c.foos, err = natskv.New[*foo.Foo](ctx, js, "foos", natskv.Options{Kind: foo.Kind, Create: &jetstream.KeyValueConfig{Replicas: size}})
 
 		return err
@@ -57,7 +57,7 @@ func newCluster(t *testing.T, size int) *cluster {
 // old one.
 func (c *cluster) leader(t *testing.T, old *natsproc.Node) (found *natsproc.Node) {
 	t.Helper()
-	within(t, patience, "a leader", func(ctx context.Context) (err error) {
+	within(t, "a leader", func(ctx context.Context) (err error) {
 		found, err = c.leads(ctx, old)
 
 		return err
@@ -84,9 +84,9 @@ func (c *cluster) leads(ctx context.Context, old *natsproc.Node) (*natsproc.Node
 const patience = 5 * time.Minute
 
 // within tries again until it works.
-func within(t *testing.T, d time.Duration, what string, try func(context.Context) error) {
+func within(t *testing.T, what string, try func(context.Context) error) {
 	t.Helper()
-	deadline := time.Now().Add(d)
+	deadline := time.Now().Add(patience)
 	for {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		err := try(ctx)
@@ -95,7 +95,7 @@ func within(t *testing.T, d time.Duration, what string, try func(context.Context
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("cannot have %s within %s: %v", what, d, err)
+			t.Fatalf("cannot have %s within %s: %v", what, patience, err)
 		}
 		<-time.After(20 * time.Millisecond)
 	}
@@ -141,7 +141,7 @@ func (l *ledger) count() int {
 // more; then each of them was one.
 func (l *ledger) has(t *testing.T, states map[string]bool) {
 	t.Helper()
-	within(t, patience, "a pass over each change", func(context.Context) error {
+	within(t, "a pass over each change", func(context.Context) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		missing := 0
@@ -234,7 +234,7 @@ func (c *cluster) create(ctx context.Context, n int) error {
 // was done all the same.
 func (c *cluster) make(t *testing.T, f *foo.Foo) {
 	t.Helper()
-	within(t, patience, "the Foo "+f.Metadata.Key, func(ctx context.Context) error {
+	within(t, "the Foo "+f.Metadata.Key, func(ctx context.Context) error {
 		if _, err := c.foos.Create(ctx, f); !errors.Is(err, store.ErrAlreadyExists) {
 			return err
 		}
@@ -245,7 +245,7 @@ func (c *cluster) make(t *testing.T, f *foo.Foo) {
 
 func (c *cluster) drop(t *testing.T, key string) {
 	t.Helper()
-	within(t, patience, "no Foo "+key, func(ctx context.Context) error {
+	within(t, "no Foo "+key, func(ctx context.Context) error {
 		if err := c.foos.Delete(ctx, key); !errors.Is(err, store.ErrNotFound) {
 			return err
 		}

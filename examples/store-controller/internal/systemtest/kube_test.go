@@ -65,7 +65,7 @@ func TestSample(t *testing.T) {
 	deployments := kube.AppsV1().Deployments(ns)
 	has := func(name string, right func(*appsv1.Deployment) bool) {
 		t.Helper()
-		within(t, patience, "the deployment "+name, func(ctx context.Context) error {
+		within(t, "the deployment "+name, func(ctx context.Context) error {
 			d, err := deployments.Get(ctx, name, metav1.GetOptions{})
 			if err == nil && !right(d) {
 				err = errors.New("it is not as it should be")
@@ -79,7 +79,7 @@ func TestSample(t *testing.T) {
 		return *d.Spec.Replicas == 1 && d.Annotations["kumori/ownerkey"] == "ns/web" && d.Annotations["kumori/ownerkind"] == "foo" &&
 			d.Annotations[storecontroller.AnnotationKeyOwnerEpoch] != ""
 	})
-	within(t, patience, "more replicas", func(ctx context.Context) error {
+	within(t, "more replicas", func(ctx context.Context) error {
 		f, err := c.foos.Get(ctx, "ns/web")
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ func TestSample(t *testing.T) {
 	has("web", func(d *appsv1.Deployment) bool { return d.UID != first.UID })
 
 	create("ns/thief", "web")
-	within(t, patience, "a refusal", func(ctx context.Context) error {
+	within(t, "a refusal", func(ctx context.Context) error {
 		f, err := c.foos.Get(ctx, "ns/thief")
 		if err == nil && f.Status.Problem == "" {
 			err = errors.New("nothing is said of it")
@@ -108,7 +108,7 @@ func TestSample(t *testing.T) {
 
 	c.drop(t, "ns/thief")
 	c.drop(t, "ns/web")
-	within(t, patience, "no deployment", func(ctx context.Context) error {
+	within(t, "no deployment", func(ctx context.Context) error {
 		if _, err := deployments.Get(ctx, "web", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return errors.Errorf("it is there: %v", err)
 		}
@@ -173,7 +173,7 @@ func TestManagers(t *testing.T) {
 	maps := kube.CoreV1().ConfigMaps(ns)
 	exists := func(name string, want bool) {
 		t.Helper()
-		within(t, patience, fmt.Sprintf("the ConfigMap %s: %t", name, want), func(ctx context.Context) error {
+		within(t, fmt.Sprintf("the ConfigMap %s: %t", name, want), func(ctx context.Context) error {
 			_, err := maps.Get(ctx, name, metav1.GetOptions{})
 			if want == (err == nil) && (err == nil || apierrors.IsNotFound(err)) {
 				return nil
@@ -212,7 +212,7 @@ func TestManagers(t *testing.T) {
 		t.Errorf("passes after the change of leaders: %d of the old one, %d of the new one", one.count()-before, two.count())
 	}
 	// A pass is counted once it has ended, thus after what it made is seen.
-	within(t, patience, "passes are counted", func(context.Context) error { return reconciled("foos-of-two") })
+	within(t, "passes are counted", func(context.Context) error { return reconciled("foos-of-two") })
 }
 
 // reconciled looks for controller-runtime's count of passes.

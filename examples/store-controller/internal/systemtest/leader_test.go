@@ -46,7 +46,7 @@ func (c *cluster) elected(t *testing.T, old *natsproc.Node) time.Time {
 // within five seconds of there being another one.
 func TestLeaderKilled(t *testing.T) {
 	c := newCluster(t, 3)
-	within(t, patience, "an object", func(ctx context.Context) error { return c.create(ctx, 0) })
+	within(t, "an object", func(ctx context.Context) error { return c.create(ctx, 0) })
 	informer, l := c.start(t)
 	l.has(t, map[string]bool{state(key(0), 1): true})
 	var worst, down time.Duration
@@ -56,7 +56,7 @@ func TestLeaderKilled(t *testing.T) {
 		killed := time.Now()
 		elected := c.elected(t, old)
 		var written *foo.Foo
-		within(t, patience, "a write", func(ctx context.Context) (err error) {
+		within(t, "a write", func(ctx context.Context) (err error) {
 			f, err := c.foos.Get(ctx, key(0))
 			if err != nil {
 				return err
@@ -72,7 +72,7 @@ func TestLeaderKilled(t *testing.T) {
 		must(t, err)
 		worst, down = max(worst, time.Since(elected)), max(down, time.Since(killed))
 		must(t, old.Start())
-		within(t, patience, "all replicas", c.whole)
+		within(t, "all replicas", c.whole)
 	}
 	fmt.Printf("watch-resumed-after-leader: %s\n", worst.Round(time.Millisecond))
 	fmt.Printf("watch-resumed-after-kill: %s\n", down.Round(time.Millisecond))

@@ -84,7 +84,7 @@ func kinds(t *testing.T, nc *nats.Conn) []kube.Kind {
 
 func storeOf[T client.Object](t *testing.T, js jetstream.JetStream, bucket string) (s *natskv.Store[*kube.Envelope[T]]) {
 	t.Helper()
-	within(t, patience, "the bucket "+bucket, func(ctx context.Context) (err error) {
+	within(t, "the bucket "+bucket, func(ctx context.Context) (err error) {
 		s, err = natskv.New[*kube.Envelope[T]](ctx, js, bucket, natskv.Options{Kind: bucket, Create: &jetstream.KeyValueConfig{}})
 
 		return err

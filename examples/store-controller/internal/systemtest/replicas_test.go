@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -25,9 +26,11 @@ func TestStoreOnThreeNodes(t *testing.T) {
 		js, err := jetstream.New(nc)
 		must(t, err)
 		cfg := jetstream.KeyValueConfig{Bucket: fmt.Sprint("things", buckets.Add(1)), Replicas: 3}
+		// A list fails with the watch it is read from: four servers and a busy machine may be mute for two seconds.
+		opts := natskv.Options{Create: &cfg, Heartbeat: 15 * time.Second, Timeout: 30 * time.Second}
 		var s *natskv.Store[*storetest.Thing]
-		within(t, patience, "a bucket", func(ctx context.Context) (err error) {
-			s, err = natskv.New[*storetest.Thing](ctx, js, cfg.Bucket, natskv.Options{Create: &cfg})
+		within(t, "a bucket", func(ctx context.Context) (err error) {
+			s, err = natskv.New[*storetest.Thing](ctx, js, cfg.Bucket, opts)
 
 			return err
 		})

@@ -119,7 +119,7 @@ func latency(t *testing.T, c *cluster, i *store.Informer[*foo.Foo], name string)
 	t.Helper()
 	var all []time.Duration
 	for n := range 500 {
-		within(t, patience, "a change that is watched", func(ctx context.Context) error {
+		within(t, "a change that is watched", func(ctx context.Context) error {
 			f, err := c.foos.Get(ctx, key(n%*primaries))
 			if err != nil {
 				return err
