@@ -92,6 +92,7 @@ func TestCloseClosesConnections(t *testing.T) {
 			open <- 1
 		case http.StateClosed:
 			open <- -1
+		default:
 		}
 	}
 	server.StartTLS()

@@ -131,7 +131,7 @@ func (t turn) leaves(k Kind) stand {
 // Independent says whether it is the same if something happens before an operation that
 // succeeds, and after it: neither shows in the other.
 func independent(o operation, k Kind) bool {
-	switch k { //nolint:exhaustive // nobody says so of the others
+	switch k {
 	case Edit, Delete, Pause, Outage, Freeze:
 		return o.external && !o.mutates
 	case Refusing:

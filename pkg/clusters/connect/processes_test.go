@@ -101,9 +101,9 @@ func (w *office) status() clustersv1alpha1.ClusterStatus {
 	return w.c.Status
 }
 
-func kubeconfigOf(t *testing.T, name, token string) []byte {
+func kubeconfigOf(t *testing.T, token string) []byte {
 	t.Helper()
-	out, err := clusters.New(name).WithRESTConfig(&rest.Config{Host: "https://east.example", BearerToken: token}).WriteKubeconfig()
+	out, err := clusters.New("east").WithRESTConfig(&rest.Config{Host: "https://east.example", BearerToken: token}).WriteKubeconfig()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func kubeconfigOf(t *testing.T, name, token string) []byte {
 func TestRotationWithTwoProcesses(t *testing.T) {
 	for name, change := range map[string]func(w *office, secret *corev1.Secret) error{
 		"other credentials": func(w *office, s *corev1.Secret) error {
-			s.Data["kubeconfig"] = kubeconfigOf(t, "east", "second")
+			s.Data["kubeconfig"] = kubeconfigOf(t, "second")
 
 			return w.api.Update(t.Context(), s)
 		},
@@ -129,7 +129,7 @@ func TestRotationWithTwoProcesses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newOffice(t, newCluster("sea", "east"))
-			secret := &corev1.Secret{Data: map[string][]byte{"kubeconfig": kubeconfigOf(t, "east", "first")}}
+			secret := &corev1.Secret{Data: map[string][]byte{"kubeconfig": kubeconfigOf(t, "first")}}
 			secret.Namespace, secret.Name = "sea", "east"
 			if err := w.api.Create(t.Context(), secret); err != nil {
 				t.Fatal(err)
@@ -182,7 +182,7 @@ func TestProcessesOfDifferentSettings(t *testing.T) {
 			files := map[string]string{"": ""}
 			for _, owner := range []string{"ours", "theirs"} {
 				files[owner] = filepath.Join(t.TempDir(), owner)
-				if err := os.WriteFile(files[owner], kubeconfigOf(t, "east", owner), 0o600); err != nil {
+				if err := os.WriteFile(files[owner], kubeconfigOf(t, owner), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -211,7 +211,7 @@ func TestStatusThatSomebodyWipes(t *testing.T) {
 	c.Spec = clustersv1alpha1.ClusterSpec{Context: "east"}
 	w := newOffice(t, c)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(file, kubeconfigOf(t, "east", "t"), 0o600); err != nil {
+	if err := os.WriteFile(file, kubeconfigOf(t, "t"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := w.process(w.api, file)
