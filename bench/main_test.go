@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -29,23 +28,71 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A small run goes through everything. Of its figures the counts are held to their
-// bounds; times tell nothing on a machine that does other things.
+// A small run goes through everything. Times tell nothing on a machine that does other
+// things. Counts do: but there a cache may lag behind what was written, and whoever looks
+// at it once more meanwhile asks once more, the floor as well. So a tenth of what one
+// request for each object would be is allowed on top, in each phase; the bounds
+// themselves are for runs of thousands.
 func TestSmallRun(t *testing.T) {
 	results, err := load.Run(t.Context(), load.Small, []string{provider.Floor, provider.Moorage, provider.Bulk}, load.Parts, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if calls := results[2].PollCalls; calls > results[0].PollCalls/10 {
-		t.Errorf("%v calls in a poll interval with lists, and %v without", calls, results[0].PollCalls)
-	}
 	for _, r := range results {
+		for _, excess := range excesses(r, load.Small.Objects) {
+			t.Errorf("%s: %s", r.Contender, excess)
+		}
 		for _, f := range report.Compare(results[0], r) {
-			if counted := strings.HasPrefix(f.Name, "requests") || strings.HasPrefix(f.Name, "writes") || f.Name == "the same, name chosen"; counted && f.Over() {
-				t.Errorf("%s: %s: %v, want at most %v", r.Contender, f.Name, f.Value, f.Most)
-			}
 			if f.Value == 0 && f.Most != 0 && f.Name != "heap per cached object" {
 				t.Errorf("%s: %s was not measured", r.Contender, f.Name)
+			}
+		}
+	}
+	if calls := results[2].PollCalls; calls > results[0].PollCalls/2 {
+		t.Errorf("%v calls in a poll interval with lists, and %v without", calls, results[0].PollCalls)
+	}
+}
+
+// Excesses tells which requests there were more of than so many objects need.
+func excesses(r load.Result, objects int) (found []string) {
+	need := map[string]int{"create": 3 * objects, "named": 2 * objects, "steady": 0, "restart": 1, "delete": objects}
+	for phase, most := range need {
+		sent, counted := r.Requests[phase]
+		if n := load.Sum(sent); !counted || n > most+objects/10 {
+			found = append(found, fmt.Sprintf("%s: %d requests (%v), want %d and at most %d more", phase, n, sent, most, objects/10))
+		}
+	}
+	if r.SteadyRequests > 0.1 { // events and all
+		found = append(found, fmt.Sprintf("%v requests in a steady pass", r.SteadyRequests))
+	}
+
+	return found
+}
+
+// One request more for each object, in whichever phase, is an excess, and so is a phase
+// that was not counted; some that were repeated are none.
+func TestExcesses(t *testing.T) {
+	const objects = 100
+	lean := func() load.Result {
+		return load.Result{Requests: map[string]map[string]int{
+			"create": {"PATCH buoys": 200, "PATCH buoys/status": 100}, "named": {"PATCH buoys": 100, "PATCH buoys/status": 100},
+			"steady": {}, "restart": {"PATCH buoys/status": 1}, "delete": {"PATCH buoys": 100},
+		}}
+	}
+	repeated := lean()
+	for _, sent := range repeated.Requests {
+		sent["GET buoys"] = 3
+	}
+	if found := excesses(repeated, objects); len(found) > 0 {
+		t.Errorf("three repeated requests are said to be too many: %q", found)
+	}
+	for phase := range lean().Requests {
+		more, none := lean(), lean()
+		more.Requests[phase]["GET buoys"] = objects
+		delete(none.Requests, phase)
+		for what, r := range map[string]load.Result{"a request more for each object": more, "nothing counted": none} {
+			if found := excesses(r, objects); len(found) != 1 {
+				t.Errorf("%s: %s: found %q", phase, what, found)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,6 +80,21 @@ func (c *child) read() (provider.Figures, error) {
 	answer, err := c.tell(provider.Command{Do: "read"})
 
 	return answer.Figures, err
+}
+
+// ReadWhen waits until the figures show something, and returns them.
+func (c *child) readWhen(ctx context.Context, what string, shown func(provider.Figures) bool) (provider.Figures, error) {
+	figures, err := c.read()
+	for end := time.Now().Add(2 * time.Minute); err == nil && !shown(figures); figures, err = c.read() {
+		if time.Now().After(end) {
+			return figures, fmt.Errorf("it is not so that %s", what)
+		}
+		if err := wait(ctx, 50*time.Millisecond); err != nil {
+			return figures, err
+		}
+	}
+
+	return figures, err
 }
 
 // Heap returns the bytes in use.

@@ -18,7 +18,8 @@ import (
 type Scenario struct {
 	Objects int           // in the fleet
 	Workers int           // of the provider
-	Quiet   time.Duration // how long the steady state is watched
+	Poll    time.Duration // interval of the fleet's polls
+	Quiet   int           // how many poll intervals the steady state is watched for
 
 	Crowd   int           // objects in the storm
 	Latency time.Duration // of the external system in the storm
@@ -27,10 +28,15 @@ type Scenario struct {
 }
 
 // Full is what the figures are told of.
-var Full = Scenario{Objects: 5000, Workers: 10, Quiet: 20 * time.Second, Crowd: 2000, Latency: 50 * time.Millisecond, Probes: 150, Fair: time.Minute}
+var Full = Scenario{Objects: 5000, Workers: 10, Quiet: 4, Crowd: 2000, Latency: 50 * time.Millisecond, Probes: 150, Fair: time.Minute}
 
-// Small is over soon. Its figures say that everything works, and no more.
-var Small = Scenario{Objects: 100, Workers: 4, Quiet: 3 * time.Second, Crowd: 100, Latency: 10 * time.Millisecond, Probes: 10, Fair: 6 * time.Second}
+// Small is over soon. Its figures say that everything works, and no more. Polls are
+// seldom enough for a machine that does other things: what is late by an interval, as a
+// cache or a list, makes a reconciler do its work twice.
+var Small = Scenario{
+	Objects: 100, Workers: 4, Poll: 3 * time.Second, Quiet: 1,
+	Crowd: 100, Latency: 10 * time.Millisecond, Probes: 10, Fair: 6 * time.Second,
+}
 
 // A Result is what a contender did.
 type Result struct {
@@ -94,6 +100,9 @@ func (r *runner) say(format string, a ...any) {
 }
 
 func (r *runner) run(ctx context.Context, parts []string) error {
+	if err := r.tidy(ctx); err != nil {
+		return err
+	}
 	run := map[string]func(context.Context, *child) error{"life": r.life, "named": r.named, "storm": r.storm}
 	for _, part := range Parts {
 		if !slices.Contains(parts, part) {
@@ -118,7 +127,10 @@ func (r *runner) life(ctx context.Context, c *child) error {
 	if err != nil {
 		return err
 	}
-	poll := max(time.Second, time.Duration(n)*2*time.Millisecond) // 500 polls a second
+	poll := r.scenario.Poll
+	if poll == 0 {
+		poll = max(time.Second, time.Duration(n)*2*time.Millisecond) // 500 polls a second
+	}
 	start := provider.Command{Do: "start", Contender: r.result.Contender, Poll: poll, Workers: r.scenario.Workers}
 	if _, err := c.tell(start); err != nil {
 		return err
@@ -180,7 +192,7 @@ func (r *runner) creation(ctx context.Context, c *child, f *fleet) error {
 	}
 	n := float64(f.count)
 	r.result.Requests["create"] = told.Requests
-	r.result.CreateRequests, r.result.CreateEvents = float64(sum(told.Requests))/n, float64(told.Events)/n
+	r.result.CreateRequests, r.result.CreateEvents = float64(Sum(told.Requests))/n, float64(told.Events)/n
 	r.result.CreateCPU, r.result.ReadyTold = told.CPU/time.Duration(f.count), r.result.ReadyAfter+after
 	r.meanwhile = (looks(told) - looks(ready)) / n
 	r.say("%d objects are ready after %s, and that is told after %s; %.2f requests each",
@@ -221,20 +233,28 @@ func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error
 	if err := c.mark(); err != nil {
 		return err
 	}
-	if err := wait(ctx, r.scenario.Quiet); err != nil {
-		return err
-	}
-	figures, err := c.read()
-	if err != nil {
-		return err
+	var figures provider.Figures
+	for range r.scenario.Quiet {
+		before := figures
+		if err := wait(ctx, poll); err != nil {
+			return err
+		}
+		var err error
+		if figures, err = c.read(); err != nil {
+			return err
+		}
+		// Whatever else the machine does can only add to what the least is.
+		perPass := time.Duration(float64(figures.CPU-before.CPU) / max(1, looks(figures)-looks(before)))
+		if least := r.result.QuietCPU; least == 0 || perPass < least {
+			r.result.QuietCPU = perPass
+		}
 	}
 	passes := looks(figures)
 	r.result.Requests["steady"] = figures.Requests
-	r.result.SteadyRequests = float64(sum(figures.Requests)+figures.Events) / passes
-	r.result.QuietCPU = time.Duration(float64(figures.CPU) / passes)
+	r.result.SteadyRequests = float64(Sum(figures.Requests)+figures.Events) / passes
 	r.result.CreateCPU -= time.Duration(r.meanwhile * float64(r.result.QuietCPU))
 	r.result.Mallocs = float64(figures.Mallocs) / passes
-	r.result.PollCalls = float64(sum(figures.Cloud.Calls)) * poll.Seconds() / r.scenario.Quiet.Seconds() * 1000 / float64(r.scenario.Objects)
+	r.result.PollCalls = float64(Sum(figures.Cloud.Calls)) / float64(r.scenario.Quiet) * 1000 / float64(r.scenario.Objects)
 	r.say("%.0f steady passes, %s and %.0f allocations each", passes, r.result.QuietCPU, r.result.Mallocs)
 
 	return nil
@@ -265,17 +285,15 @@ func (r *runner) restart(ctx context.Context, c *child, f *fleet, start provider
 	if err := wait(ctx, start.Poll); err != nil {
 		return err
 	}
-	figures, err := c.read()
+	figures, err := c.readWhen(ctx, "a user's change after a restart is served", func(f provider.Figures) bool {
+		return !f.Cloud.Applied[size].IsZero() && len(f.Requests) > 0 // and its status is written
+	})
 	if err != nil {
 		return err
 	}
-	served, ok := figures.Cloud.Applied[size]
-	if !ok {
-		return errors.New("a user's change after a restart is not served within a poll interval")
-	}
 	r.result.Requests["restart"] = figures.Requests
-	r.result.RestartWrites = float64(sum(figures.Requests)) - 1 // the status of what was changed
-	r.result.RestartUser = served.Sub(sent)
+	r.result.RestartWrites = float64(Sum(figures.Requests)) - 1 // the status of what was changed
+	r.result.RestartUser = figures.Cloud.Applied[size].Sub(sent)
 	r.result.RestartBusiest = float64(figures.Cloud.Busiest) / (float64(f.count) / start.Poll.Seconds())
 	r.say("after a restart: %.0f writes, a user's change served after %s, %d calls in the busiest second", r.result.RestartWrites, r.result.RestartUser.Round(time.Millisecond), figures.Cloud.Busiest)
 
@@ -309,7 +327,7 @@ func (r *runner) deletion(ctx context.Context, c *child, f *fleet) (err error) {
 		return err
 	}
 	r.result.Requests["delete"] = told.Requests
-	r.result.DeleteRequests = float64(sum(told.Requests)) / float64(f.count)
+	r.result.DeleteRequests = float64(Sum(told.Requests)) / float64(f.count)
 	r.result.DeleteCPU, r.result.GoneTold = told.CPU/time.Duration(f.count), r.result.GoneAfter+after
 	r.say("all are gone after %s, and that is told after %s; %.2f requests each",
 		r.result.GoneAfter.Round(time.Millisecond), r.result.GoneTold.Round(time.Millisecond), r.result.DeleteRequests)
@@ -337,7 +355,7 @@ func (r *runner) named(ctx context.Context, c *child) error {
 		return err
 	}
 	r.result.Requests["named"] = figures.Requests
-	r.result.NamedRequests = float64(sum(figures.Requests)) / float64(f.count)
+	r.result.NamedRequests = float64(Sum(figures.Requests)) / float64(f.count)
 	if _, err := f.remove(ctx); err != nil {
 		return err
 	}
@@ -345,7 +363,8 @@ func (r *runner) named(ctx context.Context, c *child) error {
 	return f.dropNamespace(ctx, f.ns)
 }
 
-func sum(of map[string]int) int {
+// Sum returns how many requests there were.
+func Sum(of map[string]int) int {
 	n := 0
 	for _, m := range of {
 		n += m

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -183,7 +184,18 @@ func (p *process) start(c Command) error {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop, p.ended = stop, make(chan error, 1)
 	go func() { p.ended <- m.Start(ctx) }()
-	_, err = m.GetCache().GetInformer(ctx, &buoy.Buoy{}) // which waits until it is filled
+
+	return filled(ctx, m.GetCache())
+}
+
+// Filled waits until the cache has all buoys.
+func filled(ctx context.Context, c cache.Cache) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	if !c.WaitForCacheSync(ctx) { // one that is not started yet is waited for by nobody else
+		return errors.New("the cache does not start")
+	}
+	_, err := c.GetInformer(ctx, &buoy.Buoy{}) // which waits until it is filled
 
 	return err
 }
