@@ -10,10 +10,12 @@ import (
 
 // A Ledger counts the requests that a client sends to an API server, so that a
 // test can hold a provider to a budget. Give its Wrap to that of a rest.Config.
+// A request counts from when it is sent: whoever sees what it did finds it here.
 // It may be used concurrently; the zero value is empty.
 type Ledger struct {
 	mu       sync.Mutex
-	requests []Request
+	requests []*Request
+	underway int
 }
 
 // A Request is one that was sent to the API server.
@@ -22,23 +24,47 @@ type Request struct {
 	Resource string // as in the path: volumes, volumes/status, events
 	Name     string // of the object; empty for collections
 	Watch    bool   // a watch, or the list that it begins with
-	Status   int    // of the answer; 0 without one
+	Status   int    // of the answer; 0 without one, or not yet
 }
 
 // Wrap returns a transport that counts.
 func (l *Ledger) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		answered := l.send(parse(r))
 		answer, err := next.RoundTrip(r)
-		request := parse(r)
+		status := 0
 		if answer != nil {
-			request.Status = answer.StatusCode
+			status = answer.StatusCode
 		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.requests = append(l.requests, request)
+		answered(status)
 
 		return answer, err
 	})
+}
+
+// Send counts a request that is about to be sent. It returns what notes the status of its
+// answer, 0 if there was none.
+func (l *Ledger) send(r Request) (answered func(status int)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests = append(l.requests, &r)
+	l.underway++
+
+	return func(status int) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		r.Status = status
+		l.underway--
+	}
+}
+
+// Underway returns how many requests were sent and not answered yet, those before a Reset
+// as well.
+func (l *Ledger) Underway() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.underway
 }
 
 // Reset forgets what was counted.
@@ -84,8 +110,8 @@ func (l *Ledger) filter(keep func(Request) bool) []Request {
 	defer l.mu.Unlock()
 	var kept []Request
 	for _, r := range l.requests {
-		if keep(r) {
-			kept = append(kept, r)
+		if keep(*r) {
+			kept = append(kept, *r)
 		}
 	}
 

@@ -32,8 +32,8 @@ func TestLedgerReadsPaths(t *testing.T) {
 		if err != nil || got.Body.Close() != nil {
 			t.Fatal(err)
 		}
-		if l.requests[0] != tc.want {
-			t.Errorf("%s: %+v, want %+v", name, l.requests[0], tc.want)
+		if got := l.All()[0]; got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}
 }
@@ -54,5 +54,25 @@ func TestLedgerCountsApart(t *testing.T) {
 	l.Reset()
 	if len(l.Objects())+len(l.Events()) != 0 {
 		t.Error("nothing is forgotten")
+	}
+}
+
+// A request counts from when it is sent, and is under way until its answer is there.
+func TestLedgerCountsWhatIsUnderWay(t *testing.T) {
+	l := &Ledger{}
+	answer := roundTripper(func(*http.Request) (*http.Response, error) {
+		if l.Underway() != 1 || len(l.All()) != 1 || l.All()[0].Status != 0 {
+			t.Errorf("%d under way of %+v, want one without an answer", l.Underway(), l.All())
+		}
+		l.Reset() // what is forgotten meanwhile is under way all the same
+
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	})
+	got, err := l.Wrap(answer).RoundTrip(httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/ns/secrets/creds", nil))
+	if err != nil || got.Body.Close() != nil {
+		t.Fatal(err)
+	}
+	if l.Underway() != 0 || len(l.All()) != 0 {
+		t.Errorf("%d under way of %+v after the answer to what was forgotten", l.Underway(), l.All())
 	}
 }

@@ -117,7 +117,7 @@ func (p *Provider) reaching(name string, requests int) {
 	p.Wire.Reset()
 }
 
-// Quiet waits until nothing was sent for a while.
+// Quiet waits until nothing was sent for a while, and what was sent is answered.
 func (p *Provider) quiet() {
 	p.Helper()
 	last, since := -1, time.Now()
@@ -127,7 +127,7 @@ func (p *Provider) quiet() {
 			reads, writes := p.Wire.Count()
 			n += reads + writes
 		}
-		if n != last {
+		if n != last || p.Ledger.Underway() > 0 {
 			last, since = n, time.Now()
 		}
 

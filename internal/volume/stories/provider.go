@@ -112,10 +112,11 @@ func NewVolume(namespace, name string) *volume.Volume {
 	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: volume.Spec{SizeGiB: 1}}
 }
 
-// Eventually waits until a condition holds.
+// Eventually waits until a condition holds. How long that takes is for nobody to say: the
+// machine may be busy.
 func Eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true,
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true,
 		func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
