@@ -6,12 +6,11 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/moorage-dev/moorage/internal/leak"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 
 var (
 	errBoom = errors.New("boom")

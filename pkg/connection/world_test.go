@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/moorage-dev/moorage/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 
 // A world is settings that have a revision, and a record of what a cache did
 // with them. Its connections are called after their revision and a number.

@@ -3,8 +3,8 @@ package storecontroller
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/moorage-dev/moorage/internal/leak"
 )
 
 // TestMain sees to it that nothing goes on when the tests have ended.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }

@@ -3,7 +3,7 @@ package kube_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/moorage-dev/moorage/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }

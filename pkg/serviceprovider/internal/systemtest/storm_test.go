@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/leak"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
@@ -100,6 +101,6 @@ func TestStorm(t *testing.T) {
 	}
 	e.stop()
 	stop()
-	goleak.VerifyNone(t, ignored...)
+	leak.VerifyNone(t, ignored...)
 	fmt.Println("goroutines_left: 0")
 }

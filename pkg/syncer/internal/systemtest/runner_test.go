@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/leak"
 	"github.com/moorage-dev/moorage/pkg/syncer"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
@@ -130,5 +131,5 @@ func TestRunner(t *testing.T) {
 	if diff := cmp.Diff(want, log.entries); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	goleak.VerifyNone(t, connections...)
+	leak.VerifyNone(t, connections...)
 }

@@ -1,0 +1,25 @@
+package leak
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// What ends after a while is waited for, and what stays is told.
+func TestAwait(t *testing.T) {
+	before := []goleak.Option{goleak.IgnoreCurrent()}
+	end := make(chan struct{})
+	go func() { <-end }()
+	if await(0, before) {
+		t.Error("a goroutine is there, and is not found")
+	}
+	time.AfterFunc(2*time.Second, func() { close(end) })
+	if !await(patience, before) {
+		t.Error("a goroutine that has ended is found")
+	}
+	VerifyNone(t, before...)
+}
+
+func TestMain(m *testing.M) { VerifyTestMain(m) }
