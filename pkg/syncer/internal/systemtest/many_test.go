@@ -19,7 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-var objects = flag.Int("objects", 2000, "how many objects are taken through their life")
+var objects = flag.Int("objects", manyObjects, "how many objects are taken through their life")
 
 const (
 	strangers = 20

@@ -17,10 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-const (
-	seeds = 10
-	steps = 60
-)
+const steps = 60
 
 // TestSchedules does in a random order what can happen to two clusters: creates,
 // changes, deletions, namesakes, foreign objects, tampering, and restarts of the
