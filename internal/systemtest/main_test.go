@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -63,7 +64,7 @@ func run(m *testing.M) (int, error) {
 func install(c *rest.Config) (client.Client, error) {
 	if _, err := envtest.InstallCRDs(c, envtest.CRDInstallOptions{
 		CRDs:   []*apiextensionsv1.CustomResourceDefinition{volume.CRD(), volume.SnapshotCRD(), volume.ProviderConfigCRD()},
-		Scheme: scheme,
+		Scheme: scheme, MaxTime: time.Minute,
 	}); err != nil {
 		return nil, err
 	}

@@ -425,26 +425,47 @@ func TestAResultSurvivesAnAPIServerThatIsDownForTenSeconds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, c, ownAPI)
+	for range 3 {
+		if survives(t, own, newBench(t, c, ownAPI)) {
+			return
+		}
+	}
+	t.Fatal("this machine takes too long to start an API server")
+}
+
+// Survives creates a volume while the API server goes down for ten seconds, and starts
+// again. It is false if that took so long that the result may well be lost: its time is
+// half a minute at most.
+func survives(t *testing.T, own *devcluster.Cluster, b *bench) bool {
+	t.Helper()
+	var killed time.Time
 	back := make(chan error, 1)
 	b.cloud.After = once("Create", func() {
 		if err := own.Kill(); err != nil {
 			t.Error(err)
 		}
+		killed = time.Now()
 		go func() {
 			<-time.After(10 * time.Second)
 			back <- own.Restart(context.Background())
 		}()
 	})
-	b.mustPass()
+	_, failed := b.pass()
 	if err := <-back; err != nil {
 		t.Fatal(err)
 	}
-	v := b.get()
-	if meta.GetExternalName(v) != "vol-1" || meta.ExternalCreateIncomplete(v) || len(b.cloud.Disks()) != 1 {
-		t.Errorf("annotations %v, disks %v", v.Annotations, b.cloud.Disks())
-	}
+	down := time.Since(killed)
 	stories.Figure("failed requests while the API server was down", failures(b.ledger))
+	v := b.get()
+	if failed == nil && meta.GetExternalName(v) == "vol-1" && !meta.ExternalCreateIncomplete(v) && len(b.cloud.Disks()) == 1 {
+		return true
+	}
+	if down < 20*time.Second {
+		t.Fatalf("after %s: error %v, annotations %v, disks %v", down, failed, v.Annotations, b.cloud.Disks())
+	}
+	t.Logf("the API server was down for %s", down)
+
+	return false
 }
 
 func failures(l *test.Ledger) int {

@@ -66,7 +66,7 @@ func TestClusterIsNotLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var all sync.WaitGroup
 	errs := make(chan error, 400)
@@ -105,7 +105,7 @@ func TestCloseClosesConnections(t *testing.T) {
 	if err := c.Client().Get(t.Context(), client.ObjectKey{Name: "n"}, &corev1.Node{}); err != nil {
 		t.Fatal(err)
 	}
-	late := time.After(20 * time.Second)
+	late := time.After(2 * time.Minute)
 	for n := <-open; n > 0; {
 		// A connection is idle a moment after its answer was read.
 		c.Close()

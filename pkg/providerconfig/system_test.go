@@ -77,7 +77,7 @@ func runTests(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: definitions(), Scheme: scheme}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: definitions(), Scheme: scheme, MaxTime: time.Minute}); err != nil {
 		return 1, err
 	}
 	if api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
@@ -180,7 +180,7 @@ func (d *dock) remove(o client.Object) {
 // Eventually waits until something holds for an object, nil if it is gone.
 func (d *dock) eventually(what string, o Config, holds func(Config) bool) {
 	d.Helper()
-	err := wait.PollUntilContextTimeout(d.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(d.Context(), 10*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := api.Get(ctx, client.ObjectKeyFromObject(o), o)
 		if client.IgnoreNotFound(err) != nil {
 			return false, err
@@ -288,7 +288,7 @@ func TestLifeOfConfigurations(t *testing.T) {
 func (d *dock) toldOnce(namespace string) {
 	d.Helper()
 	var events eventsv1.EventList
-	err := wait.PollUntilContextTimeout(d.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(d.Context(), 10*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := api.List(ctx, &events, client.InNamespace(namespace))
 
 		return len(events.Items) > 0, err
@@ -343,7 +343,7 @@ func TestUsersBehindAGate(t *testing.T) {
 	d.create(boat(ns, "one", "", "main"))
 	d.eventually("counted without rafts", main, users(1))
 
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{rafts.DeepCopy()}, Scheme: scheme}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{rafts.DeepCopy()}, Scheme: scheme, MaxTime: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	d.create(&Raft{*boat(ns, "one", "", "main")})

@@ -104,7 +104,7 @@ func (f *fleetOfTwo) cluster(name string, kubeconfig []byte) *clustersv1alpha1.C
 // until reads a cluster again until it looks as wanted and the cache has it so.
 func (f *fleetOfTwo) until(what string, c *clustersv1alpha1.Cluster, holds func() bool) {
 	f.Helper()
-	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		if err := apis[0].Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
 			return false, err
 		}
@@ -284,7 +284,7 @@ func deleted(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
 	if err := apis[0].Delete(f.Context(), east); err != nil {
 		f.Fatal(err)
 	}
-	err = wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
 		_, known := f.cache.Known(client.ObjectKeyFromObject(east))
 
 		return !known, nil

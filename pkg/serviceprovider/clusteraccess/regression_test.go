@@ -110,7 +110,7 @@ func TestW11ChangesAreNoticed(t *testing.T) {
 	// woken waits until the object is, and does what it would do.
 	woken := func(why string, then func() bool) {
 		t.Helper()
-		err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
 			for q.Len() > 0 {
 				got, _ := q.Get()
 				q.Done(got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -18,7 +19,8 @@ var things = jetstream.KeyValueConfig{Bucket: "things", Storage: jetstream.FileS
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Subject {
 		h := newHost(t)
-		s := h.bucket(things, Options{})
+		// A list fails with the watch it is read from: a busy machine may be mute for two seconds.
+		s := h.bucket(things, Options{Heartbeat: 5 * time.Second, Timeout: 30 * time.Second})
 
 		return storetest.Subject{
 			Store:    s,

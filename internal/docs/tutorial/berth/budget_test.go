@@ -42,7 +42,7 @@ func TestBudget(t *testing.T) {
 	if err := kinds.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	crds := envtest.CRDInstallOptions{Paths: []string{"../package/crds"}, ErrorIfPathMissing: true}
+	crds := envtest.CRDInstallOptions{Paths: []string{"../package/crds"}, ErrorIfPathMissing: true, MaxTime: time.Minute}
 	if _, err := envtest.InstallCRDs(config, crds); err != nil {
 		t.Fatal(err)
 	}

@@ -228,7 +228,7 @@ func (w *world) must(err error) {
 // eventually waits until a condition holds.
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()
-	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, time.Minute, true,
+	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, 5*time.Minute, true,
 		func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
 		w.Fatalf("%s: %v", what, err)

@@ -97,7 +97,7 @@ func run(m *testing.M) (code int, err error) {
 	if err := onboarding.api.Create(ctx, definition("Garden", "gardens", apiextensionsv1.NamespaceScoped)); err != nil {
 		return 1, err
 	}
-	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return platform.api.List(ctx, &GardenConfigList{}) == nil && onboarding.api.List(ctx, &GardenList{}) == nil, nil
 	})
 	if err != nil {
@@ -336,7 +336,7 @@ func (e *estate) says(g *Garden, condition, reason string) {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	within(t, 50*time.Millisecond, 2*time.Minute, what, holds)
+	within(t, 50*time.Millisecond, 5*time.Minute, what, holds)
 }
 
 func within(t *testing.T, interval, patience time.Duration, what string, holds func() bool) {

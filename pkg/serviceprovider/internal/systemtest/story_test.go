@@ -182,10 +182,11 @@ func TestControlPlaneGoneFirst(t *testing.T) {
 }
 
 // TestExpiry: credentials that are good for a few seconds are renewed in time, and the
-// service never notices.
+// service never notices. They are renewed when half of their time is over: a busy machine
+// has the other half for it.
 func TestExpiry(t *testing.T) {
 	e := newEstate(t, "expiry")
-	e.granter.TokenTTL = 4 * time.Second
+	e.granter.TokenTTL = 12 * time.Second
 	e.grant()
 	e.start()
 	e.plane("g")
@@ -198,9 +199,9 @@ func TestExpiry(t *testing.T) {
 		}
 		_, _, n := e.gardener.counts()
 
-		return n >= 4
+		return n >= 3
 	})
-	if n := e.builds.Load(); n > 6 {
+	if n := e.builds.Load(); n > 5 {
 		t.Errorf("want a connection for each of the credentials, got %d", n)
 	}
 }
