@@ -13,6 +13,7 @@ import (
 	"time"
 
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -93,6 +94,19 @@ var badSuites = map[string]struct {
 	"MutationPanics": {
 		"what an author wrote is called with care", func(s *Suite, _ *dock) { s.Mutations[0].Change = func(resource.Managed) { panic("oops") } },
 		"calls-return", "oops",
+	},
+	"MutationBlocks": {
+		"and not for ever", func(s *Suite, _ *dock) { s.Mutations[0].Change = func(resource.Managed) { never() } },
+		"calls-return", "Mutation.Change of",
+	},
+	"NewConnecterBlocks": {
+		"a process that never begins", func(s *Suite, _ *dock) {
+			s.NewConnecter = func() managed.ExternalConnecter { never(); return nil }
+		}, "calls-return", "Suite.NewConnecter was called with a deadline",
+	},
+	"ServerIsNil": {
+		"there is no server", func(s *Suite, _ *dock) { s.Server = func() ctrlclient.Client { return nil } },
+		"suite-is-complete", "Suite.Server returns nil",
 	},
 	"ProbeSeesNothing": {
 		"a probe that never lists anything", func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always()} },

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -146,6 +147,24 @@ func (k *kit) newTap() *tap {
 	})
 
 	return t
+}
+
+// NewServer returns what makes the server of a schedule, or nil if it is the simulated one.
+func (k *kit) newServer() func() ctrlclient.Client {
+	if k.suite.Server == nil {
+		return nil
+	}
+
+	return func() ctrlclient.Client {
+		c := k.suite.Server()
+		if isNil(c) {
+			_ = k.host.giveUp("suite-is-complete", "Suite.Server returns nil")
+
+			return nil
+		}
+
+		return c
+	}
 }
 
 // Options are those of the class, and the author's.

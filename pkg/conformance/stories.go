@@ -232,7 +232,7 @@ func (t *tale) tellAs(schedule sim.Schedule) (r sim.Result) {
 	return sim.Trial{
 		Config: sim.Config{
 			Kind: t.suite.Kind, Scheme: t.suite.Scheme, Options: t.options(), Lag: 5 * time.Millisecond,
-			NewConnecter: func() managed.ExternalConnecter { return t.newTap() }, Behind: t.suite.Server,
+			NewConnecter: func() managed.ExternalConnecter { return t.newTap() }, Behind: t.newServer(),
 		},
 		Outside: t.ledger, Schedule: schedule, Secrets: t.suite.Secrets, Salt: t.salt + uint32(t.ran),
 		Edit: t.edit, Drift: t.drift, Pace: t.pace, Patient: t.patient,
