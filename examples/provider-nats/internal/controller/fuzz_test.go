@@ -3,6 +3,7 @@ package controller_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -189,6 +190,7 @@ func hostile() []string {
 		`{"metadata":{"annotations":{"krateo.io/management-policy":"` + strings.Repeat("p", 100<<10) + `"}}}`,
 		`{"spec":{"forProvider":` + strings.Repeat(`{"mirror":`, 9000) + `{}` + strings.Repeat(`}`, 9000) + `}}`,
 		`{"metadata":{"finalizers":["finalizer.managedresource.krateo.io","` + strings.Repeat("f", 5000) + `/x"]},"spec":{"forProvider":{"stream":"s"}}}`,
+		`{"metadata":{"finalizers":["moorage.dev/unclaimed","example.org/x"]},"spec":{"forProvider":{"stream":"s"}}}`,
 		`{"metadata":{"annotations":{"krateo.io/external-create-succeeded":"9999-12-31T23:59:59-23:59","moorage.dev/poll-interval":"9h9h9h9h"}},"spec":{"forProvider":{"stream":"s","optStartTime":"0000-01-01T00:00:00Z"}}}`,
 		`{"status":{"atProvider":{"created":"x","stream":"other"},"conditions":[{"type":"Ready","status":"True","message":"` + strings.Repeat("m", 3000) + `"}]},"spec":{"forProvider":{"stream":"s"}}}`,
 		`{"spec":{"forProvider":{"streamRef":{"name":"","namespace":"\u0000"},"streamSelector":{"matchLabels":{"":"` + strings.Repeat("l", 5000) + `"}}}}}`,
@@ -206,17 +208,14 @@ func FuzzObject(f *testing.F) {
 		}
 	}
 
+	// Once for all inputs: to make it takes longer than what is tried.
+	scheme := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		f.Fatal(err)
+	}
+
 	f.Fuzz(func(t *testing.T, object []byte, which uint8) {
 		kind := controller.Kinds()[int(which)%len(controller.Kinds())]
-
-		scheme := runtime.NewScheme()
-		if err := corev1.AddToScheme(scheme); err != nil {
-			t.Fatal(err)
-		}
-
-		if err := v1alpha1.AddToScheme(scheme); err != nil {
-			t.Fatal(err)
-		}
 
 		empty, err := scheme.New(kind.GroupVersionKind())
 		if err != nil {
