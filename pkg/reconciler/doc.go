@@ -10,6 +10,9 @@ const (
 	// FinalizerName is [managed.FinalizerName].
 	FinalizerName = managed.FinalizerName
 
+	// UnclaimedFinalizer is [managed.UnclaimedFinalizer].
+	UnclaimedFinalizer = managed.UnclaimedFinalizer
+
 	// StampKey is [managed.StampKey].
 	StampKey = managed.StampKey
 )

@@ -190,6 +190,7 @@ var lives = []scenario{
 			w.settle()
 		},
 	},
+	{name: "unclaimed", single: true, lag: 5 * time.Millisecond, live: unclaimed},
 	{name: "two", apart: true, lag: 20 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.users.create(newBerth("second"))
@@ -203,6 +204,20 @@ var lives = []scenario{
 // Recorded: every change is told to a log of changes.
 func recorded(w *World) {
 	w.config.Options = append(w.config.Options, managed.WithChangeLog(changelog.SinkFunc(w.told.record)))
+}
+
+// Unclaimed: objects bear a finalizer from the beginning, so that nothing takes them
+// away at once. One is deleted before anybody claims it.
+func unclaimed(w *World) {
+	for _, name := range []string{"first", "second"} {
+		b := newBerth(name)
+		b.Finalizers = []string{managed.UnclaimedFinalizer}
+		w.users.create(b)
+	}
+	w.users.delete(types.NamespacedName{Namespace: firstKey.Namespace, Name: "second"})
+	w.settle()
+	w.users.delete(firstKey)
+	w.settle()
 }
 
 // Adopt: there is a resource already, and the object is to take it over.

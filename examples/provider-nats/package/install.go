@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,6 +41,23 @@ func Install(ctx context.Context, c client.Client) error {
 	}
 
 	return errors.Wrapf(put(ctx, c, role, &rbacv1.ClusterRole{}), "cannot install role %s", role.GetName())
+}
+
+// InstallUnclaimed puts into force that objects are born with a finalizer, or brings
+// the policy that is there up to date. The API server heeds it some seconds later,
+// and creates none of the objects until it knows their kinds. It may be called
+// concurrently.
+func InstallUnclaimed(ctx context.Context, c client.Client) error {
+	policy, binding, err := Unclaimed()
+	if err != nil {
+		return err
+	}
+
+	if err := put(ctx, c, policy, &admissionv1.MutatingAdmissionPolicy{}); err != nil {
+		return errors.Wrapf(err, "cannot install policy %s", policy.GetName())
+	}
+
+	return errors.Wrapf(put(ctx, c, binding, &admissionv1.MutatingAdmissionPolicyBinding{}), "cannot put policy %s into force", policy.GetName())
 }
 
 func installCRD(ctx context.Context, c client.Client, crd *apiextensionsv1.CustomResourceDefinition) error {

@@ -1,12 +1,15 @@
 // Package manifests holds what a cluster needs before the provider can run in
 // it: the definitions of its kinds and the role it works under. Both are
-// generated from the Go sources; "make generate" of the repository does it.
+// generated from the Go sources; "make generate" of the repository does it. What
+// it need not have is the policy by which objects are born with a finalizer.
 package manifests
 
 import (
+	"bytes"
 	"embed"
 	"io/fs"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
@@ -14,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-//go:embed crds/*.yaml rbac/role.yaml
+//go:embed crds/*.yaml rbac/role.yaml admission/unclaimed.yaml
 var files embed.FS
 
 // CRDs returns the definitions of all kinds of this provider.
@@ -45,11 +48,36 @@ func Role() (*rbacv1.ClusterRole, error) {
 	return role, read("rbac/role.yaml", role)
 }
 
-func read(path string, into any) error {
+// Unclaimed returns the policy by which the API server gives objects of this
+// provider a finalizer when they are created, and what puts it into force. See
+// UnclaimedFinalizer in package managed.
+func Unclaimed() (*admissionv1.MutatingAdmissionPolicy, *admissionv1.MutatingAdmissionPolicyBinding, error) {
+	policy, binding := &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyBinding{}
+
+	return policy, binding, read("admission/unclaimed.yaml", policy, binding)
+}
+
+// read reads a file with one document for each of into.
+func read(path string, into ...any) error {
 	image, err := files.ReadFile(path)
 	if err != nil {
 		return errors.Wrapf(err, "cannot read %s", path)
 	}
 
-	return errors.Wrapf(yaml.UnmarshalStrict(image, into), "cannot understand %s", path)
+	documents := bytes.Split(image, []byte("\n---\n"))
+	if len(into) == 1 {
+		documents = [][]byte{image}
+	}
+
+	if len(documents) != len(into) {
+		return errors.Errorf("there are %d documents in %s, and should be %d", len(documents), path, len(into))
+	}
+
+	for i, document := range documents {
+		if err := yaml.UnmarshalStrict(document, into[i]); err != nil {
+			return errors.Wrapf(err, "cannot understand %s", path)
+		}
+	}
+
+	return nil
 }

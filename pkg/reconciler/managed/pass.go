@@ -122,6 +122,9 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 	for range maxActions {
 		action := lifecycle.Decide(p.facts())
 		p.log.Debug("Decided", "action", action.String())
+		if action == lifecycle.Rest {
+			return p.rest(ctx)
+		}
 		if ending, ok := endings[action]; ok {
 			return ending, p.unpublishable
 		}

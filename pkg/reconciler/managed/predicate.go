@@ -48,5 +48,5 @@ func (r *Reconciler) annotated(before, now client.Object) bool {
 }
 
 func foreign(o client.Object) []string {
-	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool { return name == FinalizerName })
+	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(name string) bool { return name == FinalizerName || name == UnclaimedFinalizer })
 }

@@ -121,7 +121,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 		grace:             defaultCreationGracePeriod,
 		volatileInterval:  defaultVolatileInterval,
 		spread:            true,
-		ignoredFinalizers: map[string]bool{"foregroundDeletion": true, "orphan": true},
+		ignoredFinalizers: map[string]bool{"foregroundDeletion": true, "orphan": true, UnclaimedFinalizer: true},
 		log:               logging.NewNopLogger(),
 		record:            event.NewNopRecorder(),
 		clock:             clock.RealClock{},

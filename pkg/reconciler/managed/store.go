@@ -50,8 +50,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 		p.memo.writes(annotations)
 	}
 	desired := clone(p.mg)
-	if p.r.finalizer == nil && !meta.WasDeleted(desired) && !meta.FinalizerExists(desired, FinalizerName) {
-		meta.AddFinalizer(desired, FinalizerName)
+	if p.takeHold(desired) {
 		metadata["finalizers"] = desired.GetFinalizers()
 	}
 	if len(body) == 0 && len(metadata) == 0 {
@@ -73,17 +72,16 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	return nil
 }
 
-// RemoveFinalizer removes ours.
+// RemoveFinalizer removes ours, and one that says that nobody has claimed the object.
 func (p *pass) removeFinalizer(ctx context.Context) error {
 	if !meta.FinalizerExists(p.mg, FinalizerName) {
 		return nil
 	}
 	desired := clone(p.mg)
 	meta.RemoveFinalizer(desired, FinalizerName)
+	meta.RemoveFinalizer(desired, UnclaimedFinalizer)
 
-	return p.patch(ctx, telemetry.Finalizer, desired, map[string]any{
-		"metadata": p.precondition(map[string]any{"finalizers": desired.GetFinalizers()}),
-	})
+	return p.replaceFinalizers(ctx, desired)
 }
 
 // PatchAnnotations stores changes of annotations whatever else has changed in

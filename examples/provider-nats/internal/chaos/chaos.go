@@ -26,6 +26,11 @@ type Options struct {
 	// by them may take to come to rest.
 	Window, Settle time.Duration
 
+	// Unclaimed has objects born with a finalizer, as the provider's package says. Else
+	// an object may be removed while its first finalizer is being stored, and whatever
+	// was created for it is left over if the provider is killed at that moment.
+	Unclaimed bool
+
 	// Dir holds the data and what the provider says. It must be empty.
 	Dir string
 
@@ -44,7 +49,7 @@ type Options struct {
 // DefaultOptions returns those of a run of four to five minutes on two cores. A
 // round takes a minute, Window and twice Settle at most.
 func DefaultOptions() Options {
-	return Options{Seed: 1, Rounds: 10, Objects: 200, Window: 13 * time.Second, Settle: time.Minute}
+	return Options{Seed: 1, Unclaimed: true, Rounds: 10, Objects: 200, Window: 13 * time.Second, Settle: time.Minute}
 }
 
 // Check returns what is wrong with the options, if anything.

@@ -67,7 +67,7 @@ func (w *world) open(ctx context.Context) error {
 		return err
 	}
 
-	if w.env, err = devenv.Start(ctx, devenv.Options{Dir: w.o.Dir, NATSURL: w.nats.url, Progress: w.o.Out}); err != nil {
+	if w.env, err = devenv.Start(ctx, devenv.Options{Dir: w.o.Dir, NATSURL: w.nats.url, Unclaimed: w.o.Unclaimed, Progress: w.o.Out}); err != nil {
 		return err
 	}
 

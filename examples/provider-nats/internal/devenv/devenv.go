@@ -13,12 +13,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,6 +47,9 @@ type Options struct {
 	// NATSURL is the address of a server of NATS that runs already, for callers
 	// that take it down. None is started then.
 	NATSURL string
+
+	// Unclaimed has objects of the provider born with a finalizer.
+	Unclaimed bool
 
 	// Progress receives a line now and then while things take their time.
 	// Default: nil, which discards them.
@@ -114,11 +119,42 @@ func (e *Env) start(ctx context.Context, o Options) error {
 		return err
 	}
 
+	if o.Unclaimed {
+		if err := e.installUnclaimed(ctx); err != nil {
+			return err
+		}
+	}
+
 	if err := e.configure(ctx, url); err != nil {
 		return err
 	}
 
 	return e.writeKubeconfig(ctx)
+}
+
+// inForce is how long the API server may take to heed a policy.
+const inForce = time.Minute
+
+// installUnclaimed installs the policy, and returns when it is in force.
+func (e *Env) installUnclaimed(ctx context.Context) error {
+	if err := manifests.InstallUnclaimed(ctx, e.Client); err != nil {
+		return err
+	}
+
+	var last error
+
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, inForce, true, func(ctx context.Context) (bool, error) {
+		probe := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, GenerateName: "probe-"}}
+		last = e.Client.Create(ctx, probe, client.DryRunAll)
+
+		return last == nil && len(probe.GetFinalizers()) > 0, nil
+	})
+
+	if err == nil {
+		return nil
+	}
+
+	return errors.Wrap(stderrors.Join(err, last), "the policy for objects nobody has claimed does not come into force")
 }
 
 func folder(dir, name string) string {
