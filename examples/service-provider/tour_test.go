@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -23,10 +24,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// newBusyTour has patience with steps that hold: several tours with servers of their own
+// are made at the same time.
+func newBusyTour(out io.Writer) *tour {
+	t := newTour(out)
+	t.patience = 5 * time.Minute
+
+	return t
+}
+
 // TestTour: every step holds.
 func TestTour(t *testing.T) {
 	var out bytes.Buffer
-	if code := exit(&out, newTour(&out).run(t.Context())); code != 0 || !strings.HasSuffix(out.String(), "Every step held.\n") {
+	if code := exit(&out, newBusyTour(&out).run(t.Context())); code != 0 || !strings.HasSuffix(out.String(), "Every step held.\n") {
 		t.Errorf("exit code %d:\n%s", code, out.String())
 	}
 }
@@ -72,7 +82,7 @@ func TestTourNotices(t *testing.T) {
 		sabotaged[s.step] = true
 		t.Run(fmt.Sprintf("Step%d/%s", s.step, s.what), func(t *testing.T) {
 			t.Parallel() // each has clusters of its own, and waits most of the time
-			tour := newTour(&bytes.Buffer{})
+			tour := newBusyTour(&bytes.Buffer{})
 			tour.before = func(i int) {
 				if i+1 != s.step {
 					return

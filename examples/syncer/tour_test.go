@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -16,9 +17,18 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
+// newBusyTour has patience with steps that hold: several tours with servers of their own
+// are made at the same time.
+func newBusyTour(out io.Writer) *tour {
+	t := newTour(out)
+	t.patience = 5 * time.Minute
+
+	return t
+}
+
 func TestTour(t *testing.T) {
 	out := &bytes.Buffer{}
-	if code := exit(out, newTour(out).run(t.Context())); code != 0 {
+	if code := exit(out, newBusyTour(out).run(t.Context())); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	if !strings.HasSuffix(out.String(), "Every step held.\n") {
@@ -67,7 +77,7 @@ func TestTourNotices(t *testing.T) {
 		sabotaged[s.step] = true
 		t.Run(fmt.Sprintf("Step%d/%s", s.step, s.what), func(t *testing.T) {
 			t.Parallel() // each has clusters of its own, and waits most of the time
-			tour := newTour(&bytes.Buffer{})
+			tour := newBusyTour(&bytes.Buffer{})
 			tour.before = func(i int) {
 				if i+1 != s.step {
 					return

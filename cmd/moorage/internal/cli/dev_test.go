@@ -3,9 +3,11 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -111,15 +113,21 @@ func TestFirstHour(t *testing.T) {
 	}
 }
 
-// free returns an address that nobody has.
+// free returns an address that nobody has, and that no system gives to those who ask for
+// any: it is used only later.
 func free(t *testing.T) string {
 	t.Helper()
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	for range 100 {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000))))
+		if err == nil {
+			_ = l.Close()
 
-	return l.Addr().String()
+			return l.Addr().String()
+		}
+	}
+
+	t.Fatal("no port is free")
+
+	return ""
 }

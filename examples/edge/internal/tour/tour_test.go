@@ -3,6 +3,7 @@ package tour
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -111,9 +112,12 @@ var sabotages = map[string]sabotage{
 	steps[12].what: {step: step{"somebody writes", func(t *tour, ctx context.Context) (string, error) {
 		f := &v1.File{}
 		f.Namespace, f.Name = "default", "motd"
-		time.AfterFunc(poll, func() {
-			_ = t.client.Patch(ctx, f, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"somebody"}}}`)))
-		})
+		go func() { // again and again: whenever the step begins, it is in the middle of it
+			for n := range 16 {
+				<-time.After(poll / 4)
+				_ = t.client.Patch(ctx, f, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{"by":"somebody-%d"}}}`, n)))
+			}
+		}()
 
 		return "", nil
 	}}},

@@ -143,7 +143,7 @@ func TestSaboteur(t *testing.T) {
 	t.Parallel()
 
 	o := short(t)
-	o.Rounds, o.Objects, o.Window, o.Settle = 3, 10, 2*time.Second, 10*time.Second
+	o.Rounds, o.Objects, o.Window, o.Settle = 3, 10, 2*time.Second, 30*time.Second // what is stuck is waited for as long
 	o.Interfere = func(ctx context.Context, kube client.Client, js jetstream.JetStream) error {
 		return saboteur{kube, js}.spoil(ctx)
 	}

@@ -97,7 +97,7 @@ func start(t *testing.T, what string, also io.Writer) *child.Process {
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 
 	for !holds() {

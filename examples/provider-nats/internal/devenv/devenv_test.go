@@ -86,7 +86,7 @@ func (s *story) create(objects ...client.Object) {
 func (s *story) await(what string, happened func(ctx context.Context) bool) {
 	s.t.Helper()
 
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute)
 	defer cancel()
 
 	tick := time.NewTicker(20 * time.Millisecond)

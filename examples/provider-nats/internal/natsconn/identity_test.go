@@ -106,7 +106,7 @@ func TestIdentityUnknown(t *testing.T) {
 	s.Shutdown()
 	s.WaitForShutdown()
 
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		got, err := conn.Identity(t.Context())
 		if err != nil && got == "" && strings.Contains(err.Error(), "which account") {

@@ -174,7 +174,7 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("\n%s\nDial(...): the error is of the class %q, want %q", tc.reason, got, want)
 			}
 
-			if took := time.Since(start); took > 10*time.Second {
+			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("\n%s\nDial(...) took %s", tc.reason, took)
 			}
 		})
@@ -244,7 +244,7 @@ func TestUnauthorizedLater(t *testing.T) {
 
 	select {
 	case <-told:
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("nobody was told")
 	}
 
@@ -271,7 +271,7 @@ func class(err error) string {
 func await(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -36,7 +36,7 @@ func Start(t testing.TB, change ...func(*server.Options)) *server.Server {
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 
-	if !s.ReadyForConnections(20 * time.Second) {
+	if !s.ReadyForConnections(2 * time.Minute) {
 		t.Fatal("NATS does not become ready")
 	}
 

@@ -3,10 +3,12 @@ package provider_test
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +35,7 @@ func TestInProduction(t *testing.T) {
 	env := start(t)
 	o := provider.DefaultOptions()
 	o.LeaderElection, o.LeaderElectionNamespace = true, devenv.Namespace
+	o.LeaseDuration, o.RenewDeadline = 5*time.Minute, 4*time.Minute // a busy machine must not take the lease away
 	o.HealthAddress, o.MetricsAddress = freeAddress(t), freeAddress(t)
 	changes := &changes{}
 	o.ChangeLog = changes
@@ -252,15 +255,23 @@ func checkOthersLeases(t *testing.T, env *devenv.Env) {
 	}
 }
 
-// freeAddress returns an address on this machine where nobody listens.
+// freeAddress returns an address on this machine where nobody listens, and that no system
+// gives to those who ask for any: it is used only later.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, l.Close())
+	for range 100 {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000))))
+		if err == nil {
+			must(t, l.Close())
 
-	return l.Addr().String()
+			return l.Addr().String()
+		}
+	}
+
+	t.Fatal("no port is free")
+
+	return ""
 }
 
 // get returns what is served, or nothing unless all is well.
@@ -296,7 +307,7 @@ func must(t *testing.T, err error) {
 func await(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -90,6 +90,8 @@ func TestOutageOfMany(t *testing.T) {
 			delete(versions, waits.GetName())
 			w.unwritten(all, versions)
 
+			eventually(t, "the ProviderConfig warns", func() bool { return len(w.warnings(w.config())) > n })
+
 			if told := w.warnings(w.config()); len(told) != n+1 {
 				t.Errorf("%d warnings of the ProviderConfig in %d outages: %v", len(told), n+1, told)
 			}

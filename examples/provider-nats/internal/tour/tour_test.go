@@ -142,7 +142,7 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 	}
 
 	out := &strings.Builder{}
-	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: 30 * time.Second}
+	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: 2 * time.Minute}
 	o.Interfere = func(ctx context.Context, step string, done bool) error {
 		if done {
 			s.hurry(step)
