@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
@@ -47,26 +43,21 @@ type placeFlags struct {
 
 // change plans and makes another project of the one in the folder.
 func (c *placeFlags) change(in *invocation, change func(scaffold.Project) (scaffold.Project, error)) error {
-	record, err := os.ReadFile(filepath.Join(c.Dir, scaffold.Record))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no provider in %s, since there is no %s: go to its folder, name it by --dir, or make one by moorage init", c.Dir, scaffold.Record)
-	}
-
+	project, err := load(c.Dir)
 	if err != nil {
 		return err
 	}
 
-	before, err := scaffold.Read(record)
+	after, err := change(project.p)
 	if err != nil {
 		return err
 	}
 
-	after, err := change(before)
-	if err != nil {
+	if err := project.current(c.Dir); err != nil {
 		return err
 	}
 
-	if err := c.carryOut(in, c.Dir, scaffold.Input{Before: &before, After: after}); err != nil {
+	if err := c.carryOut(in, c.Dir, scaffold.Input{Before: &project.p, After: after}); err != nil {
 		return err
 	}
 

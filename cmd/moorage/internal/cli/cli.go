@@ -17,6 +17,7 @@ type grammar struct {
 		Kind           kindCommand           `cmd:"" help:"Add a kind of managed resource: its type, its client, a fake of its API, and its tests."`
 		Providerconfig providerConfigCommand `cmd:"" help:"Add ProviderConfig and ClusterProviderConfig, which say where the API is and with which credentials."`
 	} `cmd:"" help:"Add something to the provider in this folder."`
+	Diff   diffCommand   `cmd:"" help:"Show what the templates of this moorage would change in the provider in this folder, and change it, hunk by hunk."`
 	Dev    devCommand    `cmd:"" help:"Run the provider on this machine, with an API server and the fake of its API; start it again when a file changes."`
 	Test   testCommand   `cmd:"" help:"Run the tests of the provider: units, conformance, and budgets of requests."`
 	Doctor doctorCommand `cmd:"" help:"Say what is missing on this machine, what it is for and how to get it."`
@@ -25,6 +26,7 @@ type grammar struct {
 // An invocation is what commands share.
 type invocation struct {
 	ctx context.Context //nolint:containedctx // kong hands this to the command as its only argument
+	in  io.Reader
 	out io.Writer
 	err io.Writer
 }
@@ -37,7 +39,7 @@ type exit int
 
 // Main does what the arguments say and returns the exit code: 0 for success, 1 for
 // failure and 2 for arguments that nobody understands.
-func Main(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if e := recover(); e != nil {
 			status, ok := e.(exit)
@@ -75,7 +77,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) (code in
 		return 2
 	}
 
-	if err := parsed.Run(&invocation{ctx, stdout, stderr}); err != nil {
+	if err := parsed.Run(&invocation{ctx, stdin, stdout, stderr}); err != nil {
 		fmt.Fprintln(stderr, "moorage:", err)
 
 		return 1

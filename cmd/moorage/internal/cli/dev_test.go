@@ -64,7 +64,7 @@ func TestFirstHour(t *testing.T) {
 		t.Helper()
 
 		var out bytes.Buffer
-		if code := cli.Main(t.Context(), args, &out, &out); code != 0 {
+		if code := cli.Main(t.Context(), args, nil, &out, &out); code != 0 {
 			t.Fatalf("moorage %s: exit code %d\n%s", strings.Join(args, " "), code, &out)
 		}
 	}
@@ -81,7 +81,7 @@ func TestFirstHour(t *testing.T) {
 	go func() {
 		defer close(gone)
 
-		ended <- cli.Main(ctx, []string{"dev", "--dir", dir, "--examples", "--fake", free(t)}, out, out)
+		ended <- cli.Main(ctx, []string{"dev", "--dir", dir, "--examples", "--fake", free(t)}, nil, out, out)
 	}()
 
 	out.until(t, "the Berth example is Ready", 1, ended)

@@ -5,17 +5,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/cli"
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"moorage": func() { os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) },
+		"moorage": func() { os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }
 
@@ -37,7 +40,59 @@ func TestScripts(t *testing.T) {
 				e.Setenv(name, strings.TrimSpace(string(folder)))
 			}
 
+			// Whoever commits has a name.
+			for _, who := range []string{"AUTHOR", "COMMITTER"} {
+				e.Setenv("GIT_"+who+"_NAME", "Author")
+				e.Setenv("GIT_"+who+"_EMAIL", "author@example.org")
+			}
+
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"subst": subst, "forget": forget, "remember": remember},
 	})
+}
+
+// subst writes one text instead of another, which has to be there once, into files.
+func subst(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: subst old new files")
+	}
+
+	for _, file := range args[2:] {
+		text := ts.ReadFile(file)
+		if strings.Count(text, args[0]) != 1 {
+			ts.Fatalf("%q is %d times in %s", args[0], strings.Count(text, args[0]), file)
+		}
+
+		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(strings.Replace(text, args[0], args[1], 1)), 0o600))
+	}
+}
+
+// forget takes files away, from the base as well, as if an older template had not made
+// them.
+func forget(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: forget files")
+	}
+
+	archive := txtar.Parse([]byte(ts.ReadFile(scaffold.Base)))
+	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return slices.Contains(args, f.Name) })
+	ts.Check(os.WriteFile(ts.MkAbs(scaffold.Base), txtar.Format(archive), 0o600))
+
+	for _, file := range args {
+		ts.Check(os.Remove(ts.MkAbs(file)))
+	}
+}
+
+// remember adds a file, and to the base as well, as if an older template had made it.
+func remember(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: remember file content")
+	}
+
+	text := ts.ReadFile(args[1])
+	archive := txtar.Parse([]byte(ts.ReadFile(scaffold.Base)))
+	archive.Files = append(archive.Files, txtar.File{Name: args[0], Data: []byte(text)})
+	ts.Check(os.WriteFile(ts.MkAbs(scaffold.Base), txtar.Format(archive), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }

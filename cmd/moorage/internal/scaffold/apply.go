@@ -54,8 +54,8 @@ func Judge(dir string, plan []File) ([]Verdict, error) {
 }
 
 // Apply writes what is created and what is replaced, in the order of the verdicts.
-// A conflict is left alone; so is the [Record] then, unless told otherwise, because
-// not all that it tells of is there. What exists is never written over: a file that
+// A conflict is left alone; so are the [Base] and the [Record] then, unless told
+// otherwise, because not all that they tell of is there. What exists is never written over: a file that
 // appeared since it was judged is an error.
 func Apply(dir string, verdicts []Verdict, despiteConflicts bool) error {
 	conflict := false
@@ -63,7 +63,7 @@ func Apply(dir string, verdicts []Verdict, despiteConflicts bool) error {
 	for _, v := range verdicts {
 		conflict = conflict || v.Fate == Conflict
 
-		if v.Path == Record && conflict && !despiteConflicts {
+		if rank(v.File) > 0 && conflict && !despiteConflicts {
 			continue
 		}
 

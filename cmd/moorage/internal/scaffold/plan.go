@@ -29,21 +29,21 @@ type File struct {
 }
 
 // Plan returns the files that have to be made or replaced, sorted by their paths but
-// for the [Record], which comes last: what it tells of has to be there. It returns
-// an error, for whoever asked for it, if the project cannot be made.
+// for the [Base] and the [Record], which come last: what they tell of has to be there.
+// It returns an error, for whoever asked for it, if the project cannot be made.
 func Plan(in Input) ([]File, error) {
 	if err := in.After.Check(); err != nil {
 		return nil, err
 	}
 
-	after, err := render(in.After)
+	after, err := whole(in.After)
 	if err != nil {
 		return nil, err
 	}
 
 	before := map[string][]byte{}
 	if in.Before != nil {
-		if before, err = render(*in.Before); err != nil {
+		if before, err = whole(*in.Before); err != nil {
 			return nil, err
 		}
 	}
@@ -61,10 +61,29 @@ func Plan(in Input) ([]File, error) {
 	return out, nil
 }
 
-func rank(f File) int {
-	if f.Path == Record {
-		return 1
+// whole returns all files of a project, with those in which it says what it was made of.
+func whole(p Project) (map[string][]byte, error) {
+	out, err := render(p)
+	if err != nil {
+		return nil, err
 	}
 
-	return 0
+	if out[Base], err = pack(out); err != nil {
+		return nil, err
+	}
+
+	out[Record], err = p.Marshal()
+
+	return out, err
+}
+
+func rank(f File) int {
+	switch f.Path {
+	case Record:
+		return 2
+	case Base:
+		return 1
+	default:
+		return 0
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -13,7 +14,7 @@ const Record = "moorage.json"
 
 // Template is the version of the templates in this program. It grows when they
 // change.
-const Template = 1
+const Template = 2
 
 // A Class says what makes it safe to create again when an answer was lost.
 type Class string
@@ -47,6 +48,11 @@ type Project struct {
 
 	// Kinds in the order in which they were added.
 	Kinds []Kind `json:"kinds,omitempty"`
+
+	// Own are the files that are the author's alone, below the project's folder: they
+	// are neither made nor changed here. A folder ends in a slash, and * stands for
+	// any part of a name.
+	Own []string `json:"own,omitempty"`
 }
 
 // A Source is where a project takes Moorage from.
@@ -118,6 +124,21 @@ func (p Project) WithProviderConfig(version string) (Project, error) {
 	return p, nil
 }
 
+// owns tells whether a file is the author's alone.
+func (p Project) owns(file string) bool {
+	for _, own := range p.Own {
+		if folder, ok := strings.CutSuffix(own, "/"); ok && strings.HasPrefix(file, folder+"/") {
+			return true
+		}
+
+		if ok, _ := path.Match(own, file); ok { // what is no pattern is refused by Check
+			return true
+		}
+	}
+
+	return false
+}
+
 // versions returns the API versions of the project, sorted.
 func (p Project) versions() []string {
 	var out []string
@@ -180,6 +201,12 @@ func (p Project) Check() error {
 		}
 	}
 
+	for _, own := range p.Own {
+		if _, err := path.Match(own, ""); err != nil || own == "" {
+			return fmt.Errorf("%q names no file that is the author's alone: give a path below the project's folder, of a folder with a slash at its end", own)
+		}
+	}
+
 	all := p
 	all.Kinds = nil
 
@@ -193,8 +220,8 @@ func (p Project) Check() error {
 	return nil
 }
 
-// record returns the project as it is stored.
-func (p Project) record() ([]byte, error) {
+// Marshal returns the project as its [Record] stores it.
+func (p Project) Marshal() ([]byte, error) {
 	out, err := json.MarshalIndent(p, "", "  ")
 
 	return append(out, '\n'), err

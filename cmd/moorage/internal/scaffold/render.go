@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/format"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 	"text/template"
@@ -75,7 +76,8 @@ func (v view) AllKinds() []described {
 // Versions returns the API versions there are.
 func (v view) Versions() []string { return v.versions() }
 
-// render returns all files of a project by their paths.
+// render returns the files of a project by their paths, without those that are its
+// author's alone.
 func render(p Project) (map[string][]byte, error) {
 	out := map[string][]byte{}
 
@@ -102,10 +104,9 @@ func render(p Project) (map[string][]byte, error) {
 		}
 	}
 
-	record, err := p.record()
-	out[Record] = record
+	maps.DeleteFunc(out, func(path string, _ []byte) bool { return p.owns(path) })
 
-	return out, err
+	return out, nil
 }
 
 // renderFolder adds what the templates of a folder make of a view.

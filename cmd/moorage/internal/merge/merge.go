@@ -1,0 +1,140 @@
+// Package merge compares three versions of a text line by line: what it was made as,
+// what somebody made of it, and what would be made now. Begin with [Compare].
+package merge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
+)
+
+// A State says who changed a region.
+type State int
+
+// States of regions.
+const (
+	Same   State = iota // nobody
+	Mine                // its owner alone
+	Both                // its owner and the template, to the same
+	Theirs              // the template alone
+	Clash               // its owner and the template, to something else each
+)
+
+// A Region is a part of a text, in its three versions. The lines of all regions, one
+// after the other, are the whole text in each version.
+type Region struct {
+	State State
+
+	// Base is what was made, Mine what is there, and Theirs what would be made now:
+	// lines with their ends.
+	Base, Mine, Theirs []string
+}
+
+// Compare returns the regions of a text, none of which is empty in all versions. Changes
+// that touch each other are one region.
+func Compare(base, mine, theirs string) []Region {
+	b, m, t := lines(base), lines(mine), lines(theirs)
+
+	var out []Region
+
+	add := func(r Region) {
+		if len(r.Base)+len(r.Mine)+len(r.Theirs) > 0 {
+			r.State = judge(r)
+			out = append(out, r)
+		}
+	}
+
+	inMine, inTheirs := edits(b, m), edits(b, t)
+	atBase, atMine, atTheirs := 0, 0, 0
+
+	for len(inMine)+len(inTheirs) > 0 {
+		var g group
+		g, inMine, inTheirs = next(inMine, inTheirs)
+
+		same := g.low - atBase
+		add(Region{Base: b[atBase:g.low], Mine: m[atMine : atMine+same], Theirs: t[atTheirs : atTheirs+same]})
+		atBase, atMine, atTheirs = g.low, atMine+same, atTheirs+same
+
+		long := g.high - g.low
+		add(Region{Base: b[g.low:g.high], Mine: m[atMine : atMine+long+g.mine], Theirs: t[atTheirs : atTheirs+long+g.theirs]})
+		atBase, atMine, atTheirs = g.high, atMine+long+g.mine, atTheirs+long+g.theirs
+	}
+
+	add(Region{Base: b[atBase:], Mine: m[atMine:], Theirs: t[atTheirs:]})
+
+	return out
+}
+
+// Text returns lines as a text.
+func Text(lines []string) string { return strings.Join(lines, "") }
+
+func judge(r Region) State {
+	byMe, byThem := !slices.Equal(r.Base, r.Mine), !slices.Equal(r.Base, r.Theirs)
+
+	switch {
+	case !byMe && !byThem:
+		return Same
+	case !byThem:
+		return Mine
+	case !byMe:
+		return Theirs
+	case slices.Equal(r.Mine, r.Theirs):
+		return Both
+	default:
+		return Clash
+	}
+}
+
+// lines splits a text after the ends of its lines.
+func lines(text string) []string {
+	out := strings.SplitAfter(text, "\n")
+
+	return slices.DeleteFunc(out, func(line string) bool { return line == "" }) // after the last end there is none
+}
+
+// An edit replaces lines of one text, from low to before high, and makes it so many
+// lines longer.
+type edit struct{ low, high, longer int }
+
+// edits returns what makes one text another, from its beginning to its end.
+func edits(from, to []string) []edit {
+	var out []edit
+	for _, d := range lcs.DiffLines(from, to) {
+		out = append(out, edit{d.Start, d.End, (d.ReplEnd - d.ReplStart) - (d.End - d.Start)})
+	}
+
+	return out
+}
+
+// A group is edits of both that touch each other: the lines of the base that they
+// replace, and by how many lines they make each text longer.
+type group struct{ low, high, mine, theirs int }
+
+// next takes the first group off two lists of edits, one of which is not empty.
+func next(mine, theirs []edit) (group, []edit, []edit) {
+	g := group{low: min(first(mine), first(theirs))}
+	g.high = g.low
+
+	for {
+		switch {
+		case first(mine) <= g.high && len(mine) > 0:
+			g.high, g.mine = max(g.high, mine[0].high), g.mine+mine[0].longer
+			mine = mine[1:]
+		case first(theirs) <= g.high && len(theirs) > 0:
+			g.high, g.theirs = max(g.high, theirs[0].high), g.theirs+theirs[0].longer
+			theirs = theirs[1:]
+		default:
+			return g, mine, theirs
+		}
+	}
+}
+
+// first returns where the first edit begins: beyond every text if there is none.
+func first(of []edit) int {
+	if len(of) == 0 {
+		return int(^uint(0) >> 1)
+	}
+
+	return of[0].low
+}
