@@ -1,0 +1,205 @@
+package scaffold_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// tool returns the path of a program that a go.mod pins, which is compiled if it has to be.
+func tool(t *testing.T, dir, name string) string {
+	t.Helper()
+
+	mod, err := filepath.Abs(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cmd := command(dir, "go", "tool", "-modfile", mod, "-n", name)
+
+	var told bytes.Buffer
+	cmd.Stderr = &told
+
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("cannot compile %s: %v\n%s", name, err, &told)
+	}
+
+	return strings.TrimSpace(string(out))
+}
+
+// An object is one that a chart makes.
+type object map[string]any
+
+// at returns what is at a path of names, or nil.
+func (o object) at(path ...string) any {
+	var v any = map[string]any(o)
+
+	for _, name := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+
+		v = m[name]
+	}
+
+	return v
+}
+
+// rendered returns what a chart makes of values, by kind and name.
+func rendered(t *testing.T, helm, chart string, values ...string) map[string]object {
+	t.Helper()
+
+	args := []string{"template", "dock", chart, "--namespace", "harbour"}
+	for _, v := range values {
+		args = append(args, "--set", v)
+	}
+
+	out, err := command(chart, helm, args...).Output()
+	if err != nil {
+		exit := &exec.ExitError{}
+		errors.As(err, &exit)
+		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, exit.Stderr)
+	}
+
+	all := map[string]object{}
+
+	for text := range strings.SplitSeq("\n"+string(out), "\n---\n") {
+		o := object{}
+		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+			t.Fatalf("the chart makes no YAML: %v\n%s", err, text)
+		}
+
+		if len(o) > 0 {
+			all[fmt.Sprint(o["kind"], " ", o.at("metadata", "name"))] = o
+		}
+	}
+
+	return all
+}
+
+// TestChart renders the chart of a provider with kinds of both scopes.
+func TestChart(t *testing.T) {
+	p, err := with(t, dock(), kinds(false)...).WithProviderConfig("v1alpha1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := generated(t, p)
+	helm, chart := tool(t, filepath.Join("testdata", "helm"), "helm"), filepath.Join(dir, "deploy", "chart")
+
+	run(t, chart, helm, "lint", "--strict", ".")
+
+	const name = "dock-provider-dock"
+
+	crds := []string{
+		"CustomResourceDefinition anchors.dock.example.org", "CustomResourceDefinition berths.dock.example.org",
+		"CustomResourceDefinition clusterproviderconfigs.dock.example.org", "CustomResourceDefinition ferries.dock.example.org",
+		"CustomResourceDefinition providerconfigs.dock.example.org", "CustomResourceDefinition quays.dock.example.org",
+	}
+	rest := []string{"ClusterRole " + name, "ClusterRoleBinding " + name, "Deployment " + name, "Service " + name, "ServiceAccount " + name}
+	all := slices.Sorted(slices.Values(slices.Concat(crds, rest)))
+
+	without := func(kinds ...string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(o string) bool { return slices.Contains(kinds, strings.Fields(o)[0]) })
+	}
+	and := func(kinds ...string) []string {
+		for i := range kinds {
+			kinds[i] += " " + name
+		}
+
+		return slices.Sorted(slices.Values(append(kinds, all...)))
+	}
+
+	cases := map[string]struct {
+		values []string
+		want   []string
+		has    string // in the container
+		hasNot string
+	}{
+		"Default":      {nil, all, "--metrics-bind-address=:8080", "--namespace"},
+		"NoManager":    {[]string{"manager.enabled=false"}, without("Deployment", "Service"), "", ""},
+		"Image":        {[]string{"manager.image.repository=r/dock", "manager.image.tag=v9"}, all, "r/dock:v9", ""},
+		"Args":         {[]string{"manager.args={--poll=5m}"}, all, "--poll=5m", ""},
+		"Env":          {[]string{"manager.env[0].name=A", "manager.env[0].value=one"}, all, "one", "two"},
+		"EnvOverrides": {[]string{"manager.env[0].name=A", "manager.env[0].value=one", "manager.envOverrides.A=two"}, all, "two", "one"},
+		"NoCRDs":       {[]string{"crd.enabled=false"}, rest, "", ""},
+		"NoAccount":    {[]string{"serviceAccount.enabled=false"}, without("ServiceAccount"), "", ""},
+		"NoMetrics":    {[]string{"metrics.enabled=false"}, without("Service"), "--metrics-bind-address=0", "containerPort:8080"},
+		"Port":         {[]string{"metrics.port=9090"}, all, "--metrics-bind-address=:9090", "8080"},
+		"Secure":       {[]string{"metrics.secure=true"}, all, "--metrics-secure", ""},
+		"Prometheus":   {[]string{"prometheus.enabled=true"}, and("ServiceMonitor", "PrometheusRule"), "", ""},
+		"Policy":       {[]string{"networkPolicy.enabled=true"}, and("NetworkPolicy"), "", ""},
+		"Namespaced":   {[]string{"rbac.namespaced=true"}, and("Role", "RoleBinding"), "--namespace=harbour", ""},
+	}
+
+	flags, err := command(dir, "go", "run", "./cmd/provider", "--help").CombinedOutput()
+	if err != nil {
+		t.Fatalf("the provider does not say which flags it has: %v\n%s", err, flags)
+	}
+
+	for label, tc := range cases {
+		t.Run(label, func(t *testing.T) {
+			got := rendered(t, helm, chart, tc.values...)
+
+			if diff := cmp.Diff(slices.Sorted(slices.Values(tc.want)), slices.Sorted(maps.Keys(got))); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+
+			text, _ := yaml.Marshal(got["Deployment "+name])
+			if !strings.Contains(string(text), tc.has) || tc.hasNot != "" && strings.Contains(string(text), tc.hasNot) {
+				t.Errorf("%q is to be in the deployment, and %q not:\n%s", tc.has, tc.hasNot, text)
+			}
+
+			for _, flag := range regexp.MustCompile(`(?m)^\s*- --([a-z-]+)`).FindAllStringSubmatch(string(text), -1) {
+				if !strings.Contains(string(flags), "\n  -"+flag[1]) {
+					t.Errorf("the provider has no flag --%s", flag[1])
+				}
+			}
+		})
+	}
+
+	t.Run("Keep", func(t *testing.T) {
+		for values, want := range map[string]any{"crd.keep=true": "keep", "crd.keep=false": nil} {
+			for _, crd := range crds {
+				if got := rendered(t, helm, chart, values)[crd].at("metadata", "annotations", "helm.sh/resource-policy"); got != want {
+					t.Errorf("%s: the policy of %s is %v", values, crd, got)
+				}
+			}
+		}
+	})
+	t.Run("Rights", func(t *testing.T) {
+		everywhere, here := rendered(t, helm, chart), rendered(t, helm, chart, "rbac.namespaced=true")
+
+		if diff := cmp.Diff(everywhere["ClusterRole "+name]["rules"], here["Role "+name]["rules"]); diff != "" {
+			t.Errorf("-in all namespaces, +in one:\n%s", diff)
+		}
+
+		var left []any
+		for _, rule := range here["ClusterRole "+name]["rules"].([]any) {
+			left = append(left, rule.(map[string]any)["resources"].([]any)...)
+		}
+
+		for _, resource := range left {
+			plural, _, _ := strings.Cut(resource.(string), "/")
+			if !slices.Contains([]string{"namespaces", "quays", "ferries", "clusterproviderconfigs"}, plural) {
+				t.Errorf("in all namespaces there are rights on %s", resource)
+			}
+		}
+
+		if len(left) != 7 {
+			t.Errorf("what is in no namespace is namespaces, and each of three kinds with its status: %v", left)
+		}
+	})
+}

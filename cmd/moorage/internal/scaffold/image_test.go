@@ -1,0 +1,55 @@
+package scaffold_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestImages holds the two ways in which an image is made, and what runs it, to each other.
+func TestImages(t *testing.T) {
+	dockerfile := string(made(t, "Dockerfile"))
+
+	var ko struct {
+		DefaultBaseImage string
+		Builds           []struct {
+			Main           string
+			Flags, LDFlags []string
+		}
+	}
+	if err := yaml.Unmarshal(made(t, ".ko.yaml"), &ko); err != nil {
+		t.Fatal(err)
+	}
+
+	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 go build .* -o) /provider (\./cmd/provider)$`).FindStringSubmatch(dockerfile)
+	if build == nil || len(ko.Builds) != 1 {
+		t.Fatalf("nothing builds the provider:\n%s", dockerfile)
+	}
+
+	if !strings.Contains(dockerfile, "\nFROM "+ko.DefaultBaseImage+"\n") || ko.Builds[0].Main != build[2] {
+		t.Errorf("the images are not the same: %+v\n%s", ko, dockerfile)
+	}
+
+	for _, flag := range append(ko.Builds[0].Flags, strings.Join(ko.Builds[0].LDFlags, " ")) {
+		if !strings.Contains(build[1], flag) {
+			t.Errorf("%s is a flag of ko's alone: %s", flag, build[1])
+		}
+	}
+
+	if version := "\ngo 1.26"; !strings.Contains(dockerfile, "FROM golang:1.26 ") || !strings.Contains(string(made(t, "go.mod")), version) {
+		t.Errorf("the image is not built by the Go of the module:\n%s", dockerfile)
+	}
+
+	for _, runs := range []string{"deploy/base/deployment.yaml", "deploy/chart/templates/deployment.yaml"} {
+		if !strings.Contains(dockerfile, "USER 65532:") || !strings.Contains(string(made(t, runs)), "runAsUser: 65532") {
+			t.Errorf("%s runs another user than the image is made for", runs)
+		}
+	}
+
+	// What the image is made by makes a program.
+	dir := generated(t, with(t, dock(), berth()))
+	run(t, dir, "bash", "-c", build[1]+" "+filepath.Join(t.TempDir(), "provider")+" "+build[2])
+}
