@@ -79,15 +79,17 @@ generate: bin/controller-gen ## Make deep copies, CRDs and roles from the types,
 	@cd $(PROVIDER) && $(CURDIR)/bin/controller-gen object paths=./apis/...
 	@cd $(PROVIDER) && $(CURDIR)/bin/controller-gen crd paths=./apis/... output:crd:artifacts:config=package/crds
 	@cd $(PROVIDER) && $(CURDIR)/bin/controller-gen rbac:roleName=provider-nats paths=./... output:rbac:artifacts:config=package/rbac
+	@cd $(PROVIDER) && rm -rf deploy/chart/files && mkdir -p deploy/chart/files && cp -r package/crds package/rbac deploy/prometheus/rules.yaml deploy/chart/files
 
 # What is compared is before and after, not the tree and git: the tree may hold changes.
-generated = find . -path ./bin -prune -o \( -name 'zz_generated.*' -o -path '*/package/crds/*' -o -path '*/package/rbac/*' -o -path './docs/*.md' \) -type f -print0 | sort -z | xargs -0r sha256sum
+generated = find . -path ./bin -prune -o \( -name 'zz_generated.*' -o -path '*/package/crds/*' -o -path '*/package/rbac/*' -o -path '*/chart/files/*' -o -path './docs/*.md' \) -type f -print0 | sort -z | xargs -0r sha256sum
 
 .PHONY: verify
 verify: bin/controller-gen ## Check that generated files, go.mod files, layers, sizes, documentation and links are as they should be
 	@before=$$($(generated)); $(MAKE) generate; after=$$($(generated)); \
 		diff <(echo "$$before") <(echo "$$after") || { echo "generated files were out of date and have been made again: commit them" >&2; exit 1; }
 	@for m in $(MODULES); do echo "== tidy $$m"; go -C $$m mod tidy -diff || { echo "run: make tidy" >&2; exit 1; }; done
+	@go -C cmd/moorage run . diff --check --dir $(CURDIR)/$(PROVIDER)
 	@go test ./internal/layering ./internal/hygiene ./internal/docs
 
 .PHONY: tidy

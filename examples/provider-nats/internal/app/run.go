@@ -7,12 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -34,6 +32,9 @@ func tuning(flags *flag.FlagSet, o *provider.Options) (debug *bool) {
 	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress, "where to serve /healthz and /readyz; 0 means nowhere")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress, "where to serve /metrics; 0 means nowhere")
 
+	flags.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure, "serve /metrics by TLS, with a certificate that is made at every start")
+	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "look at the objects of this namespace alone; empty means all")
+
 	return flags.Bool("debug", false, "log what is normally of no interest")
 }
 
@@ -51,46 +52,20 @@ func check(o provider.Options) error {
 		return errors.Errorf("%w: --timeout must be more than 0", errUsage)
 	case o.MaxReconcileRate <= 0:
 		return errors.Errorf("%w: --max-reconcile-rate must be more than 0", errUsage)
-	default:
-		return checkElection(o)
 	}
-}
 
-// leaseMargin is what a lease must have left for a change in NATS to begin: one
-// that is not renewed earlier stops all work each time.
-const leaseMargin = time.Second
-
-// retryJitter is by how much more than a period may pass between two attempts.
-const retryJitter = leaderelection.JitterFactor
-
-func checkElection(o provider.Options) error {
-	switch {
-	case o.RetryPeriod <= 0:
-		return errors.Errorf("%w: --leader-elect-retry-period must be more than 0", errUsage)
-	case o.RenewDeadline <= time.Duration(float64(o.RetryPeriod)*retryJitter)+leaseMargin:
-		return errors.Errorf("%w: --leader-elect-renew-deadline must be more than %.1f times --leader-elect-retry-period and a second", errUsage, retryJitter)
-	case o.LeaseDuration <= o.RenewDeadline:
-		return errors.Errorf("%w: --leader-elect-lease-duration must be more than --leader-elect-renew-deadline", errUsage)
-	default:
-		return nil
+	if err := o.Election.Check(); err != nil {
+		return errors.Errorf("%w: %w", errUsage, err)
 	}
-}
 
-// election adds the flags of replicas.
-func election(flags *flag.FlagSet, o *provider.Options) {
-	flags.BoolVar(&o.LeaderElection, "leader-election", o.LeaderElection, "let several replicas wait for one that works")
-	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "where the lease is; empty means the pod's own namespace")
-	flags.StringVar(&o.LeaderElectionIdentity, "leader-elect-identity", o.LeaderElectionIdentity, "what begins the name of who holds the lease; empty means the name of this machine")
-	flags.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", o.LeaseDuration, "how long the others wait after the last renewal that they saw")
-	flags.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", o.RenewDeadline, "how long the leader tries to renew the lease before it gives up")
-	flags.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", o.RetryPeriod, "how often the lease is renewed, or tried to be taken")
+	return nil
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags, o := flag.NewFlagSet("provider-nats run", flag.ContinueOnError), provider.DefaultOptions()
 	debug := tuning(flags, &o)
 	kubeconfig := flags.String("kubeconfig", "", "path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
-	election(flags, &o)
+	o.Election.AddFlags(flags)
 
 	record := flags.String("change-log", "", "file that is told of every change in NATS, as lines of JSON; - is standard output, empty means none")
 	supervised := flags.Bool("exit-on-stdin-eof", false, "stop when standard input ends, as it does when the parent is killed")

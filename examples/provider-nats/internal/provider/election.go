@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"time"
 
@@ -9,48 +10,107 @@ import (
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
+
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=provider-nats.nats.moorage.dev,verbs=get;update
 
 // podNamespace is where a pod finds the namespace that it is in.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // leaseName is what the role names, too.
-const leaseName = Name + "." + v1alpha1.Group
+const leaseName = Name + ".nats.moorage.dev"
 
-// elect makes the manager wait until it leads, if it is to, and returns the lease
-// by which it does. The lock is made here and not by the manager, because whoever
-// changes something in NATS has to know how long the lease still lasts.
-func elect(cfg *rest.Config, o Options, mo *ctrl.Options) (*controller.Lease, error) {
-	mo.LeaderElection, mo.LeaderElectionID = o.LeaderElection, leaseName // the latter for metrics alone
-	if !o.LeaderElection {
+// An Election says how several replicas wait for one that works. The zero value holds
+// none. Use DefaultElection, and change what differs.
+type Election struct {
+	// Enabled says that there is one. The lease is in Namespace, or if that is empty
+	// in the pod's own.
+	Enabled   bool
+	Namespace string
+
+	// Identity begins the name under which the lease is held. Empty means the name
+	// of this machine, which is that of the pod.
+	Identity string
+
+	// LeaseDuration is how long the others wait after the last renewal that they saw,
+	// RenewDeadline how long the leader tries to renew before it gives up, and
+	// RetryPeriod how often anybody tries. Nothing is changed in the external system
+	// that would begin in the last second before RenewDeadline. Each must be less than
+	// the one before it, RetryPeriod by a fifth and more: see Check.
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+}
+
+// DefaultElection returns the times of a usual one, which is not enabled.
+func DefaultElection() Election {
+	return Election{LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+}
+
+// AddFlags adds the flags of replicas.
+func (e *Election) AddFlags(flags *flag.FlagSet) {
+	flags.BoolVar(&e.Enabled, "leader-election", e.Enabled, "let several replicas wait for one that works")
+	flags.StringVar(&e.Namespace, "leader-election-namespace", e.Namespace, "where the lease is; empty means the pod's own namespace")
+	flags.StringVar(&e.Identity, "leader-elect-identity", e.Identity, "what begins the name of who holds the lease; empty means the name of this machine")
+	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long the others wait after the last renewal that they saw")
+	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long the leader tries to renew the lease before it gives up")
+	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "how often the lease is renewed, or tried to be taken")
+}
+
+// leaseMargin is what a lease must have left for a change outside to begin: one that is
+// not renewed earlier stops all work each time.
+const leaseMargin = time.Second
+
+// Check refuses times with which no replica could work, in words that name the flags.
+func (e Election) Check() error {
+	// Between two attempts there may be more than a period by this factor.
+	const jitter = leaderelection.JitterFactor
+
+	switch {
+	case e.RetryPeriod <= 0:
+		return errors.New("--leader-elect-retry-period must be more than 0")
+	case e.RenewDeadline <= time.Duration(float64(e.RetryPeriod)*jitter)+leaseMargin:
+		return errors.Errorf("--leader-elect-renew-deadline must be more than %.1f times --leader-elect-retry-period and a second", jitter)
+	case e.LeaseDuration <= e.RenewDeadline:
+		return errors.New("--leader-elect-lease-duration must be more than --leader-elect-renew-deadline")
+	default:
+		return nil
+	}
+}
+
+// elect makes the manager wait until it leads, if it is to, and returns the lease by
+// which it does. The lock is made here and not by the manager, because whoever changes
+// something outside has to know how long the lease still lasts.
+func (e Election) elect(cfg *rest.Config, mo *ctrl.Options) (*controller.Lease, error) {
+	mo.LeaderElection, mo.LeaderElectionID = e.Enabled, leaseName // the latter for metrics alone
+	if !e.Enabled {
 		return nil, nil
 	}
 
-	lock, err := newLock(cfg, o)
+	lock, err := e.lock(cfg)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot take part in an election")
 	}
 
-	lease := controller.NewLease(lock, o.RenewDeadline)
+	lease := controller.NewLease(lock, e.RenewDeadline)
 	mo.LeaderElectionResourceLockInterface = lease
 	mo.LeaderElectionReleaseOnCancel = true
-	mo.LeaseDuration, mo.RenewDeadline, mo.RetryPeriod = &o.LeaseDuration, &o.RenewDeadline, &o.RetryPeriod
+	mo.LeaseDuration, mo.RenewDeadline, mo.RetryPeriod = &e.LeaseDuration, &e.RenewDeadline, &e.RetryPeriod
 
 	return lease, nil
 }
 
-func newLock(cfg *rest.Config, o Options) (resourcelock.Interface, error) {
-	namespace := o.LeaderElectionNamespace
+func (e Election) lock(cfg *rest.Config) (resourcelock.Interface, error) {
+	namespace := e.Namespace
 	if namespace == "" {
 		text, err := os.ReadFile(podNamespace)
 		if err != nil {
-			return nil, errors.Wrap(err, "cannot tell the namespace of the lease outside of a pod")
+			return nil, errors.Wrap(err, "cannot tell the namespace of the lease outside of a pod: set --leader-election-namespace")
 		}
 
 		namespace = string(bytes.TrimSpace(text))
@@ -58,7 +118,7 @@ func newLock(cfg *rest.Config, o Options) (resourcelock.Interface, error) {
 
 	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
 	// One request that hangs must not cost the lease.
-	cfg.Timeout = max(o.RenewDeadline/2, time.Second)
+	cfg.Timeout = max(e.RenewDeadline/2, time.Second)
 
 	core, err := corev1.NewForConfig(cfg)
 	if err != nil {
@@ -70,7 +130,7 @@ func newLock(cfg *rest.Config, o Options) (resourcelock.Interface, error) {
 		return nil, errors.Wrap(err, "cannot make a client")
 	}
 
-	me, err := identity(o)
+	me, err := e.identity()
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +139,10 @@ func newLock(cfg *rest.Config, o Options) (resourcelock.Interface, error) {
 		resourcelock.ResourceLockConfig{Identity: me})
 }
 
-// identity returns who holds the lease. No two processes have it in common, not
-// even those that run one after the other in a pod.
-func identity(o Options) (string, error) {
-	name := o.LeaderElectionIdentity
+// identity returns who holds the lease. No two processes have it in common, not even
+// those that run one after the other in a pod.
+func (e Election) identity() (string, error) {
+	name := e.Identity
 	if name == "" {
 		host, err := os.Hostname()
 		if err != nil {

@@ -71,26 +71,19 @@ type Options struct {
 	// may run at a time for each kind.
 	MaxReconcileRate int
 
-	// LeaderElection lets several replicas wait for one that works. The lease is
-	// in LeaderElectionNamespace, or if that is empty in the pod's own.
-	LeaderElection          bool
-	LeaderElectionNamespace string
+	// Election says how several replicas wait for one that works.
+	Election Election
 
-	// LeaderElectionIdentity begins the name under which the lease is held.
-	// Empty means the name of this machine, which is that of the pod.
-	LeaderElectionIdentity string
-
-	// LeaseDuration is how long the others wait after the last renewal that they
-	// saw, RenewDeadline how long the leader tries to renew before it gives up,
-	// and RetryPeriod how often anybody tries. Nothing is changed in NATS that
-	// would begin in the last second before RenewDeadline. Each must be less
-	// than the one before it, RetryPeriod by a fifth and more.
-	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+	// Namespace is the one whose objects are looked at. Empty means all.
+	Namespace string
 
 	// HealthAddress serves /healthz and /readyz, MetricsAddress /metrics. "0"
 	// switches one off.
 	HealthAddress  string
 	MetricsAddress string
+
+	// MetricsSecure serves metrics by TLS, with a certificate made for the occasion.
+	MetricsSecure bool
 
 	// ChangeLog is told of every change that the provider makes in NATS. Nil
 	// tells nobody. It neither delays nor fails a pass.
@@ -108,9 +101,7 @@ func DefaultOptions() Options {
 		SyncInterval:     time.Hour,
 		Timeout:          time.Minute,
 		MaxReconcileRate: 10,
-		LeaseDuration:    15 * time.Second,
-		RenewDeadline:    10 * time.Second,
-		RetryPeriod:      2 * time.Second,
+		Election:         DefaultElection(),
 		HealthAddress:    ":8081",
 		MetricsAddress:   ":8080",
 		Logger:           logr.Discard(),
@@ -136,7 +127,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 
 	mo := managerOptions(scheme, o)
 
-	lease, err := elect(cfg, o, &mo)
+	lease, err := o.Election.elect(cfg, &mo)
 	if err != nil {
 		return err
 	}
@@ -248,7 +239,7 @@ func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 		Logger:                 o.Logger,
 		Cache:                  cacheOptions(o),
 		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Metrics:                server.Options{BindAddress: o.MetricsAddress},
+		Metrics:                server.Options{BindAddress: o.MetricsAddress, SecureServing: o.MetricsSecure},
 		HealthProbeBindAddress: o.HealthAddress,
 		// The names are unique. The check counts for the whole life of a
 		// process, in which the provider may run more than once.
@@ -259,6 +250,10 @@ func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 func cacheOptions(o Options) cache.Options {
 	out := managed.CacheOptions()
 	out.SyncPeriod = &o.SyncInterval
+
+	if o.Namespace != "" {
+		out.DefaultNamespaces = map[string]cache.Config{o.Namespace: {}}
+	}
 
 	return out
 }

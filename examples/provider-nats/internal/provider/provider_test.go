@@ -34,8 +34,8 @@ const lease = "provider-nats.nats.moorage.dev"
 func TestInProduction(t *testing.T) {
 	env := start(t)
 	o := provider.DefaultOptions()
-	o.LeaderElection, o.LeaderElectionNamespace = true, devenv.Namespace
-	o.LeaseDuration, o.RenewDeadline = 5*time.Minute, 4*time.Minute // a busy machine must not take the lease away
+	o.Election.Enabled, o.Election.Namespace = true, devenv.Namespace
+	o.Election.LeaseDuration, o.Election.RenewDeadline = 5*time.Minute, 4*time.Minute // a busy machine must not take the lease away
 	o.HealthAddress, o.MetricsAddress = freeAddress(t), freeAddress(t)
 	changes := &changes{}
 	o.ChangeLog = changes
