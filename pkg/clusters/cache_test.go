@@ -3,7 +3,6 @@ package clusters
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -170,53 +169,6 @@ func TestHealth(t *testing.T) {
 	c.Fail(key, errBoom)
 	if h := c.Report(key, nil); h.Healthy || !errors.Is(h.Err, errBoom) {
 		t.Errorf("failed: %+v", h)
-	}
-}
-
-// TestMemoryIsFlat lets ten thousand clusters come and go, with a user each: nothing of
-// them is left.
-func TestMemoryIsFlat(t *testing.T) {
-	c := NewCache(func(context.Context, Key, Input) ([]byte, error) { return make([]byte, 16<<10), nil }, CacheOptions[[]byte]{})
-	t.Cleanup(c.Close)
-	m := NewManager(c)
-	goroutines := runtime.NumGoroutine()
-	visit := func(from, to int) {
-		for i := from; i < to; i++ {
-			// What ends contexts needs its turn: the Go runtime keeps a record of as many goroutines as there ever were at a time.
-			for runtime.NumGoroutine() > goroutines+100 {
-				runtime.Gosched()
-			}
-			k := Key{Name: fmt.Sprint("cluster-", i)}
-			u := User{Kind: "Boat", Key: k}
-			c.Set(k, Input{Revision: "a", Expires: time.Now().Add(time.Hour)})
-			l, err := m.Get(t.Context(), u, Ref{Key: k, Revision: "a"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			l.Release()
-			c.Drop(k)
-			m.ForgetCluster(k)
-			m.Forget(u)
-		}
-	}
-	heap := func() int64 {
-		runtime.GC()
-		runtime.GC()
-		var s runtime.MemStats
-		runtime.ReadMemStats(&s)
-
-		return int64(s.HeapAlloc)
-	}
-	visit(0, 100)
-	before := heap()
-	visit(100, 10100)
-	grown := heap() - before
-	fmt.Printf("clusters_that_came_and_went: 10000\nbytes_of_heap_grown: %d\n", grown)
-	if grown > 1<<20 {
-		t.Errorf("the heap has grown by %d bytes", grown)
-	}
-	if len(c.known)+len(m.users)+len(m.byCluster) != 0 {
-		t.Errorf("left: %d clusters, %d users", len(c.known), len(m.users))
 	}
 }
 

@@ -53,6 +53,10 @@ type ClusterStatus struct {
 	// Version of the API server, such as v1.36.4.
 	// +optional
 	Version string `json:"version,omitempty"`
+
+	// Arch is the architecture that the API server runs on, such as amd64.
+	// +optional
+	Arch string `json:"arch,omitempty"`
 }
 
 // TypeHealthy is a condition type of a Cluster, beside TypeConnected of the common ones,

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
@@ -44,29 +45,68 @@ func expiration(s *corev1.Secret) time.Time {
 	return time.Unix(seconds, 0)
 }
 
+// A token of a service account is good as long as the Secret exists that it is bound to:
+// so it can be ended before its time.
+type token struct {
+	secret  string // in grantsNamespace
+	expires time.Time
+}
+
 // Grant makes a service account that may do what was asked for, and returns a kubeconfig
 // with a new token of it.
-func grant(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, ttl time.Duration) ([]byte, error) {
+func grant(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, ttl time.Duration) ([]byte, token, error) {
 	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot connect to the cluster")
+		return nil, token{}, errors.Wrap(err, "cannot connect to the cluster")
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: grantsNamespace, Name: accountName(ar)}}
 	objects := append([]client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: grantsNamespace}}, account}, permissions(ar)...)
 	for _, o := range objects {
 		if err := client.IgnoreAlreadyExists(c.Create(ctx, o)); err != nil {
-			return nil, errors.Wrapf(err, "cannot create %T %s", o, o.GetName())
+			return nil, token{}, errors.Wrapf(err, "cannot create %T %s", o, o.GetName())
 		}
 	}
-	seconds := int64(ttl / time.Second)
-	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
-	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
-		return nil, errors.Wrap(err, "cannot get a token")
+	bound := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: grantsNamespace, GenerateName: accountName(ar) + "-", Labels: map[string]string{grantsNamespace: accountName(ar)},
+	}}
+	if err := c.Create(ctx, bound); err != nil {
+		return nil, token{}, errors.Wrap(err, "cannot create what a token is bound to")
+	}
+	seconds := int64(max(ttl, minTokenTTL) / time.Second)
+	asked := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		ExpirationSeconds: &seconds,
+		BoundObjectRef:    &authenticationv1.BoundObjectReference{Kind: "Secret", APIVersion: "v1", Name: bound.Name, UID: bound.UID},
+	}}
+	if err := c.SubResource("token").Create(ctx, account, asked); err != nil {
+		return nil, token{}, errors.Wrap(err, "cannot get a token")
+	}
+	kubeconfig, err := clusters.New("granted").WithRESTConfig(&rest.Config{
+		Host: config.Host, BearerToken: asked.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: config.CAData, ServerName: config.ServerName},
+	}).WriteKubeconfig()
+
+	return kubeconfig, token{bound.Name, clock.RealClock{}.Now().Add(ttl)}, err
+}
+
+// End ends the tokens of an AccessRequest that are not to be kept.
+func end(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, keep func(secret string) bool) error {
+	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		return errors.Wrap(err, "cannot connect to the cluster")
+	}
+	list := &corev1.SecretList{}
+	if err := c.List(ctx, list, client.InNamespace(grantsNamespace), client.MatchingLabels{grantsNamespace: accountName(ar)}); err != nil {
+		return errors.Wrap(err, "cannot list what tokens are bound to")
+	}
+	for i := range list.Items {
+		if keep(list.Items[i].Name) {
+			continue
+		}
+		if err := client.IgnoreNotFound(c.Delete(ctx, &list.Items[i])); err != nil {
+			return errors.Wrap(err, "cannot end a token")
+		}
 	}
 
-	return clusters.New("granted").WithRESTConfig(&rest.Config{
-		Host: config.Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: config.CAData, ServerName: config.ServerName},
-	}).WriteKubeconfig()
+	return nil
 }
 
 // Permissions returns the roles and bindings for an AccessRequest.
@@ -120,5 +160,5 @@ func revoke(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.Acces
 		}
 	}
 
-	return nil
+	return end(ctx, config, ar, func(string) bool { return false })
 }

@@ -2,11 +2,14 @@ package clusterstest
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,7 +32,9 @@ const (
 // A Granter plays the platform: it answers ClusterRequests and AccessRequests. For each
 // AccessRequest it makes a service account with the permissions that were asked for in the
 // cluster, and puts a kubeconfig with a token of it into a Secret, which it renews when
-// half of its time is over. Everything goes with the request.
+// half of its time is over. A token ends when its time is over, or at once when Rotate has
+// put another one in its place, as far as the API server goes along: that remembers for
+// ten seconds that a token was good. Everything goes with the request.
 //
 // It is for tests and demos: it holds administrators' configurations of all clusters.
 type Granter struct {
@@ -40,8 +45,8 @@ type Granter struct {
 	// Deny says why an AccessRequest is denied, "" if it is not. By default none is.
 	Deny func(request client.ObjectKey) string
 
-	// TokenTTL is how long a token is said to be valid, an hour by default. Tokens that
-	// are said to be valid for less than ten minutes really are for ten.
+	// TokenTTL is how long a token is valid, an hour by default. One that is valid for
+	// less than ten minutes, and that outlives the Granter, is for ten.
 	TokenTTL time.Duration
 
 	// Workers is how many requests are answered at the same time, one by default.
@@ -49,6 +54,35 @@ type Granter struct {
 
 	client client.Client
 	live   client.Reader // what was granted a moment ago is not granted again
+
+	mu     sync.Mutex // guards what follows
+	grants map[types.UID]*granted
+}
+
+// Granted is the tokens of an AccessRequest.
+type granted struct {
+	mu     sync.Mutex // guards what follows; held while one is made
+	tokens []token
+}
+
+// Of returns the tokens of an AccessRequest.
+func (g *Granter) of(ar *clustersv1alpha1.AccessRequest) *granted {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.grants == nil {
+		g.grants = map[types.UID]*granted{}
+	}
+	if g.grants[ar.UID] == nil {
+		g.grants[ar.UID] = &granted{}
+	}
+
+	return g.grants[ar.UID]
+}
+
+func (g *Granter) forget(ar *clustersv1alpha1.AccessRequest) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.grants, ar.UID)
 }
 
 // SetupWithManager adds the granter to a manager of the platform cluster, whose scheme has
@@ -120,6 +154,7 @@ func (g *Granter) access(ctx context.Context, r reconcile.Request) (ctrl.Result,
 				return ctrl.Result{}, err
 			}
 		}
+		g.forget(ar)
 
 		return g.finalize(ctx, ar)
 	case err != nil:
@@ -173,24 +208,52 @@ func (g *Granter) answer(ctx context.Context, ar *clustersv1alpha1.AccessRequest
 	return config, clustersv1alpha1.RequestGranted, nil
 }
 
-// Renew sees to it that the Secret holds a token that is good for a while, and returns
-// when to look again.
+// Renew sees to it that the Secret holds a token that is good for a while, ends those
+// whose time is over, and returns when to look again.
 func (g *Granter) renew(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) (time.Duration, error) {
+	of := g.of(ar)
+	of.mu.Lock()
+	defer of.mu.Unlock()
 	secret := &corev1.Secret{}
 	err := g.live.Get(ctx, client.ObjectKey{Namespace: ar.Namespace, Name: secretName(ar)}, secret)
-	if err == nil && ar.Status.ObservedGeneration == ar.Generation {
-		if left := expiration(secret).Sub(clock.RealClock{}.Now()) - g.TokenTTL/2; left > 0 {
-			return left, nil
+	left := expiration(secret).Sub(clock.RealClock{}.Now()) - g.TokenTTL/2
+	switch {
+	case err != nil && !kerrors.IsNotFound(err):
+		return 0, err
+	case err != nil || ar.Status.ObservedGeneration != ar.Generation || left <= 0:
+		left = g.TokenTTL / 2
+		if err := g.issue(ctx, config, ar, of); err != nil {
+			return 0, err
 		}
 	}
-	if err != nil && !kerrors.IsNotFound(err) {
-		return 0, err
-	}
+	next, err := of.expire(ctx, config, ar)
 
-	return g.TokenTTL / 2, g.issue(ctx, config, ar)
+	return min(left, next), err
 }
 
-// Rotate makes new credentials for an AccessRequest now.
+// Expire ends the tokens whose time is over, and returns when that is for the next one.
+func (of *granted) expire(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) (time.Duration, error) {
+	now, next, ended := clock.RealClock{}.Now(), time.Hour, map[string]bool{}
+	for _, t := range of.tokens {
+		if left := t.expires.Sub(now); left <= 0 {
+			ended[t.secret] = true
+		} else {
+			next = min(next, left)
+		}
+	}
+	if len(ended) == 0 {
+		return next, nil
+	}
+	if err := end(ctx, config, ar, func(secret string) bool { return !ended[secret] }); err != nil {
+		return 0, err
+	}
+	of.tokens = slices.DeleteFunc(of.tokens, func(t token) bool { return ended[t.secret] })
+
+	return next, nil
+}
+
+// Rotate makes new credentials for an AccessRequest now, and ends those before. The Granter
+// has to run.
 func (g *Granter) Rotate(ctx context.Context, request client.ObjectKey) error {
 	ar := &clustersv1alpha1.AccessRequest{}
 	if err := g.client.Get(ctx, request, ar); err != nil {
@@ -200,19 +263,28 @@ func (g *Granter) Rotate(ctx context.Context, request client.ObjectKey) error {
 	if err != nil {
 		return err
 	}
+	of := g.of(ar)
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if err := g.issue(ctx, config, ar, of); err != nil {
+		return err
+	}
+	newest := of.tokens[len(of.tokens)-1]
+	of.tokens = []token{newest}
 
-	return g.issue(ctx, config, ar)
+	return end(ctx, config, ar, func(secret string) bool { return secret == newest.secret })
 }
 
 // Issue makes credentials, and puts them into the Secret.
-func (g *Granter) issue(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) error {
-	kubeconfig, err := grant(ctx, config, ar, max(g.TokenTTL, minTokenTTL))
+func (g *Granter) issue(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, of *granted) error {
+	kubeconfig, made, err := grant(ctx, config, ar, g.TokenTTL)
 	if err != nil {
 		return errors.Wrap(err, "cannot grant access")
 	}
+	of.tokens = append(of.tokens, made)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: secretName(ar)}}
 	_, err = controllerutil.CreateOrUpdate(ctx, g.client, secret, func() error {
-		secret.Data = map[string][]byte{"kubeconfig": kubeconfig, "expirationTimestamp": stamp(clock.RealClock{}.Now().Add(g.TokenTTL))}
+		secret.Data = map[string][]byte{"kubeconfig": kubeconfig, "expirationTimestamp": stamp(made.expires)}
 
 		return controllerutil.SetOwnerReference(ar, secret, g.client.Scheme())
 	})

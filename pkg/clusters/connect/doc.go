@@ -4,14 +4,14 @@
 // Begin with Setup, and give it the cache that the program's other controllers take
 // their connections from. The kubeconfig is in a Secret beside the Cluster, which is
 // read once a minute, and at once when the Cluster is changed or its server refuses
-// the credentials. Other credentials are another revision: the connection before is
+// the credentials, to us or to whoever uses the connection. Other credentials are another revision: the connection before is
 // replaced, and the leases on it end. When the Cluster goes, so do they.
 //
 // Every process that uses clusters runs the controller for itself, also while it does
 // not lead: the connections are in its memory. All of them write the same status: one
 // that finds what it has not said reads the settings again before it says anything. If
-// they cannot agree, since the kubeconfigs of their own differ, each of them writes once
-// in a recheck interval at most.
+// they cannot agree, since the kubeconfigs of their own differ or only some of them reach
+// the cluster, each of them writes once in a recheck interval at most.
 //
 // The role of such a program needs:
 //

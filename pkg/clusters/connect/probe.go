@@ -52,12 +52,22 @@ func ask(ctx context.Context, config *rest.Config, path string) ([]byte, error) 
 	}
 }
 
-// VersionOf reads the answer to /version.
-func versionOf(answer []byte) string {
-	var said struct{ GitVersion string }
-	if json.Unmarshal(answer, &said) != nil || len(said.GitVersion) > 100 {
+// VersionOf reads the answer to /version: what runs there, and on which architecture.
+func versionOf(answer []byte) (version, arch string) {
+	var said struct{ GitVersion, Platform string }
+	if json.Unmarshal(answer, &said) != nil {
+		return "", ""
+	}
+	_, arch, _ = strings.Cut(said.Platform, "/")
+
+	return short(said.GitVersion), short(arch)
+}
+
+// Short drops what is too long to be meant.
+func short(s string) string {
+	if len(s) > 100 {
 		return ""
 	}
 
-	return said.GitVersion
+	return s
 }

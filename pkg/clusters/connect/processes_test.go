@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +19,7 @@ import (
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
@@ -229,5 +231,55 @@ func TestStatusThatSomebodyWipes(t *testing.T) {
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))
 	if w.settle(r); w.status().Revision != revision {
 		t.Errorf("want it as it was, got %+v", w.c.Status)
+	}
+}
+
+// TestProcessesThatDisagreeAboutHealth: of two processes only one reaches the cluster. Each
+// says so once in a recheck interval, not with every probe; whoever changes his mind says
+// so at once.
+func TestProcessesThatDisagreeAboutHealth(t *testing.T) {
+	w := newOffice(t, newCluster("sea", "east"))
+	secret := &corev1.Secret{Data: map[string][]byte{"kubeconfig": kubeconfigOf(t, "t")}}
+	secret.Namespace, secret.Name = "sea", "east"
+	if err := w.api.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	near, far := w.process(w.api, ""), w.process(w.api, "")
+	near.o.probe, far.o.probe = 5*time.Second, 5*time.Second
+	reaches := true
+	answer := far.ask
+	far.ask = func(ctx context.Context, c *rest.Config, path string) ([]byte, error) {
+		if !reaches {
+			return nil, &flaw{commonv1.ReasonConnectionUnavailable, errors.New("no route")}
+		}
+
+		return answer(ctx, c, path)
+	}
+	// minute lets both probe ten times, and returns how often the status was written.
+	minute := func() (writes int) {
+		for range 10 {
+			writes += w.settle(near, far)
+			w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
+		}
+
+		return writes
+	}
+	minute()
+	if n := minute(); n != 0 {
+		t.Errorf("they agree, and write %d times", n)
+	}
+	reaches = false
+	for range 3 {
+		if n := minute(); n == 0 || n > 3 {
+			t.Errorf("they disagree: want at most a write each in a minute, got %d", n)
+		}
+	}
+	reaches = true
+	minute()
+	if h := w.status(); w.c.GetCondition(clustersv1alpha1.TypeHealthy).Status != metav1.ConditionTrue {
+		t.Errorf("want it healthy at last, got %+v", h)
+	}
+	if n := minute(); n != 0 {
+		t.Errorf("they agree again, and write %d times", n)
 	}
 }

@@ -28,11 +28,12 @@ type reconciler struct {
 	cache   Cache
 	ask     func(ctx context.Context, config *rest.Config, path string) ([]byte, error)
 	memory  *records.Records[record]
+	refused *refusals
 	o       options
 }
 
 func newReconciler(c client.Client, secrets client.Reader, cache Cache, o options) *reconciler {
-	return &reconciler{client: c, secrets: secrets, cache: cache, ask: ask, memory: records.New[record](nil), o: o}
+	return &reconciler{client: c, secrets: secrets, cache: cache, ask: ask, memory: records.New[record](nil), refused: newRefusals(), o: o}
 }
 
 // Ref returns a cluster as it was read, for the methods of a clusters.Manager.
@@ -48,6 +49,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if kerrors.IsNotFound(err) || err == nil && !c.GetDeletionTimestamp().IsZero() {
 		r.cache.Drop(request.NamespacedName)
 		r.memory.Forget(request.NamespacedName)
+		r.refused.forget(request.NamespacedName)
 
 		return reconcile.Result{}, nil
 	}
@@ -89,6 +91,7 @@ func (r *reconciler) keep(ctx context.Context, c *clustersv1alpha1.Cluster, know
 // that cannot be read just now are as they were.
 func (r *reconciler) look(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) error {
 	now := r.o.clock.Now()
+	known.refused = r.refused.take(client.ObjectKeyFromObject(c), known.in.Revision) || known.refused
 	told := c.Status.Revision != known.seen
 	if known.generation == c.GetGeneration() && known.requested == requested(c) && !known.refused && !told && now.Sub(known.read) < r.o.recheck {
 		return nil
@@ -121,7 +124,8 @@ func (r *reconciler) connect(ctx context.Context, c *clustersv1alpha1.Cluster, k
 	}
 	base := c.DeepCopy()
 	now := metav1.NewMicroTime(r.o.clock.Now().Truncate(time.Microsecond))
-	c.Status.Revision, c.Status.ConnectedAt, c.Status.Version, c.Status.Error = string(known.in.Revision), &now, versionOf(answer), ""
+	c.Status.Revision, c.Status.ConnectedAt, c.Status.Error = string(known.in.Revision), &now, ""
+	c.Status.Version, c.Status.Arch = versionOf(answer)
 	c.SetConditions(
 		r.condition(c, commonv1.TypeConnected, metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""),
 		r.condition(c, clustersv1alpha1.TypeHealthy, metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""))
@@ -158,6 +162,9 @@ func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, kno
 		c.SetConditions(r.condition(c, clustersv1alpha1.TypeHealthy, status, reason, message))
 	}
 	_, err = r.write(ctx, base, c, known)
+	if known.refused {
+		return time.Second, err // the Secret is read again
+	}
 
 	return r.next(known), err
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -46,10 +47,11 @@ func (r *reconciler) read(ctx context.Context, c *clustersv1alpha1.Cluster) (clu
 		return clusters.Input{}, &flaw{clustersv1alpha1.ReasonKubeconfigInvalid, err}
 	}
 
-	return clusters.Input{
-		RESTConfig: k.RESTConfig, Expires: k.Expires,
-		Revision: revision(string(c.GetUID()), c.Spec.Context, version),
-	}, nil
+	in := clusters.Input{RESTConfig: k.RESTConfig, Expires: k.Expires, Revision: revision(string(c.GetUID()), c.Spec.Context, version)}
+	key := client.ObjectKeyFromObject(c)
+	clusters.OnUnauthorized(in.RESTConfig, func() { r.refused.note(key, in.Revision) })
+
+	return in, nil
 }
 
 // Kubeconfig returns one, and what tells it from the one before.

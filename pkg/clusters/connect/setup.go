@@ -85,7 +85,7 @@ func Setup(m manager.Manager, cache Cache, o ...Option) error {
 		chosen.recorder = event.NewRecorder(m.GetEventRecorder("clusters"))
 	}
 	r := newReconciler(m.GetClient(), m.GetAPIReader(), cache, chosen)
-	err := builder.ControllerManagedBy(m).Named("clusters").For(&clustersv1alpha1.Cluster{}).
+	err := builder.ControllerManagedBy(m).Named("clusters").For(&clustersv1alpha1.Cluster{}).WatchesRawSource(r.refused.source()).
 		WithOptions(controller.Options{NeedLeaderElection: new(false), MaxConcurrentReconciles: 4}).Complete(r)
 
 	return errors.Wrap(err, "cannot set up the controller of clusters")

@@ -28,7 +28,8 @@ const (
 // Write sends what differs in the status, if anything does, and reports whether it did.
 // What was said before, and somebody else has said otherwise since, is not said again
 // before the recheck interval is over: two processes that find different settings, such
-// as those of their own kubeconfigs, would do nothing else.
+// as those of their own kubeconfigs, or of which only one reaches the cluster, would do
+// nothing else.
 func (r *reconciler) write(ctx context.Context, base, c *clustersv1alpha1.Cluster, known *record) (bool, error) {
 	c.Status.ObservedGeneration = c.GetGeneration()
 	c.Status.ExpiresAt = nil
@@ -110,10 +111,16 @@ type record struct {
 	refused bool // the server did not accept the credentials
 }
 
-// A saying is what a status says about the connection: which one there is, or why not.
-type saying struct{ revision, flaw string }
+// A saying is what a status says about the connection: which one there is, or why not,
+// and whether the cluster is well.
+type saying struct {
+	revision, flaw string
+	healthy        metav1.ConditionStatus
+}
 
-func sayingOf(c *clustersv1alpha1.Cluster) saying { return saying{c.Status.Revision, c.Status.Error} }
+func sayingOf(c *clustersv1alpha1.Cluster) saying {
+	return saying{c.Status.Revision, c.Status.Error, c.GetCondition(clustersv1alpha1.TypeHealthy).Status}
+}
 
 // Ahead reports whether our last write is newer than a version that was read.
 func (r *record) ahead(version string) bool {

@@ -1,0 +1,90 @@
+package clusters
+
+import (
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// TestMemoryIsFlat lets ten thousand clusters come and go, each with an authority and
+// credentials of its own, a client and a user; of every hundred one is really asked
+// something. Nothing of them is left.
+func TestMemoryIsFlat(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"namespaces","kind":"Namespace","verbs":["get"]}]}`)
+	}))
+	defer server.Close()
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	ctrllog.SetLogger(logr.Discard()) // as every program does; otherwise each client waits for one, and is remembered
+	c := NewClusterCache(clientgoscheme.Scheme, CacheOptions[*Cluster]{})
+	t.Cleanup(c.Close)
+	m := NewManager(c)
+	goroutines := runtime.NumGoroutine()
+	visit := func(from, to int) {
+		t.Helper()
+		for i := from; i < to; i++ {
+			// What ends contexts needs its turn: the Go runtime keeps a record of as many goroutines as there ever were at a time.
+			for begun := time.Now(); runtime.NumGoroutine() > goroutines+100; runtime.Gosched() {
+				if time.Since(begun) > time.Minute {
+					t.Fatalf("%d goroutines are left of %d clusters", runtime.NumGoroutine()-goroutines, i)
+				}
+			}
+			k := Key{Name: fmt.Sprint("cluster-", i)}
+			u := User{Kind: "Boat", Key: k}
+			config := &rest.Config{Host: server.URL, BearerToken: k.Name, TLSClientConfig: rest.TLSClientConfig{
+				CAData: slices.Concat(authority, []byte("# of "+k.Name)), // another one, as far as anybody can tell
+			}}
+			c.Set(k, Input{RESTConfig: config, Revision: "a", Expires: time.Now().Add(time.Hour)})
+			l, err := m.Get(t.Context(), u, Ref{Key: k, Revision: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i%100 == 0 {
+				if err := l.Client.Client().Get(t.Context(), k, &corev1.Namespace{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.Release()
+			c.Drop(k)
+			m.ForgetCluster(k)
+			m.Forget(u)
+		}
+	}
+	heap := func() int64 {
+		// What is cleaned up after one collection is collected by the next one.
+		for range 3 {
+			runtime.GC()
+			runtime.Gosched()
+		}
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+
+		return int64(s.HeapAlloc)
+	}
+	visit(0, 100)
+	before := heap()
+	visit(100, 10100)
+	grown := heap() - before
+	for range 20 {
+		grown = min(grown, heap()-before)
+	}
+	fmt.Printf("clusters_that_came_and_went: 10000\nbytes_of_heap_grown: %d\n", grown)
+	if grown > 1<<20 {
+		t.Errorf("the heap has grown by %d bytes", grown)
+	}
+	if len(c.known)+len(m.users)+len(m.byCluster) != 0 {
+		t.Errorf("left: %d clusters, %d users", len(c.known), len(m.users))
+	}
+}
