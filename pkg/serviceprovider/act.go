@@ -29,11 +29,7 @@ func (p *pass[T, C]) act(ctx context.Context, action passage.Action) *outcome {
 	case passage.Check:
 		return p.failed(p.check(ctx), "failed to check access requests in deletion")
 	case passage.Access:
-		if p.facts.Leaving {
-			return p.failed(p.ask(ctx), "cluster cleanup error")
-		}
-
-		return p.failed(p.ask(ctx), "cluster setup error")
+		return p.access(ctx)
 	case passage.Clean:
 		return p.clean(ctx)
 	case passage.Withdraw:
@@ -97,13 +93,29 @@ func (p *pass[T, C]) blocks(reason string) string {
 	return ""
 }
 
-// Failed ends the pass if there was an error.
+// Access asks for access to the clusters. If that fails, the status says so in two places.
+func (p *pass[T, C]) access(ctx context.Context) *outcome {
+	message := "cluster setup error"
+	if p.facts.Leaving {
+		message = "cluster cleanup error"
+	}
+	o := p.failed(p.ask(ctx), message)
+	if o != nil && !o.silent {
+		o.access = ReasonClusterAccessFailed
+	}
+
+	return o
+}
+
+// Failed ends the pass if there was an error. What the status says begins with the
+// message, and goes on with the cause. A conflict says nothing of how the service does.
 func (p *pass[T, C]) failed(err error, message string) *outcome {
 	if err == nil {
 		return nil
 	}
+	err = errors.Wrap(err, message)
 
-	return &outcome{name: "Failed", reason: ReasonReconcileError, message: message, err: errors.Wrap(err, message)}
+	return &outcome{name: "Failed", silent: conflicts(err), reason: ReasonReconcileError, message: err.Error(), err: err}
 }
 
 // Work lets the domain create or update.

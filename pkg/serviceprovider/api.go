@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -14,6 +15,7 @@ import (
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/access"
 )
 
 // An API is an object of the service, on the onboarding cluster. Its kind needs the
@@ -68,7 +70,8 @@ type Reconciler[T API, C Config] interface {
 }
 
 // A SecretWatcher is a Reconciler that refers to Secrets on the platform cluster, in the
-// namespace that SecretNamespace names.
+// namespace that SecretNamespace names. A Secret is read when it has changed, and kept
+// nowhere; one that is gone has only metadata.
 type SecretWatcher[PC Config] interface {
 	// IsReferencedSecret reports whether all objects are to be looked at when this
 	// Secret has changed. The configuration is the zero value, nil for a pointer, while
@@ -99,8 +102,8 @@ type Defaulter[T API] interface {
 
 // IDs of the clusters that every service may have.
 const (
-	ClusterMCP      = "mcp"
-	ClusterWorkload = "workload"
+	ClusterMCP      = access.MCP
+	ClusterWorkload = access.Workload
 )
 
 // A ClusterContext is the clusters of one object. Those of the whole program, platform
@@ -133,6 +136,18 @@ func (c ClusterContext) Cluster(id string) (*clusters.Cluster, bool) {
 // reconcilers that keep something per connection: see clusters.Manager. It is empty if
 // the access provider does not tell revisions.
 func (c ClusterContext) Revision(id string) clusters.Revision { return c.all[id].Revision }
+
+// Ref returns the cluster of an ID as the methods of a clusters.Manager want it, whose
+// provider knows the connection by the Key of the access. It is the zero value if the
+// object does not have the cluster, or the access provider tells no Key.
+func (c ClusterContext) Ref(id string) clusters.Ref {
+	a := c.all[id]
+	if a.Key == (clusters.Key{}) {
+		return clusters.Ref{}
+	}
+
+	return clusters.Ref{Key: a.Key, UID: a.UID, Revision: a.Revision}
+}
 
 // A ClusterAccessProvider gets access to the clusters of an object. Its methods may be
 // called concurrently for different objects; the request names the object on the
@@ -173,6 +188,11 @@ type Access struct {
 
 	// Revision of the connection.
 	Revision clusters.Revision
+
+	// Key is the name of the connection where it comes from, and UID tells apart
+	// those of one name: that of the AccessRequest. Both are optional.
+	Key clusters.Key
+	UID types.UID
 
 	// Expires is when its credentials do. Zero means that this is not known.
 	Expires time.Time

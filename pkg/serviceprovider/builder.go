@@ -12,6 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/access"
 )
 
 // OperationAnnotation is the key of the annotation with which a user steers an object,
@@ -113,7 +114,8 @@ func (b *APIReconcilerBuilder[T, C]) Reconciler(dsr Reconciler[T, C]) *APIReconc
 }
 
 // SecretNamespace sets the namespace of the platform cluster whose Secrets are watched,
-// if the Reconciler is a SecretWatcher or SecretMapper. By default none are.
+// if the Reconciler is a SecretWatcher or SecretMapper. By default none are. The role
+// needs get, list and watch for Secrets in that namespace.
 func (b *APIReconcilerBuilder[T, C]) SecretNamespace(ns string) *APIReconcilerBuilder[T, C] {
 	b.made.secretNamespace = ns
 
@@ -121,7 +123,8 @@ func (b *APIReconcilerBuilder[T, C]) SecretNamespace(ns string) *APIReconcilerBu
 }
 
 // ConfigMapNamespace sets the namespace of the platform cluster whose ConfigMaps are
-// watched, if the Reconciler is a ConfigMapWatcher. By default none are.
+// watched, if the Reconciler is a ConfigMapWatcher. By default none are. The role needs
+// get, list and watch for ConfigMaps in that namespace.
 func (b *APIReconcilerBuilder[T, C]) ConfigMapNamespace(ns string) *APIReconcilerBuilder[T, C] {
 	b.made.configMapNamespace = ns
 
@@ -137,8 +140,8 @@ func (b *APIReconcilerBuilder[T, C]) WorkloadCluster(wlCluster bool) *APIReconci
 
 // Clusters sets the IDs of further clusters that an object has. The access provider has
 // to be an AccessDetailer or an AdvancedProvider that knows them.
-func (b *APIReconcilerBuilder[T, C]) Clusters(ids ...string) *APIReconcilerBuilder[T, C] {
-	b.made.others = append([]string(nil), ids...)
+func (b *APIReconcilerBuilder[T, C]) Clusters(ids ...access.ID) *APIReconcilerBuilder[T, C] {
+	b.made.others = append([]access.ID(nil), ids...)
 
 	return b
 }
@@ -264,8 +267,10 @@ func (r *APIReconciler[T, C]) check() error {
 	}{
 		{"cluster access reconciler is missing", isNil(r.access)},
 		{"empty object provider is missing", r.empty == nil},
-		{"onboarding cluster is missing", r.onboarding == nil || !r.onboarding.HasClient()},
-		{"platform cluster is missing", r.platform == nil || !r.platform.HasClient()},
+		{"onboarding cluster is missing", r.onboarding == nil},
+		{"onboarding cluster has no client: call InitializeClient", r.onboarding != nil && !r.onboarding.HasClient()},
+		{"platform cluster is missing", r.platform == nil},
+		{"platform cluster has no client: call InitializeClient", r.platform != nil && !r.platform.HasClient()},
 		{"reconciler is missing", isNil(r.domain)},
 		{"access provider does not know further clusters", len(r.others) > 0 && !knowsFurtherClusters(r.access)},
 		{"policy for clusters that are gone is unknown: " + string(r.onGone), r.onGone != DeletionBlock && r.onGone != DeletionOrphan},

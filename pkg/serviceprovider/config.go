@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -59,28 +60,45 @@ func (static[T, C]) Source(func(context.Context, C) []reconcile.Request) source.
 // read from the cache of the cluster, which has to be added to the manager; without one,
 // as in tests, from its client.
 func NamedConfig[T API, C Config](cl *clusters.Cluster, name string, empty func() C) ConfigSource[T, C] {
-	return SelectedConfig(cl, empty, func(_ T, all []C) (C, error) {
+	mine := func(o client.Object) bool { return o.GetName() == name && o.GetNamespace() == "" }
+
+	return &selected[T, C]{cluster: cl, empty: empty, concerns: mine, pick: func(_ T, all []C) (C, error) {
 		for _, c := range all {
-			if c.GetName() == name && c.GetNamespace() == "" {
+			if mine(c) {
 				return c, nil
 			}
 		}
 		var none C
 
 		return none, ErrConfigNotFound
-	})
+	}}
 }
 
 // SelectedConfig returns a source that lets pick choose the configuration of an object
-// among all there are on a cluster. Pick returns ErrConfigNotFound if none is right.
-func SelectedConfig[T API, C Config](cl *clusters.Cluster, empty func() C, pick func(T, []C) (C, error)) ConfigSource[T, C] {
-	return &selected[T, C]{cluster: cl, empty: empty, pick: pick}
+// among all there are on a cluster. Pick returns ErrConfigNotFound if none is right, and
+// changes nothing. When a configuration changes, those objects are looked at that use it,
+// or would now. C has to be a pointer to a struct.
+func SelectedConfig[T API, C Config](cl *clusters.Cluster, pick func(T, []C) (C, error)) ConfigSource[T, C] {
+	return &selected[T, C]{cluster: cl, empty: newOf[C], concerns: func(client.Object) bool { return true }, pick: pick}
+}
+
+// NewOf returns an empty one of what a type points to, the zero value if it does not.
+func newOf[C any]() C {
+	var none C
+	t := reflect.TypeFor[C]()
+	if t.Kind() != reflect.Pointer {
+		return none
+	}
+	made, _ := reflect.New(t.Elem()).Interface().(C)
+
+	return made
 }
 
 type selected[T API, C Config] struct {
-	cluster *clusters.Cluster
-	empty   func() C
-	pick    func(T, []C) (C, error)
+	cluster  *clusters.Cluster
+	empty    func() C
+	concerns func(client.Object) bool // whether a configuration could be any object's
+	pick     func(T, []C) (C, error)
 
 	mu   sync.Mutex
 	last []C // what was read last, for when it cannot be read
@@ -128,14 +146,26 @@ func (s *selected[T, C]) Source(enqueue func(context.Context, C) []reconcile.Req
 		return nil
 	}
 
-	return source.Kind(whole.GetCache(), client.Object(s.empty()), fanOut{func(ctx context.Context, o client.Object) []reconcile.Request {
+	to := fanOut{func(ctx context.Context, o client.Object) []reconcile.Request {
 		c, ok := o.(C)
 		if !ok {
 			return nil
 		}
 
 		return enqueue(ctx, c)
-	}})
+	}}
+
+	return source.Kind(whole.GetCache(), client.Object(s.empty()), to, predicate.NewPredicateFuncs(s.concerns), matters())
+}
+
+// Matters lets changes of a configuration pass: not those of its status, or of who wrote
+// it.
+func matters() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, now := e.ObjectOld, e.ObjectNew
+
+		return now.GetGeneration() == 0 || differs(before, now)
+	}}
 }
 
 // Remembered is the source behind ProviderConfig and a channel of updates: what was

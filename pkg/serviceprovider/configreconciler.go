@@ -102,20 +102,21 @@ func (b *ConfigReconcilerBuilder[T]) UpdateChannel(c chan event.GenericEvent) *C
 	return b
 }
 
-// Build returns the reconciler, or an error if something is missing. What is called
-// afterwards does not change it.
+// Build returns the reconciler, or an error if something is missing, the client of the
+// platform cluster included. What is called afterwards does not change it.
 func (b *ConfigReconcilerBuilder[T]) Build() (*ConfigReconciler[T], error) {
 	for _, required := range []struct {
-		what    string
-		missing bool
+		what string
+		bad  bool
 	}{
-		{"empty object provider", b.made.empty == nil},
-		{"platform cluster", b.made.platform == nil},
-		{"update channel", b.made.updates == nil},
-		{"provider name", b.made.name == ""},
+		{"empty object provider is missing", b.made.empty == nil},
+		{"platform cluster is missing", b.made.platform == nil},
+		{"platform cluster has no client: call InitializeClient", b.made.platform != nil && !b.made.platform.HasClient()},
+		{"update channel is missing", b.made.updates == nil},
+		{"provider name is missing", b.made.name == ""},
 	} {
-		if required.missing {
-			return nil, errors.Errorf("cannot build the config reconciler: %s is missing", required.what)
+		if required.bad {
+			return nil, errors.Errorf("cannot build the config reconciler: %s", required.what)
 		}
 	}
 

@@ -20,4 +20,16 @@
 //     what it waits for.
 //   - The domain's Delete is called again until it returns an empty result and no error,
 //     and not any more once access is being taken away.
+//
+// The role of a program needs what its access provider needs, for the kind of its objects
+// on the onboarding cluster, and for that of its configuration on the platform:
+//
+//	// +kubebuilder:rbac:groups=GROUP,resources=OBJECTS,verbs=get;list;watch;patch
+//	// +kubebuilder:rbac:groups=GROUP,resources=OBJECTS/status,verbs=patch
+//	// +kubebuilder:rbac:groups=GROUP,resources=CONFIGS,verbs=list;watch
+//
+// A ConfigReconciler also gets the configuration. A Recorder creates and patches events of
+// the group events.k8s.io on the onboarding cluster. In the namespace, and only there, that
+// SecretNamespace or ConfigMapNamespace names, Secrets or ConfigMaps are listed and watched
+// by their metadata, and got when they change.
 package serviceprovider

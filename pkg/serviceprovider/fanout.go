@@ -67,7 +67,34 @@ func add(q queue, requests []reconcile.Request) {
 // EnqueueAll returns a request for each object of the service: from the cache that the
 // controller has anyway. What cannot be listed is told, and polled.
 func (r *APIReconciler[T, C]) enqueueAll(ctx context.Context) []reconcile.Request {
+	return r.enqueue(ctx, func(T) bool { return true })
+}
+
+// EnqueueUsers returns a request for each object that uses a configuration, or would now:
+// others have nothing to do with its change.
+func (r *APIReconciler[T, C]) enqueueUsers(ctx context.Context, changed C) []reconcile.Request {
+	same := func(c C) bool {
+		return !isNil(c) && client.ObjectKeyFromObject(c) == client.ObjectKeyFromObject(changed)
+	}
+
+	return r.enqueue(ctx, func(o T) bool {
+		if used, ok := r.memory.used(client.ObjectKeyFromObject(o)); ok && same(used) {
+			return true
+		}
+		now, err := r.configs.ConfigFor(ctx, o)
+
+		return err == nil && same(now) || err != nil && !errors.Is(err, ErrConfigNotFound)
+	})
+}
+
+// Enqueue returns a request for each object that is concerned.
+func (r *APIReconciler[T, C]) enqueue(ctx context.Context, concerned func(T) bool) []reconcile.Request {
 	all, err := listOf(ctx, r.reader(), r.onboarding.Client(), r.empty)
+	if errors.Is(err, errNoKind) {
+		logging.Error(r.logger, err, errNoKind.Error())
+
+		return nil
+	}
 	if err != nil {
 		logging.Error(r.logger, err, "failed to list objects")
 
@@ -75,11 +102,16 @@ func (r *APIReconciler[T, C]) enqueueAll(ctx context.Context) []reconcile.Reques
 	}
 	requests := make([]reconcile.Request, 0, len(all))
 	for _, o := range all {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+		if concerned(o) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+		}
 	}
 
 	return requests
 }
+
+// errNoKind says that a type is not in the scheme of a client.
+var errNoKind = errors.New("failed to retrieve gvk")
 
 // ListOf lists the objects of a kind, without copies: they must not be changed. The
 // client knows the kind. One whose list has no type is listed unstructured, which takes
@@ -87,7 +119,7 @@ func (r *APIReconciler[T, C]) enqueueAll(ctx context.Context) []reconcile.Reques
 func listOf[T client.Object](ctx context.Context, from client.Reader, c client.Client, empty func() T) ([]T, error) {
 	gvk, err := c.GroupVersionKindFor(empty())
 	if err != nil {
-		return nil, errors.Wrap(err, "failed to retrieve gvk")
+		return nil, errors.Wrap(errNoKind, err.Error())
 	}
 	made, err := c.Scheme().New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	list, ok := made.(client.ObjectList)

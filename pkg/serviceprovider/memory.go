@@ -19,7 +19,8 @@ type record[C Config] struct {
 	uid     types.UID
 	version string // our last write was answered with
 
-	config     C // that was last used for it
+	// That was last used for it. The memory's lock guards it: others ask for it, too.
+	config     C
 	configured bool
 }
 
@@ -47,6 +48,27 @@ func (m *memory[C]) peek(name types.NamespacedName) (*record[C], bool) {
 	r, ok := m.objects[name]
 
 	return r, ok
+}
+
+// Used returns the configuration that was last used for an object.
+func (m *memory[C]) used(name types.NamespacedName) (C, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.objects[name]
+	if r == nil || !r.configured {
+		var none C
+
+		return none, false
+	}
+
+	return r.config, true
+}
+
+// Use remembers the configuration that is used for an object.
+func (m *memory[C]) use(r *record[C], c C) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r.config, r.configured = c, true
 }
 
 func (m *memory[C]) forget(name types.NamespacedName) {

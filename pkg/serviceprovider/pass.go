@@ -109,7 +109,7 @@ func (p *pass[T, C]) configure(ctx context.Context) {
 	c, err := p.r.configs.ConfigFor(ctx, p.obj)
 	switch {
 	case err == nil:
-		p.known.config, p.known.configured = c, true
+		p.r.memory.use(p.known, c)
 	case errors.Is(err, ErrConfigTerminating) && p.facts.Leaving && !isNil(c):
 		err = nil
 	case p.facts.Leaving && p.known.configured:

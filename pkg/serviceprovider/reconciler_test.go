@@ -2,6 +2,7 @@ package serviceprovider
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,8 +55,8 @@ func reconciles(t *testing.T, access func(*APIReconcilerBuilder[*Foo, *FooConfig
 		"Ignored":      {"the user wants it left alone", nil, annotated(OperationIgnore), false, nil, want{}},
 		"OnRequest":    {"the user wants it now, and the request is taken off", nil, annotated(OperationReconcile), false, nil, want{"Ready", ReasonReconcileSuccess, "True/Granted", []string{"CreateOrUpdate"}, time.Minute, true}},
 		"NoConfig":     {"there is none, and nothing was said before", func(w *world) { w.config = nil }, nil, false, nil, want{"Progressing", ReasonReconcileError, "", nil, 30 * time.Second, false}},
-		"AccessFails":  {"access cannot be asked for", func(w *world) { w.gate.err = boom }, nil, false, boom, want{"Progressing", ReasonReconcileError, "", nil, 0, true}},
-		"AccessNil":    {"there is no cluster", func(w *world) { w.gate.cluster = nil }, nil, false, errAny, want{"Progressing", ReasonReconcileError, "", nil, 0, true}},
+		"AccessFails":  {"access cannot be asked for", func(w *world) { w.gate.err = boom }, nil, false, boom, want{"Progressing", ReasonReconcileError, "False/ClusterAccessFailed", nil, 0, true}},
+		"AccessNil":    {"there is no cluster", func(w *world) { w.gate.cluster = nil }, nil, false, errAny, want{"Progressing", ReasonReconcileError, "False/ClusterAccessFailed", nil, 0, true}},
 		"Waiting":      {"W7: waiting for access shows", func(w *world) { w.gate.pending = time.Second }, nil, false, nil, want{"Progressing", ReasonWaitingForClusterAccess, "False/WaitingForClusterAccess", nil, time.Second, true}},
 		"Denied":       {"W9: denied shows, and is not tried for ever", func(w *world) { w.gate.err = ErrAccessDenied }, nil, false, nil, want{"Progressing", ReasonClusterAccessDenied, "False/ClusterAccessDenied", nil, slow, true}},
 		"Gone":         {"a cluster that is gone may come back", func(w *world) { w.gate.err = ErrClusterGone }, nil, false, nil, want{"Progressing", ReasonWaitingForClusterAccess, "False/ClusterGone", nil, 30 * time.Second, true}},
@@ -64,7 +65,7 @@ func reconciles(t *testing.T, access func(*APIReconcilerBuilder[*Foo, *FooConfig
 		"StillThere":   {"the domain needs time", func(w *world) { w.domain.result.RequeueAfter = time.Second }, nil, true, nil, want{"Terminating", ReasonTerminating, "True/Granted", []string{"Delete"}, time.Second, true}},
 		"AccessLeaves": {"once access is being taken away the domain is not called", func(w *world) { w.gate.leaving, w.gate.deleting = true, time.Second }, nil, true, nil, want{"Terminating", ReasonTerminating, "", nil, time.Second, true}},
 		"LookFails":    {"W8: a deletion that fails is terminating", func(w *world) { w.gate.lookErr = boom }, nil, true, boom, want{"Terminating", ReasonReconcileError, "", nil, 0, true}},
-		"SetupFails":   {"access for the deletion cannot be asked for", func(w *world) { w.gate.err = boom }, nil, true, boom, want{"Terminating", ReasonReconcileError, "", nil, 0, true}},
+		"SetupFails":   {"access for the deletion cannot be asked for", func(w *world) { w.gate.err = boom }, nil, true, boom, want{"Terminating", ReasonReconcileError, "False/ClusterAccessFailed", nil, 0, true}},
 		"WaitsToClean": {"access for the deletion takes time", func(w *world) { w.gate.pending = time.Second }, nil, true, nil, want{"Terminating", ReasonWaitingForClusterAccess, "False/WaitingForClusterAccess", nil, time.Second, true}},
 		"GivingBack":   {"access cannot be given back", func(w *world) { w.gate.deleteErr = boom }, nil, true, boom, want{"Terminating", ReasonReconcileError, "", []string{"Delete"}, 0, true}},
 	}
@@ -114,6 +115,31 @@ func reconciles(t *testing.T, access func(*APIReconcilerBuilder[*Foo, *FooConfig
 }
 
 var errAny = errors.New("any error")
+
+// TestCausesShow: whoever looks at the object learns why access failed, without what is
+// secret, and not at any length.
+func TestCausesShow(t *testing.T) {
+	w := newWorld(t)
+	w.gate.err = errors.New("cannot read the Secret: https://admin:hunter2@east.example refused us " + strings.Repeat("again and ", 1000))
+	f := w.create("foo")
+	if _, err := w.pass(f); err == nil {
+		t.Error("want an error")
+	}
+	for _, c := range w.get(f).Status.Conditions {
+		if !strings.HasPrefix(c.Message, "cluster setup error: cannot read the Secret") || strings.Contains(c.Message, "hunter2") || len(c.Message) > 1<<10 {
+			t.Errorf("%s says %q", c.Type, c.Message)
+		}
+	}
+	w.shows(f, "Progressing", ReasonReconcileError)
+	if got := w.condition(f, ConditionClusterAccessReady); got != "False/ClusterAccessFailed" {
+		t.Errorf("got %s", got)
+	}
+	w.gate.err = nil
+	w.steady(f)
+	if got := w.condition(f, ConditionClusterAccessReady); got != "True/Granted" {
+		t.Errorf("got %s", got)
+	}
+}
 
 func TestNotFound(t *testing.T) {
 	w := newWorld(t)
@@ -196,7 +222,7 @@ func withOther(w *world) (other *clusters.Cluster) {
 	other = clusters.NewTestClusterFromClient("other", api)
 	access := &requests{detailed{gate: w.gate, details: map[string]Access{
 		ClusterMCP: {Cluster: w.home, Revision: "a"},
-		"other":    {Cluster: other, Revision: "b", Expires: time.Now().Add(20 * time.Second)},
+		"other":    {Cluster: other, Revision: "b", Key: clusters.Key{Name: "o"}, UID: "7", Expires: time.Now().Add(20 * time.Second)},
 	}}}
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ClusterAccessReconciler(access).Clusters("other") }
 
@@ -224,5 +250,11 @@ func TestW18FurtherClusters(t *testing.T) {
 	w.steady(w.create("foo"))
 	if c, ok := w.domain.given.Cluster("other"); !ok || c != other || w.domain.given.Revision("other") != "b" {
 		t.Errorf("got %+v", w.domain.given)
+	}
+	if got, want := w.domain.given.Ref("other"), (clusters.Ref{Key: clusters.Key{Name: "o"}, UID: "7", Revision: "b"}); got != want {
+		t.Errorf("want %+v, got %+v", want, got)
+	}
+	if w.domain.given.Ref(ClusterMCP) != (clusters.Ref{}) || w.domain.given.Ref("unknown") != (clusters.Ref{}) {
+		t.Error("want none of a cluster that is not known by a key")
 	}
 }

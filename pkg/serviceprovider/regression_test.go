@@ -3,13 +3,16 @@ package serviceprovider
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +24,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
 // The defects of what services were built with before, each with the test that keeps it
@@ -520,9 +524,10 @@ func TestW16Builders(t *testing.T) {
 	for name, b := range map[string]*ConfigReconcilerBuilder[*FooConfig]{
 		"empty object provider": whole().EmptyObjectProvider(nil), "platform cluster": whole().PlatformCluster(nil),
 		"provider name": whole().ProviderName(""), "update channel": whole().UpdateChannel(nil),
+		"has no client": whole().PlatformCluster(clusters.New("nowhere")),
 	} {
-		if r, err := b.Build(); err == nil || r != nil {
-			t.Errorf("%s: want an error, got %v", name, r)
+		if r, err := b.Build(); err == nil || r != nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: want an error that says so, got %v, %v", name, r, err)
 		}
 		panics(t, name, func() { b.MustBuild() })
 	}
@@ -582,7 +587,7 @@ func TestW19ConfigPerObject(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	source := SelectedConfig(w.home, newFooConfig, func(f *Foo, all []*FooConfig) (*FooConfig, error) {
+	source := SelectedConfig(w.home, func(f *Foo, all []*FooConfig) (*FooConfig, error) {
 		for _, c := range all {
 			if c.Name == w.ns+"-"+f.Spec.Size {
 				return c, nil
@@ -601,6 +606,62 @@ func TestW19ConfigPerObject(t *testing.T) {
 	none := w.create("none")
 	w.steady(none)
 	w.shows(none, "Progressing", ReasonReconcileError)
+
+	// A configuration that changes wakes its users, those that would use it now, and nobody else.
+	w.r.onboarding = clusters.NewTestClusterFromClient("home", only{api, w.ns})
+	woken := func(size string) (names []string) {
+		for _, r := range w.r.enqueueUsers(t.Context(), &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: w.ns + "-" + size}}) {
+			names = append(names, r.Name)
+		}
+
+		return names
+	}
+	if diff := cmp.Diff([]string{"foo-s"}, woken("s")); diff != "" {
+		t.Errorf("its user: -want +got:\n%s", diff)
+	}
+	w.create("new", func(f *Foo) { f.Spec.Size = "xl" })
+	if diff := cmp.Diff([]string{"foo-xl", "new"}, woken("xl")); diff != "" {
+		t.Errorf("its user, and who will be: -want +got:\n%s", diff)
+	}
+	if err := api.Delete(t.Context(), &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: w.ns + "-s"}}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"foo-s"}, woken("s")); diff != "" {
+		t.Errorf("it is gone: -want +got:\n%s", diff)
+	}
+	if got := woken("nobody-s"); len(got) != 0 {
+		t.Errorf("nobody uses it, but %v were woken", got)
+	}
+}
+
+// TestConfigsThatMatter: neither the status of a configuration nor one of another name
+// wakes anybody.
+func TestConfigsThatMatter(t *testing.T) {
+	w := newWorld(t)
+	source, ok := NamedConfig[*Foo](w.home, "mine", newFooConfig).(*selected[*Foo, *FooConfig])
+	named := func(name, ns string) *FooConfig {
+		return &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns}}
+	}
+	if !ok || !source.concerns(named("mine", "")) || source.concerns(named("other", "")) || source.concerns(named("mine", "ns")) {
+		t.Error("want the one of the name, without a namespace")
+	}
+	for name, tc := range map[string]struct {
+		change func(*FooConfig)
+		want   bool
+	}{
+		"status":            {func(c *FooConfig) { c.ResourceVersion = "2" }, false},
+		"spec":              {func(c *FooConfig) { c.Generation = 2 }, true},
+		"annotation":        {func(c *FooConfig) { c.Annotations = map[string]string{"a": "b"} }, true},
+		"deletion":          {func(c *FooConfig) { c.DeletionTimestamp = new(metav1.Now()) }, true},
+		"without a counter": {func(c *FooConfig) { c.Generation = 0 }, true},
+	} {
+		before := &FooConfig{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+		now := &FooConfig{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+		tc.change(now)
+		if got := matters().Update(ctrlevent.UpdateEvent{ObjectOld: before, ObjectNew: now}); got != tc.want {
+			t.Errorf("%s: want %t, got %t", name, tc.want, got)
+		}
+	}
 }
 
 // A watcher is a domain that cares for Secrets and ConfigMaps called wanted.
@@ -681,6 +742,46 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+// TestUpstreamEnqueueAllObjects: all of them; and none, which is told in the words of those
+// days, if the kind is not registered or cannot be listed.
+func TestUpstreamEnqueueAllObjects(t *testing.T) {
+	bare, err := client.New(plane, client.Options{Scheme: runtime.NewScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.create("a")
+	w.create("b")
+	for _, tc := range []struct {
+		name   string
+		client client.Client
+		want   int
+		logged []string
+	}{
+		{"listed", only{api, w.ns}, 2, nil},
+		{"not registered", bare, 0, []string{"failed to retrieve gvk"}},
+		{"not listed", &shaky{Client: api, err: boom}, 0, []string{"failed to list objects"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var logged []string
+			w.home = clusters.NewTestClusterFromClient("home", tc.client)
+			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+				b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})))
+			}
+			w.restart()
+			got := w.r.enqueueAll(t.Context())
+			if len(got) != tc.want || len(logged) != len(tc.logged) {
+				t.Errorf("want %d objects and %q, got %v and %q", tc.want, tc.logged, got, logged)
+			}
+			for i := range min(len(logged), len(tc.logged)) {
+				if !strings.Contains(logged[i], `"msg"="`+tc.logged[i]+`"`) {
+					t.Errorf("want %q told, got %s", tc.logged[i], logged[i])
+				}
+			}
+		})
+	}
+}
+
 // TestConfigReconciler: what is sent for a configuration that is there, goes, or is gone.
 func TestConfigReconciler(t *testing.T) {
 	w := newWorld(t)
@@ -745,6 +846,33 @@ func TestDefaulter(t *testing.T) {
 	}
 	if _, err := w.pass(w.create("bad", func(f *Foo) { f.Spec.Size = "bad" })); !errors.Is(err, boom) {
 		t.Errorf("want %v, got %v", boom, err)
+	}
+}
+
+// TestConflictsSayNothing: that somebody was faster than what was to be filled in takes
+// Ready from nobody.
+func TestConflictsSayNothing(t *testing.T) {
+	w := newWorld(t)
+	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&filler{}) }
+	f := w.create("foo")
+	w.steady(f)
+	merge := func(body string) {
+		t.Helper()
+		if err := api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	merge(`{"spec":{"size":null}}`)
+	old := w.get(f)
+	merge(`{"spec":{"size":"xl"}}`)
+	before := w.shows(f, "Ready", ReasonReconcileSuccess)
+	w.r.cached = lagging{w.home.Client(), old}
+	result, err := w.pass(f)
+	if err != nil || !result.Requeue { //nolint:staticcheck // that is what is returned
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if diff := cmp.Diff(before, w.get(f)); diff != "" {
+		t.Errorf("the object has changed: -before +after:\n%s", diff)
 	}
 }
 

@@ -68,7 +68,7 @@ func (r *APIReconciler[T, C]) sources(mgr ctrl.Manager, updates chan event.Gener
 		predicates = []predicate.Predicate{r.concerns()}
 	}
 	sources := []source.Source{source.Kind(mgr.GetCache(), client.Object(r.empty()), &handler.EnqueueRequestForObject{}, predicates...)}
-	if s := r.configs.Source(func(ctx context.Context, _ C) []reconcile.Request { return r.enqueueAll(ctx) }); s != nil {
+	if s := r.configs.Source(r.enqueueUsers); s != nil {
 		sources = append(sources, s)
 	}
 	if updates != nil {
@@ -77,26 +77,9 @@ func (r *APIReconciler[T, C]) sources(mgr ctrl.Manager, updates chan event.Gener
 	if w, ok := r.access.(AccessWatcher); ok {
 		sources = append(sources, w.AccessSources()...)
 	}
-	for _, referenced := range []struct {
-		namespace string
-		empty     client.Object
-		to        func(context.Context, client.Object) []reconcile.Request
-	}{
-		{r.secretNamespace, &corev1.Secret{}, r.mapSecretToRequests()},
-		{r.configMapNamespace, &corev1.ConfigMap{}, r.mapConfigMapToRequests()},
-	} {
-		if referenced.namespace == "" || referenced.to == nil {
-			continue
-		}
-		whole := r.platform.Cluster()
-		if whole == nil {
-			return nil, errors.New("the platform cluster has no cache: initialize its client")
-		}
-		in := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetNamespace() == referenced.namespace })
-		sources = append(sources, source.Kind(whole.GetCache(), referenced.empty, handler.EventHandler(fanOut{referenced.to}), in))
-	}
+	references, err := r.references(mgr)
 
-	return sources, nil
+	return append(sources, references...), err
 }
 
 // Channel takes configurations in, and lets all objects be looked at.
@@ -180,14 +163,16 @@ func (r *APIReconciler[T, C]) isSent() bool { return r.configs == ConfigSource[T
 // Concerns is the default predicate.
 func (r *APIReconciler[T, C]) concerns() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, now := e.ObjectOld, e.ObjectNew
-
-		return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
-			!before.GetDeletionTimestamp().Equal(now.GetDeletionTimestamp()) ||
-			!equality.Semantic.DeepEqual(before.GetLabels(), now.GetLabels()) ||
-			!equality.Semantic.DeepEqual(before.GetAnnotations(), now.GetAnnotations()) ||
-			!slices.Equal(foreign(before), foreign(now))
+		return differs(e.ObjectOld, e.ObjectNew) || !slices.Equal(foreign(e.ObjectOld), foreign(e.ObjectNew))
 	}}
+}
+
+// Differs reports whether anybody wants something else of an object than before.
+func differs(before, now client.Object) bool {
+	return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
+		!before.GetDeletionTimestamp().Equal(now.GetDeletionTimestamp()) ||
+		!equality.Semantic.DeepEqual(before.GetLabels(), now.GetLabels()) ||
+		!equality.Semantic.DeepEqual(before.GetAnnotations(), now.GetAnnotations())
 }
 
 // Foreign returns the finalizers of others.

@@ -39,6 +39,7 @@ const (
 	ReasonReconcilePaused         = "ReconcilePaused"
 	ReasonWaitingForClusterAccess = "WaitingForClusterAccess"
 	ReasonClusterAccessDenied     = "ClusterAccessDenied"
+	ReasonClusterAccessFailed     = "ClusterAccessFailed"
 	ReasonClusterGone             = "ClusterGone"
 	ReasonConfigMissing           = "ConfigMissing"
 	ReasonGranted                 = "Granted"

@@ -9,8 +9,12 @@
 //
 //	// +kubebuilder:rbac:groups=clusters.openmcp.cloud,resources=accessrequests;clusterrequests,verbs=get;list;watch;create;patch;delete
 //	// +kubebuilder:rbac:groups=clusters.openmcp.cloud,resources=clusters,verbs=get;list;watch
-//	// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;create
-//	// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+//	// +kubebuilder:rbac:groups="",resources=namespaces,verbs=create
+//	// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;watch
+//
+// Secrets are watched by name, one by one. Without that right they are read once a minute,
+// and as soon as a cluster does not accept what is in them. Without the right to list
+// clusters each pass asks for the one it needs.
 package clusteraccess
 
 import "github.com/moorage-dev/moorage/pkg/serviceprovider"

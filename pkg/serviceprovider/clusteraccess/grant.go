@@ -41,7 +41,7 @@ func (r *Requester) granted(ctx context.Context, reg Registration, request recon
 	r.mu.Lock()
 	g := r.grants[key]
 	r.mu.Unlock()
-	if g != nil && g.version == ar.GetResourceVersion() && !r.expired(g) {
+	if g != nil && g.version == ar.GetResourceVersion() && !r.expired(g) && !r.resolve(key) {
 		return true, nil
 	}
 	g = &grant{request: request, scheme: reg.ID, version: ar.GetResourceVersion(), secret: serviceprovider.SecretKeyOf(ar), ar: ar.DeepCopy()}
@@ -64,6 +64,7 @@ func (r *Requester) expired(g *grant) bool {
 // grant that takes the place of another one is dropped if that is not there any more:
 // then the object went meanwhile.
 func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *grant) (bool, error) {
+	g.read = r.clock.Now()
 	secret := &corev1.Secret{}
 	if err := r.platform.Client().Get(ctx, g.secret, secret); err != nil {
 		return false, errors.Wrap(err, "cannot read the Secret of the AccessRequest")
@@ -77,7 +78,7 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 			return false, errors.Wrap(err, "cannot rewrite the configuration of the cluster")
 		}
 	}
-	g.expires = k.Expires
+	g.expires, g.secretVersion = k.Expires, secret.GetResourceVersion()
 	if said := timestamp(secret.Data[keyExpiration]); !said.IsZero() && (g.expires.IsZero() || said.Before(g.expires)) {
 		g.expires = said
 	}
@@ -91,8 +92,10 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 	r.mu.Unlock()
 	where := k.RESTConfig.Host + " " + k.RESTConfig.ServerName // may have been rewritten
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", g.ar.GetUID(), secret.GetUID(), secret.GetResourceVersion(), where))
+	rev := clusters.Revision(hex.EncodeToString(sum[:8]))
+	clusters.OnUnauthorized(k.RESTConfig, func() { r.refused(key, rev) })
 	replaced := r.cache.Set(key, clusters.Input{
-		RESTConfig: k.RESTConfig, Revision: clusters.Revision(hex.EncodeToString(sum[:8])),
+		RESTConfig: k.RESTConfig, Revision: rev,
 		ConnectedAt: metav1.NewMicroTime(r.clock.Now()), Expires: g.expires,
 	})
 	r.mu.Lock()
@@ -101,6 +104,7 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 	if lost {
 		r.cache.Drop(key) // tells others, who may ask us
 	}
+	r.follow(key, g)
 
 	return replaced, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/credentials"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
@@ -43,8 +44,9 @@ func WithRetryInterval(d time.Duration) Option {
 	}
 }
 
-// WithRecheckInterval is how often the Secrets with the kubeconfigs are read, by default
-// every minute. Anything not positive is ignored.
+// WithRecheckInterval is how often the Secrets with the kubeconfigs are read even if
+// nothing tells that they have changed, by default every minute. Anything not positive is
+// ignored.
 func WithRecheckInterval(d time.Duration) Option {
 	return func(r *Requester) {
 		if d > 0 {
@@ -94,6 +96,12 @@ type Requester struct {
 	waiting map[client.ObjectKey]map[reconcile.Request]struct{} // for existing ClusterRequests
 	cached  cache.Cache                                         // once the platform's cache runs
 	mayList *bool                                               // clusters, once that is known
+
+	doubted  map[clusters.Key]struct{} // whose Secrets are to be read again
+	follower *credentials.Follower     // tells when they have changed; nil: nobody does
+	followed map[clusters.Key]following
+
+	wake chan struct{} // there is a doubt
 }
 
 // A grant is what is known of an AccessRequest that was granted.
@@ -104,6 +112,9 @@ type grant struct {
 	secret  client.ObjectKey
 	expires time.Time
 	ar      *clustersv1alpha1.AccessRequest
+
+	read          time.Time // when its Secret was
+	secretVersion string
 }
 
 // New returns a provider that asks the platform for access on behalf of a controller,
@@ -127,6 +138,7 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 		platform: platform, controller: strings.ToLower(controller), registered: append([]Registration(nil), registrations...),
 		retry: 10 * time.Second, recheck: time.Minute, logger: logging.NewNopLogger(), clock: clock.RealClock{},
 		grants: map[clusters.Key]*grant{}, waiting: map[client.ObjectKey]map[reconcile.Request]struct{}{},
+		doubted: map[clusters.Key]struct{}{}, followed: map[clusters.Key]following{}, wake: make(chan struct{}, 1),
 	}
 	r.pair, r.build = pair{r}, r.connect
 	for _, set := range o {
@@ -227,9 +239,9 @@ func (r *Requester) Access(ctx context.Context, request reconcile.Request, id st
 	in, _ := r.cache.Known(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := serviceprovider.Access{Cluster: c, Revision: rev, Expires: in.Expires}
+	a := serviceprovider.Access{Cluster: c, Revision: rev, Key: key, Expires: in.Expires}
 	if g := r.grants[key]; g != nil {
-		a.SecretKey = g.secret
+		a.SecretKey, a.UID = g.secret, g.ar.GetUID()
 	}
 
 	return a, nil
@@ -284,6 +296,7 @@ func (r *Requester) forget(request reconcile.Request) {
 		if g.request == request {
 			dropped = append(dropped, key)
 			delete(r.grants, key)
+			r.leave(key)
 		}
 	}
 	for key, objects := range r.waiting {

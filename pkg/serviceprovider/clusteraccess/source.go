@@ -25,12 +25,15 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // platform cluster, which has to be added to the manager, and to those whose Secrets
 // have. From then on requests are read from that cache.
 func (r *Requester) AccessSources() []source.Source {
+	whole := r.platform.Cluster()
 	sources := []source.Source{source.Func(func(ctx context.Context, q queue) error {
 		go r.watchSecrets(ctx, q)
+		if whole == nil {
+			return nil
+		}
 
-		return nil
+		return r.watch(ctx, whole)
 	})}
-	whole := r.platform.Cluster()
 	if whole == nil {
 		return sources
 	}
@@ -70,31 +73,40 @@ func (r *Requester) waitingFor(key client.ObjectKey) []reconcile.Request {
 	return requests
 }
 
-// WatchSecrets reads the Secrets of all grants from time to time, and enqueues the
-// objects whose connection was replaced. They are never listed or watched.
+// WatchSecrets reads the Secrets of all grants from time to time, and those that are in
+// doubt at once, and enqueues the objects whose connection was replaced.
 func (r *Requester) watchSecrets(ctx context.Context, q queue) {
 	tick := time.NewTicker(r.recheck)
 	defer tick.Stop()
 	for {
+		var grants map[clusters.Key]*grant
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			grants = r.known()
+		case <-r.wake:
+			grants = r.doubts()
 		}
-		for key, g := range r.known() {
-			again := *g
-			replaced, err := r.load(ctx, key, &again, g)
-			switch {
-			case kerrors.IsNotFound(err):
-				// Access was withdrawn. The object finds out what that means for it.
-				r.lose(key)
-				q.Add(g.request)
-			case err != nil && ctx.Err() == nil:
-				r.logger.Info("Cannot look at the credentials of a cluster, going on with those there are", "accessRequest", key.String(), "error", redact.Error(err))
-			case replaced:
-				q.Add(g.request)
-			}
+		for key, g := range grants {
+			r.review(ctx, q, key, g)
 		}
+	}
+}
+
+// Review reads the Secret of a grant.
+func (r *Requester) review(ctx context.Context, q queue, key clusters.Key, g *grant) {
+	again := *g
+	replaced, err := r.load(ctx, key, &again, g)
+	switch {
+	case kerrors.IsNotFound(err):
+		// Access was withdrawn. The object finds out what that means for it.
+		r.lose(key)
+		q.Add(g.request)
+	case err != nil && ctx.Err() == nil:
+		r.logger.Info("Cannot look at the credentials of a cluster, going on with those there are", "accessRequest", key.String(), "error", redact.Error(err))
+	case replaced:
+		q.Add(g.request)
 	}
 }
 
@@ -110,6 +122,7 @@ func (r *Requester) known() map[clusters.Key]*grant {
 func (r *Requester) lose(key clusters.Key) {
 	r.mu.Lock()
 	delete(r.grants, key)
+	r.leave(key)
 	r.mu.Unlock()
 	r.cache.Drop(key)
 }

@@ -61,6 +61,10 @@ func (s *Static) Set(id string, kubeconfig []byte) error {
 	return nil
 }
 
+// Connections returns those to all clusters, by their IDs, for controllers that keep
+// something on them: see clusters.Manager.
+func (s *Static) Connections() *clusters.Cache[*clusters.Cluster] { return s.cache }
+
 // Close closes all connections.
 func (s *Static) Close() { s.cache.Close() }
 
@@ -76,10 +80,11 @@ func (*Static) ReconcileDelete(context.Context, reconcile.Request) (reconcile.Re
 
 // Access returns the connection to the cluster of an ID.
 func (s *Static) Access(ctx context.Context, _ reconcile.Request, id string) (serviceprovider.Access, error) {
-	c, rev, err := s.cache.Get(ctx, clusters.Key{Name: id})
-	in, _ := s.cache.Known(clusters.Key{Name: id})
+	key := clusters.Key{Name: id}
+	c, rev, err := s.cache.Get(ctx, key)
+	in, _ := s.cache.Known(key)
 
-	return serviceprovider.Access{Cluster: c, Revision: rev, Expires: in.Expires}, errors.Wrapf(err, "cannot connect to cluster %s", id)
+	return serviceprovider.Access{Cluster: c, Revision: rev, Key: key, Expires: in.Expires}, errors.Wrapf(err, "cannot connect to cluster %s", id)
 }
 
 // AccessRequest returns one that was never sent to anybody, granted. The error is a

@@ -113,6 +113,7 @@ type gardener struct {
 	revisions map[clusters.Revision]bool
 	calls     map[string][]string // by the names of the gardens
 	given     map[string]serviceprovider.ClusterContext
+	meanwhile func(garden *Garden) // what somebody else does while he works, once
 }
 
 func newGardener() *gardener {
@@ -159,6 +160,13 @@ func (g *gardener) CreateOrUpdate(ctx context.Context, garden *Garden, c *Garden
 		serviceprovider.StatusProgressing(garden, "Planting", err.Error())
 
 		return ctrl.Result{}, err
+	}
+	g.mu.Lock()
+	meanwhile := g.meanwhile
+	g.meanwhile = nil
+	g.mu.Unlock()
+	if meanwhile != nil {
+		meanwhile(garden)
 	}
 	bed := newBed(garden)
 	_, err := controllerutil.CreateOrUpdate(ctx, cc.MCPCluster.Client(), bed, func() error {

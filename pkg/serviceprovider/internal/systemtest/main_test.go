@@ -103,6 +103,9 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
+	if err := bind(ctx); err != nil {
+		return 1, err
+	}
 
 	return m.Run(), nil
 }
@@ -129,6 +132,10 @@ type estate struct {
 	advanced   bool // access comes from an AdvancedProvider
 	channel    bool // the configuration comes over a channel
 	references bool // the gardener is a reader
+	modest     bool // the provider must not watch Secrets
+	apart      bool // requests for workload clusters have a namespace that nobody has made
+
+	asked map[*plane]*notes // what the provider asked of the platform and the onboarding cluster
 }
 
 func newEstate(t *testing.T, name string) *estate {
@@ -194,9 +201,9 @@ func (e *estate) grant() (stop func()) {
 func (e *estate) start() {
 	e.Helper()
 	e.gardener = newGardener()
-	counted := rest.CopyConfig(onboarding.config)
+	counted := e.user(onboarding)
 	counted.Wrap(e.ledger.Wrap)
-	home, base := clusters.New("onboarding").WithRESTConfig(counted), clusters.New("platform").WithRESTConfig(platform.config)
+	home, base := clusters.New("onboarding").WithRESTConfig(counted), clusters.New("platform").WithRESTConfig(e.user(platform))
 	for _, c := range []*clusters.Cluster{home, base} {
 		if err := c.InitializeClient(scheme); err != nil {
 			e.Fatal(err)
@@ -258,7 +265,11 @@ func (e *estate) access(base *clusters.Cluster) *clusteraccess.Requester {
 	mcps.ExistingRequest, mcps.Namespace = e.at, func(r reconcile.Request) string { return e.at(r).Namespace }
 	registered := []clusteraccess.Registration{mcps}
 	if e.workload {
-		registered = append(registered, clusteraccess.Workload(scheme, beds))
+		workload := clusteraccess.Workload(scheme, beds)
+		if e.apart {
+			workload.Namespace = func(reconcile.Request) string { return e.ns + "-apart" }
+		}
+		registered = append(registered, workload)
 	}
 	access, err := clusteraccess.New(base, e.ns, registered, clusteraccess.WithRetryInterval(e.retry), clusteraccess.WithRecheckInterval(e.recheck),
 		clusteraccess.WithBuild(func(_ context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {

@@ -24,7 +24,7 @@ var (
 
 // TestStorm creates, deletes and rotates at random, with eight workers on both sides. When
 // it ends, every object that is left becomes Ready, those that are deleted go with all that
-// was made for them, and no goroutine is left.
+// was made for them, and no goroutine is left. It goes on until enough has really happened.
 func TestStorm(t *testing.T) {
 	const names, hands = 12, 4
 	ignored := []goleak.Option{goleak.IgnoreCurrent()}
@@ -50,11 +50,35 @@ func TestStorm(t *testing.T) {
 			n.Add(1)
 		}
 	}
+	seconds := int64(storm.Seconds())
+	least := map[string]int64{
+		"created": max(names, seconds/5), "deleted": max(5, seconds/5), "rotated": max(20, seconds), "cleanups": max(5, seconds/10),
+		"passes": max(100, 5*seconds), "revisions_seen": max(20, seconds),
+	}
+	lacks := func() string {
+		passes, deletes, revisions := e.gardener.counts()
+		have := map[string]int64{
+			"created": created.Load(), "deleted": deleted.Load(), "rotated": rotated.Load(), "cleanups": int64(deletes), "passes": int64(passes), "revisions_seen": int64(revisions),
+		}
+		for what, n := range least {
+			if have[what] < n {
+				return fmt.Sprintf("%s: want %d, got %d", what, n, have[what])
+			}
+		}
+
+		return ""
+	}
+	over := end.Add(5*time.Minute + *storm)
+	blows := func() bool {
+		now := time.Now()
+
+		return now.Before(end) || now.Before(over) && lacks() != ""
+	}
 	var all sync.WaitGroup
 	for hand := range hands {
 		all.Go(func() {
 			random := rand.New(rand.NewPCG(*seed, uint64(hand)))
-			for time.Now().Before(end) {
+			for blows() {
 				g := garden(random.IntN(names))
 				// Whatever is not possible just now is not done. What is deleted takes a while
 				// to go, and what is created to be ready: so there is more of that.
@@ -70,6 +94,9 @@ func TestStorm(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if lack := lacks(); lack != "" {
+		t.Error("too little has happened: " + lack)
+	}
 	passes, deletes, revisions := e.gardener.counts()
 	fmt.Printf("created: %d\ndeleted: %d\nrotated: %d\n", created.Load(), deleted.Load(), rotated.Load())
 	fmt.Printf("passes: %d\ncleanups: %d\nrevisions_seen: %d\nconnections: %d\n", passes, deletes, revisions, e.builds.Load())

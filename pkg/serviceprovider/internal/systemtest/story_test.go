@@ -182,8 +182,8 @@ func TestControlPlaneGoneFirst(t *testing.T) {
 }
 
 // TestExpiry: credentials that are good for a few seconds are renewed in time, and the
-// service never notices. They are renewed when half of their time is over: a busy machine
-// has the other half for it.
+// service never notices that those before have ended. They are renewed when half of their
+// time is over: a busy machine has the other half for it.
 func TestExpiry(t *testing.T) {
 	e := newEstate(t, "expiry")
 	e.granter.TokenTTL = 12 * time.Second
@@ -192,6 +192,7 @@ func TestExpiry(t *testing.T) {
 	e.plane("g")
 	g := e.create("g")
 	e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
+	first := e.holder(g)
 	eventually(t, "there were several credentials", func() bool {
 		_ = gone(t, onboarding.api, g)
 		if g.Status.Phase != serviceprovider.StatusPhaseReady {
@@ -204,6 +205,7 @@ func TestExpiry(t *testing.T) {
 	if n := e.builds.Load(); n > 5 {
 		t.Errorf("want a connection for each of the credentials, got %d", n)
 	}
+	e.ends("the first token has really expired", first, g)
 }
 
 // TestTwoProviders: two of them in one process do not disturb each other, also if both
