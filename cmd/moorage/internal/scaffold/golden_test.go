@@ -1,3 +1,8 @@
+//go:build !race
+
+// What these tests make is compiled, linted and tested by processes that are the same
+// under the race detector, and of which it sees nothing.
+
 package scaffold_test
 
 import (
@@ -11,8 +16,6 @@ import (
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
-
-const repository = "../../../.."
 
 // kinds of every class and, in two halves, of every scope.
 func kinds(clusterScoped bool) []scaffold.Kind {

@@ -13,6 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
+const repository = "../../../.."
+
 type requirement struct {
 	Path, Version string
 	Indirect      bool
