@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
 )
 
 // A Client is a Kubernetes client of stores. Each of its calls is one request, as
@@ -29,7 +31,8 @@ import (
 type Client struct {
 	*registry
 
-	log logr.Logger
+	log    logr.Logger
+	resync time.Duration
 }
 
 var _ client.WithWatch = &Client{}
@@ -41,6 +44,18 @@ type ClientOption func(c *Client)
 // because they cannot be read. The default is nowhere.
 func WithLogger(l logr.Logger) ClientOption { return func(c *Client) { c.log = l } }
 
+// WithResync sets how often a watch compares what it has told with the store, which
+// finds what went without an event: a value whose time is over, in a bucket that makes
+// no markers of that, is told as deleted within this. The default is
+// store.DefaultResync; less than zero is never.
+func WithResync(every time.Duration) ClientOption {
+	return func(c *Client) {
+		if every != 0 {
+			c.resync = every
+		}
+	}
+}
+
 // NewClient returns a client of the kinds. It fails if a type is not in the scheme,
 // or is served twice.
 func NewClient(scheme *runtime.Scheme, kinds []Kind, o ...ClientOption) (*Client, error) {
@@ -48,7 +63,7 @@ func NewClient(scheme *runtime.Scheme, kinds []Kind, o ...ClientOption) (*Client
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{registry: r, log: logr.Discard()}
+	c := &Client{registry: r, log: logr.Discard(), resync: store.DefaultResync}
 	for _, apply := range o {
 		apply(c)
 	}

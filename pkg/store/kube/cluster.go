@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +34,11 @@ type Options struct {
 	// is Secrets and ConfigMaps; an empty list is none.
 	Uncached []client.Object
 
+	// Resync is how often the cache is compared with the stores: what went without an
+	// event, as a value does whose time is over, is gone from it within this. The default
+	// is store.DefaultResync; less than zero is never.
+	Resync time.Duration
+
 	// Logger is told of entries that cannot be read, and of events if no kind of
 	// events is served. The default is nowhere.
 	Logger logr.Logger
@@ -61,7 +67,7 @@ var _ cluster.Cluster = &Cluster{}
 // NewCluster returns a cluster of the kinds. It fails if a type is not in the
 // scheme or is served twice, and for cache options that a store cannot heed.
 func NewCluster(scheme *runtime.Scheme, o Options, kinds ...Kind) (*Cluster, error) {
-	stores, err := NewClient(scheme, kinds, WithLogger(o.Logger))
+	stores, err := NewClient(scheme, kinds, WithLogger(o.Logger), WithResync(o.Resync))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -108,14 +109,15 @@ type entries interface {
 	create(ctx context.Context, image map[string]any) (map[string]any, error)
 	update(ctx context.Context, image map[string]any, sub string) (map[string]any, error)
 	remove(ctx context.Context, key string, o ...store.DeleteOption) error
-	watch(ctx context.Context, prefix string) (change func() (happening, bool), why func() error, stop func(), err error)
+	watch(ctx context.Context, prefix string) (change func(tick <-chan time.Time) (happening, bool), why func() error, stop func(), err error)
 }
 
 // A happening is an event of a watch whose type is forgotten.
 type happening struct {
 	store.Event[struct{}]
 
-	image map[string]any
+	image   map[string]any
+	compare bool // nothing happened: it is time to look for what went without an event
 }
 
 type typed[T client.Object] struct{ store store.Store[*Envelope[T]] }
@@ -175,15 +177,22 @@ func (t *typed[T]) remove(ctx context.Context, key string, o ...store.DeleteOpti
 	return t.store.Delete(ctx, key, o...)
 }
 
-// Watch returns a function that waits for the next event and says whether there is
-// one. What has to be stopped is stopped by stop, which may be called again.
-func (t *typed[T]) watch(ctx context.Context, prefix string) (func() (happening, bool), func() error, func(), error) {
+// Watch returns a function that waits for the next event, or for a tick, and says
+// whether there is one. What has to be stopped is stopped by stop, which may be called
+// again.
+func (t *typed[T]) watch(ctx context.Context, prefix string) (func(<-chan time.Time) (happening, bool), func() error, func(), error) {
 	w, err := t.store.Watch(ctx, store.WithPrefix(prefix))
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	next := func() (happening, bool) {
-		e, ok := <-w.Events()
+	next := func(tick <-chan time.Time) (happening, bool) {
+		var e store.Event[*Envelope[T]]
+		ok := false
+		select {
+		case <-tick:
+			return happening{compare: true}, true
+		case e, ok = <-w.Events():
+		}
 		if !ok {
 			return happening{}, false
 		}

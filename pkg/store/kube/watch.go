@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,7 +22,8 @@ import (
 // keep its history: with a resourceVersion other than 0, for which initial events
 // were not asked, the answer is 410 Expired. When a watch may have missed something
 // it ends with that, too: watch again. An entry that cannot be read is left out,
-// and told to the logger.
+// and told to the logger. What goes without a word, as a value does whose time is over,
+// is told as deleted when the watch compares: see WithResync.
 func (c *Client) Watch(ctx context.Context, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
 	k, err := c.of(list)
 	if err != nil {
@@ -69,7 +71,7 @@ func (c *Client) follow(ctx context.Context, k *kind, s selection, form form, bo
 		kind: k, selection: s, form: form, bookmarks: bookmarks, log: c.log, next: next, why: why, halt: stop,
 		known: map[string]runtime.Object{}, results: make(chan watch.Event), done: make(chan struct{}),
 	}
-	go w.run()
+	go w.run(ctx, c.resync)
 
 	return w, nil
 }
@@ -86,12 +88,13 @@ type watcher struct {
 	bookmarks bool
 	log       logr.Logger
 
-	next func() (happening, bool)
+	next func(tick <-chan time.Time) (happening, bool)
 	why  func() error
 	halt func()
 
 	known   map[string]runtime.Object
 	synced  bool
+	reached uint64 // the revision of the last that was told
 	results chan watch.Event
 	done    chan struct{}
 	once    sync.Once
@@ -106,13 +109,26 @@ func (w *watcher) Stop() {
 	w.halt()
 }
 
-func (w *watcher) run() {
+func (w *watcher) run(ctx context.Context, resync time.Duration) {
 	defer close(w.results)
 	defer w.halt()
+	tick := make(<-chan time.Time)
+	if resync > 0 {
+		ticker := time.NewTicker(resync)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
 	for {
-		h, ok := w.next()
+		h, ok := w.next(tick)
 		if !ok {
 			break
+		}
+		if h.compare {
+			if !w.compare(ctx) {
+				return
+			}
+
+			continue
 		}
 		e, told := w.event(h)
 		if told && !w.send(e) {
@@ -137,6 +153,7 @@ func (w *watcher) send(e watch.Event) bool {
 
 // Event returns what is told of a happening, if anything is.
 func (w *watcher) event(h happening) (watch.Event, bool) {
+	w.reached = max(w.reached, h.Revision)
 	switch {
 	case h.Synced:
 		return w.bookmark(h)

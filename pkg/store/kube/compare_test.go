@@ -1,0 +1,140 @@
+package kube_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	clientfeatures "k8s.io/client-go/features"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/store/kube"
+	"github.com/moorage-dev/moorage/pkg/store/memory"
+)
+
+// A volumes store is one whose lists can be short, and that can be mute.
+type volumes struct {
+	*memory.Store[*kube.Envelope[*volume.Volume]]
+
+	short, mute bool
+}
+
+var errMute = errors.New("nobody answers")
+
+func (s *volumes) List(ctx context.Context, o ...store.ListOption) iter.Seq2[*kube.Envelope[*volume.Volume], error] {
+	switch {
+	case s.mute:
+		return func(yield func(*kube.Envelope[*volume.Volume], error) bool) { yield(nil, errMute) }
+	case s.short:
+		return func(func(*kube.Envelope[*volume.Volume], error) bool) {}
+	default:
+		return s.Store.List(ctx, o...)
+	}
+}
+
+// A watch tells of what went without an event, as a value does whose time is over,
+// within the resync: of nothing else, and not twice.
+func TestWatchTellsWhatVanished(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		store  volumes
+		spoil  bool // the other one cannot be read any more
+	}{
+		"Gone":      {reason: "One of two has vanished."},
+		"ShortList": {reason: "What a list leaves out is asked for.", store: volumes{short: true}},
+		"BadEntry":  {reason: "What cannot be read is there.", spoil: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				tc.store.Store = w.volumes
+				c, err := kube.NewClient(w.scheme, []kube.Kind{kube.Serve(&tc.store)})
+				w.must(err)
+				w.client = c
+				w.create(newVolume("a"))
+				w.create(newVolume("b"))
+				running := w.watch(&volume.List{}, client.InNamespace("default"))
+				<-running.ResultChan()
+				<-running.ResultChan()
+				w.volumes.Vanish("default/a")
+				if tc.spoil {
+					w.must(w.volumes.Write("default/b", []byte(`{"spec":{"sizeGiB":"much"}}`)))
+				}
+				select {
+				case e := <-running.ResultChan():
+					o, ok := e.Object.(*volume.Volume)
+					if e.Type != "DELETED" || !ok || o.Name != "a" || o.ResourceVersion < "2" {
+						t.Errorf("%s: told was %s %+v", tc.reason, e.Type, e.Object)
+					}
+				case <-time.After(store.DefaultResync + time.Millisecond):
+					t.Errorf("%s: nothing was told", tc.reason)
+				}
+				select {
+				case e := <-running.ResultChan():
+					t.Errorf("%s: then %s %+v", tc.reason, e.Type, e.Object)
+				case <-time.After(10 * store.DefaultResync):
+				}
+			})
+		})
+	}
+}
+
+// While the store cannot be asked, nothing counts as gone; then it is found.
+func TestWatchOfAMuteStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		s := &volumes{Store: w.volumes}
+		c, err := kube.NewClient(w.scheme, []kube.Kind{kube.Serve(s)}, w.options(), kube.WithResync(time.Minute))
+		w.must(err)
+		w.client = c
+		w.create(newVolume("a"))
+		running := w.watch(&volume.List{})
+		<-running.ResultChan()
+		s.mute = true
+		w.volumes.Vanish("default/a")
+		<-time.After(10*time.Minute + 30*time.Second)
+		synctest.Wait()
+		if len(running.ResultChan()) != 0 || w.logged() == 0 {
+			t.Errorf("%d events were told, and %d lines logged", len(running.ResultChan()), w.logged())
+		}
+		s.mute = false
+		back := time.Now()
+		if got := told(t, running); got != "DELETED a map[]" || time.Since(back) > time.Minute {
+			t.Errorf("%s after %s", got, time.Since(back))
+		}
+	})
+}
+
+// The cache forgets what vanished, whichever way client-go reads.
+func TestCacheForgetsWhatVanished(t *testing.T) {
+	gates := clientfeatures.FeatureGates()
+	for name, watchList := range map[string]bool{"watch": true, "list": false} {
+		t.Run(name, func(t *testing.T) {
+			clientfeatures.ReplaceFeatureGates(features{gates, watchList})
+			defer clientfeatures.ReplaceFeatureGates(gates)
+			w := newWorld(t)
+			w.create(newVolume("a"))
+			w.create(newVolume("b"))
+			c := w.cluster(kube.Options{Resync: 20 * time.Millisecond})
+			w.run(c.Start)
+			count := func() int {
+				list := &volume.List{}
+				if c.GetClient().List(t.Context(), list) != nil {
+					return -1
+				}
+
+				return len(list.Items)
+			}
+			eventually(t, "the first list", func() bool { return count() == 2 })
+			w.volumes.Vanish("default/a")
+			eventually(t, "what vanished is gone", func() bool { return count() == 1 })
+			w.must(c.GetClient().Get(t.Context(), client.ObjectKeyFromObject(newVolume("b")), newVolume("")))
+		})
+	}
+}
