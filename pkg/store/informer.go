@@ -25,8 +25,10 @@ type InformerOptions struct {
 	Resync time.Duration
 
 	// MinBackoff and MaxBackoff bound the pause before a watch is begun again. It
-	// doubles while watches end before they have told everything. The defaults are
-	// DefaultMinBackoff and DefaultMaxBackoff. The first time, there is none.
+	// doubles while watches end before they have told everything, and what such a watch
+	// took is taken off it: a store that was waited for in vain for half a minute needs no
+	// other half. The defaults are DefaultMinBackoff and DefaultMaxBackoff. The first time,
+	// there is none.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 
@@ -133,15 +135,17 @@ func (i *Informer[T]) Start(ctx context.Context) error {
 func (i *Informer[T]) follow(ctx context.Context) {
 	pause := i.opts.MinBackoff
 	for first := true; ctx.Err() == nil; first = false {
+		began := time.Now()
 		synced, err := i.watch(ctx, !first)
 		if ctx.Err() != nil {
 			return
 		}
+		rest := max(i.opts.MinBackoff, pause-time.Since(began))
 		if synced {
-			pause = i.opts.MinBackoff
+			pause, rest = i.opts.MinBackoff, i.opts.MinBackoff
 		}
-		i.opts.Logger.Info("Watch ended, watching again", "store", i.store.Name(), "error", message(err), "pause", pause)
-		if !wait(ctx, pause) {
+		i.opts.Logger.Info("Watch ended, watching again", "store", i.store.Name(), "error", message(err), "pause", rest)
+		if !wait(ctx, rest) {
 			return
 		}
 		if !synced {

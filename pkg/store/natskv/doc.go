@@ -11,6 +11,12 @@
 // the moment, and looks for one twice a second, so that it resumes as soon as there
 // is one. Each watch has one consumer on the server, which is removed when it ends.
 //
+// A store.Informer with the default pauses tells of what changed within five seconds of
+// there being a new leader, and, after a restart of a single server, within five seconds
+// of it answering this connection, however long it was away. When the connection is back,
+// is what its ReconnectWait says, which is two seconds unless you choose; give it
+// nats.MaxReconnects(-1), or it gives up.
+//
 // JetStream acknowledges writes before they are on the disk. A machine that loses
 // its power, or a cluster that loses a majority of its machines, may lose writes
 // that were acknowledged; set sync_interval: always in the servers' configuration
