@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	ours "github.com/moorage-dev/moorage/pkg/controller"
@@ -72,6 +73,9 @@ func (c *Controller[T]) build(mgr manager.Manager, deps []Dependency) error {
 	if mgr != nil {
 		typed.DefaultFromConfig(mgr.GetControllerOptions())
 		b.kube = mgr.GetClient()
+	}
+	if typed.Logger.GetSink() == nil { // failed passes are told to it, and to nobody else
+		typed.Logger = log.Log
 	}
 	if typed.LogConstructor == nil {
 		typed.LogConstructor = logOf(typed.Logger.WithValues("controller", c.name))

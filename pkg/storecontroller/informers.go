@@ -13,8 +13,8 @@ import (
 
 // OwnsInformer watches objects in Kubernetes that are made for the primaries of the
 // controller and marked with them, by an informer of client-go, which whoever made
-// it runs. What is found there is collected with the client of the manager, if there
-// is one.
+// it runs. Several controllers may share it. What is found there is collected with the
+// client of the manager, if there is one.
 func OwnsInformer(i toolscache.SharedIndexInformer) Dependency { return ownsInformer{i} }
 
 type ownsInformer struct {
@@ -22,7 +22,9 @@ type ownsInformer struct {
 }
 
 func (d ownsInformer) bind(_ context.Context, b binding) (bound, error) {
-	o := informerOwned{informer: d.informer, b: b, index: "moorage.dev/owner-for-" + b.name}
+	// What the index holds follows from its name: of controllers that share an informer,
+	// those share the index for which it is the same.
+	o := informerOwned{informer: d.informer, b: b, index: b.marks.KindKey() + " " + b.kind}
 	err := d.informer.AddIndexers(toolscache.Indexers{o.index: func(obj any) ([]string, error) {
 		object, err := Object(obj)
 		if err != nil {
@@ -31,8 +33,11 @@ func (d ownsInformer) bind(_ context.Context, b binding) (bound, error) {
 
 		return o.keys(object), nil
 	}})
+	if _, has := d.informer.GetIndexer().GetIndexers()[o.index]; err != nil && !has {
+		return bound{}, errors.Wrap(err, "cannot index an informer by owners")
+	}
 
-	return bound{source: &informerSource{informer: d.informer, keys: o.keys}, owned: o}, errors.Wrap(err, "cannot index an informer by owners")
+	return bound{source: &informerSource{informer: d.informer, keys: o.keys}, owned: o}, nil
 }
 
 // informerOwned finds secondaries in an informer.

@@ -2,6 +2,7 @@ package storecontroller
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,36 @@ func TestOwnsInformer(t *testing.T) {
 		w.saw()
 		w.events.said(t, "Warning PrimaryLost")
 	}, informer)
+}
+
+// TestOwnsInformerShared: several controllers share an informer of client-go, whatever
+// their names: each finds what was made for its own primaries, and so does one that comes
+// after another one of its name.
+func TestOwnsInformerShared(t *testing.T) {
+	i := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().ConfigMaps().Informer()
+	add := func(name, prefix, kind string) {
+		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
+		Marks{Prefix: prefix}.Set(obj, store.Owner{Kind: kind, Key: "ns/a"})
+		if err := i.GetIndexer().Add(obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("of-link", "", "link")
+	add("of-volume", "", "volume")
+	add("of-others-link", "example.com", "link")
+	for _, tc := range []struct{ prefix, kind, want string }{
+		{"", "link", "of-link"}, {"", "volume", "of-volume"}, {"example.com", "link", "of-others-link"}, {"", "link", "of-link"},
+	} {
+		c, err := New(nil, "one-name", tc.kind, store.NewInformer(newMemory("things"), store.InformerOptions{}),
+			ReconcilerFunc[*thing](nil), Options{Marks: Marks{Prefix: tc.prefix}, TypedOptions: unnamed()}, OwnsInformer(i))
+		if err != nil {
+			t.Fatalf("a controller of kind %s: %v", tc.kind, err)
+		}
+		found, err := c.owned[0].ofOwner(t.Context(), "ns/a")
+		if err != nil || len(found) != 1 || !strings.Contains(found[0].id, "/"+tc.want+"/") {
+			t.Errorf("a controller of kind %s, with marks of %q, finds %+v, %v", tc.kind, tc.prefix, found, err)
+		}
+	}
 }
 
 func TestObject(t *testing.T) {

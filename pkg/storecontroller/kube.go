@@ -80,7 +80,7 @@ type ownsKube[T client.Object] struct {
 }
 
 func (d ownsKube[T]) bind(ctx context.Context, b binding) (bound, error) {
-	o := kubeOwned{cache: d.cache, client: d.opts.client, b: b, index: "moorage.dev/owner-for-" + b.name}
+	o := kubeOwned{cache: d.cache, client: d.opts.client, b: b, index: "moorage.dev/owner-of-kind-" + b.kind + "-for-" + b.name}
 	if o.client == nil {
 		o.client = b.kube
 	}
@@ -93,7 +93,7 @@ func (d ownsKube[T]) bind(ctx context.Context, b binding) (bound, error) {
 	}
 	err = d.cache.IndexField(ctx, d.obj, o.index, func(obj client.Object) []string { return o.keys(obj) })
 	if err != nil {
-		return bound{}, errors.Wrapf(err, "cannot index %s by its owners", o.kind)
+		return bound{}, errors.Wrapf(err, "cannot index %s by owners of kind %s (two controllers of one name and kind need a cache each)", o.kind, b.kind)
 	}
 	src := kubeSource(d.cache, d.obj, func(_ context.Context, obj T) []string { return o.keys(obj) })
 

@@ -47,7 +47,9 @@ const (
 // Options of a controller. The zero value is usable.
 type Options struct {
 	// TypedOptions are controller-runtime's. Reconciler is ignored. NewQueue is by
-	// default the queue of package controller, in which nothing starves.
+	// default the queue of package controller, in which nothing starves. Its Logger, which
+	// is told of failed passes, is by default that of the manager, or controller-runtime's
+	// log.
 	controller.TypedOptions[Request]
 
 	// Resync is how often all primaries are looked at again and garbage is

@@ -168,19 +168,39 @@ func ignore(err, target error) error {
 	return err
 }
 
-// A recorder keeps what was said of which key.
+// A recorder keeps what was said of what, and with which key.
 type recorder struct {
 	mu    sync.Mutex
 	lines []string
+	about []runtime.Object
+	keys  []string
 }
 
-func (r *recorder) Event(obj runtime.Object, e event.Event) {
+func (r *recorder) note(obj runtime.Object, e event.Event, key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, string(e.Type)+" "+string(e.Reason))
+	r.about, r.keys = append(r.about, obj), append(r.keys, key)
 }
 
-func (r *recorder) WithAnnotations(...string) event.Recorder { return r }
+func (r *recorder) Event(obj runtime.Object, e event.Event) { r.note(obj, e, "") }
+
+func (r *recorder) WithAnnotations(pairs ...string) event.Recorder {
+	for n := 0; n+1 < len(pairs); n += 2 {
+		if pairs[n] == event.AnnotationKeyStored {
+			return keyed{r, pairs[n+1]}
+		}
+	}
+
+	return r
+}
+
+type keyed struct {
+	*recorder
+	key string
+}
+
+func (k keyed) Event(obj runtime.Object, e event.Event) { k.note(obj, e, k.key) }
 
 func (r *recorder) said(t *testing.T, want ...string) {
 	t.Helper()
