@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -266,8 +267,8 @@ func (c *cluster) scale(ctx context.Context, n int, replicas int32) error {
 	return err
 }
 
-// TestClusterLosesANode kills a node and starts it again while objects change, and
-// then the leader: every change is acted on, once.
+// TestClusterLosesANode kills a node while objects are being changed, and starts it again
+// while they still are; then it does so with the leader: every change is acted on, once.
 func TestClusterLosesANode(t *testing.T) {
 	c := newCluster(t, 3)
 	begin := time.Now()
@@ -280,14 +281,7 @@ func TestClusterLosesANode(t *testing.T) {
 	informer, l := c.start(t)
 	l.has(t, states)
 
-	leader := c.leader(t, nil)
-	var follower *natsproc.Node
-	for _, n := range c.nodes {
-		if n != leader {
-			follower = n
-		}
-	}
-	c.killAndChange(t, follower, 2, states)
+	c.killAndChange(t, c.follower(t), 2, states)
 	l.has(t, states)
 	c.killAndChange(t, c.leader(t, nil), 3, states)
 	l.has(t, states)
@@ -296,19 +290,53 @@ func TestClusterLosesANode(t *testing.T) {
 	}
 }
 
-// killAndChange changes objects; the node is killed after the first quarter, and
-// started again after the third.
+// follower returns a node that does not lead the stream: the one we are connected to, if
+// that is one.
+func (c *cluster) follower(t *testing.T) (found *natsproc.Node) {
+	t.Helper()
+	leader := c.leader(t, nil)
+	for _, n := range c.nodes {
+		if n != leader && (found == nil || n.URL() == c.js.Conn().ConnectedUrl()) {
+			found = n
+		}
+	}
+
+	return found
+}
+
+// killAndChange changes objects, several at a time. Whoever writes the last of the first
+// quarter kills the node, and whoever writes the last of the third starts it again, while
+// the others go on writing.
 func (c *cluster) killAndChange(t *testing.T, node *natsproc.Node, replicas int32, states map[string]bool) {
 	t.Helper()
-	quarter := *changes / 4
-	part := func(from, to int) {
-		many(t, to-from, func(ctx context.Context, n int) error { return c.scale(ctx, from+n, replicas) })
+	var written, underWay, met atomic.Int64
+	quarter := int64(*changes / 4)
+	killed := make(chan error, 1)
+	var started error
+	many(t, *changes, func(ctx context.Context, n int) error {
+		underWay.Add(1)
+		err := c.scale(ctx, n, replicas)
+		underWay.Add(-1)
+		if err != nil {
+			return err
+		}
+		switch written.Add(1) {
+		case quarter:
+			met.Store(underWay.Load())
+			killed <- node.Kill()
+		case 3 * quarter:
+			if started = <-killed; started == nil {
+				started = node.Start()
+			}
+		}
+
+		return nil
+	})
+	must(t, started)
+	t.Logf("%s was killed under %d writes", node.Name, met.Load())
+	if met.Load() == 0 {
+		t.Error("nothing was being written when the node was killed")
 	}
-	part(0, quarter)
-	must(t, node.Kill())
-	part(quarter, 3*quarter)
-	must(t, node.Start())
-	part(3*quarter, *changes)
 	for n := range *changes {
 		states[state(key(n), int64(replicas))] = true
 	}

@@ -122,9 +122,9 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// managed runs a controller with a manager that has to lead. It makes a ConfigMap
+// withManager runs a controller with a manager that has to lead. It makes a ConfigMap
 // for each Foo.
-func managed(t *testing.T, config *rest.Config, ns, id string, c *cluster) (stop func(), passes *ledger) {
+func withManager(t *testing.T, config *rest.Config, ns, id string, c *cluster) (stop func(), passes *ledger) {
 	t.Helper()
 	mgr, err := manager.New(config, manager.Options{
 		LeaderElection: true, LeaderElectionID: "foos", LeaderElectionNamespace: ns, LeaderElectionReleaseOnCancel: true,
@@ -186,10 +186,10 @@ func TestManagers(t *testing.T) {
 		t.Helper()
 		c.make(t, &foo.Foo{Metadata: store.Metadata{Key: key}, Spec: foo.Spec{DeploymentName: name}})
 	}
-	stopOne, one := managed(t, config, ns, "one", c)
+	stopOne, one := withManager(t, config, ns, "one", c)
 	create("ns/a", "a")
 	exists("a", true)
-	_, two := managed(t, config, ns, "two", c)
+	_, two := withManager(t, config, ns, "two", c)
 	must(t, maps.Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	exists("a", true)
 

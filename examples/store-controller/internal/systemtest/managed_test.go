@@ -40,9 +40,17 @@ func TestManagedReconciler(t *testing.T) {
 // told from those of the tests.
 const theirs = "_PROVIDER"
 
-// inNATS makes a provider with its objects in a server of its own. It has one
-// connection, the test another one.
+// inNATS makes a provider with its objects in a server of its own.
 func inNATS(t *testing.T) (*stories.Provider, manager.Manager) {
+	t.Helper()
+	p, m, _ := inServer(t)
+
+	return p, m
+}
+
+// inServer returns the server, too. The provider has one connection, the test another
+// one.
+func inServer(t *testing.T) (*stories.Provider, manager.Manager, *natsproc.Node) {
 	t.Helper()
 	nodes, err := natsproc.Cluster(t.TempDir(), 1)
 	must(t, err)
@@ -56,12 +64,12 @@ func inNATS(t *testing.T) (*stories.Provider, manager.Manager) {
 	p, m := stories.InStores(t, scheme, client.Client(api), kinds(t, dial(t, nodes[0], nats.CustomInboxPrefix(theirs)))...)
 	p.Wire = listen(t, ours)
 
-	return p, m
+	return p, m, nodes[0]
 }
 
 func dial(t *testing.T, n *natsproc.Node, o ...nats.Option) *nats.Conn {
 	t.Helper()
-	nc, err := nats.Connect(n.URL(), o...)
+	nc, err := nats.Connect(n.URL(), append(o, nats.MaxReconnects(-1))...)
 	must(t, err)
 	t.Cleanup(nc.Close)
 

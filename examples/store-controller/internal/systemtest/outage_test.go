@@ -1,0 +1,116 @@
+package systemtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/examples/store-controller/internal/natsproc"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/internal/volume/stories"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+const (
+	volumes = 30
+	// away is how long the server is: longer than a request to it may take.
+	away = 12 * time.Second
+)
+
+// TestManagedReconcilerOutage kills the server under a provider whose objects are in it:
+// while they are created, while they are changed, and while they are deleted. Each time the
+// provider goes on by itself when it is back: there is one disk for each object, it is as
+// the object says, and none is left behind.
+func TestManagedReconcilerOutage(t *testing.T) {
+	p, m, node := inServer(t)
+	cloud := &volume.Cloud{Tokens: true} // to create again with the same token is no second disk
+	must(t, managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 4},
+		managed.WithExternalConnecter(cloud), managed.WithCreationTokens(), managed.WithPollInterval(time.Second)))
+	stories.Operate(t, m)
+
+	under(t, node, func(ctx context.Context, n int) error {
+		return client.IgnoreAlreadyExists(p.API.Create(ctx, stories.NewVolume(p.Namespace, volumeName(n))))
+	})
+	within(t, "one disk for each object", func(ctx context.Context) error { return right(ctx, p, cloud, 1) })
+
+	under(t, node, func(ctx context.Context, n int) error {
+		return p.API.Patch(ctx, stories.NewVolume(p.Namespace, volumeName(n)), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"sizeGiB":2}}`)))
+	})
+	within(t, "every change made", func(ctx context.Context) error { return right(ctx, p, cloud, 2) })
+
+	under(t, node, func(ctx context.Context, n int) error {
+		return client.IgnoreNotFound(p.API.Delete(ctx, stories.NewVolume(p.Namespace, volumeName(n))))
+	})
+	within(t, "nothing left", func(ctx context.Context) error {
+		list := &volume.List{}
+		if err := p.API.List(ctx, list); err != nil {
+			return err
+		}
+		if n := len(list.Items) + len(cloud.Disks()); n > 0 {
+			return errors.Errorf("%d objects and disks are left", n)
+		}
+
+		return nil
+	})
+}
+
+func volumeName(n int) string { return fmt.Sprintf("v%02d", n) }
+
+// under does something to each object, and kills the server when that is done for a third
+// of them.
+func under(t *testing.T, node *natsproc.Node, do func(ctx context.Context, n int) error) {
+	t.Helper()
+	var finished atomic.Int64
+	third := make(chan struct{})
+	var doing sync.WaitGroup
+	defer doing.Wait()
+	doing.Go(func() {
+		many(t, volumes, func(ctx context.Context, n int) error {
+			err := do(ctx, n)
+			if err == nil && finished.Add(1) == volumes/3 {
+				close(third)
+			}
+
+			return err
+		})
+	})
+	<-third
+	must(t, node.Kill())
+	<-time.After(away) // the outage
+	must(t, node.Start())
+}
+
+// right tells whether each object is Ready with that size, and has its disk alone.
+func right(ctx context.Context, p *stories.Provider, cloud *volume.Cloud, size int64) error {
+	list := &volume.List{}
+	if err := p.API.List(ctx, list); err != nil {
+		return err
+	}
+	ids := map[string]bool{}
+	for i := range list.Items {
+		v := &list.Items[i]
+		if c := v.GetCondition("Ready"); c.Status != "True" || c.ObservedGeneration != v.Generation || v.Status.SizeGiB != size {
+			return errors.Errorf("%s is %+v", v.Name, v.Status)
+		}
+		ids[v.Status.ID] = true
+	}
+	disks := cloud.Disks()
+	for _, d := range disks {
+		if d.SizeGiB != size || !ids[d.ID] {
+			return errors.Errorf("there is the disk %+v", d)
+		}
+	}
+	if len(list.Items) != volumes || len(disks) != volumes {
+		return errors.Errorf("there are %d objects and %d disks", len(list.Items), len(disks))
+	}
+
+	return nil
+}
