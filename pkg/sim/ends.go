@@ -43,15 +43,19 @@ type visit struct {
 
 // An inquiry is what an Explorer wants to know of a run beside its result.
 type inquiry struct {
-	stands bool // how everything stood at each boundary
-	after  int  // how many faults may follow
-	ends   ends // of other runs; nil if this one is to go on to its own
+	stands bool     // how everything stood at each boundary at which a fault may follow
+	last   boundary // after which it may: the last that the schedule names
+	known  bool     // what came before that was judged in a run without it
+	after  int      // how many faults may follow
+	ends   ends     // of other runs; nil if this one is to go on to its own
+	steps  []entry  // room for the steps
 }
 
 // A course is what an inquiry has come to.
 type course struct {
 	inquiry *inquiry
 	visits  []visit
+	begun   bool    // the last fault that the schedule names has come
 	joined  bool    // what is to come is known
 	rest    account // and this is in it
 
@@ -59,9 +63,35 @@ type course struct {
 	rested   int       // faults that there were when nothing was to happen any more
 }
 
+// Inquires sets what somebody wants to know of the run.
+func (w *World) inquires(i *inquiry) {
+	if w.course.inquiry = i; i != nil {
+		w.course.begun, w.trace = i.last.n == 0, i.steps
+	}
+}
+
+// ComesTo notes a boundary that is come to.
+func (w *World) comesTo(at boundary) {
+	if i := w.course.inquiry; i != nil && i.last == at {
+		w.course.begun = true
+	}
+}
+
+// Repeats says whether all that happens now has happened in a run that was judged, so that
+// nobody need look at what is said of it.
+func (w *World) repeats() bool {
+	c := &w.course
+
+	return !c.begun && c.inquiry != nil && c.inquiry.known && !w.verbose
+}
+
 // Inquired says whether somebody wants to know how everything stands, and it can be told:
 // nobody knows what matters of others' systems.
 func (w *World) inquired() bool { return w.course.inquiry != nil && w.harbour != nil }
+
+// Followed says whether a fault may follow what happens, so that somebody wants to know what
+// passes are told.
+func (w *World) followed() bool { return w.inquired() && w.course.inquiry.stands }
 
 func (w *World) account() account {
 	a := account{lived: w.since(), told: w.told.told}
@@ -87,6 +117,9 @@ func (w *World) joins() bool {
 	c := &w.course
 	if !w.inquired() || c.inquiry.ends == nil || c.joined || !w.calm() {
 		return false
+	}
+	for _, p := range w.alive() {
+		p.memory = p.remembers()
 	}
 	s, a := w.stands(nil), w.account()
 	s.hash = mixed(s.hash, bit(w.resting && w.fired == c.rested))

@@ -53,23 +53,15 @@ type Explorer struct {
 	// them.
 	Crossed map[string][2]bool
 
-	begun map[beginning]bool
 	known map[spot][]tried
 	ends  ends
-}
-
-// A beginning is what came before a first fault, every operation with its time, and the
-// fault.
-type beginning struct {
-	before uint64
-	op     string
-	variant
+	steps []entry // room for those of runs that nothing follows
 }
 
 // Explore runs the scenario without faults, and with every fault at every boundary
 // up to the depth. The first result is returned.
 func (e *Explorer) Explore() Result {
-	e.begun, e.known, e.Crossed = map[beginning]bool{}, map[spot][]tried{}, map[string][2]bool{}
+	e.known, e.Crossed = map[spot][]tried{}, map[string][2]bool{}
 	if e.After != nil && e.After.Class == e.Class {
 		e.known = e.After.known
 		if e.few() { // what it tries is not all that those after it would try
@@ -109,11 +101,23 @@ func (e *Explorer) few() bool {
 }
 
 func (e *Explorer) try(faults []Fault) Result {
-	r := e.Run(Schedule{
-		Scenario: e.Scenario, Class: e.Class, Faults: faults,
-		inquiry: &inquiry{stands: len(faults) < e.depth(), after: e.depth() - len(faults), ends: e.ends},
-	})
+	i := &inquiry{stands: len(faults) < e.depth(), after: e.depth() - len(faults), ends: e.ends}
+	if n := len(faults); n > 0 {
+		i.last = boundary{faults[n-1].Op, faults[n-1].N}
+		i.known = !faults[n-1].talks() || slices.ContainsFunc(faults[:n-1], Fault.talks) // or else more is said from the beginning
+	}
+	spare := !i.stands && len(faults) > 0
+	if spare {
+		i.steps, e.steps = e.steps, nil
+	}
+	r := e.Run(Schedule{Scenario: e.Scenario, Class: e.Class, Faults: faults, inquiry: i})
 	r.Schedule.inquiry = nil
+	if spare && len(r.Violations) == 0 {
+		e.steps, r.steps = r.steps[:0], nil
+	}
+	for i := range r.steps {
+		r.steps[i].op.mg = nil // much room, for what nobody looks at any more
+	}
 	e.Ran++
 	e.Blocked += r.Blocked
 	if len(r.Violations) > 0 {
@@ -133,15 +137,7 @@ func (e *Explorer) begin(base Result) {
 	}
 	var next []Result
 	for i, s := range base.steps {
-		kinds := slices.DeleteFunc(kindsAt(s.op, e.Short, true), func(v variant) bool {
-			was := beginning{s.before, s.op.name, v}
-			known := e.begun[was]
-			e.begun[was] = true
-			e.Pruned += int(bit(known))
-
-			return known
-		})
-		next = append(next, e.cross(turns[i], kinds)...)
+		next = append(next, e.cross(turns[i], kindsAt(s.op, e.Short, true))...)
 	}
 	e.follow(next, 2)
 }

@@ -240,21 +240,6 @@ func (f Fault) excuses(o operation) bool {
 	}
 }
 
-// Mark is what a fault leaves that cannot be seen in the trace, nor in what is
-// pending: two schedules with the same marks are alike.
-func (f Fault) mark() string {
-	switch f.Kind {
-	case Crash, CrashAfter, Stale, ClockBack, ClockAhead:
-		return "" // a new process begins
-	case Stop, StopAfter:
-		return "stop"
-	case Edit, Delete, Pause, Drift, Usurp, Vanish, Squat, Snatch:
-		return string(f.Kind)
-	default:
-		return ""
-	}
-}
-
 func isAfter(k Kind) bool {
 	return slices.Contains([]Kind{Lost, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch}, k)
 }

@@ -64,7 +64,8 @@ func (e *Explorer) tries(t turn) {
 }
 
 // Follow tries what can go wrong after what has: first where there are few excuses, so
-// that little is left to be tried where there are more.
+// that little is left to be tried where there are more; and where that comes early, because
+// all that comes before is done again in each run.
 func (e *Explorer) follow(runs []Result, depth int) {
 	if depth > e.depth() {
 		return
@@ -77,6 +78,7 @@ func (e *Explorer) follow(runs []Result, depth int) {
 		}
 	}
 	for _, turns := range order {
+		slices.SortStableFunc(turns, func(a, b turn) int { return a.i - b.i })
 		for _, t := range turns {
 			e.follow(e.cross(t, e.kindsAt(t, depth)), depth+1)
 		}
@@ -109,7 +111,7 @@ func (e *Explorer) same(t turn, v variant, depth int) bool {
 	}
 	next, follows := t.next()
 
-	return follows && s.err == nil && independent(s.op, v.kind) && slices.Contains(kindsAt(next.op, e.few(), false), v)
+	return follows && s.err == nil && e.independent(s.op, v.kind) && slices.Contains(kindsAt(next.op, e.few(), false), v)
 }
 
 // Deaths are faults that leave nothing of a process, by what begins after it.
@@ -129,11 +131,16 @@ func (t turn) leaves(k Kind) stand {
 }
 
 // Independent says whether it is the same if something happens before an operation that
-// succeeds, and after it: neither shows in the other.
-func independent(o operation, k Kind) bool {
+// succeeds, and after it, at the same time: neither shows in the other. What a cache that
+// lags would show meanwhile is nothing.
+func (e *Explorer) independent(o operation, k Kind) bool {
 	switch k {
-	case Edit, Delete, Pause, Outage, Freeze:
-		return o.external && !o.mutates
+	case Edit, Delete, Pause, Outage:
+		return o.external
+	case Freeze:
+		s, _ := scenarioOf(e.Scenario)
+
+		return s.lag > 0
 	case Refusing:
 		return !o.external || !o.mutates
 	case Drift, Vanish, Squat:

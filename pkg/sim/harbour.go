@@ -3,8 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -335,20 +333,4 @@ func (h *harbour) Lacks(mg resource.Managed) string {
 	default:
 		return ""
 	}
-}
-
-// Summary tells what there is.
-func (h *harbour) Summary() string {
-	var lines []string
-	for _, p := range h.places {
-		state := ""
-		if !p.deleted.IsZero() {
-			state = " deleted"
-		}
-		ready := time.Since(p.made) >= h.takes
-		lines = append(lines, fmt.Sprintf("%s for %s length %d%s, visible %t, ready %t, gone %t", p.ID, p.For, p.Length, state, h.visible(p), ready, h.gone(p)))
-	}
-	slices.Sort(lines)
-
-	return strings.Join(append(lines, h.system, h.details), "\n")
 }

@@ -256,6 +256,9 @@ func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed)
 // JudgeSecrets looks at what was written to an object but for its spec, which is
 // its user's.
 func (w *World) judgeSecrets(c apiserver.Change) {
+	if w.repeats() {
+		return
+	}
 	for _, part := range []string{"metadata", "status"} {
 		if at := w.shownIn(c.Image[part], part); at != "" {
 			w.violate("S10", "the object shows a secret in "+at)

@@ -23,13 +23,15 @@ func (w *World) passBegins(p *process, key types.NamespacedName) {
 	if !w.inquired() {
 		return
 	}
-	p.memory = p.remembers()
+	if w.followed() {
+		p.memory = p.remembers()
+	}
 	w.trail.pass, w.trail.last = mixed(w.trail.pass, hashed(key.Name)), 0
 }
 
 // Tells notes what an operation told the pass that asked.
 func (w *World) tells(p *process, o operation, text string, succeeded bool) {
-	if !w.inquired() {
+	if !w.followed() {
 		return
 	}
 	sum := hashed(o.name, text)
@@ -59,7 +61,7 @@ func (w *World) tells(p *process, o operation, text string, succeeded bool) {
 // the pass depends on anything else, if the status is the next to the one it has read.
 func (w *World) concludes(p *process, o operation) {
 	mg := p.concludes
-	if o.name != "patch/status" || mg == nil || !w.inquired() || keyOf(mg) != o.key {
+	if o.name != "patch/status" || mg == nil || !w.followed() || keyOf(mg) != o.key {
 		return
 	}
 	stored := w.stored(mg)

@@ -158,7 +158,7 @@ func stage(t *testing.T, s Schedule, brokenClient string) Result {
 		if brokenClient != "" {
 			w.config.Connecter = replaced(t, w, brokenClient)
 		}
-		w.course.inquiry = s.inquiry
+		w.inquires(s.inquiry)
 		w.start(stepped{}, 0)
 		w.liveAndEnd(s, of)
 		r = w.result(s)

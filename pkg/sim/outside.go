@@ -27,9 +27,6 @@ type Outside interface {
 	// Lacks says what mg lacks to be as asked for, as far as its resource and
 	// its status show, or nothing.
 	Lacks(mg resource.Managed) string
-
-	// Summary describes what there is, for comparison.
-	Summary() string
 }
 
 // Traits are what can be relied on in an external system.

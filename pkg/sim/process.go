@@ -118,11 +118,7 @@ func (w *World) start(clock stepped, overlook int) {
 		p.queue.add(w.now(), key, 0, listPriority)
 	}
 	w.processes = append(w.processes, p)
-	alive := len(w.alive())
-	w.together = max(w.together, alive)
-	if alive == 1 {
-		w.forget()
-	}
+	w.together = max(w.together, len(w.alive()))
 }
 
 // Split is a cluster whose reader without a cache is the server.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"hash/maphash"
 	"reflect"
 	"strings"
 	"sync"
@@ -131,29 +130,4 @@ func (d *done) add(words ...string) {
 		d.known[h] = true
 		d.sum += h
 	}
-}
-
-var hashSeed = maphash.MakeSeed()
-
-func hashed(words ...string) uint64 {
-	sum := uint64(len(words))
-	for _, word := range words {
-		sum = mixed(sum, maphash.String(hashSeed, word))
-	}
-
-	return sum
-}
-
-func mixed(hash, more uint64) uint64 {
-	hash = (hash ^ more) * 0x9E3779B97F4A7C15
-
-	return hash ^ hash>>29
-}
-
-func bit(b bool) uint64 {
-	if b {
-		return 1
-	}
-
-	return 0
 }

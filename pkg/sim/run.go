@@ -77,18 +77,32 @@ func runBehind(s Schedule, trace bool, behind func() client.Client, o ...managed
 // RunIn is runBehind in a world that is changed before anything happens.
 func runIn(s Schedule, trace bool, behind func() client.Client, change func(*World), o ...managed.ReconcilerOption) (Result, error) {
 	quietly()
+	grow()
 	w, of, err := prepareBehind(s, behind)
 	if err != nil {
 		return Result{}, err
 	}
 	w.config.Options = append(w.config.Options, o...)
-	w.verbose, w.course.inquiry = trace, s.inquiry
+	w.verbose = trace
+	w.inquires(s.inquiry)
 	change(w)
 	w.start(stepped{}, 0)
 	w.liveAndEnd(s, of)
 
 	return w.result(s), nil
 }
+
+// Grow makes room for deep calls while there is nothing on the stack yet. To move it later,
+// step by step, takes longer.
+//
+//go:noinline
+func grow() {
+	var room [24 << 10]byte
+	fill(room[:])
+}
+
+//go:noinline
+func fill(room []byte) { room[0] = 1 }
 
 // LiveAndEnd lets the story of a scenario happen, and judges it as a whole.
 func (w *World) liveAndEnd(s Schedule, of scenario) {

@@ -31,6 +31,9 @@ type tracer struct {
 // Start begins a span whose words are looked at as they come.
 func (t tracer) Start(ctx context.Context, name string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
 	s := span{to: t.to}
+	if t.to.world.repeats() {
+		return ctx, s
+	}
 	t.to.looks("the name of a span", name)
 	config := trace.NewSpanStartConfig(o...)
 	s.SetAttributes(config.Attributes()...)
@@ -45,7 +48,7 @@ type span struct {
 	to *witness
 }
 
-func (s span) IsRecording() bool { return true }
+func (s span) IsRecording() bool { return !s.to.world.repeats() }
 
 func (s span) SetName(name string) { s.to.looks("the name of a span", name) }
 
@@ -63,6 +66,9 @@ func (s span) AddEvent(name string, o ...trace.EventOption) {
 }
 
 func (s span) SetAttributes(attributes ...attribute.KeyValue) {
+	if s.to.world.repeats() {
+		return
+	}
 	for _, a := range attributes {
 		if a.Value.Type() == attribute.STRING {
 			s.to.looks("an attribute of a span", a.Value.AsString())

@@ -221,9 +221,9 @@ func looks(mg resource.Managed) uint64 {
 }
 
 // AsksFor returns how everything stands, or everything but a process that is about to end, if
-// somebody may let something go wrong now.
+// somebody may let something go wrong now: not before all has that he asked for.
 func (w *World) asksFor(but *process) stand {
-	if !w.inquired() || !w.course.inquiry.stands {
+	if !w.followed() || !w.course.begun {
 		return stand{}
 	}
 	if but != nil && (but.deposed || but.stopping || but.excused || len(but.snatched) > 0 || but.active > 1) {

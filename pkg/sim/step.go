@@ -29,10 +29,9 @@ type entry struct {
 	process int
 	op      operation
 	n       int
-	before  uint64 // hash of all that came before
-	stand   stand  // how everything stood, if somebody wants to know
-	rest    stand  // and everything but the process
-	pass    int    // of the process
+	stand   stand // how everything stood, if somebody wants to know
+	rest    stand // and everything but the process
+	pass    int   // of the process
 	faults  []Fault
 	err     error
 }
@@ -53,11 +52,12 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 		p.tried[keyOf(o.mg)] = true
 	}
 	w.counts[o.name]++
-	w.judgeRequest(o)
 	at := boundary{o.name, w.counts[o.name]}
+	w.comesTo(at)
+	w.judgeRequest(o)
 	faults := w.faults[at]
 	w.concludes(p, o)
-	w.trace = append(w.trace, entry{at: w.since(), process: p.number, pass: p.making, op: o, n: at.n, before: w.exactly(), stand: w.asksFor(nil), rest: w.asksFor(p), faults: faults})
+	w.trace = append(w.trace, entry{at: w.since(), process: p.number, pass: p.making, op: o, n: at.n, stand: w.asksFor(nil), rest: w.asksFor(p), faults: faults})
 	w.fired += len(faults)
 	index := len(w.trace) - 1
 	w.forgets(p, faults)
@@ -65,7 +65,6 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 		if isAfter(f.Kind) {
 			continue
 		}
-		w.trail.mix(f.mark())
 		if answered, err := w.before(ctx, p, o, f); answered {
 			return w.note(index, err)
 		}
@@ -84,7 +83,6 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 	w.judge(p, o)
 	for _, f := range faults {
 		if isAfter(f.Kind) {
-			w.trail.mix(f.mark())
 			w.forgets(p, faults)
 			err = w.after(ctx, p, o, f, err)
 			w.trace[index].err = err
@@ -136,12 +134,10 @@ func (w *World) note(index int, err error) error {
 	if err != nil {
 		text = err.Error()
 	}
-	w.trail.mix(e.op.name, text)
 	if w.config.replace != nil {
 		w.processes[e.process-1].done.add(e.op.name, text)
 	}
 	w.tells(w.processes[e.process-1], e.op, text, err == nil)
-	w.trail.mixTime(w.since(), w.changes())
 	if w.verbose {
 		w.told.step(e, text)
 	}

@@ -21,7 +21,6 @@ const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
 	tooMany       = 3000 // passes
-	usualTrace    = 64   // operations
 )
 
 // A Config says what is simulated.
@@ -170,7 +169,7 @@ func newWorld(c Config, faults []Fault) *World {
 		config: c, began: time.Now(), random: rand.New(rand.NewPCG(1, 2)),
 		faults: map[boundary][]Fault{}, counts: map[string]int{}, gone: map[types.UID]bool{}, snatched: map[types.UID]bool{}, vacated: map[string]bool{}, allowed: map[string]bool{},
 		denied: map[types.NamespacedName]int{}, served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, planned: len(faults), writes: map[string]int{}, shown: map[types.UID]int{},
-		secrets: forms, shortest: shortestForm, trace: make([]entry, 0, usualTrace),
+		secrets: forms, shortest: shortestForm,
 		pace: func(time.Duration) {}, patient: func() bool { return false },
 	}
 	if c.memory == nil {
@@ -282,7 +281,7 @@ func (w *World) wait(d time.Duration) {
 	wait(d)
 }
 
-func wait(d time.Duration) { <-time.After(max(d, 0)) }
+func wait(d time.Duration) { time.Sleep(max(d, 0)) }
 
 // Next returns when something happens next.
 func (w *World) next() (time.Time, bool) {
@@ -317,7 +316,6 @@ func (w *World) alive() []*process {
 
 // Ended is called when a pass is over.
 func (w *World) ended(p *process, key types.NamespacedName, result reconcile.Result, err error) {
-	w.trail.mix("pass", key.Name)
 	p.turns.ends(key, result)
 	w.judgeBackOff(p, result, err)
 	w.told.passEnded(p, key, result, err)

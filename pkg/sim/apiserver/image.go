@@ -2,7 +2,7 @@ package apiserver
 
 import (
 	"maps"
-	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/json"
 
@@ -44,6 +44,30 @@ func clone(m map[string]any) map[string]any {
 	return m
 }
 
+// Equal says whether two values of an image are the same.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		other, ok := b.(map[string]any)
+		if !ok || len(a) != len(other) {
+			return false
+		}
+		for key, value := range a {
+			if same, has := other[key]; !has || !equal(value, same) {
+				return false
+			}
+		}
+
+		return true
+	case []any:
+		other, ok := b.([]any)
+
+		return ok && slices.EqualFunc(a, other, equal)
+	default:
+		return a == b
+	}
+}
+
 // Without returns the image without what is at a path.
 func without(image map[string]any, path []string) map[string]any {
 	value, ok := image[path[0]]
@@ -60,7 +84,7 @@ func without(image map[string]any, path []string) map[string]any {
 	if !ok {
 		return image
 	}
-	if less := without(inner, path[1:]); len(less) != len(inner) || !reflect.DeepEqual(less, inner) {
+	if less := without(inner, path[1:]); !equal(less, inner) {
 		image = clone(image)
 		image[path[0]] = less
 	}

@@ -3,7 +3,6 @@ package apiserver
 import (
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -165,7 +164,7 @@ func (s *Server) write(old *version, key types.NamespacedName, image map[string]
 	}
 	delete(m, "managedFields")
 	jsonpatch.Tidy(m)
-	if reflect.DeepEqual(image, old.image) {
+	if equal(image, old.image) {
 		return old, nil
 	}
 	if generation, ok := before["generation"].(int64); ok && k.custom && !sameBody(old.image, image) {
@@ -179,7 +178,7 @@ func (s *Server) write(old *version, key types.NamespacedName, image map[string]
 func sameBody(a, b map[string]any) bool {
 	for _, m := range [][2]map[string]any{{a, b}, {b, a}} {
 		for key, value := range m[0] {
-			if key != "metadata" && key != "status" && !reflect.DeepEqual(value, m[1][key]) {
+			if key != "metadata" && key != "status" && !equal(value, m[1][key]) {
 				return false
 			}
 		}
