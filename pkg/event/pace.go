@@ -16,6 +16,13 @@ const (
 	DefaultBurst = 100
 )
 
+// busyShare is what is left of the pace while more events come than it allows: they
+// tell of work that goes on.
+const (
+	busyShare = 5
+	busyFor   = time.Second // since the last event that was too many
+)
+
 // maxWaiting bounds the memory of a PacedRecorder, in events of some 500 bytes each.
 // Beyond it they are handed on at once.
 const maxWaiting = 10_000
@@ -24,7 +31,8 @@ const maxWaiting = 10_000
 // Client-go sends each event as soon as it is recorded, however many there are:
 // when thousands of objects are created or deleted at a time, the API server is then as
 // busy with telling of it as with the work itself, which takes longer for that. So what
-// comes faster waits, and is handed on in order, in the time that the work leaves.
+// comes faster waits, and is handed on in order, in the time that the work leaves: at a
+// fifth of the pace as long as events come faster than it, and then at the pace.
 //
 // Warnings never wait, and so may overtake good news of the same object. What waits
 // when the process ends is not told. An event that waits keeps no more of its object
@@ -47,13 +55,15 @@ func WithPace(perSecond float64, burst int) PaceOption {
 			perSecond = float64(rate.Inf)
 		}
 		l.pace = rate.NewLimiter(rate.Limit(perSecond), max(burst, 1))
+		l.expected = rate.NewLimiter(rate.Limit(perSecond), max(burst, 1))
 	}
 }
 
 // NewPacedRecorder returns a recorder that hands events on to r at a pace. The scheme
 // knows the types of the objects that events are about; those of others do not wait.
 func NewPacedRecorder(r Recorder, scheme *runtime.Scheme, o ...PaceOption) *PacedRecorder {
-	l := &line{scheme: scheme, pace: rate.NewLimiter(DefaultPace, DefaultBurst)}
+	l := &line{scheme: scheme}
+	WithPace(DefaultPace, DefaultBurst)(l)
 	for _, option := range o {
 		option(l)
 	}
@@ -76,10 +86,12 @@ func (r *PacedRecorder) WithAnnotations(keysAndValues ...string) Recorder {
 
 // A line is what waits.
 type line struct {
-	scheme *runtime.Scheme
-	pace   *rate.Limiter
+	scheme   *runtime.Scheme
+	pace     *rate.Limiter // of what is handed on
+	expected *rate.Limiter // of what comes
 
 	mu      sync.Mutex
+	excess  time.Time // when more came than is expected
 	waiting []waiting // the first is handed on by a timer
 }
 
@@ -98,6 +110,9 @@ func (l *line) waits(to Recorder, obj runtime.Object, e Event) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
+	if !l.expected.Allow() {
+		l.excess = time.Now()
+	}
 	if len(l.waiting) == 0 && l.pace.Allow() || len(l.waiting) >= maxWaiting {
 		return false
 	}
@@ -115,7 +130,13 @@ func (l *line) waits(to Recorder, obj runtime.Object, e Event) bool {
 }
 
 // callNext lets the first be handed on when it may.
-func (l *line) callNext() { time.AfterFunc(l.pace.Reserve().Delay(), l.handOn) }
+func (l *line) callNext() {
+	turns := 1
+	if time.Since(l.excess) < busyFor {
+		turns = min(busyShare, l.pace.Burst())
+	}
+	time.AfterFunc(l.pace.ReserveN(time.Now(), turns).Delay(), l.handOn)
+}
 
 func (l *line) handOn() {
 	l.mu.Lock()
