@@ -1,6 +1,8 @@
 package managed
 
 import (
+	"maps"
+	"sync"
 	"unique"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -15,11 +17,15 @@ import (
 // fields, which no reconciler reads, are not kept. What a decoder allocates anew for
 // each object although all of a kind have it in common, as the names of annotations and
 // what conditions say, is kept once; and of slices and maps, no more than is in them.
+// Objects that bear the same labels as some that came shortly before share the map: as
+// ever, what a cache keeps is not to be changed in place.
 func CacheOptions() cache.Options {
-	return cache.Options{DefaultTransform: slim}
+	labels := &labelSets{}
+
+	return cache.Options{DefaultTransform: func(in any) (any, error) { return slim(in, labels) }}
 }
 
-func slim(in any) (any, error) {
+func slim(in any, labels *labelSets) (any, error) {
 	o, ok := in.(client.Object)
 	if !ok { // an object whose deletion was missed
 		return in, nil
@@ -34,7 +40,7 @@ func slim(in any) (any, error) {
 		return in, nil
 	}
 	o.SetNamespace(common(o.GetNamespace()))
-	o.SetLabels(withCommonKeys(o.GetLabels()))
+	o.SetLabels(labels.shared(o.GetLabels()))
 	o.SetAnnotations(withCommonKeys(o.GetAnnotations()))
 	finalizers := o.GetFinalizers()
 	for i, name := range finalizers {
@@ -54,6 +60,32 @@ func slim(in any) (any, error) {
 	}
 
 	return o, nil
+}
+
+// LabelSets are a few that objects bore lately. Objects that are made together often
+// bear the same, and a map of two labels takes as much room as one of eight.
+type labelSets struct {
+	mu     sync.Mutex
+	lately [4]map[string]string
+	next   int
+}
+
+func (s *labelSets) shared(labels map[string]string) map[string]string {
+	if len(labels) == 0 {
+		return labels
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, set := range s.lately {
+		if maps.Equal(set, labels) {
+			return set
+		}
+	}
+	labels = withCommonKeys(labels)
+	s.lately[s.next] = labels
+	s.next = (s.next + 1) % len(s.lately)
+
+	return labels
 }
 
 func common(text string) string { return unique.Make(text).Value() }

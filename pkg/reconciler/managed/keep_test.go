@@ -1,6 +1,9 @@
 package managed
 
 import (
+	"maps"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
@@ -68,6 +71,43 @@ func TestCacheKeepsLittle(t *testing.T) {
 	if c := cap(kept[0].Finalizers); c != 1 {
 		t.Errorf("room for %d finalizers is kept", c)
 	}
+}
+
+// Objects that bear the same labels share them, also if others come between; those of
+// the others are their own. What was borne long ago is not kept for anybody.
+func TestCacheSharesLabels(t *testing.T) {
+	transform := CacheOptions().DefaultTransform
+	keep := func(labels map[string]string) map[string]string {
+		t.Helper()
+		out, err := transform(&fake.Managed{ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(labels)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := out.(*fake.Managed).Labels //nolint:forcetypeassert // what went in
+		if diff := cmp.Diff(labels, kept); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+
+		return kept
+	}
+	fleet := func(name string) map[string]string { return map[string]string{"fleet": name, "sea": "north"} }
+	same := func(a, b map[string]string) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
+
+	first := keep(fleet("one"))
+	if other := keep(fleet("two")); same(first, other) {
+		t.Error("labels that differ are one map")
+	}
+	if !same(first, keep(fleet("one"))) {
+		t.Error("labels that are the same are kept for each object")
+	}
+	for i := range 10 {
+		keep(fleet(strconv.Itoa(i)))
+	}
+	if same(first, keep(fleet("one"))) {
+		t.Error("labels of long ago are kept")
+	}
+	keep(nil)
+	keep(map[string]string{})
 }
 
 // What is no object, as the last known state of one whose deletion was missed, passes;
