@@ -329,8 +329,11 @@ func (p *pass) letGo(ctx context.Context) error {
 	}
 	err := p.removeFinalizer(ctx)
 	if errors.Is(err, errReplaced) {
+		p.memo.gone = true
+
 		return nil
 	}
+	p.memo.gone = err == nil && len(p.mg.GetFinalizers()) == 0
 
 	return lettingGo.failed(err)
 }

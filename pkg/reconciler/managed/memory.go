@@ -27,12 +27,11 @@ type memo struct {
 	known  bool // a pass was made by this process
 	failed bool // the last pass failed
 	noted  bool // annotations were written in this pass
+	gone   bool // it was let go, and the answer to that was that nobody keeps it
 
 	seen     origin  // whose external resource an observation found
 	creation string  // the creation whose window is running: its mark, or our own
 	since    instant // when this process first knew of it
-	tried    wish    // what a user asked for, and the last pass tried
-	changed  instant // when this process first changed what its passes wait for since
 
 	*troubles // never nil within a pass
 
@@ -60,6 +59,9 @@ func (r *Reconciler) time(i instant) time.Time {
 // with connection details. Most objects have none, most of the time, and then nothing
 // is kept.
 type troubles struct {
+	tried   wish    // what a user asked for and the last pass tried, while the object does not tell
+	changed instant // when this process first changed what its passes wait for since
+
 	deleteSent time.Time // when the last Delete was sent
 	letGo      bool      // the author's finalizer was removed
 

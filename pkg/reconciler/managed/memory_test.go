@@ -44,7 +44,7 @@ func TestWritesAreRememberedForAWhile(t *testing.T) {
 
 // There is one for each object, whether anything happens to it or not.
 func TestMemoIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(memo{}); size > 176 {
+	if size := unsafe.Sizeof(memo{}); size > 136 {
 		t.Errorf("a memo takes %d bytes; what few objects need belongs to troubles", size)
 	}
 }

@@ -142,34 +142,40 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 	return outcome{}, errors.New("the pass did not end: this is a defect of the reconciler")
 }
 
-// Facts are what is known at this moment, as plain values.
+// Facts are what is known at this moment, as plain values. Before an observation there
+// are those that may do without one; to find out the others takes as long as an
+// observation from memory.
 func (p *pass) facts() lifecycle.Facts {
-	o := p.observation
-
-	return lifecycle.Facts{
-		Paused:     halted(p.mg),
-		Invalid:    p.policy != nil,
-		Deleted:    meta.WasDeleted(p.mg),
-		Held:       p.held(),
-		Awaited:    len(p.awaited()) > 0,
-		Class:      p.class(),
-		May:        p.may(),
-		Settling:   p.window() > 0,
-		NameKnown:  meta.GetExternalName(p.mg) != "",
-		Unresolved: unresolved(p.mg) && !p.absent,
-		Unseen:     p.unseen() && !p.absent,
-		DeleteSent: p.deleteSent(),
-		Observed:   p.observed,
-		Exists:     o.ResourceExists,
-		UpToDate:   o.ResourceUpToDate,
-		Stranger:   p.stranger(),
-		Learned:    !p.claimed && (p.learned() || p.resolves() || p.observed && p.adopts()),
-		Resolves:   !p.claimed && p.resolves(),
-
-		Unpublished: p.unsaid,
-		Searching:   p.doubt() > 0,
-		Acted:       p.acted,
+	f := lifecycle.Facts{
+		Paused:  halted(p.mg),
+		Invalid: p.policy != nil,
+		Deleted: meta.WasDeleted(p.mg),
+		Held:    p.held(),
+		May:     p.may(),
 	}
+	if p.observed {
+		p.addObserved(&f)
+	}
+
+	return f
+}
+
+// AddObserved adds the facts that matter once something was observed.
+func (p *pass) addObserved(f *lifecycle.Facts) {
+	f.Observed, f.Exists, f.UpToDate = true, p.observation.ResourceExists, p.observation.ResourceUpToDate
+	f.Awaited = len(p.awaited()) > 0
+	f.Class = p.class()
+	f.Settling = p.window() > 0
+	f.NameKnown = meta.GetExternalName(p.mg) != ""
+	f.Unresolved = unresolved(p.mg) && !p.absent
+	f.Unseen = p.unseen() && !p.absent
+	f.DeleteSent = p.deleteSent()
+	f.Stranger = p.stranger()
+	f.Resolves = !p.claimed && p.resolves()
+	f.Learned = f.Resolves || !p.claimed && (p.learned() || p.adopts())
+	f.Unpublished = p.unsaid
+	f.Searching = p.doubt() > 0
+	f.Acted = p.acted
 }
 
 // Held says whether our finalizer keeps the object. Whether a finalizer of the

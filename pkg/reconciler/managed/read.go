@@ -15,6 +15,9 @@ import (
 // step, before the API server itself is asked.
 var cacheWaits = []time.Duration{0, 10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond}
 
+// How long to wait for a cache that shows what is gone.
+const noticedIn = 30 * time.Second
+
 // Read returns the object, never in a version older than our own last write of
 // it: what is decided from such a version has been decided already.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
@@ -26,7 +29,13 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resour
 		if err := r.client.Get(ctx, key, mg); err != nil {
 			return nil, err
 		}
-		if known := r.memory.Peek(key, mg.GetUID()); known == nil || !known.older(mg.GetResourceVersion()) {
+		known := r.memory.Peek(key, mg.GetUID())
+		if known != nil && known.gone {
+			known.gone = false // should it still be there the next time, the API server is asked
+
+			return nil, errUnnoticed
+		}
+		if known == nil || !known.older(mg.GetResourceVersion()) {
 			return mg, nil
 		}
 	}
@@ -41,7 +50,8 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resour
 }
 
 // ErrUnnoticed says that an object is gone which the cache still shows. What is
-// known of it is kept until the cache tells.
+// known of it is kept until the cache tells; should it not, the object is looked at
+// again.
 var errUnnoticed = errors.New("the object is gone, and the cache does not know yet")
 
 func sleep(ctx context.Context, d time.Duration) error {

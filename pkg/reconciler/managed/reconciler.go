@@ -18,6 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/changelog"
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
@@ -170,7 +171,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 
 	mg, err := r.read(ctx, req.NamespacedName)
 	if errors.Is(err, errUnnoticed) {
-		return reconcile.Result{}, nil
+		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
 	}
 	if resource.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get managed resource"))

@@ -112,6 +112,9 @@ func (p *pass) conclude(o outcome) outcome {
 	if o.again != growing && o.again != afterGrace && o.again != soon {
 		p.memo.waits = 0
 	}
+	if o.again == poll { // nothing is waited for
+		p.memo.changed = 0
+	}
 	if p.found && created(p.mg) != "" {
 		p.set(commonv1.Condition{
 			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(p.mg, p.mg).String(),

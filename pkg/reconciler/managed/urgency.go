@@ -62,7 +62,7 @@ func (o outcome) urgency() lifecycle.Urgency {
 // Standing returns what is known of the object before anything is asked outside.
 func (p *pass) standing() lifecycle.Standing {
 	ready, synced := p.read.GetCondition(commonv1.TypeReady), p.read.GetCondition(commonv1.TypeSynced)
-	observed := p.generationObserved()
+	observed := p.generationObserved(p.read)
 	s := lifecycle.Standing{
 		Asked:  p.wish() != p.memo.tried && (!observed || p.requested != "" || meta.WasDeleted(p.mg)),
 		Failed: p.memo.failed || synced.Status == "False",
@@ -77,12 +77,13 @@ func (p *pass) standing() lifecycle.Standing {
 
 func (p *pass) wish() wish { return wish{p.generation, meta.WasDeleted(p.mg), p.requested} }
 
-// GenerationObserved says whether the object says that its spec was looked at.
-func (p *pass) generationObserved() bool {
-	if g, ok := p.read.(resource.GenerationObserver); ok && g.GetObservedGeneration() != p.generation {
+// GenerationObserved says whether the object, as it was read or answered, says that the
+// spec was looked at on which this pass works.
+func (p *pass) generationObserved(mg resource.Managed) bool {
+	if g, ok := mg.(resource.GenerationObserver); ok && g.GetObservedGeneration() != p.generation {
 		return false
 	}
-	synced := p.read.GetCondition(commonv1.TypeSynced)
+	synced := mg.GetCondition(commonv1.TypeSynced)
 
 	switch synced.Reason {
 	case "", commonv1.ReasonThrottled, commonv1.ReasonUnauthorized, commonv1.ReasonExternalSystemUnavailable:
@@ -100,11 +101,20 @@ func (p *pass) tried(o outcome, failed, again bool) {
 	if o.unfinished {
 		return
 	}
-	p.memo.tried, p.memo.failed = p.wish(), failed
+	p.memo.failed = failed
+	if p.memo.tried = p.wish(); p.tells() {
+		p.memo.tried = wish{}
+	}
 	p.next = o.urgency()
 	if again {
 		p.next = lifecycle.Retry
 	}
+}
+
+// Tells says whether the object itself tells by now that nothing is asked of it which
+// was not tried, so that nobody has to remember.
+func (p *pass) tells() bool {
+	return p.generationObserved(p.newest) && request(p.newest) == "" && !meta.WasDeleted(p.mg)
 }
 
 // Postpone puts the first look at an object that is well off to a random moment of
