@@ -139,7 +139,9 @@ func name(i int) string { return fmt.Sprintf("buoy-%05d", i) }
 // Create all buoys and wait until they are ready. It returns how long that took.
 func (f *fleet) create(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
-	err := f.each(func(i int) error { return f.api.Create(ctx, buoy.New(f.ns, name(i))) })
+	err := f.each(func(i int) error {
+		return client.IgnoreAlreadyExists(patiently(ctx, func() error { return f.api.Create(ctx, buoy.New(f.ns, name(i))) }))
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -151,10 +153,11 @@ func (f *fleet) create(ctx context.Context) (time.Duration, error) {
 // Remove all buoys and wait until they are gone. It returns how long that took.
 func (f *fleet) remove(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
-	if err := f.api.DeleteAllOf(ctx, &buoy.Buoy{}, client.InNamespace(f.ns)); err != nil {
+	err := patiently(ctx, func() error { return f.api.DeleteAllOf(ctx, &buoy.Buoy{}, client.InNamespace(f.ns)) })
+	if err != nil {
 		return 0, err
 	}
-	err := until(ctx, 10*time.Minute, "all are gone", func() bool { _, present := f.counts(); return present == 0 })
+	err = until(ctx, 10*time.Minute, "all are gone", func() bool { _, present := f.counts(); return present == 0 })
 
 	return time.Since(began), err
 }
@@ -189,7 +192,22 @@ func (f *fleet) resize(ctx context.Context, i int, size int64) (time.Time, error
 	sent := time.Now()
 	b := &buoy.Buoy{ObjectMeta: metav1.ObjectMeta{Namespace: f.ns, Name: name(i)}}
 
-	return sent, f.api.Patch(ctx, b, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, size)))
+	return sent, patiently(ctx, func() error {
+		return f.api.Patch(ctx, b, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, size)))
+	})
+}
+
+// Patiently sends a request again that a busy server did not answer in time.
+func patiently(ctx context.Context, send func() error) error {
+	err := send()
+	for tries := 1; tries < 5 && (kerrors.IsTimeout(err) || kerrors.IsServerTimeout(err) || kerrors.IsTooManyRequests(err)); tries++ {
+		if err := wait(ctx, time.Second); err != nil {
+			return err
+		}
+		err = send()
+	}
+
+	return err
 }
 
 // Weight returns how many bytes of JSON a buoy has, as the API server sends it.
