@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/clusteraccess"
 )
@@ -23,6 +24,7 @@ func (t *tour) steps() []step { return append(t.living(), t.leaving()...) }
 // Living are the steps in which something is asked for and kept.
 func (t *tour) living() []step {
 	var before string
+	var old client.Client
 
 	return []step{
 		{
@@ -40,9 +42,12 @@ func (t *tour) living() []step {
 			func(ctx context.Context) error { return t.allowed(ctx, "red", 9) },
 		},
 		{
-			"access to the control plane is rotated, the credentials are deleted: they are delivered again, over the new access",
+			"access to the control plane is rotated, the credentials are deleted: they are delivered again over the new access, and the old one is of no use",
 			func(ctx context.Context) (err error) {
 				if before, err = t.version(ctx, "red"); err != nil {
+					return err
+				}
+				if old, err = t.access(ctx, "red"); err != nil {
 					return err
 				}
 				if err := t.granter.Rotate(ctx, client.ObjectKeyFromObject(request("red"))); err != nil {
@@ -57,7 +62,7 @@ func (t *tour) living() []step {
 					err = errors.New("the credentials are the old ones")
 				}
 
-				return errors.Join(err, t.works(ctx, "red"))
+				return errors.Join(err, t.works(ctx, "red"), over(ctx, old))
 			},
 		},
 		{
@@ -151,6 +156,34 @@ func (t *tour) works(ctx context.Context, name string) error {
 		return fmt.Errorf("NATS does not accept the credentials of %s: %w", name, err)
 	}
 	conn.Close()
+
+	return nil
+}
+
+// Access returns a client with what the platform has granted for the control plane of a
+// tenant.
+func (t *tour) access(ctx context.Context, name string) (client.Client, error) {
+	ar, secret := request(name), &corev1.Secret{}
+	if err := t.platform.Get(ctx, client.ObjectKeyFromObject(ar), ar); err != nil {
+		return nil, err
+	}
+	if err := t.platform.Get(ctx, serviceprovider.SecretKeyOf(ar), secret); err != nil {
+		return nil, err
+	}
+	k, err := clusters.ParseKubeconfig(secret.Data["kubeconfig"], "")
+	if err != nil {
+		return nil, err
+	}
+
+	return client.New(k.RESTConfig, client.Options{Scheme: t.scheme})
+}
+
+// Over returns an error if the control plane still accepts an access.
+func over(ctx context.Context, old client.Client) error {
+	secret := delivered(account("red"))
+	if err := old.Get(ctx, client.ObjectKeyFromObject(secret), secret); !kerrors.IsUnauthorized(err) {
+		return fmt.Errorf("the old access is still of use: %v", err)
+	}
 
 	return nil
 }

@@ -34,8 +34,8 @@ const (
 	providerName = "messaging" // of the configuration, and part of the names of requests
 )
 
-// A tour starts the clusters, NATS, the platform and the provider, and goes through the
-// steps. What a step claims is asked of the API servers and of NATS, not of the provider.
+// A tour starts the clusters, NATS, the platform and the provider, which has its own role
+// and no other, and goes through the steps. What a step claims is asked of the API servers and of NATS, not of the provider.
 type tour struct {
 	out      io.Writer
 	patience time.Duration
@@ -186,12 +186,21 @@ func (t *tour) start(ctx context.Context) error {
 		return err
 	}
 
-	return t.manage(ctx, t.onboarding.config, t.setup)
+	onboarding, err := t.user(ctx, t.onboarding)
+	if err != nil {
+		return err
+	}
+	platform, err := t.user(ctx, t.platform)
+	if err != nil {
+		return err
+	}
+
+	return t.manage(ctx, onboarding, func(m ctrl.Manager) error { return t.setup(m, platform) })
 }
 
 // Setup is what the main of a real provider does.
-func (t *tour) setup(m ctrl.Manager) error {
-	onboarding, platform := clusters.New("onboarding").WithRESTConfig(t.onboarding.config), clusters.New("platform").WithRESTConfig(t.platform.config)
+func (t *tour) setup(m ctrl.Manager, config *rest.Config) error {
+	onboarding, platform := clusters.New("onboarding").WithRESTConfig(m.GetConfig()), clusters.New("platform").WithRESTConfig(config)
 	for _, c := range []*clusters.Cluster{onboarding, platform} {
 		if err := c.InitializeClient(t.scheme); err != nil {
 			return err
@@ -201,7 +210,7 @@ func (t *tour) setup(m ctrl.Manager) error {
 		Namespace: "default", Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "create", "delete"}}},
 	}}}
 	access, err := clusteraccess.New(platform, providerName, []clusteraccess.Registration{clusteraccess.MCP(t.scheme, secrets)},
-		clusteraccess.WithRetryInterval(time.Second), clusteraccess.WithRecheckInterval(time.Second))
+		clusteraccess.WithRetryInterval(time.Second))
 	if err != nil {
 		return err
 	}

@@ -282,14 +282,28 @@ func (g *Granter) issue(ctx context.Context, config *rest.Config, ar *clustersv1
 		return errors.Wrap(err, "cannot grant access")
 	}
 	of.tokens = append(of.tokens, made)
+
+	return errors.Wrap(g.put(ctx, ar, map[string][]byte{"kubeconfig": kubeconfig, "expirationTimestamp": stamp(made.expires)}), "cannot write the Secret")
+}
+
+// Put writes the Secret of an AccessRequest, which is read live: Secrets are no matter for a
+// cache.
+func (g *Granter) put(ctx context.Context, ar *clustersv1alpha1.AccessRequest, data map[string][]byte) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: secretName(ar)}}
-	_, err = controllerutil.CreateOrUpdate(ctx, g.client, secret, func() error {
-		secret.Data = map[string][]byte{"kubeconfig": kubeconfig, "expirationTimestamp": stamp(made.expires)}
+	err := g.live.Get(ctx, client.ObjectKeyFromObject(secret), secret)
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	base := secret.DeepCopy()
+	secret.Data = data
+	if err := controllerutil.SetOwnerReference(ar, secret, g.client.Scheme()); err != nil {
+		return err
+	}
+	if err != nil {
+		return g.client.Create(ctx, secret)
+	}
 
-		return controllerutil.SetOwnerReference(ar, secret, g.client.Scheme())
-	})
-
-	return errors.Wrap(err, "cannot write the Secret")
+	return g.client.Patch(ctx, secret, client.MergeFrom(base))
 }
 
 func (g *Granter) hold(ctx context.Context, o client.Object) error {

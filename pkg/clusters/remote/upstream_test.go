@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -167,6 +170,7 @@ func TestUpstreamStories(t *testing.T) {
 		{"ClientManager_Error", failed},
 		{"ClientManager_Refresh", refresh},
 		{"ClusterChange", clusterChange},
+		{"ServiceWatchClusterChange", serviceWatch},
 		{"KubernetesDelete", deleted}, // the last one: it takes a cluster away
 	} {
 		t.Run(story.name, func(t *testing.T) {
@@ -274,6 +278,109 @@ func clusterChange(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
 		f.Errorf("want the other server, got %v", err)
 	}
 	again.Release()
+}
+
+// A serviceWatcher keeps the services of a cluster that carry a label, by their names.
+type serviceWatcher struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+// watch follows services until the lease ends.
+func (w *serviceWatcher) watch(lease clusters.Lease[*clusters.Cluster], label client.MatchingLabels) error {
+	c, err := client.NewWithWatch(lease.Client.RESTConfig(), client.Options{Scheme: scheme})
+	if err != nil {
+		return err
+	}
+	events, err := c.Watch(lease.Context, &corev1.ServiceList{}, client.InNamespace("default"), label)
+	if err != nil {
+		return err
+	}
+	defer events.Stop()
+	for {
+		select {
+		case <-lease.Context.Done():
+			return context.Cause(lease.Context)
+		case e, more := <-events.ResultChan():
+			if !more {
+				return errors.New("the watch has ended before the lease")
+			}
+			if s, ok := e.Object.(*corev1.Service); ok {
+				w.mu.Lock()
+				w.names[s.Name] = true
+				w.mu.Unlock()
+			}
+		}
+	}
+}
+
+func (w *serviceWatcher) all() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return slices.Sorted(maps.Keys(w.names))
+}
+
+// serviceWatch: when a cluster moves, the watch on the server before ends, what was seen
+// there is thrown away once, and the services of the server that it moved to are seen, and
+// no other.
+func serviceWatch(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
+	label := client.MatchingLabels{"story": "service-watch"}
+	service := func(server int, name string) {
+		f.Helper()
+		meta := metav1.ObjectMeta{Namespace: "default", Name: name, Labels: label}
+		if err := apis[server].Create(f.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}); err != nil {
+			f.Fatal(err)
+		}
+	}
+	service(1, "one")
+	service(2, "two")
+	c := f.connected("moving", f.kubeconfig(1))
+	m, u := clusters.NewManager(f.cache), clusters.User{Kind: "ServiceWatch", Key: clusters.Key{Name: "watch"}}
+	begin := func() (*serviceWatcher, <-chan error) {
+		f.Helper()
+		lease, err := m.Get(f.Context(), u, connect.Ref(c))
+		if err != nil {
+			f.Fatal(err)
+		}
+		w, ended := &serviceWatcher{names: map[string]bool{}}, make(chan error, 1)
+		go func() {
+			defer lease.Release()
+			ended <- w.watch(lease, label)
+		}()
+
+		return w, ended
+	}
+	sees := func(w *serviceWatcher, names ...string) {
+		f.Helper()
+		err := wait.PollUntilContextTimeout(f.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return slices.Equal(w.all(), names), nil })
+		if err != nil {
+			f.Errorf("want %v, got %v", names, w.all())
+		}
+	}
+	old, ended := begin()
+	sees(old, "one")
+	f.rotate(c, f.kubeconfig(2))
+	if why := <-ended; !errors.Is(why, clusters.ErrReplaced) {
+		f.Errorf("want the watch ended because of %v, got %v", clusters.ErrReplaced, why)
+	}
+	if change, err := m.Refresh(f.Context(), u, connect.Ref(c)); change != clusters.Replaced || err != nil {
+		f.Errorf("want Replaced, got %s, %v", change, err)
+	}
+	if change, err := m.Refresh(f.Context(), u, connect.Ref(c)); change != clusters.Unchanged || err != nil {
+		f.Errorf("want it told once, got %s, %v", change, err)
+	}
+	now, _ := begin()
+	sees(now, "two")
+	service(1, "late") // nobody is there any more
+	service(2, "three")
+	sees(now, "three", "two")
+	sees(old, "one")
+	for server, names := range map[int][]string{1: {"one", "late"}, 2: {"two", "three"}} {
+		for _, name := range names {
+			_ = apis[server].Delete(f.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
+		}
+	}
 }
 
 func deleted(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {

@@ -20,7 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
@@ -76,6 +78,40 @@ func TestW11SecretsAreWatched(t *testing.T) {
 	}
 	if _, err := r.Access(t.Context(), a.request, serviceprovider.ClusterWorkload); err == nil {
 		t.Error("want no connection without credentials")
+	}
+}
+
+// TestCorrectedSecret: one that cannot be used is noticed as soon as it can.
+func TestCorrectedSecret(t *testing.T) {
+	a := newApplicant(t, Workload(scheme, token), WithRecheckInterval(24*time.Hour))
+	a.asks()
+	a.phase(find(a, a.r.newClusterRequest(a.r.registered[0], a.request)), clustersv1alpha1.RequestGranted, "")
+	a.asks()
+	a.phase(a.accessRequest(), clustersv1alpha1.RequestGranted, `,"secretRef":{"name":"granted"}`)
+	a.secret([]byte("a: b: c"), time.Time{})
+	patient, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	context.AfterFunc(patient, q.ShutDown)
+	go a.r.watchSecrets(t.Context(), q)
+	if err := a.r.watch(t.Context(), base.Cluster()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := a.r.Reconcile(t.Context(), a.request); !errors.Is(err, clusters.ErrInvalidKubeconfig) {
+			t.Fatalf("want %v, got %v", clusters.ErrInvalidKubeconfig, err)
+		}
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.r.registered[0].namespace(a.request), Name: "granted"}}
+	good := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q},"data":{"expirationTimestamp":null}}`, kubeconfig(t, "https://west.example"))
+	if err := base.Client().Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", good)); err != nil {
+		t.Fatal(err)
+	}
+	if got, over := q.Get(); over || got != a.request {
+		t.Fatalf("nobody has noticed it, got %v", got)
+	}
+	if !a.asks() {
+		t.Error("want access")
 	}
 }
 

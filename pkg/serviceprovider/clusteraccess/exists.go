@@ -42,7 +42,7 @@ func (r *Requester) holds(ar clusters.Key) bool {
 	defer r.mu.Unlock()
 	g := r.grants[ar]
 
-	return g != nil && !r.expired(g)
+	return g != nil && g.flaw == nil && !r.expired(g)
 }
 
 // Shown reports whether the cache has a cluster. One that it does not have may be new.

@@ -41,7 +41,7 @@ func (r *Requester) granted(ctx context.Context, reg Registration, request recon
 	r.mu.Lock()
 	g := r.grants[key]
 	r.mu.Unlock()
-	if g != nil && g.version == ar.GetResourceVersion() && !r.expired(g) && !r.resolve(key) {
+	if g != nil && g.version == ar.GetResourceVersion() && g.flaw == nil && !r.expired(g) && !r.resolve(key) {
 		return true, nil
 	}
 	g = &grant{request: request, scheme: reg.ID, version: ar.GetResourceVersion(), secret: serviceprovider.SecretKeyOf(ar), ar: ar.DeepCopy()}
@@ -49,11 +49,11 @@ func (r *Requester) granted(ctx context.Context, reg Registration, request recon
 	if kerrors.IsNotFound(err) {
 		return false, nil // it is on its way
 	}
-	if err != nil {
-		return false, err
+	if err == nil && r.expired(g) {
+		err = errors.Wrapf(clusters.ErrExpired, "Secret %s, on %s", g.secret, g.expires.UTC().Format(time.RFC3339))
 	}
 
-	return !r.expired(g), nil
+	return err == nil, err
 }
 
 func (r *Requester) expired(g *grant) bool {
@@ -69,18 +69,13 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 	if err := r.platform.Client().Get(ctx, g.secret, secret); err != nil {
 		return false, errors.Wrap(err, "cannot read the Secret of the AccessRequest")
 	}
-	k, err := clusters.ParseKubeconfig(secret.Data[keyKubeconfig], "")
+	g.secretVersion, g.flaw = secret.GetResourceVersion(), nil
+	k, err := r.parse(g, secret)
 	if err != nil {
-		return false, errors.Wrapf(err, "cannot use key %s of Secret %s", keyKubeconfig, g.secret)
-	}
-	if r.rewrite != nil {
-		if err := r.rewrite(g.ar.DeepCopy(), k.RESTConfig); err != nil {
-			return false, errors.Wrap(err, "cannot rewrite the configuration of the cluster")
-		}
-	}
-	g.expires, g.secretVersion = k.Expires, secret.GetResourceVersion()
-	if said := timestamp(secret.Data[keyExpiration]); !said.IsZero() && (g.expires.IsZero() || said.Before(g.expires)) {
-		g.expires = said
+		g.flaw = err
+		r.hope(key, g)
+
+		return false, err
 	}
 	r.mu.Lock()
 	if instead != nil && r.grants[key] != instead {
@@ -107,6 +102,44 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 	r.follow(key, g)
 
 	return replaced, nil
+}
+
+// Parse makes something usable of a Secret.
+func (r *Requester) parse(g *grant, secret *corev1.Secret) (*clusters.Kubeconfig, error) {
+	data, ok := secret.Data[keyKubeconfig]
+	if !ok {
+		return nil, errors.Wrapf(clusters.ErrInvalidKubeconfig, "there is no key %s of Secret %s", keyKubeconfig, g.secret)
+	}
+	k, err := clusters.ParseKubeconfig(data, "")
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot use key %s of Secret %s", keyKubeconfig, g.secret)
+	}
+	if r.rewrite != nil {
+		if err := r.rewrite(g.ar.DeepCopy(), k.RESTConfig); err != nil {
+			return nil, errors.Wrap(err, "cannot rewrite the configuration of the cluster")
+		}
+	}
+	g.expires = k.Expires
+	if said := timestamp(secret.Data[keyExpiration]); !said.IsZero() && (g.expires.IsZero() || said.Before(g.expires)) {
+		g.expires = said
+	}
+
+	return k, nil
+}
+
+// Hope sees to it that a Secret that cannot be used is noticed when it is corrected, unless
+// there is a connection that goes on meanwhile.
+func (r *Requester) hope(key clusters.Key, g *grant) {
+	r.mu.Lock()
+	old := r.grants[key]
+	hopes := old == nil || old.flaw != nil
+	if hopes {
+		r.grants[key] = g
+	}
+	r.mu.Unlock()
+	if hopes {
+		r.follow(key, g)
+	}
 }
 
 // Timestamp reads seconds since 1970, or a date.

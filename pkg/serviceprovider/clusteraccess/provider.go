@@ -115,6 +115,7 @@ type grant struct {
 
 	read          time.Time // when its Secret was
 	secretVersion string
+	flaw          error // why it cannot be used
 }
 
 // New returns a provider that asks the platform for access on behalf of a controller,

@@ -356,8 +356,8 @@ func TestExpired(t *testing.T) {
 	a.asks()
 	a.phase(a.accessRequest(), clustersv1alpha1.RequestGranted, `,"secretRef":{"name":"granted"}`)
 	a.secret(kubeconfig(t, "https://east.example"), time.Now().Add(-time.Minute))
-	if a.asks() {
-		t.Error("want it to wait for credentials")
+	if _, err := a.r.Reconcile(t.Context(), a.request); !errors.Is(err, clusters.ErrExpired) || !strings.Contains(err.Error(), "/granted, on 20") {
+		t.Errorf("want it said when they have expired, got %v", err)
 	}
 	if _, err := a.r.Access(t.Context(), a.request, serviceprovider.ClusterWorkload); !errors.Is(err, clusters.ErrExpired) {
 		t.Errorf("want %v, got %v", clusters.ErrExpired, err)

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+)
+
+// A role is what the provider may do on a cluster, by namespaces, "" for all of them.
+type role map[string][]rbacv1.PolicyRule
+
+func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+}
+
+// Roles returns what the provider needs: what the comments of serviceprovider and
+// clusteraccess say, and its own Secrets. The tour lets it do nothing else.
+func (t *tour) roles() map[*cluster]role {
+	platform := clustersv1alpha1.GroupVersion.Group
+
+	return map[*cluster]role{
+		t.onboarding: {"": {
+			rule(group.Group, "accounts", "get", "list", "watch", "patch"),
+			rule(group.Group, "accounts/status", "patch"),
+		}},
+		t.platform: {
+			"": {
+				rule(group.Group, "messagings", "list", "watch"),
+				rule(platform, "accessrequests", "get", "list", "watch", "create", "patch", "delete"),
+				rule(platform, "clusterrequests", "list", "watch"), // it makes none
+				rule(platform, "clusters", "get", "list", "watch"),
+				rule("", "namespaces", "create"),
+				rule("", "secrets", "get", "watch"),
+			},
+			keepNamespace: {rule("", "secrets", "get", "create", "delete")},
+		},
+	}
+}
+
+// User returns the configuration that the provider has for a cluster, once it may do what
+// its role says.
+func (t *tour) user(ctx context.Context, c *cluster) (*rest.Config, error) {
+	config, err := c.UserConfig(ctx, providerName)
+	if err != nil {
+		return nil, err
+	}
+	for namespace, rules := range t.roles()[c] {
+		meta := metav1.ObjectMeta{Namespace: namespace, Name: providerName}
+		subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: providerName}}
+		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: providerName}
+		objects := []client.Object{&rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}}
+		if namespace == "" {
+			ref.Kind = "ClusterRole"
+			objects = []client.Object{&rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}}
+		}
+		for _, o := range objects {
+			if err := c.Create(ctx, o); err != nil {
+				return nil, err
+			}
+		}
+	}
+
+	return config, t.permitted(ctx, c, config)
+}
+
+// Permitted waits until the API server has taken notice of the roles.
+func (t *tour) permitted(ctx context.Context, c *cluster, config *rest.Config) error {
+	user, err := client.New(config, client.Options{Scheme: t.scheme})
+	if err != nil {
+		return err
+	}
+
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, t.patience, true, func(ctx context.Context) (bool, error) {
+		if c == t.onboarding {
+			return user.List(ctx, &AccountList{}) == nil, nil
+		}
+		kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: keepNamespace, Name: "none"}}
+
+		return user.List(ctx, &MessagingList{}) == nil && kerrors.IsNotFound(user.Delete(ctx, kept)), nil
+	})
+}
