@@ -2,7 +2,6 @@ package natskv
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -115,26 +114,6 @@ func (s *Store[T]) Get(ctx context.Context, key string) (T, error) {
 	}
 
 	return store.Decode[T](key, stored.Revision, stored.Value)
-}
-
-// List yields what a watch tells until it has told everything.
-func (s *Store[T]) List(ctx context.Context, o ...store.ListOption) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		w, err := s.Watch(ctx, store.WithPrefix(store.ListSelection(o...).Prefix))
-		if err != nil {
-			yield(none, err)
-
-			return
-		}
-		defer w.Stop()
-		for e := range w.Events() {
-			if e.Synced || e.Op == store.Put && !yield(e.Object, e.Err) {
-				return
-			}
-		}
-		yield(none, w.Err())
-	}
 }
 
 // Create stores a new object.

@@ -29,11 +29,20 @@ const (
 // waits for one, for half a minute. It may return store.ErrNotFound if the bucket
 // is gone, and store.ErrWrongKind.
 func (s *Store[T]) Watch(ctx context.Context, o ...store.WatchOption) (store.Watcher[T], error) {
+	w, err := s.watch(ctx, store.WatchSelection(o...))
+	if err != nil {
+		return nil, err
+	}
+
+	return w, nil
+}
+
+func (s *Store[T]) watch(ctx context.Context, sel store.Selection) (*watcher[T], error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	w := &watcher[T]{
-		bucket: s.bucket, opts: s.opts, inactive: s.inactive, sel: store.WatchSelection(o...),
+		bucket: s.bucket, opts: s.opts, inactive: s.inactive, sel: sel,
 		Ending: store.NewEnding(), events: make(chan store.Event[T]), in: make(chan jetstream.Msg),
 	}
 	// Listening begins before the consumer exists, or a break in between would be
