@@ -180,7 +180,7 @@ func (t *tour) start(ctx context.Context) error {
 
 			return ""
 		},
-		TokenTTL: time.Minute,
+		TokenTTL: 30 * time.Second, // they are renewed on the way
 	}
 	if err := t.manage(ctx, t.platform.config, t.granter.SetupWithManager); err != nil {
 		return err

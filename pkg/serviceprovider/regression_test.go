@@ -280,6 +280,19 @@ func TestW6StatusSurvives(t *testing.T) {
 			t.Errorf("got %+v", got.Status)
 		}
 	})
+	t.Run("FinalizerOfAnother", func(t *testing.T) {
+		w := newWorld(t)
+		f := w.create("foo", func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} })
+		w.domain.do = func(_ context.Context, f *Foo) error { f.Status.Note = "removed"; return nil }
+		w.delete(f)
+		w.steady(f)
+		if got := w.shows(f, "Terminating", ReasonTerminating); got.Status.Note != "removed" || !slices.Equal(got.Finalizers, []string{"example.org/theirs"}) {
+			t.Errorf("want what was said before our finalizer went, got %+v", got)
+		}
+		if err := api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+			t.Fatal(err)
+		}
+	})
 	t.Run("ConflictIsSilent", func(t *testing.T) {
 		w := newWorld(t)
 		f := w.create("foo")

@@ -37,8 +37,8 @@ type road struct {
 
 	mu     sync.Mutex
 	closed func(path string) bool
-	probes int // that were sent along
-	turned int // probes that did not get through
+	well   bool // probes that get through are answered here, so that a busy server spoils no count
+	turned int  // probes that did not get through
 }
 
 func newRoad(t *testing.T) *road {
@@ -53,43 +53,42 @@ func newRoad(t *testing.T) *road {
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities}, ForceAttemptHTTP2: true}
 	r.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if r.lets(request.URL.Path) {
+		lets, well := r.lets(request.URL.Path)
+		switch {
+		case !lets:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case !well || !strings.HasSuffix(request.URL.Path, "/readyz"):
 			proxy.ServeHTTP(w, request)
-
-			return
 		}
-		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	t.Cleanup(r.Close)
 
 	return r
 }
 
-func (r *road) lets(path string) bool {
+func (r *road) lets(path string) (lets, well bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	closed := r.closed(path)
-	if strings.HasSuffix(path, "/readyz") {
-		r.probes++
-		if closed {
-			r.turned++
-		}
+	if closed && strings.HasSuffix(path, "/readyz") {
+		r.turned++
 	}
 
-	return !closed
+	return !closed, r.well
 }
 
 func (r *road) close(closed func(path string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closed, r.probes, r.turned = closed, 0, 0
+	r.closed, r.turned = closed, 0
 }
 
-func (r *road) counts() (probes, turned int) {
+// count returns how many probes did not get through.
+func (r *road) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.probes, r.turned
+	return r.turned
 }
 
 // kubeconfig leads along the road.
@@ -182,15 +181,15 @@ func TestUpstreamKubernetesMonitorReportsSustainedFailure(t *testing.T) {
 	r, c, cache := travels(t, clusters.CacheOptions[*clusters.Cluster]{FailureThreshold: 3})
 	r.close(func(string) bool { return true })
 	eventually(t, "it is not healthy", func() bool { return health(t, c).Status == metav1.ConditionFalse })
-	if _, turned := r.counts(); turned < 3 {
+	if turned := r.count(); turned < 3 {
 		t.Errorf("it was said after %d failures", turned)
 	}
 	if h := health(t, c); h.Reason != commonv1.ReasonConnectionUnavailable || !strings.Contains(h.Message, "503") {
 		t.Errorf("got %+v", h)
 	}
 	before := c.ResourceVersion
-	_, failed := r.counts()
-	eventually(t, "it fails on", func() bool { _, turned := r.counts(); return turned >= failed+5 })
+	failed := r.count()
+	eventually(t, "it fails on", func() bool { return r.count() >= failed+5 })
 	if health(t, c); c.ResourceVersion != before || c.GetCondition(commonv1.TypeConnected).Status != metav1.ConditionTrue {
 		t.Errorf("want it said once, and the connection kept, got %+v", c)
 	}
@@ -207,15 +206,18 @@ func TestUpstreamKubernetesMonitorIgnoresTransientFailure(t *testing.T) {
 	r, c, _ := travels(t, clusters.CacheOptions[*clusters.Cluster]{FailureThreshold: 3})
 	before, since := c.ResourceVersion, health(t, c).LastTransitionTime
 	n := 0
+	r.mu.Lock()
+	r.well = true
+	r.mu.Unlock()
 	r.close(func(path string) bool {
 		if !strings.HasSuffix(path, "/readyz") {
 			return false
 		}
 		n++
 
-		return n%3 != 0 // two failures, then an answer
+		return n%3 != 1 // an answer, then two failures
 	})
-	eventually(t, "many probes have failed", func() bool { _, turned := r.counts(); return turned >= 10 })
+	eventually(t, "many probes have failed", func() bool { return r.count() >= 10 })
 	if h := health(t, c); h.Status != metav1.ConditionTrue || !h.LastTransitionTime.Equal(&since) || c.ResourceVersion != before {
 		t.Errorf("want nothing written, got %+v", c)
 	}
