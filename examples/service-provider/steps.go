@@ -181,11 +181,12 @@ func (t *tour) access(ctx context.Context, name string) (client.Client, error) {
 // Over returns an error if the control plane still accepts an access.
 func over(ctx context.Context, old client.Client) error {
 	secret := delivered(account("red"))
-	if err := old.Get(ctx, client.ObjectKeyFromObject(secret), secret); !kerrors.IsUnauthorized(err) {
-		return fmt.Errorf("the old access is still of use: %v", err)
+	err := old.Get(ctx, client.ObjectKeyFromObject(secret), secret)
+	if kerrors.IsUnauthorized(err) {
+		return nil
 	}
 
-	return nil
+	return errors.Join(errors.New("the old access is still of use"), err)
 }
 
 // Version returns that of a tenant's credentials.
