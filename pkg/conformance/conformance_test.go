@@ -24,7 +24,9 @@ func TestClasses(t *testing.T) {
 				d := newDock(class)
 				d.stamped = stamped
 				began := time.Now()
-				k := examine(t, d.suite(&pilot{d}))
+				s := d.suite(&pilot{d})
+				s.Within = within
+				k := examine(t, s)
 				for _, f := range k.findings.list {
 					t.Error(f)
 				}
