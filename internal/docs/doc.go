@@ -9,5 +9,5 @@
 //	go test ./internal/docs -update
 //
 // writes the regions anew. The folder tutorial is the code of the page
-// write-a-provider.md.
+// provider-by-hand.md.
 package docs

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	tutorialPage = "docs/write-a-provider.md"
+	tutorialPage = "docs/provider-by-hand.md"
 	tutorialDir  = "internal/docs/tutorial"
 
 	// The file of the tutorial that is on another page.

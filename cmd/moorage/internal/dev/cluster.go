@@ -185,7 +185,8 @@ func (c *cluster) path(ctx context.Context, o object) (string, error) {
 	return "", errUnknown
 }
 
-// ready tells whether an object is, and that it is not if nobody can tell.
+// ready tells whether an object is, as it is asked for by now, and that it is not if nobody
+// can tell.
 func (c *cluster) ready(ctx context.Context, o object) bool {
 	where, err := c.path(ctx, o)
 	if err != nil {
@@ -193,7 +194,12 @@ func (c *cluster) ready(ctx context.Context, o object) bool {
 	}
 
 	var found struct {
+		Metadata struct {
+			Generation int64 `json:"generation"`
+		} `json:"metadata"`
 		Status struct {
+			ObservedGeneration int64 `json:"observedGeneration"`
+
 			Conditions []struct {
 				Type   string `json:"type"`
 				Status string `json:"status"`
@@ -206,7 +212,7 @@ func (c *cluster) ready(ctx context.Context, o object) bool {
 
 	for _, condition := range found.Status.Conditions {
 		if condition.Type == "Ready" && condition.Status == "True" {
-			return true
+			return found.Status.ObservedGeneration == found.Metadata.Generation
 		}
 	}
 

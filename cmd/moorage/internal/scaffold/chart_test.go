@@ -101,6 +101,14 @@ func TestChart(t *testing.T) {
 
 	run(t, chart, helm, "lint", "--strict", ".")
 
+	// The golden project has a chart, too.
+	example := filepath.Join(repository, "examples", "provider-nats", "deploy", "chart")
+	run(t, example, helm, "lint", "--strict", ".")
+
+	if made := rendered(t, helm, example); len(made) != 6+5 {
+		t.Errorf("the chart of the example makes %d objects, not its 6 kinds and 5 others", len(made))
+	}
+
 	const name = "dock-provider-dock"
 
 	crds := []string{

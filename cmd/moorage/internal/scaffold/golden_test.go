@@ -93,6 +93,13 @@ func command(dir, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// lint runs the linters of a project, in the version that it pins, which is compiled once.
+func lint(t *testing.T, dir string) {
+	t.Helper()
+
+	run(t, dir, "make", "lint", "GOLANGCI_LINT="+tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint"))
+}
+
 // TestEmptyProject compiles a provider without kinds.
 func TestEmptyProject(t *testing.T) {
 	run(t, generated(t, dock()), "make", "vet")
@@ -117,7 +124,7 @@ func TestProjectWithProviderConfig(t *testing.T) {
 
 	dir := generated(t, p)
 
-	run(t, dir, "make", "vet")
+	lint(t, dir)
 	run(t, dir, "make", "test")
 
 	for method, bug := range bugs() {

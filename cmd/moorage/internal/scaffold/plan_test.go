@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -311,5 +312,29 @@ func TestApplyLeavesWhatIsNotItsOwn(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestDecisions looks at what is left to the author: each method says in sentences what he
+// has to decide. (That templates leave nothing for later in one word is looked for in all
+// of the repository.)
+func TestDecisions(t *testing.T) {
+	for _, clusterScoped := range []bool{false, true} {
+		p, err := with(t, dock(), kinds(clusterScoped)...).WithProviderConfig("v1alpha1")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, k := range p.Kinds {
+			name := strings.ToLower(k.Kind)
+			client := string(content(t, p, "internal/controller/"+name+"/"+name+".go"))
+
+			for _, method := range []string{"Observe", "Create", "Update", "Delete"} {
+				comment := regexp.MustCompile(`(?m)((?:^//.*\n)+)func \(c client\) ` + method + `\(`).FindStringSubmatch(client)
+				if comment == nil || !regexp.MustCompile(`(?s)// Decide.*\.\n$`).MatchString(comment[1]) {
+					t.Errorf("%s, of the class %s: %s does not say what to decide", k.Kind, k.Class, method)
+				}
+			}
+		}
 	}
 }

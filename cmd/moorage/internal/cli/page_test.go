@@ -1,0 +1,301 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// page is the quarter of an hour.
+const page = "../../../../docs/write-a-provider.md"
+
+// A step is one of the page.
+type step struct {
+	line int
+
+	file string // that is written
+	text string // into it, or the commands
+	said string // what commands say that go on, until Ctrl-C
+	stop bool   // Ctrl-C
+}
+
+var (
+	fileName = regexp.MustCompile("^`([^`]+)`:$")
+	until    = regexp.MustCompile(`^<!-- until: (.*) -->$`)
+)
+
+// steps returns those of a page, in order.
+func steps(text string) []step {
+	var (
+		out        []step
+		file, said string
+	)
+
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		begin := i
+		block := func(in func(string) bool) string {
+			first := i
+			for i < len(lines) && in(lines[i]) {
+				i++
+			}
+
+			return strings.Join(lines[first:i], "\n") + "\n"
+		}
+
+		switch line := lines[i]; {
+		case fileName.MatchString(line):
+			file = fileName.FindStringSubmatch(line)[1]
+		case until.MatchString(line):
+			said = until.FindStringSubmatch(line)[1]
+		case line == "<!-- ctrl-c -->":
+			out = append(out, step{line: begin + 1, stop: true})
+		case strings.HasPrefix(line, "```"):
+			i++
+			out = append(out, step{line: begin + 1, file: file, text: block(func(l string) bool { return l != "```" })})
+			file = ""
+		case strings.HasPrefix(line, "    "):
+			out = append(out, step{line: begin + 1, said: said, text: block(func(l string) bool { return strings.HasPrefix(l, "    ") })})
+			said = ""
+		}
+	}
+
+	return out
+}
+
+// A reader follows the page in a terminal.
+type reader struct {
+	t    *testing.T
+	dir  string
+	env  []string
+	fake string // where the fake is
+
+	other *exec.Cmd // in the other terminal
+	said  *transcript
+	ended chan int
+}
+
+// TestPage follows the page to the letter.
+func TestPage(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	checkout, err := filepath.Abs(filepath.Join(filepath.Dir(page), ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	r := &reader{t: t, dir: t.TempDir(), fake: free(t), env: append(os.Environ(),
+		"MOORAGE="+checkout, "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "MAKEFLAGS=", "MAKELEVEL=", "GOWORK=off",
+		"GIT_AUTHOR_NAME=Author", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=Author", "GIT_COMMITTER_EMAIL=a@example.org")}
+	t.Cleanup(r.stop)
+
+	// The linters are those that the repository pins, and are not linked once more for it.
+	linter := exec.Command("go", "tool", "-n", "golangci-lint")
+	linter.Dir, linter.Env = filepath.Join(checkout, "hack", "tools"), r.env
+
+	path, err := linter.Output()
+	if err != nil {
+		t.Fatalf("cannot compile the linters: %v", err)
+	}
+
+	r.env = append(r.env, "GOLANGCI_LINT="+strings.TrimSpace(string(path)))
+
+	files, commands, others := 0, 0, 0
+
+	for _, s := range steps(string(text)) {
+		begin := time.Now()
+
+		switch {
+		case s.stop:
+			r.stop()
+		case s.file != "":
+			files++
+			r.write(s)
+		case s.said != "":
+			others++
+			r.start(s)
+		default:
+			commands++
+			r.run(s)
+		}
+
+		t.Logf("%s:%d took %.1f s", filepath.Base(page), s.line, time.Since(begin).Seconds())
+	}
+
+	if files < 7 || commands < 5 || others != 2 {
+		t.Errorf("%d files, %d blocks of commands and %d terminals were found: not all of the page was followed", files, commands, others)
+	}
+}
+
+// run runs commands in the first terminal, which keeps its folder and its variables.
+func (r *reader) run(s step) {
+	r.t.Helper()
+
+	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Minute) // the linters may have to be compiled
+	defer cancel()
+
+	state := filepath.Join(r.t.TempDir(), "state")
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", s.text+"pwd > "+state+"\nenv -0 >> "+state)
+	cmd.Dir, cmd.Env = r.dir, r.env
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.t.Fatalf("%s:%d: %v\n%s%s", page, s.line, err, s.text, out)
+	}
+
+	after, err := os.ReadFile(state)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+
+	dir, env, _ := strings.Cut(string(after), "\n")
+	r.dir, r.env = dir, strings.Split(strings.TrimSuffix(env, "\x00"), "\x00")
+}
+
+// start runs commands in the other terminal until they say something. Several tests may
+// run on this machine: the fake has an address of its own.
+func (r *reader) start(s step) {
+	r.t.Helper()
+
+	r.said, r.ended = &transcript{}, make(chan int, 1)
+	r.other = exec.Command("bash", "-c", "exec "+strings.TrimSpace(s.text)+" --fake "+r.fake)
+	r.other.Dir, r.other.Env, r.other.Stdout, r.other.Stderr = r.dir, r.env, r.said, r.said
+
+	if err := r.other.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+
+	go func(cmd *exec.Cmd, ended chan<- int) {
+		_ = cmd.Wait()
+		ended <- cmd.ProcessState.ExitCode()
+	}(r.other, r.ended)
+
+	r.said.until(r.t, s.said, 1, r.ended)
+}
+
+// stop presses Ctrl-C in the other terminal.
+func (r *reader) stop() {
+	if r.other == nil {
+		return
+	}
+
+	_ = r.other.Process.Signal(syscall.SIGINT)
+	r.other = nil
+
+	if code := <-r.ended; code != 0 {
+		r.t.Errorf("it was ended by Ctrl-C, and its exit code is %d:\n%s", code, r.said)
+	}
+}
+
+// write writes a file, or, of Go, declarations into one.
+func (r *reader) write(s step) {
+	r.t.Helper()
+
+	path := filepath.Join(r.dir, filepath.FromSlash(s.file))
+
+	was, err := os.ReadFile(path)
+	if err != nil {
+		r.t.Fatalf("%s:%d: what is to be changed is not there: %v", page, s.line, err)
+	}
+
+	text := []byte(s.text)
+
+	if strings.HasSuffix(path, ".go") {
+		if text, err = splice(was, s.text); err != nil {
+			r.t.Fatalf("%s:%d: %v", page, s.line, err)
+		}
+	}
+
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// splice puts declarations into a file, in place of those with their names, or at its end.
+func splice(file []byte, declarations string) ([]byte, error) {
+	const clause = "package p\n"
+
+	fresh, err := parser.ParseFile(token.NewFileSet(), "", clause+declarations, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, d := range fresh.Decls {
+		set := token.NewFileSet()
+
+		old, err := parser.ParseFile(set, "", file, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+
+		from, to := extent(d)
+		text := (clause + declarations)[from-1 : to-1]
+
+		i := slices.IndexFunc(old.Decls, func(o ast.Decl) bool { return name(o) == name(d) })
+		if i < 0 {
+			file = append(file, "\n"+text+"\n"...)
+
+			continue
+		}
+
+		from, to = extent(old.Decls[i])
+		file = slices.Concat(file[:from-1], []byte(text), file[to-1:])
+	}
+
+	return format.Source(file)
+}
+
+// name returns what tells a declaration from others.
+func name(d ast.Decl) string {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		var receiver bytes.Buffer
+		if d.Recv != nil {
+			_ = format.Node(&receiver, token.NewFileSet(), d.Recv.List[0].Type)
+		}
+
+		return receiver.String() + "." + d.Name.Name
+	case *ast.GenDecl:
+		switch s := d.Specs[0].(type) {
+		case *ast.TypeSpec:
+			return s.Name.Name
+		case *ast.ValueSpec:
+			return s.Names[0].Name
+		}
+	}
+
+	return fmt.Sprintf("%T", d.(*ast.GenDecl).Specs[0]) // imports
+}
+
+// extent returns where a declaration is, with its comment.
+func extent(d ast.Decl) (from, to token.Pos) {
+	from = d.Pos()
+
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Doc != nil {
+			from = d.Doc.Pos()
+		}
+	case *ast.GenDecl:
+		if d.Doc != nil {
+			from = d.Doc.Pos()
+		}
+	}
+
+	return from, d.End()
+}
