@@ -2,14 +2,18 @@ package connect
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,6 +36,7 @@ var (
 	scheme = runtime.NewScheme()
 	plane  *rest.Config
 	api    client.Client
+	modest *rest.Config // of a user who may do what the package's comment says, and nothing else
 )
 
 func TestMain(m *testing.M) {
@@ -65,13 +70,53 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 
+	user := "connect-" + rand.Text()
+	if modest, err = c.UserConfig(context.Background(), user); err != nil {
+		return 1, err
+	}
+	if err := bind(context.Background(), user); err != nil {
+		return 1, err
+	}
+
 	return m.Run(), nil
+}
+
+// bind gives the modest user the role that stands in the package's comment, and waits until
+// it has.
+func bind(ctx context.Context, user string) error {
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		return err
+	}
+	who, err := client.New(modest, client.Options{Scheme: scheme})
+	if err != nil {
+		return err
+	}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "connect-"}}
+	for _, m := range regexp.MustCompile(`\+kubebuilder:rbac:groups=([^,]*),resources=([^,]*),verbs=(\S+)`).FindAllStringSubmatch(string(text), -1) {
+		split := func(i int) []string { return strings.Split(strings.Trim(m[i], `"`), ";") }
+		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: split(1), Resources: split(2), Verbs: split(3)})
+	}
+	if err := api.Create(ctx, role); err != nil {
+		return err
+	}
+	bound := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	}
+	if err := api.Create(ctx, bound); err != nil {
+		return err
+	}
+
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return who.List(ctx, &clustersv1alpha1.ClusterList{}) == nil, nil
+	})
 }
 
 // start runs the controller over clusters of one namespace until the test ends.
 func start(t *testing.T, cache Cache, o ...Option) {
 	t.Helper()
-	m, err := ctrl.NewManager(plane, ctrl.Options{
+	m, err := ctrl.NewManager(modest, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
