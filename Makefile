@@ -125,12 +125,13 @@ bench: devcluster | bin ## Measure what a provider costs, beside a floor; a quar
 microbench: devcluster ## Run the benchmarks of single functions (BENCH=regexp)
 	@for m in $(OWN); do echo "== microbench $$m"; go -C $$m test -run '^$$' -bench '$(BENCH)' -benchmem ./...; done
 
-# The targets are read from the sources: to ask the tests for them would start the servers that some of them need.
+# The targets are read from the sources: to ask the tests for them would start the servers that some of them need. What is new is made smaller in so
+# many attempts, and not for so long: when time is up a worker is started anew, and most of all time went into that.
 .PHONY: fuzz
 fuzz: ## Fuzz each target with so many inputs (FUZZTIME=10000x)
 	@for m in $(OWN); do go -C $$m list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r pkg dir; do \
 		for target in $$(find "$$dir" -maxdepth 1 -name '*_test.go' -exec sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' {} +); do \
-			echo "== fuzz $$pkg $$target"; go -C $$m test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$pkg </dev/null; done; done; done
+			echo "== fuzz $$pkg $$target"; go -C $$m test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$pkg </dev/null; done; done; done
 
 # How long a line of simulated faults may be, and how many random ones there are.
 SIMDEPTH ?= 2
