@@ -100,9 +100,12 @@ func lint(t *testing.T, dir string) {
 	run(t, dir, "make", "lint", "GOLANGCI_LINT="+tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint"))
 }
 
-// TestEmptyProject compiles a provider without kinds.
+// TestEmptyProject compiles a provider without kinds, and finds all of it up to date.
 func TestEmptyProject(t *testing.T) {
-	run(t, generated(t, dock()), "make", "vet")
+	dir := generated(t, dock())
+
+	run(t, dir, "make", "vet", "verify")
+	run(t, dir, "go", "test", "./internal/api")
 }
 
 // TestProject compiles and tests a provider that reaches its API by flags: the whole of
@@ -125,7 +128,7 @@ func TestProjectWithProviderConfig(t *testing.T) {
 	dir := generated(t, p)
 
 	lint(t, dir)
-	run(t, dir, "make", "test")
+	run(t, dir, "make", "verify", "test")
 
 	for method, bug := range bugs() {
 		t.Run(method, func(t *testing.T) { bug.isFound(t, dir) })
