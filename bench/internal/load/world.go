@@ -200,7 +200,7 @@ func (f *fleet) resize(ctx context.Context, i int, size int64) (time.Time, error
 // Patiently sends a request again that a busy server did not answer in time.
 func patiently(ctx context.Context, send func() error) error {
 	err := send()
-	for tries := 1; tries < 5 && (kerrors.IsTimeout(err) || kerrors.IsServerTimeout(err) || kerrors.IsTooManyRequests(err)); tries++ {
+	for tries := 1; tries < 5 && unanswered(err); tries++ {
 		if err := wait(ctx, time.Second); err != nil {
 			return err
 		}
@@ -208,6 +208,11 @@ func patiently(ctx context.Context, send func() error) error {
 	}
 
 	return err
+}
+
+func unanswered(err error) bool {
+	return err != nil && (kerrors.ReasonForError(err) == metav1.StatusReasonUnknown ||
+		kerrors.IsTimeout(err) || kerrors.IsServerTimeout(err) || kerrors.IsTooManyRequests(err))
 }
 
 // Weight returns how many bytes of JSON a buoy has, as the API server sends it.
