@@ -50,13 +50,14 @@ func (p *pass) observe(ctx context.Context) error {
 	if len(o.ConnectionDetails) > 0 {
 		p.told = append(p.told, o.ConnectionDetails)
 	}
-	if !p.stranger() {
+	stranger := p.stranger()
+	if !stranger {
 		p.compare(o)
 	}
 	if o.ResourceExists {
 		p.memo.absentSince, p.memo.absentAs = time.Time{}, ""
 	}
-	if o.ResourceExists && !p.stranger() {
+	if o.ResourceExists && !stranger {
 		p.memo.seen, p.found = creation(p.mg, p.mg), true
 		p.remember()
 	}
