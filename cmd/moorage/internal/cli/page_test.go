@@ -1,3 +1,8 @@
+//go:build !race
+
+// What is tested here are other programs, which the race detector does not see: once is
+// enough.
+
 package cli_test
 
 import (
@@ -17,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/pinned"
 )
 
 // page is the quarter of an hour.
@@ -106,15 +113,12 @@ func TestPage(t *testing.T) {
 	t.Cleanup(r.stop)
 
 	// The linters are those that the repository pins, and are not linked once more for it.
-	linter := exec.Command("go", "tool", "-n", "golangci-lint")
-	linter.Dir, linter.Env = filepath.Join(checkout, "hack", "tools"), r.env
-
-	path, err := linter.Output()
+	linters, err := pinned.Tool(filepath.Join(checkout, "hack", "tools"), "golangci-lint")
 	if err != nil {
-		t.Fatalf("cannot compile the linters: %v", err)
+		t.Fatal(err)
 	}
 
-	r.env = append(r.env, "GOLANGCI_LINT="+strings.TrimSpace(string(path)))
+	r.env = append(r.env, "GOLANGCI_LINT="+linters)
 
 	files, commands, others := 0, 0, 0
 

@@ -1,14 +1,19 @@
+//go:build !race
+
+// What is tested here are other programs, which the race detector does not see: once is
+// enough.
+
 package dev
 
 import (
 	"bytes"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/pinned"
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
@@ -64,7 +69,7 @@ func TestChartOnCluster(t *testing.T) {
 	}
 	defer server.stop()
 
-	mod, err := filepath.Abs("../scaffold/testdata/helm/go.mod")
+	program, err := pinned.Tool(filepath.Join("..", "scaffold", "testdata", "helm"), "helm")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +77,7 @@ func TestChartOnCluster(t *testing.T) {
 	helm := func(args ...string) {
 		t.Helper()
 
-		cmd := exec.Command("go", append([]string{"tool", "-modfile", mod, "helm", "--kubeconfig", s.kubeconfig, "--namespace", "harbour"}, args...)...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
-		cmd.Dir = filepath.Dir(mod)
-
-		if out, err := cmd.CombinedOutput(); err != nil {
+		if out, err := exec.Command(program, append(args, "--kubeconfig", s.kubeconfig, "--namespace", "harbour")...).CombinedOutput(); err != nil {
 			t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}

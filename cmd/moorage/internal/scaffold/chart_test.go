@@ -1,7 +1,11 @@
+//go:build !race
+
+// What is tested here are other programs, which the race detector does not see: once is
+// enough.
+
 package scaffold_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,28 +18,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/pinned"
 )
 
 // tool returns the path of a program that a go.mod pins, which is compiled if it has to be.
 func tool(t *testing.T, dir, name string) string {
 	t.Helper()
 
-	mod, err := filepath.Abs(filepath.Join(dir, "go.mod"))
+	path, err := pinned.Tool(dir, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	cmd := command(dir, "go", "tool", "-modfile", mod, "-n", name)
-
-	var told bytes.Buffer
-	cmd.Stderr = &told
-
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("cannot compile %s: %v\n%s", name, err, &told)
-	}
-
-	return strings.TrimSpace(string(out))
+	return path
 }
 
 // An object is one that a chart makes.

@@ -17,16 +17,6 @@ import (
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
-// kinds of every class and, in two halves, of every scope.
-func kinds(clusterScoped bool) []scaffold.Kind {
-	return []scaffold.Kind{
-		{Kind: "Berth", Version: "v1alpha1", Class: scaffold.Named, ClusterScoped: clusterScoped},
-		{Kind: "Quay", Version: "v1beta1", Class: scaffold.Token, ClusterScoped: !clusterScoped},
-		{Kind: "Anchor", Version: "v1alpha1", Class: scaffold.Findable, ClusterScoped: clusterScoped},
-		{Kind: "Ferry", Version: "v1alpha1", Class: scaffold.Opaque, ClusterScoped: !clusterScoped},
-	}
-}
-
 // generated makes a project in a folder that uses this repository, and what
 // controller-gen makes of it.
 func generated(t *testing.T, p scaffold.Project) (dir string) {

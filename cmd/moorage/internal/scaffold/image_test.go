@@ -1,3 +1,8 @@
+//go:build !race
+
+// What is tested here are other programs, which the race detector does not see: once is
+// enough.
+
 package scaffold_test
 
 import (

@@ -25,6 +25,16 @@ func berth() scaffold.Kind {
 	return scaffold.Kind{Kind: "Berth", Version: "v1alpha1", Class: scaffold.Named}
 }
 
+// kinds of every class and, in two halves, of every scope.
+func kinds(clusterScoped bool) []scaffold.Kind {
+	return []scaffold.Kind{
+		{Kind: "Berth", Version: "v1alpha1", Class: scaffold.Named, ClusterScoped: clusterScoped},
+		{Kind: "Quay", Version: "v1beta1", Class: scaffold.Token, ClusterScoped: !clusterScoped},
+		{Kind: "Anchor", Version: "v1alpha1", Class: scaffold.Findable, ClusterScoped: clusterScoped},
+		{Kind: "Ferry", Version: "v1alpha1", Class: scaffold.Opaque, ClusterScoped: !clusterScoped},
+	}
+}
+
 func with(t *testing.T, p scaffold.Project, kinds ...scaffold.Kind) scaffold.Project {
 	t.Helper()
 
