@@ -28,6 +28,8 @@ type Process struct {
 func Start(program []string, also io.Writer) (*Process, error) {
 	p := &Process{cmd: exec.Command(program[0], program[1:]...), done: make(chan struct{})}
 
+	apart(p.cmd)
+
 	var out io.Writer = &p.log
 	if also != nil {
 		out = io.MultiWriter(&p.log, also)

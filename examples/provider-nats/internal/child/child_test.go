@@ -22,6 +22,7 @@ const (
 	deaf     = "deaf"     // to being asked
 	counts   = "counts"   // aloud, for ever
 	breaksUp = "breaksUp" // at once
+	groups   = "groups"   // tells whether it leads its process group
 )
 
 func TestMain(m *testing.M) {
@@ -49,6 +50,8 @@ func TestMain(m *testing.M) {
 		for i := 0; ; i++ {
 			fmt.Println(i, strings.Repeat(".", 100))
 		}
+	case groups:
+		fmt.Println("leads:", leads())
 	case breaksUp:
 		panic("broken")
 	default:

@@ -3,10 +3,16 @@
 package child
 
 import (
+	"os/exec"
 	"syscall"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
+
+// Apart lets a program run in a process group of its own. In ours it would go on, though
+// it is suspended, when the shell ends that has started us: the system wakes whoever is
+// left behind like that.
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // Suspend stops the process where it is, as if its machine stood still.
 func (p *Process) Suspend() error {
