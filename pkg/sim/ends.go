@@ -77,8 +77,8 @@ func (w *World) comesTo(at boundary) {
 	}
 }
 
-// Repeats says whether all that happens now has happened in a run that was judged, so that
-// nobody need look at what is said of it.
+// Repeats says whether all that happens now has happened in a run that was judged: what needs
+// no more than to be looked at was looked at there.
 func (w *World) repeats() bool {
 	c := &w.course
 

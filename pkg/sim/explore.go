@@ -17,13 +17,12 @@ type Explorer struct {
 	Run func(Schedule) Result
 
 	// Depth is how many faults are combined exhaustively: one or more. Up to two, every
-	// kind is combined with every other, each lasting as long as is usual, in the lives in
-	// which most is at stake; in the others, and from three on, only those that lead elsewhere
-	// than others do.
+	// kind is combined with every other, each lasting as long as is usual; from three on, only
+	// those that lead elsewhere than others do.
 	Depth int
 
-	// All combines faults of every kind whatever the depth and the scenario, and with Apart
-	// in those, too, in which single ones are tried otherwise.
+	// All combines faults of every kind whatever the depth, and with Apart in those scenarios,
+	// too, in which single ones are tried otherwise.
 	All bool
 
 	// Apart combines faults in all lives of an object or two. The default is to leave it
@@ -55,13 +54,14 @@ type Explorer struct {
 
 	known map[spot][]tried
 	ends  ends
+	kinds map[asked][]variant
 	steps []entry // room for those of runs that nothing follows
 }
 
 // Explore runs the scenario without faults, and with every fault at every boundary
 // up to the depth. The first result is returned.
 func (e *Explorer) Explore() Result {
-	e.known, e.Crossed = map[spot][]tried{}, map[string][2]bool{}
+	e.known, e.kinds, e.Crossed = map[spot][]tried{}, map[asked][]variant{}, map[string][2]bool{}
 	if e.After != nil && e.After.Class == e.Class {
 		e.known = e.After.known
 		if e.few() { // what it tries is not all that those after it would try
@@ -95,9 +95,25 @@ func (e *Explorer) depth() int {
 
 // Few says whether only those faults are combined that lead elsewhere than others do.
 func (e *Explorer) few() bool {
-	s, _ := scenarioOf(e.Scenario)
+	return !e.All && (e.Short || e.Depth > 2)
+}
 
-	return !e.All && (e.Short || e.Depth > 2 || e.Depth > 1 && s.fewer)
+// Asked is what was asked of kindsAt.
+type asked struct {
+	op                                   string
+	external, mutates, combined, crashes bool
+}
+
+// KindsOf returns what kindsAt does, and remembers it. The result is shared.
+func (e *Explorer) kindsOf(o operation, combined, crashes bool) []variant {
+	a := asked{o.name, o.external, o.mutates, combined, crashes}
+	kinds, known := e.kinds[a]
+	if !known {
+		kinds = kindsAt(o, combined, crashes)
+		e.kinds[a] = kinds
+	}
+
+	return kinds
 }
 
 func (e *Explorer) try(faults []Fault) Result {
@@ -137,7 +153,7 @@ func (e *Explorer) begin(base Result) {
 	}
 	var next []Result
 	for i, s := range base.steps {
-		next = append(next, e.cross(turns[i], kindsAt(s.op, e.Short, true))...)
+		next = append(next, e.cross(turns[i], e.kindsOf(s.op, e.Short, true))...)
 	}
 	e.follow(next, 2)
 }
@@ -154,7 +170,7 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 		sides[bit(isAfter(v.kind))] = true
 		e.Crossed[s.op.name] = sides
 		r := e.try(append(slices.Clone(t.of.Schedule.Faults), Fault{Op: s.op.name, N: s.n, Kind: v.kind, For: v.last}))
-		if len(r.Violations) == 0 && slices.Contains(kindsAt(s.op, e.few(), false), v) && v.last == 0 {
+		if len(r.Violations) == 0 && slices.Contains(e.kindsOf(s.op, e.few(), false), v) && v.last == 0 {
 			next = append(next, r)
 		}
 	}

@@ -56,7 +56,7 @@ func (e *Explorer) knows(s stand, op string, after int) bool {
 func (e *Explorer) tries(t turn) {
 	s, after := t.step(), e.depth()-1
 	e.knows(s.stand, s.op.name, after)
-	for _, v := range kindsAt(s.op, e.few(), false) {
+	for _, v := range e.kindsOf(s.op, e.few(), false) {
 		if death := deaths[v.kind]; death != "" && v.last == 0 {
 			e.knows(t.leaves(v.kind), death, after)
 		}
@@ -88,7 +88,7 @@ func (e *Explorer) follow(runs []Result, depth int) {
 // KindsAt returns what is to be tried after other faults, each for as long as is usual.
 func (e *Explorer) kindsAt(t turn, depth int) []variant {
 	s := t.step()
-	kinds := slices.DeleteFunc(kindsAt(s.op, e.few(), false), func(v variant) bool { return v.last != 0 || !v.kind.stands(e.Class) })
+	kinds := slices.DeleteFunc(slices.Clone(e.kindsOf(s.op, e.few(), false)), func(v variant) bool { return v.last != 0 || !v.kind.stands(e.Class) })
 	all := len(kinds)
 	if e.knows(s.stand, s.op.name, e.depth()-depth) {
 		kinds = nil
@@ -111,7 +111,7 @@ func (e *Explorer) same(t turn, v variant, depth int) bool {
 	}
 	next, follows := t.next()
 
-	return follows && s.err == nil && e.independent(s.op, v.kind) && slices.Contains(kindsAt(next.op, e.few(), false), v)
+	return follows && s.err == nil && e.independent(s.op, v.kind) && slices.Contains(e.kindsOf(next.op, e.few(), false), v)
 }
 
 // Deaths are faults that leave nothing of a process, by what begins after it.

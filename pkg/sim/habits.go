@@ -42,7 +42,7 @@ func (w *World) judgeAnnotations(c apiserver.Change) {
 // comes again by the back-off of the queue: any other time makes the queue forget how
 // often passes failed.
 func (w *World) judgeBackOff(p *process, result reconcile.Result, err error) {
-	if err != nil || result.RequeueAfter == 0 {
+	if err != nil || result.RequeueAfter == 0 || w.repeats() {
 		return
 	}
 	for i := len(w.trace) - 1; i >= 0; i-- {
@@ -102,7 +102,7 @@ func (p *process) wrote(changes []apiserver.Change) {
 // JudgeBase judges that a call is not made from a version that is older than what the
 // process itself wrote last: what such a version shows was decided upon before.
 func (w *World) judgeBase(p *process, o operation) {
-	if !o.external || o.mg == nil {
+	if !o.external || o.mg == nil || w.repeats() {
 		return
 	}
 	last, err := strconv.ParseInt(p.knows.wrote[o.mg.GetUID()], 10, 64)

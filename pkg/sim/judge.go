@@ -109,6 +109,9 @@ func (w *World) forejudge(p *process, o operation) {
 	if p.mutations[keyOf(o.mg)]++; p.mutations[keyOf(o.mg)] > 1 && !(o.name == "Delete" && w.snatched[o.mg.GetUID()]) {
 		w.violate("S15", o.name+" after another change in the same pass")
 	}
+	if w.repeats() {
+		return
+	}
 	w.forejudgePolicy(o)
 	switch {
 	case p.excused: // it was under way when the world went on without the process
@@ -188,16 +191,25 @@ func (w *World) judge(p *process, o operation) {
 		now := c.Object.(resource.Managed) //nolint:forcetypeassert // see above
 		if c.Old != nil {
 			w.judgeWrite(p, c, now)
-			w.judgeAnnotations(c)
-			w.judgeMeant(p, c)
 			w.judgeStatus(p, c)
-			w.judgePause(p, o, c)
 		}
-		w.judgeSecrets(c)
+		if !w.repeats() {
+			w.judgeChange(p, o, c)
+		}
 		if c.Type == apiserver.Deleted {
 			w.judgeGone(now)
 		}
 	}
+}
+
+// JudgeChange judges what a write tells by itself.
+func (w *World) judgeChange(p *process, o operation, c apiserver.Change) {
+	if c.Old != nil {
+		w.judgeAnnotations(c)
+		w.judgeMeant(p, c)
+		w.judgePause(p, o, c)
+	}
+	w.judgeSecrets(c)
 }
 
 // JudgeOther judges a write of an object of another kind.
@@ -215,7 +227,7 @@ func (w *World) judgeOther(c apiserver.Change) {
 }
 
 func (w *World) judgeExternal(o operation) {
-	if o.mg == nil {
+	if o.mg == nil || w.repeats() {
 		return
 	}
 	most := 1
@@ -256,9 +268,6 @@ func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed)
 // JudgeSecrets looks at what was written to an object but for its spec, which is
 // its user's.
 func (w *World) judgeSecrets(c apiserver.Change) {
-	if w.repeats() {
-		return
-	}
 	for _, part := range []string{"metadata", "status"} {
 		if at := w.shownIn(c.Image[part], part); at != "" {
 			w.violate("S10", "the object shows a secret in "+at)

@@ -115,6 +115,11 @@ func (q *queue) wake(now time.Time) {
 // Take hands out what is due: of the highest priority the first, or what has been
 // due for longest of all others when it is their turn.
 func (q *queue) take(now time.Time) (*item, bool) {
+	if len(q.items) == 0 {
+		q.waiting = true
+
+		return nil, false
+	}
 	q.wake(now)
 	best := q.best(func(a, b *item) int { return cmp.Or(b.priority-a.priority, a.order-b.order) })
 	if best == nil {
