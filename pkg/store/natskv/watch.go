@@ -23,6 +23,10 @@ const (
 	inactive = time.Minute
 	// batch is how many messages are on their way at most.
 	batch = 512
+	// silence is how long a new consumer that has messages may send none, the first time,
+	// and begins how often one is made before that is left to the heartbeats.
+	silence = time.Second
+	begins  = 3
 )
 
 // Watch tells what there is, and what changes. While the stream has no leader it
@@ -70,6 +74,7 @@ type watcher[T store.Object] struct {
 	start    store.State
 	consumer jetstream.Consumer
 	messages jetstream.MessagesContext
+	first    jetstream.Msg // of them, if it was waited for
 	status   chan nats.Status
 	in       chan jetstream.Msg
 	events   chan store.Event[T]
@@ -93,8 +98,46 @@ func (w *watcher[T]) doubt(err error) {
 	w.End(err)
 }
 
-// begin makes the consumer, once the stream has a leader.
+// begin makes a consumer that speaks. What asks one for its messages is lost if it comes to
+// a server that does not know of the consumer yet, and nobody says so: in a cluster that
+// happens to new ones. As nothing was told yet, another one takes its place.
 func (w *watcher[T]) begin(ctx context.Context) error {
+	for n := range begins {
+		for len(w.status) > 0 { // of what is over
+			<-w.status
+		}
+		if err := w.consume(ctx); err != nil {
+			return err
+		}
+		if n == begins-1 || w.speaks(ctx, silence<<n) {
+			break
+		}
+		w.messages.Stop()
+		w.removed(ctx) // or the server does it, after a while
+	}
+
+	return nil
+}
+
+// speaks tells whether one of the messages comes that there are. That the consumer has none
+// is not enough to say that there are none: it may be at a replica that is behind.
+func (w *watcher[T]) speaks(ctx context.Context, within time.Duration) bool {
+	if !w.pending {
+		if w.start.Revision == 0 {
+			return true
+		}
+		if there, err := w.outstanding(ctx); err != nil || !there {
+			return true
+		}
+	}
+	msg, err := w.messages.Next(jetstream.NextMaxWait(within))
+	w.first = msg
+
+	return err == nil
+}
+
+// consume makes the consumer, once the stream has a leader.
+func (w *watcher[T]) consume(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 
@@ -176,7 +219,10 @@ func (w *watcher[T]) run(ctx context.Context) {
 // read passes on what comes until there is nothing more to come.
 func (w *watcher[T]) read() {
 	for {
-		msg, err := w.messages.Next()
+		msg, err := w.first, error(nil)
+		if w.first = nil; msg == nil {
+			msg, err = w.messages.Next()
+		}
 		if err != nil {
 			w.doubt(err)
 

@@ -16,6 +16,7 @@ var (
 	primaries = flag.Int("primaries", 500, "how many objects there are")
 	changes   = flag.Int("changes", 100, "how many of them change while a node is down")
 	rounds    = flag.Int("rounds", 1, "how often the leader is killed")
+	buckets   = flag.Int("buckets", 30, "how many new buckets are watched on three nodes")
 	bounds    = flag.Bool("bounds", false, "hold times to their bounds: for a machine that does nothing else")
 )
 

@@ -3,7 +3,6 @@ package systemtest
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -69,10 +68,9 @@ func volumeName(n int) string { return fmt.Sprintf("v%02d", n) }
 func under(t *testing.T, node *natsproc.Node, do func(ctx context.Context, n int) error) {
 	t.Helper()
 	var finished atomic.Int64
-	third := make(chan struct{})
-	var doing sync.WaitGroup
-	defer doing.Wait()
-	doing.Go(func() {
+	third, all := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(all)
 		many(t, volumes, func(ctx context.Context, n int) error {
 			err := do(ctx, n)
 			if err == nil && finished.Add(1) == volumes/3 {
@@ -81,8 +79,13 @@ func under(t *testing.T, node *natsproc.Node, do func(ctx context.Context, n int
 
 			return err
 		})
-	})
-	<-third
+	}()
+	defer func() { <-all }()
+	select {
+	case <-third:
+	case <-all: // too little could be done
+		return
+	}
 	must(t, node.Kill())
 	<-time.After(away) // the outage
 	must(t, node.Start())

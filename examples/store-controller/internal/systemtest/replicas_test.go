@@ -10,6 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/natskv"
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
@@ -18,14 +20,14 @@ import (
 // replicas: servers answer a conflict otherwise there, and a replica may be behind.
 func TestStoreOnThreeNodes(t *testing.T) {
 	c := newCluster(t, 3)
-	var buckets atomic.Int64
+	var made atomic.Int64
 	storetest.Run(t, func(t *testing.T) storetest.Subject {
 		nc, err := nats.Connect(c.js.Conn().ConnectedUrl(), nats.MaxReconnects(-1))
 		must(t, err)
 		t.Cleanup(nc.Close)
 		js, err := jetstream.New(nc)
 		must(t, err)
-		cfg := jetstream.KeyValueConfig{Bucket: fmt.Sprint("things", buckets.Add(1)), Replicas: 3}
+		cfg := jetstream.KeyValueConfig{Bucket: fmt.Sprint("things", made.Add(1)), Replicas: 3}
 		// A list fails with the watch it is read from: four servers and a busy machine may be mute for two seconds.
 		opts := natskv.Options{Create: &cfg, Heartbeat: 15 * time.Second, Timeout: 30 * time.Second}
 		var s *natskv.Store[*storetest.Thing]
@@ -57,4 +59,46 @@ func TestStoreOnThreeNodes(t *testing.T) {
 			Sever: func(context.Context) error { return nc.ForceReconnect() },
 		}
 	})
+}
+
+// TestNewBuckets: a server of a cluster may not know of a new consumer yet when that is
+// asked for messages. A watch does not end by that, and has everything soon all the same.
+func TestNewBuckets(t *testing.T) {
+	c := newCluster(t, 3)
+	var worst time.Duration
+	for n := range *buckets {
+		name := fmt.Sprint("new", n)
+		within(t, "a watch that tells everything", func(ctx context.Context) error {
+			s, err := natskv.New[*storetest.Thing](ctx, c.js, name, natskv.Options{Create: &jetstream.KeyValueConfig{Replicas: 3}})
+			if err != nil {
+				return err
+			}
+			for _, key := range []string{"a", "b", "c"} {
+				if _, err := s.Create(ctx, storetest.NewThing(key, 1)); err != nil && !errors.Is(err, store.ErrAlreadyExists) {
+					return err
+				}
+			}
+			begin := time.Now()
+			w, err := s.Watch(ctx)
+			if err != nil {
+				return err
+			}
+			defer w.Stop()
+			for e := range w.Events() {
+				if e.Synced {
+					worst = max(worst, time.Since(begin))
+
+					return nil
+				}
+			}
+			t.Errorf("after %s a watch ended with %v", time.Since(begin), w.Err())
+
+			return nil
+		})
+		within(t, "no such bucket", func(ctx context.Context) error { return c.js.DeleteKeyValue(ctx, name) })
+	}
+	fmt.Printf("watch-of-a-new-bucket: %s\n", worst.Round(time.Millisecond))
+	if worst > resumes() {
+		t.Errorf("it took %s", worst)
+	}
 }
