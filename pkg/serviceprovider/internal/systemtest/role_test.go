@@ -307,6 +307,11 @@ func TestRole(t *testing.T) {
 	}
 	e.passes(5)
 	e.shows(g, serviceprovider.StatusPhaseReady, serviceprovider.ReasonReconcileSuccess)
+	eventually(t, "Secrets and clusters are watched", func() bool {
+		did, _ := e.asked[platform].all()
+
+		return slices.Contains(did, "/secrets watch") && slices.Contains(did, "clusters.openmcp.cloud/clusters watch")
+	})
 	e.delete(onboarding.api, g)
 	e.vanishes(g)
 	for p, may := range rules {

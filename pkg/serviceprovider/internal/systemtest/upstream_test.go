@@ -26,6 +26,7 @@ var stories = []struct {
 	{"5_not_found_and_7_ignored", ignored},
 	{"7_reconcile_on_request", onRequest},
 	{"8_access_fails", accessFails},
+	{"config_changes", configChanges},
 	{"6_no_config", noConfig}, // the last one: it takes the configuration away
 }
 
@@ -222,6 +223,15 @@ func accessFails(e *estate) {
 	}
 }
 
+// configChanges: what is ready is looked at again, and stays ready.
+func configChanges(e *estate) {
+	g := e.ready("changes")
+	e.grows(g, "roses")
+	merge(e.T, platform.api, e.config, `{"plant":"lilies"}`)
+	e.grows(g, "lilies")
+	e.shows(g, serviceprovider.StatusPhaseReady, serviceprovider.ReasonReconcileSuccess)
+}
+
 // noConfig: a garden that is ready keeps being served until the configuration goes; then
 // nothing new is begun, and a deletion goes on with the last one.
 func noConfig(e *estate) {
@@ -241,8 +251,9 @@ func noConfig(e *estate) {
 	}
 }
 
-// TestReferences: a Secret and a ConfigMap of the platform that all gardens refer to.
-func TestReferences(t *testing.T) {
+// TestUpstreamMapSecretToRequests: a Secret and a ConfigMap of the platform that all gardens
+// refer to.
+func TestUpstreamMapSecretToRequests(t *testing.T) {
 	e := newEstate(t, "references")
 	e.references = true
 	e.config.Poll.Duration = 0 // nothing else lets a garden be looked at
