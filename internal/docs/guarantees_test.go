@@ -90,7 +90,8 @@ func TestTrackRecord(t *testing.T) {
 	declared := map[string]bool{}
 	var paths []string
 	for _, dir := range []string{
-		"pkg/reconciler/managed", "pkg/sim/apiserver", "pkg/meta", "pkg/connection", "apis/common/v1",
+		"pkg/reconciler/managed", "pkg/sim/apiserver", "pkg/meta", "pkg/connection", "pkg/conformance", "apis/common/v1",
+		"examples/provider-nats/internal/child",
 		"examples/provider-nats/internal/controller", "examples/provider-nats/internal/provider", "examples/provider-nats/internal/systemtest",
 	} {
 		more, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
