@@ -79,7 +79,9 @@ func TestNewBuckets(t *testing.T) {
 				}
 			}
 			begin := time.Now()
-			w, err := s.Watch(ctx)
+			patient, stop := context.WithTimeout(t.Context(), patience) // a try has ten seconds, on whatever machine
+			defer stop()
+			w, err := s.Watch(patient)
 			if err != nil {
 				return err
 			}
