@@ -3,6 +3,7 @@ package kube_test
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,14 +22,15 @@ import (
 type volumes struct {
 	*memory.Store[*kube.Envelope[*volume.Volume]]
 
-	short, mute bool
+	short bool
+	mute  atomic.Bool
 }
 
 var errMute = errors.New("nobody answers")
 
 func (s *volumes) List(ctx context.Context, o ...store.ListOption) iter.Seq2[*kube.Envelope[*volume.Volume], error] {
 	switch {
-	case s.mute:
+	case s.mute.Load():
 		return func(yield func(*kube.Envelope[*volume.Volume], error) bool) { yield(nil, errMute) }
 	case s.short:
 		return func(func(*kube.Envelope[*volume.Volume], error) bool) {}
@@ -42,19 +44,18 @@ func (s *volumes) List(ctx context.Context, o ...store.ListOption) iter.Seq2[*ku
 func TestWatchTellsWhatVanished(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		store  volumes
+		short  bool // is every list
 		spoil  bool // the other one cannot be read any more
 	}{
 		"Gone":      {reason: "One of two has vanished."},
-		"ShortList": {reason: "What a list leaves out is asked for.", store: volumes{short: true}},
+		"ShortList": {reason: "What a list leaves out is asked for.", short: true},
 		"BadEntry":  {reason: "What cannot be read is there.", spoil: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
-				tc.store.Store = w.volumes
-				c, err := kube.NewClient(w.scheme, []kube.Kind{kube.Serve(&tc.store)})
+				c, err := kube.NewClient(w.scheme, []kube.Kind{kube.Serve(&volumes{Store: w.volumes, short: tc.short})})
 				w.must(err)
 				w.client = c
 				w.create(newVolume("a"))
@@ -96,14 +97,14 @@ func TestWatchOfAMuteStore(t *testing.T) {
 		w.create(newVolume("a"))
 		running := w.watch(&volume.List{})
 		<-running.ResultChan()
-		s.mute = true
+		s.mute.Store(true)
 		w.volumes.Vanish("default/a")
 		<-time.After(10*time.Minute + 30*time.Second)
 		synctest.Wait()
 		if len(running.ResultChan()) != 0 || w.logged() == 0 {
 			t.Errorf("%d events were told, and %d lines logged", len(running.ResultChan()), w.logged())
 		}
-		s.mute = false
+		s.mute.Store(false)
 		back := time.Now()
 		if got := told(t, running); got != "DELETED a map[]" || time.Since(back) > time.Minute {
 			t.Errorf("%s after %s", got, time.Since(back))
