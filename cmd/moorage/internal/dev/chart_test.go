@@ -7,11 +7,17 @@ package dev
 
 import (
 	"bytes"
+	"errors"
+	"math/rand/v2"
+	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/pinned"
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
@@ -51,12 +57,88 @@ func provider(t *testing.T) (dir string) {
 	return dir
 }
 
+// works runs the provider as the chart does, with the rights of its service account and no
+// others, until an object of the namespace is ready.
+func works(t *testing.T, s *session, namespace string, flags ...string) {
+	t.Helper()
+
+	build := s.command(t.Context(), filepath.Join(s.Dir, "bin", "devcluster-build"))
+	build.Stdout = nil
+
+	binary, err := build.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	kubeconfig, err := exec.Command(strings.TrimSpace(string(binary)), "kubeconfig", "--dir", filepath.Join(s.Dir, "cluster"),
+		"--user", "system:serviceaccount:harbour:dock-provider-dock", "--group", "system:serviceaccounts").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, kubeconfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := s.run(t.Context(), "go", "build", "-o", "bin/provider", "./cmd/provider"); err != nil {
+		t.Fatal(err)
+	}
+
+	var said bytes.Buffer
+
+	args := append([]string{"--leader-election", "--leader-election-namespace", "harbour", "--health-probe-bind-address", "0", "--metrics-bind-address", "0"}, flags...)
+
+	c, err := start(&locked{to: &said}, s.Dir, "provider", append(s.env(), "KUBECONFIG="+file), filepath.Join(s.Dir, "bin", "provider"), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.stop()
+
+	o := object{APIVersion: "dock.example.org/v1alpha1", Kind: "Berth"}
+	o.Metadata.Name, o.Metadata.Namespace = "in-"+namespace, namespace // the fake knows no namespaces
+	o.text = []byte("{apiVersion: dock.example.org/v1alpha1, kind: Berth, metadata: {name: in-" + namespace + ", namespace: " + namespace + "}, spec: {forProvider: {size: 40}}}")
+
+	if err := s.cluster.apply(t.Context(), []object{o}); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := c.awaits(t.Context(), 3*time.Minute, func() error {
+		if !s.cluster.ready(t.Context(), o) {
+			return errors.New("the object is not ready")
+		}
+
+		return nil
+	}); err != nil {
+		c.stop()
+		t.Fatalf("%v\n%s", err, &said)
+	}
+}
+
+// free returns an address that nobody has, and that no system gives to those who ask for
+// any.
+func free(t *testing.T) string {
+	t.Helper()
+
+	for range 100 {
+		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000)))); err == nil {
+			_ = l.Close()
+
+			return l.Addr().String()
+		}
+	}
+
+	t.Fatal("no port is free")
+
+	return ""
+}
+
 // TestChartOnCluster installs the chart of a provider by Helm, changes it, and takes it
-// away: the kind stays, and the rest goes.
+// away: its rights are enough, the kind stays, and the rest goes.
 func TestChartOnCluster(t *testing.T) {
 	var said bytes.Buffer
 
-	s := &session{Options: Options{Dir: provider(t), Out: &locked{to: &said}}}
+	s := &session{Options: Options{Dir: provider(t), Out: &locked{to: &said}, Fake: free(t)}}
 	s.kubeconfig = filepath.Join(s.Dir, "cluster", "kubeconfig")
 
 	if err := s.run(t.Context(), "make", "generate"); err != nil {
@@ -68,6 +150,12 @@ func TestChartOnCluster(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &said)
 	}
 	defer server.stop()
+
+	fake, err := s.startFake(t.Context())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &said)
+	}
+	defer fake.stop()
 
 	program, err := pinned.Tool(filepath.Join("..", "scaffold", "testdata", "helm"), "helm")
 	if err != nil {
@@ -107,11 +195,15 @@ func TestChartOnCluster(t *testing.T) {
 		t.Error("the chart is installed, and not all of it is there")
 	}
 
+	works(t, s, "default")
+
 	helm("upgrade", "dock", chart, "--set", "rbac.namespaced=true,networkPolicy.enabled=true,metrics.secure=true")
 
 	if !there(local) || !there("/apis/networking.k8s.io/v1/namespaces/harbour/networkpolicies/dock-provider-dock") {
 		t.Error("values were changed, and what is there did not")
 	}
+
+	works(t, s, "harbour", "--namespace", "harbour")
 
 	helm("uninstall", "dock")
 
