@@ -124,6 +124,8 @@ var others = map[Kind][]time.Duration{
 	ClockAhead:  {time.Hour},
 	ExternalOut: {time.Second, 10 * time.Minute},
 	Usurp:       {50 * time.Second},
+	Refusing:    {10 * time.Minute},
+	Squat:       {10 * time.Minute},
 }
 
 // A crash is what a process panics with when it dies. Only the boundary of the

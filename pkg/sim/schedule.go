@@ -49,7 +49,7 @@ const (
 // Defaults of how long a fault lasts.
 var lasts = map[Kind]time.Duration{
 	Outage: 10 * time.Second, Freeze: 3 * time.Second, Usurp: 20 * time.Second, Pause: time.Minute,
-	ClockBack: time.Minute, ClockAhead: time.Minute, ExternalOut: 10 * time.Second, Refusing: 10 * time.Minute, Squat: 10 * time.Minute,
+	ClockBack: time.Minute, ClockAhead: time.Minute, ExternalOut: 10 * time.Second, Refusing: time.Minute, Squat: 3 * time.Minute,
 	Crash: time.Second, CrashAfter: time.Second, Stale: time.Second,
 }
 
