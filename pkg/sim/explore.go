@@ -17,8 +17,9 @@ type Explorer struct {
 	Run func(Schedule) Result
 
 	// Depth is how many faults are combined exhaustively: one or more. Up to two, every
-	// kind is combined with every other, each lasting as long as is usual; from three on, only
-	// those that lead elsewhere than others do.
+	// kind is combined with every other, each lasting as long as is usual, in the lives in
+	// which most is at stake; in the others, and from three on, only those that lead elsewhere
+	// than others do.
 	Depth int
 
 	// All combines faults of every kind whatever the depth, and with Apart in those scenarios,
@@ -95,7 +96,9 @@ func (e *Explorer) depth() int {
 
 // Few says whether only those faults are combined that lead elsewhere than others do.
 func (e *Explorer) few() bool {
-	return !e.All && (e.Short || e.Depth > 2)
+	s, _ := scenarioOf(e.Scenario)
+
+	return !e.All && (e.Short || e.Depth > 2 || e.Depth > 1 && s.fewer)
 }
 
 // Asked is what was asked of kindsAt.
