@@ -10,6 +10,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
@@ -21,6 +22,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/credentials"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
@@ -203,6 +205,35 @@ func TestListenersMayAsk(t *testing.T) {
 	b.admitted()
 	if told != 2 {
 		t.Errorf("want it told of a connection and of its loss, got %d", told)
+	}
+}
+
+// TestForgottenWhileItIsRead: what is forgotten while its Secret is read stays forgotten,
+// whatever was read.
+func TestForgottenWhileItIsRead(t *testing.T) {
+	for name, flaw := range map[string]error{"it is good": nil, "it cannot be used": errors.New("not for us")} {
+		t.Run(name, func(t *testing.T) {
+			b := newBoard(t)
+			b.r.follower = credentials.NewFollower(b.api)
+			defer b.r.follower.Close()
+			b.admitted()
+			if len(b.r.followed) != 1 {
+				t.Fatalf("want one Secret followed, got %v", b.r.followed)
+			}
+			key := client.ObjectKeyFromObject(b.r.newAccessRequest(b.r.registered[0], b.request))
+			b.r.rewrite = func(*clustersv1alpha1.AccessRequest, *rest.Config) error {
+				b.r.forget(b.request)
+
+				return flaw
+			}
+			b.r.review(t.Context(), nil, key, b.r.known()[key])
+			if left := b.r.known(); len(left)+len(b.r.followed) != 0 {
+				t.Errorf("want nothing left, got grants %v and followed Secrets %v", left, b.r.followed)
+			}
+			if _, known := b.r.cache.Known(key); known {
+				t.Error("the connection is left")
+			}
+		})
 	}
 }
 

@@ -73,7 +73,7 @@ func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *gran
 	k, err := r.parse(g, secret)
 	if err != nil {
 		g.flaw = err
-		r.hope(key, g)
+		r.hope(key, g, instead)
 
 		return false, err
 	}
@@ -128,11 +128,11 @@ func (r *Requester) parse(g *grant, secret *corev1.Secret) (*clusters.Kubeconfig
 }
 
 // Hope sees to it that a Secret that cannot be used is noticed when it is corrected, unless
-// there is a connection that goes on meanwhile.
-func (r *Requester) hope(key clusters.Key, g *grant) {
+// there is a connection that goes on meanwhile, or the object went.
+func (r *Requester) hope(key clusters.Key, g, instead *grant) {
 	r.mu.Lock()
 	old := r.grants[key]
-	hopes := old == nil || old.flaw != nil
+	hopes := (instead == nil || old == instead) && (old == nil || old.flaw != nil)
 	if hopes {
 		r.grants[key] = g
 	}
