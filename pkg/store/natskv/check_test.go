@@ -1,7 +1,9 @@
 package natskv
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -53,5 +55,30 @@ func TestSnapshotEnds(t *testing.T) {
 				t.Errorf("%s\nthe snapshot does not end: %v", tc.reason, w.Err())
 			}
 		})
+	}
+}
+
+// TestCancelledBeforeItSpeaks: nobody waits for the first message of a new consumer when the
+// watch, or the list, is not wanted any more.
+func TestCancelledBeforeItSpeaks(t *testing.T) {
+	h := newHost(t)
+	s := h.bucket(things, Options{})
+	w := &watcher[*storetest.Thing]{bucket: s.bucket, opts: s.opts, inactive: s.inactive, Ending: store.NewEnding()}
+	if err := w.consume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer w.messages.Stop()
+	w.pending = true // there is nothing to come
+	ctx, cancel := context.WithCancel(t.Context())
+	spoke := make(chan bool, 1)
+	go func() { spoke <- w.speaks(ctx, time.Hour) }()
+	cancel()
+	select {
+	case over := <-spoke:
+		if !over {
+			t.Error("another consumer is made for nobody")
+		}
+	case <-time.After(time.Minute):
+		t.Error("a watch that was cancelled waits for its first message")
 	}
 }

@@ -119,8 +119,9 @@ func (w *watcher[T]) begin(ctx context.Context) error {
 	return nil
 }
 
-// speaks tells whether one of the messages comes that there are. That the consumer has none
-// is not enough to say that there are none: it may be at a replica that is behind.
+// speaks tells whether one of the messages comes that there are, or nobody waits for one
+// any more: run cleans up then. That the consumer has none is not enough to say that there
+// are none: it may be at a replica that is behind.
 func (w *watcher[T]) speaks(ctx context.Context, within time.Duration) bool {
 	if !w.pending {
 		if w.start.Revision == 0 {
@@ -130,10 +131,12 @@ func (w *watcher[T]) speaks(ctx context.Context, within time.Duration) bool {
 			return true
 		}
 	}
-	msg, err := w.messages.Next(jetstream.NextMaxWait(within))
+	waiting, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	msg, err := w.messages.Next(jetstream.NextContext(waiting))
 	w.first = msg
 
-	return err == nil
+	return err == nil || ctx.Err() != nil
 }
 
 // consume makes the consumer, once the stream has a leader.
