@@ -72,7 +72,8 @@ type Reconciler[T API, C Config] interface {
 
 // A SecretWatcher is a Reconciler that refers to Secrets on the platform cluster, in the
 // namespace that SecretNamespace names. A Secret is read when it has changed, and kept
-// nowhere; one that is gone has only metadata.
+// nowhere; one that is gone has only metadata. If it cannot be read all objects are looked
+// at, and nobody is asked.
 type SecretWatcher[PC Config] interface {
 	// IsReferencedSecret reports whether all objects are to be looked at when this
 	// Secret has changed. The configuration is the zero value, nil for a pointer, while

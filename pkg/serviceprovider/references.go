@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -83,15 +82,19 @@ func nameOnly(o any) (any, error) {
 	return o, nil
 }
 
-// Live reads what has changed, and returns what that leads to. Of what is gone, or cannot
-// be read just now, there is only metadata.
+// Live reads what has changed, and returns what that leads to. Of what is gone there is
+// only metadata. What cannot be read just now may be for every object: nobody tells of it
+// again.
 func (r *APIReconciler[T, C]) live(ref reference) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, changed client.Object) []reconcile.Request {
 		o := ref.empty()
-		if err := r.platform.Client().Get(ctx, client.ObjectKeyFromObject(changed), o); err != nil {
-			if !kerrors.IsNotFound(err) {
-				logging.Error(r.logger, err, "failed to read what objects refer to")
-			}
+		err := r.platform.Client().Get(ctx, client.ObjectKeyFromObject(changed), o)
+		if client.IgnoreNotFound(err) != nil {
+			logging.Error(r.logger, err, "failed to read what objects refer to")
+
+			return r.enqueueAll(ctx)
+		}
+		if err != nil {
 			o = ref.empty()
 			o.SetNamespace(changed.GetNamespace())
 			o.SetName(changed.GetName())
