@@ -17,10 +17,11 @@ const (
 )
 
 // busyShare is what is left of the pace while more events come than it allows: they
-// tell of work that goes on.
+// tell of work that goes on. A line that is half full has waited for that long enough.
 const (
 	busyShare = 5
 	busyFor   = time.Second // since the last event that was too many
+	busyUntil = maxWaiting / 2
 )
 
 // maxWaiting bounds the memory of a PacedRecorder, in events of some 500 bytes each.
@@ -32,7 +33,8 @@ const maxWaiting = 10_000
 // when thousands of objects are created or deleted at a time, the API server is then as
 // busy with telling of it as with the work itself, which takes longer for that. So what
 // comes faster waits, and is handed on in order, in the time that the work leaves: at a
-// fifth of the pace as long as events come faster than it, and then at the pace.
+// fifth of the pace as long as events come faster than it and no more than 5,000 wait, and
+// else at the pace.
 //
 // Warnings never wait, and so may overtake good news of the same object. What waits
 // when the process ends is not told. An event that waits keeps no more of its object
@@ -132,7 +134,7 @@ func (l *line) waits(to Recorder, obj runtime.Object, e Event) bool {
 // callNext lets the first be handed on when it may.
 func (l *line) callNext() {
 	turns := 1
-	if time.Since(l.excess) < busyFor {
+	if time.Since(l.excess) < busyFor && len(l.waiting) < busyUntil {
 		turns = min(busyShare, l.pace.Burst())
 	}
 	time.AfterFunc(l.pace.ReserveN(time.Now(), turns).Delay(), l.handOn)

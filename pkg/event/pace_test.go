@@ -122,6 +122,29 @@ func TestPaceLeavesTimeToWork(t *testing.T) {
 	})
 }
 
+// Work that goes on for long is told of before there is no room for what is to be told.
+func TestPaceOfLongWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &diary{began: time.Now()}
+		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(50, 10))
+		const many = 90 * 130 // in ninety seconds
+		for i := range many {
+			r.Event(pod(i), event.Normal("Moored", "tied up"))
+			<-time.After(time.Second / 130)
+		}
+		<-time.After(10 * time.Minute)
+		told := d.all()
+		if len(told) != many {
+			t.Fatalf("%d were told", len(told))
+		}
+		for i, e := range told {
+			if want := "Pod quay/" + strconv.Itoa(i) + " uid-n"; e.About != want {
+				t.Fatalf("as number %d it was told of %s, want %s: something went ahead of the line", i, e.About, want)
+			}
+		}
+	})
+}
+
 // Nothing is lost, and not much is kept: what does not fit is told at once.
 func TestPaceIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
