@@ -25,6 +25,7 @@ func TestUnclaimed(t *testing.T) {
 		born    []string
 		delete  bool // before the first pass
 		authors bool // the finalizer is
+		policy  string
 		calls   string
 		want    []string // finalizers afterwards; none: it is gone
 	}{
@@ -42,6 +43,14 @@ func TestUnclaimed(t *testing.T) {
 		},
 		"Deleted":          {reason: "There is nothing of it outside.", born: []string{managed.UnclaimedFinalizer}, delete: true},
 		"DeletedOfAuthors": {reason: "The author was never asked to keep it.", authors: true, born: []string{managed.UnclaimedFinalizer}, delete: true},
+		"DeletedAndNotUnderstood": {
+			reason: "Whatever the policy is to mean, nothing was made by it.",
+			born:   []string{managed.UnclaimedFinalizer}, delete: true, policy: "bogus",
+		},
+		"DeletedAndLookedAtOnly": {
+			reason: "Who may only look has nothing to let go.",
+			born:   []string{managed.UnclaimedFinalizer}, delete: true, policy: meta.ManagementPolicyObserve,
+		},
 		"DeletedBesideOthers": {
 			reason: "What others do with it is not ours to wait for.",
 			born:   []string{managed.UnclaimedFinalizer, backup}, delete: true, want: []string{backup},
@@ -56,7 +65,12 @@ func TestUnclaimed(t *testing.T) {
 					w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.api, own)))
 					w.restart()
 				}
-				w.create(func(v *volume.Volume) { v.Finalizers = tc.born })
+				w.create(func(v *volume.Volume) {
+					v.Finalizers = tc.born
+					if tc.policy != "" {
+						meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyManagementPolicy: tc.policy})
+					}
+				})
 				if tc.delete {
 					w.delete()
 				}

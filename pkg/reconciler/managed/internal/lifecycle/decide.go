@@ -10,10 +10,10 @@ func Decide(f Facts) Action {
 	switch {
 	case f.Paused:
 		return Pause
-	case f.Invalid:
-		return Reject
 	case f.Deleted && !f.Held:
 		return Rest
+	case f.Invalid:
+		return Reject
 	case f.Deleted && !f.May.Delete:
 		return Orphan
 	case !f.Observed:

@@ -26,7 +26,8 @@ func TestDecideBeforeLooking(t *testing.T) {
 	decides(t, []row{
 		// Before anybody is asked.
 		{"pause outranks everything", Facts{Paused: true, Invalid: true, Deleted: true}, Pause},
-		{"what is not understood is not acted on, not even to let the object go", Facts{Invalid: true, Deleted: true}, Reject},
+		{"what is not understood is not acted on, not even to let the object go", Facts{Invalid: true, Deleted: true, Held: true}, Reject},
+		{"but what is not ours goes without being understood", Facts{Invalid: true, Deleted: true}, Rest},
 		{"without our finalizer there is nothing left to do", Facts{Deleted: true}, Rest},
 		{"a policy that forbids to delete needs no look outside", Facts{Deleted: true, Held: true}, Orphan},
 		{"a deleted object that we do not hold is looked at by nobody", Facts{Deleted: true, May: everything}, Rest},

@@ -8,7 +8,7 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a > none && a < end
 	},
 	"nothing is called while paused or while a policy is not understood": func(f Facts, a Action) bool {
-		return !(f.Paused || f.Invalid) || a == Pause || a == Reject
+		return !(f.Paused || f.Invalid) || a == Pause || a == Reject || !f.Paused && a == Rest
 	},
 	"nothing is changed that was not looked at in this state": func(f Facts, a Action) bool {
 		return !a.Mutates() || f.Observed
