@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -88,6 +89,9 @@ func runIn(s Schedule, trace bool, behind func() client.Client, change func(*Wor
 	change(w)
 	w.start(stepped{}, 0)
 	w.liveAndEnd(s, of)
+	if c := &w.course; c.inquiry != nil && !c.begun && len(w.violation) == 0 {
+		panic(fmt.Sprintf("%s never came to its last fault, which another run came to: two runs of a schedule differ", s))
+	}
 
 	return w.result(s), nil
 }

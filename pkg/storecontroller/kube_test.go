@@ -163,7 +163,11 @@ func warmUp(t *testing.T, warm bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Start(ctx) }()
-	defer func() { <-ended }()
+	defer func() {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
 	defer cancel()
 
 	<-time.After(time.Minute)
