@@ -26,7 +26,6 @@ var stories = []struct {
 	{"5_not_found_and_7_ignored", ignored},
 	{"7_reconcile_on_request", onRequest},
 	{"8_access_fails", accessFails},
-	{"config_changes", configChanges},
 	{"6_no_config", noConfig}, // the last one: it takes the configuration away
 }
 
@@ -223,15 +222,6 @@ func accessFails(e *estate) {
 	}
 }
 
-// configChanges: what is ready is looked at again, and stays ready.
-func configChanges(e *estate) {
-	g := e.ready("changes")
-	e.grows(g, "roses")
-	merge(e.T, platform.api, e.config, `{"plant":"lilies"}`)
-	e.grows(g, "lilies")
-	e.shows(g, serviceprovider.StatusPhaseReady, serviceprovider.ReasonReconcileSuccess)
-}
-
 // noConfig: a garden that is ready keeps being served until the configuration goes; then
 // nothing new is begun, and a deletion goes on with the last one.
 func noConfig(e *estate) {
@@ -275,6 +265,35 @@ func TestUpstreamMapSecretToRequests(t *testing.T) {
 		}
 		eventually(t, "all gardens are looked at", func() bool {
 			return e.gardener.called("CreateOrUpdate", "a") > before["a"] && e.gardener.called("CreateOrUpdate", "b") > before["b"]
+		})
+	}
+}
+
+// TestUpstreamConfigChanges: what is ready is looked at again, every garden, and stays ready.
+// Nothing else lets a garden be looked at: there is no poll from the start.
+func TestUpstreamConfigChanges(t *testing.T) {
+	for name, change := range map[string]func(e *estate){
+		"simple":   func(*estate) {},
+		"advanced": func(e *estate) { e.advanced = true },
+		"channel":  func(e *estate) { e.channel = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEstate(t, "changes-"+name)
+			change(e)
+			e.config.Poll.Duration = 0
+			if err := platform.api.Update(t.Context(), e.config); err != nil {
+				t.Fatal(err)
+			}
+			e.grant()
+			e.start()
+			gardens := []*Garden{e.ready("a"), e.ready("b")}
+			for _, plant := range []string{"lilies", "tulips"} {
+				merge(t, platform.api, e.config, `{"plant":"`+plant+`"}`)
+				for _, g := range gardens {
+					e.grows(g, plant)
+					e.shows(g, serviceprovider.StatusPhaseReady, serviceprovider.ReasonReconcileSuccess)
+				}
+			}
 		})
 	}
 }
