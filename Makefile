@@ -150,6 +150,7 @@ sim-check: devcluster ## Hold what is simulated to what is real, the API server 
 	@go test ./pkg/sim/apiserver -count=1 -timeout 1h -lists 10000
 	@go test ./pkg/sim -count=1 -run TestQueueIsReal -queue-lists 10000
 	@go test ./pkg/sim -count=1 -v -run '^(TestPeers|TestSingleFaults)$$' | grep -v '^=== \|^ *--- '
+	@go test ./pkg/sim -count=1 -v -run '^TestOnStores$$' -store-all | grep -v '^=== \|^ *--- PASS'
 	@go run ./pkg/sim/internal/mutants -search pkg/sim/testdata/mutants
 
 .PHONY: mutants
