@@ -138,9 +138,16 @@ func (l *ledger) count() int {
 	return l.total
 }
 
-// has waits until there was a pass over each of the states, and nothing happens any
-// more; then each of them was one.
-func (l *ledger) has(t *testing.T, states map[string]bool) {
+// A moment is how long nothing happens when all is done, and resync how often an informer
+// compares its copy: what it finds then comes later than that.
+const (
+	moment = 3 * time.Second
+	resync = 20 * time.Second
+)
+
+// has waits until there was a pass over each of the states, and nothing happens for a
+// while; then each of them was one.
+func (l *ledger) has(t *testing.T, states map[string]bool, rest time.Duration) {
 	t.Helper()
 	within(t, "a pass over each change", func(context.Context) error {
 		l.mu.Lock()
@@ -158,7 +165,7 @@ func (l *ledger) has(t *testing.T, states map[string]bool) {
 		return nil
 	})
 	before := l.count()
-	<-time.After(3 * time.Second)
+	<-time.After(rest)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.total != before {
@@ -175,7 +182,7 @@ func (l *ledger) has(t *testing.T, states map[string]bool) {
 func (c *cluster) start(t *testing.T) (*store.Informer[*foo.Foo], *ledger) {
 	t.Helper()
 	l := &ledger{passes: map[string]int{}}
-	i := store.NewInformer[*foo.Foo](c.foos, store.InformerOptions{Resync: 20 * time.Second})
+	i := store.NewInformer[*foo.Foo](c.foos, store.InformerOptions{Resync: resync})
 	ctl, err := storecontroller.New(nil, "ledger", foo.Kind, i, l, storecontroller.Options{
 		TypedOptions: controller.TypedOptions[storecontroller.Request]{MaxConcurrentReconciles: 4, SkipNameValidation: new(true)}, Resync: -1,
 	})
@@ -279,12 +286,16 @@ func TestClusterLosesANode(t *testing.T) {
 	}
 	t.Logf("created %d in %s", *primaries, time.Since(begin).Round(time.Millisecond))
 	informer, l := c.start(t)
-	l.has(t, states)
+	l.has(t, states, moment)
 
 	c.killAndChange(t, c.follower(t), 2, states)
-	l.has(t, states)
+	l.has(t, states, moment)
 	c.killAndChange(t, c.leader(t, nil), 3, states)
-	l.has(t, states)
+	rest := moment
+	if *bounds { // there is time for the copy to be compared once more
+		rest += resync + resync/2
+	}
+	l.has(t, states, rest)
 	if held := informer.Held(); len(held) != 0 {
 		t.Errorf("%d objects are held", len(held))
 	}

@@ -150,7 +150,7 @@ func TestLeaderKilled(t *testing.T) {
 	c := newCluster(t, 3)
 	within(t, "an object", func(ctx context.Context) error { return c.create(ctx, 0) })
 	informer, l := c.start(t)
-	l.has(t, map[string]bool{state(key(0), 1): true})
+	l.has(t, map[string]bool{state(key(0), 1): true}, moment)
 	var worst, down time.Duration
 	for round := range *rounds {
 		old := c.holder(t)
@@ -177,7 +177,7 @@ func TestServerRestarted(t *testing.T) {
 	c := newCluster(t, 1)
 	within(t, "an object", func(ctx context.Context) error { return c.create(ctx, 0) })
 	informer, l := c.start(t)
-	l.has(t, map[string]bool{state(key(0), 1): true})
+	l.has(t, map[string]bool{state(key(0), 1): true}, moment)
 	var worst time.Duration
 	for round := range *rounds {
 		must(t, c.nodes[0].Kill())
