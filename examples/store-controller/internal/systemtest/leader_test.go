@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/moorage-dev/moorage/examples/store-controller/internal/foo"
@@ -55,7 +56,7 @@ func (c *cluster) beside(t *testing.T, gone *natsproc.Node) *cluster {
 	if stays == gone {
 		stays = c.nodes[1]
 	}
-	js, err := jetstream.New(dial(t, stays))
+	js, err := jetstream.New(dial(t, stays, nats.Timeout(time.Minute)))
 	must(t, err)
 
 	return &cluster{nodes: c.nodes, js: js}
