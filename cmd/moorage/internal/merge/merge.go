@@ -54,7 +54,7 @@ func Compare(base, mine, theirs string) []Region {
 
 		same := g.low - atBase
 		add(Region{Base: b[atBase:g.low], Mine: m[atMine : atMine+same], Theirs: t[atTheirs : atTheirs+same]})
-		atBase, atMine, atTheirs = g.low, atMine+same, atTheirs+same
+		atMine, atTheirs = atMine+same, atTheirs+same
 
 		long := g.high - g.low
 		add(Region{Base: b[g.low:g.high], Mine: m[atMine : atMine+long+g.mine], Theirs: t[atTheirs : atTheirs+long+g.theirs]})

@@ -40,7 +40,12 @@ func TestCacheForgetsWhatExpires(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Start(ctx) }()
-	t.Cleanup(func() { stop(); <-ended })
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 
 	var added, deleted atomic.Int64
 	informer, err := c.GetCache().GetInformer(t.Context(), &volume.Volume{})

@@ -99,6 +99,7 @@ func through[R any](ctx context.Context, s *tap, call string, do func() (R, erro
 		s.meddle()
 	case severed:
 		s.Store.Break()
+	default: // nothing, or an outage that has begun
 	}
 
 	return do()
