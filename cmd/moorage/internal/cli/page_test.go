@@ -187,6 +187,7 @@ func (r *reader) start(s step) {
 	go func(cmd *exec.Cmd, ended chan<- int) {
 		_ = cmd.Wait()
 		ended <- cmd.ProcessState.ExitCode()
+		close(ended) // who asks again is not kept waiting
 	}(r.other, r.ended)
 
 	r.said.until(r.t, s.said, 1, r.ended)
