@@ -111,7 +111,7 @@ func (s *session) startServer(ctx context.Context) (*child, error) {
 		return nil, err
 	}
 
-	err = server.awaits(ctx, time.Minute, func() error {
+	err = server.awaits(ctx, 5*time.Minute, func() error {
 		if s.cluster, err = open(s.kubeconfig); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (s *session) startFake(ctx context.Context) (*child, error) {
 		return nil, err
 	}
 
-	err = fake.awaits(ctx, 10*time.Second, func() error {
+	err = fake.awaits(ctx, time.Minute, func() error {
 		conn, err := net.DialTimeout("tcp", s.Fake, time.Second)
 		if err != nil {
 			return err
@@ -248,7 +248,7 @@ func (s *session) play(ctx context.Context) error {
 			continue
 		}
 
-		if err := s.provider.awaits(ctx, time.Minute, func() error {
+		if err := s.provider.awaits(ctx, 5*time.Minute, func() error {
 			if !s.cluster.ready(ctx, o) {
 				return errors.New("it is not ready")
 			}
