@@ -281,7 +281,7 @@ func (w *World) wait(d time.Duration) {
 	wait(d)
 }
 
-func wait(d time.Duration) { time.Sleep(max(d, 0)) } //nolint:forbidigo // in a bubble it takes no time, and it makes no channel
+func wait(d time.Duration) { <-time.After(max(d, 0)) }
 
 // Next returns when something happens next.
 func (w *World) next() (time.Time, bool) {
