@@ -79,6 +79,14 @@ func (s *tap) begin(call string) fault {
 	}
 }
 
+// made are the calls until now.
+func (s *tap) made() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return slices.Clone(s.calls)
+}
+
 // through makes a call.
 func through[R any](ctx context.Context, s *tap, call string, do func() (R, error)) (R, error) {
 	var none R
@@ -162,11 +170,13 @@ type life struct {
 }
 
 // live runs a provider through the life of a volume, and returns the calls of the store.
-func live(t *testing.T, named bool, wrong func(n int) fault) (calls []string) {
+func live(t *testing.T, named bool, wrong func(n int) fault) []string {
 	t.Helper()
+	tap := &tap{wrong: wrong}
 	synctest.Test(t, func(t *testing.T) {
 		inner := memory.New[sealed]("volumes")
-		l := &life{T: t, tap: &tap{Store: inner, wrong: wrong}, cloud: &volume.Cloud{Named: named, Tokens: !named}}
+		tap.Store = inner
+		l := &life{T: t, tap: tap, cloud: &volume.Cloud{Named: named, Tokens: !named}}
 		scheme, err := stories.Scheme()
 		must(t, err)
 		l.api, err = kube.NewClient(scheme, []kube.Kind{kube.Serve(inner)})
@@ -185,10 +195,9 @@ func live(t *testing.T, named bool, wrong func(n int) fault) (calls []string) {
 		l.run(p.Namespace)
 		stop()
 		must(t, <-ended)
-		calls = slices.Clone(l.tap.calls)
 	})
 
-	return calls
+	return tap.made()
 }
 
 func (l *life) patch(body string) error {
