@@ -65,7 +65,7 @@ func open(kubeconfig string) (*cluster, error) {
 
 	return &cluster{
 		server: config.Clusters[0].Cluster.Server,
-		http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 		}},
 	}, nil
@@ -81,6 +81,35 @@ type object struct {
 	} `json:"metadata"`
 
 	text []byte
+}
+
+// defines returns an object without a name of each kind that this one defines.
+func (o object) defines() []object {
+	var definition struct {
+		Spec struct {
+			Group string `json:"group"`
+			Names struct {
+				Kind string `json:"kind"`
+			} `json:"names"`
+			Versions []struct {
+				Name   string `json:"name"`
+				Served bool   `json:"served"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	if o.Kind != "CustomResourceDefinition" || yaml.Unmarshal(o.text, &definition) != nil {
+		return nil
+	}
+
+	var out []object
+
+	for _, v := range definition.Spec.Versions {
+		if v.Served {
+			out = append(out, object{APIVersion: definition.Spec.Group + "/" + v.Name, Kind: definition.Spec.Names.Kind})
+		}
+	}
+
+	return out
 }
 
 // read returns the objects in the files that fit the pattern.
@@ -130,12 +159,26 @@ func (c *cluster) apply(ctx context.Context, objects []object) error {
 	return nil
 }
 
+// served waits until the kinds that these objects define are served: who asks for one
+// before is told that there is none.
+func (c *cluster) served(ctx context.Context, definitions []object) error {
+	for _, d := range definitions {
+		for _, kind := range d.defines() {
+			if _, err := c.await(ctx, kind); err != nil {
+				return fmt.Errorf("waited in vain for the kind %s: %w", kind.Kind, err)
+			}
+		}
+	}
+
+	return nil
+}
+
 // errUnknown is that a kind is not served.
 var errUnknown = errors.New("the API server does not know the kind")
 
 // await returns the path of an object as soon as its kind is served.
 func (c *cluster) await(ctx context.Context, o object) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 
 	for {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,7 +117,12 @@ func (s *session) startServer(ctx context.Context) (*child, error) {
 			return err
 		}
 
-		return s.cluster.call(ctx, "GET", "/readyz?verbose=false", nil, nil)
+		if err := s.cluster.call(ctx, http.MethodGet, "/readyz", nil, nil); err != nil {
+			return err
+		}
+
+		// A provider asks for it at once, and a new server makes it when it is up.
+		return s.cluster.call(ctx, http.MethodGet, "/api/v1/namespaces/kube-system", nil, nil)
 	})
 	if err != nil {
 		server.stop()
@@ -218,6 +224,10 @@ func (s *session) renew(ctx context.Context) error {
 		return err
 	}
 
+	if err := s.cluster.served(ctx, kinds); err != nil {
+		return err
+	}
+
 	s.provider.stop()
 
 	args := append([]string{"--poll", "5s", "--health-probe-bind-address", "0", "--metrics-bind-address", "0"}, s.Args...)
@@ -232,14 +242,37 @@ func (s *session) renew(ctx context.Context) error {
 	return nil
 }
 
+// settling is for how long the API server may refuse an example.
+const settling = 2 * time.Minute
+
+// applyExamples applies them. One that is refused is told, read again and tried again: after a
+// kind has changed, it is served for a moment as it was.
+func (s *session) applyExamples(ctx context.Context) (applied []object, err error) {
+	told := ""
+
+	err = s.provider.awaits(ctx, settling, func() error {
+		objects, err := read(filepath.Join(s.Dir, "examples", "*.yaml"))
+		if err == nil {
+			err = s.cluster.apply(ctx, objects)
+		}
+
+		if err != nil && err.Error() != told && ctx.Err() == nil {
+			told = err.Error()
+			s.say("%v; it is tried again for %s", err, settling)
+		}
+
+		applied = objects
+
+		return err
+	})
+
+	return applied, err
+}
+
 // play applies the examples and waits until each that can be ready is.
 func (s *session) play(ctx context.Context) error {
-	objects, err := read(filepath.Join(s.Dir, "examples", "*.yaml"))
+	objects, err := s.applyExamples(ctx)
 	if err != nil {
-		return err
-	}
-
-	if err := s.cluster.apply(ctx, objects); err != nil {
 		return err
 	}
 

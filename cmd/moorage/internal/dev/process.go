@@ -40,6 +40,8 @@ func start(out io.Writer, dir, name string, env []string, program string, args .
 		defer close(c.done)
 
 		c.err = cmd.Wait()
+
+		lines.end()
 	}()
 
 	return c, nil
@@ -76,7 +78,7 @@ func (c *child) awaits(ctx context.Context, limit time.Duration, call func() err
 		case <-c.done:
 			return fmt.Errorf("the %s has ended: %w", c.name, errors.Join(err, c.err))
 		case <-ctx.Done():
-			return fmt.Errorf("the %s does not come up: %w", c.name, err)
+			return fmt.Errorf("gave up waiting for the %s: %w", c.name, err)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -111,6 +113,18 @@ func (p *prefixed) Write(b []byte) (int, error) {
 
 		p.rest = bytes.Clone(rest)
 	}
+}
+
+// end writes what is left, as a line: it may be why a process ended.
+func (p *prefixed) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if len(p.rest) > 0 {
+		_, _ = fmt.Fprintf(p.to, "%s%s\n", p.prefix, p.rest)
+	}
+
+	p.rest = nil
 }
 
 // locked lets several goroutines write.

@@ -25,8 +25,8 @@ func TestChild(t *testing.T) {
 
 	c.stop()
 
-	if got := out.String(); got != "talker: hello\n" {
-		t.Errorf("whole lines are told, with the name of the process: %q", got)
+	if got := out.String(); got != "talker: hello\ntalker: half\n" {
+		t.Errorf("lines are told, the last as well, with the name of the process: %q", got)
 	}
 
 	sleeper, err := start(&out, t.TempDir(), "sleeper", nil, "sleep", "600")

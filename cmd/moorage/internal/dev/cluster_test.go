@@ -1,0 +1,120 @@
+package dev
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+const berth = "/apis/dock.example.org/v1alpha1"
+
+// A slow server is an API server that has much to do: it takes a while until it serves a
+// kind, and a while longer until it serves it as it is now.
+type slow struct {
+	asked   atomic.Int32 // which kinds there are
+	refused atomic.Int32 // objects
+	applied atomic.Pointer[string]
+}
+
+// ServeHTTP answers as an API server does that is behind.
+func (s *slow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method + " " + r.URL.Path {
+	case "GET " + berth:
+		if s.asked.Add(1) > 1 {
+			fmt.Fprint(w, `{"resources": [{"name": "berths", "kind": "Berth", "namespaced": true}]}`)
+
+			return
+		}
+
+		http.NotFound(w, r)
+	case "PATCH " + berth + "/namespaces/default/berths/example":
+		if s.refused.Add(1) == 1 {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprint(w, `{"message": "spec.forProvider.text: field not declared in schema"}`)
+
+			return
+		}
+
+		body, _ := io.ReadAll(r.Body)
+		s.applied.Store(new(string(body)))
+	case "GET " + berth + "/namespaces/default/berths/example":
+		fmt.Fprint(w, `{"metadata": {"generation": 2}, "status": {"observedGeneration": 2, "conditions": [{"type": "Ready", "status": "True"}]}}`)
+	default:
+		http.Error(w, "{}", http.StatusTeapot)
+	}
+}
+
+// TestServed waits for kinds that were just defined, and for no others.
+func TestServed(t *testing.T) {
+	behind := &slow{}
+	server := httptest.NewServer(behind)
+	t.Cleanup(server.Close)
+
+	c := &cluster{server: server.URL, http: server.Client()}
+	definition := object{Kind: "CustomResourceDefinition", text: []byte(`
+kind: CustomResourceDefinition
+spec:
+  group: dock.example.org
+  names: {kind: Berth}
+  versions: [{name: v1alpha1, served: true}, {name: v1alpha0, served: false}]`)}
+
+	if err := c.served(t.Context(), []object{definition, {Kind: "Berth"}}); err != nil {
+		t.Fatal(err)
+	}
+
+	if asked := behind.asked.Load(); asked != 2 {
+		t.Errorf("the kind is served when it is asked for the second time, and it was asked for %d times", asked)
+	}
+}
+
+// TestPlay applies an example to a server that still knows the kind as it was: that is
+// told, and no reason to end.
+func TestPlay(t *testing.T) {
+	behind := &slow{}
+	server := httptest.NewServer(behind)
+	t.Cleanup(server.Close)
+
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "examples"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+
+	const example = "{apiVersion: dock.example.org/v1alpha1, kind: Berth, metadata: {name: example, namespace: default}}"
+	if err := os.WriteFile(filepath.Join(dir, "examples", "berth.yaml"), []byte(example), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	provider, err := start(io.Discard, dir, "provider", nil, "sleep", "600")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(provider.stop)
+
+	var said bytes.Buffer
+
+	s := &session{
+		Options:  Options{Dir: dir, Out: &said},
+		cluster:  &cluster{server: server.URL, http: server.Client()},
+		provider: provider,
+	}
+	if err := s.play(t.Context()); err != nil {
+		t.Fatalf("%v\n%s", err, &said)
+	}
+
+	if applied := behind.applied.Load(); applied == nil || *applied != "\n"+example {
+		t.Errorf("the example was not applied as it is")
+	}
+
+	for _, want := range []string{"field not declared in schema; it is tried again", "the Berth example is Ready"} {
+		if strings.Count(said.String(), want) != 1 {
+			t.Errorf("%q is to be told, once:\n%s", want, &said)
+		}
+	}
+}
