@@ -85,10 +85,9 @@ func steps(text string) []step {
 
 // A reader follows the page in a terminal.
 type reader struct {
-	t    *testing.T
-	dir  string
-	env  []string
-	fake string // where the fake is
+	t   *testing.T
+	dir string
+	env []string
 
 	other *exec.Cmd // in the other terminal
 	said  *transcript
@@ -107,8 +106,9 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	r := &reader{t: t, dir: t.TempDir(), fake: free(t), env: append(os.Environ(),
-		"MOORAGE="+checkout, "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "MAKEFLAGS=", "MAKELEVEL=", "GOWORK=off",
+	// Several tests may run on this machine: the fake has an address of its own.
+	r := &reader{t: t, dir: t.TempDir(), env: append(os.Environ(),
+		"MOORAGE="+checkout, "MOORAGE_FAKE="+free(t), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "MAKEFLAGS=", "MAKELEVEL=", "GOWORK=off",
 		"GIT_AUTHOR_NAME=Author", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=Author", "GIT_COMMITTER_EMAIL=a@example.org")}
 	t.Cleanup(r.stop)
 
@@ -171,13 +171,12 @@ func (r *reader) run(s step) {
 	r.dir, r.env = dir, strings.Split(strings.TrimSuffix(env, "\x00"), "\x00")
 }
 
-// start runs commands in the other terminal until they say something. Several tests may
-// run on this machine: the fake has an address of its own.
+// start runs commands in the other terminal until they say something.
 func (r *reader) start(s step) {
 	r.t.Helper()
 
 	r.said, r.ended = &transcript{}, make(chan int, 1)
-	r.other = exec.Command("bash", "-c", "exec "+strings.TrimSpace(s.text)+" --fake "+r.fake)
+	r.other = exec.Command("bash", "-c", "exec "+strings.TrimSpace(s.text))
 	r.other.Dir, r.other.Env, r.other.Stdout, r.other.Stderr = r.dir, r.env, r.said, r.said
 
 	if err := r.other.Start(); err != nil {
