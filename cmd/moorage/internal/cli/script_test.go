@@ -13,11 +13,18 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/cli"
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/network"
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
+// alone are tests that reach no network but the module proxy.
+type alone struct{ m *testing.M }
+
+// Run runs them.
+func (a alone) Run() int { return network.Main(a.m.Run) }
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(alone{m}, map[string]func(){
 		"moorage": func() { os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }
@@ -38,6 +45,10 @@ func TestScripts(t *testing.T) {
 				}
 
 				e.Setenv(name, strings.TrimSpace(string(folder)))
+			}
+
+			for name := range network.Environment("", "") {
+				e.Setenv(name, os.Getenv(name))
 			}
 
 			// Whoever commits has a name.
