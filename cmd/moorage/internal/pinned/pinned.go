@@ -14,29 +14,33 @@ import (
 )
 
 // Tool returns the path of a program that the go.mod in a folder names as its tool, and
-// compiles it if that was not done yet. Of several processes that ask, one compiles and
-// the others wait: Go would compile everything once for each.
+// compiles it if that was not done yet, see Alone.
 func Tool(dir, name string) (path string, err error) {
+	var out, told bytes.Buffer
+
+	cmd := exec.Command("go", "tool", "-n", name)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &told
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off")
+
+	if err := Alone(cmd.Run); err != nil {
+		return "", fmt.Errorf("cannot compile %s: %w\n%s", name, err, &told)
+	}
+
+	return strings.TrimSpace(out.String()), nil
+}
+
+// Alone compiles something large. Of several processes that do, one compiles and the others
+// wait: Go would compile everything once for each.
+func Alone(compile func() error) (err error) {
 	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "moorage-pinned-tools.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }() // which ends the lock
 
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return "", fmt.Errorf("cannot wait for others that compile: %w", err)
+		return fmt.Errorf("cannot wait for others that compile: %w", err)
 	}
 
-	var told bytes.Buffer
-
-	cmd := exec.Command("go", "tool", "-n", name)
-	cmd.Dir, cmd.Stderr = dir, &told
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off")
-
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("cannot compile %s: %w\n%s", name, err, &told)
-	}
-
-	return strings.TrimSpace(string(out)), nil
+	return compile()
 }

@@ -6,7 +6,7 @@
 package scaffold_test
 
 import (
-	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/pinned"
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
@@ -83,13 +86,6 @@ func command(dir, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// lint runs the linters of a project, in the version that it pins, which is compiled once.
-func lint(t *testing.T, dir string) {
-	t.Helper()
-
-	run(t, dir, "make", "lint", "GOLANGCI_LINT="+tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint"))
-}
-
 // TestEmptyProject compiles a provider without kinds, and finds all of it up to date.
 func TestEmptyProject(t *testing.T) {
 	dir := generated(t, dock())
@@ -107,8 +103,12 @@ func TestProject(t *testing.T) {
 	run(t, dir, "go", "test", "./internal/systemtest", "-run", "^TestBerthBudget$")
 }
 
-// TestProjectWithProviderConfig runs all tests of a provider whose users say where the
-// API is, then plants bugs, which they must find.
+// conformance is the test that finds bugs.
+const conformance = "^TestConformance$"
+
+// TestProjectWithProviderConfig runs all that the workflow of a provider does, whose users
+// say where the API is, with linters that it gets by itself. Then it plants bugs, which
+// its tests must find.
 func TestProjectWithProviderConfig(t *testing.T) {
 	p, err := with(t, dock(), kinds(false)...).WithProviderConfig("v1alpha1")
 	if err != nil {
@@ -117,63 +117,45 @@ func TestProjectWithProviderConfig(t *testing.T) {
 
 	dir := generated(t, p)
 
-	lint(t, dir)
-	run(t, dir, "make", "verify", "test")
+	if err := pinned.Alone(func() error {
+		out, err := command(dir, "make", "bin/golangci-lint").CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w\n%s", err, out)
+		}
 
-	for method, bug := range bugs() {
-		t.Run(method, func(t *testing.T) { bug.isFound(t, dir) })
+		return err
+	}); err != nil {
+		t.Fatalf("the project cannot get its linters: %v", err)
 	}
-}
 
-// A bug is a line of a client and what is written instead.
-type bug struct{ right, wrong string }
+	run(t, dir, "make", "verify", "lint", "test")
 
-// bugs are some that authors make, one in each method.
-func bugs() map[string]bug {
-	return map[string]bug{
-		"Observe": {"case external.IsNotFound(err):\n\t\treturn managed.ExternalObservation{}, nil", "case err != nil:\n\t\treturn managed.ExternalObservation{}, nil"},
-		"Create":  {"_, err := c.api.CreateBerth(ctx, c.desired(mg))\n\n\treturn err", "_, _ = c.api.CreateBerth(ctx, c.desired(mg))\n\n\treturn nil"},
-		"Update":  {"return c.api.UpdateBerth(ctx, c.desired(mg))", "return nil"},
-		"Delete":  {"err := c.api.DeleteBerth(ctx, meta.GetExternalName(mg))", "err := c.api.DeleteBerth(ctx, meta.GetExternalName(mg)+\"-2\")"},
-	}
-}
+	tests := planted(t, dir, p)
 
-// isFound fails unless the conformance test of the project does, with the bug in it.
-func (b bug) isFound(t *testing.T, dir string) {
-	t.Helper()
-
-	client := filepath.Join(dir, "internal", "controller", "berth", "berth.go")
-
-	text, err := os.ReadFile(client)
+	want, err := os.ReadFile(filepath.Join("testdata", "metrics.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if strings.Count(string(text), b.right) != 1 {
-		t.Fatalf("the bug cannot be planted: this is not in the client, once:\n%s", b.right)
+	if diff := cmp.Diff(string(want), tests.metrics(t)); diff != "" {
+		t.Errorf("testdata/metrics.txt is not what a provider shows: -there, +shown:\n%s", diff)
 	}
 
-	planted := filepath.Join(t.TempDir(), "berth.go")
-	if err := os.WriteFile(planted, []byte(strings.Replace(string(text), b.right, b.wrong, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	for _, kind := range p.Kinds {
+		// With the bugs in it, but none that does anything, the client is right.
+		if out, err := tests.run(kind, "none", conformance); err != nil {
+			t.Fatalf("nothing is wrong with %s, and its conformance test fails: %v\n%s", kind.Kind, err, out)
+		}
 
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{client: planted}})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	file := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(file, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	out, err := command(dir, "go", "test", "-overlay", file, "./internal/controller/berth", "-run", "^TestConformance$").CombinedOutput()
-
-	switch {
-	case err == nil:
-		t.Errorf("the conformance test passes with this in the client:\n%s", b.wrong)
-	case !strings.Contains(string(out), "--- FAIL: TestConformance/"):
-		t.Errorf("what failed is no property of the client:\n%s", out)
+		for _, bug := range bugs(kind.Class) {
+			t.Run(kind.Kind+bug.method, func(t *testing.T) {
+				switch out, err := tests.run(kind, bug.method, conformance); {
+				case err == nil:
+					t.Errorf("the conformance test passes with this in the client:\n%s", bug.wrong)
+				case !strings.Contains(string(out), "--- FAIL: TestConformance/"):
+					t.Errorf("what failed is no property of the client: %v\n%s", err, out)
+				}
+			})
+		}
 	}
 }
