@@ -5,6 +5,7 @@
 package scaffold_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -100,6 +101,17 @@ func allWell(values string) map[string]string {
 	return map[string]string{exists: values, ready: values, synced: values}
 }
 
+// every returns the values of a counter that begins after an hour and then counts once in so
+// many minutes.
+func every(minutes int) string {
+	values := "_x60"
+	for n := 1; n*minutes <= 120; n++ {
+		values += fmt.Sprintf(" %dx%d", n, minutes-1)
+	}
+
+	return values
+}
+
 // TestAlerts lets Prometheus evaluate the rules over three hours of several providers, a
 // value for each minute, as promtool writes them: 0x60 1+2x9 is 0 sixty-one times, then 1,
 // 3, 5 and so on, ten times; _ is no value.
@@ -124,10 +136,11 @@ func TestAlerts(t *testing.T) {
 		"NotSynced":     {"One object is not, for good.", map[string]string{exists: "5x180", ready: "5x180", synced: "5x60 4x119"}, []string{"ProviderObjectsNotSynced"}},
 		"NotSyncedYet":  {"One object is not for twenty minutes.", map[string]string{exists: "5x180", ready: "5x180", synced: "5x60 4x19 5x99"}, nil},
 		"Down":          {"Passes fail, once a minute.", map[string]string{down: "_x60 1+1x119"}, []string{"ProviderExternalSystemDown"}},
+		"Probed":        {"A breaker lets one call through in five minutes.", map[string]string{down: every(5)}, []string{"ProviderExternalSystemDown"}},
 		"Unauthorized":  {"Passes fail, once a minute.", map[string]string{refused: "_x60 1+1x119"}, []string{"ProviderExternalSystemDown"}},
 		"OtherFailures": {"What an object alone fails for is told by its own condition.", map[string]string{other: "_x60 1+1x119"}, nil},
 		"Drift":         {"Somebody changes it back every two minutes.", map[string]string{drifts: "0+0.5x180"}, []string{"ProviderDriftLoop"}},
-		"Terminal":      {"It is tried again every ten minutes, in vain.", map[string]string{terminal: "_x60 1x9 2x9 3x9 4x9 5x9 6x9 7x9 8x9 9x9"}, []string{"ProviderTerminalErrors"}},
+		"Terminal":      {"It is tried again every ten minutes, in vain.", map[string]string{terminal: every(10)}, []string{"ProviderTerminalErrors"}},
 		"Abandoned":     {"That happened once, and is told.", map[string]string{abandoned: "0x60 1x119"}, []string{"ProviderCreationsAbandoned"}},
 		"ForNothing":    {"Every second pass writes, for nothing.", map[string]string{forNothing: "0+30x180"}, []string{"ProviderWritesForNothing"}},
 	}
