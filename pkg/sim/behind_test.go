@@ -62,7 +62,7 @@ func onStore(t *testing.T, s Schedule, wrote bool) (r Result) {
 	synctest.Test(t, func(t *testing.T) {
 		var err error
 		c, writes := stored(t)
-		if r, err = runBehind(s, false, func() client.Client { return c }); err != nil {
+		if r, err = RunBehind(s, false, func() client.Client { return c }); err != nil {
 			t.Fatal(err)
 		}
 		if wrote && writes() == 0 {

@@ -67,15 +67,10 @@ var theMemory = sync.OnceValue(func() *apiserver.Memory { return apiserver.NewMe
 // the schedule is about. It is to be called in a bubble of testing/synctest: it
 // spends hours.
 func Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
-	return runBehind(s, trace, nil, o...)
+	return RunBehind(s, trace, nil, o...)
 }
 
-// RunBehind is Run with another server behind the simulated one, unless that is nil.
-func runBehind(s Schedule, trace bool, behind func() client.Client, o ...managed.ReconcilerOption) (Result, error) {
-	return runIn(s, trace, behind, func(*World) {}, o...)
-}
-
-// RunIn is runBehind in a world that is changed before anything happens.
+// RunIn is RunBehind in a world that is changed before anything happens.
 func runIn(s Schedule, trace bool, behind func() client.Client, change func(*World), o ...managed.ReconcilerOption) (Result, error) {
 	quietly()
 	grow()

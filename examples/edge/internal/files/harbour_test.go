@@ -1,0 +1,193 @@
+package files_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/store/kube"
+	"github.com/moorage-dev/moorage/pkg/store/natskv"
+)
+
+// A harbour makes clients of empty buckets, one for each kind. They live in the bubbles of
+// simulations, and NATS does not: their calls are made outside.
+type harbour struct {
+	scheme *runtime.Scheme
+	js     jetstream.JetStream
+	docks  []*dock
+	now    time.Time // in the bubble
+	uids   int       // given to objects
+	jobs   chan func() error
+	done   chan error
+
+	made, calls int
+}
+
+// A dock is where the objects of a kind are.
+type dock struct {
+	name  string
+	made  int // buckets
+	open  func(ctx context.Context, bucket string) error
+	kind  kube.Kind
+	state func(context.Context) (store.State, error) // nil before the first bucket
+}
+
+// newHarbour starts a server, and what makes calls to it.
+func newHarbour(t *testing.T, scheme *runtime.Scheme) *harbour {
+	t.Helper()
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	if !srv.ReadyForConnections(time.Minute) {
+		t.Fatal("the server does not start")
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(srv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	h := &harbour{scheme: scheme, jobs: make(chan func() error), done: make(chan error)}
+	if h.js, err = jetstream.New(nc); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for job := range h.jobs {
+			h.done <- job()
+		}
+	}()
+	t.Cleanup(func() { close(h.jobs) })
+
+	return h
+}
+
+// serve makes a dock for a kind.
+func serve[T client.Object](h *harbour, name string, o ...kube.KindOption) {
+	d := &dock{name: name}
+	d.open = func(ctx context.Context, bucket string) error {
+		s, err := natskv.New[*kube.Envelope[T]](ctx, h.js, bucket, natskv.Options{
+			Create: &jetstream.KeyValueConfig{Storage: jetstream.MemoryStorage}, Timeout: time.Minute,
+			Rules: store.Rules{Now: func() time.Time { return h.now }, NewUID: h.uid},
+		})
+		if err == nil {
+			d.kind, d.state = kube.Serve(s, o...), s.State
+		}
+
+		return err
+	}
+	h.docks = append(h.docks, d)
+}
+
+// uid returns what no object had before, unless the count was begun again.
+func (h *harbour) uid() string {
+	h.uids++
+
+	return fmt.Sprintf("00000000-0000-4000-8000-%012d", h.uids)
+}
+
+// outside does something outside of the bubble. The time is that inside.
+func (h *harbour) outside(do func() error) error {
+	h.now = time.Now()
+	h.calls++
+	h.jobs <- do
+
+	return <-h.done
+}
+
+// empty returns a client of empty buckets.
+func (h *harbour) empty() client.Client {
+	var made *kube.Client
+	err := h.outside(func() (err error) {
+		var kinds []kube.Kind
+		for _, d := range h.docks {
+			if err := h.clear(d); err != nil {
+				return err
+			}
+			kinds = append(kinds, d.kind)
+		}
+		made, err = kube.NewClient(h.scheme, kinds)
+
+		return err
+	})
+	if err != nil {
+		panic(err) // there is no test to fail in here: the simulation tells it
+	}
+
+	return h.around(made)
+}
+
+// clear puts a new bucket in the place of the last one, if that was written.
+func (h *harbour) clear(d *dock) error {
+	ctx := context.Background()
+	if d.state != nil {
+		is, err := d.state(ctx)
+		if err != nil || is.Revision == 0 {
+			return err
+		}
+		if err := h.js.DeleteKeyValue(ctx, fmt.Sprint(d.name, "-", d.made)); err != nil {
+			return err
+		}
+	}
+	d.made++
+	h.made++
+
+	return d.open(ctx, fmt.Sprint(d.name, "-", d.made))
+}
+
+// writes returns how often the buckets were written.
+func (h *harbour) writes() (n uint64, err error) {
+	err = h.outside(func() error {
+		for _, d := range h.docks {
+			is, err := d.state(context.Background())
+			if err != nil {
+				return errors.Wrap(err, d.name)
+			}
+			n += is.Revision
+		}
+
+		return nil
+	})
+
+	return n, err
+}
+
+// around makes the calls of a client outside. The contexts of the bubble stay there.
+func (h *harbour) around(c client.WithWatch) client.Client {
+	ctx := context.Background()
+
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Get: func(_ context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			return h.outside(func() error { return c.Get(ctx, key, o, opts...) })
+		},
+		Create: func(_ context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			return h.outside(func() error { return c.Create(ctx, o, opts...) })
+		},
+		Update: func(_ context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			return h.outside(func() error { return c.Update(ctx, o, opts...) })
+		},
+		Patch: func(_ context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			return h.outside(func() error { return c.Patch(ctx, o, patch, opts...) })
+		},
+		Delete: func(_ context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return h.outside(func() error { return c.Delete(ctx, o, opts...) })
+		},
+		SubResourceUpdate: func(_ context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			return h.outside(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
+		},
+		SubResourcePatch: func(_ context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			return h.outside(func() error { return c.SubResource(sub).Patch(ctx, o, patch, opts...) })
+		},
+	})
+}
