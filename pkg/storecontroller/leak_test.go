@@ -1,6 +1,7 @@
 package storecontroller
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,13 @@ func (j *journal) write(_, line string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines = append(j.lines, line)
+}
+
+func (j *journal) all() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	return slices.Clone(j.lines)
 }
 
 // has tells whether there is a line with all of the words.

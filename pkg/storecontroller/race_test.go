@@ -88,11 +88,11 @@ func raceOnce(t *testing.T, seed uint64) int {
 	}
 	<-time.After(time.Minute) // of the bubble: it is over when nothing happens
 	got, err := s.Get(ctx, "a")
+	cancel()
+	running.Wait()
 	if err != nil || got.Spec.Size != 2*each || racers[0].wrote != each || racers[1].wrote != each {
 		t.Errorf("schedule %d: %v, %v, after %d and %d changes", seed, got, err, racers[0].wrote, racers[1].wrote)
 	}
-	cancel()
-	running.Wait()
 
 	return racers[0].conflicts + racers[1].conflicts
 }

@@ -27,7 +27,7 @@ func TestDefaultLog(t *testing.T) {
 		w.create("ns/unlucky", 1)
 		w.rest()
 		if !logged.has("Reconciler error", "things", "ns/unlucky", "it cannot be done") {
-			t.Errorf("nothing was said of it, but %v", logged.lines)
+			t.Errorf("nothing was said of it, but %v", logged.all())
 		}
 	})
 }

@@ -55,14 +55,19 @@ func follow(t *testing.T, s store.Store[*storetest.Thing], resync time.Duration)
 	return i, d
 }
 
+func (d *diary) told() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return slices.Clone(d.lines)
+}
+
 // until waits until the informer has told the line.
 func (d *diary) until(t *testing.T, line string) {
 	t.Helper()
 	timeout := time.After(time.Minute)
 	for {
-		d.mu.Lock()
-		told := slices.Clone(d.lines)
-		d.mu.Unlock()
+		told := d.told()
 		if slices.Contains(told, line) {
 			return
 		}
@@ -232,10 +237,9 @@ func TestTruncatedData(t *testing.T) {
 	}
 	create(t, s, "after")
 	d.until(t, "put after")
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if n := slices.IndexFunc(d.lines, func(line string) bool { return line != "put after" && line[:3] != "put" }); n >= 0 {
-		t.Errorf("%q was told of what was lost; held are %v", d.lines[n], i.Held())
+	told := d.told()
+	if n := slices.IndexFunc(told, func(line string) bool { return line != "put after" && line[:3] != "put" }); n >= 0 {
+		t.Errorf("%q was told of what was lost; held are %v", told[n], i.Held())
 	}
 }
 

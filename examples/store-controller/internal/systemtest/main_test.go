@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/moorage-dev/moorage/examples/store-controller/internal/natsproc"
@@ -24,5 +25,8 @@ func TestMain(m *testing.M) {
 	natsproc.Main()
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
+	// Nobody handles the errors of client-go: who does by default sleeps, by the time of the world
+	// outside of bubbles. It is said before any cache runs: one may read it a moment after its test.
+	utilruntime.ErrorHandlers = nil
 	os.Exit(m.Run())
 }

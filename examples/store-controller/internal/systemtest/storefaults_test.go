@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/volume"
@@ -256,20 +255,10 @@ func (l *life) until(what string, holds func() error) {
 // classes are those of the clouds: whether names are chosen here.
 var classes = map[string]bool{"Token": false, "Named": true}
 
-// silence lets nobody handle the errors of client-go: who does by default sleeps, by the
-// time of the world outside.
-func silence(t *testing.T) {
-	t.Helper()
-	handlers := utilruntime.ErrorHandlers
-	utilruntime.ErrorHandlers = nil
-	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers })
-}
-
 // TestEveryCallOfAStore lets each call that a provider's store gets in the life of an
 // object go wrong in each way: there is never a second disk, the object comes to be as its
 // user wants, and nothing is left behind.
 func TestEveryCallOfAStore(t *testing.T) {
-	silence(t)
 	for name, named := range classes {
 		t.Run(name, func(t *testing.T) {
 			calm := live(t, named, func(int) fault { return "" })
@@ -299,7 +288,6 @@ func TestEveryCallOfAStore(t *testing.T) {
 // the watch of the cache: a manager that has read nothing for two minutes ends, wherever its
 // objects are.
 func TestRandomCallsOfAStore(t *testing.T) {
-	silence(t)
 	const seeds, long = 60, 60
 	for name, named := range classes {
 		t.Run(name, func(t *testing.T) {
