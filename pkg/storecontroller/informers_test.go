@@ -8,9 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/moorage-dev/moorage/pkg/store"
@@ -65,6 +68,54 @@ func TestOwnsInformer(t *testing.T) {
 		w.saw()
 		w.events.said(t, "Warning PrimaryLost")
 	}, informer)
+}
+
+// TestOwnsInformerReconnects: after a watch that told nothing and broke, what went, came or
+// changed meanwhile leads to its primary; what did not leads nowhere.
+func TestOwnsInformerReconnects(t *testing.T) {
+	kube := fake.NewClientset()
+	maps := kube.CoreV1().ConfigMaps("default")
+	var mute *watch.RaceFreeFakeWatcher
+	kube.PrependWatchReactor("configmaps", func(clienttesting.Action) (bool, watch.Interface, error) {
+		mute = watch.NewRaceFreeFake()
+
+		return true, mute, nil
+	})
+	mark := func(name, version string) *corev1.ConfigMap {
+		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", ResourceVersion: version}}
+		SetOwner(obj, "thing", "of-"+name)
+
+		return obj
+	}
+	inWorld(t, Options{}, func(w *world) {
+		w.lazy = true
+		for _, name := range []string{"stays", "goes", "changes"} {
+			w.create("of-"+name, 1)
+			_, err := maps.Create(w.Context(), mark(name, "1"), metav1.CreateOptions{})
+			w.must(err)
+		}
+		w.create("of-comes", 1)
+	}, func(w *world) {
+		w.saw("of-changes 1", "of-comes 1", "of-goes 1", "of-stays 1")
+		w.must(maps.Delete(t.Context(), "goes", metav1.DeleteOptions{}))
+		_, err := maps.Create(t.Context(), mark("comes", "2"), metav1.CreateOptions{})
+		w.must(err)
+		_, err = maps.Update(t.Context(), mark("changes", "3"), metav1.UpdateOptions{})
+		w.must(err)
+		w.pass(time.Minute)
+		w.saw()
+		mute.Error(&kerrors.NewResourceExpired("it is too old").ErrStatus)
+		mute.Stop()
+		w.pass(time.Minute)
+		w.saw("of-changes 1", "of-comes 1", "of-goes 1")
+	}, func(w *world) Dependency {
+		factory := informers.NewSharedInformerFactory(kube, 0)
+		i := factory.Core().V1().ConfigMaps().Informer()
+		factory.Start(w.Context().Done())
+		w.Cleanup(factory.Shutdown)
+
+		return OwnsInformer(i)
+	})
 }
 
 // TestOwnsInformerShared: several controllers share an informer of client-go, whatever

@@ -81,6 +81,48 @@ func TestOwnsKubeShared(t *testing.T) {
 	})
 }
 
+// TestReadsKube: an object in Kubernetes leads to the keys that the function returns, for
+// what it was and for what it is; without a function it leads nowhere.
+func TestReadsKube(t *testing.T) {
+	of := func(_ context.Context, m *corev1.ConfigMap) []string { return strings.Fields(m.Data["of"]) }
+	for name, tc := range map[string]struct {
+		keys func(context.Context, *corev1.ConfigMap) []string
+		want [][]string // when it is made, changed, changed again, and deleted
+	}{
+		"Function":   {keys: of, want: [][]string{{"a 1"}, {"a 1", "b gone"}, {"b gone"}, nil}},
+		"NoFunction": {want: [][]string{nil, nil, nil, nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var cluster *kube.Cluster
+			inWorld(t, Options{}, func(w *world) {
+				w.lazy = true
+				w.create("a", 1)
+				cluster = clusterOf(w.T)
+				ctx, stop := context.WithCancel(w.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- cluster.Start(ctx) }()
+				w.Cleanup(func() { stop(); w.must(<-ended) })
+			}, func(w *world) {
+				w.pass(time.Second) // the cache has synced
+				w.saw("a 1")
+				m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"}, Data: map[string]string{"of": "a"}}
+				c := cluster.GetClient()
+				change := func(keys string) error { m.Data["of"] = keys; return c.Update(w.Context(), m) }
+				for i, do := range []func() error{
+					func() error { return c.Create(w.Context(), m) },
+					func() error { return change("b") },
+					func() error { return change("") },
+					func() error { return c.Delete(w.Context(), m) },
+				} {
+					w.must(do())
+					w.pass(time.Second)
+					w.saw(tc.want[i]...)
+				}
+			}, func(*world) Dependency { return ReadsKube(cluster.GetCache(), &corev1.ConfigMap{}, tc.keys) })
+		})
+	}
+}
+
 // A lock is held by another process until it is free.
 type lock struct {
 	resourcelock.Interface

@@ -6,8 +6,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
@@ -132,6 +135,47 @@ func TestUnmarked(t *testing.T) {
 				w.Errorf("it was not called: %v", c.calls)
 			}
 		})
+		w.end()
+	})
+}
+
+// TestInformersReconnect: after a watch that told nothing and broke, a controller is told of
+// what went, came or changed meanwhile, and not of what did not.
+func TestInformersReconnect(t *testing.T) {
+	var mute *watch.RaceFreeFakeWatcher
+	mark := func(version string) func(metav1.Object) {
+		return func(obj metav1.Object) {
+			obj.SetResourceVersion(version)
+			storecontroller.SetOwner(obj, "thing", "of-"+obj.GetName())
+		}
+	}
+	inWorld(t, func(w *world) {
+		w.kube.PrependWatchReactor("configmaps", func(clienttesting.Action) (bool, watch.Interface, error) {
+			mute = watch.NewRaceFreeFake()
+
+			return true, mute, nil
+		})
+		for _, name := range []string{"stays", "goes", "changes"} {
+			w.configMap(name, mark("1"))
+		}
+		watchConfigMaps(w) // lists them, and is told of nothing after that
+	}, func(w *world) {
+		w.run()
+		w.pass(time.Second)
+		w.saw("garbage", "secondary changes", "secondary goes", "secondary stays", "sync of-changes", "sync of-goes", "sync of-stays")
+		maps := w.kube.CoreV1().ConfigMaps("default")
+		w.must(maps.Delete(t.Context(), "goes", metav1.DeleteOptions{}))
+		w.configMap("comes", mark("2"))
+		changed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "changes", Namespace: "default"}}
+		mark("3")(changed)
+		_, err := maps.Update(t.Context(), changed, metav1.UpdateOptions{})
+		w.must(err)
+		w.pass(time.Minute)
+		w.saw()
+		mute.Error(&kerrors.NewResourceExpired("it is too old").ErrStatus)
+		mute.Stop()
+		w.pass(time.Minute)
+		w.saw("secondary changes", "secondary comes", "secondary goes", "sync of-changes", "sync of-comes", "sync of-goes")
 		w.end()
 	})
 }
