@@ -4,6 +4,8 @@
 package leak
 
 import (
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -14,9 +16,41 @@ import (
 const patience = time.Minute
 
 // VerifyTestMain runs the tests, and exits with their code. If all passed and goroutines
-// are left, it tells which, and the code is 1.
-func VerifyTestMain(m *testing.M, o ...goleak.Option) {
-	goleak.VerifyTestMain(tests{m, o}, o...)
+// are left, it tells which, and the code is 1. A *testing.M is tests; those that need
+// servers are Tests.
+func VerifyTestMain(m goleak.TestingM, o ...goleak.Option) {
+	goleak.VerifyTestMain(patient{m, o}, o...)
+}
+
+// Tests start what they need, run, and stop it, and return the exit code. An error is told,
+// and the code is 1.
+type Tests func() (int, error)
+
+// Run runs the tests.
+func (t Tests) Run() int {
+	code, err := t()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+
+	return code
+}
+
+// Connections leaves connections alone: clients of the standard library keep them for a
+// while, and a server that others use as well does not close them.
+func Connections() []goleak.Option {
+	return []goleak.Option{
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+		goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*http2ClientConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http/internal/http2.(*ClientConn).readLoop"),
+	}
+}
+
+// Informers leaves alone what informers of metadata leave when they end while something comes
+// in: controller-runtime filters their watches with what nobody can stop then.
+func Informers() []goleak.Option {
+	return []goleak.Option{goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop")}
 }
 
 // VerifyNone fails a test if goroutines are left.
@@ -26,16 +60,15 @@ func VerifyNone(t testing.TB, o ...goleak.Option) {
 	goleak.VerifyNone(t, o...)
 }
 
-// tests are over when their goroutines are.
-type tests struct {
-	*testing.M
-
+// Patient tests are over when their goroutines are.
+type patient struct {
+	tests   goleak.TestingM
 	options []goleak.Option
 }
 
 // Run runs the tests.
-func (m tests) Run() int {
-	code := m.M.Run()
+func (m patient) Run() int {
+	code := m.tests.Run()
 	if code == 0 {
 		await(patience, m.options)
 	}

@@ -3,7 +3,6 @@ package connect
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -27,6 +26,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/leak"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
@@ -40,12 +40,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	leak.VerifyTestMain(leak.Tests(func() (int, error) { return run(m) }), leak.Connections()...)
 }
 
 func run(m *testing.M) (int, error) {

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/leak"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
@@ -35,12 +36,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	leak.VerifyTestMain(leak.Tests(func() (int, error) { return run(m) }), leak.Connections()...)
 }
 
 func run(m *testing.M) (int, error) {

@@ -27,13 +27,7 @@ var (
 // was made for them, and no goroutine is left. It goes on until enough has really happened.
 func TestStorm(t *testing.T) {
 	const names, hands = 12, 4
-	ignored := []goleak.Option{goleak.IgnoreCurrent()}
-	for _, f := range []string{ // connections to the API servers, which are kept for a while
-		"net/http.(*persistConn).readLoop", "net/http.(*persistConn).writeLoop", "golang.org/x/net/http2.(*ClientConn).readLoop",
-		"net/http/internal/http2.(*ClientConn).readLoop", "net/http.(*http2ClientConn).readLoop",
-	} {
-		ignored = append(ignored, goleak.IgnoreAnyFunction(f))
-	}
+	ignored := append(leak.Connections(), goleak.IgnoreCurrent())
 	e := newEstate(t, "storm")
 	stop := e.grant()
 	e.start()
