@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -20,15 +21,15 @@ const (
 )
 
 // Ask sends a request to a cluster, and returns the answer. An error is a flaw.
-func ask(ctx context.Context, config *rest.Config, path string) ([]byte, error) {
+func ask(ctx context.Context, known *record, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	unavailable := func(err error) error { return &flaw{commonv1.ReasonConnectionUnavailable, err} }
-	client, err := rest.HTTPClientFor(config)
+	client, err := known.dial()
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(config.Host, "/")+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(known.in.RESTConfig.Host, "/")+path, nil)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -49,6 +50,25 @@ func ask(ctx context.Context, config *rest.Config, path string) ([]byte, error) 
 		return nil, unavailable(errors.Errorf("the server answers %s with %s", path, response.Status))
 	default:
 		return body, nil
+	}
+}
+
+// Dial returns what a cluster is asked with. It is kept as long as the settings, since
+// client-go makes another one, with connections of its own, when nobody has one any more.
+func (r *record) dial() (*http.Client, error) {
+	var err error
+	if r.http == nil {
+		r.http, err = rest.HTTPClientFor(r.in.RESTConfig)
+	}
+
+	return r.http, err
+}
+
+// HangUp closes the connections that a cluster was asked over.
+func (r *record) hangUp() {
+	if r.http != nil {
+		utilnet.CloseIdleConnectionsFor(r.http.Transport)
+		r.http = nil
 	}
 }
 

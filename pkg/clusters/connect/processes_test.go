@@ -56,7 +56,7 @@ func (w *office) process(secrets client.Reader, file string) *reconciler {
 	r := newReconciler(w.api, secrets, cache, options{
 		logger: logging.NewNopLogger(), recorder: event.NewNopRecorder(), clock: w.clock, recheck: time.Minute, probe: time.Hour, file: file,
 	})
-	r.ask = func(context.Context, *rest.Config, string) ([]byte, error) {
+	r.ask = func(context.Context, *record, string) ([]byte, error) {
 		return []byte(`{"gitVersion":"v1.0.0"}`), nil
 	}
 
@@ -248,12 +248,12 @@ func TestProcessesThatDisagreeAboutHealth(t *testing.T) {
 	near.o.probe, far.o.probe = 5*time.Second, 5*time.Second
 	reaches := true
 	answer := far.ask
-	far.ask = func(ctx context.Context, c *rest.Config, path string) ([]byte, error) {
+	far.ask = func(ctx context.Context, known *record, path string) ([]byte, error) {
 		if !reaches {
 			return nil, &flaw{commonv1.ReasonConnectionUnavailable, errors.New("no route")}
 		}
 
-		return answer(ctx, c, path)
+		return answer(ctx, known, path)
 	}
 	// minute lets both probe ten times, and returns how often the status was written.
 	minute := func() (writes int) {

@@ -6,7 +6,6 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -26,14 +25,14 @@ type reconciler struct {
 	client  client.Client // answers from a cache
 	secrets client.Reader // does not
 	cache   Cache
-	ask     func(ctx context.Context, config *rest.Config, path string) ([]byte, error)
+	ask     func(ctx context.Context, known *record, path string) ([]byte, error)
 	memory  *records.Records[record]
 	refused *refusals
 	o       options
 }
 
 func newReconciler(c client.Client, secrets client.Reader, cache Cache, o options) *reconciler {
-	return &reconciler{client: c, secrets: secrets, cache: cache, ask: ask, memory: records.New[record](nil), refused: newRefusals(), o: o}
+	return &reconciler{client: c, secrets: secrets, cache: cache, ask: ask, memory: records.New((*record).hangUp), refused: newRefusals(), o: o}
 }
 
 // Ref returns a cluster as it was read, for the methods of a clusters.Manager.
@@ -108,6 +107,9 @@ func (r *reconciler) look(ctx context.Context, c *clustersv1alpha1.Cluster, know
 	case err != nil:
 		return err
 	}
+	if in.Revision != known.in.Revision {
+		known.hangUp()
+	}
 	known.generation, known.requested, known.refused, known.read, known.seen = c.GetGeneration(), requested(c), false, now, c.Status.Revision
 	known.in, known.flaw = in, err
 
@@ -116,7 +118,7 @@ func (r *reconciler) look(ctx context.Context, c *clustersv1alpha1.Cluster, know
 
 // Connect tries settings that are new.
 func (r *reconciler) connect(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
-	answer, err := r.ask(ctx, known.in.RESTConfig, "/version")
+	answer, err := r.ask(ctx, known, "/version")
 	if err != nil {
 		known.refused = unauthorized(err)
 
@@ -151,7 +153,7 @@ func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, kno
 
 		return rest, err
 	}
-	_, err := r.ask(ctx, known.in.RESTConfig, "/readyz")
+	_, err := r.ask(ctx, known, "/readyz")
 	known.probed, known.refused = r.o.clock.Now(), unauthorized(err)
 	health := r.cache.Report(client.ObjectKeyFromObject(c), err)
 	if old := c.GetCondition(clustersv1alpha1.TypeHealthy); (old.Status == metav1.ConditionTrue) != health.Healthy {

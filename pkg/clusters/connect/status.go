@@ -2,6 +2,7 @@ package connect
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,7 +109,8 @@ type record struct {
 	seen       string // revision in the status when they were, or that we have put there
 
 	probed  time.Time
-	refused bool // the server did not accept the credentials
+	refused bool         // the server did not accept the credentials
+	http    *http.Client // with which it was asked, nil before
 }
 
 // A saying is what a status says about the connection: which one there is, or why not,

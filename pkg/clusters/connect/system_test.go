@@ -349,7 +349,7 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	if err := r.look(t.Context(), c, known); err == nil {
 		t.Error("want an error: the spec is another one, and nothing is known of it")
 	}
-	if _, err := ask(t.Context(), &rest.Config{Host: "http://%zz"}, "/version"); reasonOf(err) != commonv1.ReasonConnectionUnavailable {
+	if _, err := ask(t.Context(), &record{in: clusters.Input{RESTConfig: &rest.Config{Host: "http://%zz"}}}, "/version"); reasonOf(err) != commonv1.ReasonConnectionUnavailable {
 		t.Errorf("got %v", err)
 	}
 	if version, arch := versionOf([]byte("nothing")); unauthorized(nil) || version != "" || arch != "" {
