@@ -201,11 +201,14 @@ func (c *Cluster) WriteKubeconfig() ([]byte, error) {
 	return out, errors.Wrap(err, "cannot write the kubeconfig")
 }
 
-// Close closes the connections that are not in use. Nothing else needs to be closed.
+// Close closes the connections that are not in use, and takes the requests to this server
+// out of rest_client_requests_total, where those of another Cluster of the same server are
+// counted anew from then on. Nothing else needs to be closed.
 func (c *Cluster) Close() {
 	if c.http != nil {
 		// client-go wraps the transport in what has no CloseIdleConnections of its own.
 		utilnet.CloseIdleConnectionsFor(c.http.Transport)
+		uncount(c.config.Host)
 	}
 }
 

@@ -1,8 +1,10 @@
 package clusters
 
 import (
+	"context"
 	"encoding/pem"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -15,6 +17,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 // TestMemoryIsFlat lets ten thousand clusters come and go, each with an authority and
@@ -87,4 +90,53 @@ func TestMemoryIsFlat(t *testing.T) {
 	if len(c.known)+len(m.users)+len(m.byCluster) != 0 {
 		t.Errorf("left: %d clusters, %d users", len(c.known), len(m.users))
 	}
+}
+
+// TestRequestsAreCountedNoMore: a server that nobody has a client of any more is not in the
+// metrics of the program; others are.
+func TestRequestsAreCountedNoMore(t *testing.T) {
+	server := httptest.NewServer(nodes)
+	defer server.Close()
+	counted := func(host string) bool {
+		t.Helper()
+		families, err := ctrlmetrics.Registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				for _, l := range m.GetLabel() {
+					if l.GetName() == "host" && l.GetValue() == host {
+						return true
+					}
+				}
+			}
+		}
+
+		return false
+	}
+	visited := func(host string) *Cluster {
+		t.Helper()
+		c := New(host).WithRESTConfig(&rest.Config{Host: "http://" + host, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
+		}})
+		if err := c.InitializeClient(clientgoscheme.Scheme); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Client().Get(t.Context(), Key{Name: "n"}, &corev1.Node{}); err != nil {
+			t.Fatal(err)
+		}
+		if !counted(host) {
+			t.Fatalf("requests to %s are not counted", host)
+		}
+
+		return c
+	}
+	east, west := visited("east.example"), visited("west.example")
+	east.Close()
+	if counted("east.example") || !counted("west.example") {
+		t.Error("want only the one counted that is not closed")
+	}
+	west.Close()
+	New("nowhere").WithRESTConfig(&rest.Config{}).Close()
 }
