@@ -29,6 +29,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters/connect"
 )
 
+// threshold is how many failures in a row count.
+const threshold = 3
+
 // A fleetOfTwo is two clusters on servers of their own, whose objects are on a third one,
 // and controllers that keep something on them, as they were written before: with the time
 // of the connection in place of a revision.
@@ -41,7 +44,7 @@ type fleetOfTwo struct {
 
 func newFleetOfTwo(t *testing.T) *fleetOfTwo {
 	t.Helper()
-	f := &fleetOfTwo{T: t, cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})}
+	f := &fleetOfTwo{T: t, cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{FailureThreshold: threshold})}
 	f.clients = clientmanager.NewClientManager[*clusters.Cluster](f.cache)
 	m, err := ctrl.NewManager(servers[0], ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
@@ -128,14 +131,20 @@ func (f *fleetOfTwo) connected(name string, kubeconfig []byte) *clustersv1alpha1
 	return c
 }
 
-func (f *fleetOfTwo) rotate(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
+// gives puts another kubeconfig into the Secret of a cluster.
+func (f *fleetOfTwo) gives(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
 	f.Helper()
-	before := c.Status.Revision
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
 	body := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q}}`, kubeconfig)
 	if err := apis[0].Patch(f.Context(), secret, client.RawPatch(types.MergePatchType, body)); err != nil {
 		f.Fatal(err)
 	}
+}
+
+func (f *fleetOfTwo) rotate(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
+	f.Helper()
+	before := c.Status.Revision
+	f.gives(c, kubeconfig)
 	f.until("has a new connection", c, func() bool { return c.Status.Revision != before && c.Status.ConnectedAt != nil })
 }
 
@@ -169,7 +178,13 @@ func TestUpstreamStories(t *testing.T) {
 		{"ClientManager_Stale", stale},
 		{"ClientManager_Error", failed},
 		{"ClientManager_Refresh", refresh},
-		{"ClusterChange", clusterChange},
+		{"KubernetesError", unreachable},
+		{"KubernetesArch", arch},
+		{"KubernetesConnStatus", connStatus},
+		{"KubernetesMonitorReportsSustainedFailure", sustainedFailure},
+		{"KubernetesMonitorIgnoresTransientFailure", transientFailure},
+		{"ConnectionManager", connectionManager},
+		{"ClusterChange", clusterChange}, // west moves to the other server
 		{"ServiceWatchClusterChange", serviceWatch},
 		{"KubernetesDelete", deleted}, // the last one: it takes a cluster away
 	} {
