@@ -35,14 +35,14 @@ func (t *tour) living() []step {
 			},
 		},
 		{
-			"the configuration changes, and with it what NATS allows every account",
+			"the configuration changes, and with it what NATS allows every account: nobody polls before an hour is over",
 			func(ctx context.Context) error {
 				return merge(ctx, t.platform, &Messaging{ObjectMeta: metav1.ObjectMeta{Name: providerName}}, `{"connections":9}`)
 			},
 			func(ctx context.Context) error { return t.allowed(ctx, "red", 9) },
 		},
 		{
-			"access to the control plane is rotated, the credentials are deleted: they are delivered again over the new access, and the old one is of no use",
+			"the credentials are deleted, and access to the control plane is rotated: they are delivered again over the new access, and the old one is of no use",
 			func(ctx context.Context) (err error) {
 				if before, err = t.version(ctx, "red"); err != nil {
 					return err
@@ -50,11 +50,11 @@ func (t *tour) living() []step {
 				if old, err = t.access(ctx, "red"); err != nil {
 					return err
 				}
-				if err := t.granter.Rotate(ctx, client.ObjectKeyFromObject(request("red"))); err != nil {
+				if err := t.mcp.Delete(ctx, delivered(account("red"))); err != nil {
 					return err
 				}
 
-				return t.mcp.Delete(ctx, delivered(account("red")))
+				return t.granter.Rotate(ctx, client.ObjectKeyFromObject(request("red"))) // which lets the provider look
 			},
 			func(ctx context.Context) error {
 				now, err := t.version(ctx, "red")

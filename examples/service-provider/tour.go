@@ -40,6 +40,7 @@ type tour struct {
 	out      io.Writer
 	patience time.Duration
 	before   func(step int) // called before each step, for tests
+	configs  func(platform *clusters.Cluster) configSource
 
 	scheme                    *runtime.Scheme
 	platform, onboarding, mcp *cluster
@@ -51,6 +52,13 @@ type tour struct {
 	stop    context.CancelFunc // ends the managers
 	running sync.WaitGroup
 	ended   chan error
+}
+
+type configSource = serviceprovider.ConfigSource[*Account, *Messaging]
+
+// Named is the configuration that the provider works with.
+func named(platform *clusters.Cluster) configSource {
+	return serviceprovider.NamedConfig[*Account](platform, providerName, func() *Messaging { return &Messaging{} })
 }
 
 // A cluster is an API server and a client with every permission.
@@ -69,7 +77,7 @@ type step struct {
 }
 
 func newTour(out io.Writer) *tour {
-	return &tour{out: out, patience: patience, before: func(int) {}, scheme: runtime.NewScheme(), ended: make(chan error, 2)}
+	return &tour{out: out, patience: patience, before: func(int) {}, configs: named, scheme: runtime.NewScheme(), ended: make(chan error, 2)}
 }
 
 // run returns an error if a step did not hold.
@@ -143,7 +151,7 @@ func (t *tour) prepare(ctx context.Context) error {
 	if err := clusterstest.InstallCRDs(ctx, t.platform, clustersv1alpha1.CRDs()); err != nil {
 		return err
 	}
-	config := &Messaging{ObjectMeta: metav1.ObjectMeta{Name: providerName}, Connections: 5, Poll: metav1.Duration{Duration: 2 * time.Second}}
+	config := &Messaging{ObjectMeta: metav1.ObjectMeta{Name: providerName}, Connections: 5, Poll: metav1.Duration{Duration: time.Hour}} // what happens does not wait for it
 	for _, create := range []struct {
 		in *cluster
 		o  client.Object
@@ -181,6 +189,13 @@ func (t *tour) start(ctx context.Context) error {
 			return ""
 		},
 		TokenTTL: 30 * time.Second, // they are renewed on the way
+		TTLFor: func(asked client.ObjectKey) time.Duration {
+			if asked == client.ObjectKeyFromObject(request("red")) {
+				return time.Hour // so that nothing but the configuration tells of its change
+			}
+
+			return 0
+		},
 	}
 	if err := t.manage(ctx, t.platform.config, t.granter.SetupWithManager); err != nil {
 		return err
@@ -218,7 +233,7 @@ func (t *tour) setup(m ctrl.Manager, config *rest.Config) error {
 		EmptyObjectProvider(func() *Account { return &Account{} }).
 		OnboardingCluster(onboarding).PlatformCluster(platform).
 		ClusterAccessReconciler(access).
-		ConfigSource(serviceprovider.NamedConfig[*Account](platform, providerName, func() *Messaging { return &Messaging{} })).
+		ConfigSource(t.configs(platform)).
 		Reconciler(&service{hub: t.hub, platform: platform}).
 		ControllerOptions(controller.Options{MaxConcurrentReconciles: 4, SkipNameValidation: new(true)}).
 		Build()

@@ -15,6 +15,10 @@ import (
 	"github.com/nats-io/nkeys"
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
 // Once, before any of the managers' goroutines can read the loggers.
@@ -47,25 +51,36 @@ var sabotages = []struct {
 	step int
 	what string
 	do   func(ctx context.Context, t *tour) error
+	from func(t *tour) // done at the start
 }{
-	{1, "no provider", stopped},
-	{2, "no provider", stopped},
-	{3, "no provider", stopped},
-	{4, "nobody denies it", stopped},
-	{4, "it is delivered all the same", func(ctx context.Context, t *tour) error {
+	{step: 1, what: "no provider", do: stopped},
+	{step: 2, what: "no provider", do: stopped},
+	{step: 2, what: "nobody tells of the configuration", from: func(t *tour) {
+		t.configs = func(platform *clusters.Cluster) configSource { return silent{named(platform)} }
+	}},
+	{step: 3, what: "no provider", do: stopped},
+	{step: 4, what: "nobody denies it", do: stopped},
+	{step: 4, what: "it is delivered all the same", do: func(ctx context.Context, t *tour) error {
 		return t.mcp.Create(ctx, delivered(account("blue")))
 	}},
-	{5, "nobody says why it waits", stopped},
-	{5, "it goes all the same", func(ctx context.Context, t *tour) error {
+	{step: 5, what: "nobody says why it waits", do: stopped},
+	{step: 5, what: "it goes all the same", do: func(ctx context.Context, t *tour) error {
 		return errors.Join(stopped(ctx, t), merge(ctx, t.onboarding, account("red"), `{"metadata":{"finalizers":null}}`))
 	}},
-	{6, "no provider", stopped},
-	{7, "no provider", stopped},
-	{7, "there is no account to begin with", func(_ context.Context, t *tour) error {
+	{step: 6, what: "no provider", do: stopped},
+	{step: 7, what: "no provider", do: stopped},
+	{step: 7, what: "there is no account to begin with", do: func(_ context.Context, t *tour) error {
 		t.denied.Store(request("green").Namespace, true)
 
 		return nil
 	}},
+}
+
+// A silent source has the configuration, and does not tell of changes.
+type silent struct{ configSource }
+
+func (silent) Source(func(context.Context, *Messaging) []reconcile.Request) source.TypedSyncingSource[reconcile.Request] {
+	return nil
 }
 
 func stopped(_ context.Context, t *tour) error {
@@ -83,11 +98,17 @@ func TestTourNotices(t *testing.T) {
 		t.Run(fmt.Sprintf("Step%d/%s", s.step, s.what), func(t *testing.T) {
 			t.Parallel() // each has clusters of its own, and waits most of the time
 			tour := newBusyTour(&bytes.Buffer{})
+			if s.from != nil {
+				s.from(tour)
+			}
 			tour.before = func(i int) {
 				if i+1 != s.step {
 					return
 				}
 				tour.patience = 3 * time.Second // healthy steps may take longer
+				if s.do == nil {
+					return
+				}
 				if err := s.do(t.Context(), tour); err != nil {
 					t.Fatal(err)
 				}

@@ -49,6 +49,10 @@ type Granter struct {
 	// less than ten minutes, and that outlives the Granter, is for ten.
 	TokenTTL time.Duration
 
+	// TTLFor is how long the tokens for an AccessRequest are valid. By default, and if it
+	// returns nothing positive, that is TokenTTL. It may be called concurrently.
+	TTLFor func(request client.ObjectKey) time.Duration
+
 	// Workers is how many requests are answered at the same time, one by default.
 	Workers int
 
@@ -63,6 +67,17 @@ type Granter struct {
 type granted struct {
 	mu     sync.Mutex // guards what follows; held while one is made
 	tokens []token
+}
+
+// The ttl is how long tokens for an AccessRequest are valid.
+func (g *Granter) ttl(ar *clustersv1alpha1.AccessRequest) time.Duration {
+	if g.TTLFor != nil {
+		if ttl := g.TTLFor(client.ObjectKeyFromObject(ar)); ttl > 0 {
+			return ttl
+		}
+	}
+
+	return g.TokenTTL
 }
 
 // Of returns the tokens of an AccessRequest.
@@ -216,12 +231,12 @@ func (g *Granter) renew(ctx context.Context, config *rest.Config, ar *clustersv1
 	defer of.mu.Unlock()
 	secret := &corev1.Secret{}
 	err := g.live.Get(ctx, client.ObjectKey{Namespace: ar.Namespace, Name: secretName(ar)}, secret)
-	left := expiration(secret).Sub(clock.RealClock{}.Now()) - g.TokenTTL/2
+	left := expiration(secret).Sub(clock.RealClock{}.Now()) - g.ttl(ar)/2
 	switch {
 	case err != nil && !kerrors.IsNotFound(err):
 		return 0, err
 	case err != nil || ar.Status.ObservedGeneration != ar.Generation || left <= 0:
-		left = g.TokenTTL / 2
+		left = g.ttl(ar) / 2
 		if err := g.issue(ctx, config, ar, of); err != nil {
 			return 0, err
 		}
@@ -277,7 +292,7 @@ func (g *Granter) Rotate(ctx context.Context, request client.ObjectKey) error {
 
 // Issue makes credentials, and puts them into the Secret.
 func (g *Granter) issue(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, of *granted) error {
-	kubeconfig, made, err := grant(ctx, config, ar, g.TokenTTL)
+	kubeconfig, made, err := grant(ctx, config, ar, g.ttl(ar))
 	if err != nil {
 		return errors.Wrap(err, "cannot grant access")
 	}
