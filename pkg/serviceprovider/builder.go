@@ -2,6 +2,7 @@ package serviceprovider
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -265,7 +266,7 @@ func (r *APIReconciler[T, C]) check() error {
 		what string
 		bad  bool
 	}{
-		{"cluster access reconciler is missing", isNil(r.access)},
+		{"cluster access reconciler is missing", isNil(r.access) || isHollow(r.access)},
 		{"empty object provider is missing", r.empty == nil},
 		{"onboarding cluster is missing", r.onboarding == nil},
 		{"onboarding cluster has no client: call InitializeClient", r.onboarding != nil && !r.onboarding.HasClient()},
@@ -279,6 +280,11 @@ func (r *APIReconciler[T, C]) check() error {
 			r.withoutConfig != DeletionBlock && r.withoutConfig != DeletionOrphan && r.withoutConfig != DeletionDelete,
 		},
 		{"operation annotation is empty", r.annotation == ""},
+		{"config source is nil", r.configs != nil && isNil(r.configs)},
+		{"data generator is nil", slices.ContainsFunc(r.generators, func(g AdditionalDataGenerator[T]) bool { return g == nil })},
+		{"recorder is nil", isNil(r.recorder)},
+		{"logger is nil", isNil(r.logger)},
+		{"clock or what spreads polls is nil", isNil(r.clock) || r.random == nil},
 	} {
 		if required.bad {
 			return errors.New(required.what)
@@ -286,6 +292,13 @@ func (r *APIReconciler[T, C]) check() error {
 	}
 
 	return nil
+}
+
+// IsHollow reports whether a provider is an adapter without anything behind it.
+func isHollow(p AdvancedProvider) bool {
+	a, simple := p.(SimpleProviderAdapter)
+
+	return simple && isNil(a.Provider)
 }
 
 // Jittered spreads polls that would otherwise come together for ever.

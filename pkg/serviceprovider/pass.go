@@ -107,6 +107,9 @@ func (p *pass[T, C]) patchMain(ctx context.Context, change func(o T) error, fail
 func (p *pass[T, C]) configure(ctx context.Context) {
 	p.facts.ConfigAsked = true
 	c, err := p.r.configs.ConfigFor(ctx, p.obj)
+	if err == nil && isNil(c) {
+		err = ErrConfigNotFound
+	}
 	switch {
 	case err == nil:
 		p.r.memory.use(p.known, c)
@@ -118,7 +121,7 @@ func (p *pass[T, C]) configure(ctx context.Context) {
 	p.noConfig = err
 	p.facts.ConfigFound = err == nil
 	p.facts.ConfigUnknown = err != nil && !errors.Is(err, ErrConfigNotFound) && !errors.Is(err, ErrConfigTerminating)
-	if err == nil && !isNil(c) {
+	if err == nil {
 		// The domain may do with it what it likes.
 		p.config, p.noConfig = c, nil
 		if own, ok := c.DeepCopyObject().(C); ok {

@@ -514,13 +514,23 @@ func TestW16Builders(t *testing.T) {
 		"reconciler":                func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler((*domain)(nil)) },
 		"further clusters":          func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Clusters("a") },
 		"policy":                    func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.OnClusterGone(DeletionDelete) },
-		"other policy":              func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.WithoutConfig("Maybe") },
+		"policy/without a config":   func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.WithoutConfig("Maybe") },
 		"annotation":                func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.OperationAnnotation("") },
+		"cluster access reconciler/behind an adapter": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.AdvancedClusterAccessReconciler(SimpleProviderAdapter{Provider: (*gate)(nil)})
+		},
+		"cluster access reconciler/advanced": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.AdvancedClusterAccessReconciler((*regional)(nil)) },
+		"config source":                      func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource((*selected[*Foo, *FooConfig])(nil)) },
+		"data generator":                     func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.AdditionalDataGenerators(nil) },
+		"recorder":                           func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Recorder(nil) },
+		"logger":                             func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Logger(nil) },
+		"clock":                              func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Clock(nil, nil) },
 	} {
 		b := w.builder()
 		spoil(b)
-		if r, err := b.Build(); err == nil || r != nil {
-			t.Errorf("%s: want an error, got %v", name, r)
+		what, _, _ := strings.Cut(name, "/")
+		if r, err := b.Build(); err == nil || r != nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: want an error that says so, got %v, %v", name, r, err)
 		}
 		panics(t, name, func() { b.MustBuild() })
 	}
@@ -543,6 +553,18 @@ func TestW16Builders(t *testing.T) {
 			t.Errorf("%s: want an error that says so, got %v, %v", name, r, err)
 		}
 		panics(t, name, func() { b.MustBuild() })
+	}
+}
+
+// TestNilConfig: a source that has none, and does not say so, is one without any.
+func TestNilConfig(t *testing.T) {
+	w := newWorld(t)
+	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(StaticConfig[*Foo]((*FooConfig)(nil))) }
+	f := w.create("foo")
+	w.steady(f)
+	w.shows(f, StatusPhaseProgressing, ReasonReconcileError)
+	if len(w.domain.calls) != 0 {
+		t.Errorf("the domain was called without a configuration: %v", w.domain.calls)
 	}
 }
 
