@@ -32,6 +32,7 @@ type reason struct{ property, text string }
 type job struct {
 	what    string
 	ctx     context.Context //nolint:containedctx // handed over to another goroutine
+	over    bool            // ctx is; asked inside of the bubble, because outside it is another time
 	timeout time.Duration
 	do      func(context.Context) error
 }
@@ -73,7 +74,7 @@ func (h *host) callFor(ctx context.Context, timeout time.Duration, what string, 
 	if h.dead() {
 		return errGone
 	}
-	h.jobs <- job{what, ctx, timeout, do}
+	h.jobs <- job{what, ctx, ctx.Err() != nil, timeout, do}
 
 	return <-h.done
 }
@@ -81,7 +82,7 @@ func (h *host) callFor(ctx context.Context, timeout time.Duration, what string, 
 func (h *host) run(j job) error {
 	ctx, cancel := context.WithTimeout(context.Background(), j.timeout)
 	defer cancel()
-	if j.ctx.Err() != nil {
+	if j.over {
 		cancel()
 	}
 	answer := make(chan error, 1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/deadline"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -67,10 +68,11 @@ func (b bounded) Delete(ctx context.Context, mg resource.Managed) error {
 	return b.ExternalClient.Delete(ctx, mg)
 }
 
-func limit(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
-	if deadline.IsZero() {
+// Limit returns a context that ends at a time, if there is one.
+func limit(ctx context.Context, end time.Time) (context.Context, context.CancelFunc) {
+	if end.IsZero() {
 		return context.WithCancel(ctx)
 	}
 
-	return context.WithDeadline(ctx, deadline)
+	return deadline.At(ctx, end)
 }

@@ -17,6 +17,7 @@ import (
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/deadline"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
@@ -297,7 +298,7 @@ func (p *pass) disconnect(ctx context.Context) (failed string) {
 	if len(p.disconnects) == 0 {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	ctx, cancel := deadline.In(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	for _, d := range p.disconnects {
 		if err := p.redact(p.step(ctx, telemetry.Disconnect, d.Disconnect)); err != nil {

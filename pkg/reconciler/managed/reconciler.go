@@ -23,6 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/deadline"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
@@ -166,7 +167,7 @@ func (r *Reconciler) newManaged() resource.Managed {
 // Reconcile makes one pass over one managed resource. Its errors are redacted
 // and bounded; errors.Is and errors.As see through them.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout+persistTimeout)
+	ctx, cancel := deadline.In(ctx, r.timeout+persistTimeout)
 	defer cancel()
 
 	mg, err := r.read(ctx, req.NamespacedName)
