@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/internal/volume"
@@ -166,6 +171,88 @@ func TestWhatIsToldIsNotLookedForInALists(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A wokenQueue notes who is put into it.
+type wokenQueue struct {
+	priorityqueue.PriorityQueue[reconcile.Request]
+
+	mu    sync.Mutex
+	woken map[string]int
+}
+
+func (q *wokenQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
+	q.mu.Lock()
+	for _, item := range items {
+		q.woken[item.Name]++
+	}
+	q.mu.Unlock()
+	q.PriorityQueue.AddWithOpts(o, items...)
+}
+
+// Said returns who was woken since it was asked last.
+func (q *wokenQueue) said() map[string]int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	woken := q.woken
+	q.woken = map[string]int{}
+
+	return woken
+}
+
+// What is told of names that no object has wakes nobody and is not kept, and does not
+// keep anybody from being heard.
+func TestToldOfWhatNobodyHas(t *testing.T) {
+	strangers := make([]string, 1000)
+	for i := range strangers {
+		strangers[i] = fmt.Sprintf("stranger-%d", i)
+	}
+	cases := map[string]struct {
+		reason string
+		names  []string
+	}{
+		"nothing":   {"A source may have nothing to say.", nil},
+		"no name":   {"That of nothing is nobody's.", []string{"", ""}},
+		"strangers": {"Others may use the connection, more than we do.", strangers},
+		"gone":      {"Of what is gone there may be something to tell.", []string{"v05"}},
+		"alike":     {"Names are not to be interpreted.", []string{"V03", "v03 ", " v03", "v3", "v03\x00", "default/v03", "v03,v04", "*", "v%"}},
+		"no text":   {"They need be no text.", []string{"\xff\xfe"}},
+		"endless":   {"They may have any length.", []string{strings.Repeat("v03", 1<<20)}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, registry := &herald{}, prometheus.NewRegistry()
+				f := newTold(t, h, managed.WithMetricsRegisterer(registry))
+				q := &wokenQueue{PriorityQueue: f.queue, woken: map[string]int{}}
+				if err := f.r.Notifications().Start(t.Context(), q); err != nil {
+					t.Fatal(err)
+				}
+				f.user(5, nil)
+				<-time.After(time.Second)
+				f.queue.Add(named(5)) // as the event of its end does
+				<-time.After(time.Second)
+				before := f.r.Remembered()
+
+				h.to.Changed(tc.names...)
+				if woken := q.said(); len(woken) > 0 {
+					t.Errorf("%s\n%v were woken", tc.reason, woken)
+				}
+				h.to.Changed(slices.Concat(tc.names, []string{"v03"}, tc.names)...)
+				if diff := cmp.Diff(map[string]int{"v03": 1}, q.said()); diff != "" {
+					t.Errorf("%s\nwoken by what was said in between: -want, +got:\n%s", tc.reason, diff)
+				}
+				<-time.After(time.Second)
+				if after := f.r.Remembered(); after != before || f.cloud.Count("Update")+f.cloud.Count("Delete") != 1 {
+					t.Errorf("%s\n%d things are remembered, were %d; calls %v", tc.reason, after, before, f.cloud.Calls())
+				}
+				const told = "moorage_managed_external_notifications_total result="
+				if unknown, woke := metric(t, registry, told+"unknown"), metric(t, registry, told+"woke"); int(unknown) != 3*len(tc.names) || woke != 1 {
+					t.Errorf("%s\n%v names were counted as unknown and %v as known, want %d and 1", tc.reason, unknown, woke, 3*len(tc.names))
+				}
+			})
+		})
+	}
 }
 
 // A subscription lasts as long as somebody uses the connection, and its objects are

@@ -253,6 +253,12 @@ func TestWatch(t *testing.T) {
 	if keys, _ := w.Changed("foreign", later); len(keys) > 0 {
 		t.Errorf("a name that nobody has is that of %v", keys)
 	}
+	nameless := NewPlace(Key{"default", "nameless"})
+	r.Join(nameless, "line", "", "")
+	if keys, ok := w.Changed("", later); len(keys) > 0 || !ok {
+		t.Errorf("nothing has changed, which is that of %v", keys)
+	}
+	r.Leave(nameless)
 	if keys := w.Interrupted(); len(keys) != 3 || r.Watched(b) {
 		t.Errorf("an interruption concerns %v", keys)
 	}

@@ -116,13 +116,16 @@ func compare(a, b Key) int {
 }
 
 // Changed notes that what has an external name was changed, and returns whose it
-// is: nobody's, for a name that is not known. It is not ok if the subscription has
-// ended.
+// is: nobody's, for a name that is not known, and for none, which many may have who have
+// no name yet. It is not ok if the subscription has ended.
 func (w *Watch) Changed(name string, now time.Time) (keys []Key, ok bool) {
 	w.roll.mu.Lock()
 	defer w.roll.mu.Unlock()
 	if w.line.watch != w {
 		return nil, false
+	}
+	if name == "" {
+		return nil, true
 	}
 	for p := range w.line.of(name) {
 		p.asked, p.told = now.Sub(w.roll.made), true
