@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +37,7 @@ type fleet struct {
 	*testing.T
 
 	shelf    *shelf
+	cache    *laggingCache
 	clock    *testclock.FakePassiveClock
 	registry *prometheus.Registry
 	r        *managed.Reconciler
@@ -52,8 +55,10 @@ func newFleet(t *testing.T, o ...managed.ReconcilerOption) *fleet {
 	f := &fleet{
 		T: t, shelf: newShelf(), clock: testclock.NewFakePassiveClock(moment), registry: prometheus.NewRegistry(), afloat: map[types.UID]bool{},
 	}
-	m := &fake.Manager{Client: f.shelf, Scheme: fake.SchemeWith(&vessel{})}
+	f.cache = &laggingCache{shelf: f.shelf, shown: map[client.ObjectKey]*lateShow{}}
+	m := &fake.Manager{Client: f.cache, Scheme: fake.SchemeWith(&vessel{})}
 	options := append([]managed.ReconcilerOption{
+		managed.WithCluster(reader{m, f.shelf}),
 		managed.WithExternalConnecter(managed.ExternalConnectorFn(func(context.Context, resource.Managed) (managed.ExternalClient, error) {
 			return lookout{managed.ExternalClientFns{
 				ObserveFn: f.observe, CreateFn: f.create, UpdateFn: answers(nil), DeleteFn: f.scuttle,
@@ -71,6 +76,67 @@ func newFleet(t *testing.T, o ...managed.ReconcilerOption) *fleet {
 	f.handler = ratelimiter.New("fleet", f.r, ratelimiter.NewGlobal(1<<30))
 
 	return f
+}
+
+// A laggingCache is the shelf as a cache shows it: an object with the label "lags" is
+// shown as it was before, as often as the label says, whenever it has changed.
+type laggingCache struct {
+	*shelf
+
+	seen  sync.Mutex
+	shown map[client.ObjectKey]*lateShow
+}
+
+// A lateShow is what is shown of an object that lags.
+type lateShow struct {
+	now, before resource.Managed
+	left        int // how often it is shown as it was before
+}
+
+func (c *laggingCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if before := c.stale(key, c.get(key)); before != nil {
+		become(o, before)
+
+		return nil
+	}
+
+	return c.shelf.Get(ctx, key, o)
+}
+
+// Stale returns what an object was like, if that is shown once more.
+func (c *laggingCache) stale(key client.ObjectKey, now resource.Managed) resource.Managed {
+	c.seen.Lock()
+	defer c.seen.Unlock()
+	s := c.shown[key]
+	if s == nil && (now == nil || now.GetLabels()["lags"] == "") {
+		return nil
+	}
+	if s == nil {
+		s = &lateShow{now: now}
+		c.shown[key] = s
+	}
+	if s.now != now {
+		s.before, s.now = s.now, now
+		s.left, _ = strconv.Atoi(s.before.GetLabels()["lags"])
+	}
+	if s.left > 0 {
+		s.left--
+
+		return s.before
+	}
+	if now == nil {
+		delete(c.shown, key)
+	}
+
+	return nil
+}
+
+// Shows says whether something is shown late.
+func (c *laggingCache) shows(key client.ObjectKey) bool {
+	c.seen.Lock()
+	defer c.seen.Unlock()
+
+	return c.shown[key] != nil
 }
 
 // A lookout can list what is afloat.
@@ -176,6 +242,13 @@ func (f *fleet) scuttle(_ context.Context, mg resource.Managed) error {
 type life struct {
 	made, changed func(*vessel)
 	vanishes      bool
+	stillborn     bool // it is deleted before anybody has claimed it
+}
+
+// Lagging is the life of an object that a cache shows late: a little, so that it is
+// waited for, or so much that the API server is asked.
+func lagging(answers string) life {
+	return life{made: func(v *vessel) { v.Labels = pairs("lags", answers) }}
 }
 
 var lives = []life{
@@ -188,6 +261,8 @@ var lives = []life{
 	{made: func(v *vessel) { v.Spec.Policies = commonv1.ManagementPolicies{} }, changed: func(v *vessel) { v.Spec.Policies = nil }},
 	{made: func(v *vessel) { v.Annotations = pairs(meta.AnnotationKeyReconcileRequestedAt, v.Name) }},
 	{vanishes: true},
+	{made: func(v *vessel) { v.Finalizers = []string{managed.UnclaimedFinalizer} }},
+	{made: func(v *vessel) { v.Finalizers = []string{managed.UnclaimedFinalizer} }, stillborn: true},
 }
 
 // Live leads the life of one object, from its making to the pass that finds it
@@ -198,9 +273,17 @@ func (f *fleet) live(i int, life life) {
 	if life.made != nil {
 		life.made(v)
 	}
+	if life.stillborn {
+		v.SetDeletionTimestamp(&deletion)
+	}
 	f.shelf.put(v)
 	f.pass(key)
 	f.pass(key) // a poll
+	if life.stillborn {
+		f.expectGone(key)
+
+		return
+	}
 	f.tells(i)
 	if life.changed != nil {
 		f.change(key, life.changed)
@@ -213,7 +296,17 @@ func (f *fleet) live(i int, life life) {
 			_ = f.scuttle(f.Context(), v) // it never fails
 		}
 	})
+	f.expectGone(key)
+}
+
+// ExpectGone makes passes over an object that is deleted, as often as a cache that lags
+// makes necessary, and the one that finds it gone.
+func (f *fleet) expectGone(key client.ObjectKey) {
+	const most = 10
 	f.pass(key)
+	for n := 0; f.cache.shows(key) && n < most; n++ {
+		f.pass(key)
+	}
 	if left := f.shelf.get(key); left != nil {
 		f.Errorf("%s is still there: %+v", key, left)
 	}
@@ -285,10 +378,12 @@ func (f *fleet) voyage(from, to int, choose func(i int) life) {
 // ten of them with a life of some trouble, and one in ten that refers to another.
 func TestNothingGrowsWithObjects(t *testing.T) {
 	choose := func(i int) life {
-		switch i % 10 {
-		case 0:
+		switch {
+		case i%1000 == 7: // they take their time
+			return lagging("1")
+		case i%10 == 0:
 			return lives[i/10%len(lives)]
-		case 5:
+		case i%10 == 5:
 			return life{made: func(v *vessel) { v.Spec.Escort = "escort" }}
 		default:
 			return life{}
@@ -322,12 +417,16 @@ func TestNothingGrowsWithObjects(t *testing.T) {
 // log.
 func TestEveryLifeIsForgotten(t *testing.T) {
 	f := newFleet(t, managed.WithChangeLog(changelog.SinkFunc(func(context.Context, changelog.Entry) error { return nil })))
-	choose := func(i int) life { return lives[i%len(lives)] }
+	all := append(slices.Clone(lives), lagging("1"), lagging("6"))
+	choose := func(i int) life { return all[i%len(all)] }
 	f.voyage(0, 50, choose)
 	_, series, goroutines, _ := f.weigh()
 	f.voyage(50, 200, choose)
 	calm(goroutines)
 	remembered, seriesNow, goroutinesNow, _ := f.weigh()
+	if late := len(f.cache.shown); late > 0 {
+		t.Errorf("%d objects are still shown that are gone", late)
+	}
 	if remembered != 0 || seriesNow != series || goroutinesNow > goroutines {
 		t.Errorf("%d objects, %d series and %d goroutines, were 0, %d and %d", remembered, seriesNow, goroutinesNow, series, goroutines)
 	}
