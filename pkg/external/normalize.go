@@ -10,27 +10,58 @@ const maxNormalized = 32 << 10
 
 // A rule replaces what differs from one failure to the next.
 type rule struct {
+	needs   traits // of a text, or the pattern matches nothing in it
 	pattern *regexp.Regexp
 	with    string
 }
 
+// Traits are found out in a fraction of the time that a pattern takes.
+type traits uint8
+
+const (
+	hasDigit traits = 1 << iota
+	hasColon
+	hasDash
+	hasX
+	hasID // in whatever case
+)
+
+func traitsOf(text string) (has traits) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case '0' <= c && c <= '9':
+			has |= hasDigit
+		case c == ':':
+			has |= hasColon
+		case c == '-':
+			has |= hasDash
+		case c|' ' == 'x':
+			has |= hasX
+		case c|' ' == 'd' && i > 0 && text[i-1]|' ' == 'i':
+			has |= hasID
+		}
+	}
+
+	return has
+}
+
 // The rules, in the order in which they are applied: what is made of parts comes
-// before its parts.
+// before its parts. What one puts into a text lets no other match that did not.
 var rules = []rule{
-	{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<id>"},
+	{hasDash, regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<id>"},
 	// RFC 3339 and what is like it, and how Go prints a time.
-	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d([Tt _]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?([Zz]\b|[+-]\d\d:?\d\d\b))?( [A-Z]{3,4}\b)?( m=[+-][\d.]+)?)?`), "<time>"},
+	{hasDigit | hasDash, regexp.MustCompile(`\b\d{4}-\d\d-\d\d([Tt _]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?([Zz]\b|[+-]\d\d:?\d\d\b))?( [A-Z]{3,4}\b)?( m=[+-][\d.]+)?)?`), "<time>"},
 	// Dates of HTTP and of C.
-	{regexp.MustCompile(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(\d{1,2}[ -](Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ -]\d{2,4}|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2}) \d\d:\d\d:\d\d( (GMT|UTC|[+-]\d{4})\b)?( \d{4}\b)?`), "<time>"},
-	{regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), "<time>"},
+	{hasDigit | hasColon, regexp.MustCompile(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(\d{1,2}[ -](Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ -]\d{2,4}|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2}) \d\d:\d\d:\d\d( (GMT|UTC|[+-]\d{4})\b)?( \d{4}\b)?`), "<time>"},
+	{hasDigit | hasColon, regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), "<time>"},
 	// What says itself that it is an identifier.
-	{regexp.MustCompile(`(?i)\b((?:request|req|trace|span|correlation|operation|transaction|activity|event|invocation|session|host)[-_ ]?ids?["']?)(\s*[:=]\s*["'\[(]?[0-9a-z]|\s+["'\[(]?[a-z_-]*[0-9])(?:[0-9a-z+/=_.:-]*[0-9a-z=])?`), "${1} <id>"},
-	{regexp.MustCompile(`(?i)\b(attempts?|retry|retries|try|tries|sequence|seq|pid|port|line|offset|revision|resourceversion|generation|connection|conn|goroutine|after)([ :=#]+)\d+\b`), "${1}${2}<n>"},
-	{regexp.MustCompile(`\b(\d+(\.\d+)?(ns|us|µs|μs|ms|h|m|s))+\b|\b\d+(\.\d+)? ?(?i:(nano|micro|milli)?(seconds?|secs?)|minutes?|mins?|hours?)\b`), "<duration>"},
+	{hasID, regexp.MustCompile(`(?i)\b((?:request|req|trace|span|correlation|operation|transaction|activity|event|invocation|session|host)[-_ ]?ids?["']?)(\s*[:=]\s*["'\[(]?[0-9a-z]|\s+["'\[(]?[a-z_-]*[0-9])(?:[0-9a-z+/=_.:-]*[0-9a-z=])?`), "${1} <id>"},
+	{hasDigit, regexp.MustCompile(`(?i)\b(attempts?|retry|retries|try|tries|sequence|seq|pid|port|line|offset|revision|resourceversion|generation|connection|conn|goroutine|after)([ :=#]+)\d+\b`), "${1}${2}<n>"},
+	{hasDigit, regexp.MustCompile(`\b(\d+(\.\d+)?(ns|us|µs|μs|ms|h|m|s))+\b|\b\d+(\.\d+)? ?(?i:(nano|micro|milli)?(seconds?|secs?)|minutes?|mins?|hours?)\b`), "<duration>"},
 	// Ports, which the near end of a connection chooses at random.
-	{regexp.MustCompile(`(\b(?:\d{1,3}\.){3}\d{1,3}|\]|\blocalhost|\b[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+):\d{1,5}\b`), "${1}:<port>"},
-	{regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`), "<id>"},
-	{regexp.MustCompile(`\b\d{7,}\b`), "<n>"},
+	{hasDigit | hasColon, regexp.MustCompile(`(\b(?:\d{1,3}\.){3}\d{1,3}|\]|\blocalhost|\b[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+):\d{1,5}\b`), "${1}:<port>"},
+	{hasDigit | hasX, regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`), "<id>"},
+	{hasDigit, regexp.MustCompile(`\b\d{7,}\b`), "<n>"},
 }
 
 // word finds what may be an identifier by its looks.
@@ -66,10 +97,20 @@ func Normalize(text string) string {
 }
 
 func replace(text string) string {
+	has := traitsOf(text)
 	for _, r := range rules {
-		text = r.pattern.ReplaceAllString(text, r.with)
+		if has&r.needs == r.needs {
+			text = r.pattern.ReplaceAllString(text, r.with)
+		}
+	}
+	if has&hasDigit == 0 {
+		return text
 	}
 
+	return replaceWords(text)
+}
+
+func replaceWords(text string) string {
 	return word.ReplaceAllStringFunc(text, func(s string) string {
 		if isIdentifier(s) {
 			return "<id>"
