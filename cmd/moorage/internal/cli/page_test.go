@@ -157,6 +157,9 @@ func (r *reader) run(s step) {
 	state := filepath.Join(r.t.TempDir(), "state")
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", s.text+"pwd > "+state+"\nenv -0 >> "+state)
 	cmd.Dir, cmd.Env = r.dir, r.env
+	// All that it started ends with it: others wait for a linter, for example.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 	if out, err := cmd.CombinedOutput(); err != nil {
 		r.t.Fatalf("%s:%d: %v\n%s%s", page, s.line, err, s.text, out)
