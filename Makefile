@@ -15,6 +15,10 @@ MODULES := . $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod))
 CODE    := $(filter-out hack/tools,$(MODULES))
 OWN     := $(filter-out devcluster,$(CODE))
 
+# Tests wait for servers most of their time: so many modules, and so many packages of each, are tested at a time. What they need is compiled before, one module
+# after the other: compilers that run at once do not share their work.
+JOBS ?= 3
+
 PROVIDER := examples/provider-nats
 # Decisions are pure and stand in a file of that name, in a package that imports nothing.
 DECISIONS := $(shell find pkg -path '*/internal/*' -name decide.go)
@@ -57,8 +61,13 @@ demo-service: devcluster ## Watch a service being offered across three clusters
 
 .PHONY: test
 test: devcluster ## Test every module, then the tests of the decisions by mutation, and the simulator by planted defects
-	@for m in $(CODE); do echo "== test $$m"; go -C $$m test -timeout 30m ./...; done
+	@for m in $(CODE); do echo "== compile $$m"; go -C $$m list -test -deps -export ./... >/dev/null; done
+	@$(MAKE) -j$(JOBS) $(CODE:%=test/%)
 	@$(MAKE) mutate mutants
+
+.PHONY: $(CODE:%=test/%)
+$(CODE:%=test/%): test/%:
+	@echo "== test $*"; MAKEFLAGS= go -C $* test -p $(JOBS) -timeout 30m ./... && echo "== test $*: done"
 
 ##@ Change
 
@@ -110,7 +119,12 @@ lint: bin/golangci-lint ## Lint (devcluster: vet only) and check the format
 
 .PHONY: race
 race: devcluster ## Test under the race detector (without devcluster)
-	@for m in $(OWN); do echo "== race $$m"; CGO_ENABLED=1 go -C $$m test -race -timeout 30m ./...; done
+	@for m in $(OWN); do echo "== compile $$m"; CGO_ENABLED=1 go -C $$m list -race -test -deps -export ./... >/dev/null; done
+	@$(MAKE) -j$(JOBS) $(OWN:%=race/%)
+
+.PHONY: $(OWN:%=race/%)
+$(OWN:%=race/%): race/%:
+	@echo "== race $*"; MAKEFLAGS= CGO_ENABLED=1 go -C $* test -race -p $(JOBS) -timeout 30m ./... && echo "== race $*: done"
 
 .PHONY: cover
 cover: devcluster | bin ## Test and print the share of statements covered
