@@ -5,10 +5,12 @@
 // those of Moorage beside the floor's, and ends with exit code 1 if one is over its
 // bound.
 //
-//	go run . [-small] [-objects N] [-parts life,named,storm] [-json FILE] [-page FILE]
+//	go run . [-small] [-objects N] [-rounds N] [-order floor,moorage,bulk] [-one-server]
+//	         [-parts life,named,storm,sprint] [-json FILE] [-page FILE]
 //
 // With -page, the table is also put into a page that has room for it. With fewer
-// parts, some figures are zero, and nothing is kept.
+// parts, some figures are zero, and nothing is kept. With -order, others begin, and
+// with -one-server, all use the same server, however old: to find out what that does.
 //
 // docs/performance.md says what each figure means.
 package main
@@ -16,11 +18,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
@@ -44,28 +44,18 @@ func run() error {
 	if len(os.Args) == 3 && os.Args[1] == "provider" { // how the program starts itself again
 		return provider.Run(os.Args[2], os.Stdin, os.Stdout)
 	}
-	small := flag.Bool("small", false, "be over soon: the figures then only say that everything works")
-	objects := flag.Int("objects", 0, "how many objects there are (default 5000)")
-	file := flag.String("json", "", "also write the figures to this file")
-	page := flag.String("page", "", "also put the table into this page")
-	parts := flag.String("parts", strings.Join(load.Parts, ","), "what to measure")
-	flag.Parse()
-
-	scenario := load.Full
-	if *small {
-		scenario = load.Small
-	}
-	if *objects > 0 {
-		scenario.Objects = *objects
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	results, err := load.Run(ctx, scenario, []string{provider.Floor, provider.Moorage, provider.Bulk}, strings.Split(*parts, ","), os.Stderr)
+	o, err := options(os.Args[1:])
 	if err != nil {
 		return err
 	}
-	if *parts == strings.Join(load.Parts, ",") {
-		if err := keep(results, *file, *page); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	results, err := load.Run(ctx, o.scenario, o.order, o.parts, os.Stderr)
+	if err != nil {
+		return err
+	}
+	if o.whole() {
+		if err := keep(results, o.file, o.page); err != nil {
 			return err
 		}
 	}
@@ -73,7 +63,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if over > 0 && !*small {
+	if over > 0 && !o.small {
 		return fmt.Errorf("%d of what must hold does not hold", over)
 	}
 

@@ -20,23 +20,36 @@ const PageSize = 256
 // ErrNotFound is returned for a buoy that there is not.
 var ErrNotFound = errors.New("there is no such buoy")
 
+// ErrNoLists is returned for a page by a cloud that is not to be listed.
+var ErrNoLists = errors.New("there are no lists at the moment")
+
 // A Buoy is what exists.
 type Buoy struct {
 	ID   string
 	Size int64
 }
 
+// A Listed is a buoy as a page shows it.
+type Listed struct {
+	Buoy
+
+	At time.Time // when it was so
+}
+
 // A Cloud is the external system. The zero value is empty and answers at once. It may
 // be used concurrently.
 type Cloud struct {
 	latency atomic.Int64
+	noLists atomic.Bool
 
 	mu      sync.Mutex
 	buoys   map[string]*record
+	ids     []string // of buoys, sorted: a page is not to cost this process more than another's
 	byToken map[string]string
 	last    int
 	calls   map[string]int
 	perSec  map[int64]int // calls, by the second
+	first   time.Time     // call
 	applied map[int64]time.Time
 	oldest  time.Duration
 	served  int
@@ -46,19 +59,26 @@ type record struct {
 	Buoy
 
 	token string
-	seen  time.Time // when it was last looked at
+	seen  time.Time // when it was as whoever looked last knows it
 }
 
 // SetLatency sets how long each call takes from now on.
 func (c *Cloud) SetLatency(d time.Duration) { c.latency.Store(int64(d)) }
+
+// SetLists sets whether there are lists from now on.
+func (c *Cloud) SetLists(are bool) { c.noLists.Store(!are) }
 
 func (c *Cloud) call(ctx context.Context, name string) error {
 	c.mu.Lock()
 	if c.calls == nil {
 		c.reset()
 	}
+	now := time.Now()
+	if c.first.IsZero() {
+		c.first = now
+	}
 	c.calls[name]++
-	c.perSec[time.Now().Unix()]++
+	c.perSec[now.Unix()]++
 	c.mu.Unlock()
 	d := time.Duration(c.latency.Load())
 	if d == 0 {
@@ -85,11 +105,17 @@ func (c *Cloud) Find(ctx context.Context, id string) (Buoy, error) {
 	if r == nil {
 		return Buoy{}, ErrNotFound
 	}
-	now := time.Now()
-	c.oldest = max(c.oldest, now.Sub(r.seen))
-	r.seen = now
+	c.look(r, time.Now())
 
 	return r.Buoy, nil
+}
+
+// Look notes that somebody now knows how the buoy was at some time.
+func (c *Cloud) look(r *record, at time.Time) {
+	c.oldest = max(c.oldest, time.Since(r.seen))
+	if at.After(r.seen) {
+		r.seen = at
+	}
 }
 
 // Make makes a buoy and returns its id: the one given, or else one of the cloud's
@@ -113,6 +139,8 @@ func (c *Cloud) Make(ctx context.Context, id, token string, size int64) (string,
 	}
 	if c.buoys[id] == nil {
 		c.buoys[id] = &record{Buoy: Buoy{ID: id, Size: size}, token: token, seen: time.Now()}
+		i, _ := slices.BinarySearch(c.ids, id)
+		c.ids = slices.Insert(c.ids, i, id)
 	}
 	if token != "" {
 		c.byToken[token] = id
@@ -150,6 +178,8 @@ func (c *Cloud) Remove(ctx context.Context, id string) error {
 	if r := c.buoys[id]; r != nil {
 		delete(c.byToken, r.token)
 		delete(c.buoys, id)
+		i, _ := slices.BinarySearch(c.ids, id)
+		c.ids = slices.Delete(c.ids, i, i+1)
 	}
 
 	return nil
@@ -157,33 +187,36 @@ func (c *Cloud) Remove(ctx context.Context, id string) error {
 
 // Page returns the buoys of a page, sorted by id, and from where the next one
 // starts: nothing after the last.
-func (c *Cloud) Page(ctx context.Context, after string) (page []Buoy, next string, err error) {
+func (c *Cloud) Page(ctx context.Context, after string) (page []Listed, next string, err error) {
 	if err := c.call(ctx, "Page"); err != nil {
 		return nil, "", err
+	}
+	if c.noLists.Load() {
+		return nil, "", ErrNoLists
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	ids := slices.Sorted(maps.Keys(c.buoys))
-	from, _ := slices.BinarySearch(ids, after+"\x00")
-	for _, id := range ids[from:] {
-		if len(page) == PageSize {
-			return page, page[len(page)-1].ID, nil
-		}
-		r := c.buoys[id]
-		c.oldest = max(c.oldest, now.Sub(r.seen))
-		r.seen = now
-		page = append(page, r.Buoy)
+	from, _ := slices.BinarySearch(c.ids, after+"\x00")
+	to := min(from+PageSize, len(c.ids))
+	for _, id := range c.ids[from:to] {
+		page = append(page, Listed{Buoy: c.buoys[id].Buoy, At: now})
+	}
+	if to < len(c.ids) {
+		next = c.ids[to-1]
 	}
 
-	return page, "", nil
+	return page, next, nil
 }
 
 // Serve counts a look at a buoy that needed no call, because a page had told of it.
-func (c *Cloud) Serve() {
+func (c *Cloud) Serve(l Listed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.served++
+	if r := c.buoys[l.ID]; r != nil {
+		c.look(r, l.At)
+	}
 }
 
 // Len returns how many buoys there are.
@@ -199,7 +232,8 @@ type Counts struct {
 	Calls   map[string]int
 	Served  int                 // looks that needed no call
 	Busiest int                 // calls in the busiest second
-	Oldest  time.Duration       // the longest time between two looks at one buoy
+	First   time.Time           // when the first call was
+	Oldest  time.Duration       // the longest time for which nothing newer was known of a buoy
 	Applied map[int64]time.Time // when a size was set for the first time
 }
 
@@ -207,7 +241,7 @@ type Counts struct {
 func (c *Cloud) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := Counts{Calls: maps.Clone(c.calls), Served: c.served, Oldest: c.oldest, Applied: maps.Clone(c.applied)}
+	out := Counts{Calls: maps.Clone(c.calls), Served: c.served, First: c.first, Oldest: c.oldest, Applied: maps.Clone(c.applied)}
 	for _, n := range c.perSec {
 		out.Busiest = max(out.Busiest, n)
 	}
@@ -229,6 +263,6 @@ func (c *Cloud) Reset() {
 }
 
 func (c *Cloud) reset() {
-	c.served = 0
+	c.served, c.first = 0, time.Time{}
 	c.calls, c.perSec, c.applied, c.oldest = map[string]int{}, map[int64]int{}, map[int64]time.Time{}, 0
 }

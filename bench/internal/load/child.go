@@ -64,8 +64,9 @@ func (c *child) tell(command provider.Command) (provider.Answer, error) {
 	return answer, nil
 }
 
-func (c *child) latency(d time.Duration) error {
-	_, err := c.tell(provider.Command{Do: "latency", Latency: d})
+// Cloud sets how long the external system takes, and whether it can be listed.
+func (c *child) cloud(latency time.Duration, lists bool) error {
+	_, err := c.tell(provider.Command{Do: "cloud", Latency: latency, NoLists: !lists})
 
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/moorage-dev/moorage/bench/internal/provider"
@@ -16,10 +16,12 @@ import (
 
 // A Scenario says how much there is to do.
 type Scenario struct {
-	Objects int           // in the fleet
-	Workers int           // of the provider
-	Poll    time.Duration // interval of the fleet's polls
-	Quiet   int           // how many poll intervals the steady state is watched for
+	Objects   int           // in the fleet
+	Workers   int           // of the provider
+	Poll      time.Duration // interval of the fleet's polls
+	Quiet     int           // how many poll intervals the steady state is watched for
+	Rounds    int           // how often the fleet is created and deleted
+	OneServer bool          // for all, however much it has seen, instead of a new one for each turn
 
 	Crowd   int           // objects in the storm
 	Latency time.Duration // of the external system in the storm
@@ -28,13 +30,16 @@ type Scenario struct {
 }
 
 // Full is what the figures are told of.
-var Full = Scenario{Objects: 5000, Workers: 10, Quiet: 4, Crowd: 2000, Latency: 50 * time.Millisecond, Probes: 150, Fair: time.Minute}
+var Full = Scenario{
+	Objects: 5000, Workers: 10, Quiet: 4, Rounds: 3,
+	Crowd: 2000, Latency: 50 * time.Millisecond, Probes: 150, Fair: 50 * time.Second,
+}
 
 // Small is over soon. Its figures say that everything works, and no more. Polls are
 // seldom enough for a machine that does other things: what is late by an interval, as a
 // cache or a list, makes a reconciler do its work twice.
 var Small = Scenario{
-	Objects: 100, Workers: 4, Poll: 3 * time.Second, Quiet: 1,
+	Objects: 100, Workers: 4, Poll: 3 * time.Second, Quiet: 1, Rounds: 2, OneServer: true,
 	Crowd: 100, Latency: 10 * time.Millisecond, Probes: 10, Fair: 6 * time.Second,
 }
 
@@ -42,54 +47,137 @@ var Small = Scenario{
 type Result struct {
 	Contender string
 
-	CreateRequests, NamedRequests, DeleteRequests, SteadyRequests float64 // per object; per pass
-	CreateEvents                                                  float64 // per object
-	ReadyAfter, GoneAfter                                         time.Duration
-	ReadyTold, GoneTold                                           time.Duration // until the last event of that is sent
-	CreateCPU, DeleteCPU                                          time.Duration // per object
-	QuietCPU, StormCPU                                            time.Duration // per pass
-	PassMallocs                                                   float64       // per pass, of the reconciler alone
-	Mallocs                                                       float64       // per pass, of the process
-	Heap                                                          float64       // bytes per object
-	JSON                                                          int           // bytes of an object, as the API server sends it
-	UserP50, UserP99                                              time.Duration // of a change in a storm of polls
-	PollCalls                                                     float64       // to the external system, in a poll interval, for each thousand objects
-	OldestPoll                                                    float64       // in poll intervals, while users take half of the workers
+	CreateRequests, NamedRequests, DeleteRequests, SteadyRequests float64         // per object; per pass
+	CreateEvents                                                  float64         // per object
+	Rounds                                                        []Round         // in the order in which they were
+	ReadyAfter, GoneAfter                                         time.Duration   // the medians of the rounds
+	ReadyTold, GoneTold                                           time.Duration   // until the last event of that is sent, in the round of the whole life
+	CreateCPU, DeleteCPU                                          time.Duration   // per object
+	QuietCPU, StormCPU                                            time.Duration   // per pass
+	QuietCPUs                                                     []time.Duration // of each interval; QuietCPU is the median
+	PassMallocs                                                   float64         // per pass, of the reconciler alone
+	Mallocs                                                       float64         // per pass, of the process
+	Heap                                                          float64         // bytes per object
+	JSON                                                          int             // bytes of an object, as the API server sends it
+	UserP50, UserP99                                              time.Duration   // of a change in a storm of polls
+	PollCalls                                                     float64         // to the external system, in a poll interval, for each thousand objects
+	OldestPoll                                                    float64         // in poll intervals, while users take half of the workers
 	RestartWrites                                                 float64
 	RestartBusiest                                                float64       // calls in the busiest second after a restart, to those that polls spread evenly make
 	RestartUser                                                   time.Duration // until a user's change after a restart is served
+	RestartWait                                                   time.Duration // the part of that after the process has begun to look at anything
 	Requests                                                      map[string]map[string]int
 }
 
-// Parts are what a run consists of.
-var Parts = []string{"life", "named", "storm"}
+// A Round is one creation of the fleet, and its deletion.
+type Round struct {
+	Place                 int // among the contenders of the round; the first is 1
+	ReadyAfter, GoneAfter time.Duration
+	ReadyCPU, GoneCPU     time.Duration // of the process until then, polls and all, per object
+}
 
-// Run measures each contender, in those parts that are named; the figures of others
-// are zero.
+// Parts are what a run consists of. A life is a sprint and more, and so is the first
+// round of those who do both.
+var Parts = []string{"life", "named", "storm", "sprint"}
+
+// Run measures contenders, in those parts that are named; the figures of others are
+// zero. They take turns in the order given, which each round begins with another of
+// them. The results are in the order of provider.Contenders.
 func Run(ctx context.Context, s Scenario, contenders, parts []string, progress io.Writer) ([]Result, error) {
-	w, err := newWorld(ctx, progress)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = w.cluster.Stop() }() // the figures are known by then
-	var out []Result
-	for _, c := range contenders {
-		r := runner{world: w, scenario: s, progress: progress, result: Result{Contender: c, Requests: map[string]map[string]int{}}}
-		if err := r.run(ctx, parts); err != nil {
-			return out, fmt.Errorf("%s: %w", c, err)
+	b := bench{scenario: s, progress: progress}
+	defer b.stop()
+	results := map[string]*Result{}
+	for round := range s.Rounds {
+		for i, c := range turned(contenders, round) {
+			due := due(parts, round)
+			if len(due) == 0 {
+				continue
+			}
+			if results[c] == nil {
+				results[c] = &Result{Contender: c, Requests: map[string]map[string]int{}}
+			}
+			fmt.Fprintf(progress, "round %d of %d: %s, %s\n", round+1, s.Rounds, c, strings.Join(due, ", "))
+			if err := b.turn(ctx, results[c], i+1, due); err != nil {
+				return nil, fmt.Errorf("%s: %w", c, err)
+			}
 		}
-		out = append(out, r.result)
+	}
+	var out []Result
+	for _, c := range provider.Contenders {
+		if r := results[c]; r != nil {
+			r.ReadyAfter = Median(r.Rounds, func(r Round) time.Duration { return r.ReadyAfter })
+			r.GoneAfter = Median(r.Rounds, func(r Round) time.Duration { return r.GoneAfter })
+			out = append(out, *r)
+		}
 	}
 
 	return out, nil
 }
 
+// Turned returns the order of a round: who was first in the one before is the last.
+func turned(contenders []string, round int) []string {
+	first := round % len(contenders)
+
+	return slices.Concat(contenders[first:], contenders[:first])
+}
+
+// Due returns the parts of a round, in their order. All but sprints are for the first.
+func due(parts []string, round int) (due []string) {
+	for _, part := range Parts {
+		sprint := round > 0 || !slices.Contains(parts, "life")
+		if slices.Contains(parts, part) && (part == "sprint" && sprint || part != "sprint" && round == 0) {
+			due = append(due, part)
+		}
+	}
+
+	return due
+}
+
+// A bench has a server for whose turn it is.
+type bench struct {
+	scenario Scenario
+	progress io.Writer
+	world    *world
+}
+
+// Turn measures one contender in some parts. The server knows of nobody who was there
+// before, unless one is for all: what it has kept of others, and what it has still to do
+// for them, is not to be paid by who comes next.
+func (b *bench) turn(ctx context.Context, result *Result, place int, parts []string) error {
+	if !b.scenario.OneServer {
+		b.stop()
+	}
+	if b.world == nil {
+		var err error
+		if b.world, err = newWorld(ctx, b.progress); err != nil {
+			return err
+		}
+	}
+	r := runner{world: b.world, scenario: b.scenario, progress: b.progress, result: result, place: place}
+	for _, part := range parts {
+		if err := r.run(ctx, part); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func (b *bench) stop() {
+	if b.world != nil {
+		_ = b.world.cluster.Stop() // the figures are known by then
+	}
+	b.world = nil
+}
+
+// A runner measures one contender in one turn.
 type runner struct {
 	*world
 
 	scenario Scenario
 	progress io.Writer
-	result   Result
+	result   *Result
+	place    int
 	sizes    int64
 
 	meanwhile float64 // steady passes over each object while events of its creation were sent
@@ -99,287 +187,15 @@ func (r *runner) say(format string, a ...any) {
 	fmt.Fprintf(r.progress, "  %-8s %s\n", r.result.Contender, fmt.Sprintf(format, a...))
 }
 
-func (r *runner) run(ctx context.Context, parts []string) error {
-	if err := r.tidy(ctx); err != nil {
-		return err
-	}
-	run := map[string]func(context.Context, *child) error{"life": r.life, "named": r.named, "storm": r.storm}
-	for _, part := range Parts {
-		if !slices.Contains(parts, part) {
-			continue
-		}
-		c, err := spawn(r.cluster.Kubeconfig)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(run[part](ctx, c), c.end()); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// Life goes from the first create to the last delete.
-func (r *runner) life(ctx context.Context, c *child) error {
-	n := r.scenario.Objects
-	f, err := r.newFleet(ctx, "life", n)
+// Run a part with a process of its own.
+func (r *runner) run(ctx context.Context, part string) error {
+	ctx, cancel := context.WithCancel(ctx) // ends who watches fleets
+	defer cancel()
+	c, err := spawn(r.cluster.Kubeconfig)
 	if err != nil {
 		return err
 	}
-	poll := r.scenario.Poll
-	if poll == 0 {
-		poll = max(time.Second, time.Duration(n)*2*time.Millisecond) // 500 polls a second
-	}
-	start := provider.Command{Do: "start", Contender: r.result.Contender, Poll: poll, Workers: r.scenario.Workers}
-	if _, err := c.tell(start); err != nil {
-		return err
-	}
-	if err := r.rehearse(ctx); err != nil {
-		return err
-	}
-	weight, err := c.tell(provider.Command{Do: "weigh", Count: f.count})
-	if err != nil {
-		return err
-	}
-	idle, err := c.heap()
-	if err != nil {
-		return err
-	}
-	for _, phase := range []func() error{
-		func() error { return r.creation(ctx, c, f) },
-		func() error { return r.steady(ctx, c, poll) },
-		func() error { return r.restart(ctx, c, f, start) },
-		func() error { return r.memory(ctx, c, f, idle+weight.Heap) },
-		func() error { return r.deletion(ctx, c, f) },
-		func() error { return f.dropNamespace(ctx, f.ns) },
-	} {
-		if err := phase(); err != nil {
-			return err
-		}
-	}
+	run := map[string]func(context.Context, *child) error{"life": r.life, "sprint": r.sprint, "named": r.named, "storm": r.storm}
 
-	return nil
-}
-
-// Rehearse lets one object come and go, so that whatever a process makes once is made.
-func (r *runner) rehearse(ctx context.Context) error {
-	f, err := r.newFleet(ctx, "rehearsal", 1)
-	if err != nil {
-		return err
-	}
-	if _, err := f.create(ctx); err != nil {
-		return err
-	}
-	if _, err := f.remove(ctx); err != nil {
-		return err
-	}
-
-	return f.dropNamespace(ctx, f.ns)
-}
-
-func (r *runner) creation(ctx context.Context, c *child, f *fleet) error {
-	if err := c.mark(); err != nil {
-		return err
-	}
-	var err error
-	if r.result.ReadyAfter, err = f.create(ctx); err != nil {
-		return err
-	}
-	ready, told, after, err := r.told(ctx, c)
-	if err != nil {
-		return err
-	}
-	n := float64(f.count)
-	r.result.Requests["create"] = told.Requests
-	r.result.CreateRequests, r.result.CreateEvents = float64(Sum(told.Requests))/n, float64(told.Events)/n
-	r.result.CreateCPU, r.result.ReadyTold = told.CPU/time.Duration(f.count), r.result.ReadyAfter+after
-	r.meanwhile = (looks(told) - looks(ready)) / n
-	r.say("%d objects are ready after %s, and that is told after %s; %.2f requests each",
-		f.count, r.result.ReadyAfter.Round(time.Millisecond), r.result.ReadyTold.Round(time.Millisecond), r.result.CreateRequests)
-
-	return nil
-}
-
-// Told waits until the last event is sent of what has just ended. It returns the
-// figures of the beginning and the end, and how long that took.
-func (r *runner) told(ctx context.Context, c *child) (first, last provider.Figures, after time.Duration, err error) {
-	const silence = 3 * time.Second
-	if first, err = c.read(); err != nil {
-		return first, last, 0, err
-	}
-	begun, events := time.Now(), 0
-	for now := begun; now.Sub(begun) < after+silence; now = time.Now() {
-		if err := wait(ctx, 500*time.Millisecond); err != nil {
-			return first, last, 0, err
-		}
-		if last, err = c.read(); err != nil {
-			return first, last, 0, err
-		}
-		if last.Events > max(events, first.Events) {
-			after = time.Since(begun)
-		}
-		events = last.Events
-	}
-
-	return first, last, after, nil
-}
-
-// Steady watches what is done when nothing is to be done.
-func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error {
-	if err := wait(ctx, 3*time.Second+poll); err != nil { // what trails behind, and until all have met who poll together
-		return err
-	}
-	if err := c.mark(); err != nil {
-		return err
-	}
-	var figures provider.Figures
-	for range r.scenario.Quiet {
-		before := figures
-		if err := wait(ctx, poll); err != nil {
-			return err
-		}
-		var err error
-		if figures, err = c.read(); err != nil {
-			return err
-		}
-		// Whatever else the machine does can only add to what the least is.
-		perPass := time.Duration(float64(figures.CPU-before.CPU) / max(1, looks(figures)-looks(before)))
-		if least := r.result.QuietCPU; least == 0 || perPass < least {
-			r.result.QuietCPU = perPass
-		}
-	}
-	passes := looks(figures)
-	r.result.Requests["steady"] = figures.Requests
-	r.result.SteadyRequests = float64(Sum(figures.Requests)+figures.Events) / passes
-	r.result.CreateCPU -= time.Duration(r.meanwhile * float64(r.result.QuietCPU))
-	r.result.Mallocs = float64(figures.Mallocs) / passes
-	r.result.PollCalls = float64(Sum(figures.Cloud.Calls)) / float64(r.scenario.Quiet) * 1000 / float64(r.scenario.Objects)
-	r.say("%.0f steady passes, %s and %.0f allocations each", passes, r.result.QuietCPU, r.result.Mallocs)
-
-	return nil
-}
-
-func looks(f provider.Figures) float64 {
-	return max(1, float64(f.Cloud.Calls["Find"]+f.Cloud.Served))
-}
-
-// Restart begins with a new cache and an empty queue, and with a user who does not
-// wait.
-func (r *runner) restart(ctx context.Context, c *child, f *fleet, start provider.Command) error {
-	if err := c.stop(); err != nil {
-		return err
-	}
-	if err := c.mark(); err != nil {
-		return err
-	}
-	if _, err := c.tell(start); err != nil { // answers when the cache is filled
-		return err
-	}
-	r.sizes++
-	size := 1000 + r.sizes
-	sent, err := f.resize(ctx, rand.IntN(f.count), size)
-	if err != nil {
-		return err
-	}
-	if err := wait(ctx, start.Poll); err != nil {
-		return err
-	}
-	figures, err := c.readWhen(ctx, "a user's change after a restart is served", func(f provider.Figures) bool {
-		return !f.Cloud.Applied[size].IsZero() && len(f.Requests) > 0 // and its status is written
-	})
-	if err != nil {
-		return err
-	}
-	r.result.Requests["restart"] = figures.Requests
-	r.result.RestartWrites = float64(Sum(figures.Requests)) - 1 // the status of what was changed
-	r.result.RestartUser = figures.Cloud.Applied[size].Sub(sent)
-	r.result.RestartBusiest = float64(figures.Cloud.Busiest) / (float64(f.count) / start.Poll.Seconds())
-	r.say("after a restart: %.0f writes, a user's change served after %s, %d calls in the busiest second", r.result.RestartWrites, r.result.RestartUser.Round(time.Millisecond), figures.Cloud.Busiest)
-
-	return nil
-}
-
-// Memory weighs what a process keeps of objects with which all is well.
-func (r *runner) memory(ctx context.Context, c *child, f *fleet, without uint64) error {
-	full, err := c.heap()
-	if err != nil {
-		return err
-	}
-	r.result.Heap = (float64(full) - float64(without)) / float64(f.count)
-	if r.result.JSON, err = f.weight(ctx); err != nil {
-		return err
-	}
-	r.say("%.0f bytes for each object of %d bytes of JSON", r.result.Heap, r.result.JSON)
-
-	return nil
-}
-
-func (r *runner) deletion(ctx context.Context, c *child, f *fleet) (err error) {
-	if err := c.mark(); err != nil {
-		return err
-	}
-	if r.result.GoneAfter, err = f.remove(ctx); err != nil {
-		return err
-	}
-	_, told, after, err := r.told(ctx, c)
-	if err != nil {
-		return err
-	}
-	r.result.Requests["delete"] = told.Requests
-	r.result.DeleteRequests = float64(Sum(told.Requests)) / float64(f.count)
-	r.result.DeleteCPU, r.result.GoneTold = told.CPU/time.Duration(f.count), r.result.GoneAfter+after
-	r.say("all are gone after %s, and that is told after %s; %.2f requests each",
-		r.result.GoneAfter.Round(time.Millisecond), r.result.GoneTold.Round(time.Millisecond), r.result.DeleteRequests)
-
-	return nil
-}
-
-// Named creates some buoys whose names users choose.
-func (r *runner) named(ctx context.Context, c *child) error {
-	f, err := r.newFleet(ctx, "named", min(200, r.scenario.Objects))
-	if err != nil {
-		return err
-	}
-	if _, err := c.tell(provider.Command{Do: "start", Contender: r.result.Contender, Poll: time.Minute, Workers: r.scenario.Workers, Named: true}); err != nil {
-		return err
-	}
-	if err := c.mark(); err != nil {
-		return err
-	}
-	if _, err := f.create(ctx); err != nil {
-		return err
-	}
-	figures, err := c.read()
-	if err != nil {
-		return err
-	}
-	r.result.Requests["named"] = figures.Requests
-	r.result.NamedRequests = float64(Sum(figures.Requests)) / float64(f.count)
-	if _, err := f.remove(ctx); err != nil {
-		return err
-	}
-
-	return f.dropNamespace(ctx, f.ns)
-}
-
-// Sum returns how many requests there were.
-func Sum(of map[string]int) int {
-	n := 0
-	for _, m := range of {
-		n += m
-	}
-
-	return n
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return errors.Join(run[part](ctx, c), c.end())
 }

@@ -31,33 +31,26 @@ func (r *runner) storm(ctx context.Context, c *child) error {
 		return err
 	}
 	r.result.PassMallocs = passes.Mallocs
-	for _, phase := range []func(*child, *fleet, provider.Command, float64) error{
-		func(c *child, f *fleet, start provider.Command, capacity float64) error {
-			start.Poll = time.Duration(float64(s.Crowd) / (2 * capacity) * float64(time.Second))
-
-			return r.probe(ctx, c, f, start)
-		},
-		func(c *child, f *fleet, start provider.Command, capacity float64) error {
-			start.Poll = time.Duration(float64(s.Crowd) / (capacity / 2) * float64(time.Second))
-
-			return r.fair(ctx, c, f, start, capacity/2/3) // a change is three calls
-		},
-	} {
-		if err := errors.Join(c.stop(), c.latency(s.Latency)); err != nil {
-			return err
-		}
-		if err := phase(c, f, start, capacity); err != nil {
-			return err
-		}
-	}
-	if err := c.latency(0); err != nil {
+	// With lists polls would take next to nothing, and that would be no storm.
+	start.Poll = every(s.Crowd, 2*capacity)
+	if err := errors.Join(c.stop(), c.cloud(s.Latency, false), r.probe(ctx, c, f, start)); err != nil {
 		return err
 	}
-	if _, err := f.remove(ctx); err != nil {
+	start.Poll = every(s.Crowd, capacity/2)
+	if err := errors.Join(c.stop(), c.cloud(s.Latency, true), r.fair(ctx, c, f, start, capacity/2/3)); err != nil { // a change is three calls
 		return err
 	}
+	if err := c.cloud(0, true); err != nil {
+		return err
+	}
+	_, err = f.remove(ctx)
 
-	return f.dropNamespace(ctx, f.ns)
+	return err
+}
+
+// Every returns the interval in which so many objects make so many polls in a second.
+func every(objects int, perSecond float64) time.Duration {
+	return time.Duration(float64(objects) / perSecond * float64(time.Second))
 }
 
 // Probe changes objects at random moments in a storm of polls.

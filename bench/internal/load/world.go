@@ -34,7 +34,6 @@ type world struct {
 	config  *rest.Config
 	api     client.Client
 	scheme  *kruntime.Scheme
-	dropped []string // namespaces
 }
 
 func newWorld(ctx context.Context, progress io.Writer) (*world, error) {
@@ -43,7 +42,7 @@ func newWorld(ctx context.Context, progress io.Writer) (*world, error) {
 		return nil, err
 	}
 	var err error
-	if w.cluster, err = devcluster.Start(ctx, devcluster.Options{Progress: progress}); err != nil {
+	if w.cluster, err = devcluster.Start(ctx, devcluster.Options{Own: true, Progress: progress}); err != nil {
 		return nil, err
 	}
 	if err := w.prepare(ctx); err != nil {
@@ -65,9 +64,11 @@ func (w *world) prepare(ctx context.Context) (err error) {
 		return client.IgnoreAlreadyExists(err)
 	}
 
-	return until(ctx, time.Minute, "the kind is served", func() bool {
+	err = until(ctx, time.Minute, "the kind is served", func() bool {
 		return w.api.List(ctx, &buoy.List{}) == nil
 	})
+
+	return errors.Join(err, wait(ctx, settled))
 }
 
 // A fleet are the buoys of one namespace, and what is known of them.
@@ -243,29 +244,13 @@ func until(ctx context.Context, most time.Duration, what string, holds func() bo
 	}
 }
 
-// DropNamespace begins to delete a namespace.
-func (w *world) dropNamespace(ctx context.Context, ns string) error {
-	w.dropped = append(w.dropped, ns)
-
-	return client.IgnoreNotFound(w.api.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
-}
-
-// Tidy waits until the namespaces are gone that were dropped, so that whoever is
-// measured next has the API server for itself: there may be thousands of events in them.
-func (w *world) tidy(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
-	for len(w.dropped) > 0 {
-		err := w.api.Get(ctx, client.ObjectKey{Name: w.dropped[0]}, &corev1.Namespace{})
-		if kerrors.IsNotFound(err) {
-			w.dropped = w.dropped[1:]
-
-			continue
-		}
-		if err = errors.Join(client.IgnoreNotFound(err), wait(ctx, 200*time.Millisecond)); err != nil {
-			return fmt.Errorf("namespace %s does not go: %w", w.dropped[0], err)
-		}
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-
-	return nil
 }

@@ -54,9 +54,10 @@ func (m moored) ListPage(ctx context.Context, token string) (page managed.Extern
 }
 
 func (m moored) ObserveListed(_ context.Context, mg resource.Managed, listed any) (managed.ExternalObservation, error) {
-	m.Serve()
+	shown := listed.(cloud.Listed) //nolint:forcetypeassert // what a page has
+	m.Serve(shown)
 
-	return see(mg.(*buoy.Buoy), listed.(cloud.Buoy)), nil //nolint:forcetypeassert // the only kind, and what a page has
+	return see(mg.(*buoy.Buoy), shown.Buoy), nil //nolint:forcetypeassert // the only kind
 }
 
 func (m moored) Create(ctx context.Context, mg resource.Managed) error {

@@ -43,14 +43,18 @@ const (
 	Bulk    = "bulk" // Moorage with bulk observation
 )
 
+// Contenders are all, the floor first: the others are compared with it.
+var Contenders = []string{Floor, Moorage, Bulk}
+
 // A Command is a line that the process is sent.
 type Command struct {
-	Do        string        // start, stop, latency, mark, read, heap, weigh, passes
+	Do        string        // start, stop, cloud, mark, read, heap, weigh, passes
 	Contender string        // of start
 	Poll      time.Duration // of start
 	Workers   int           // of start
 	Named     bool          // of start: users choose the names outside
-	Latency   time.Duration // of latency
+	Latency   time.Duration // of cloud
+	NoLists   bool          // of cloud
 	Count     int           // of weigh and passes
 }
 
@@ -124,8 +128,9 @@ func (p *process) do(c Command) (Answer, error) {
 		return Answer{}, p.start(c)
 	case "stop":
 		return Answer{}, p.end()
-	case "latency":
+	case "cloud":
 		p.cloud.SetLatency(c.Latency)
+		p.cloud.SetLists(!c.NoLists)
 	case "mark":
 		p.ledger.Reset()
 		p.cloud.Reset()
@@ -188,16 +193,24 @@ func (p *process) start(c Command) error {
 	return filled(ctx, m.GetCache())
 }
 
-// Filled waits until the cache has all buoys.
+// Filled waits until the cache has all buoys. It is told of that, and does not ask now
+// and then: who is to be served is to come at once.
 func filled(ctx context.Context, c cache.Cache) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	if !c.WaitForCacheSync(ctx) { // one that is not started yet is waited for by nobody else
 		return errors.New("the cache does not start")
 	}
-	_, err := c.GetInformer(ctx, &buoy.Buoy{}) // which waits until it is filled
-
-	return err
+	informer, err := c.GetInformer(ctx, &buoy.Buoy{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	select {
+	case <-informer.HasSyncedChecker().Done():
+		return nil
+	case <-ctx.Done():
+		return errors.New("the cache is not filled")
+	}
 }
 
 func (p *process) setUp(m manager.Manager, c Command) (reconcile.Reconciler, error) {

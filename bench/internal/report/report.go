@@ -69,6 +69,7 @@ var measures = []measure{
 	{"writes after a restart", "", 0, false, func(r load.Result) float64 { return r.RestartWrites }, ""},
 	{"busiest second after a restart", "x even", 2, false, func(r load.Result) float64 { return r.RestartBusiest }, ""},
 	{"a user's change after a restart", "ms", 1000, false, func(r load.Result) float64 { return millis(r.RestartUser) }, ""},
+	{"the same, once anything is looked at", "ms", 0, true, func(r load.Result) float64 { return millis(r.RestartWait) }, ""},
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
