@@ -211,6 +211,14 @@ clusters: devcluster ## Many clusters: known defects by number, 1,000 objects ov
 	@go test ./pkg/serviceprovider/internal/systemtest -count=1 -v -timeout 30m -run '^TestMany$$' -objects 1000 -clusters 50 | grep -v '^=== '
 	@CGO_ENABLED=1 go test -race ./pkg/serviceprovider/internal/systemtest -count=1 -v -timeout 30m -run '^TestStorm$$' -storm $(STORM) | grep -v '^=== '
 
+# What an author has compiled before, the library and the tools, is compiled by a first
+# run; his own project is a new one in the second.
+.PHONY: first-hour
+first-hour: devcluster ## From nothing to a Ready object of a new kind: in six commands and a minute at most, on a machine that does nothing else
+	@echo "Compiling what an author compiles once; the first time takes minutes."
+	@go -C cmd/moorage test ./internal/cli -count=1 -timeout 30m -run '^TestFirstHour$$'
+	@go -C cmd/moorage test ./internal/cli -count=1 -v -run '^TestFirstHour$$' -bounds | grep -v '^=== '
+
 .PHONY: mutate
 mutate: ## Change every decision in every way; the tests must notice each
 	@for d in $(DECISIONS); do echo "== mutate $$d"; go run ./internal/mutate $$d; done
