@@ -24,6 +24,8 @@ PROVIDER := examples/provider-nats
 DECISIONS := $(shell find pkg -path '*/internal/*' -name decide.go)
 # So many inputs, and not so much time: when time is up while an input is tried, Go calls that a failure.
 FUZZTIME ?= 10000x
+# And how long one target may take for them, compiling included.
+FUZZBOUND ?= 10m
 BENCH    ?= .
 
 # Turns the package names of "go build -v" into a line now and then, and passes on everything else.
@@ -140,12 +142,22 @@ microbench: devcluster ## Run the benchmarks of single functions (BENCH=regexp)
 	@for m in $(OWN); do echo "== microbench $$m"; go -C $$m test -run '^$$' -bench '$(BENCH)' -benchmem ./...; done
 
 # The targets are read from the sources: to ask the tests for them would start the servers that some of them need. What is new is made smaller in so
-# many attempts, and not for so long: when time is up a worker is started anew, and most of all time went into that.
+# many attempts, and not for so long: when time is up a worker is started anew, and most of all time went into that. One that fails does not keep the
+# others from their turn, and one that hangs is ended: go test itself sets no bound to it.
 .PHONY: fuzz
-fuzz: ## Fuzz each target with so many inputs (FUZZTIME=10000x)
-	@for m in $(OWN); do go -C $$m list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r pkg dir; do \
-		for target in $$(find "$$dir" -maxdepth 1 -name '*_test.go' -exec sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' {} +); do \
-			echo "== fuzz $$pkg $$target"; go -C $$m test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$pkg </dev/null; done; done; done
+fuzz: | bin ## Fuzz each target with so many inputs, and say in the end which failed (FUZZTIME=10000x, FUZZBOUND=10m for each)
+	@shopt -s inherit_errexit; begin=$$SECONDS; failed=(); : >bin/fuzz.log; \
+	targets=$$(for m in $(OWN); do go -C $$m list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r pkg dir; do \
+		find "$$dir" -maxdepth 1 -name '*_test.go' -exec sed -n "s|^func \(Fuzz[A-Za-z0-9_]*\)(.*|$$m $$pkg \1|p" {} + ; done; done); \
+	while read -r m pkg target; do echo "== fuzz $$pkg $$target"; \
+		timeout --kill-after=10s $(FUZZBOUND) go -C $$m test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$pkg </dev/null 2>&1 | \
+			tee bin/fuzz.last || { [ $${PIPESTATUS[0]} -ne 124 ] || echo "not done after $(FUZZBOUND)"; failed+=("$$pkg $$target"); }; \
+		sed -n 's/.*\(execs\|coverage\): \([0-9]*\).*/\2/p' bin/fuzz.last | tail -n 1 >>bin/fuzz.log; done <<<"$$targets"; \
+	echo "targets: $$(wc -l <<<"$$targets")"; \
+	echo "inputs: $$(awk '{ n += $$1 } END { print n + 0 }' bin/fuzz.log)"; \
+	echo "seconds: $$((SECONDS - begin))"; \
+	echo "failed: $${#failed[@]}"; \
+	[ $${#failed[@]} -eq 0 ] || { printf 'fuzz: %s failed: see above\n' "$${failed[@]}" >&2; exit 1; }
 
 # How long a line of simulated faults may be, and how many random ones there are.
 SIMDEPTH ?= 2
