@@ -87,10 +87,7 @@ generate: bin/controller-gen ## Make deep copies, CRDs and roles from the types,
 	@bin/controller-gen crd paths=./apis/openmcp/... output:crd:artifacts:config=apis/openmcp/clusters/v1alpha1/package/crds
 	@cd internal/docs/tutorial && $(CURDIR)/bin/controller-gen object crd rbac:roleName=provider-harbour paths=./... output:crd:dir=package/crds output:rbac:dir=package/rbac
 	@go test ./internal/docs -run '^TestGeneratedRegions$$' -update
-	@cd $(PROVIDER) && $(CURDIR)/bin/controller-gen object paths=./apis/...
-	@cd $(PROVIDER) && $(CURDIR)/bin/controller-gen crd paths=./apis/... output:crd:artifacts:config=package/crds
-	@cd $(PROVIDER) && $(CURDIR)/bin/controller-gen rbac:roleName=provider-nats paths=./... output:rbac:artifacts:config=package/rbac
-	@cd $(PROVIDER) && rm -rf deploy/chart/files && mkdir -p deploy/chart/files && cp -r package/crds package/rbac deploy/prometheus/rules.yaml deploy/chart/files
+	@$(MAKE) -C $(PROVIDER) generate CONTROLLER_GEN=$(CURDIR)/bin/controller-gen
 
 # What is compared is before and after, not the tree and git: the tree may hold changes.
 generated = find . -path ./bin -prune -o \( -name 'zz_generated.*' -o -path '*/package/crds/*' -o -path '*/package/rbac/*' -o -path '*/chart/files/*' -o -path './docs/*.md' \) -type f -print0 | sort -z | xargs -0r sha256sum

@@ -5,7 +5,6 @@
 package manifests
 
 import (
-	"bytes"
 	"embed"
 	"io/fs"
 
@@ -17,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-//go:embed crds/*.yaml rbac/role.yaml admission/unclaimed.yaml
+//go:embed crds/*.yaml rbac/role.yaml admission/*.yaml
 var files embed.FS
 
 // CRDs returns the definitions of all kinds of this provider.
@@ -53,31 +52,18 @@ func Role() (*rbacv1.ClusterRole, error) {
 // UnclaimedFinalizer in package managed.
 func Unclaimed() (*admissionv1.MutatingAdmissionPolicy, *admissionv1.MutatingAdmissionPolicyBinding, error) {
 	policy, binding := &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyBinding{}
+	if err := read("admission/policy.yaml", policy); err != nil {
+		return nil, nil, err
+	}
 
-	return policy, binding, read("admission/unclaimed.yaml", policy, binding)
+	return policy, binding, read("admission/binding.yaml", binding)
 }
 
-// read reads a file with one document for each of into.
-func read(path string, into ...any) error {
+func read(path string, into any) error {
 	image, err := files.ReadFile(path)
 	if err != nil {
 		return errors.Wrapf(err, "cannot read %s", path)
 	}
 
-	documents := bytes.Split(image, []byte("\n---\n"))
-	if len(into) == 1 {
-		documents = [][]byte{image}
-	}
-
-	if len(documents) != len(into) {
-		return errors.Errorf("there are %d documents in %s, and should be %d", len(documents), path, len(into))
-	}
-
-	for i, document := range documents {
-		if err := yaml.UnmarshalStrict(document, into[i]); err != nil {
-			return errors.Wrapf(err, "cannot understand %s", path)
-		}
-	}
-
-	return nil
+	return errors.Wrapf(yaml.UnmarshalStrict(image, into), "cannot understand %s", path)
 }

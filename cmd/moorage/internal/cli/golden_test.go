@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/cli"
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
@@ -16,10 +19,12 @@ import (
 const golden = "../../../../examples/provider-nats"
 
 // both are the files of it that the template made and the author changed in places: the
-// program is in the folder of the module, and has more than one command.
+// program is in the folder of the module, and has more than one command; there is no fake,
+// but NATS.
 var both = []string{
-	".ko.yaml", "Dockerfile", "deploy/base/deployment.yaml",
+	".ko.yaml", "Dockerfile", "Makefile", "apis/v1alpha1/doc.go", "apis/v1alpha1/resource_types.go", "deploy/base/deployment.yaml",
 	"deploy/chart/Chart.yaml", "deploy/chart/templates/deployment.yaml", "deploy/chart/values.yaml",
+	"internal/provider/provider.go", "internal/systemtest/deploy_test.go",
 }
 
 // TestGoldenProject makes the template's part of the example again: nothing of it may be
@@ -36,7 +41,7 @@ func TestGoldenProject(t *testing.T) {
 	}
 
 	files := scaffold.Unpack(base)
-	if len(files) < 20 {
+	if len(files) < 35 {
 		t.Errorf("the template makes only %d files: that is no example of it", len(files))
 	}
 
@@ -93,4 +98,89 @@ func older(t *testing.T, file string) {
 	if err := os.WriteFile(file, []byte(was), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// own returns what the record of the golden project lists as its author's alone, sorted, and
+// the files that the template would make and does not because of that.
+func own(t *testing.T) (listed, hidden []string) {
+	t.Helper()
+
+	record, err := os.ReadFile(filepath.Join(golden, scaffold.Record))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	project, err := scaffold.Read(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	listed = slices.Sorted(slices.Values(project.Own))
+
+	made := func() (paths []string) {
+		files, err := scaffold.Plan(scaffold.Input{After: project})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, f := range files {
+			paths = append(paths, f.Path)
+		}
+
+		return paths
+	}
+	some := made()
+	project.Own = nil
+
+	return listed, slices.DeleteFunc(made(), func(path string) bool { return slices.Contains(some, path) })
+}
+
+// TestGoldenProjectOwnsLittle holds what the template does not make of the example to the
+// reasons that its README gives, one by one, and to a number: what is its own cannot be
+// compared, and may disagree with what everybody else is given.
+func TestGoldenProjectOwnsLittle(t *testing.T) {
+	const most = 51 // files that the template would make
+
+	readme, err := os.ReadFile(filepath.Join(golden, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, table, _ := strings.Cut(string(readme), "| Files | Why they are not the template's |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+
+	var reasoned []string
+
+	for row := range strings.Lines(table) {
+		cells := strings.Split(row, "|")
+		if len(cells) != 4 || len(strings.Fields(cells[2])) < 4 {
+			t.Fatalf("this is no row with files and a reason: %s", row)
+		}
+
+		for _, file := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
+			reasoned = append(reasoned, file[1])
+		}
+	}
+
+	listed, hidden := own(t)
+
+	slices.Sort(reasoned)
+
+	if diff := cmp.Diff(listed, reasoned); diff != "" {
+		t.Errorf("-%s, +README.md:\n%s", scaffold.Record, diff)
+	}
+
+	for _, pattern := range listed {
+		if !slices.ContainsFunc(hidden, func(path string) bool {
+			return path == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(path, pattern)
+		}) {
+			t.Errorf("the template makes no %s any more: take it out of %s", pattern, scaffold.Record)
+		}
+	}
+
+	if len(hidden) > most {
+		t.Errorf("%d files are the example's own and not the template's, more than %d:\n%s", len(hidden), most, strings.Join(hidden, "\n"))
+	}
+
+	t.Logf("the template would make %d more files", len(hidden))
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -95,9 +96,7 @@ func works(t *testing.T, s *session, namespace string, flags ...string) {
 	}
 	defer c.stop()
 
-	o := object{APIVersion: "dock.example.org/v1alpha1", Kind: "Berth"}
-	o.Metadata.Name, o.Metadata.Namespace = "in-"+namespace, namespace // the fake knows no namespaces
-	o.text = []byte("{apiVersion: dock.example.org/v1alpha1, kind: Berth, metadata: {name: in-" + namespace + ", namespace: " + namespace + "}, spec: {forProvider: {size: 40}}}")
+	o := newBerth(dock, namespace, "in-"+namespace) // the fake knows no namespaces
 
 	if err := s.cluster.apply(t.Context(), []object{o}); err != nil {
 		t.Fatal(err)
@@ -113,7 +112,26 @@ func works(t *testing.T, s *session, namespace string, flags ...string) {
 		c.stop()
 		t.Fatalf("%v\n%s", err, &said)
 	}
+
+	where, err := s.cluster.await(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var found struct {
+		Metadata struct{ Finalizers []string }
+	}
+	if err := s.cluster.call(t.Context(), http.MethodGet, where, nil, &found); err != nil {
+		t.Fatal(err)
+	}
+
+	if slices.Contains(found.Metadata.Finalizers, unclaimed) || len(found.Metadata.Finalizers) != 1 {
+		t.Errorf("the object was claimed, and its finalizers are %q", found.Metadata.Finalizers)
+	}
 }
+
+// dock is the group of the provider.
+const dock = "dock.example.org"
 
 // free returns an address that nobody has, and that no system gives to those who ask for
 // any.
@@ -131,6 +149,81 @@ func free(t *testing.T) string {
 	t.Fatal("no port is free")
 
 	return ""
+}
+
+// newBerth returns an object of a kind as a user writes it.
+func newBerth(group, namespace, name string) object {
+	o := object{APIVersion: group + "/v1alpha1", Kind: "Berth"}
+	o.Metadata.Name, o.Metadata.Namespace = name, namespace
+	o.text = []byte("{apiVersion: " + o.APIVersion + ", kind: Berth, metadata: {name: " + name + ", namespace: " + namespace + "}, spec: {forProvider: {size: 40}}}")
+
+	return o
+}
+
+// born returns the finalizers that an object has when it is created, which is only tried.
+func born(t *testing.T, s *session, o object) ([]string, error) {
+	t.Helper()
+
+	where, err := s.cluster.await(t.Context(), o)
+	if err != nil {
+		return nil, err
+	}
+
+	var made struct {
+		Metadata struct{ Finalizers []string }
+	}
+	err = s.cluster.call(t.Context(), http.MethodPatch, where+"?fieldManager=test&force=true&dryRun=All", o.text, &made)
+
+	return made.Metadata.Finalizers, err
+}
+
+// awaitBorn waits until objects like this one are born with these finalizers: the API server
+// heeds a policy some time after it was stored, and refuses objects until it knows their kind.
+func awaitBorn(t *testing.T, s *session, o object, want ...string) {
+	t.Helper()
+
+	tick, end := time.NewTicker(100*time.Millisecond), time.After(2*time.Minute)
+	defer tick.Stop()
+
+	for {
+		got, err := born(t, s, o)
+		if err == nil && slices.Equal(got, want) {
+			return
+		}
+
+		select {
+		case <-end:
+			t.Fatalf("objects of %s in %s are born with the finalizers %q, want %q (%v)", o.APIVersion, o.Metadata.Namespace, got, want, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// unclaimed is the finalizer that a policy gives.
+const unclaimed = "moorage.dev/unclaimed"
+
+// elsewhere returns something that no policy of the provider is about: an object of a kind that
+// is called as one of its own, in another group.
+func elsewhere(t *testing.T, s *session) object {
+	t.Helper()
+
+	const group = "quay.example.org"
+
+	kinds, err := read(filepath.Join(s.Dir, "package", "crds", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for i := range kinds {
+		kinds[i].Metadata.Name = "berths." + group
+		kinds[i].text = bytes.ReplaceAll(kinds[i].text, []byte("dock.example.org"), []byte(group))
+	}
+
+	if err := s.cluster.apply(t.Context(), kinds); err != nil {
+		t.Fatal(err)
+	}
+
+	return newBerth(group, "default", "elsewhere")
 }
 
 // TestChartOnCluster installs the chart of a provider by Helm, changes it, and takes it
@@ -169,18 +262,10 @@ func TestChartOnCluster(t *testing.T) {
 			t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	there := func(path string) bool {
-		t.Helper()
-
-		err := s.cluster.call(t.Context(), http.MethodGet, path, nil, nil)
-		if err != nil && !strings.Contains(err.Error(), "404") {
-			t.Fatal(err)
-		}
-
-		return err == nil
-	}
+	there := func(path string) bool { return there(t, s, path) }
 
 	const (
+		policy     = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/dock-provider-dock"
 		deployment = "/apis/apps/v1/namespaces/harbour/deployments/dock-provider-dock"
 		role       = "/apis/rbac.authorization.k8s.io/v1/clusterroles/dock-provider-dock"
 		local      = "/apis/rbac.authorization.k8s.io/v1/namespaces/harbour/roles/dock-provider-dock"
@@ -191,9 +276,16 @@ func TestChartOnCluster(t *testing.T) {
 
 	helm("install", "dock", chart, "--create-namespace")
 
-	if !there(deployment) || !there(role) || !there(crd) || there(local) {
+	if !there(deployment) || !there(role) || !there(crd) || !there(policy) || there(local) {
 		t.Error("the chart is installed, and not all of it is there")
 	}
+
+	other := elsewhere(t, s)
+	probe := func(namespace string) object { return newBerth(dock, namespace, "probe") }
+
+	awaitBorn(t, s, probe("default"), unclaimed)
+	awaitBorn(t, s, probe("harbour"), unclaimed)
+	awaitBorn(t, s, other)
 
 	works(t, s, "default")
 
@@ -203,15 +295,67 @@ func TestChartOnCluster(t *testing.T) {
 		t.Error("values were changed, and what is there did not")
 	}
 
+	// In other namespaces nobody would take it away.
+	awaitBorn(t, s, probe("default"))
+	awaitBorn(t, s, probe("harbour"), unclaimed)
+
 	works(t, s, "harbour", "--namespace", "harbour")
+
+	installs(t, s, helm)
 
 	helm("uninstall", "dock")
 
-	if there(deployment) || there(role) {
+	if there(deployment) || there(role) || there(policy) {
 		t.Error("the release is gone, and its objects are not")
 	}
 
 	if !there(crd) {
 		t.Error("the release took its kind along, and with it all objects there are")
+	}
+}
+
+// there tells whether there is something at a path of the API server.
+func there(t *testing.T, s *session, path string) bool {
+	t.Helper()
+
+	err := s.cluster.call(t.Context(), http.MethodGet, path, nil, nil)
+	if err != nil && !strings.Contains(err.Error(), "404") {
+		t.Fatal(err)
+	}
+
+	return err == nil
+}
+
+// installs installs the chart of the golden project, whose kinds and rights are other ones, and
+// takes it away.
+func installs(t *testing.T, s *session, helm func(args ...string)) {
+	t.Helper()
+
+	const (
+		policy = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/provider-nats"
+		role   = "/apis/rbac.authorization.k8s.io/v1/clusterroles/provider-nats"
+		crd    = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/streams.nats.moorage.dev"
+	)
+
+	chart, err := filepath.Abs(filepath.Join(repository, "examples", "provider-nats", "deploy", "chart"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	helm("install", "provider-nats", chart)
+
+	if !there(t, s, "/apis/apps/v1/namespaces/harbour/deployments/provider-nats") || !there(t, s, role) || !there(t, s, policy) || !there(t, s, crd) {
+		t.Error("the chart of the example is installed, and not all of it is there")
+	}
+
+	stream := object{APIVersion: "nats.moorage.dev/v1alpha1", Kind: "Stream"}
+	stream.Metadata.Name, stream.Metadata.Namespace = "probe", "default"
+	stream.text = []byte("{apiVersion: nats.moorage.dev/v1alpha1, kind: Stream, metadata: {name: probe, namespace: default}, spec: {forProvider: {subjects: [probe]}}}")
+	awaitBorn(t, s, stream, unclaimed)
+
+	helm("uninstall", "provider-nats")
+
+	if there(t, s, role) || there(t, s, policy) || !there(t, s, crd) {
+		t.Error("the release of the example is gone: so should be its rights, but not its kinds")
 	}
 }

@@ -6,9 +6,11 @@
 package scaffold_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -57,10 +59,18 @@ func (o object) at(path ...string) any {
 func rendered(t *testing.T, helm, chart string, values ...string) map[string]object {
 	t.Helper()
 
-	args := []string{"template", "dock", chart, "--namespace", "harbour"}
+	var flags []string
 	for _, v := range values {
-		args = append(args, "--set", v)
+		flags = append(flags, "--set", v)
 	}
+
+	return renderedBy(t, helm, chart, flags...)
+}
+
+func renderedBy(t *testing.T, helm, chart string, flags ...string) map[string]object {
+	t.Helper()
+
+	args := append([]string{"template", "dock", chart, "--namespace", "harbour"}, flags...)
 
 	out, err := command(chart, helm, args...).Output()
 	if err != nil {
@@ -97,14 +107,6 @@ func TestChart(t *testing.T) {
 
 	run(t, chart, helm, "lint", "--strict", ".")
 
-	// The golden project has a chart, too.
-	example := filepath.Join(repository, "examples", "provider-nats", "deploy", "chart")
-	run(t, example, helm, "lint", "--strict", ".")
-
-	if made := rendered(t, helm, example); len(made) != 6+5 {
-		t.Errorf("the chart of the example makes %d objects, not its 6 kinds and 5 others", len(made))
-	}
-
 	const name = "dock-provider-dock"
 
 	crds := []string{
@@ -112,7 +114,12 @@ func TestChart(t *testing.T) {
 		"CustomResourceDefinition clusterproviderconfigs.dock.example.org", "CustomResourceDefinition ferries.dock.example.org",
 		"CustomResourceDefinition providerconfigs.dock.example.org", "CustomResourceDefinition quays.dock.example.org",
 	}
-	rest := []string{"ClusterRole " + name, "ClusterRoleBinding " + name, "Deployment " + name, "Service " + name, "ServiceAccount " + name}
+	const policy, binding = "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"
+
+	rest := []string{
+		"ClusterRole " + name, "ClusterRoleBinding " + name, "Deployment " + name, policy + " " + name, binding + " " + name,
+		"Service " + name, "ServiceAccount " + name,
+	}
 	all := slices.Sorted(slices.Values(slices.Concat(crds, rest)))
 
 	without := func(kinds ...string) []string {
@@ -138,6 +145,7 @@ func TestChart(t *testing.T) {
 		"Args":         {[]string{"manager.args={--poll=5m}"}, all, "--poll=5m", ""},
 		"Env":          {[]string{"manager.env[0].name=A", "manager.env[0].value=one"}, all, "one", "two"},
 		"EnvOverrides": {[]string{"manager.env[0].name=A", "manager.env[0].value=one", "manager.envOverrides.A=two"}, all, "two", "one"},
+		"NoAdmission":  {[]string{"admission.enabled=false"}, without(policy, binding), "", ""},
 		"NoCRDs":       {[]string{"crd.enabled=false"}, rest, "", ""},
 		"NoAccount":    {[]string{"serviceAccount.enabled=false"}, without("ServiceAccount"), "", ""},
 		"NoMetrics":    {[]string{"metrics.enabled=false"}, without("Service"), "--metrics-bind-address=0", "containerPort:8080"},
@@ -183,6 +191,38 @@ func TestChart(t *testing.T) {
 			}
 		}
 	})
+	t.Run("Older", func(t *testing.T) {
+		got := renderedBy(t, helm, chart, "--kube-version", "1.35.9")
+
+		if diff := cmp.Diff(slices.Sorted(slices.Values(without(policy, binding))), slices.Sorted(maps.Keys(got))); diff != "" {
+			t.Errorf("this Kubernetes does not know the policy: -want, +got:\n%s", diff)
+		}
+	})
+	t.Run("Admission", func(t *testing.T) {
+		var packaged object
+		if err := yaml.Unmarshal(content(t, p, "package/admission/policy.yaml"), &packaged); err != nil {
+			t.Fatal(err)
+		}
+
+		everywhere, here := rendered(t, helm, chart), rendered(t, helm, chart, "rbac.namespaced=true")
+
+		if diff := cmp.Diff(packaged["spec"], everywhere[policy+" "+name]["spec"]); diff != "" {
+			t.Errorf("the policy: -in package, +in the chart:\n%s", diff)
+		}
+
+		where := map[string]any{"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": "harbour"}}}
+		for _, tc := range []struct {
+			made map[string]object
+			want map[string]any
+		}{
+			{everywhere, map[string]any{"policyName": name}},
+			{here, map[string]any{"policyName": name, "matchResources": where}},
+		} {
+			if diff := cmp.Diff(tc.want, tc.made[binding+" "+name]["spec"]); diff != "" {
+				t.Errorf("the binding: -want, +got:\n%s", diff)
+			}
+		}
+	})
 	t.Run("Rights", func(t *testing.T) {
 		everywhere, here := rendered(t, helm, chart), rendered(t, helm, chart, "rbac.namespaced=true")
 
@@ -206,4 +246,45 @@ func TestChart(t *testing.T) {
 			t.Errorf("what is in no namespace is namespaces, and each of three kinds with its status: %v", left)
 		}
 	})
+}
+
+// TestExampleChart renders the chart of the golden project, whose program has another command
+// line, with all that is switched on by values.
+func TestExampleChart(t *testing.T) {
+	example := filepath.Join(repository, "examples", "provider-nats")
+	helm, chart := tool(t, filepath.Join("testdata", "helm"), "helm"), filepath.Join(example, "deploy", "chart")
+
+	run(t, chart, helm, "lint", "--strict", ".")
+
+	made := rendered(t, helm, chart, "rbac.namespaced=true", "metrics.secure=true", "prometheus.enabled=true", "networkPolicy.enabled=true")
+	if len(made) != 6+7+2+2+1 {
+		t.Errorf("the chart makes %d objects, and not its 6 kinds, 7 that are always there, a role and its binding, 2 for Prometheus and a policy of the network", len(made))
+	}
+
+	var known []byte
+
+	for _, source := range []string{"internal/app/run.go", "internal/provider/election.go"} {
+		text, err := os.ReadFile(filepath.Join(example, filepath.FromSlash(source)))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		known = append(known, text...)
+	}
+
+	text, err := yaml.Marshal(made["Deployment dock-provider-nats"])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	flags := regexp.MustCompile(`(?m)^\s*- --([a-z-]+)`).FindAllSubmatch(text, -1)
+	if len(flags) < 4 || !strings.Contains(string(text), "- run\n") {
+		t.Errorf("the program is not run as it should be:\n%s", text)
+	}
+
+	for _, flag := range flags {
+		if !bytes.Contains(known, []byte(`"`+string(flag[1])+`"`)) {
+			t.Errorf("the provider has no flag --%s", flag[1])
+		}
+	}
 }

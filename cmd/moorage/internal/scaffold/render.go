@@ -88,6 +88,7 @@ func render(p Project) (map[string][]byte, error) {
 
 	for _, k := range p.Kinds {
 		views["kind"] = append(views["kind"], view{Project: p, Version: k.Version, Kind: described{k}})
+		views["firstkind"] = []view{{Project: p}}
 	}
 
 	if p.ProviderConfig != "" {

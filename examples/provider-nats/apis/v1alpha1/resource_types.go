@@ -50,12 +50,13 @@ type ResourceSpec struct {
 	WriteConnectionSecretToRef *LocalSecretReference `json:"writeConnectionSecretToRef,omitempty"`
 }
 
-// reference returns which configuration is meant, with its kind.
-func (s *ResourceSpec) reference() *commonv1.ProviderConfigReference {
+// reference returns which configuration is meant, of this kind if the object does
+// not say.
+func (s *ResourceSpec) reference(kind string) *commonv1.ProviderConfigReference {
 	ref := &commonv1.ProviderConfigReference{Kind: s.ProviderConfigRef.Kind, Name: s.ProviderConfigRef.Name}
 
 	if ref.Kind == "" {
-		ref.Kind = ProviderConfigKind
+		ref.Kind = kind
 	}
 
 	if ref.Name == "" {

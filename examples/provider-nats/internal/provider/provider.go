@@ -1,5 +1,5 @@
-// Package provider runs the provider: one manager with the controllers of all
-// its kinds. Start with [Run].
+// Package provider runs the provider: one manager with the controllers of all kinds.
+// Begin with [Run].
 package provider
 
 import (
@@ -22,8 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
-	natscontroller "github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -31,20 +29,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	kinds "github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
 )
 
-// Name is what the provider calls itself: in its role, its lease and towards the
-// API server.
+// Name is what the provider calls itself: in its role, its lease and towards the API
+// server.
 const Name = "provider-nats"
 
 // Options say how the provider runs. Use DefaultOptions, and change what differs.
 type Options struct {
-	// PollInterval is how often each stream is compared with its object.
-	PollInterval time.Duration
-
-	// PollJitter is by how much that varies, so that not all are looked at at
-	// once. Zero means a tenth of the interval.
-	PollJitter time.Duration
+	// PollInterval is how often each resource is compared with its object, and
+	// PollJitter by how much that varies. A jitter of zero is a tenth of it.
+	PollInterval, PollJitter time.Duration
 
 	// PollWhenTold is how often a stream is compared with its object while JetStream
 	// tells what happens to it. In between, all streams of a connection share a
@@ -60,15 +58,15 @@ type Options struct {
 	// of controller.NewLimits.
 	Limits *limit.Set
 
-	// SyncInterval is how often all objects are reconciled anew, whether they
-	// are due or not.
+	// SyncInterval is how often all objects are reconciled anew, whether they are
+	// due or not.
 	SyncInterval time.Duration
 
-	// Timeout bounds what one pass may take in NATS.
+	// Timeout bounds what one pass may take in the external system.
 	Timeout time.Duration
 
-	// MaxReconcileRate is how many passes may begin in a second, and how many
-	// may run at a time for each kind.
+	// MaxReconcileRate is how many passes may begin in a second, and how many may
+	// run at a time for each kind.
 	MaxReconcileRate int
 
 	// Election says how several replicas wait for one that works.
@@ -77,10 +75,9 @@ type Options struct {
 	// Namespace is the one whose objects are looked at. Empty means all.
 	Namespace string
 
-	// HealthAddress serves /healthz and /readyz, MetricsAddress /metrics. "0"
-	// switches one off.
-	HealthAddress  string
-	MetricsAddress string
+	// HealthAddress serves /healthz and /readyz, MetricsAddress /metrics and
+	// ProfilingAddress /debug/pprof. "0" switches one off.
+	HealthAddress, MetricsAddress, ProfilingAddress string
 
 	// MetricsSecure serves metrics by TLS, with a certificate made for the occasion.
 	MetricsSecure bool
@@ -104,20 +101,23 @@ func DefaultOptions() Options {
 		Election:         DefaultElection(),
 		HealthAddress:    ":8081",
 		MetricsAddress:   ":8080",
+		ProfilingAddress: "0",
 		Logger:           logr.Discard(),
 	}
 }
 
-// Run runs the provider against a cluster until ctx ends, which is no error. The
-// kinds must be installed. It may be called again in the same process.
+// Run runs the provider against a cluster until ctx ends, which is no error. The kinds
+// must be installed. It may be called again in the same process.
 func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.ReconcilerOption) error {
 	if o.Limits == nil {
-		o.Limits = natscontroller.NewLimits()
+		o.Limits = kinds.NewLimits()
 	}
 
-	scheme, err := newScheme()
-	if err != nil {
-		return err
+	scheme := runtime.NewScheme()
+
+	all := runtime.NewSchemeBuilder(corev1.AddToScheme, v1alpha1.AddToScheme)
+	if err := all.AddToScheme(scheme); err != nil {
+		return errors.Wrap(err, "cannot register the kinds")
 	}
 
 	cfg = ratelimiter.LimitRESTConfig(cfg, o.MaxReconcileRate)
@@ -141,53 +141,63 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		return err
 	}
 
-	options, collectors, err := reconcilerOptions(mgr, o)
-	if err != nil {
-		return err
+	options := []managed.ReconcilerOption{managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version())}
+	if o.PollJitter > 0 {
+		options = append(options, managed.WithPollJitterHook(o.PollJitter))
 	}
 
-	forget, err := measure(append(collectors, o.Limits))
+	recorded, forget, err := record(mgr, o)
 	if err != nil {
 		return err
 	}
 	defer forget()
 
+	options = append(options, recorded...)
+
 	if lease != nil {
 		options = append(options, managed.WithLeaseDeadline(lease.Deadline))
 	}
 
-	if err := natscontroller.Setup(ctx, mgr, controller.Options{
-		Logger:                  logging.NewLogrLogger(o.Logger),
-		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
-		PollInterval:            o.PollInterval,
-		MaxConcurrentReconciles: o.MaxReconcileRate,
-	}, natscontroller.Sharing{PollWhenTold: o.PollWhenTold, WatchSecrets: o.WatchSecrets, Limits: o.Limits}, append(options, ro...)...); err != nil {
+	if err := setup(ctx, mgr, o, append(options, ro...)); err != nil {
 		return err
 	}
 
 	return errors.Wrap(mgr.Start(ctx), "the manager failed")
 }
 
-// reconcilerOptions returns those that are the same for all kinds.
-func reconcilerOptions(mgr ctrl.Manager, o Options) ([]managed.ReconcilerOption, []prometheus.Collector, error) {
-	options := []managed.ReconcilerOption{managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version())}
-	if o.PollJitter > 0 {
-		options = append(options, managed.WithPollJitterHook(o.PollJitter))
-	}
+// setup adds all controllers to the manager.
+func setup(ctx context.Context, mgr ctrl.Manager, o Options, ro []managed.ReconcilerOption) error {
+	logger := logging.NewLogrLogger(o.Logger)
 
-	if o.ChangeLog == nil {
-		return options, nil, nil
-	}
-
-	queue := changelog.NewQueue(o.ChangeLog, changelog.WithLogger(logging.NewLogrLogger(o.Logger)))
-
-	return append(options, managed.WithChangeLog(queue)), []prometheus.Collector{queue.Collector()},
-		errors.Wrap(mgr.Add(queue), "cannot see to it that changes are recorded")
+	return kinds.Setup(ctx, mgr, controller.Options{
+		Logger:                  logger,
+		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
+		PollInterval:            o.PollInterval,
+		MaxConcurrentReconciles: o.MaxReconcileRate,
+	}, kinds.Sharing{PollWhenTold: o.PollWhenTold, WatchSecrets: o.WatchSecrets, Limits: o.Limits}, ro...)
 }
 
-// measure shows collectors among the metrics until forget is called: what the record
-// of changes has lost, and the state of connections. Of several providers in a
-// process, the first is shown.
+// record has changes recorded, and shows among the metrics what that has lost and the
+// state of connections, until forget is called.
+func record(mgr ctrl.Manager, o Options) (options []managed.ReconcilerOption, forget func(), err error) {
+	collectors := []prometheus.Collector{o.Limits}
+
+	if o.ChangeLog != nil {
+		queue := changelog.NewQueue(o.ChangeLog, changelog.WithLogger(logging.NewLogrLogger(o.Logger)))
+		if err := mgr.Add(queue); err != nil {
+			return nil, nil, errors.Wrap(err, "cannot see to it that changes are recorded")
+		}
+
+		options, collectors = []managed.ReconcilerOption{managed.WithChangeLog(queue)}, append(collectors, queue.Collector())
+	}
+
+	forget, err = measure(collectors)
+
+	return options, forget, err
+}
+
+// measure shows collectors among the metrics until forget is called. Of several
+// providers in a process, the first is shown.
 func measure(collectors []prometheus.Collector) (forget func(), err error) {
 	var registered []prometheus.Collector
 
@@ -215,47 +225,39 @@ func measure(collectors []prometheus.Collector) (forget func(), err error) {
 
 // version returns which version of the provider this is, as it was built.
 func version() string {
-	const unreleased = "(devel)"
-
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != unreleased {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
 	}
 
 	return "devel"
 }
 
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
-		return nil, errors.Wrap(err, "cannot register the kinds of Kubernetes")
+func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
+	caches := managed.CacheOptions()
+	caches.SyncPeriod = &o.SyncInterval
+
+	if o.Namespace != "" {
+		caches.DefaultNamespaces = map[string]cache.Config{o.Namespace: {}}
 	}
 
-	return scheme, errors.Wrap(v1alpha1.AddToScheme(scheme), "cannot register the kinds of this provider")
-}
-
-func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 	return ctrl.Options{
-		Scheme:                 scheme,
-		Logger:                 o.Logger,
-		Cache:                  cacheOptions(o),
+		Scheme: scheme,
+		Logger: o.Logger,
+		Cache:  caches,
+		// Secrets are read one by one: a provider that lists them could read all.
 		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 		Metrics:                server.Options{BindAddress: o.MetricsAddress, SecureServing: o.MetricsSecure},
 		HealthProbeBindAddress: o.HealthAddress,
-		// The names are unique. The check counts for the whole life of a
-		// process, in which the provider may run more than once.
-		Controller: config.Controller{SkipNameValidation: new(true)},
+		PprofBindAddress:       o.ProfilingAddress,
+		Controller: config.Controller{
+			// A replica that waits has its caches and its queue filled when its turn
+			// comes.
+			EnableWarmup: new(true),
+			// The names are unique. The check counts for the whole life of a process,
+			// in which the provider may run more than once.
+			SkipNameValidation: new(true),
+		},
 	}
-}
-
-func cacheOptions(o Options) cache.Options {
-	out := managed.CacheOptions()
-	out.SyncPeriod = &o.SyncInterval
-
-	if o.Namespace != "" {
-		out.DefaultNamespaces = map[string]cache.Config{o.Namespace: {}}
-	}
-
-	return out
 }
 
 func probes(mgr ctrl.Manager) error {
@@ -263,6 +265,8 @@ func probes(mgr ctrl.Manager) error {
 		return errors.Wrap(err, "cannot add a health check")
 	}
 
+	// Whether the external system works is no part of it: a provider that is not
+	// ready for that would be taken away when it is needed most.
 	return errors.Wrap(mgr.AddReadyzCheck("caches", func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 		defer cancel()

@@ -1,4 +1,4 @@
-// Package systemtest is for tests of the whole provider: against a real API
-// server and real NATS servers, as the user who may do only what the generated
-// role allows. It has no other code.
+// Package systemtest has tests of the whole provider on a real API server, with the
+// rights of its role and no others, and counts what it sends: an operator of ten
+// thousand objects pays for each request.
 package systemtest
