@@ -52,7 +52,7 @@ type ResourceSpec struct {
 
 // reference returns which configuration is meant, of this kind if the object does
 // not say.
-func (s *ResourceSpec) reference(kind string) *commonv1.ProviderConfigReference {
+func (s *ResourceSpec) reference(kind string) *commonv1.ProviderConfigReference { //nolint:unparam // A kind without a namespace would give another.
 	ref := &commonv1.ProviderConfigReference{Kind: s.ProviderConfigRef.Kind, Name: s.ProviderConfigRef.Name}
 
 	if ref.Kind == "" {
