@@ -69,7 +69,7 @@ func excesses(r load.Result, objects int) (found []string) {
 		}
 	}
 	writes := map[string]int{"steady": 0, "restart": 1} // that of what a user has changed
-	if r.Contender == provider.Floor { // it does not wait for its cache, and is refused what it writes again meanwhile
+	if r.Contender == provider.Floor {                  // it does not wait for its cache, and is refused what it writes again meanwhile
 		writes["restart"] = 1 + objects/10
 	}
 	for phase, most := range writes {
