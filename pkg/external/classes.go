@@ -217,10 +217,14 @@ func bounded(d time.Duration) time.Duration {
 	return min(max(d, MinRetryAfter), MaxRetryAfter)
 }
 
-func find[E error](err error) (E, bool) {
+func find[E error](err error) (found E, ok bool) {
+	if err == nil {
+		return found, false
+	}
 	var target E
+	ok = errors.As(err, &target)
 
-	return target, errors.As(err, &target)
+	return target, ok
 }
 
 type retryAfter struct {

@@ -78,8 +78,11 @@ func Terminal(reason string, err error) error {
 // TerminalReason returns the reason with which err or an error it wraps was
 // marked by Terminal, and whether there was one. The outermost mark wins.
 func TerminalReason(err error) (string, bool) {
+	if err == nil { // of no error it costs nothing to find out
+		return "", false
+	}
 	var t *terminal
-	if err == nil || !errors.As(err, &t) {
+	if !errors.As(err, &t) {
 		return "", false
 	}
 
@@ -87,9 +90,12 @@ func TerminalReason(err error) (string, bool) {
 }
 
 func has[E error](err error) bool {
+	if err == nil {
+		return false
+	}
 	var target E
 
-	return err != nil && errors.As(err, &target)
+	return errors.As(err, &target)
 }
 
 type alreadyExists struct{ err error }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"testing"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -67,6 +69,64 @@ func steady(t testing.TB) func() {
 	return func() {
 		if _, err := r.Reconcile(t.Context(), request()); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A departing volume is in the cache until its last finalizer is removed.
+type departing struct {
+	client.Client
+
+	v    *volume.Volume
+	gone bool
+}
+
+func (c *departing) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if c.gone {
+		return kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, key.Name)
+	}
+	*o.(*volume.Volume) = *c.v.DeepCopyObject().(*volume.Volume)
+
+	return nil
+}
+
+func (c *departing) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	c.gone = len(o.GetFinalizers()) == 0
+	o.SetResourceVersion("2")
+
+	return nil
+}
+
+// The deletion of an object: the pass that deletes what is outside, looks again and lets
+// the object go, and the one that finds it gone.
+func BenchmarkDeletion(b *testing.B) {
+	scheme := runtime.NewScheme()
+	if err := volume.AddToScheme(scheme); err != nil {
+		b.Fatal(err)
+	}
+	c := &departing{v: settled(b, scheme)}
+	c.v.DeletionTimestamp = &metav1.Time{Time: c.v.GetCondition("Ready").LastTransitionTime.Time}
+	exists := true
+	connect := func(context.Context, resource.Managed) (managed.ExternalClient, error) {
+		return managed.ExternalClientFns{
+			ObserveFn: func(context.Context, resource.Managed) (managed.ExternalObservation, error) {
+				return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: true}, nil
+			},
+			DeleteFn: func(context.Context, resource.Managed) error { exists = false; return nil },
+		}, nil
+	}
+	r := managed.NewReconciler(&fake.Manager{Client: c, Scheme: scheme}, volume.Kind,
+		managed.WithExternalConnecter(managed.ExternalConnectorFn(connect)), managed.WithCreationGracePeriod(0))
+	b.ReportAllocs()
+	for b.Loop() {
+		exists, c.gone = true, false
+		for range 2 {
+			if _, err := r.Reconcile(b.Context(), request()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if exists || !c.gone {
+			b.Fatal("it is still there")
 		}
 	}
 }

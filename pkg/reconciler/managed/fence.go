@@ -69,7 +69,7 @@ func (p *pass) leaseLeft() (left time.Duration, limited bool) {
 func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelFunc) {
 	left, limited := p.leaseLeft()
 	if !limited {
-		return context.WithCancel(ctx)
+		return ctx, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var timer *time.Timer

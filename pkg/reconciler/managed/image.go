@@ -167,7 +167,7 @@ func statusField(mg resource.Managed) (any, error) {
 func statusPart(mg resource.Managed) (any, bool) {
 	v := reflect.Indirect(reflect.ValueOf(mg))
 	if _, special := mg.(stdjson.Marshaler); !special && v.Kind() == reflect.Struct && v.CanAddr() {
-		for i := range v.NumField() {
+		for i := v.NumField() - 1; i >= 0; i-- { // it is the last one, as a rule
 			f := v.Type().Field(i)
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == "status" && f.IsExported() {
 				return v.Field(i).Addr().Interface(), true

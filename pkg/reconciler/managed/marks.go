@@ -195,6 +195,13 @@ func creation(mg, named resource.Managed) origin {
 // String returns the origin as the condition Created tells it.
 func (o origin) String() string { return o.mark + " of " + strconv.Quote(o.name) }
 
+// Is says whether a text is what String returns.
+func (o origin) is(text string) bool {
+	_, name := o.toldBy(text)
+
+	return name
+}
+
 // ToldBy says whether a text of the condition Created is about the origin, and
 // whether it is about another name of the same creation or this one.
 func (o origin) toldBy(text string) (creation, name bool) {

@@ -67,8 +67,8 @@ type outcome struct {
 }
 
 func (o outcome) conditions() []commonv1.Condition {
-	var set []commonv1.Condition
-	for _, c := range []commonv1.Condition{o.ready, o.synced} {
+	set := make([]commonv1.Condition, 0, 2)
+	for _, c := range [...]commonv1.Condition{o.ready, o.synced} {
 		if c.Type != "" {
 			set = append(set, c)
 		}

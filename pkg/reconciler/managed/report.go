@@ -116,9 +116,11 @@ func (p *pass) conclude(o outcome) outcome {
 		p.memo.changed = 0
 	}
 	if p.found && created(p.mg) != "" {
-		p.set(commonv1.Condition{
-			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: creation(p.mg, p.mg).String(),
-		})
+		text := p.mg.GetCondition(commonv1.TypeCreated).Message
+		if this := creation(p.mg, p.mg); !this.is(text) {
+			text = this.String()
+		}
+		p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: text})
 	}
 	p.set(o.conditions()...)
 	p.setUpToDate(o)
@@ -208,15 +210,16 @@ func (p *pass) announce() {
 	if warn == nil {
 		warn = record
 	}
-	if name := meta.GetExternalName(p.mg); name != "" {
-		record, warn = record.WithAnnotations("external-name", name), warn.WithAnnotations("external-name", name)
-	}
+	name := meta.GetExternalName(p.mg)
 	for _, e := range p.events {
+		to := record
 		if e.Type == event.TypeWarning {
-			warn.Event(p.mg, e)
-		} else {
-			record.Event(p.mg, e)
+			to = warn
 		}
+		if name != "" {
+			to = to.WithAnnotations("external-name", name)
+		}
+		to.Event(p.mg, e)
 		p.log.Info("Event", "type", string(e.Type), "reason", string(e.Reason), "message", e.Message)
 	}
 	p.events = nil
