@@ -21,6 +21,7 @@ import (
 // TestCacheForgetsWhatExpires: an object whose time is over in a bucket that makes no
 // markers of that is gone from a cache, too, and its informer says so.
 func TestCacheForgetsWhatExpires(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	nodes, err := natsproc.Cluster(t.TempDir(), 1)
 	must(t, err)
 	must(t, nodes[0].Start())

@@ -23,6 +23,7 @@ import (
 // and made anew, be the controller one that knew them or the next one, which never did; what
 // was made for one that is deleted after that is collected.
 func TestGarbageOfALostBucket(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	c := newCluster(t, 1)
 	parts := c.parts(t)
 	primaries, stop := c.keepParts(t, parts)

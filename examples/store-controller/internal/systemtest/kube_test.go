@@ -46,6 +46,7 @@ func kubernetesOf(t *testing.T) (*rest.Config, *kubernetes.Clientset, string) {
 
 // TestSample is the life of a Foo in NATS and its Deployment in Kubernetes.
 func TestSample(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	c := newCluster(t, 1)
 	_, kube, ns := kubernetesOf(t)
 	factory := informers.NewSharedInformerFactoryWithOptions(kube, 0, informers.WithNamespace(ns))
@@ -168,6 +169,7 @@ func withManager(t *testing.T, config *rest.Config, ns, id string, c *cluster) (
 // objects in Kubernetes lead to their primaries; garbage of this store is
 // collected, that of another is not; and there are metrics.
 func TestManagers(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	c := newCluster(t, 1)
 	config, kube, ns := kubernetesOf(t)
 	maps := kube.CoreV1().ConfigMaps(ns)

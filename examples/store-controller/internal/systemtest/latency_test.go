@@ -18,7 +18,7 @@ import (
 func latency(t *testing.T, name string, change func(ctx context.Context, n int) (time.Duration, error)) {
 	t.Helper()
 	var all []time.Duration
-	for n := range 500 {
+	for n := range measured {
 		within(t, "a change that is watched", func(ctx context.Context) error {
 			took, err := change(ctx, n)
 			if err == nil {

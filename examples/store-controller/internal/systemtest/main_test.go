@@ -14,10 +14,10 @@ import (
 
 // How much there is to do: make store has the numbers that the project promises.
 var (
-	primaries = flag.Int("primaries", 500, "how many objects there are")
-	changes   = flag.Int("changes", 100, "how many of them change while a node is down")
+	primaries = flag.Int("primaries", manyObjects, "how many objects there are")
+	changes   = flag.Int("changes", manyChanges, "how many of them change while a node is down")
 	rounds    = flag.Int("rounds", 1, "how often the leader is killed")
-	buckets   = flag.Int("buckets", 30, "how many new buckets are watched on three nodes")
+	buckets   = flag.Int("buckets", manyBuckets, "how many new buckets are watched on three nodes")
 	bounds    = flag.Bool("bounds", false, "hold times to their bounds: for a machine that does nothing else")
 )
 

@@ -24,6 +24,7 @@ import (
 // does with them on an API server, and sends no more. What comes to the server is
 // counted, too.
 func TestManagedReconciler(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	for name, story := range map[string]func(*testing.T, stories.Place){
 		"RequestBudget":                  stories.RequestBudget,
 		"RequestBudgetDeterministicName": stories.RequestBudgetDeterministicName,
@@ -32,7 +33,10 @@ func TestManagedReconciler(t *testing.T) {
 		"BadInput":                       stories.BadInput,
 		"HugeAnnotations":                stories.HugeAnnotations,
 	} {
-		t.Run(name, func(t *testing.T) { story(t, inNATS) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			story(t, inNATS)
+		})
 	}
 }
 

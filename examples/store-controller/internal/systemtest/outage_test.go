@@ -29,6 +29,7 @@ const (
 // provider goes on by itself when it is back: there is one disk for each object, it is as
 // the object says, and none is left behind.
 func TestManagedReconcilerOutage(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	p, m, node := inServer(t)
 	cloud := &volume.Cloud{Tokens: true} // to create again with the same token is no second disk
 	must(t, managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 4},

@@ -288,7 +288,7 @@ func TestEveryCallOfAStore(t *testing.T) {
 // the watch of the cache: a manager that has read nothing for two minutes ends, wherever its
 // objects are.
 func TestRandomCallsOfAStore(t *testing.T) {
-	const seeds, long = 60, 60
+	const long = 60 // calls of a store
 	for name, named := range classes {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(seeds) {
