@@ -177,6 +177,7 @@ sim-check: devcluster ## Hold what is simulated to what is real, the API server 
 	@go test ./pkg/sim -count=1 -run TestQueueIsReal -queue-lists 10000
 	@go test ./pkg/sim -count=1 -v -run '^(TestPeers|TestSingleFaults)$$' | grep -v '^=== \|^ *--- '
 	@go test ./pkg/sim -count=1 -v -run '^TestOnStores$$' -store-all | grep -v '^=== \|^ *--- PASS'
+	@go -C examples/edge test ./internal/files -count=1 -v -timeout 30m -run '^TestSchedulesInNATS$$' -every-fault | grep -v '^=== \|^ *--- PASS'
 	@go run ./pkg/sim/internal/mutants -search pkg/sim/testdata/mutants
 
 .PHONY: mutants
