@@ -49,6 +49,8 @@ type inquiry struct {
 	after  int      // how many faults may follow
 	ends   ends     // of other runs; nil if this one is to go on to its own
 	steps  []entry  // room for the steps
+	from   *album   // of one that begins alike; nil if there is none
+	to     *album   // for others that do; nil if nobody needs more of them
 }
 
 // A course is what an inquiry has come to.
@@ -58,6 +60,8 @@ type course struct {
 	begun   bool    // the last fault that the schedule names has come
 	joined  bool    // what is to come is known
 	rest    account // and this is in it
+	waits   int     // how often the story has waited for something
+	skipped int     // steps that were made in another run
 
 	settling time.Time // since when everything is to become as asked for
 	rested   int       // faults that there were when nothing was to happen any more
@@ -74,6 +78,9 @@ func (w *World) inquires(i *inquiry) {
 func (w *World) comesTo(at boundary) {
 	if i := w.course.inquiry; i != nil && i.last == at {
 		w.course.begun = true
+		if i.to != nil {
+			i.to.full = i.to.last != nil
+		}
 	}
 }
 

@@ -17,9 +17,8 @@ type Explorer struct {
 	Run func(Schedule) Result
 
 	// Depth is how many faults are combined exhaustively: one or more. Up to two, every
-	// kind is combined with every other, each lasting as long as is usual, in the lives in
-	// which most is at stake; in the others, and from three on, only those that lead elsewhere
-	// than others do.
+	// kind is combined with every other, each lasting as long as is usual; from three on,
+	// only those that lead elsewhere than others do.
 	Depth int
 
 	// All combines faults of every kind whatever the depth, and with Apart in those scenarios,
@@ -34,7 +33,8 @@ type Explorer struct {
 	// Short leaves out faults that rarely lead elsewhere than others do.
 	Short bool
 
-	// Whole runs each schedule to its own end. The default is to end it where everything
+	// Whole runs each schedule from its own beginning to its own end. The default is to begin
+	// it with what another has done that begins alike, and to end it where everything
 	// stands as it did in another that went well, when nothing more goes wrong.
 	Whole bool
 
@@ -73,7 +73,8 @@ func (e *Explorer) Explore() Result {
 	if e.ends = nil; !e.Whole {
 		e.ends = ends{}
 	}
-	base := e.try(nil)
+	base := e.try(nil, nil, nil)
+	base.shelf = &shelf{}
 	if len(base.Violations) == 0 && e.depth() > 0 { // or else the faults prove nothing
 		e.begin(base)
 	}
@@ -96,9 +97,7 @@ func (e *Explorer) depth() int {
 
 // Few says whether only those faults are combined that lead elsewhere than others do.
 func (e *Explorer) few() bool {
-	s, _ := scenarioOf(e.Scenario)
-
-	return !e.All && (e.Short || e.Depth > 2 || e.Depth > 1 && s.fewer)
+	return !e.All && (e.Short || e.Depth > 2)
 }
 
 // Asked is what was asked of kindsAt.
@@ -119,8 +118,8 @@ func (e *Explorer) kindsOf(o operation, combined, crashes bool) []variant {
 	return kinds
 }
 
-func (e *Explorer) try(faults []Fault) Result {
-	i := &inquiry{stands: len(faults) < e.depth(), after: e.depth() - len(faults), ends: e.ends}
+func (e *Explorer) try(faults []Fault, from, to *album) Result {
+	i := &inquiry{stands: len(faults) < e.depth(), after: e.depth() - len(faults), ends: e.ends, from: from, to: to}
 	if n := len(faults); n > 0 {
 		i.last = boundary{faults[n-1].Op, faults[n-1].N}
 		i.known = !faults[n-1].talks() || slices.ContainsFunc(faults[:n-1], Fault.talks) // or else more is said from the beginning
@@ -165,15 +164,22 @@ func (e *Explorer) begin(base Result) {
 // the results that can be gone on from.
 func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 	s := t.step()
+	talks := slices.ContainsFunc(t.of.Schedule.Faults, Fault.talks)
 	for _, v := range kinds {
 		if !v.kind.stands(e.Class) {
 			continue
 		}
+		f := Fault{Op: s.op.name, N: s.n, Kind: v.kind, For: v.last}
 		sides := e.Crossed[s.op.name]
 		sides[bit(isAfter(v.kind))] = true
 		e.Crossed[s.op.name] = sides
-		r := e.try(append(slices.Clone(t.of.Schedule.Faults), Fault{Op: s.op.name, N: s.n, Kind: v.kind, For: v.last}))
+		var from, to *album
+		if !e.Whole {
+			from, to = t.of.shelf.open(talks || f.talks(), s.pass)
+		}
+		r := e.try(append(slices.Clone(t.of.Schedule.Faults), f), from, to)
 		if len(r.Violations) == 0 && slices.Contains(e.kindsOf(s.op, e.few(), false), v) && v.last == 0 {
+			r.shelf = new(*t.of.shelf) // what comes before this fault is the same
 			next = append(next, r)
 		}
 	}

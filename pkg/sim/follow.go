@@ -78,7 +78,7 @@ func (e *Explorer) follow(runs []Result, depth int) {
 		}
 	}
 	for _, turns := range order {
-		slices.SortStableFunc(turns, func(a, b turn) int { return a.i - b.i })
+		slices.SortStableFunc(turns, func(a, b turn) int { return a.of.skipped + a.i - b.of.skipped - b.i })
 		for _, t := range turns {
 			e.follow(e.cross(t, e.kindsAt(t, depth)), depth+1)
 		}

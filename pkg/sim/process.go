@@ -19,8 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/external/limit"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
@@ -84,35 +82,8 @@ func (w *World) start(clock stepped, overlook int) {
 	if overlook > 0 {
 		p.cache.frozen = w.now().Add(3 * time.Second)
 	}
-	direct := w.server.Client().As("provider").Around(p.ask)
-	m := &fake.Manager{Client: &cached{Client: direct, process: p}, Scheme: w.config.Scheme}
-	options := []managed.ReconcilerOption{
-		managed.WithCluster(split{m, noting{direct, p}}),
-		managed.WithClock(clock),
-		managed.WithRandom(w.random.Float64),
-		managed.WithPollInterval(pollInterval),
-		managed.WithMetricsRegisterer(p.meters),
-		managed.WithTracerProvider(tracers{to: w.told}),
-		managed.WithRecorder(w.told),
-		managed.WithLogger(w.told),
-		managed.WithExternalConnecter(&seam{of: w.config.connecter(direct), process: p}),
-	}
-	if !w.config.alone {
-		options = append(options, managed.WithLeaseDeadline(p.lease))
-	}
-	if w.config.limited {
-		options = append(options, managed.WithLimits(limit.NewSet(limit.WithClock(clock))))
-	}
-	if w.config.told {
-		options = append(options, managed.WithExternalEvents(lookout{p}, rarely))
-	}
-	real := managed.NewReconciler(m, w.config.Kind, append(options, w.config.Options...)...)
-	p.reconcile, p.watches = real, real.Predicate()
-	if w.config.told {
-		_ = real.Notifications().Start(p.ctx, bell{process: p}) // it cannot fail
-	}
-	if w.config.replace != nil {
-		p.reconcile = w.config.replace(p, m.Client)
+	if w.course.from() == nil || w.course.waits > 0 {
+		p.equip()
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(p.cache.objects), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
 		p.queue.add(w.now(), key, 0, listPriority)

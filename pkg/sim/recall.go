@@ -19,12 +19,17 @@ func (p *process) remembers() uint64 {
 	if !ours {
 		return p.done.sum
 	}
+
+	return recall{p.world.objects()}.of(memoryOf(r))
+}
+
+func memoryOf(r *managed.Reconciler) reflect.Value {
 	memory := reflect.ValueOf(r).Elem().FieldByName("memory")
 	if !memory.IsValid() {
 		panic("the memory of the reconciler is somewhere else now")
 	}
 
-	return recall{p.world.objects()}.of(memory)
+	return memory
 }
 
 // A recall reads a memory. What it says of how often and when something was, it says of

@@ -31,11 +31,13 @@ type Result struct {
 	Clocks     int           // that differed
 	Trace      []string      // if it was asked for
 
-	steps []entry
+	steps   []entry
+	skipped int    // steps before them, which another run has made for this one
+	shelf   *shelf // for what follows
 }
 
 // Boundaries returns how many operations the schedule had.
-func (r Result) Boundaries() int { return len(r.steps) }
+func (r Result) Boundaries() int { return r.skipped + len(r.steps) }
 
 // Operations returns the names of the operations there were.
 func (r Result) Operations() []string {
@@ -105,7 +107,7 @@ func fill(room []byte) { room[0] = 1 }
 
 // LiveAndEnd lets the story of a scenario happen, and judges it as a whole.
 func (w *World) liveAndEnd(s Schedule, of scenario) {
-	of.live(w)
+	w.story(of)
 	if !w.course.joined {
 		w.busy(len(s.Faults) + len(of.faults))
 		w.judgeEnding(s, of.loose)
@@ -113,6 +115,19 @@ func (w *World) liveAndEnd(s Schedule, of scenario) {
 	w.learns()
 	w.course.joined = false
 	w.end()
+}
+
+// Familiar is what the story panics with when all that is to come is known.
+type familiar struct{}
+
+// Story lets the story of a scenario happen, as far as it is not known.
+func (w *World) story(of scenario) {
+	defer func() {
+		if r := recover(); r != nil && r != any(familiar{}) {
+			panic(r)
+		}
+	}()
+	of.live(w)
 }
 
 func (w *World) end() {
@@ -135,7 +150,7 @@ func (w *World) result(s Schedule) Result {
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
 		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Clocks: len(clocks),
-		steps: w.trace, Trace: w.told.lines,
+		steps: w.trace, skipped: w.course.skipped, Trace: w.told.lines,
 	}
 }
 

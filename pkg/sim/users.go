@@ -20,14 +20,20 @@ import (
 type users struct {
 	world  *World
 	client *apiserver.Client
-	edits  int
-	made   int  // objects
-	acted  bool // beyond what the scenario says
 
 	// Edit changes the spec of an object for the n-th time.
 	edit func(mg resource.Managed, n int)
 	// Drift changes an external resource behind everybody's back.
 	drift func()
+
+	deeds
+}
+
+// Deeds are what users did so far.
+type deeds struct {
+	edits int
+	made  int  // objects
+	acted bool // beyond what the scenario says
 
 	// What users did to objects, by UID: it explains what would be a fault.
 	adopted  map[types.UID]bool // they said that a resource is to be the object's
@@ -41,8 +47,10 @@ type users struct {
 func newUsers(w *World) *users {
 	return &users{
 		world: w, client: w.server.Client().As("user"), edit: func(resource.Managed, int) {},
-		adopted: map[types.UID]bool{}, released: map[types.UID]bool{}, left: map[types.UID]bool{}, names: map[types.UID]string{},
-		times: map[types.NamespacedName]int{},
+		deeds: deeds{
+			adopted: map[types.UID]bool{}, released: map[types.UID]bool{}, left: map[types.UID]bool{}, names: map[types.UID]string{},
+			times: map[types.NamespacedName]int{},
+		},
 	}
 }
 

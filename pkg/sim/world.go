@@ -3,6 +3,7 @@ package sim
 import (
 	"container/heap"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -97,64 +98,33 @@ type World struct {
 	told      *witness
 	meters    *meters
 	random    *rand.Rand
+	source    *rand.PCG // of it
 	began     time.Time
 	processes []*process
 	events    events
-	sequence  int
 
-	faults       map[boundary][]Fault
-	fired        int // of the faults
-	scenario     string
-	begins       string // how that begins, if others do so, too
-	turned       bool   // that is over
-	phase        int    // how far users came
-	resting      bool   // nothing is to happen
-	course       course
-	absent       bool // the next answer of the external system is that there is nothing
-	misled       bool // it said so of what is somebody else's: what has that name may be deleted
-	excused      bool // what a create answered may have been lost
-	stale        bool // a process did not read for a while
-	counts       map[string]int
-	apiBack      time.Time                    // the API server answers again
-	apiAway      time.Duration                // how long it did not, in all
-	externalGone time.Time                    // the external system went away
-	externalBack time.Time                    // and does then
-	denied       map[types.NamespacedName]int // calls of it meanwhile, by object
-	pardoned     bool                         // what nobody could prevent has happened
-	refuses      time.Time                    // until when it refuses changes
+	faults   map[boundary][]Fault
+	planned  int // of them
+	scenario string
+	begins   string // how that begins, if others do so, too
+	turned   bool   // that is over
+	phase    int    // how far users came
+	resting  bool   // nothing is to happen
+	course   course
 
-	trace        []entry
-	trail        trail
-	outside      Outside
-	harbour      *harbour                                            // outside, in scenarios about it
-	expect       func(resource.Managed) (lacks string, decided bool) // what a scenario expects
-	judged       int                                                 // changes of the server that are not the provider's last
-	allowed      map[string]bool                                     // namespaces that objects in others name
-	evicted      time.Time                                           // what objects are deleted with is deleted
-	gone         map[types.UID]bool                                  // objects that the provider let go
-	vacated      map[string]bool                                     // external names of what others took away
-	snatched     map[types.UID]bool                                  // of them, those that nobody asked it about
-	passes       int
-	together     int                          // processes that were alive at once, at most
-	atOnce       int                          // passes of one process that were under way at once, at most
-	served       map[types.NamespacedName]int // passes
-	loads        map[types.NamespacedName]*load
-	planned      int               // faults
-	apiGone      time.Time         // the API server went away
-	writes       map[string]int    // of the provider, that changed something, by name of the object
-	listed       int               // objects that were looked at by a list
-	asked        int               // requests of the provider that could have changed something
-	observations int               // so far
-	shown        map[types.UID]int // the observation that the status is of
-	blocked      int               // objects that an operator had to look after
-	over         bool
-	violation    []Violation
-	verbose      bool
-	secrets      []string
-	shortest     int                 // length of a secret
-	pace         func(time.Duration) // called before time passes
-	patient      func() bool         // says whether to wait for more than is usual
-	talks        bool                // the external system says more than it should
+	state
+	trace    []entry
+	trail    trail
+	outside  Outside
+	harbour  *harbour                                            // outside, in scenarios about it
+	expect   func(resource.Managed) (lacks string, decided bool) // what a scenario expects
+	over     bool
+	verbose  bool
+	secrets  []string
+	shortest int                 // length of a secret
+	pace     func(time.Duration) // called before time passes
+	patient  func() bool         // says whether to wait for more than is usual
+	talks    bool                // the external system says more than it should
 }
 
 // A boundary is the n-th time that an operation is begun.
@@ -165,10 +135,9 @@ type boundary struct {
 
 // NewWorld makes a world in which nothing runs yet.
 func newWorld(c Config, faults []Fault) *World {
+	source := rand.NewPCG(1, 2)
 	w := &World{
-		config: c, began: time.Now(), random: rand.New(rand.NewPCG(1, 2)),
-		faults: map[boundary][]Fault{}, counts: map[string]int{}, gone: map[types.UID]bool{}, snatched: map[types.UID]bool{}, vacated: map[string]bool{}, allowed: map[string]bool{},
-		denied: map[types.NamespacedName]int{}, served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, planned: len(faults), writes: map[string]int{}, shown: map[types.UID]int{},
+		config: c, began: time.Now(), source: source, random: rand.New(source), faults: map[boundary][]Fault{}, planned: len(faults), state: newState(),
 		secrets: forms, shortest: shortestForm,
 		pace: func(time.Duration) {}, patient: func() bool { return false },
 	}
@@ -249,10 +218,32 @@ func (w *World) background() bool {
 
 // Run lets the world live until a time, or until something is the case.
 func (w *World) run(until time.Time, enough ...func() bool) bool {
+	if w.passing() { // it is not the story that waits
+		return w.lives(until, enough)
+	}
+	if found, ended := w.leafs(); ended {
+		return found
+	}
+	found := w.lives(until, enough)
+	if w.course.joined {
+		panic(familiar{})
+	}
+	w.ends(found)
+
+	return found
+}
+
+// Passing says whether a pass is under way.
+func (w *World) passing() bool {
+	return slices.ContainsFunc(w.processes, func(p *process) bool { return p.active > 0 })
+}
+
+func (w *World) lives(until time.Time, enough []func() bool) bool {
 	for !w.over {
 		if w.over = w.passes > tooMany; w.over {
 			w.violate("L5", "so many passes that nobody waits for the end")
 		}
+		w.photographs()
 		for _, is := range enough {
 			if is() {
 				return true

@@ -1,0 +1,59 @@
+package apiserver_test
+
+import (
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+)
+
+// TestSnapshot: a server goes on from where it, or another, once was, as if nothing had
+// happened since; and a snapshot shows the same however often somebody went on from it.
+func TestSnapshot(t *testing.T) {
+	kinds := runtime.NewScheme()
+	if err := berth.AddToScheme(kinds); err != nil {
+		t.Fatal(err)
+	}
+	memory, now := apiserver.NewMemory(kinds), testingclock.NewFakePassiveClock(time.Unix(1e9, 0))
+	first := memory.Server(now)
+	create := func(s *apiserver.Server, name string) *berth.Berth {
+		t.Helper()
+		b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+		if err := s.Client().Create(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+
+		return b
+	}
+	kept := create(first, "kept")
+	then := first.Snapshot()
+	later := create(first, "later")
+	if err := first.Client().Delete(t.Context(), kept.DeepCopyObject().(*berth.Berth)); err != nil { // a copy of a Berth is one
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, s := range []*apiserver.Server{memory.Server(now), first} {
+			s.Restore(then)
+			got := &berth.Berth{}
+			if err := s.Client().Get(t.Context(), client.ObjectKeyFromObject(kept), got); err != nil || got.GetResourceVersion() != kept.GetResourceVersion() {
+				t.Errorf("what was there is at version %q instead of %q: %v", got.GetResourceVersion(), kept.GetResourceVersion(), err)
+			}
+			if err := s.Client().Get(t.Context(), client.ObjectKeyFromObject(later), &berth.Berth{}); !kerrors.IsNotFound(err) {
+				t.Errorf("what came later is there: %v", err)
+			}
+			if n := len(s.Changes(0)); n != 1 {
+				t.Errorf("there were %d changes", n)
+			}
+			if again := create(s, "later"); again.GetUID() != later.GetUID() || again.GetResourceVersion() != later.GetResourceVersion() {
+				t.Errorf("what is created next is %s of version %s instead of %s of version %s", again.GetUID(), again.GetResourceVersion(), later.GetUID(), later.GetResourceVersion())
+			}
+		}
+	}
+}

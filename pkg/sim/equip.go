@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/external/limit"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// A timepiece is the clock of a process, which stands still while that is made.
+type timepiece struct {
+	stepped
+
+	stands time.Time // zero: it goes
+}
+
+func (t *timepiece) Now() time.Time {
+	if !t.stands.IsZero() {
+		return t.stands
+	}
+
+	return t.stepped.Now()
+}
+
+func (t *timepiece) Since(past time.Time) time.Duration { return t.Now().Sub(past) }
+
+// Equip gives the process its reconciler, as of when it began.
+func (p *process) equip() {
+	w := p.world
+	direct := w.server.Client().As("provider").Around(p.ask)
+	m := &fake.Manager{Client: &cached{Client: direct, process: p}, Scheme: w.config.Scheme}
+	clock := &timepiece{stepped: p.clock, stands: p.began.Add(p.clock.by)}
+	options := []managed.ReconcilerOption{
+		managed.WithCluster(split{m, noting{direct, p}}),
+		managed.WithClock(clock),
+		managed.WithRandom(w.random.Float64),
+		managed.WithPollInterval(pollInterval),
+		managed.WithMetricsRegisterer(p.meters),
+		managed.WithTracerProvider(tracers{to: w.told}),
+		managed.WithRecorder(w.told),
+		managed.WithLogger(w.told),
+		managed.WithExternalConnecter(&seam{of: w.config.connecter(direct), process: p}),
+	}
+	if !w.config.alone {
+		options = append(options, managed.WithLeaseDeadline(p.lease))
+	}
+	if w.config.limited {
+		options = append(options, managed.WithLimits(limit.NewSet(limit.WithClock(clock))))
+	}
+	if w.config.told {
+		options = append(options, managed.WithExternalEvents(lookout{p}, rarely))
+	}
+	real := managed.NewReconciler(m, w.config.Kind, append(options, w.config.Options...)...)
+	clock.stands = time.Time{}
+	p.reconcile, p.watches = real, real.Predicate()
+	if w.config.told {
+		_ = real.Notifications().Start(p.ctx, bell{process: p}) // it cannot fail
+	}
+	if w.config.replace != nil {
+		p.reconcile = w.config.replace(p, m.Client)
+	}
+}

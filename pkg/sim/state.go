@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A state is what has come of a World so far, beside what is in its parts.
+type state struct {
+	sequence     int  // of what is to happen later
+	fired        int  // of the faults
+	absent       bool // the next answer of the external system is that there is nothing
+	misled       bool // it said so of what is somebody else's: what has that name may be deleted
+	excused      bool // what a create answered may have been lost
+	stale        bool // a process did not read for a while
+	counts       map[string]int
+	apiGone      time.Time                    // the API server went away
+	apiBack      time.Time                    // it answers again
+	apiAway      time.Duration                // how long it did not, in all
+	externalGone time.Time                    // the external system went away
+	externalBack time.Time                    // and does then
+	denied       map[types.NamespacedName]int // calls of it meanwhile, by object
+	pardoned     bool                         // what nobody could prevent has happened
+	refuses      time.Time                    // until when it refuses changes
+
+	judged       int                // changes of the server that are not the provider's last
+	allowed      map[string]bool    // namespaces that objects in others name
+	evicted      time.Time          // what objects are deleted with is deleted
+	gone         map[types.UID]bool // objects that the provider let go
+	vacated      map[string]bool    // external names of what others took away
+	snatched     map[types.UID]bool // of them, those that nobody asked it about
+	passes       int
+	together     int                          // processes that were alive at once, at most
+	atOnce       int                          // passes of one process that were under way at once, at most
+	served       map[types.NamespacedName]int // passes
+	loads        map[types.NamespacedName]*load
+	writes       map[string]int    // of the provider, that changed something, by name of the object
+	listed       int               // objects that were looked at by a list
+	asked        int               // requests of the provider that could have changed something
+	observations int               // so far
+	shown        map[types.UID]int // the observation that the status is of
+	blocked      int               // objects that an operator had to look after
+	violation    []Violation
+}
+
+func newState() state {
+	return state{
+		counts: map[string]int{}, denied: map[types.NamespacedName]int{}, allowed: map[string]bool{},
+		gone: map[types.UID]bool{}, vacated: map[string]bool{}, snatched: map[types.UID]bool{},
+		served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, writes: map[string]int{}, shown: map[types.UID]int{},
+	}
+}
+
+// Clone returns a state of its own.
+func (s state) clone() state {
+	s.counts, s.denied, s.allowed = maps.Clone(s.counts), maps.Clone(s.denied), maps.Clone(s.allowed)
+	s.gone, s.vacated, s.snatched = maps.Clone(s.gone), maps.Clone(s.vacated), maps.Clone(s.snatched)
+	s.served, s.writes, s.shown = maps.Clone(s.served), maps.Clone(s.writes), maps.Clone(s.shown)
+	s.loads, s.violation = cloned(s.loads), slices.Clone(s.violation)
+
+	return s
+}
+
+// Cloned returns a map to copies of what another leads to.
+func cloned[K comparable, V any](of map[K]*V) map[K]*V {
+	out := make(map[K]*V, len(of))
+	for key, value := range of {
+		out[key] = new(*value)
+	}
+
+	return out
+}
