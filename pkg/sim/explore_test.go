@@ -20,7 +20,7 @@ import (
 var (
 	depth     = flag.Int("depth", 1, "how many faults TestSim combines exhaustively")
 	short     = flag.Bool("short-kinds", true, "TestSim leaves out kinds of faults that are rarely different from others")
-	all       = flag.Bool("all-kinds", false, "TestSim combines faults of every kind, however many, and in every life that pairs are tried in; with -long in every scenario")
+	all       = flag.Bool("all-kinds", false, "TestSim combines faults of every kind, however many; with -long in every scenario")
 	seeds     = flag.Uint64("seeds", 500, "how many random schedules TestSim runs; 0 is none")
 	firstSeed = flag.Uint64("first-seed", 1, "the first of them")
 	forever   = flag.Bool("forever", false, "TestSim goes on with random schedules until it is stopped or fails")

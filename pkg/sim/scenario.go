@@ -39,7 +39,6 @@ type scenario struct {
 	single bool           // two faults of it are combined at random only
 	long   bool           // another does the same in less time
 	apart  bool           // two faults of it are combined where there is time for it
-	fewer  bool           // of the kinds of faults, those are combined that lead elsewhere than others do, unless all are asked for
 	harbor func(*harbour) // how the external system behaves
 	faults []Fault        // that belong to it
 	lag    time.Duration  // of the cache
@@ -77,7 +76,7 @@ var lives = []scenario{
 		w.settle()
 		w.quiet()
 	}},
-	{name: "update", fewer: true, begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
+	{name: "update", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.settle()
 		w.users.change(firstKey, lengthen(5))
@@ -103,7 +102,7 @@ var lives = []scenario{
 			w.settle()
 		},
 	},
-	{name: "pause", fewer: true, begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
+	{name: "pause", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.settle()
 		w.users.annotate(firstKey, meta.AnnotationKeyReconciliationPaused, "true")
@@ -114,7 +113,7 @@ var lives = []scenario{
 		w.settle()
 		w.quiet()
 	}},
-	{name: "rename", fewer: true, begins: "create", lag: 5 * time.Millisecond, live: rename},
+	{name: "rename", begins: "create", lag: 5 * time.Millisecond, live: rename},
 	{name: "recreate", lag: 200 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.settle()
@@ -126,8 +125,8 @@ var lives = []scenario{
 		w.settle()
 		w.quiet()
 	}},
-	{name: "replace", fewer: true, loose: true, lag: 20 * time.Millisecond, live: replace},
-	{name: "policy", fewer: true, begins: "create", lag: 5 * time.Millisecond, live: policies},
+	{name: "replace", loose: true, lag: 20 * time.Millisecond, live: replace},
+	{name: "policy", begins: "create", lag: 5 * time.Millisecond, live: policies},
 	{
 		name: "lost-lease", lag: 5 * time.Millisecond, faults: []Fault{{Op: "Observe", N: 1, Kind: Usurp}},
 		live: func(w *World) {
@@ -190,7 +189,7 @@ var lives = []scenario{
 			w.settle()
 		},
 	},
-	{name: "unclaimed", single: true, lag: 5 * time.Millisecond, live: unclaimed},
+	{name: "unclaimed", apart: true, lag: 5 * time.Millisecond, live: unclaimed},
 	{name: "two", apart: true, lag: 20 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.users.create(newBerth("second"))
