@@ -532,7 +532,7 @@ func TestW16Builders(t *testing.T) {
 		if r, err := b.Build(); err == nil || r != nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: want an error that says so, got %v, %v", name, r, err)
 		}
-		panics(t, name, func() { b.MustBuild() })
+		panics(t, what, func() { b.MustBuild() })
 	}
 	b := w.builder()
 	first := b.MustBuild()
@@ -586,11 +586,13 @@ func TestTwoProvidersOfAName(t *testing.T) {
 	}
 }
 
-func panics(t *testing.T, name string, do func()) {
+// panics expects a panic with an error that says what is missing.
+func panics(t *testing.T, what string, do func()) {
 	t.Helper()
 	defer func() {
-		if recover() == nil {
-			t.Errorf("%s: want a panic", name)
+		t.Helper()
+		if err, ok := recover().(error); !ok || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: want a panic with an error that says so, got %v", what, err)
 		}
 	}()
 	do()
