@@ -62,7 +62,7 @@ demo-service: devcluster ## Watch a service being offered across three clusters
 	@bin/service-provider
 
 .PHONY: test
-test: devcluster ## Test every module, then the tests of the decisions by mutation, and the simulator by planted defects
+test: devcluster bin/controller-gen bin/golangci-lint ## Test every module, then the tests of the decisions by mutation, and the simulator by planted defects
 	@for m in $(CODE); do echo "== compile $$m"; go -C $$m list -test -deps -export ./... >/dev/null; done
 	@$(MAKE) -j$(JOBS) $(CODE:%=test/%)
 	@$(MAKE) mutate mutants
@@ -160,14 +160,14 @@ fuzz: | bin ## Fuzz each target with so many inputs, and say in the end which fa
 SIMDEPTH ?= 2
 SIMSEEDS ?= 50000
 
-# Names of figures say which of the two runs they are of.
 .PHONY: sim
 sim: ## Break the reconciler: every fault at every boundary, in pairs, and at random (SIMDEPTH, SIMSEEDS)
 	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^(TestCorpus|TestSim)$$' -depth $(SIMDEPTH) -short-kinds=false -seeds $(SIMSEEDS) | grep -v '^=== '
 
 .PHONY: sim-options
 sim-options: ## The same with every option switched on that makes things cheap: each fault alone, and a tenth of what is random
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 10)) | grep -v '^=== '
+	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 10)) | \
+		sed '/^=== /d; s/^[a-z_]*:/every_option_&/'
 
 .PHONY: sim-long
 sim-long: ## The same with three faults, in all lives of an object or two and in longer ones, then random ones until it is stopped or finds something

@@ -199,9 +199,9 @@ func (d *data) play(t *testing.T, instance string, shown map[string]string) {
 			t.Fatalf("%s %s: %v", series, values, err)
 		}
 
-		name, has := set.Get(labels.MetricName), []string{}
+		name, has := set.Get(nameLabel), []string{}
 		set.Range(func(l labels.Label) {
-			if l.Name != labels.MetricName {
+			if l.Name != nameLabel {
 				has = append(has, l.Name)
 			}
 		})
@@ -223,6 +223,9 @@ func (d *data) play(t *testing.T, instance string, shown map[string]string) {
 		d.series = append(d.series, storage.NewListSeries(b.Labels(), samples))
 	}
 }
+
+// nameLabel is the label in which the name of a metric is.
+const nameLabel = "__name__"
 
 // at returns the time of a scrape.
 func at(n int) time.Time { return time.Unix(0, 0).Add(time.Duration(n) * time.Minute) }
