@@ -82,7 +82,7 @@ func Normalize(text string) string {
 		text = text[:maxNormalized]
 	}
 	text = strings.Join(strings.Fields(text), " ")
-	if !strings.ContainsAny(text, "0123456789:=") {
+	if !strings.ContainsAny(text, "0123456789:=-") {
 		return text // there is something of these in whatever is replaced
 	}
 	for {

@@ -20,6 +20,7 @@ func TestNormalize(t *testing.T) {
 		"Limit":     {reason: "So does a limit.", in: "name is longer than 63 characters", want: "name is longer than 63 characters"},
 		"Name":      {reason: "Names have digits.", in: "stream orders-v2 of eu-west-1", want: "stream orders-v2 of eu-west-1"},
 		"UUID":      {reason: "An identifier.", in: "volume 6BA7B810-9dad-11d1-80b4-00c04fd430c8 is busy", want: "volume <id> is busy"},
+		"UUID2":     {reason: "One of letters alone.", in: "volume deadbeef-cafe-babe-feed-facadefacade is busy", want: "volume <id> is busy"},
 		"Hex":       {reason: "As addresses are printed.", in: "at 0xc000123abc", want: "at <id>"},
 		"Hash":      {reason: "As digests and traces are.", in: "trace 4bf92f3577b34da6", want: "trace <id>"},
 		"HexWord":   {reason: "A word of hexadecimal letters alone is a word.", in: "facade defaced", want: "facade defaced"},
