@@ -103,10 +103,20 @@ func (a SimpleProviderAdapter) AccessSources() []source.Source {
 
 // KnowsFurtherClusters reports whether a provider may have more than the usual two.
 func knowsFurtherClusters(p AdvancedProvider) bool {
-	a, simple := p.(SimpleProviderAdapter)
+	a, simple := asAdapter(p)
 	_, details := a.Provider.(AccessDetailer)
 
 	return !simple || details
+}
+
+// AsAdapter returns the adapter that a provider is, or points to.
+func asAdapter(p AdvancedProvider) (SimpleProviderAdapter, bool) {
+	if to, ok := p.(*SimpleProviderAdapter); ok && to != nil {
+		return *to, true
+	}
+	a, ok := p.(SimpleProviderAdapter)
+
+	return a, ok
 }
 
 // SecretKeyOf returns the Secret with the kubeconfig that an AccessRequest was granted,

@@ -296,7 +296,7 @@ func (r *APIReconciler[T, C]) check() error {
 
 // IsHollow reports whether a provider is an adapter without anything behind it.
 func isHollow(p AdvancedProvider) bool {
-	a, simple := p.(SimpleProviderAdapter)
+	a, simple := asAdapter(p)
 
 	return simple && isNil(a.Provider)
 }

@@ -75,8 +75,8 @@ func NamedConfig[T API, C Config](cl *clusters.Cluster, name string, empty func(
 }
 
 // SelectedConfig returns a source that lets pick choose the configuration of an object
-// among all there are on a cluster. Pick returns ErrConfigNotFound if none is right, and
-// changes nothing. When a configuration changes, those objects are looked at that use it,
+// among all there are on a cluster. Pick returns ErrConfigNotFound, or nil, if none is
+// right, and changes nothing. When a configuration changes, those objects are looked at that use it,
 // or would now. C has to be a pointer to a struct.
 func SelectedConfig[T API, C Config](cl *clusters.Cluster, pick func(T, []C) (C, error)) ConfigSource[T, C] {
 	return &selected[T, C]{cluster: cl, empty: newOf[C], concerns: func(client.Object) bool { return true }, pick: pick}
@@ -113,6 +113,9 @@ func (s *selected[T, C]) ConfigFor(ctx context.Context, obj T) (C, error) {
 		return none, err
 	}
 	c, err := s.pick(obj, all)
+	if err == nil && isNil(c) {
+		err = ErrConfigNotFound
+	}
 	if err == nil && !c.GetDeletionTimestamp().IsZero() {
 		err = ErrConfigTerminating
 	}

@@ -519,6 +519,12 @@ func TestW16Builders(t *testing.T) {
 		"cluster access reconciler/behind an adapter": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
 			b.AdvancedClusterAccessReconciler(SimpleProviderAdapter{Provider: (*gate)(nil)})
 		},
+		"cluster access reconciler/behind a pointer to an adapter": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.AdvancedClusterAccessReconciler(&SimpleProviderAdapter{})
+		},
+		"further clusters/of a pointer to an adapter": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.AdvancedClusterAccessReconciler(&SimpleProviderAdapter{Provider: w.gate}).Clusters("a")
+		},
 		"cluster access reconciler/advanced": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.AdvancedClusterAccessReconciler((*regional)(nil)) },
 		"config source":                      func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource((*selected[*Foo, *FooConfig])(nil)) },
 		"data generator":                     func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.AdditionalDataGenerators(nil) },
@@ -556,16 +562,31 @@ func TestW16Builders(t *testing.T) {
 	}
 }
 
-// TestNilConfig: a source that has none, and does not say so, is one without any.
+// TestNilConfig: a source that has none, and does not say so, is one without any: in a
+// pass, and when somebody has to be woken, where nobody recovers.
 func TestNilConfig(t *testing.T) {
 	w := newWorld(t)
-	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(StaticConfig[*Foo]((*FooConfig)(nil))) }
-	f := w.create("foo")
-	w.steady(f)
-	w.shows(f, StatusPhaseProgressing, ReasonReconcileError)
-	if len(w.domain.calls) != 0 {
-		t.Errorf("the domain was called without a configuration: %v", w.domain.calls)
+	for name, source := range map[string]ConfigSource[*Foo, *FooConfig]{
+		"static": StaticConfig[*Foo]((*FooConfig)(nil)),
+		"picked": SelectedConfig(w.home, func(*Foo, []*FooConfig) (*FooConfig, error) { return nil, nil }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.T = t
+			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(source) }
+			w.restart()
+			w.r.onboarding = clusters.NewTestClusterFromClient("home", only{api, w.ns})
+			f := w.create(name)
+			w.steady(f)
+			w.shows(f, StatusPhaseProgressing, ReasonReconcileError)
+			if n := len(w.domain.called()); n != 0 {
+				t.Errorf("the domain was called %d times without a configuration", n)
+			}
+			if got := w.r.enqueueUsers(t.Context(), w.config); len(got) != 0 {
+				t.Errorf("nobody uses a configuration, but %v were woken", got)
+			}
+		})
 	}
+	w.T = t
 }
 
 // TestTwoProvidersOfAName: the second one in a process is an error, as is one without a
