@@ -218,8 +218,8 @@ STORM ?= 60s
 clusters: devcluster ## Many clusters: known defects by number, 1,000 objects over 50 clusters, 10,000 that come and go, a minute of rotations under the race detector
 	@echo "Compiling the tests; the first time takes minutes."
 	@go test ./pkg/clusters/... ./pkg/serviceprovider/... -run '^$$' >/dev/null
-	@go test ./pkg/clusters/... ./pkg/serviceprovider/... -count=1 -p 1 -v -run '^Test([CW][0-9]|Upstream|Tables|Fake|Unsafe|Invalid|Bad|Role|Tokens|Refused|Processes)' | grep -v '^=== \|no tests to run\|no test files'
-	@go test ./pkg/clusters ./pkg/clusters/connect ./pkg/serviceprovider/clusteraccess -count=1 -p 1 -v -run '^Test(MemoryIsFlat|NothingIsLeft)$$' | grep -v '^=== '
+	@go test ./pkg/clusters/... ./pkg/serviceprovider/... -count=1 -p 1 -v -timeout 30m -run '^Test([CW][0-9]|Upstream|Tables|Fake|Unsafe|Invalid|Bad|Role|Tokens|Refused|Processes)' | grep -v '^=== \|no tests to run\|no test files'
+	@go test ./pkg/clusters ./pkg/clusters/connect ./pkg/serviceprovider/clusteraccess -count=1 -p 1 -v -timeout 30m -run '^Test(MemoryIsFlat|NothingIsLeft)$$' | grep -v '^=== '
 	@go test ./pkg/serviceprovider/internal/systemtest -count=1 -v -timeout 30m -run '^TestMany$$' -objects 1000 -clusters 50 | grep -v '^=== '
 	@CGO_ENABLED=1 go test -race ./pkg/serviceprovider/internal/systemtest -count=1 -v -timeout 30m -run '^TestStorm$$' -storm $(STORM) | grep -v '^=== '
 

@@ -123,5 +123,7 @@ func TestStorm(t *testing.T) {
 	e.stop()
 	stop()
 	leak.VerifyNone(t, ignored...)
-	fmt.Println("goroutines_left: 0")
+	if !t.Failed() {
+		fmt.Println("goroutines_left: 0")
+	}
 }
