@@ -28,6 +28,7 @@ type Cluster struct {
 	scheme *runtime.Scheme
 	client client.Client
 	http   *http.Client
+	leave  func() // ends that its requests are counted
 	whole  func() cluster.Cluster
 }
 
@@ -107,6 +108,10 @@ func (c *Cluster) InitializeClient(scheme *runtime.Scheme) error {
 	if c.client, err = client.New(config, client.Options{Scheme: scheme, HTTPClient: c.http}); err != nil {
 		return errors.Wrapf(err, "cannot make a client for cluster %s", c.id)
 	}
+	if c.leave != nil {
+		c.leave()
+	}
+	c.leave = requests.enter(config)
 	c.scheme = c.client.Scheme()
 	c.whole = sync.OnceValue(func() cluster.Cluster {
 		made, err := cluster.New(config, func(o *cluster.Options) {
@@ -201,14 +206,18 @@ func (c *Cluster) WriteKubeconfig() ([]byte, error) {
 	return out, errors.Wrap(err, "cannot write the kubeconfig")
 }
 
-// Close closes the connections that are not in use, and takes the requests to this server
-// out of rest_client_requests_total, where those of another Cluster of the same server are
-// counted anew from then on. Nothing else needs to be closed.
+// Close closes the connections that are not in use. With the last Cluster of a server that
+// is closed its requests are taken out of rest_client_requests_total, unless there were
+// some before the first one was initialized: whatever else asks the same server later on
+// is counted anew from then on. Nothing else needs to be closed. To close it more often
+// does no harm.
 func (c *Cluster) Close() {
 	if c.http != nil {
 		// client-go wraps the transport in what has no CloseIdleConnections of its own.
 		utilnet.CloseIdleConnectionsFor(c.http.Transport)
-		uncount(c.config.Host)
+	}
+	if c.leave != nil {
+		c.leave()
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 // TestMemoryIsFlat lets ten thousand clusters come and go, each with an authority and
@@ -93,50 +93,73 @@ func TestMemoryIsFlat(t *testing.T) {
 }
 
 // TestRequestsAreCountedNoMore: a server that nobody has a client of any more is not in the
-// metrics of the program; others are.
+// metrics of the program; others are, and so is one that somebody else asks as well.
 func TestRequestsAreCountedNoMore(t *testing.T) {
 	server := httptest.NewServer(nodes)
 	defer server.Close()
-	counted := func(host string) bool {
+	config := func(host string) *rest.Config {
+		return &rest.Config{Host: host, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
+		}}
+	}
+	asks := func(c client.Client) {
 		t.Helper()
-		families, err := ctrlmetrics.Registry.Gather()
-		if err != nil {
+		if err := c.Get(t.Context(), Key{Name: "n"}, &corev1.Node{}); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range families {
-			for _, m := range f.GetMetric() {
-				for _, l := range m.GetLabel() {
-					if l.GetName() == "host" && l.GetValue() == host {
-						return true
-					}
-				}
-			}
-		}
-
-		return false
 	}
 	visited := func(host string) *Cluster {
 		t.Helper()
-		c := New(host).WithRESTConfig(&rest.Config{Host: "http://" + host, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
-		}})
+		c := New(host).WithRESTConfig(config(host))
 		if err := c.InitializeClient(clientgoscheme.Scheme); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Client().Get(t.Context(), Key{Name: "n"}, &corev1.Node{}); err != nil {
-			t.Fatal(err)
-		}
-		if !counted(host) {
-			t.Fatalf("requests to %s are not counted", host)
-		}
+		asks(c.Client())
 
 		return c
 	}
-	east, west := visited("east.example"), visited("west.example")
-	east.Close()
-	if counted("east.example") || !counted("west.example") {
-		t.Error("want only the one counted that is not closed")
+	own, err := client.New(config("home.example"), client.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	west.Close()
+	asks(own)
+	all := map[string][]*Cluster{}
+	for _, host := range []string{"lone.example", "shared.example:80", "shared.example:80", "home.example"} {
+		all[host] = append(all[host], visited(host))
+	}
+	for _, step := range []struct {
+		host string
+		i    int
+		want bool
+		why  string
+	}{
+		{"lone.example", 0, false, "nobody else has a client"},
+		{"shared.example:80", 0, true, "another one is open"},
+		{"shared.example:80", 0, true, "to close one again is not to close the other"},
+		{"shared.example:80", 1, false, "it was the last one"},
+		{"home.example", 0, true, "it was counted before there was a Cluster"},
+	} {
+		if !counted(step.host) {
+			t.Fatalf("requests to %s are not counted", step.host)
+		}
+		all[step.host][step.i].Close()
+		if counted(step.host) != step.want {
+			t.Errorf("%s is closed, and counted: want %t, since %s", step.host, step.want, step.why)
+		}
+	}
+	for host := range all {
+		if requests.hosts[host] != nil {
+			t.Errorf("something is known of %s", host)
+		}
+	}
+	again := visited("lone.example")
+	if err := again.InitializeClient(clientgoscheme.Scheme); err != nil {
+		t.Fatal(err)
+	}
+	asks(again.Client())
+	again.Close()
+	if counted("lone.example") {
+		t.Error("it was initialized twice, and is still counted")
+	}
 	New("nowhere").WithRESTConfig(&rest.Config{}).Close()
 }
