@@ -98,6 +98,7 @@ verify: bin/controller-gen ## Check that generated files, go.mod files, layers, 
 		diff <(echo "$$before") <(echo "$$after") || { echo "generated files were out of date and have been made again: commit them" >&2; exit 1; }
 	@for m in $(MODULES); do echo "== tidy $$m"; go -C $$m mod tidy -diff || { echo "run: make tidy" >&2; exit 1; }; done
 	@go -C cmd/moorage run . diff --check --dir $(CURDIR)/$(PROVIDER)
+	@go -C cmd/moorage test ./internal/cli -count=1 -run '^TestGoldenProject'
 	@go test ./internal/layering ./internal/hygiene ./internal/docs
 
 .PHONY: tidy

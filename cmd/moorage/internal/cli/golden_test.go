@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"bytes"
+	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/cli"
@@ -18,24 +21,45 @@ import (
 // golden is the provider that is the template and its author's part.
 const golden = "../../../../examples/provider-nats"
 
-// both are the files of it that the template made and the author changed in places: the
+// accepted is how the example differs from what the template makes, where it may: the
 // program is in the folder of the module, and has more than one command; there is no fake,
-// but NATS.
-var both = []string{
-	".ko.yaml", "Dockerfile", "Makefile", "apis/v1alpha1/doc.go", "apis/v1alpha1/resource_types.go", "deploy/base/deployment.yaml",
-	"deploy/chart/Chart.yaml", "deploy/chart/templates/deployment.yaml", "deploy/chart/values.yaml",
-	"internal/provider/provider.go", "internal/systemtest/deploy_test.go",
-}
+// but NATS. Every line of it was once looked at by somebody.
+const accepted = "testdata/provider-nats.diff"
+
+var update = flag.Bool("update", false, "accept how the example differs from the template: look at testdata/provider-nats.diff before you commit it")
 
 // TestGoldenProject makes the template's part of the example again: nothing of it may be
-// behind, and what is the template's alone is as it makes it.
+// behind, and what is the template's is as it makes it, but for what is accepted.
 func TestGoldenProject(t *testing.T) {
 	var out bytes.Buffer
 	if code := cli.Main(t.Context(), []string{"diff", "--check", "--dir", golden}, nil, &out, &out); code != 0 {
 		t.Errorf("exit code %d; in the example: moorage diff --apply\n%s", code, &out)
 	}
 
-	base, err := os.ReadFile(filepath.Join(golden, filepath.FromSlash(scaffold.Base)))
+	got := difference(t, golden)
+
+	if *update {
+		if err := os.WriteFile(accepted, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	want, err := os.ReadFile(accepted)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("somebody changed in the example what is the template's: change the template, and take it in by moorage diff --apply. "+
+			"What is the author's alone is accepted by go test ./internal/cli -run TestGoldenProject -update\n-%s, +the example:\n%s", accepted, diff)
+	}
+}
+
+// difference returns how a project differs from what the template made of it, file by file.
+func difference(t *testing.T, dir string) string {
+	t.Helper()
+
+	base, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(scaffold.Base)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,19 +69,23 @@ func TestGoldenProject(t *testing.T) {
 		t.Errorf("the template makes only %d files: that is no example of it", len(files))
 	}
 
-	for name, made := range files {
-		text, err := os.ReadFile(filepath.Join(golden, filepath.FromSlash(name)))
+	var out strings.Builder
 
-		switch {
-		case err != nil:
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
 			t.Errorf("what the template makes is not there: make it, or let moorage.json say that it is the author's own: %v", err)
-		case slices.Contains(both, name) && string(text) == made:
-			t.Errorf("%s is the template's alone, and the test does not know it", name)
-		case !slices.Contains(both, name) && string(text) != made:
-			t.Errorf("%s is the template's, and somebody changed it in the example: change the template, and take it in by moorage diff --apply", name)
 		}
+
+		// Where in a file something is does not matter: what surrounds it tells.
+		out.WriteString(position.ReplaceAllString(udiff.Unified("template/"+name, "example/"+name, files[name], string(text)), "@@"))
 	}
+
+	return out.String()
 }
+
+// position is that of a hunk in a file.
+var position = regexp.MustCompile(`(?m)^@@ .* @@$`)
 
 // TestGoldenProjectIsHeldToTheTemplate changes the template's part of the example, and
 // takes some of it away.
