@@ -14,7 +14,8 @@ import (
 // It may be used concurrently; the zero value is empty.
 type Ledger struct {
 	mu       sync.Mutex
-	requests []*Request
+	requests []*entry
+	lags     map[string]int // announced reads that are yet to come
 	underway int
 }
 
@@ -25,6 +26,13 @@ type Request struct {
 	Name     string // of the object; empty for collections
 	Watch    bool   // a watch, or the list that it begins with
 	Status   int    // of the answer; 0 without one, or not yet
+}
+
+// An entry is a request that was sent.
+type entry struct {
+	Request
+
+	lag bool // it was announced to the Logger
 }
 
 // Wrap returns a transport that counts.
@@ -44,16 +52,17 @@ func (l *Ledger) Wrap(next http.RoundTripper) http.RoundTripper {
 
 // Send counts a request that is about to be sent. It returns what notes the status of its
 // answer, 0 if there was none.
-func (l *Ledger) send(r Request) (answered func(status int)) {
+func (l *Ledger) send(r Request, namespace string) (answered func(status int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.requests = append(l.requests, &r)
+	sent := &entry{Request: r, lag: l.excuses(r, namespace)}
+	l.requests = append(l.requests, sent)
 	l.underway++
 
 	return func(status int) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		r.Status = status
+		sent.Status = status
 		l.underway--
 	}
 }
@@ -75,19 +84,19 @@ func (l *Ledger) Reset() {
 }
 
 // All returns every request.
-func (l *Ledger) All() []Request { return l.filter(func(Request) bool { return true }) }
+func (l *Ledger) All() []Request { return l.filter(func(entry) bool { return true }) }
 
-// Objects returns the requests for objects: all but watches, discovery, leases
-// and events, which are counted apart.
+// Objects returns the requests for objects: all but watches, discovery, leases,
+// events and [Ledger.Lags], which are counted apart.
 func (l *Ledger) Objects() []Request {
-	return l.filter(func(r Request) bool {
-		return !r.Watch && r.Resource != "" && r.Resource != "events" && r.Resource != "leases"
+	return l.filter(func(r entry) bool {
+		return !r.lag && !r.Watch && r.Resource != "" && r.Resource != "events" && r.Resource != "leases"
 	})
 }
 
 // Events returns the requests that make or change events.
 func (l *Ledger) Events() []Request {
-	return l.filter(func(r Request) bool { return r.Resource == "events" })
+	return l.filter(func(r entry) bool { return r.Resource == "events" })
 }
 
 // SummarizeRequests says how many requests there were by verb and resource.
@@ -105,13 +114,13 @@ func SummarizeRequests(requests []Request) string {
 	return strings.Join(lines, ", ")
 }
 
-func (l *Ledger) filter(keep func(Request) bool) []Request {
+func (l *Ledger) filter(keep func(entry) bool) []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var kept []Request
 	for _, r := range l.requests {
 		if keep(*r) {
-			kept = append(kept, *r)
+			kept = append(kept, r.Request)
 		}
 	}
 
@@ -119,8 +128,8 @@ func (l *Ledger) filter(keep func(Request) bool) []Request {
 }
 
 // Parse reads a path such as /apis/GROUP/VERSION/namespaces/NS/RESOURCE/NAME/SUB.
-func parse(r *http.Request) Request {
-	request := Request{Verb: r.Method}
+func parse(r *http.Request) (request Request, namespace string) {
+	request.Verb = r.Method
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
@@ -128,10 +137,10 @@ func parse(r *http.Request) Request {
 	case len(parts) > 3 && parts[0] == "apis":
 		parts = parts[3:]
 	default:
-		return request // discovery, health
+		return request, "" // discovery, health
 	}
 	if len(parts) > 2 && parts[0] == "namespaces" {
-		parts = parts[2:]
+		namespace, parts = parts[1], parts[2:]
 	}
 	request.Resource = parts[0]
 	if len(parts) > 1 {
@@ -144,7 +153,7 @@ func parse(r *http.Request) Request {
 	// An informer's list names the version it wants, any that is there.
 	request.Watch = query.Get("watch") != "" || query.Get("resourceVersion") == "0"
 
-	return request
+	return request, namespace
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

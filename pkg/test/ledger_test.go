@@ -76,3 +76,52 @@ func TestLedgerCountsWhatIsUnderWay(t *testing.T) {
 		t.Errorf("%d under way of %+v after the answer to what was forgotten", l.Underway(), l.All())
 	}
 }
+
+// What is announced excuses the next read of that object, once, and nothing else.
+func TestLedgerExcusesAnnouncedReads(t *testing.T) {
+	l := &Ledger{}
+	c := l.Wrap(roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	}))
+	send := func(method, path string) {
+		got, err := c.RoundTrip(httptest.NewRequest(method, "/apis/example.org/v1"+path, nil))
+		if err != nil || got.Body.Close() != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(when, objects, lags string) {
+		t.Helper()
+		gotObjects, gotLags := SummarizeRequests(l.Objects()), SummarizeRequests(l.Lags())
+		if gotObjects != objects || gotLags != lags {
+			t.Errorf("%s: counted %q, excused %q, want %q and %q", when, gotObjects, gotLags, objects, lags)
+		}
+		l.Reset()
+	}
+	log := l.Logger(nil).WithValues("controller", "volumes")
+	const a = "/namespaces/ns/volumes/a"
+
+	log.Debug("Decided", "object", "ns/a")
+	send(http.MethodGet, a)
+	expect("without an announcement", "1 GET volumes", "")
+
+	log.Debug(lagging, "object", "ns/a")
+	send(http.MethodGet, "/namespaces/ns/volumes")
+	send(http.MethodGet, "/namespaces/ns/volumes/b")
+	send(http.MethodGet, "/namespaces/other/volumes/a")
+	send(http.MethodGet, "/volumes/a")
+	send(http.MethodPatch, a)
+	expect("of others", "1 PATCH volumes, 4 GET volumes", "")
+
+	send(http.MethodGet, a)
+	send(http.MethodGet, a)
+	expect("announced before the reset, and another one", "1 GET volumes", "1 GET volumes")
+
+	log.Debug(lagging, "object", "/cluster")
+	log.Debug(lagging, "object", "/cluster")
+	send(http.MethodGet, "/ports/cluster")
+	send(http.MethodGet, "/ports/cluster")
+	if len(l.All()) != 2 {
+		t.Errorf("not all are counted: %v", l.All())
+	}
+	expect("announced twice, of no namespace", "", "2 GET ports")
+}

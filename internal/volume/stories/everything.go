@@ -16,7 +16,6 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/changelog"
-	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/providerconfig"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -40,7 +39,7 @@ func startEverything(t *testing.T, at Place) *everything {
 	p, m := at(t)
 	p.Cloud = &volume.Cloud{}
 	e := &everything{Provider: p, configs: providerconfig.Kinds{Namespaced: &volume.ProviderConfig{}}, log: &changes{}}
-	err := managed.Setup(m, volume.SnapshotKind, controller.Options{MaxConcurrentReconciles: 2},
+	err := managed.Setup(m, volume.SnapshotKind, p.options(),
 		managed.WithExternalConnecter(managed.ExternalConnectorFn(func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 			if _, err := providerconfig.Get(ctx, m.GetClient(), mg, e.configs); err != nil {
 				return nil, err

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/test"
@@ -40,6 +41,13 @@ type Provider struct {
 	Cloud     *volume.Cloud
 	Ledger    *test.Ledger
 	Wire      Wire // nil where nobody can look
+
+	decided decisions
+}
+
+// options returns those of the controllers: what they say is heard.
+func (p *Provider) options() controller.Options {
+	return controller.Options{MaxConcurrentReconciles: 2, Logger: p.Ledger.Logger(&p.decided)}
 }
 
 // A Wire is where requests come to a store. It counts those of the provider alone.

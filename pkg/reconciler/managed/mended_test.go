@@ -69,6 +69,24 @@ func TestWhatIsGoneIsNotDeletedAgainBecauseTheCacheShowsIt(t *testing.T) {
 	})
 }
 
+// A budget does not count the read that a late cache costs: the ledger of the tests
+// knows what the reconciler says before it.
+func TestALateCacheCostsAReadThatNoBudgetCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ledger := newWorld(t), &test.Ledger{}
+		w.api = ledger.Count(w.api)
+		w.o = append(w.o, managed.WithLogger(ledger.Logger(nil)))
+		w.create(nil)
+		w.readBehind(time.Second)
+		w.pass() // writes what the cache is late with
+		ledger.Reset()
+		w.pass()
+		if got := test.SummarizeRequests(ledger.Lags()); got != "1 GET volumes" || len(ledger.Objects()) > 0 {
+			t.Errorf("excused %q, counted %q", got, test.SummarizeRequests(ledger.Objects()))
+		}
+	})
+}
+
 // What the object shows itself is no secret and not masked. A condition that was
 // set in this pass does not count as shown, or its password would excuse itself.
 func TestAConditionOfTheClientShowsThePassword(t *testing.T) {

@@ -17,12 +17,11 @@ import (
 const canary = "canary-7f3a9"
 
 // A journal reads what the process logs, much more than --debug shows: it counts
-// the passes over each object and the reads past a cache, and keeps the lines that hold
-// a credential. Higher levels are those where client-go dumps all that it reads.
+// the passes over each object, and keeps the lines that hold a credential. Higher
+// levels are those where client-go dumps all that it reads.
 type journal struct {
 	mu     sync.Mutex
 	passes map[string]int
-	lags   int
 	leaks  []string
 }
 
@@ -44,23 +43,6 @@ func (j *journal) write(line string) {
 	if m := begun.FindStringSubmatch(line); m != nil {
 		j.passes[m[1]+"/"+m[2]]++
 	}
-
-	if strings.Contains(line, "The cache lags behind, asking the API server") {
-		j.lags++
-	}
-}
-
-// excuses says whether a read past a cache was announced that nobody has asked for yet.
-func (j *journal) excuses() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-
-	if j.lags == 0 {
-		return false
-	}
-	j.lags--
-
-	return true
 }
 
 // count returns how many passes over an object there were.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/test"
 )
@@ -40,7 +38,7 @@ func TestRestart(t *testing.T) {
 
 	t.Run("After", func(t *testing.T) {
 		ledger := &test.Ledger{}
-		runProvider(t, badPoll, func(cfg *rest.Config) { cfg.Wrap(ledger.Wrap) })
+		runProvider(t, badPoll, ledger)
 
 		for name, k := range kinds() {
 			call := k.call("INFO", "data")

@@ -25,8 +25,11 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test"
 )
 
 const (
@@ -39,22 +42,17 @@ const (
 
 // runProvider runs the provider until the test, and the tests in it, are over. It
 // keeps a record of changes, in which no credential may be.
-func runProvider(t *testing.T, poll time.Duration, wrap ...func(*rest.Config)) *record {
+func runProvider(t *testing.T, poll time.Duration, ledgers ...*test.Ledger) *record {
 	t.Helper()
 
-	return runProviderWith(t, func(o *provider.Options) { o.PollInterval = poll }, wrap...)
+	return runProviderWith(t, func(o *provider.Options) { o.PollInterval = poll }, ledgers...)
 }
 
 // runProviderWith is runProvider with other options.
-func runProviderWith(t *testing.T, change func(*provider.Options), wrap ...func(*rest.Config)) *record {
+func runProviderWith(t *testing.T, change func(*provider.Options), ledgers ...*test.Ledger) *record {
 	t.Helper()
 
 	changes := &record{}
-
-	cfg := rest.CopyConfig(access)
-	for _, fn := range wrap {
-		fn(cfg)
-	}
 
 	o := provider.DefaultOptions()
 	o.MaxReconcileRate = 200
@@ -63,10 +61,17 @@ func runProviderWith(t *testing.T, change func(*provider.Options), wrap ...func(
 	o.Logger, o.ChangeLog = logged.logger(), changes
 	change(&o)
 
+	cfg, heard := rest.CopyConfig(access), logging.NewLogrLogger(o.Logger)
+	for _, l := range ledgers {
+		cfg.Wrap(l.Wrap)
+
+		heard = l.Logger(heard)
+	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 
-	go func() { stopped <- provider.Run(ctx, cfg, o) }()
+	go func() { stopped <- provider.Run(ctx, cfg, o, managed.WithLogger(heard)) }()
 
 	t.Cleanup(func() {
 		cancel()
