@@ -8,8 +8,8 @@
 //	go run . [-small] [-objects N] [-rounds N] [-order floor,moorage,bulk] [-one-server]
 //	         [-parts life,named,storm,sprint] [-json FILE] [-page FILE]
 //
-// With -page, the table is also put into a page that has room for it. With fewer
-// parts, some figures are zero, and nothing is kept. With -order, others begin, and
+// With -page, the table is also put into a page that has room for it. Only a full run is
+// kept: with fewer objects, rounds or parts nothing is, and some figures may be zero. With -order, others begin, and
 // with -one-server, all use the same server, however old: to find out what that does.
 //
 // docs/performance.md says what each figure means.
@@ -18,9 +18,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
@@ -55,56 +57,75 @@ func run() error {
 		return err
 	}
 	if o.whole() {
-		if err := keep(results, o.file, o.page); err != nil {
+		if err := keep(o, results); err != nil {
 			return err
 		}
 	}
-	over, err := show(results)
+	over, unmeasured, err := show(results)
 	if err != nil {
 		return err
 	}
+
+	return verdict(o, results[0], over, unmeasured)
+}
+
+// Verdict is what a run is worth: a small one says that everything works, parts have
+// figures that are over their bounds or not, and a full one has all figures, and a floor
+// that is one.
+func verdict(o choice, floor load.Result, over, unmeasured int) error {
+	var errs []error
 	if over > 0 && !o.small {
-		return fmt.Errorf("%d of what must hold does not hold", over)
+		errs = append(errs, fmt.Errorf("%d of what must hold does not hold", over))
+	}
+	if o.whole() {
+		if unmeasured > 0 {
+			errs = append(errs, fmt.Errorf("%d of what is to be measured was not", unmeasured))
+		}
+		for _, excess := range report.Floor(floor) {
+			errs = append(errs, fmt.Errorf("the floor is none: %s", excess))
+		}
 	}
 
-	return nil
+	return errors.Join(errs...)
 }
 
 // Keep writes figures to a file, and a table into a page, if there are any.
-func keep(results []load.Result, file, page string) error {
-	if file != "" {
+func keep(o choice, results []load.Result) error {
+	if o.file != "" {
 		text, err := json.MarshalIndent(results, "", "  ")
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil { //nolint:gosec // no secret
+		if err := os.WriteFile(o.file, append(text, '\n'), 0o644); err != nil { //nolint:gosec // no secret
 			return err
 		}
 	}
-	if page == "" {
+	if o.page == "" {
 		return nil
 	}
-	text, err := os.ReadFile(page)
+	text, err := os.ReadFile(o.page)
 	if err != nil {
 		return err
 	}
-	filled, err := report.Fill(string(text), report.Markdown(results))
+	setting := report.Setting{Objects: o.scenario.Objects, Rounds: o.scenario.Rounds, Processors: runtime.NumCPU(), Go: runtime.Version()}
+	filled, err := report.Fill(string(text), report.Markdown(setting, results))
 	if err != nil {
 		return err
 	}
 
-	return os.WriteFile(page, []byte(filled), 0o644) //nolint:gosec // no secret
+	return os.WriteFile(o.page, []byte(filled), 0o644) //nolint:gosec // no secret
 }
 
-// Show prints the tables, and returns how many figures are over their bounds.
-func show(results []load.Result) (over int, err error) {
+// Show prints the tables, and returns how many figures are over their bounds, and how
+// many were not measured.
+func show(results []load.Result) (over, unmeasured int, err error) {
 	for _, r := range results[1:] {
-		n, err := report.Write(os.Stdout, r.Contender, report.Compare(results[0], r))
+		more, missing, err := report.Write(os.Stdout, r.Contender, report.Compare(results[0], r))
 		if err != nil {
-			return over, err
+			return over, unmeasured, err
 		}
-		over += n
+		over, unmeasured = over+more, unmeasured+missing
 	}
 
-	return over, nil
+	return over, unmeasured, nil
 }

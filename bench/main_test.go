@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,8 +35,9 @@ func TestMain(m *testing.M) {
 // at it once more meanwhile asks once more, the floor as well. So a tenth of what one
 // request for each object would be is allowed on top, in each phase; the bounds
 // themselves are for runs of thousands. What is written when nothing is to be written is
-// held exactly. Of a list, five are allowed in an interval and more: each is one call here,
-// for a hundred objects, and those whose polls were late are looked at singly.
+// held exactly. With lists there are to be half of the calls at most: a list is one call
+// here, for a hundred objects, but those whose polls were late are looked at singly, which
+// on a slow machine are many.
 func TestSmallRun(t *testing.T) {
 	results, err := load.Run(t.Context(), load.Small, provider.Contenders, load.Parts, t.Output())
 	if err != nil {
@@ -46,7 +48,7 @@ func TestSmallRun(t *testing.T) {
 			t.Errorf("%s: %s", r.Contender, excess)
 		}
 		for _, f := range report.Compare(results[0], r) {
-			if f.Value == 0 && f.Most != 0 && f.Name != "heap per cached object" {
+			if f.Unmeasured() && f.Name != "heap per cached object" { // which a few objects do not show
 				t.Errorf("%s: %s was not measured", r.Contender, f.Name)
 			}
 		}
@@ -54,7 +56,7 @@ func TestSmallRun(t *testing.T) {
 			t.Errorf("%s: rounds %+v and %v of quiet, want %d and %d", r.Contender, r.Rounds, r.QuietCPUs, load.Small.Rounds, load.Small.Quiet)
 		}
 	}
-	if calls := results[2].PollCalls; calls > results[0].PollCalls/5 {
+	if calls := results[2].PollCalls; calls > results[0].PollCalls/2 {
 		t.Errorf("%v calls in a poll interval with lists, and %v without", calls, results[0].PollCalls)
 	}
 }
@@ -133,10 +135,15 @@ func TestOneWriteIsAnExcess(t *testing.T) {
 		}
 	}
 	r := lean()
-	r.Contender, r.Requests["restart"]["PATCH buoys/status"] = provider.Floor, 4
+	r.Contender, r.Requests["restart"]["PATCH buoys/status"] = provider.Floor, 11
 	if found := excesses(r, objects); len(found) > 0 {
 		t.Errorf("the floor is not forgiven what it was refused: %q", found)
 	}
+	r.Requests["restart"]["PATCH buoys/status"] = 12
+	if found := excesses(r, objects); !slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(f, "restart: 12 writes") }) {
+		t.Errorf("the floor is forgiven more than a tenth: %q", found)
+	}
+	r.Requests["restart"]["PATCH buoys/status"] = 1
 	r.Requests["steady"]["PATCH buoys/status"] = 1
 	if found := excesses(r, objects); len(found) != 1 {
 		t.Errorf("the floor is forgiven a write in steady state: %q", found)

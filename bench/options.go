@@ -18,9 +18,13 @@ type choice struct {
 	small        bool
 }
 
-// Whole says whether everything is measured.
+// Whole says whether everything is measured, as it is meant to be: only that is kept.
+// More rounds do no harm.
 func (c choice) whole() bool {
-	return len(c.order) == len(provider.Contenders) && len(c.parts) == len(load.Parts)
+	full := load.Full
+	full.Rounds = max(full.Rounds, c.scenario.Rounds)
+
+	return c.scenario == full && len(c.order) == len(provider.Contenders) && len(c.parts) == len(load.Parts)
 }
 
 // Options reads the command line.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/moorage-dev/moorage/bench/internal/load"
@@ -24,6 +25,25 @@ func TestOptions(t *testing.T) {
 	if c.scenario != want || !slices.Equal(c.order, []string{"bulk", "floor"}) || !slices.Equal(c.parts, []string{"sprint"}) || c.whole() {
 		t.Errorf("%+v is asked for", c)
 	}
+	for reason, tc := range map[string]struct {
+		args  []string
+		whole bool
+	}{
+		"more rounds do no harm":       {args: []string{"-rounds", "5"}, whole: true},
+		"nor does another order":       {args: []string{"-order", "bulk,floor,moorage"}, whole: true},
+		"too few objects":              {args: []string{"-objects", "1000"}},
+		"more objects are another run": {args: []string{"-objects", "10000"}},
+		"a single round":               {args: []string{"-rounds", "1"}},
+		"one server grows older":       {args: []string{"-one-server"}},
+		"a small run":                  {args: []string{"-small"}},
+		"one that was made larger":     {args: []string{"-small", "-objects", "5000", "-rounds", "3"}},
+		"parts are missing":            {args: []string{"-parts", "life,named,storm"}},
+		"a contender is missing":       {args: []string{"-order", "floor,moorage"}},
+	} {
+		if c, err := options(tc.args); err != nil || c.whole() != tc.whole {
+			t.Errorf("%s: whole is %t, error %v", reason, c.whole(), err)
+		}
+	}
 	for reason, args := range map[string][]string{
 		"nobody to compare with":   {"-order", "moorage,bulk"},
 		"nobody of that name":      {"-order", "floor,peer"},
@@ -32,6 +52,36 @@ func TestOptions(t *testing.T) {
 	} {
 		if c, err := options(args); err == nil {
 			t.Errorf("%s: %+v", reason, c)
+		}
+	}
+}
+
+// What is missing from a full run, or is wrong with its floor, fails it; of parts figures
+// are missing, and a small run tells nothing of times.
+func TestVerdict(t *testing.T) {
+	asked := func(args ...string) choice {
+		c, err := options(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return c
+	}
+	for _, tc := range []struct {
+		reason           string
+		asked            choice
+		over, unmeasured int
+		want             string
+	}{
+		{reason: "over its bound", asked: asked("-parts", "life"), over: 2, want: "2 of what must hold"},
+		{reason: "parts have parts of the figures", asked: asked("-parts", "life"), unmeasured: 2},
+		{reason: "a small run works", asked: asked("-small"), over: 2, unmeasured: 1},
+		{reason: "a full run has all", asked: asked(), unmeasured: 1, want: "1 of what is to be measured"},
+		{reason: "and a floor", asked: asked(), want: "the floor is none: CPU per"},
+	} {
+		err := verdict(tc.asked, load.Result{}, tc.over, tc.unmeasured)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v", tc.reason, err)
 		}
 	}
 }

@@ -49,7 +49,6 @@ type Cloud struct {
 	last    int
 	calls   map[string]int
 	perSec  map[int64]int // calls, by the second
-	first   time.Time     // call
 	applied map[int64]time.Time
 	oldest  time.Duration
 	served  int
@@ -74,9 +73,6 @@ func (c *Cloud) call(ctx context.Context, name string) error {
 		c.reset()
 	}
 	now := time.Now()
-	if c.first.IsZero() {
-		c.first = now
-	}
 	c.calls[name]++
 	c.perSec[now.Unix()]++
 	c.mu.Unlock()
@@ -232,7 +228,6 @@ type Counts struct {
 	Calls   map[string]int
 	Served  int                 // looks that needed no call
 	Busiest int                 // calls in the busiest second
-	First   time.Time           // when the first call was
 	Oldest  time.Duration       // the longest time for which nothing newer was known of a buoy
 	Applied map[int64]time.Time // when a size was set for the first time
 }
@@ -241,7 +236,7 @@ type Counts struct {
 func (c *Cloud) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := Counts{Calls: maps.Clone(c.calls), Served: c.served, First: c.first, Oldest: c.oldest, Applied: maps.Clone(c.applied)}
+	out := Counts{Calls: maps.Clone(c.calls), Served: c.served, Oldest: c.oldest, Applied: maps.Clone(c.applied)}
 	for _, n := range c.perSec {
 		out.Busiest = max(out.Busiest, n)
 	}
@@ -263,6 +258,6 @@ func (c *Cloud) Reset() {
 }
 
 func (c *Cloud) reset() {
-	c.served, c.first = 0, time.Time{}
+	c.served = 0
 	c.calls, c.perSec, c.applied, c.oldest = map[string]int{}, map[int64]int{}, map[int64]time.Time{}, 0
 }

@@ -19,33 +19,61 @@ type child struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	answers *bufio.Reader
+	kill    context.CancelFunc
+	patient time.Duration // with each answer
 }
 
-// Spawn starts this program once more, as a provider.
-func spawn(kubeconfig string) (*child, error) {
+// How long is waited for an answer: longer than for anything that the provider itself
+// gives up waiting for, and not for ever.
+const patience = 7 * time.Minute
+
+// Spawn starts this program once more, as a provider. It ends with the context.
+func spawn(ctx context.Context, kubeconfig string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, "provider", kubeconfig)
-	cmd.Stderr = os.Stderr
+
+	return launch(ctx, self, "provider", kubeconfig)
+}
+
+func launch(ctx context.Context, name string, args ...string) (*child, error) {
+	ctx, kill := context.WithCancel(ctx)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stderr, cmd.WaitDelay = os.Stderr, 10*time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {
+		kill()
+
 		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
+		kill()
+
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
+		kill()
+
 		return nil, err
 	}
 
-	return &child{cmd: cmd, in: in, answers: bufio.NewReader(out)}, nil
+	return &child{cmd: cmd, in: in, answers: bufio.NewReader(out), kill: kill, patient: patience}, nil
 }
 
-// Tell the child to do something.
+// Tell the child to do something. One that does not answer in time is killed.
 func (c *child) tell(command provider.Command) (provider.Answer, error) {
+	overdue := time.AfterFunc(c.patient, c.kill)
+	answer, err := c.ask(command)
+	if !overdue.Stop() {
+		err = errors.Join(fmt.Errorf("the provider is killed: it has not answered %s for %s", command.Do, c.patient), err)
+	}
+
+	return answer, err
+}
+
+func (c *child) ask(command provider.Command) (provider.Answer, error) {
 	var answer provider.Answer
 	if err := json.NewEncoder(c.in).Encode(command); err != nil {
 		return answer, fmt.Errorf("cannot tell the provider to %s: %w", command.Do, err)
@@ -111,6 +139,10 @@ func (c *child) stop() error {
 	return err
 }
 
+// End lets the child end, or kills it if that takes too long.
 func (c *child) end() error {
+	defer c.kill()
+	defer time.AfterFunc(c.patient, c.kill).Stop()
+
 	return errors.Join(c.in.Close(), c.cmd.Wait())
 }

@@ -65,7 +65,6 @@ type Result struct {
 	RestartWrites                                                 float64
 	RestartBusiest                                                float64       // calls in the busiest second after a restart, to those that polls spread evenly make
 	RestartUser                                                   time.Duration // until a user's change after a restart is served
-	RestartWait                                                   time.Duration // the part of that after the process has begun to look at anything
 	Requests                                                      map[string]map[string]int
 }
 
@@ -191,7 +190,7 @@ func (r *runner) say(format string, a ...any) {
 func (r *runner) run(ctx context.Context, part string) error {
 	ctx, cancel := context.WithCancel(ctx) // ends who watches fleets
 	defer cancel()
-	c, err := spawn(r.cluster.Kubeconfig)
+	c, err := spawn(ctx, r.cluster.Kubeconfig)
 	if err != nil {
 		return err
 	}

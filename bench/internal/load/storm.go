@@ -31,6 +31,7 @@ func (r *runner) storm(ctx context.Context, c *child) error {
 		return err
 	}
 	r.result.PassMallocs = passes.Mallocs
+	r.say("%.0f allocations in a steady pass of the reconciler alone", r.result.PassMallocs)
 	// With lists polls would take next to nothing, and that would be no storm.
 	start.Poll = every(s.Crowd, 2*capacity)
 	if err := errors.Join(c.stop(), c.cloud(s.Latency, false), r.probe(ctx, c, f, start)); err != nil {

@@ -13,9 +13,16 @@ const (
 	regionEnd   = "<!-- end -->"
 )
 
-// Markdown returns a table of all contenders, the floor first.
-func Markdown(results []load.Result) string {
+// A Setting is where and with how much figures were taken.
+type Setting struct {
+	Objects, Rounds, Processors int
+	Go                          string // its version
+}
+
+// Markdown returns a table of all contenders, the floor first, below what it is of.
+func Markdown(s Setting, results []load.Result) string {
 	var out strings.Builder
+	fmt.Fprintf(&out, "%d objects, %d rounds, %d processors, %s.\n\n", s.Objects, s.Rounds, s.Processors, s.Go)
 	out.WriteString("| figure | floor |")
 	for _, r := range results[1:] {
 		fmt.Fprintf(&out, " %s | ratio | at most |", r.Contender)
@@ -26,8 +33,11 @@ func Markdown(results []load.Result) string {
 		for _, r := range results[1:] {
 			f := Compare(results[0], r)[i]
 			verdict := bound(f)
-			if f.Over() {
+			switch {
+			case f.Over():
 				verdict += ", **does not hold**"
+			case f.Unmeasured():
+				verdict += ", **not measured**"
 			}
 			fmt.Fprintf(&out, " %s | %s | %s |", value(f.Value, m.unit), ratio(f), verdict)
 		}

@@ -34,6 +34,9 @@ func (f Figure) Over() bool {
 	return f.Value > f.Most
 }
 
+// Unmeasured says whether the value is missing: only what is bounded by zero may be zero.
+func (f Figure) Unmeasured() bool { return f.Value <= 0 && (f.Ratio || f.Most > 0) }
+
 // A measure is what a row is taken from.
 type measure struct {
 	name  string
@@ -69,7 +72,6 @@ var measures = []measure{
 	{"writes after a restart", "", 0, false, func(r load.Result) float64 { return r.RestartWrites }, ""},
 	{"busiest second after a restart", "x even", 2, false, func(r load.Result) float64 { return r.RestartBusiest }, ""},
 	{"a user's change after a restart", "ms", 1000, false, func(r load.Result) float64 { return millis(r.RestartUser) }, ""},
-	{"the same, once anything is looked at", "ms", 0, true, func(r load.Result) float64 { return millis(r.RestartWait) }, ""},
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
@@ -87,20 +89,24 @@ func Compare(floor, r load.Result) []Figure {
 }
 
 // Write writes a table of what a contender did, and returns how many of its figures
-// are over their bounds.
-func Write(out io.Writer, contender string, figures []Figure) (over int, err error) {
+// are over their bounds, and how many were not measured.
+func Write(out io.Writer, contender string, figures []Figure) (over, unmeasured int, err error) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "figure\tfloor\t%s\tratio\tat most\t\t\n", contender)
 	for _, f := range figures {
 		verdict := ""
-		if f.Over() {
+		switch {
+		case f.Over():
 			over++
 			verdict = "does not hold"
+		case f.Unmeasured():
+			unmeasured++
+			verdict = "not measured"
 		}
 		fmt.Fprintf(w, "%s\t%.4g %s\t%.4g %s\t%s\t%s\t%s\t\n", f.Name, f.Floor, f.Unit, f.Value, f.Unit, ratio(f), bound(f), verdict)
 	}
 
-	return over, w.Flush()
+	return over, unmeasured, w.Flush()
 }
 
 // Bounded says whether the figure has a bound. A ratio of nothing is none.

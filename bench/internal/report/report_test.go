@@ -24,7 +24,7 @@ func TestBounds(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			over, err := Write(&out, "moorage", Compare(floor, tc.result))
+			over, _, err := Write(&out, "moorage", Compare(floor, tc.result))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +46,7 @@ func TestPage(t *testing.T) {
 		{Contender: "moorage", QuietCPU: 40 * time.Microsecond, PollCalls: 1000, Heap: 5000},
 		{Contender: "bulk", QuietCPU: 20 * time.Microsecond, PollCalls: 4, Heap: 4400},
 	}
-	page, err := Fill("a\n<!-- generated: figures -->\nwhat was\n<!-- end -->\nb\n", Markdown(results))
+	page, err := Fill("a\n<!-- generated: figures -->\nwhat was\n<!-- end -->\nb\n", Markdown(Setting{Objects: 5000, Rounds: 3, Processors: 2, Go: "go1.99"}, results))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +54,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("the table is not where it belongs:\n%s", page)
 	}
 	for _, row := range []string{
+		"5000 objects, 3 rounds, 2 processors, go1.99.\n",
+		"| CPU per pass, storm | 0 µs | 0 µs | - | 2x floor, **not measured** | 0 µs | - | 2x floor, **not measured** |",
 		"| CPU per steady pass, quiet | 20 µs | 40 µs | 2.00 | 1.5x floor, **does not hold** | 20 µs | 1.00 | 1.5x floor |",
 		"| external calls per poll cycle of 1,000 | 1000 | 1000 | 1.00 | - | 4 | 0.00 | 4.5 |",
 		"| heap per cached object | 0 B | 5000 B | - | 4500, **does not hold** | 4400 B | - | 4500 |",
