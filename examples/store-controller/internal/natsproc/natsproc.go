@@ -3,7 +3,9 @@
 package natsproc
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -13,11 +15,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
+
+// patience is how long a server may take until it listens.
+const patience = 2 * time.Minute
 
 // environment names the variable in which a process finds that it is a server.
 const environment = "NATSPROC_NODE"
@@ -59,7 +65,14 @@ func serve(text string) error {
 	if err != nil {
 		return err
 	}
+	srv.SetLogger(fatal{}, false, false)
 	srv.Start()
+	if !srv.ReadyForConnections(patience) {
+		return fmt.Errorf("%s does not listen", n.Name)
+	}
+	if _, err := fmt.Println(n.Name, "listens"); err != nil { // see Start
+		return err
+	}
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM, os.Interrupt)
 	<-end
@@ -68,6 +81,20 @@ func serve(text string) error {
 
 	return nil
 }
+
+// fatal ends the process when its server cannot go on, which without a logger stays as it
+// is, and says why.
+type fatal struct{}
+
+func (fatal) Fatalf(format string, v ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", v...)
+	os.Exit(1)
+}
+func (fatal) Noticef(string, ...any) {}
+func (fatal) Warnf(string, ...any)   {}
+func (fatal) Errorf(string, ...any)  {}
+func (fatal) Debugf(string, ...any)  {}
+func (fatal) Tracef(string, ...any)  {}
 
 // Cluster returns that many nodes below a folder, none of them started.
 func Cluster(dir string, size int) ([]*Node, error) {
@@ -90,18 +117,32 @@ func Cluster(dir string, size int) ([]*Node, error) {
 	return nodes, nil
 }
 
+// handed are the ports that were handed out. None is handed out again: whose node is down
+// wants its own back.
+var handed = struct {
+	sync.Mutex
+	ports map[int]bool
+}{ports: map[int]bool{}}
+
 // free finds ports that nobody listens at, and that no system gives to those who
 // connect somewhere: a node that was killed finds its own free again, although
 // others tried to connect to it meanwhile.
 func free(n int) (ports []int, err error) {
 	const first, last = 10000, 30000
+	handed.Lock()
+	defer handed.Unlock()
 	for range 100 * n {
-		l, listenErr := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(first+rand.IntN(last-first)))
+		port := first + rand.IntN(last-first)
+		if handed.ports[port] {
+			continue
+		}
+		l, listenErr := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err = listenErr; err != nil {
 			continue
 		}
 		defer l.Close()
-		if ports = append(ports, l.Addr().(*net.TCPAddr).Port); len(ports) == n {
+		handed.ports[port] = true
+		if ports = append(ports, port); len(ports) == n {
 			return ports, nil
 		}
 	}
@@ -112,7 +153,9 @@ func free(n int) (ports []int, err error) {
 // URL returns where clients connect.
 func (n *Node) URL() string { return "nats://127.0.0.1:" + strconv.Itoa(n.Port) }
 
-// Start starts the process and waits until it listens. It ends with this one.
+// Start starts the process and waits until it says that it listens: who answers at its port
+// might be another one. The process ends with this one. It is an error if it ends before it
+// listens.
 func (n *Node) Start() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -122,24 +165,25 @@ func (n *Node) Start() error {
 	if err != nil {
 		return err
 	}
-	n.process = exec.Command(self)
-	n.process.Env = append(os.Environ(), environment+"="+string(text))
-	n.process.Stderr = os.Stderr
-	dieWithParent(n.process)
-	if err := n.process.Start(); err != nil {
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), environment+"="+string(text))
+	cmd.Stderr = os.Stderr
+	dieWithParent(cmd)
+	told, err := cmd.StdoutPipe()
+	if err != nil {
 		return err
 	}
-	deadline := time.Now().Add(2 * time.Minute)
-	for {
-		c, err := net.DialTimeout("tcp", "127.0.0.1:"+strconv.Itoa(n.Port), time.Second)
-		if err == nil {
-			return c.Close()
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%s does not listen: %w", n.Name, err)
-		}
-		<-time.After(20 * time.Millisecond)
+	if err := cmd.Start(); err != nil {
+		return err
 	}
+	late := time.AfterFunc(patience+time.Minute, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	if line, err := bufio.NewReader(told).ReadString('\n'); err != nil {
+		return fmt.Errorf("%s said %q, and ended before it listened: %w", n.Name, line, errors.Join(err, cmd.Wait()))
+	}
+	n.process = cmd
+
+	return nil
 }
 
 // Kill ends the process without letting it do anything first.

@@ -1,0 +1,72 @@
+package natsproc
+
+import (
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+)
+
+func TestMain(m *testing.M) {
+	Main()
+	m.Run()
+}
+
+// TestPortsAreOnesOwn: no node is given the port of another, whether that runs or is down.
+func TestPortsAreOnesOwn(t *testing.T) {
+	whose := map[int]bool{}
+	for range 500 {
+		ports, err := free(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, port := range ports {
+			if whose[port] {
+				t.Fatalf("port %d was handed out twice", port)
+			}
+			whose[port] = true
+		}
+	}
+}
+
+// TestPortIsTaken: a node whose port is another's does not pass that one's answers for its
+// own. When the port is free again, it starts, and after being killed once more.
+func TestPortIsTaken(t *testing.T) {
+	nodes, err := Cluster(t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := nodes[0]
+	other, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(n.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Start(); err == nil || !strings.Contains(err.Error(), "ended before it listened") {
+		t.Errorf("a node started on the port of another: %v", err)
+	}
+	if err := n.Kill(); err != nil {
+		t.Errorf("killing what did not start: %v", err)
+	}
+	t.Cleanup(func() { _ = n.Kill() })
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+		nc, err := nats.Connect(n.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := nc.ConnectedServerName(); name != n.Name {
+			t.Errorf("connected to %q, want %q", name, n.Name)
+		}
+		nc.Close()
+		if err := n.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
