@@ -2,7 +2,6 @@ package systemtest
 
 import (
 	"flag"
-	"os"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -10,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/moorage-dev/moorage/examples/store-controller/internal/natsproc"
+	"github.com/moorage-dev/moorage/internal/leak"
 )
 
 // How much there is to do: make store has the numbers that the project promises.
@@ -28,5 +28,5 @@ func TestMain(m *testing.M) {
 	// Nobody handles the errors of client-go: who does by default sleeps, by the time of the world
 	// outside of bubbles. It is said before any cache runs: one may read it a moment after its test.
 	utilruntime.ErrorHandlers = nil
-	os.Exit(m.Run())
+	leak.VerifyTestMain(m, leak.Connections()...)
 }
