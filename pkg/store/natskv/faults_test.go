@@ -99,8 +99,8 @@ func create(t *testing.T, s *Store[*storetest.Thing], keys ...string) {
 func TestExpiry(t *testing.T) {
 	h := newHost(t)
 	for name, cfg := range map[string]jetstream.KeyValueConfig{
-		"Silent": {Bucket: "silent", TTL: 2 * time.Second},
-		"Marker": {Bucket: "marker", TTL: 2 * time.Second, LimitMarkerTTL: time.Minute},
+		"Silent": {Bucket: "silent", TTL: 5 * time.Second},
+		"Marker": {Bucket: "marker", TTL: 5 * time.Second, LimitMarkerTTL: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := h.bucket(cfg, Options{})
