@@ -175,7 +175,7 @@ sim-long: ## The same with three faults, in all lives of an object or two and in
 	@go test ./pkg/sim -count=1 -timeout 0 -v -run '^TestSim$$' -depth 3 -long -short-kinds=false -forever -first-seed $${SEED:-$$(date +%s)} | grep -v '^=== '
 
 .PHONY: sim-check
-sim-check: devcluster ## Hold what is simulated to what is real, the API server and the queue, and the simulator to planted defects
+sim-check: devcluster ## Hold what is simulated to what is real, the API server and the queue, run it with its objects in stores and in NATS, and hold the simulator to planted defects
 	@go test ./pkg/sim/apiserver -count=1 -timeout 1h -lists 10000
 	@go test ./pkg/sim -count=1 -run TestQueueIsReal -queue-lists 10000
 	@go test ./pkg/sim -count=1 -v -run '^(TestPeers|TestSingleFaults)$$' | grep -v '^=== \|^ *--- '

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -163,6 +164,10 @@ func (h *harbour) writes() (n uint64, err error) {
 	return n, err
 }
 
+// errInside answers what nobody may ask of a server behind a simulation, which lists and
+// watches what it was told itself: such a call would be made in the bubble.
+var errInside = errors.New("only requests about single objects are made outside of the bubble")
+
 // around makes the calls of a client outside. The contexts of the bubble stay there.
 func (h *harbour) around(c client.WithWatch) client.Client {
 	ctx := context.Background()
@@ -188,6 +193,27 @@ func (h *harbour) around(c client.WithWatch) client.Client {
 		},
 		SubResourcePatch: func(_ context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			return h.outside(func() error { return c.SubResource(sub).Patch(ctx, o, patch, opts...) })
+		},
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errInside
+		},
+		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+			return nil, errInside
+		},
+		DeleteAllOf: func(context.Context, client.WithWatch, client.Object, ...client.DeleteAllOfOption) error {
+			return errInside
+		},
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return errInside
+		},
+		SubResourceGet: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceGetOption) error {
+			return errInside
+		},
+		SubResourceCreate: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceCreateOption) error {
+			return errInside
+		},
+		SubResourceApply: func(context.Context, client.Client, string, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+			return errInside
 		},
 	})
 }
