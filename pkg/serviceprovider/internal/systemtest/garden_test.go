@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,7 +106,8 @@ func (l *GardenConfigList) DeepCopyObject() runtime.Object {
 
 // A gardener is the domain.
 type gardener struct {
-	fails sync.Map // the names of gardens that he can do nothing for
+	fails sync.Map     // the names of gardens that he can do nothing for
+	log   list[string] // the names of gardens that he worked in, and what he was asked about
 
 	mu        sync.Mutex
 	passes    int
@@ -133,6 +135,7 @@ func (g *gardener) begins(what string, garden *Garden, cc serviceprovider.Cluste
 		g.deletes++
 	} else {
 		g.passes++
+		g.log.add(garden.Name)
 	}
 	if _, fails := g.fails.Load(garden.Name); fails {
 		return errNoRain
@@ -208,16 +211,26 @@ func (g *gardener) counts() (passes, deletes, revisions int) {
 	return g.passes, g.deletes, len(slices.Collect(maps.Keys(g.revisions)))
 }
 
-// A reader is a gardener who looks at all gardens when the Secret or the ConfigMap called
-// seeds changes.
+// A reader is a gardener who looks at all gardens when a Secret or a ConfigMap with seeds
+// changes.
 type reader struct{ *gardener }
 
-func (reader) IsReferencedSecret(_ context.Context, s *corev1.Secret, _ *GardenConfig) bool {
-	return s.Name == "seeds"
+func (r reader) IsReferencedSecret(_ context.Context, s *corev1.Secret, c *GardenConfig) bool {
+	return r.reads("Secret "+s.Name, c) && strings.HasPrefix(s.Name, "seeds")
 }
 
-func (reader) IsReferencedConfigMap(_ context.Context, m *corev1.ConfigMap, _ *GardenConfig) bool {
-	return m.Name == "seeds"
+func (r reader) IsReferencedConfigMap(_ context.Context, m *corev1.ConfigMap, c *GardenConfig) bool {
+	return r.reads("ConfigMap "+m.Name, c) && strings.HasPrefix(m.Name, "seeds")
+}
+
+// reads notes what he was asked about.
+func (r reader) reads(what string, c *GardenConfig) bool {
+	if c == nil {
+		what += " without a configuration"
+	}
+	r.log.add(what)
+
+	return true
 }
 
 func newBed(g *Garden) *corev1.ConfigMap {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -126,11 +128,12 @@ type estate struct {
 	recheck    time.Duration
 	workload   bool // gardens have a workload cluster, too
 	advanced   bool // access comes from an AdvancedProvider
-	channel    bool // the configuration comes over a channel
+	channel    bool // the configuration comes over a channel: what does is in sent
 	references bool // the gardener is a reader
 	modest     bool // the provider must not watch Secrets
 	apart      bool // requests for workload clusters have a namespace that nobody has made
 
+	sent  list[bool]        // over the channel: whether there was a configuration
 	asked map[*plane]*notes // what the provider asked of the platform and the onboarding cluster
 }
 
@@ -230,13 +233,8 @@ func (e *estate) start() {
 		if !e.channel {
 			return r.SetupWithManagerNamed(m, e.ns)
 		}
-		updates := make(chan event.GenericEvent)
-		c, err := serviceprovider.NewConfigReconcilerBuilder[*GardenConfig]().EmptyObjectProvider(newGardenConfig).
-			ProviderName(e.ns).PlatformCluster(base).UpdateChannel(updates).Build()
+		updates, err := e.updates(m, base)
 		if err != nil {
-			return err
-		}
-		if err := c.SetupWithManager(m); err != nil {
 			return err
 		}
 
@@ -247,6 +245,56 @@ func (e *estate) start() {
 		access.Close()
 	})
 	e.Cleanup(e.stop)
+}
+
+// updates returns the channel that the configuration comes over. What does is noted on the
+// way.
+func (e *estate) updates(m ctrl.Manager, base *clusters.Cluster) (chan event.GenericEvent, error) {
+	sent, updates := make(chan event.GenericEvent), make(chan event.GenericEvent)
+	c, err := serviceprovider.NewConfigReconcilerBuilder[*GardenConfig]().EmptyObjectProvider(newGardenConfig).
+		ProviderName(e.ns).PlatformCluster(base).UpdateChannel(sent).Build()
+	if err != nil {
+		return nil, err
+	}
+	pass := func(ctx context.Context) error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case u := <-sent:
+				e.sent.add(u.Object != nil)
+				select {
+				case updates <- u:
+				case <-ctx.Done():
+				}
+			}
+		}
+	}
+	if err := m.Add(manager.RunnableFunc(pass)); err != nil {
+		return nil, err
+	}
+
+	return updates, c.SetupWithManager(m)
+}
+
+// A list is what was noted, in its order.
+type list[T any] struct {
+	mu  sync.Mutex
+	all []T
+}
+
+func (l *list[T]) add(one T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, one)
+}
+
+// from returns what was noted after the first n.
+func (l *list[T]) from(n int) []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return slices.Clone(l.all[n:])
 }
 
 // beds is what a gardener has to be able to do.

@@ -1,8 +1,11 @@
 package systemtest
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,7 +17,8 @@ import (
 )
 
 // The stories that the runtime before this one was tested with, by their numbers there:
-// here they run on real API servers, with both kinds of access provider.
+// here they run on real API servers, with both kinds of access provider, and with a
+// configuration that is watched or comes over a channel.
 var stories = []struct {
 	name string
 	tell func(e *estate)
@@ -30,10 +34,15 @@ var stories = []struct {
 }
 
 func TestUpstreamStories(t *testing.T) {
-	for name, advanced := range map[string]bool{"simple": false, "advanced": true} {
+	for name, change := range map[string]func(e *estate){
+		"simple":   func(*estate) {},
+		"advanced": func(e *estate) { e.advanced = true },
+		"channel":  func(e *estate) { e.channel = true },
+	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEstate(t, "stories-"+name)
-			e.advanced, e.workload = advanced, true
+			change(e)
+			e.workload = true
 			e.grant()
 			e.start()
 			for _, s := range stories {
@@ -222,22 +231,49 @@ func accessFails(e *estate) {
 	}
 }
 
-// noConfig: a garden that is ready keeps being served until the configuration goes; then
-// nothing new is begun, and a deletion goes on with the last one.
+// noConfig: a garden that is ready keeps being served until the configuration goes, which
+// takes a while; then, and when it is gone, nothing new is begun, and a deletion goes on with
+// the last one.
 func noConfig(e *estate) {
 	old := e.ready("old")
+	merge(e.T, platform.api, e.config, `{"metadata":{"finalizers":["example.org/kept"]}}`)
 	e.delete(platform.api, e.config)
-	e.plane("new")
-	g := e.create("new")
-	e.shows(g, serviceprovider.StatusPhaseProgressing, serviceprovider.ReasonReconcileError)
-	if e.gardener.called("CreateOrUpdate", g.Name) != 0 || !gone(e.T, platform.api, e.request(g)) {
-		e.Error("something was begun without a configuration")
+	e.withheld("while-it-goes", 0)
+	if gone(e.T, platform.api, e.config) || e.config.DeletionTimestamp == nil {
+		e.Fatalf("the configuration is not being deleted: %+v", e.config)
+	}
+	e.shows(old, serviceprovider.StatusPhaseProgressing, serviceprovider.ReasonReconcileError)
+	before := len(e.sent.from(0))
+	merge(e.T, platform.api, e.config, `{"metadata":{"finalizers":null}}`)
+	eventually(e.T, "the configuration is gone", func() bool { return gone(e.T, platform.api, e.config) })
+	e.withheld("new", before)
+	if slices.Contains(e.sent.from(before), true) {
+		e.Error("a configuration was sent when it was gone")
 	}
 	e.shows(old, serviceprovider.StatusPhaseProgressing, serviceprovider.ReasonReconcileError)
 	e.delete(onboarding.api, old)
 	e.vanishes(old)
 	if e.gardener.called("Delete", old.Name) == 0 {
 		e.Error("the domain was not called for what it had made")
+	}
+}
+
+// withheld creates a garden when there is no configuration: nothing is begun. If it comes
+// over a channel, that there is none has been sent by then, after what was sent before.
+func (e *estate) withheld(name string, before int) {
+	e.Helper()
+	if e.channel {
+		eventually(e.T, "nothing is sent", func() bool {
+			sent := e.sent.from(before)
+
+			return len(sent) > 0 && !sent[len(sent)-1]
+		})
+	}
+	e.plane(name)
+	g := e.create(name)
+	e.shows(g, serviceprovider.StatusPhaseProgressing, serviceprovider.ReasonReconcileError)
+	if e.gardener.called("CreateOrUpdate", g.Name) != 0 || !gone(e.T, platform.api, e.request(g)) {
+		e.Error("something was begun without a configuration")
 	}
 }
 
@@ -257,15 +293,68 @@ func TestUpstreamMapSecretToRequests(t *testing.T) {
 	e.start()
 	e.ready("a")
 	e.ready("b")
-	meta := metav1.ObjectMeta{Namespace: e.ns, Name: "seeds"}
-	for _, o := range []client.Object{&corev1.Secret{ObjectMeta: meta}, &corev1.ConfigMap{ObjectMeta: meta}} {
-		before := map[string]int{"a": e.gardener.called("CreateOrUpdate", "a"), "b": e.gardener.called("CreateOrUpdate", "b")}
-		if err := platform.api.Create(t.Context(), o); err != nil {
+	for kind, new := range referenced {
+		for round := 1; ; round++ {
+			before := len(e.gardener.log.from(0))
+			for _, name := range []string{fmt.Sprint("weeds-", round), fmt.Sprint("seeds-", round)} {
+				if err := platform.api.Create(t.Context(), new(metav1.ObjectMeta{Namespace: e.ns, Name: name})); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := []string{kind + fmt.Sprint(" weeds-", round), kind + fmt.Sprint(" seeds-", round), "a", "b"}
+			var got []string
+			eventually(t, "all gardens are looked at", func() bool {
+				got = e.gardener.log.from(before)
+				seeds := slices.Index(got, want[1])
+
+				return seeds >= 0 && slices.Contains(got[seeds:], "a") && slices.Contains(got[seeds:], "b")
+			})
+			slices.Sort(got[len(got)-2:])
+			diff := cmp.Diff(want, got)
+			if diff == "" {
+				break
+			}
+			// What the platform does when access is new may let a garden be looked at as well.
+			if round == 5 {
+				t.Fatalf("nobody is looked at for weeds, everybody once for seeds: -want +got:\n%s", diff)
+			}
+		}
+	}
+}
+
+// Referenced are the kinds that gardens refer to.
+var referenced = map[string]func(metav1.ObjectMeta) client.Object{
+	"Secret":    func(meta metav1.ObjectMeta) client.Object { return &corev1.Secret{ObjectMeta: meta} },
+	"ConfigMap": func(meta metav1.ObjectMeta) client.Object { return &corev1.ConfigMap{ObjectMeta: meta} },
+}
+
+// TestUpstreamMapSecretToRequestsOfNobody: without a configuration the domain is asked all
+// the same, with nil for it; without objects nobody is looked at.
+func TestUpstreamMapSecretToRequestsOfNobody(t *testing.T) {
+	e := newEstate(t, "nobody")
+	e.references = true
+	e.delete(platform.api, e.config)
+	if err := platform.api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.ns}}); err != nil {
+		t.Fatal(err)
+	}
+	e.start()
+	for kind, new := range referenced {
+		seeds := new(metav1.ObjectMeta{Namespace: e.ns, Name: "seeds"})
+		if err := platform.api.Create(t.Context(), seeds); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "all gardens are looked at", func() bool {
-			return e.gardener.called("CreateOrUpdate", "a") > before["a"] && e.gardener.called("CreateOrUpdate", "b") > before["b"]
+		tries := 0
+		eventually(t, "somebody is asked, once the provider watches", func() bool {
+			tries++
+			merge(t, platform.api, seeds, fmt.Sprintf(`{"metadata":{"labels":{"try":"%d"}}}`, tries))
+
+			return slices.Contains(e.gardener.log.from(0), kind+" seeds without a configuration")
 		})
+	}
+	g := e.create("g")
+	e.shows(g, serviceprovider.StatusPhaseProgressing, serviceprovider.ReasonReconcileError)
+	if n := e.nothings(); n != 0 || e.gardener.called("CreateOrUpdate", g.Name) != 0 {
+		t.Errorf("%v passes for nobody", n)
 	}
 }
 
