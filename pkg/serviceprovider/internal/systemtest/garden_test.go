@@ -184,6 +184,14 @@ func (g *gardener) CreateOrUpdate(ctx context.Context, garden *Garden, c *Garden
 
 		return ctrl.Result{}, err
 	}
+	if shed := cc.WorkloadCluster; shed != nil {
+		// There may be something in it, which is of no interest.
+		if err := client.IgnoreNotFound(shed.Client().Get(ctx, client.ObjectKeyFromObject(bed), newBed(garden))); err != nil {
+			serviceprovider.StatusProgressing(garden, "Planting", err.Error())
+
+			return ctrl.Result{}, err
+		}
+	}
 	garden.Status.Revision = string(cc.Revision(serviceprovider.ClusterMCP))
 	serviceprovider.StatusReady(garden)
 

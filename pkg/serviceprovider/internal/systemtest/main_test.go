@@ -131,6 +131,7 @@ type estate struct {
 	channel    bool // the configuration comes over a channel: what does is in sent
 	references bool // the gardener is a reader
 	modest     bool // the provider must not watch Secrets
+	local      bool // clusters are at the addresses that annotations of AccessRequests tell
 	apart      bool // requests for workload clusters have a namespace that nobody has made
 
 	sent  list[bool]        // over the channel: whether there was a configuration
@@ -315,13 +316,19 @@ func (e *estate) access(base *clusters.Cluster) *clusteraccess.Requester {
 		}
 		registered = append(registered, workload)
 	}
-	access, err := clusteraccess.New(base, e.ns, registered, clusteraccess.WithRetryInterval(e.retry), clusteraccess.WithRecheckInterval(e.recheck),
+	options := []clusteraccess.Option{
+		clusteraccess.WithRetryInterval(e.retry), clusteraccess.WithRecheckInterval(e.recheck),
 		clusteraccess.WithBuild(func(_ context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
 			e.builds.Add(1)
 			c := clusters.New(key.String()).WithRESTConfig(in.RESTConfig)
 
 			return c, c.InitializeClient(scheme)
-		}))
+		}),
+	}
+	if e.local {
+		options = append(options, clusteraccess.WithRewriteRESTConfig(clusteraccess.HostFromAnnotation(localAddress)))
+	}
+	access, err := clusteraccess.New(base, e.ns, registered, options...)
 	if err != nil {
 		e.Fatal(err)
 	}
