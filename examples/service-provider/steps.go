@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 	corev1 "k8s.io/api/core/v1"
@@ -19,52 +20,54 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/clusteraccess"
 )
 
-func (t *tour) steps() []step { return append(t.living(), t.leaving()...) }
+var errOfUse = errors.New("the old access is still of use")
+
+func (t *tour) steps() []step {
+	var first client.Client // with which amber was served in the beginning
+
+	return slices.Concat(t.living(&first), t.leaving(), t.lasting(&first))
+}
 
 // Living are the steps in which something is asked for and kept.
-func (t *tour) living() []step {
-	var before string
+func (t *tour) living(first *client.Client) []step {
 	var old client.Client
 
 	return []step{
 		{
-			"red asks for an account: access to its control plane is granted, its credentials are there, and NATS accepts them",
-			func(ctx context.Context) error { return t.ask(ctx, "red") },
+			"red, violet and amber ask for accounts: access to their control planes is granted, their credentials are there, and NATS accepts them",
 			func(ctx context.Context) error {
-				return errors.Join(t.says(ctx, "red", serviceprovider.ReasonReconcileSuccess), t.works(ctx, "red"))
+				return errors.Join(t.ask(ctx, "red"), t.ask(ctx, "violet"), t.ask(ctx, "amber"))
 			},
-		},
-		{
-			"the configuration changes, and with it what NATS allows every account: nobody polls before an hour is over",
-			func(ctx context.Context) error {
-				return merge(ctx, t.platform, &Messaging{ObjectMeta: metav1.ObjectMeta{Name: providerName}}, `{"connections":9}`)
-			},
-			func(ctx context.Context) error { return t.allowed(ctx, "red", 9) },
-		},
-		{
-			"the credentials are deleted, and access to the control plane is rotated: they are delivered again over the new access, and the old one is of no use",
 			func(ctx context.Context) (err error) {
-				if before, err = t.version(ctx, "red"); err != nil {
+				if err := errors.Join(t.served(ctx, "red"), t.served(ctx, "violet"), t.served(ctx, "amber")); err != nil {
 					return err
 				}
+				*first, err = t.access(ctx, "amber")
+
+				return err
+			},
+		},
+		{
+			"the configuration changes, and with it what NATS allows every account: nobody polled before an hour was over",
+			func(ctx context.Context) error { // from now on every two seconds
+				return merge(ctx, t.platform, &Messaging{ObjectMeta: metav1.ObjectMeta{Name: providerName}}, `{"connections":9,"poll":"2s"}`)
+			},
+			func(ctx context.Context) error {
+				return errors.Join(t.allowed(ctx, "red", 9), t.allowed(ctx, "violet", 9))
+			},
+		},
+		{
+			"access to red's control plane is rotated: the old one is of no use",
+			func(ctx context.Context) (err error) {
 				if old, err = t.access(ctx, "red"); err != nil {
 					return err
 				}
-				if err := t.mcp.Delete(ctx, delivered(account("red"))); err != nil {
-					return err
-				}
 
-				return t.granter.Rotate(ctx, client.ObjectKeyFromObject(request("red"))) // which lets the provider look
+				return t.granter.Rotate(ctx, client.ObjectKeyFromObject(request("red")))
 			},
-			func(ctx context.Context) error {
-				now, err := t.version(ctx, "red")
-				if err == nil && now == before {
-					err = errors.New("the credentials are the old ones")
-				}
-
-				return errors.Join(err, t.works(ctx, "red"), over(ctx, old))
-			},
+			func(ctx context.Context) error { return over(ctx, "red", old) },
 		},
+		t.redelivery("red", "red's credentials are deleted: they are delivered again over the new access"),
 		{
 			"blue asks for an account and is denied access: the object says so, and nothing is delivered",
 			func(ctx context.Context) error {
@@ -97,18 +100,57 @@ func (t *tour) leaving() []step {
 			},
 		},
 		{
-			"green has an account; somebody takes the access away first, then the object is deleted: the deletion ends",
+			"green has an account",
+			func(ctx context.Context) error { return t.ask(ctx, "green") },
+			func(ctx context.Context) error { return t.served(ctx, "green") },
+		},
+		{
+			"somebody takes green's access away first, then the object is deleted: the deletion ends",
 			func(ctx context.Context) error {
-				s := step{"", func(ctx context.Context) error { return t.ask(ctx, "green") }, func(ctx context.Context) error { return t.works(ctx, "green") }}
-				if err := t.take(ctx, s); err != nil {
-					return err
-				}
-
 				return errors.Join(t.platform.Delete(ctx, request("green")), t.onboarding.Delete(ctx, account("green")))
 			},
 			func(ctx context.Context) error {
 				return errors.Join(gone(ctx, t.onboarding, account("green")), gone(ctx, t.platform, request("green")))
 			},
+		},
+	}
+}
+
+// Lasting are the steps in which time goes by. They come last because meanwhile it does.
+func (t *tour) lasting(first *client.Client) []step {
+	return []step{
+		{
+			"access to amber's control plane is good for half a minute: that of the beginning is of no use any more, and amber does not notice",
+			nil,
+			func(ctx context.Context) error {
+				return errors.Join(over(ctx, "amber", *first), t.served(ctx, "amber"))
+			},
+		},
+		t.redelivery("amber", "amber's credentials are deleted: they are delivered again over the access that was renewed"),
+	}
+}
+
+// A redelivery is a step in which credentials are deleted when the access is over that they
+// came by: what brings them back has a new one.
+func (t *tour) redelivery(name, what string) step {
+	var before string
+
+	return step{
+		what,
+		func(ctx context.Context) (err error) {
+			if before, err = t.version(ctx, name); err != nil {
+				return err
+			}
+
+			return t.mcp.Delete(ctx, delivered(account(name)))
+		},
+		func(ctx context.Context) error {
+			now, err := t.version(ctx, name)
+			if err == nil && now == before {
+				err = errors.New("the credentials are the old ones")
+			}
+
+			return errors.Join(err, t.served(ctx, name))
 		},
 	}
 }
@@ -145,6 +187,11 @@ func (t *tour) says(ctx context.Context, name, reason string) error {
 	return nil
 }
 
+// Served says that a tenant has what was asked for.
+func (t *tour) served(ctx context.Context, name string) error {
+	return errors.Join(t.says(ctx, name, serviceprovider.ReasonReconcileSuccess), t.works(ctx, name))
+}
+
 // Works connects to NATS with the credentials in a tenant's control plane.
 func (t *tour) works(ctx context.Context, name string) error {
 	secret := delivered(account(name))
@@ -178,15 +225,15 @@ func (t *tour) access(ctx context.Context, name string) (client.Client, error) {
 	return client.New(k.RESTConfig, client.Options{Scheme: t.scheme})
 }
 
-// Over returns an error if the control plane still accepts an access.
-func over(ctx context.Context, old client.Client) error {
-	secret := delivered(account("red"))
+// Over returns an error if the control plane of a tenant still accepts an access.
+func over(ctx context.Context, name string, old client.Client) error {
+	secret := delivered(account(name))
 	err := old.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	if kerrors.IsUnauthorized(err) {
 		return nil
 	}
 
-	return errors.Join(errors.New("the old access is still of use"), err)
+	return errors.Join(errOfUse, err)
 }
 
 // Version returns that of a tenant's credentials.

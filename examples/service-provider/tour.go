@@ -41,6 +41,7 @@ type tour struct {
 	patience time.Duration
 	before   func(step int) // called before each step, for tests
 	configs  func(platform *clusters.Cluster) configSource
+	short    time.Duration // how long the tokens for amber are valid
 
 	scheme                    *runtime.Scheme
 	platform, onboarding, mcp *cluster
@@ -69,7 +70,7 @@ type cluster struct {
 	config *rest.Config
 }
 
-// A step does something and then holds, within the tour's patience, or does not.
+// A step does something, if there is something to do, and then holds, within the tour's patience, or does not.
 type step struct {
 	what  string
 	do    func(ctx context.Context) error
@@ -77,7 +78,7 @@ type step struct {
 }
 
 func newTour(out io.Writer) *tour {
-	return &tour{out: out, patience: patience, before: func(int) {}, configs: named, scheme: runtime.NewScheme(), ended: make(chan error, 2)}
+	return &tour{out: out, patience: patience, before: func(int) {}, configs: named, short: 30 * time.Second, scheme: runtime.NewScheme(), ended: make(chan error, 2)}
 }
 
 // run returns an error if a step did not hold.
@@ -119,8 +120,10 @@ func (t *tour) run(ctx context.Context) (err error) {
 }
 
 func (t *tour) take(ctx context.Context, s step) error {
-	if err := s.do(ctx); err != nil {
-		return err
+	if s.do != nil {
+		if err := s.do(ctx); err != nil {
+			return err
+		}
 	}
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, t.patience, true, func(ctx context.Context) (bool, error) {
@@ -151,7 +154,7 @@ func (t *tour) prepare(ctx context.Context) error {
 	if err := clusterstest.InstallCRDs(ctx, t.platform, clustersv1alpha1.CRDs()); err != nil {
 		return err
 	}
-	config := &Messaging{ObjectMeta: metav1.ObjectMeta{Name: providerName}, Connections: 5, Poll: metav1.Duration{Duration: time.Hour}} // what happens does not wait for it
+	config := &Messaging{ObjectMeta: metav1.ObjectMeta{Name: providerName}, Connections: 5, Poll: metav1.Duration{Duration: time.Hour}} // until a step changes it
 	for _, create := range []struct {
 		in *cluster
 		o  client.Object
@@ -188,10 +191,10 @@ func (t *tour) start(ctx context.Context) error {
 
 			return ""
 		},
-		TokenTTL: 30 * time.Second, // they are renewed on the way
+		TokenTTL: time.Hour, // so that nothing but the configuration tells of its change
 		TTLFor: func(asked client.ObjectKey) time.Duration {
-			if asked == client.ObjectKeyFromObject(request("red")) {
-				return time.Hour // so that nothing but the configuration tells of its change
+			if asked == client.ObjectKeyFromObject(request("amber")) {
+				return t.short // they are renewed on the way, and end
 			}
 
 			return 0

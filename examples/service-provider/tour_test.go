@@ -2,18 +2,24 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/nats-io/nkeys"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -45,46 +51,115 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// sabotages take away what a step needs, or spoil what it claims. Each step has one,
-// beside which all others are healthy.
-var sabotages = []struct {
-	step int
-	what string
-	do   func(ctx context.Context, t *tour) error
-	from func(t *tour) // done at the start
-}{
+// A sabotage takes away what a step needs, or spoils what it claims.
+type sabotage struct {
+	step     int
+	what     string
+	do       func(ctx context.Context, t *tour) error
+	from     func(t *tour) // done at the start
+	says     error         // what is said of it, if there is more than one reason not to hold
+	patience time.Duration // three seconds, unless a healthy step may take longer
+}
+
+// Each step has one, beside which all others are healthy.
+var sabotages = []sabotage{
 	{step: 1, what: "no provider", do: stopped},
 	{step: 2, what: "no provider", do: stopped},
-	{step: 2, what: "nobody tells of the configuration", from: func(t *tour) {
-		t.configs = func(platform *clusters.Cluster) configSource { return silent{named(platform)} }
-	}},
-	{step: 3, what: "no provider", do: stopped},
-	{step: 4, what: "nobody denies it", do: stopped},
-	{step: 4, what: "it is delivered all the same", do: func(ctx context.Context, t *tour) error {
+	untold(),
+	{step: 3, what: "the old access is not ended", do: lingering, says: errOfUse, patience: 20 * time.Second},
+	{step: 4, what: "no provider", do: stopped},
+	{step: 5, what: "nobody denies it", do: stopped},
+	{step: 5, what: "it is delivered all the same", do: func(ctx context.Context, t *tour) error {
 		return t.mcp.Create(ctx, delivered(account("blue")))
 	}},
-	{step: 5, what: "nobody says why it waits", do: stopped},
-	{step: 5, what: "it goes all the same", do: func(ctx context.Context, t *tour) error {
+	{step: 6, what: "nobody says why it waits", do: stopped},
+	{step: 6, what: "it goes all the same", do: func(ctx context.Context, t *tour) error {
 		return errors.Join(stopped(ctx, t), merge(ctx, t.onboarding, account("red"), `{"metadata":{"finalizers":null}}`))
 	}},
-	{step: 6, what: "no provider", do: stopped},
 	{step: 7, what: "no provider", do: stopped},
-	{step: 7, what: "there is no account to begin with", do: func(_ context.Context, t *tour) error {
+	{step: 8, what: "there is no account", do: func(_ context.Context, t *tour) error {
 		t.denied.Store(request("green").Namespace, true)
 
 		return nil
 	}},
+	{step: 9, what: "something else holds it", do: func(ctx context.Context, t *tour) error {
+		return t.onboarding.Patch(ctx, account("green"), client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/finalizers/-","value":"example.org/held"}]`)))
+	}},
+	// A healthy one would be over forty-one seconds after it was made: an API server remembers it for ten.
+	{step: 10, what: "access does not end", from: func(t *tour) { t.short = time.Hour }, says: errOfUse, patience: 45 * time.Second},
+	{step: 11, what: "no provider", do: stopped},
 }
 
-// A silent source has the configuration, and does not tell of changes.
-type silent struct{ configSource }
+// Untold lets nobody tell of the configuration. It changes when nobody is about to look
+// for other reasons.
+func untold() sabotage {
+	s := &silent{}
 
-func (silent) Source(func(context.Context, *Messaging) []reconcile.Request) source.TypedSyncingSource[reconcile.Request] {
+	return sabotage{
+		step: 2, what: "nobody tells of the configuration",
+		from: func(t *tour) {
+			t.configs = func(platform *clusters.Cluster) configSource {
+				s.configSource = named(platform)
+
+				return s
+			}
+		},
+		do: func(ctx context.Context, _ *tour) error {
+			seen, since := s.looks.Load(), time.Now()
+
+			return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
+				if now := s.looks.Load(); now != seen {
+					seen, since = now, time.Now()
+				}
+
+				return time.Since(since) > 3*time.Second, nil
+			})
+		},
+	}
+}
+
+// A silent source has the configuration, and does not tell of changes. It counts how often
+// somebody looks for those whose access does not end: the others do so now and then.
+type silent struct {
+	configSource
+
+	looks atomic.Int32
+}
+
+func (s *silent) ConfigFor(ctx context.Context, a *Account) (*Messaging, error) {
+	if a.Name != "amber" {
+		s.looks.Add(1)
+	}
+
+	return s.configSource.ConfigFor(ctx, a)
+}
+
+func (*silent) Source(func(context.Context, *Messaging) []reconcile.Request) source.TypedSyncingSource[reconcile.Request] {
 	return nil
 }
 
 func stopped(_ context.Context, t *tour) error {
 	t.stop()
+	t.running.Wait()
+
+	return nil
+}
+
+// Lingering lets a finalizer keep what tokens are bound to: an API server takes them for a
+// minute more.
+func lingering(ctx context.Context, t *tour) error {
+	list := &corev1.SecretList{}
+	if err := t.mcp.List(ctx, list, client.InNamespace("granted-access")); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if err := merge(ctx, t.mcp, &list.Items[i], `{"metadata":{"finalizers":["example.org/held"]}}`); err != nil {
+			return err
+		}
+	}
+	if len(list.Items) == 0 {
+		return errors.New("there are no tokens")
+	}
 
 	return nil
 }
@@ -105,7 +180,7 @@ func TestTourNotices(t *testing.T) {
 				if i+1 != s.step {
 					return
 				}
-				tour.patience = 3 * time.Second // healthy steps may take longer
+				tour.patience = cmp.Or(s.patience, 3*time.Second) // those before may take longer
 				if s.do == nil {
 					return
 				}
@@ -114,9 +189,13 @@ func TestTourNotices(t *testing.T) {
 				}
 			}
 			said := &bytes.Buffer{}
-			code := exit(said, tour.run(t.Context()))
+			err := tour.run(t.Context())
+			code := exit(said, err)
 			if want := fmt.Sprintf("service-provider: step %d did not hold", s.step); code == 0 || !strings.HasPrefix(said.String(), want) {
 				t.Errorf("exit code %d, said %q, want %q", code, said, want)
+			}
+			if s.says != nil && !errors.Is(err, s.says) {
+				t.Errorf("said %q, want %q", err, s.says)
 			}
 		})
 	}
