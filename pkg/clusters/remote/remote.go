@@ -110,6 +110,17 @@ func (c *Connector[T]) EnqueueUsers() handler.EventHandler {
 	}
 }
 
+// ForgetDeleted returns a handler for managed.WithWatch and the managed kind itself: it
+// forgets objects that are gone and have left their external resource behind, as their
+// policy said. Without it a cluster's users count them still, until the cluster is gone.
+func (c *Connector[T]) ForgetDeleted() handler.EventHandler {
+	return handler.Funcs{
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			c.manager.Forget(clusters.User{Kind: c.kind, Key: client.ObjectKeyFromObject(e.Object)})
+		},
+	}
+}
+
 // Leased is a client whose connection is given back at the end of the pass.
 type leased[T resource.Managed] struct {
 	connector *Connector[T]

@@ -180,7 +180,7 @@ func (w *world) start() {
 		return shelf{c.Client()}
 	})
 	err = managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 8}, managed.WithTypedExternalConnector(c),
-		managed.WithDeterministicExternalName(true), managed.WithPollInterval(500*time.Millisecond), managed.WithWatch(&clustersv1alpha1.Cluster{}, c.EnqueueUsers()))
+		managed.WithDeterministicExternalName(true), managed.WithPollInterval(500*time.Millisecond), managed.WithWatch(&clustersv1alpha1.Cluster{}, c.EnqueueUsers()), managed.WithWatch(&volume.Volume{}, c.ForgetDeleted()))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -300,6 +300,12 @@ func TestTenClusters(t *testing.T) {
 		w.inStep(int64(r + 1))
 		w.connected(fleet * (r + 1))
 	}
+	orphans := w.volumes()[:fleet]
+	for _, v := range orphans {
+		if err := home.Patch(t.Context(), &v, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}}}`))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, v := range w.volumes() {
 		if err := home.Delete(t.Context(), &v); err != nil {
 			t.Fatal(err)
@@ -315,6 +321,15 @@ func TestTenClusters(t *testing.T) {
 	})
 	if err != nil {
 		t.Errorf("volumes or their users are left: %v", err)
+	}
+	for _, v := range orphans {
+		var i int
+		if _, err := fmt.Sscanf(v.Spec.Tier, "cluster-%d", &i); err != nil {
+			t.Fatal(err)
+		}
+		if err := apis[server(i)].Get(t.Context(), client.ObjectKeyFromObject(box(&v)), &corev1.ConfigMap{}); err != nil {
+			t.Errorf("the policy of %s says to leave it behind: %v", v.Name, err)
+		}
 	}
 }
 
