@@ -1,10 +1,14 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // An album has pictures of a run on its way to a boundary. Who does the same up to there
 // begins with them, and not from the beginning.
 type album struct {
+	began  time.Time // the run: there are times in the pictures
 	before int       // the pass in which the boundary is
 	ends   []picture // when something that the story waits for ended
 	last   *picture  // shortly before the pass
@@ -35,6 +39,18 @@ func (s *shelf) open(talks bool, pass int) (from, to *album) {
 	to.ends, to.last, to.within = slices.Clip(have.ends[:have.within-1]), have.last, have.within
 
 	return have, to
+}
+
+// UpTo returns the shelf of what follows a boundary in a pass: without what was seen after that.
+func (s *shelf) upTo(pass int) *shelf {
+	out := *s
+	for i, a := range out {
+		if a != nil && a.before > pass {
+			out[i] = nil
+		}
+	}
+
+	return &out
 }
 
 // From returns the album that the run begins with, or nil.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,57 +16,136 @@ import (
 // Since is what a run did from some step on, and what became of it.
 func (r Result) since(step int) (out []string) {
 	for _, e := range r.steps[step-r.skipped:] {
-		out = append(out, fmt.Sprint(e.at, e.process, e.pass, e.op.name, e.n, e.stand, e.rest, e.faults, e.err))
+		out = append(out, fmt.Sprint(e.at, e.process, e.pass, e.op.name, e.n, e.stand, e.rest, e.fired, e.faults, e.err))
 	}
 
-	return append(out, fmt.Sprint(r.Violations, r.Blocked, r.Passes, r.Lived, r.Processes, r.Together, r.AtOnce, r.Clocks))
+	return append(out, fmt.Sprint(r.Violations, r.Blocked, r.Passes, r.Lived, r.Processes, r.Together, r.AtOnce, r.Clocks, r.Boundaries(), r.Operations()))
 }
 
 // TestFromTheMiddle: a run that begins with what another has done goes on as if it had done
-// that itself, step by step, and the same becomes of it.
+// that itself, step by step, and the same becomes of it, and of all that the API server has.
 func TestFromTheMiddle(t *testing.T) {
-	for _, of := range []Schedule{{Scenario: "policy", Class: "opaque"}, {Scenario: "recreate", Class: "findable"}} {
-		runs, skipped, compared := 0, 0, 0
+	for _, of := range []struct {
+		scenario, class string
+		depth           int
+		runs, compares  int // one in so many
+	}{
+		{"policy", "opaque", 2, 2, 6},
+		{"recreate", "findable", 2, 2, 6},
+		{"recover", "token", 2, 2, 6},
+		{"lost-lease", "named", 2, 2, 4},
+		{"publish", "named", 1, 3, 4},
+		{"churn", "opaque", 1, 7, 4},
+	} {
+		name, tried, runs, skipped, compared := of.scenario+"/"+of.class, 0, 0, 0, 0
 		e := Explorer{
-			Scenario: of.Scenario, Class: of.Class, Depth: 2, Short: true, Found: func(r Result) { t.Error(r.Schedule, r.Violations) },
-			Run: func(s Schedule) (r Result) {
+			Scenario: of.scenario, Class: of.class, Depth: of.depth, Apart: true, Short: of.depth > 1, Found: func(r Result) { t.Error(r.Schedule, r.Violations) },
+			Run: func(s Schedule) Result {
+				if tried++; len(s.Faults) > 0 && tried%of.runs != 0 {
+					return Result{}
+				}
 				s.inquiry.ends = nil // or the second run would end where the first has been
-				synctest.Test(t, func(t *testing.T) { r = ran(t, s) })
+				r, had := ran(t, s)
 				if runs++; r.skipped == 0 {
 					return r
 				}
-				if skipped++; skipped%3 != 0 {
+				if skipped++; skipped%of.compares != 0 {
 					return r
 				}
 				compared++
 				whole := *s.inquiry
 				whole.from, whole.to, whole.steps = nil, nil, nil
 				s.inquiry = &whole
-				synctest.Test(t, func(t *testing.T) {
-					if diff := cmp.Diff(ran(t, s).since(r.skipped), r.since(r.skipped)); diff != "" {
-						t.Errorf("%s is another from the middle on (-whole, +from the middle):\n%s", s, diff)
-					}
-				})
+				again, hasNow := ran(t, s)
+				if diff := cmp.Diff(append(again.since(r.skipped), hasNow...), append(r.since(r.skipped), had...)); diff != "" {
+					t.Errorf("%s is another from the middle on (-whole, +from the middle):\n%s", s, diff)
+				}
 
 				return r
 			},
 		}
 		e.Explore()
-		t.Logf("%s/%s: %d of %d runs began in the middle, %d of them were compared", of.Scenario, of.Class, skipped, runs, compared)
-		if skipped*2 < runs {
-			t.Errorf("%s/%s: only %d of %d runs began in the middle", of.Scenario, of.Class, skipped, runs)
+		t.Logf("%s: %d of %d runs began in the middle, %d of them were compared", name, skipped, runs, compared)
+		if skipped*4 < runs || compared < 20 {
+			t.Errorf("%s: only %d of %d runs began in the middle, and %d were compared", name, skipped, runs, compared)
 		}
 	}
 }
 
-func ran(t *testing.T, s Schedule) Result {
+// Ran runs a schedule, and returns what the API server had at the end, too: all that was
+// ever written there.
+func ran(t *testing.T, s Schedule) (r Result, had []string) {
 	t.Helper()
-	r, err := Run(s, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var of *World
+		var err error
+		if r, err = runIn(s, false, nil, func(w *World) { of = w }); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range of.server.Changes(0) {
+			written, err := json.Marshal(c.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			had = append(had, fmt.Sprint(c.Type, c.Kind.Kind, c.Key, string(written)))
+		}
+	})
 
-	return r
+	return r, had
+}
+
+// explored returns the figures of an Explorer that runs schedules in some way.
+func explored(t *testing.T, run func(Schedule) Result) string {
+	t.Helper()
+	e := Explorer{Scenario: "create", Class: "named", Depth: 1, Short: true, Run: run, Found: func(r Result) { t.Error(r.Schedule, r.Violations) }}
+	base := e.Explore()
+
+	return fmt.Sprint(e.Ran, e.Pruned, e.Blocked, base.Boundaries())
+}
+
+// TestFromTheBeginning: a schedule that cannot begin with what another has done begins at its
+// own beginning, and the same becomes of all.
+func TestFromTheBeginning(t *testing.T) {
+	begun := func(r Result, err error) Result {
+		t.Helper()
+		if err != nil || r.skipped > 0 {
+			t.Errorf("%s began with %d steps of another: %v", r.Schedule, r.skipped, err)
+		}
+
+		return r
+	}
+	in := func(run func(Schedule) (Result, error)) func(Schedule) Result {
+		return func(s Schedule) (r Result) {
+			synctest.Test(t, func(*testing.T) { r = begun(run(s)) })
+
+			return r
+		}
+	}
+	middle := 0
+	want := explored(t, func(s Schedule) (r Result) {
+		synctest.Test(t, func(t *testing.T) { r, _ = Run(s, false) })
+		middle += r.skipped
+
+		return r
+	})
+	if middle == 0 {
+		t.Error("nothing begins in the middle, whatever is asked")
+	}
+	for reason, explore := range map[string]func() string{
+		"its whole trace is wanted": func() string { return explored(t, in(func(s Schedule) (Result, error) { return Run(s, true) })) },
+		"an option may remember something": func() string {
+			return explored(t, in(func(s Schedule) (Result, error) { return Run(s, false, managed.WithKstatusConditions()) }))
+		},
+		"it begins at another time": func() (got string) {
+			synctest.Test(t, func(t *testing.T) { got = explored(t, func(s Schedule) Result { return begun(Run(s, false)) }) })
+
+			return got
+		},
+	} {
+		if got := explore(); reason != "an option may remember something" && got != want {
+			t.Errorf("%s: ran, pruned, blocked and boundaries are %s, not %s", reason, got, want)
+		}
+	}
 }
 
 // TestWhatIsInAPicture: of all that a reconciler, a process and a world are made of, it was

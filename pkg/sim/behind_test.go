@@ -111,7 +111,7 @@ func TestOnStores(t *testing.T) {
 				if faulty[scenario] || *storeAll {
 					e.Explore()
 				} else {
-					e.try(nil, nil, nil)
+					e.try(nil, &inquiry{})
 				}
 				if len(found) > 0 {
 					t.Errorf("%d of %d schedules:\n%s", len(found), e.Ran, strings.Join(found[:min(len(found), 5)], "\n"))

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -45,12 +46,21 @@ type visit struct {
 type inquiry struct {
 	stands bool     // how everything stood at each boundary at which a fault may follow
 	last   boundary // after which it may: the last that the schedule names
+	comes  *arrival // how the run comes there if it is the one it stands for
 	known  bool     // what came before that was judged in a run without it
 	after  int      // how many faults may follow
 	ends   ends     // of other runs; nil if this one is to go on to its own
 	steps  []entry  // room for the steps
 	from   *album   // of one that begins alike; nil if there is none
 	to     *album   // for others that do; nil if nobody needs more of them
+}
+
+// An arrival is how a run comes to a boundary. Two that were alike until then come to it alike.
+type arrival struct {
+	steps         int // before it
+	at            time.Duration
+	process, pass int
+	fired         int // faults before it
 }
 
 // A course is what an inquiry has come to.
@@ -67,20 +77,40 @@ type course struct {
 	rested   int       // faults that there were when nothing was to happen any more
 }
 
-// Inquires sets what somebody wants to know of the run.
+// Inquires sets what somebody wants to know of the run. One whose whole trace is wanted, one
+// with options that may remember something, and one that begins at another time than the
+// run of which there are pictures, begins at its own beginning.
 func (w *World) inquires(i *inquiry) {
-	if w.course.inquiry = i; i != nil {
-		w.course.begun, w.trace = i.last.n == 0, i.steps
+	if w.course.inquiry = i; i == nil {
+		return
+	}
+	w.course.begun, w.trace = i.last.n == 0, i.steps
+	if w.verbose || w.config.foreign {
+		i.from, i.to = nil, nil
+	}
+	if a := i.from; a != nil && !a.began.Equal(w.began) {
+		if i.from = nil; i.to != nil {
+			*i.to = album{before: i.to.before}
+		}
+	}
+	if i.to != nil {
+		i.to.began = w.began
 	}
 }
 
-// ComesTo notes a boundary that is come to.
-func (w *World) comesTo(at boundary) {
-	if i := w.course.inquiry; i != nil && i.last == at {
-		w.course.begun = true
-		if i.to != nil {
-			i.to.full = i.to.last != nil
-		}
+// ComesTo notes a boundary that a process is come to.
+func (w *World) comesTo(p *process, at boundary) {
+	i := w.course.inquiry
+	if i == nil || i.last != at {
+		return
+	}
+	w.course.begun = true
+	if i.to != nil {
+		i.to.full = i.to.last != nil
+	}
+	come := arrival{w.course.skipped + len(w.trace), w.since(), p.number, p.making, w.fired}
+	if i.comes != nil && come != *i.comes {
+		panic(fmt.Sprintf("a run came to %v as %+v, and the one that it stands for as %+v: they differ", at, come, *i.comes))
 	}
 }
 

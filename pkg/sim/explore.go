@@ -73,7 +73,7 @@ func (e *Explorer) Explore() Result {
 	if e.ends = nil; !e.Whole {
 		e.ends = ends{}
 	}
-	base := e.try(nil, nil, nil)
+	base := e.try(nil, &inquiry{})
 	base.shelf = &shelf{}
 	if len(base.Violations) == 0 && e.depth() > 0 { // or else the faults prove nothing
 		e.begin(base)
@@ -118,8 +118,9 @@ func (e *Explorer) kindsOf(o operation, combined, crashes bool) []variant {
 	return kinds
 }
 
-func (e *Explorer) try(faults []Fault, from, to *album) Result {
-	i := &inquiry{stands: len(faults) < e.depth(), after: e.depth() - len(faults), ends: e.ends, from: from, to: to}
+// Try runs a schedule, and asks in addition to what is given what an Explorer asks of each.
+func (e *Explorer) try(faults []Fault, i *inquiry) Result {
+	i.stands, i.after, i.ends = len(faults) < e.depth(), e.depth()-len(faults), e.ends
 	if n := len(faults); n > 0 {
 		i.last = boundary{faults[n-1].Op, faults[n-1].N}
 		i.known = !faults[n-1].talks() || slices.ContainsFunc(faults[:n-1], Fault.talks) // or else more is said from the beginning
@@ -173,13 +174,13 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 		sides := e.Crossed[s.op.name]
 		sides[bit(isAfter(v.kind))] = true
 		e.Crossed[s.op.name] = sides
-		var from, to *album
+		i := &inquiry{comes: &arrival{t.of.skipped + t.i, s.at, s.process, s.pass, s.fired}}
 		if !e.Whole {
-			from, to = t.of.shelf.open(talks || f.talks(), s.pass)
+			i.from, i.to = t.of.shelf.open(talks || f.talks(), s.pass)
 		}
-		r := e.try(append(slices.Clone(t.of.Schedule.Faults), f), from, to)
+		r := e.try(append(slices.Clone(t.of.Schedule.Faults), f), i)
 		if len(r.Violations) == 0 && slices.Contains(e.kindsOf(s.op, e.few(), false), v) && v.last == 0 {
-			r.shelf = new(*t.of.shelf) // what comes before this fault is the same
+			r.shelf = t.of.shelf.upTo(s.pass) // what comes before this fault is the same
 			next = append(next, r)
 		}
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,24 +33,17 @@ type Result struct {
 	Trace      []string      // if it was asked for
 
 	steps   []entry
-	skipped int    // steps before them, which another run has made for this one
-	shelf   *shelf // for what follows
+	counts  map[string]int // of all operations
+	skipped int            // steps before them, which another run has made for this one
+	shelf   *shelf         // for what follows
 }
 
-// Boundaries returns how many operations the schedule had.
+// Boundaries returns how many operations the schedule had. Those of an Explorer that is not
+// Whole do not go on when it is known what is to come.
 func (r Result) Boundaries() int { return r.skipped + len(r.steps) }
 
-// Operations returns the names of the operations there were.
-func (r Result) Operations() []string {
-	var names []string
-	for _, e := range r.steps {
-		if !slices.Contains(names, e.op.name) {
-			names = append(names, e.op.name)
-		}
-	}
-
-	return names
-}
+// Operations returns the names of the operations there were, in their own order.
+func (r Result) Operations() []string { return slices.Sorted(maps.Keys(r.counts)) }
 
 var theScheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
@@ -80,7 +74,7 @@ func runIn(s Schedule, trace bool, behind func() client.Client, change func(*Wor
 	if err != nil {
 		return Result{}, err
 	}
-	w.config.Options = append(w.config.Options, o...)
+	w.config.Options, w.config.foreign = append(w.config.Options, o...), len(o) > 0
 	w.verbose = trace
 	w.inquires(s.inquiry)
 	change(w)
@@ -150,7 +144,7 @@ func (w *World) result(s Schedule) Result {
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
 		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Clocks: len(clocks),
-		steps: w.trace, skipped: w.course.skipped, Trace: w.told.lines,
+		steps: w.trace, counts: w.counts, skipped: w.course.skipped, Trace: w.told.lines,
 	}
 }
 

@@ -32,6 +32,7 @@ type entry struct {
 	stand   stand // how everything stood, if somebody wants to know
 	rest    stand // and everything but the process
 	pass    int   // of the process
+	fired   int   // faults before it
 	faults  []Fault
 	err     error
 }
@@ -53,11 +54,11 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 	}
 	w.counts[o.name]++
 	at := boundary{o.name, w.counts[o.name]}
-	w.comesTo(at)
+	w.comesTo(p, at)
 	w.judgeRequest(o)
 	faults := w.faults[at]
 	w.concludes(p, o)
-	w.trace = append(w.trace, entry{at: w.since(), process: p.number, pass: p.making, op: o, n: at.n, stand: w.asksFor(nil), rest: w.asksFor(p), faults: faults})
+	w.trace = append(w.trace, entry{at: w.since(), process: p.number, pass: p.making, op: o, n: at.n, stand: w.asksFor(nil), rest: w.asksFor(p), fired: w.fired, faults: faults})
 	w.fired += len(faults)
 	index := len(w.trace) - 1
 	w.forgets(p, faults)

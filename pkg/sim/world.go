@@ -55,6 +55,8 @@ type Config struct {
 	// limited is whether each process holds its calls to limits of its own
 	limited bool
 
+	// foreign is whether there are Options that nobody here knows: they may remember something
+	foreign bool
 	// alone is whether there is no lease: a process goes on while the API server is
 	// away, and nobody takes over from one that is held up
 	alone bool
