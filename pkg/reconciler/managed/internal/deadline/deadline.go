@@ -6,6 +6,7 @@ package deadline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -13,9 +14,10 @@ import (
 // At returns a context that is what context.WithDeadline returns, with one
 // difference: no timer runs, and the parent is told nothing, until somebody calls Done.
 // Deadline and Err tell the truth all the same, by the clock of the process. If it ends
-// for two reasons and nobody has waited or looked in between, it may tell the second. It
-// is safe for concurrent use. What is returned with it ends it, and has to be called,
-// any number of times.
+// for two reasons and nobody has waited or looked in between, it may tell the second, unless
+// that is its own end. The deadline is to have a monotonic part, as what time.Now returns: without,
+// it moves with the clock, until it was told to be over. It is safe for concurrent use. What is
+// returned with it ends it, and has to be called, any number of times.
 func At(parent context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	c := &lazy{parent: parent, at: deadline}
 
@@ -80,9 +82,12 @@ func (c *lazy) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.usual == nil {
-		if over := c.err(); over == nil || errors.Is(over, context.DeadlineExceeded) {
+		switch over := c.err(); {
+		case over == nil:
 			c.usual, c.end = context.WithDeadline(c.under(), c.at)
-		} else {
+		case errors.Is(over, context.DeadlineExceeded): // whatever the clock says by now
+			c.usual, c.end = context.WithDeadline(c.under(), time.Time{})
+		default:
 			c.usual, c.end = context.WithCancel(c.under())
 			c.end()
 		}
@@ -117,11 +122,29 @@ func (c *lazy) Value(key any) any {
 func (c *lazy) cancel() {
 	c.mu.Lock()
 	end := c.end
-	if end == nil && c.over == nil { // nobody has looked, and nobody can tell what came first
+	if end == nil && c.err() == nil {
 		c.over, c.alone = context.Canceled, true
 	}
 	c.mu.Unlock()
 	if end != nil {
 		end()
 	}
+}
+
+// String returns what package context says of its own. It looks at nothing that changes, so that
+// it may be printed at any time.
+func (c *lazy) String() string {
+	if earlier, ok := c.parent.Deadline(); ok && earlier.Before(c.at) {
+		return name(c.parent) + ".WithCancel"
+	}
+
+	return fmt.Sprintf("%s.WithDeadline(%s [%s])", name(c.parent), c.at, c.at.Sub(now()))
+}
+
+func name(ctx context.Context) string {
+	if s, ok := ctx.(fmt.Stringer); ok {
+		return s.String()
+	}
+
+	return fmt.Sprintf("%T", ctx)
 }

@@ -98,10 +98,19 @@ var stories = map[string]struct {
 	"ended, asked too late": {"What ended it was not the time.", func(s *story) { s.cancel(); s.sleep(2 * term); s.look(s.ctx); s.peek(s.ctx) }},
 	"ended while waited":    {"Whoever waits is told.", func(s *story) { s.peek(s.ctx); s.cancel(); s.peek(s.ctx) }},
 	"ended too late":        {"It was over by then.", func(s *story) { s.sleep(2 * term); s.look(s.ctx); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
-	"ended before all":      {"What ends its parent later does not change why it ended.", func(s *story) { s.cancel(); s.kill(errShutdown); s.look(s.ctx); s.peek(s.ctx) }},
-	"ended after all":       {"Neither does its own end.", func(s *story) { s.kill(errShutdown); s.look(s.ctx); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
-	"parent":                {"It ends with its parent, for the same cause.", func(s *story) { s.kill(errShutdown); s.look(s.ctx); s.peek(s.ctx); s.sleep(2 * term); s.peek(s.ctx) }},
-	"parent while waited":   {"Whoever waits is told.", func(s *story) { s.peek(s.ctx); s.kill(errShutdown); s.peek(s.ctx) }},
+	"ended far too late":    {"It was over by then, though nobody had looked.", func(s *story) { s.sleep(2 * term); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
+	"ended after parent":    {"The first reason counts, though nobody had looked.", func(s *story) { s.kill(errShutdown); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
+	"printed": {"It says what it is, and nothing of what it has inside.", func(s *story) {
+		inner, end := s.make(s.ctx, s.begun.Add(2*term))
+		defer end()
+		s.note("%v, %v", s.ctx, inner)
+		s.sleep(term)
+		s.note("%v, %v", s.ctx, context.WithValue(inner, key{}, "value"))
+	}},
+	"ended before all":    {"What ends its parent later does not change why it ended.", func(s *story) { s.cancel(); s.kill(errShutdown); s.look(s.ctx); s.peek(s.ctx) }},
+	"ended after all":     {"Neither does its own end.", func(s *story) { s.kill(errShutdown); s.look(s.ctx); s.cancel(); s.look(s.ctx); s.peek(s.ctx) }},
+	"parent":              {"It ends with its parent, for the same cause.", func(s *story) { s.kill(errShutdown); s.look(s.ctx); s.peek(s.ctx); s.sleep(2 * term); s.peek(s.ctx) }},
+	"parent while waited": {"Whoever waits is told.", func(s *story) { s.peek(s.ctx); s.kill(errShutdown); s.peek(s.ctx) }},
 	"parent was over": {"It is over from the beginning.", func(s *story) {
 		s.kill(errShutdown)
 		s.ctx, s.cancel = s.make(s.root, s.begun.Add(term))
@@ -210,8 +219,8 @@ func TestAsUsualAtRandom(t *testing.T) {
 	}
 }
 
-// MakeUp lets a dozen things happen to a few contexts. It looks at all of them before
-// any is ended: what ended first, its parent or its time, knows only who has looked.
+// MakeUp lets a dozen things happen to a few contexts. It looks at all others before one is
+// ended: what ended first, its parent or its time, knows only who has looked.
 func makeUp(s *story, random *rand.Rand) {
 	all, ends := []context.Context{s.ctx}, []context.CancelFunc{s.cancel}
 	add := func(ctx context.Context, end context.CancelFunc) { all, ends = append(all, ctx), append(ends, end) }
@@ -220,9 +229,11 @@ func makeUp(s *story, random *rand.Rand) {
 			end()
 		}
 	}()
-	lookAtAll := func() {
-		for _, ctx := range all {
-			s.look(ctx)
+	lookAtAll := func(but int) {
+		for i, ctx := range all {
+			if i != but {
+				s.look(ctx)
+			}
 		}
 	}
 	for range 12 {
@@ -239,11 +250,12 @@ func makeUp(s *story, random *rand.Rand) {
 		case 5:
 			add(context.WithTimeout(of, time.Duration(random.IntN(15))*time.Second+time.Millisecond))
 		case 6:
-			lookAtAll()
-			ends[random.IntN(len(ends))]()
+			i := random.IntN(len(ends))
+			lookAtAll(i)
+			ends[i]()
 		default:
 			if random.IntN(4) == 0 {
-				lookAtAll()
+				lookAtAll(-1)
 				s.kill(errShutdown)
 			}
 		}
@@ -305,6 +317,7 @@ func TestTogether(t *testing.T) {
 			var all sync.WaitGroup
 			for j := range causes {
 				all.Go(func() {
+					_ = fmt.Sprintf("%v %+v", ctx, ctx) // as who logs it does
 					switch j % 3 {
 					case 0:
 						<-ctx.Done()
