@@ -170,6 +170,10 @@ sim-options: ## The same with every option switched on that makes things cheap: 
 	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 10)) | \
 		sed '/^=== /d; s/^[a-z_]*:/every_option_&/'
 
+.PHONY: sim-whole
+sim-whole: ## Every pair of the faults of make sim, also where the same is tried elsewhere; no random ones
+	@go test ./pkg/sim -count=1 -timeout 3h -v -run '^TestSim$$' -depth 2 -short-kinds=false -unpruned -seeds 0 | grep -v '^=== '
+
 .PHONY: sim-long
 sim-long: ## The same with three faults, in all lives of an object or two and in longer ones, then random ones until it is stopped or finds something
 	@go test ./pkg/sim -count=1 -timeout 0 -v -run '^TestSim$$' -depth 3 -long -short-kinds=false -forever -first-seed $${SEED:-$$(date +%s)} | grep -v '^=== '
@@ -182,6 +186,7 @@ sim-check: devcluster ## Hold what is simulated to what is real, the API server 
 	@go test ./pkg/sim -count=1 -v -run '^TestOnStores$$' -store-all | grep -v '^=== \|^ *--- PASS'
 	@go -C examples/edge test ./internal/files -count=1 -v -timeout 30m -run '^TestSchedulesInNATS$$' -every-fault | grep -v '^=== \|^ *--- PASS'
 	@go run ./pkg/sim/internal/mutants -search pkg/sim/testdata/mutants
+	@$(MAKE) --no-print-directory sim-options
 
 .PHONY: mutants
 mutants: ## Plant known defects into the library, one at a time; the simulator must find each by its schedule

@@ -38,6 +38,9 @@ type Explorer struct {
 	// stands as it did in another that went well, when nothing more goes wrong.
 	Whole bool
 
+	// Unpruned tries every fault after others, even where the same is tried elsewhere.
+	Unpruned bool
+
 	// After is who has explored another scenario over the class, or nil: what that tried
 	// while the two were the same is not tried again. It must have finished.
 	After *Explorer

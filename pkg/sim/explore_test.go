@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +25,8 @@ var (
 	forever   = flag.Bool("forever", false, "TestSim goes on with random schedules until it is stopped or fails")
 	first     = flag.Bool("first", false, "TestSim ends with the first scenario in which it finds something")
 	long      = flag.Bool("long", false, "TestSim explores scenarios that others do in less time, too, and combines faults in all lives of an object or two")
-	whole     = flag.Bool("whole", false, "TestSim runs each schedule to its own end, even where everything stands as in another that went well")
+	whole     = flag.Bool("whole", false, "TestSim runs each schedule from its own beginning to its own end, even where it begins as another, or everything stands as in another that went well")
+	unpruned  = flag.Bool("unpruned", false, "TestSim combines faults even where the same is tried elsewhere")
 	only      = flag.String("only", "", "a part of the names |scenario/class that TestSim explores")
 )
 
@@ -136,7 +136,7 @@ func (b *book) explore(t *testing.T, j job) {
 	var before *sim.Explorer
 	for _, scenario := range j.scenarios {
 		e := &sim.Explorer{
-			Scenario: scenario, Class: j.class, Depth: *depth, All: *all, Apart: *long, Short: *short, Whole: *whole, After: before, Found: b.add,
+			Scenario: scenario, Class: j.class, Depth: *depth, All: *all, Apart: *long, Short: *short, Whole: *whole, Unpruned: *unpruned, After: before, Found: b.add,
 			Run: func(s sim.Schedule) sim.Result { return run(t, s, false) },
 		}
 		b.note(e, e.Explore())
@@ -191,23 +191,11 @@ func (b *book) numbers() chan uint64 {
 	return out
 }
 
-// ProcessorTime is what all cores together have spent on this process: what a run
-// takes on a machine that others use, too, says little.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var spent syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &spent); err != nil {
-		t.Fatal(err)
-	}
-
-	return time.Duration(spent.Utime.Nano() + spent.Stime.Nano())
-}
-
 // TestSim tries every fault at every boundary of every scenario, combinations of
 // them, and random ones.
 func TestSim(t *testing.T) {
 	b := &book{found: map[string]finding{}, crossed: map[string][2]bool{}}
-	began, spent := time.Now(), processorTime(t)
+	began, spent := time.Now(), sim.ProcessorTime(t)
 	scenarios, seeds := jobs(t), b.numbers()
 	t.Run("workers", func(t *testing.T) {
 		for i := range runtime.GOMAXPROCS(0) {
@@ -223,7 +211,7 @@ func TestSim(t *testing.T) {
 		}
 	})
 	fmt.Printf("schedules_per_second: %.0f (by the clock, on all cores)\n", float64(b.ran)/time.Since(began).Seconds())
-	spent = processorTime(t) - spent
+	spent = sim.ProcessorTime(t) - spent
 	fmt.Printf("cpu_seconds: %.0f\nschedules_per_cpu_second: %.0f (on one core)\n", spent.Seconds(), float64(b.ran)/spent.Seconds())
 	b.tell(t)
 	for op, sides := range b.crossed {

@@ -1,9 +1,27 @@
 package sim
 
-import "github.com/moorage-dev/moorage/pkg/reconciler/managed"
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
 
 // RunInformed is Run over an external system that, in every scenario, can list what it has
 // and tells what changes, with limits by the clock of each process.
 func RunInformed(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
 	return runIn(s, trace, nil, func(w *World) { w.harbour.lists, w.config.told, w.config.limited = true, true, true }, o...)
+}
+
+// ProcessorTime is what all cores together have spent on this process: what a run
+// takes on a machine that others use, too, says little.
+func ProcessorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var spent syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &spent); err != nil {
+		t.Fatal(err)
+	}
+
+	return time.Duration(spent.Utime.Nano() + spent.Stime.Nano())
 }

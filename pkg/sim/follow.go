@@ -64,8 +64,8 @@ func (e *Explorer) tries(t turn) {
 }
 
 // Follow tries what can go wrong after what has: first where there are few excuses, so
-// that little is left to be tried where there are more; and where that comes early, because
-// all that comes before is done again in each run.
+// that little is left to be tried where there are more; and in the order of the boundaries, in
+// which pictures are taken.
 func (e *Explorer) follow(runs []Result, depth int) {
 	if depth > e.depth() {
 		return
@@ -89,6 +89,9 @@ func (e *Explorer) follow(runs []Result, depth int) {
 func (e *Explorer) kindsAt(t turn, depth int) []variant {
 	s := t.step()
 	kinds := slices.DeleteFunc(slices.Clone(e.kindsOf(s.op, e.few(), false)), func(v variant) bool { return v.last != 0 || !v.kind.stands(e.Class) })
+	if e.Unpruned {
+		return kinds
+	}
 	all := len(kinds)
 	if e.knows(s.stand, s.op.name, e.depth()-depth) {
 		kinds = nil

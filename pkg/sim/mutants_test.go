@@ -17,7 +17,8 @@ var (
 	searched   = flag.Bool("search", false, "TestPlanted finds it as if its schedule were not known")
 )
 
-// How long a defect is searched for. It is no limit of virtual time.
+// How long a defect is searched for, of what processors spend on it: neither virtual time, nor
+// that of a machine on which others work, too.
 const searchTime = time.Minute
 
 // What must be found: the rows of the table of violations of other runtimes, as they
@@ -112,10 +113,10 @@ func scheduleOf(t *testing.T, d planted.Defect) Schedule {
 // Show that a defect is found. The line it prints is read by the command mutants.
 func show(t *testing.T, d planted.Defect, search bool) {
 	t.Helper()
-	began := time.Now()
+	began := ProcessorTime(t)
 	var r Result
 	if search {
-		r = lookFor(t, d, began.Add(searchTime))
+		r = lookFor(t, d, began+searchTime)
 	} else {
 		r = stage(t, scheduleOf(t, d), d.Client)
 	}
@@ -125,7 +126,7 @@ func show(t *testing.T, d planted.Defect, search bool) {
 
 		return
 	}
-	took := time.Since(began)
+	took := ProcessorTime(t) - began
 	if search {
 		r.Schedule = Shrink(r.Schedule, func(less Schedule) bool { return violated(stage(t, less, d.Client), property) })
 	}
@@ -169,11 +170,11 @@ func stage(t *testing.T, s Schedule, brokenClient string) Result {
 
 // LookFor tries every single fault at every boundary of the scenarios that a defect
 // names, and then pairs, until the defect shows or time is over.
-func lookFor(t *testing.T, d planted.Defect, until time.Time) Result {
+func lookFor(t *testing.T, d planted.Defect, until time.Duration) Result {
 	t.Helper()
 	var found Result
 	try := func(s Schedule) Result {
-		if found.Violations != nil || time.Now().After(until) {
+		if found.Violations != nil || ProcessorTime(t) > until {
 			return Result{}
 		}
 		r := stage(t, s, d.Client)

@@ -5,10 +5,10 @@
 //	go run ./pkg/sim/internal/mutants [-search] [-learn] FOLDER [NAME...]
 //
 // Each is found by the schedule that stands with it, within ten seconds and usually at
-// once. With -search it is found without that, where it can be within a minute, and
+// once. With -search it is found without that, where it can be within a minute of processor time, and
 // with -learn the least schedule that was found is written to its file. A line tells of
 // each which property it broke, by which schedule, and how many seconds the test ran,
-// without compiling. A defect that is not found in time, that does not compile, or whose
+// without compiling: with -search those of processors. A defect that is not found in time, that does not compile, or whose
 // text is no longer in the source, is an error.
 package main
 
@@ -159,7 +159,7 @@ func find(program string, d planted.Defect, search bool) finding {
 	if d.Test != "" {
 		test = d.Test
 	}
-	cmd := exec.Command(program, "-test.v", "-test.run", "^"+test+"$", "-test.timeout", "2m", "-planted", d.Name, fmt.Sprintf("-search=%v", search))
+	cmd := exec.Command(program, "-test.v", "-test.run", "^"+test+"$", "-test.timeout", "10m", "-planted", d.Name, fmt.Sprintf("-search=%v", search))
 	cmd.Dir, cmd.Env = "pkg/sim", append(os.Environ(), planted.Env+"="+d.Name)
 	began := time.Now()
 	out, _ := cmd.CombinedOutput() // that it fails is what is hoped for; what it prints tells
