@@ -293,11 +293,11 @@ func TestUpstreamMapSecretToRequests(t *testing.T) {
 	e.start()
 	e.ready("a")
 	e.ready("b")
-	for kind, new := range referenced {
+	for kind, made := range referenced {
 		for round := 1; ; round++ {
 			before := len(e.gardener.log.from(0))
 			for _, name := range []string{fmt.Sprint("weeds-", round), fmt.Sprint("seeds-", round)} {
-				if err := platform.api.Create(t.Context(), new(metav1.ObjectMeta{Namespace: e.ns, Name: name})); err != nil {
+				if err := platform.api.Create(t.Context(), made(metav1.ObjectMeta{Namespace: e.ns, Name: name})); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -338,8 +338,8 @@ func TestUpstreamMapSecretToRequestsOfNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.start()
-	for kind, new := range referenced {
-		seeds := new(metav1.ObjectMeta{Namespace: e.ns, Name: "seeds"})
+	for kind, made := range referenced {
+		seeds := made(metav1.ObjectMeta{Namespace: e.ns, Name: "seeds"})
 		if err := platform.api.Create(t.Context(), seeds); err != nil {
 			t.Fatal(err)
 		}
