@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
@@ -62,7 +63,7 @@ func onStore(t *testing.T, s Schedule, wrote bool) (r Result) {
 	synctest.Test(t, func(t *testing.T) {
 		var err error
 		c, writes := stored(t)
-		if r, err = RunBehind(s, false, func() client.Client { return c }); err != nil {
+		if r, err = RunBehind(s, false, func() (client.Client, error) { return c, nil }); err != nil {
 			t.Fatal(err)
 		}
 		if wrote && writes() == 0 {
@@ -71,6 +72,15 @@ func onStore(t *testing.T, s Schedule, wrote bool) (r Result) {
 	})
 
 	return r
+}
+
+// TestNothingBehind: what cannot be made is an error, and no schedule of the simulated server.
+func TestNothingBehind(t *testing.T) {
+	want := errors.New("no server")
+	_, err := RunBehind(Schedule{Scenario: "create", Class: "token"}, false, func() (client.Client, error) { return nil, want })
+	if !errors.Is(err, want) {
+		t.Errorf("got error %v, want %v", err, want)
+	}
 }
 
 // TestRandomOnStores: what goes wrong may come together, in any scenario.

@@ -63,7 +63,7 @@ var theMemory = sync.OnceValue(func() *apiserver.Memory { return apiserver.NewMe
 // the schedule is about. It is to be called in a bubble of testing/synctest: it
 // spends hours.
 func Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
-	return RunBehind(s, trace, nil, o...)
+	return runIn(s, trace, nil, func(*World) {}, o...)
 }
 
 // RunIn is RunBehind in a world that is changed before anything happens.
