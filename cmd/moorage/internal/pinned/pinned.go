@@ -32,7 +32,17 @@ func Tool(dir, name string) (path string, err error) {
 // Alone compiles something large. Of several processes that do, one compiles and the others
 // wait: Go would compile everything once for each.
 func Alone(compile func() error) (err error) {
-	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "moorage-pinned-tools.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	cache, err := os.UserCacheDir() // of one user, as what Go compiles is
+	if err != nil {
+		return err
+	}
+
+	dir := filepath.Join(cache, "moorage")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+
+	lock, err := os.OpenFile(filepath.Join(dir, "pinned-tools.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}

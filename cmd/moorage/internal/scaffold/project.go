@@ -12,8 +12,8 @@ import (
 // Record is the file in which a project says what it was made of.
 const Record = "moorage.json"
 
-// Template is the version of the templates in this program. It grows when they
-// change.
+// Template is the version of the templates in this program. It grows with each release in
+// which they changed.
 const Template = 2
 
 // A Class says what makes it safe to create again when an answer was lost.
