@@ -28,7 +28,7 @@ const (
 const (
 	// DefaultStartTimeout is how long a control plane may take until it is
 	// ready, building not included. It needs two seconds on a quiet machine.
-	DefaultStartTimeout = 60 * time.Second
+	DefaultStartTimeout = 3 * time.Minute
 
 	// sharedTTL is how long a shared control plane outlives the last beat of
 	// its users. It spans the time in which go test compiles the next package.
