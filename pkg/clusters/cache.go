@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -58,12 +59,14 @@ type Cache[C any] struct {
 	threshold int
 
 	mu        sync.Mutex // guards what follows; never held while anything is called
+	stored    int        // how often something was stored in known
 	known     map[Key]*known
 	listeners map[*func(Key)]struct{}
 }
 
 // known is what is known of a cluster. Only health changes once it was stored.
 type known struct {
+	conn   string // the key of its connection, which it shares with nothing that was known before
 	in     Input
 	err    error           // why there is no connection
 	ctx    context.Context //nolint:containedctx // of all leases of the revision
@@ -113,7 +116,7 @@ func (c *Cache[C]) Set(key Key, in Input) bool {
 	}
 	context.AfterFunc(k.ctx, func() {
 		if errors.Is(context.Cause(k.ctx), ErrExpired) {
-			c.conns.Drop(key.String())
+			c.conns.Drop(k.conn)
 			c.tell(key)
 		}
 	})
@@ -155,13 +158,15 @@ func (c *Cache[C]) put(key Key, now *known) bool {
 	if now == nil {
 		delete(c.known, key)
 	} else {
+		c.stored++
+		now.conn = fmt.Sprint(key, "#", c.stored)
 		c.known[key] = now
 	}
 	c.mu.Unlock()
 
 	if old != nil {
-		old.end(ErrReplaced)
-		c.conns.Drop(key.String())
+		old.end(ErrReplaced) // first, so that nobody builds the connection again that goes
+		c.conns.Drop(old.conn)
 	}
 	c.tell(key)
 
@@ -215,14 +220,16 @@ func (c *Cache[C]) Acquire(ctx context.Context, key Key) (Lease[C], error) {
 		if err != nil {
 			return Lease[C]{}, err
 		}
-		held, err := c.conns.Acquire(ctx, key.String(), string(k.in.Revision), c.resolver(key, k.in))
+		held, err := c.conns.Acquire(ctx, k.conn, string(k.in.Revision), c.resolver(key, k))
 		replaced := k.ctx.Err() != nil
+		if replaced && held != nil {
+			held.Release()
+		}
 		switch {
 		case errors.Is(err, connection.ErrClosed):
 			return Lease[C]{}, err
-		case replaced && held != nil:
-			held.Release()
 		case replaced || errors.Is(err, connection.ErrDropped):
+			c.conns.Drop(k.conn) // nobody asks for it again
 		case err != nil:
 			return Lease[C]{}, errors.Wrapf(err, "cannot connect to cluster %s", key)
 		default:
@@ -248,9 +255,9 @@ func (c *Cache[C]) usable(key Key) (*known, error) {
 	}
 }
 
-func (c *Cache[C]) resolver(key Key, in Input) connection.Resolver[C] {
+func (c *Cache[C]) resolver(key Key, k *known) connection.Resolver[C] {
 	return func(context.Context) (string, func(context.Context) (C, error), error) {
-		return string(in.Revision), func(ctx context.Context) (C, error) { return c.build(ctx, key, in) }, nil
+		return string(k.in.Revision), func(ctx context.Context) (C, error) { return c.build(ctx, key, k.in) }, context.Cause(k.ctx)
 	}
 }
 

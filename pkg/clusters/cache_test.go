@@ -3,6 +3,7 @@ package clusters
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -105,6 +106,42 @@ func TestCacheReplacedWhileBuilt(t *testing.T) {
 	defer l.Release()
 	if l.Revision != "b" {
 		t.Errorf("want the new one, got %s", l.Client)
+	}
+}
+
+// TestCacheBuildsEachRevisionOnce: however many ask while the settings are replaced over
+// and over, no connection is made twice, and each one is closed.
+func TestCacheBuildsEachRevisionOnce(t *testing.T) {
+	y := &yard{}
+	c := y.cache(t, CacheOptions[string]{})
+	c.Set(key, Input{Revision: "0"})
+	ctx, stop := context.WithCancel(t.Context())
+	var users sync.WaitGroup
+	for range 8 {
+		users.Go(func() {
+			for ctx.Err() == nil {
+				if l, err := c.Acquire(context.Background(), key); err == nil {
+					l.Release()
+				}
+			}
+		})
+	}
+	for r := range 2000 {
+		c.Set(key, Input{Revision: Revision(fmt.Sprint(r + 1))})
+		acquire(t, c, key).Release()
+	}
+	stop()
+	users.Wait()
+	c.Close()
+	made := map[string]int{}
+	for _, name := range y.built {
+		revision, _, _ := strings.Cut(name, "#")
+		if made[revision]++; made[revision] > 1 {
+			t.Errorf("revision %s was connected %d times", revision, made[revision])
+		}
+	}
+	if len(y.closed) != len(y.built) {
+		t.Errorf("%d connections were made, %d closed", len(y.built), len(y.closed))
 	}
 }
 
