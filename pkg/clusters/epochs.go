@@ -40,7 +40,7 @@ func (e *epochs[C]) Acquire(ctx context.Context, key Key) (Lease[C], error) {
 		before := e.number(key)
 		c, rev, err := e.provider.Get(ctx, key)
 		if errors.Is(err, ErrNotFound) {
-			e.forget(key)
+			e.leave(key, before)
 		}
 		if err != nil {
 			return Lease[C]{}, err
@@ -83,11 +83,15 @@ func (e *epochs[C]) enter(key Key, rev Revision, before int) (epoch, bool) {
 	return now, true
 }
 
-func (e *epochs[C]) forget(key Key) {
+// Leave ends an epoch, if it is still the current one: who says that the cluster is gone
+// may have been overtaken, too.
+func (e *epochs[C]) leave(key Key, number int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if now, ok := e.current[key]; ok {
+	if now, ok := e.current[key]; ok && now.number == number {
 		now.end(ErrReplaced)
 		delete(e.current, key)
 	}
 }
+
+func (e *epochs[C]) forget(key Key) { e.leave(key, e.number(key)) }

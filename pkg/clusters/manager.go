@@ -41,6 +41,7 @@ func (c Change) String() string {
 // Its methods may be called concurrently. Providers are called without a lock held.
 type Manager[C any] struct {
 	leases   Acquirer[C]
+	plain    bool     // leases are made up here: see mark.over
 	notifier Notifier // nil: there is none
 
 	mu        sync.Mutex // guards what follows; never held while anything is called
@@ -54,6 +55,24 @@ type Manager[C any] struct {
 type mark struct {
 	uid      string
 	revision Revision
+
+	// Closed when the lease has ended: what comes back then is another connection, of
+	// whatever revision. Nil for plain providers: theirs is told by its revision alone.
+	over <-chan struct{}
+}
+
+func (m mark) none() bool { return m.uid == "" && m.revision == "" }
+
+// Is reports whether two marks are of the same revision of the same cluster.
+func (m mark) is(o mark) bool { return m.uid == o.uid && m.revision == o.revision }
+
+func (m mark) ended() bool {
+	select {
+	case <-m.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // NewManager returns a manager of the connections of a provider. If that is an
@@ -68,7 +87,7 @@ func NewManager[C any](p Provider[C]) *Manager[C] {
 	if !ok {
 		leases = newEpochs(p)
 	}
-	m.leases = leases
+	m.leases, m.plain = leases, !ok
 
 	return m
 }
@@ -92,7 +111,11 @@ func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision
 	if err != nil {
 		return Lease[C]{}, "", err
 	}
-	if lease.Revision != r.Revision || !m.mark(u, r.Key, mark{uid: string(r.UID), revision: lease.Revision}) {
+	now := mark{uid: string(r.UID), revision: lease.Revision}
+	if !m.plain && lease.Context != nil {
+		now.over = lease.Context.Done()
+	}
+	if lease.Revision != r.Revision || !m.mark(u, r.Key, now) {
 		lease.Release()
 
 		return Lease[C]{}, lease.Revision, ErrStale
@@ -105,7 +128,7 @@ func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision
 func (m *Manager[C]) mark(u User, key Key, now mark) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if built := m.users[u][key]; built != (mark{}) && built != now {
+	if built := m.users[u][key]; !built.none() && (!built.is(now) || built.over != now.over && built.ended()) {
 		return false
 	}
 	m.set(u, key, now)
@@ -115,7 +138,8 @@ func (m *Manager[C]) mark(u User, key Key, now mark) bool {
 
 // Refresh says whether the connection that the user has built on is still that of the
 // cluster as the caller has read it. If it is not, that is forgotten, so that the
-// next Get can succeed. A user who has built nothing is told Unchanged.
+// next Get can succeed. One that has ended and come back is another one, though it has
+// the same revision. A user who has built nothing is told Unchanged.
 //
 // The error says why there is no connection to be had now, ErrStale among other
 // reasons; the change is valid with and without one.
@@ -123,13 +147,17 @@ func (m *Manager[C]) Refresh(ctx context.Context, u User, r Ref) (Change, error)
 	m.mu.Lock()
 	built := m.users[u][r.Key]
 	m.mu.Unlock()
-	if built != (mark{}) && built == (mark{uid: string(r.UID), revision: r.Revision}) {
+	same := !built.none() && built.is(mark{uid: string(r.UID), revision: r.Revision})
+	if same && !built.ended() {
 		return Unchanged, nil
 	}
 	lease, current, err := m.get(ctx, u, r)
 	lease.Release()
-	if err == nil || built == (mark{}) {
+	switch {
+	case err == nil || built.none():
 		return Unchanged, err
+	case same && current != r.Revision:
+		return Unchanged, nil // it has ended, which the caller does not see yet, and is not back
 	}
 	m.mu.Lock()
 	if m.users[u][r.Key] == built {
@@ -153,7 +181,7 @@ func (m *Manager[C]) Lose(u User) bool {
 	defer m.mu.Unlock()
 	built := false
 	for key, on := range m.users[u] {
-		built = built || on != (mark{})
+		built = built || !on.none()
 		m.set(u, key, mark{})
 	}
 

@@ -176,6 +176,60 @@ func TestC5OldAnswers(t *testing.T) {
 	}
 }
 
+// TestC5OldNews: that a cluster is gone may be overtaken, too: whoever was given it
+// meanwhile keeps it.
+func TestC5OldNews(t *testing.T) {
+	d := newDesk()
+	m := NewManager[string](d)
+	var newer Lease[string]
+	d.during = func() {
+		d.mu.Lock()
+		d.during = nil
+		d.mu.Unlock()
+		d.set(key, "b", nil)
+		newer, _ = m.Get(t.Context(), User{Kind: "Crew", Key: boat.Key}, ref("b"))
+	}
+	if _, err := m.Get(t.Context(), boat, ref("a")); !errors.Is(err, ErrNotFound) {
+		t.Errorf("want %v, got %v", ErrNotFound, err)
+	}
+	if newer.Revision != "b" || newer.Context.Err() != nil {
+		t.Errorf("old news have ended the new lease: %+v", newer)
+	}
+}
+
+// TestComesBack: a connection that ended is another one when it comes back, though it has
+// the revision of before. Who has built on it is told once, and not before it is back.
+func TestComesBack(t *testing.T) {
+	c := (&yard{}).cache(t, CacheOptions[string]{})
+	m := NewManager(c)
+	refresh := func(what string, want Change) {
+		t.Helper()
+		if got, err := m.Refresh(t.Context(), boat, ref("a")); got != want || err != nil {
+			t.Errorf("%s: want %s, got %s, %v", what, want, got, err)
+		}
+	}
+	c.Set(key, Input{Revision: "a"})
+	first, err := m.Get(t.Context(), boat, ref("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Release()
+	c.Fail(key, errBoom)
+	refresh("there is none just now, and the caller does not see that yet", Unchanged)
+	c.Set(key, Input{Revision: "a"})
+	if _, err := m.Get(t.Context(), boat, ref("a")); !errors.Is(err, ErrStale) || first.Context.Err() == nil {
+		t.Errorf("want %v until it was refreshed, got %v", ErrStale, err)
+	}
+	refresh("it is back", Replaced)
+	refresh("it is back, and that was told", Unchanged)
+	second, err := m.Get(t.Context(), boat, ref("a"))
+	if err != nil || second.Context.Err() != nil {
+		t.Fatalf("want a lease, got %v", err)
+	}
+	second.Release()
+	refresh("nothing has happened since", Unchanged)
+}
+
 // TestC8Source: those who asked are woken, of the source's kind, for as long as it runs.
 func TestC8Source(t *testing.T) {
 	y := &yard{}
