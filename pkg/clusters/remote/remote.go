@@ -112,7 +112,7 @@ func (c *Connector[T]) EnqueueUsers() handler.EventHandler {
 
 // ForgetDeleted returns a handler for managed.WithWatch and the managed kind itself: it
 // forgets objects that are gone and have left their external resource behind, as their
-// policy said. Without it a cluster's users count them still, until the cluster is gone.
+// policy said. Without it the manager counts them among the users of the cluster still.
 func (c *Connector[T]) ForgetDeleted() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
