@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long goroutines may take to end.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // VerifyTestMain runs the tests, and exits with their code. If all passed and goroutines
 // are left, it tells which, and the code is 1. A *testing.M is tests; those that need

@@ -197,7 +197,7 @@ func TestMaskIsSilent(t *testing.T) {
 
 // TestMaskCost fails when a text can be made that takes minutes.
 func TestMaskCost(t *testing.T) {
-	start := time.Now()
+	start := spent(t)
 	m := NewMask([]byte(strings.Repeat("a", 4096)), []byte(strings.Repeat(`\n`, 2000)+"hunter2"), []byte(strings.Repeat("%25", 2000)+"b"))
 
 	for _, unit := range []string{"a", "a ", `\n`, "%25", "%2525", "%", `\`, `\u005c`, `a\n`, " ", "YWFh", "61", "\xff", "ä"} {
@@ -207,7 +207,7 @@ func TestMaskCost(t *testing.T) {
 		}
 	}
 
-	if d := time.Since(start); d > 30*time.Second {
-		t.Errorf("It took %s", d)
+	if d := spent(t) - start; d > 30*time.Second {
+		t.Errorf("It took %s of a processor", d)
 	}
 }

@@ -247,7 +247,7 @@ func TestError(t *testing.T) {
 // TestLinear fails when the time grows with the square of the length: 1 MiB of
 // the worst would then take minutes.
 func TestLinear(t *testing.T) {
-	start := time.Now()
+	start := spent(t)
 
 	for _, unit := range []string{
 		"x", " ", "a=", "://", "x://a:b", "://a@", "password=", "password: ", "token:(", "password='", `password=\"`, "bearer ", "authorization: a, ",
@@ -260,8 +260,8 @@ func TestLinear(t *testing.T) {
 		}
 	}
 
-	if d := time.Since(start); d > 30*time.Second {
-		t.Errorf("It took %s", d)
+	if d := spent(t) - start; d > 30*time.Second {
+		t.Errorf("It took %s of a processor", d)
 	}
 }
 

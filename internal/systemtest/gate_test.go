@@ -83,7 +83,7 @@ func (g gated) setUp(of resource.ManagedKind, o ...managed.ReconcilerOption) {
 
 func (g gated) install(crds ...*apiextensionsv1.CustomResourceDefinition) {
 	g.Helper()
-	if _, err := envtest.InstallCRDs(g.config, envtest.CRDInstallOptions{CRDs: crds, Scheme: scheme, MaxTime: time.Minute}); err != nil {
+	if _, err := envtest.InstallCRDs(g.config, envtest.CRDInstallOptions{CRDs: crds, Scheme: scheme, MaxTime: 3 * time.Minute}); err != nil {
 		g.Fatal(err)
 	}
 }

@@ -64,7 +64,7 @@ func run(m *testing.M) (int, error) {
 func install(c *rest.Config) (client.Client, error) {
 	if _, err := envtest.InstallCRDs(c, envtest.CRDInstallOptions{
 		CRDs:   []*apiextensionsv1.CustomResourceDefinition{volume.CRD(), volume.SnapshotCRD(), volume.ProviderConfigCRD()},
-		Scheme: scheme, MaxTime: time.Minute,
+		Scheme: scheme, MaxTime: 3 * time.Minute,
 	}); err != nil {
 		return nil, err
 	}

@@ -124,7 +124,10 @@ func (b builder) hash(ctx context.Context) (string, error) {
 		return "", errors.New("the go command is not in PATH: install Go, set " + EnvKubeconfig +
 			" to use a cluster, or set " + EnvAssets + " to a folder that holds devcluster")
 	}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // that it was killed for this says less
+		return "", fmt.Errorf("go env: %w", ctx.Err())
+	case err != nil:
 		return "", commandError("go env", err)
 	}
 	return fingerprint(b.source, append(buildFlags(), string(version))...)

@@ -185,6 +185,23 @@ func TestEnsureGivesUpWaiting(t *testing.T) {
 	}
 }
 
+// TestEnsureGivesUpOnGo: who waits no longer for a slow go command is told that, and not
+// how the command ended.
+func TestEnsureGivesUpOnGo(t *testing.T) {
+	b, _ := fakeBuilder(t)
+	path := t.TempDir()
+	write(t, path, map[string]string{"go": "#!/bin/sh\nexec tail -f /dev/null\n"})
+	if err := os.Chmod(filepath.Join(path, "go"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", path+string(os.PathListSeparator)+os.Getenv("PATH"))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := b.ensure(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+}
+
 func TestEnsureWithoutGo(t *testing.T) {
 	b, _ := fakeBuilder(t)
 	t.Setenv("PATH", t.TempDir())

@@ -34,11 +34,12 @@ const (
 	// its users. It spans the time in which go test compiles the next package.
 	sharedTTL = 60 * time.Second
 
-	// beatInterval leaves room for eleven beats that come late.
-	beatInterval = 5 * time.Second
+	// beats is how many there are in that time: eleven may come late.
+	beats = 12
 
-	// stopTimeout is given to a clean stop, which takes about a second.
-	stopTimeout = 20 * time.Second
+	// stopTimeout is given to a clean stop, which takes about a second on a
+	// quiet machine.
+	stopTimeout = 2 * time.Minute
 )
 
 // Options say how a control plane is built and started. The zero value is an

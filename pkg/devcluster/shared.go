@@ -111,7 +111,7 @@ func (r run) join(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	defer lock.Close()
 	dir := r.current()
-	if dir == "" || beat(dir) != nil || healthy(ctx, dir) != nil {
+	if dir == "" || r.reach(ctx, dir) != nil {
 		r.sweep()
 		if dir, err = r.startDetached(ctx); err != nil {
 			return nil, err
@@ -121,7 +121,7 @@ func (r run) join(ctx context.Context, o Options) (*Cluster, error) {
 		Dir:        dir,
 		Kubeconfig: filepath.Join(dir, "kubeconfig"),
 		mint:       mintWith(r.binary, dir),
-		release:    keepBeating(dir),
+		release:    keepBeating(dir, r.ttl/beats),
 	}, nil
 }
 
@@ -132,6 +132,39 @@ func (r run) current() string {
 		return ""
 	}
 	return filepath.Join(r.folder, strings.TrimSpace(string(name)))
+}
+
+// reach waits until the API server in dir answers, for as long as one may take
+// to start: on a busy machine, silence does not mean that it is gone. It fails
+// at once if that has ended, or is about to.
+func (r run) reach(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	tick := time.NewTicker(lockPoll)
+	defer tick.Stop()
+	for {
+		if err := beat(dir); err != nil {
+			return err
+		}
+		err := healthy(ctx, dir)
+		if err == nil || !running(dir) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+// running reports whether a control plane holds the lock of its folder.
+func running(dir string) bool {
+	lock, err := tryAcquire(filepath.Join(dir, "lock"))
+	if lock != nil {
+		_ = lock.Close()
+	}
+	return lock == nil && err == nil
 }
 
 // startDetached starts a control plane that outlives this process.
@@ -199,11 +232,11 @@ func beat(dir string) error {
 }
 
 // keepBeating beats until the function it returns is called.
-func keepBeating(dir string) (stop func() error) {
+func keepBeating(dir string, interval time.Duration) (stop func() error) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(beatInterval)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
 			select {

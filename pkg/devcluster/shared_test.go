@@ -3,8 +3,12 @@ package devcluster
 import (
 	"errors"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +55,46 @@ func TestBeat(t *testing.T) {
 	}
 	if time.Since(info.ModTime()) > time.Minute {
 		t.Errorf("the beat is not seen: last change %s", info.ModTime())
+	}
+}
+
+// TestJoinWaitsForWhoIsBusy: a control plane that does not answer at once is
+// joined all the same if it lives, and not if it does not.
+func TestJoinWaitsForWhoIsBusy(t *testing.T) {
+	for name, lives := range map[string]bool{"Lives": true, "Dead": false} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if asked.Add(1) < 3 {
+					w.WriteHeader(http.StatusInternalServerError)
+				}
+			}))
+			defer server.Close()
+			r := run{folder: t.TempDir(), binary: filepath.Join(t.TempDir(), "nothing to start"), ttl: within, timeout: within}
+			dir := filepath.Join(r.folder, "cluster-1")
+			write(t, r.folder, map[string]string{"current": "cluster-1\n", "cluster-1/heartbeat": ""})
+			write(t, dir, map[string]string{"kubeconfig": strings.Replace(kubeconfig, "https://cluster.example:6443", server.URL, 1)})
+			if lives {
+				lock, err := tryAcquire(filepath.Join(dir, "lock"))
+				if err != nil || lock == nil {
+					t.Fatal(lock, err)
+				}
+				defer lock.Close()
+			}
+			c, err := r.join(t.Context(), Options{})
+			if (err == nil) != lives {
+				t.Fatalf("joined with error %v after it was asked %d times", err, asked.Load())
+			}
+			if c == nil {
+				return
+			}
+			if c.Dir != dir {
+				t.Errorf("joined %s, want %s", c.Dir, dir)
+			}
+			if err := c.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -258,7 +258,7 @@ func TestControllersClean(t *testing.T) {
 
 func TestSharedControlPlaneEndsByItself(t *testing.T) {
 	// Who is slow on a busy machine must not pass for gone.
-	r := run{binary: built(t), folder: filepath.Join(t.TempDir(), "run"), ttl: 6 * time.Second, timeout: DefaultStartTimeout}
+	r := run{binary: built(t), folder: filepath.Join(t.TempDir(), "run"), ttl: 10 * time.Second, timeout: DefaultStartTimeout}
 	first, err := r.join(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)

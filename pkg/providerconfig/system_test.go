@@ -77,7 +77,7 @@ func runTests(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: definitions(), Scheme: scheme, MaxTime: time.Minute}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: definitions(), Scheme: scheme, MaxTime: 3 * time.Minute}); err != nil {
 		return 1, err
 	}
 	if api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
@@ -343,7 +343,7 @@ func TestUsersBehindAGate(t *testing.T) {
 	d.create(boat(ns, "one", "", "main"))
 	d.eventually("counted without rafts", main, users(1))
 
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{rafts.DeepCopy()}, Scheme: scheme, MaxTime: time.Minute}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{rafts.DeepCopy()}, Scheme: scheme, MaxTime: 3 * time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	d.create(&Raft{*boat(ns, "one", "", "main")})

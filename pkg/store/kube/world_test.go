@@ -91,7 +91,7 @@ func (w *world) must(err error) {
 // Told returns the next event of a watch as a line.
 func told(t *testing.T, w watch.Interface) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	select {
 	case e, ok := <-w.ResultChan():

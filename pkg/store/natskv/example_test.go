@@ -24,7 +24,7 @@ func Example() {
 	must(err)
 	srv.Start()
 	defer srv.Shutdown()
-	srv.ReadyForConnections(10 * time.Second)
+	srv.ReadyForConnections(time.Minute)
 	nc, err := nats.Connect(srv.ClientURL())
 	must(err)
 	defer nc.Close()

@@ -65,7 +65,7 @@ func (d *diary) told() []string {
 // until waits until the informer has told the line.
 func (d *diary) until(t *testing.T, line string) {
 	t.Helper()
-	timeout := time.After(time.Minute)
+	timeout := time.After(3 * time.Minute)
 	for {
 		told := d.told()
 		if slices.Contains(told, line) {

@@ -68,7 +68,7 @@ func (h *host) start() {
 		h.t.Fatal(err)
 	}
 	srv.Start()
-	if !srv.ReadyForConnections(time.Minute) {
+	if !srv.ReadyForConnections(3 * time.Minute) {
 		h.t.Fatal("the server does not listen")
 	}
 	h.srv = srv
@@ -81,7 +81,7 @@ func (h *host) stop() {
 
 func (h *host) connect() *nats.Conn {
 	h.t.Helper()
-	nc, err := nats.Connect(h.srv.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	nc, err := nats.Connect(h.srv.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.Timeout(time.Minute))
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestBudget(t *testing.T) {
 	if err := kinds.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	crds := envtest.CRDInstallOptions{Paths: []string{"../package/crds"}, ErrorIfPathMissing: true, MaxTime: time.Minute}
+	crds := envtest.CRDInstallOptions{Paths: []string{"../package/crds"}, ErrorIfPathMissing: true, MaxTime: 3 * time.Minute}
 	if _, err := envtest.InstallCRDs(config, crds); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func start(t *testing.T, config *rest.Config, scheme *runtime.Scheme, office *ha
 
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true,
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true,
 		func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
 		t.Fatalf("waited in vain until %s", what)
