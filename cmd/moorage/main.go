@@ -12,7 +12,12 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
+		ends = append(ends, syscall.SIGHUP)
+	}
+
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	code := cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 
 	stop()

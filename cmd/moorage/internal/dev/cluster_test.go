@@ -74,6 +74,24 @@ spec:
 	}
 }
 
+// example is one, and exampleDir returns a folder with it.
+const example = "{apiVersion: dock.example.org/v1alpha1, kind: Berth, metadata: {name: example, namespace: default}}"
+
+func exampleDir(t *testing.T) string {
+	t.Helper()
+
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "examples"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, "examples", "berth.yaml"), []byte(example), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	return dir
+}
+
 // TestPlay applies an example to a server that still knows the kind as it was: that is
 // told, and no reason to end.
 func TestPlay(t *testing.T) {
@@ -81,15 +99,7 @@ func TestPlay(t *testing.T) {
 	server := httptest.NewServer(behind)
 	t.Cleanup(server.Close)
 
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "examples"), 0o750); err != nil {
-		t.Fatal(err)
-	}
-
-	const example = "{apiVersion: dock.example.org/v1alpha1, kind: Berth, metadata: {name: example, namespace: default}}"
-	if err := os.WriteFile(filepath.Join(dir, "examples", "berth.yaml"), []byte(example), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := exampleDir(t)
 
 	provider, err := start(io.Discard, dir, "provider", nil, "sleep", "600")
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 )
 
@@ -47,7 +49,8 @@ type session struct {
 
 	kubeconfig string
 	cluster    *cluster
-	provider   *child
+
+	server, fake, provider *child
 }
 
 // Run runs everything until ctx ends, which is no error. The folder cluster, below that
@@ -61,17 +64,15 @@ func Run(ctx context.Context, o Options) error {
 	o.Dir, o.Out = dir, &locked{to: o.Out}
 	s := &session{Options: o, kubeconfig: filepath.Join(dir, "cluster", "kubeconfig")}
 
-	server, err := s.startServer(ctx)
-	if err != nil {
+	if s.server, err = s.startServer(ctx); err != nil {
 		return ended(ctx, err)
 	}
-	defer server.stop()
+	defer s.server.stop()
 
-	fake, err := s.startFake(ctx)
-	if err != nil {
+	if s.fake, err = s.startFake(ctx); err != nil {
 		return ended(ctx, err)
 	}
-	defer fake.stop()
+	defer s.fake.stop()
 
 	defer func() { s.provider.stop() }()
 
@@ -174,7 +175,7 @@ func (s *session) startFake(ctx context.Context) (*child, error) {
 }
 
 // follow makes the provider, starts it, and does so again whenever a source changes. A
-// provider that cannot be made is told, and the old one goes on.
+// provider that cannot be made is told, and the old one goes on. So is one that ends.
 func (s *session) follow(ctx context.Context) error {
 	examples := s.Examples
 
@@ -184,24 +185,58 @@ func (s *session) follow(ctx context.Context) error {
 			return err
 		}
 
-		switch err := s.renew(ctx); {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			s.say("%v; it is tried again when a file changes", err)
-		case examples:
-			examples = false
-
-			if err := s.play(ctx); err != nil {
-				return err
-			}
+		built := s.renew(ctx)
+		if built != nil && ctx.Err() == nil {
+			s.say("%v; it is tried again when a file changes", built)
 		}
 
-		if err := changed(ctx, s.Dir, was, lookEvery); err != nil {
+		ready, err := s.watch(ctx, was, examples && built == nil)
+		if err != nil {
 			return err
 		}
 
+		examples = examples && !ready
+
 		s.say("a file changed")
+	}
+}
+
+// watch waits until the sources are not as they were. Meanwhile it plays the examples, if
+// that is asked for, and returns whether all of them were ready. It tells if the provider
+// ends by itself, and fails if what it needs does.
+func (s *session) watch(ctx context.Context, was uint64, examples bool) (ready bool, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	change, played := make(chan error, 1), make(chan error, 1)
+
+	var started sync.WaitGroup
+	defer started.Wait()
+	defer stop()
+
+	started.Go(func() { change <- changed(ctx, s.Dir, was, lookEvery) })
+
+	if examples {
+		started.Go(func() { played <- s.play(ctx) })
+	}
+
+	provider := s.provider.ended()
+
+	for {
+		select {
+		case err := <-change:
+			return ready, err
+		case err := <-played:
+			if ready = err == nil; !ready && ctx.Err() == nil && !s.provider.hasEnded() {
+				s.say("%v; the examples are tried again when a file changes", err)
+			}
+		case <-provider:
+			provider = nil // it is told once
+
+			s.say("%s; it is started again when a file changes", s.provider.how())
+		case <-s.server.ended():
+			return ready, errors.New(s.server.how() + ", and nothing goes without it")
+		case <-s.fake.ended():
+			return ready, errors.New(s.fake.how() + ", and the provider has nothing to work on")
+		}
 	}
 }
 
@@ -319,10 +354,12 @@ func (s *session) run(ctx context.Context, program string, args ...string) error
 }
 
 // command returns one with the flags that the Makefile of a provider has, so that
-// nothing is compiled twice.
+// nothing is compiled twice. With ctx ends all that it starts.
 func (s *session) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, s.Out, s.Out
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.Dir, s.Out, s.Out, patience
+	cmd.Cancel = func() error { return tell(cmd, syscall.SIGINT) }
+	tie(cmd)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 
 	return cmd

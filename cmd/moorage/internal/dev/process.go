@@ -3,12 +3,12 @@ package dev
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -20,7 +20,6 @@ type child struct {
 	name string
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended
-	err  error         // then: how
 }
 
 // start starts a process. What it says goes to out, with its name before each line.
@@ -28,7 +27,8 @@ func start(out io.Writer, dir, name string, env []string, program string, args .
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	lines := &prefixed{to: out, prefix: name + ": "}
-	cmd.Stdout, cmd.Stderr = lines, lines
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = lines, lines, patience
+	tie(cmd)
 
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start the %s: %w", name, err)
@@ -39,7 +39,7 @@ func start(out io.Writer, dir, name string, env []string, program string, args .
 	go func() {
 		defer close(c.done)
 
-		c.err = cmd.Wait()
+		_ = cmd.Wait() // how it ended is in its state
 
 		lines.end()
 	}()
@@ -53,15 +53,37 @@ func (c *child) stop() {
 		return
 	}
 
-	_ = c.cmd.Process.Signal(os.Interrupt)
+	_ = tell(c.cmd, syscall.SIGINT)
 
 	select {
 	case <-c.done:
 	case <-time.After(patience):
-		_ = c.cmd.Process.Kill()
+		_ = tell(c.cmd, syscall.SIGKILL)
 		<-c.done
 	}
 }
+
+// ended returns what is closed when the process has ended. A nil child never does.
+func (c *child) ended() <-chan struct{} {
+	if c == nil {
+		return nil
+	}
+
+	return c.done
+}
+
+// hasEnded tells whether it has, and then how may be asked.
+func (c *child) hasEnded() bool {
+	select {
+	case <-c.ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// how says how the process ended, which it has to have done.
+func (c *child) how() string { return fmt.Sprintf("the %s has ended: %s", c.name, c.cmd.ProcessState) }
 
 // awaits calls until it succeeds, the process ends, the time is over, or ctx ends.
 func (c *child) awaits(ctx context.Context, limit time.Duration, call func() error) error {
@@ -76,7 +98,7 @@ func (c *child) awaits(ctx context.Context, limit time.Duration, call func() err
 
 		select {
 		case <-c.done:
-			return fmt.Errorf("the %s has ended: %w", c.name, errors.Join(err, c.err))
+			return fmt.Errorf("%s: %w", c.how(), err)
 		case <-ctx.Done():
 			return fmt.Errorf("gave up waiting for the %s: %w", c.name, err)
 		case <-time.After(100 * time.Millisecond):

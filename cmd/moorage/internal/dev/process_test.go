@@ -19,7 +19,7 @@ func TestChild(t *testing.T) {
 	}
 
 	down := errors.New("down")
-	if err := c.awaits(t.Context(), time.Minute, func() error { return down }); !errors.Is(err, down) || !strings.Contains(err.Error(), "the talker has ended") {
+	if err := c.awaits(t.Context(), time.Minute, func() error { return down }); !errors.Is(err, down) || !strings.Contains(err.Error(), "the talker has ended: exit status 3") {
 		t.Errorf("a process that has ended is waited for no longer: %v", err)
 	}
 

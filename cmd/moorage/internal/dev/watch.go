@@ -2,10 +2,13 @@ package dev
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,32 +17,43 @@ import (
 // written by hand, which tests are, but are no part of the program.
 func look(dir string) (uint64, error) {
 	sum := fnv.New64a()
+	err := filepath.WalkDir(dir, note(dir, sum))
 
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	return sum.Sum64(), err
+}
+
+// made are the folders of a provider, at its top, in which nothing is written by hand.
+func made() []string { return []string{"bin", "cluster", "package"} }
+
+// note returns what writes down the sources in a folder. What goes while it is looked at is
+// missed by the next look.
+func note(dir string, to io.Writer) fs.WalkDirFunc {
+	return func(path string, d fs.DirEntry, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && path != dir:
+			return nil
 		case err != nil:
 			return err
-		case d.IsDir() && path != dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "bin" || d.Name() == "cluster" || d.Name() == "package"):
+		case path == dir:
+			return nil
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") || filepath.Dir(path) == dir && slices.Contains(made(), d.Name())):
 			return fs.SkipDir
 		case d.IsDir() || !source(d.Name()):
 			return nil
 		}
 
 		info, err := d.Info()
-		if err != nil {
-			return nil // it has just gone, which the next look tells
+		if err == nil {
+			fmt.Fprintf(to, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
 		}
 
-		fmt.Fprintf(sum, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
-
 		return nil
-	})
-
-	return sum.Sum64(), err
+	}
 }
 
+// source tells whether the go command reads files of that name when it makes a program.
 func source(name string) bool {
-	return name == "go.mod" || strings.HasSuffix(name, ".go") &&
+	return name == "go.mod" || strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_") &&
 		!strings.HasSuffix(name, "_test.go") && name != "zz_generated.deepcopy.go"
 }
 

@@ -2,6 +2,9 @@ package dev
 
 import (
 	"context"
+	"errors"
+	"hash/fnv"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,6 +21,10 @@ func TestChanged(t *testing.T) {
 		"Module":    {"go.mod", true},
 		"Test":      {"internal/api/client_test.go", false},
 		"Generated": {"apis/v1alpha1/zz_generated.deepcopy.go", false},
+		"Kind":      {"internal/controller/cluster/cluster.go", true},
+		"Command":   {"cmd/bin/main.go", true},
+		"Editor":    {"internal/api/.#client.go", false},
+		"Aside":     {"internal/api/_client.go", false},
 		"Built":     {"bin/made.go", false},
 		"Data":      {"cluster/x.go", false},
 		"Package":   {"package/crds/x.yaml", false},
@@ -67,5 +74,20 @@ func TestChanged(t *testing.T) {
 				t.Error("nothing changed, and that was told as a change")
 			}
 		})
+	}
+}
+
+// TestLookWhileFoldersGo looks at a folder of which some goes at the same time, as when git
+// changes to another branch, and at one that is not there at all.
+func TestLookWhileFoldersGo(t *testing.T) {
+	dir := t.TempDir()
+
+	gone := &fs.PathError{Op: "open", Path: filepath.Join(dir, "internal"), Err: fs.ErrNotExist}
+	if err := note(dir, fnv.New64a())(gone.Path, nil, gone); err != nil {
+		t.Errorf("a folder has gone, and that is no reason to end: %v", err)
+	}
+
+	if _, err := look(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is no such provider, and the error is %v", err)
 	}
 }

@@ -1,0 +1,212 @@
+package dev
+
+import (
+	"bytes"
+	"context"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A record is what was said so far. Several may write it, and others read it.
+type record struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to it.
+func (r *record) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.text.Write(b)
+}
+
+// String returns all of it.
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.text.String()
+}
+
+// until waits until something was said.
+func (r *record) until(t *testing.T, said string) {
+	t.Helper()
+
+	tick, end := time.NewTicker(10*time.Millisecond), time.After(2*time.Minute)
+	defer tick.Stop()
+
+	for !strings.Contains(r.String(), said) {
+		select {
+		case <-end:
+			t.Fatalf("waited in vain for %q:\n%s", said, r)
+		case <-tick.C:
+		}
+	}
+}
+
+// runs starts a process that is stopped with the test.
+func runs(t *testing.T, name, script string) *child {
+	t.Helper()
+
+	c, err := start(&record{}, t.TempDir(), name, nil, "sh", "-c", script)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(c.stop)
+
+	return c
+}
+
+// A watched session is one whose files are looked at.
+type watched struct {
+	*session
+
+	said *record
+	end  chan outcome
+}
+
+// An outcome is why a session looks at its files no more.
+type outcome struct {
+	ready bool
+	err   error
+}
+
+// watches lets a session look at its files from now on.
+func watches(t *testing.T, s *session) *watched {
+	t.Helper()
+
+	w := &watched{session: s, said: &record{}, end: make(chan outcome, 1)}
+	s.Out = w.said
+
+	if s.Dir == "" {
+		s.Dir = t.TempDir()
+	}
+
+	was, err := look(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		ready, err := s.watch(ctx, was, s.Examples)
+		w.end <- outcome{ready, err}
+	}()
+
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+
+	return w
+}
+
+// changes writes a source.
+func (w *watched) changes(t *testing.T) {
+	t.Helper()
+
+	if err := os.WriteFile(filepath.Join(w.Dir, "main.go"), []byte("package main"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ends waits until the session looks no more.
+func (w *watched) ends(t *testing.T) outcome {
+	t.Helper()
+
+	select {
+	case got := <-w.end:
+		return got
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("it goes on:\n%s", w.said)
+
+		return outcome{}
+	}
+}
+
+// crashed is what is told of a provider that ends by itself.
+const crashed = "moorage: the provider has ended: exit status 3; it is started again when a file changes\n"
+
+// TestWatchProvider lets a provider end by itself: that is told, with how and with what is
+// done next, and it takes a change to make another one.
+func TestWatchProvider(t *testing.T) {
+	w := watches(t, &session{provider: runs(t, "provider", "exit 3")})
+	w.said.until(t, crashed)
+	w.changes(t)
+
+	if got := w.ends(t); got != (outcome{}) {
+		t.Errorf("a file changed, and the provider cannot be made again: %+v", got)
+	}
+
+	if got := w.said.String(); got != crashed {
+		t.Errorf("more was told than that: %q", got)
+	}
+}
+
+// TestWatchRest lets end what a provider needs: nothing goes without it.
+func TestWatchRest(t *testing.T) {
+	long := runs(t, "provider", "exec sleep 600")
+
+	for want, s := range map[string]*session{
+		"the API server has ended: exit status 4": {provider: long, server: runs(t, "API server", "exit 4")},
+		"the fake has ended: exit status 5":       {provider: long, server: long, fake: runs(t, "fake", "exit 5")},
+	} {
+		if got := watches(t, s).ends(t); got.err == nil || !strings.Contains(got.err.Error(), want) {
+			t.Errorf("want %q, got %v", want, got.err)
+		}
+	}
+}
+
+// TestWatchExamples waits for examples. A file that changes is the end of that, too: they may
+// be ready with what the author has just written.
+func TestWatchExamples(t *testing.T) {
+	server := httptest.NewServer(&slow{})
+	t.Cleanup(server.Close)
+
+	cases := map[string]struct {
+		reason string
+		path   string // of the API server; elsewhere there is none
+		script string // of the provider
+		said   []string
+		want   bool
+	}{
+		"Ready":   {"They are.", "", "exec sleep 600", []string{"the Berth example is Ready"}, true},
+		"Never":   {"They cannot be, and the author mends that.", "/elsewhere", "exec sleep 600", nil, false},
+		"Crashed": {"The provider ends over them.", "/elsewhere", "exit 3", []string{crashed}, false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := watches(t, &session{
+				Options:  Options{Dir: exampleDir(t), Examples: true},
+				cluster:  &cluster{server: server.URL + tc.path, http: server.Client()},
+				provider: runs(t, "provider", tc.script),
+			})
+
+			for _, said := range tc.said {
+				w.said.until(t, said)
+			}
+
+			w.changes(t)
+
+			if got := w.ends(t); got != (outcome{ready: tc.want}) {
+				t.Errorf("%s\nwant ready: %t, got %+v", tc.reason, tc.want, got)
+			}
+
+			if strings.Contains(w.said.String(), "in vain") {
+				t.Errorf("%s\nwhat is told once by other words is told again:\n%s", tc.reason, w.said)
+			}
+		})
+	}
+}
