@@ -34,7 +34,7 @@ func newHost(t testing.TB) *host {
 	t.Cleanup(func() { h.stop() })
 	h.nc = h.connect()
 	var err error
-	if h.js, err = jetstream.New(h.nc); err != nil {
+	if h.js, err = jetstream.New(h.nc, jetstream.WithDefaultTimeout(30*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -90,10 +90,17 @@ func (h *host) connect() *nats.Conn {
 	return nc
 }
 
-// bucket makes a bucket and a store in it.
+// bucket makes a bucket and a store in it. Unless the options say something else, nothing
+// ends because a busy machine is mute for some seconds.
 func (h *host) bucket(cfg jetstream.KeyValueConfig, o Options) *Store[*storetest.Thing] {
 	h.t.Helper()
 	o.Create = &cfg
+	if o.Heartbeat == 0 {
+		o.Heartbeat = 15 * time.Second
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 30 * time.Second
+	}
 	s, err := New[*storetest.Thing](h.t.Context(), h.js, cfg.Bucket, o)
 	if err != nil {
 		h.t.Fatal(err)
