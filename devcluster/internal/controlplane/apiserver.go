@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// readyTimeout is for a machine that does much else; two seconds is usual.
-	readyTimeout = 60 * time.Second
+	// readyTimeout ends what never becomes ready; two seconds is usual. Whoever
+	// started the process has a timeout of his own, which is to come first.
+	readyTimeout = 10 * time.Minute
 	readyPoll    = 20 * time.Millisecond
 )
 

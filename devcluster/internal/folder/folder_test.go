@@ -210,13 +210,14 @@ func TestAwaitIdle(t *testing.T) {
 	if err := f.MakeHeartbeat(); err != nil {
 		t.Fatal(err)
 	}
-	const ttl = time.Second // a busy machine must not pass for an idle user
+	const ttl = 5 * time.Second // a busy machine must not pass for an idle user
 	idle := make(chan error, 1)
 	go func() { idle <- f.AwaitIdle(t.Context(), ttl) }()
 
-	tick := time.NewTicker(ttl / 100)
+	tick := time.NewTicker(ttl / 500)
 	defer tick.Stop()
-	for beats := range 150 {
+	begin := time.Now()
+	for beats := 0; time.Since(begin) < ttl+ttl/4; beats++ {
 		select {
 		case err := <-idle:
 			t.Fatalf("idle after %d beats: %v", beats, err)

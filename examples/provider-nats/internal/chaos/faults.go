@@ -158,8 +158,8 @@ func (w *world) silence(ctx context.Context, f fault) error {
 
 // longestSuspension bounds how long a leader is suspended: the others see its last
 // renewal, wait for the whole lease and try again, if there is an API server, which may
-// take a while to stop and to start.
-const longestSuspension = 90 * time.Second
+// take a while to stop and to start, on a machine that may do other things.
+const longestSuspension = 10 * time.Minute
 
 // suspendLeader suspends the replica that leads until another one does, and a while
 // longer, so that it goes on without knowing.
