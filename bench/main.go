@@ -6,7 +6,7 @@
 // bound.
 //
 //	go run . [-small] [-objects N] [-rounds N] [-order floor,moorage,bulk] [-one-server]
-//	         [-parts life,named,storm,sprint] [-json FILE] [-page FILE]
+//	         [-parts life,named,news,storm] [-json FILE] [-page FILE]
 //
 // With -page, the table is also put into a page that has room for it. Only a full run is
 // kept: with fewer objects, rounds or parts nothing is, and some figures may be zero. With -order, others begin, and
@@ -119,6 +119,11 @@ func keep(o choice, results []load.Result) error {
 // Show prints the tables, and returns how many figures are over their bounds, and how
 // many were not measured.
 func show(results []load.Result) (over, unmeasured int, err error) {
+	for _, r := range results {
+		if err := report.Requests(os.Stdout, r); err != nil {
+			return 0, 0, err
+		}
+	}
 	for _, r := range results[1:] {
 		more, missing, err := report.Write(os.Stdout, r.Contender, report.Compare(results[0], r))
 		if err != nil {

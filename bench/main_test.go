@@ -52,8 +52,8 @@ func TestSmallRun(t *testing.T) {
 				t.Errorf("%s: %s was not measured", r.Contender, f.Name)
 			}
 		}
-		if len(r.Rounds) != load.Small.Rounds || len(r.QuietCPUs) != load.Small.Quiet {
-			t.Errorf("%s: rounds %+v and %v of quiet, want %d and %d", r.Contender, r.Rounds, r.QuietCPUs, load.Small.Rounds, load.Small.Quiet)
+		if len(r.Rounds) != 1 || len(r.Rounds[0].QuietCPUs) != load.Small.Quiet || len(r.Rounds[0].Waits) != load.Small.Probes {
+			t.Errorf("%s: rounds %+v, want one, with %d times of quiet and %d users who waited", r.Contender, r.Rounds, load.Small.Quiet, load.Small.Probes)
 		}
 	}
 	if calls := results[2].PollCalls; calls > results[0].PollCalls/2 {

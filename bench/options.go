@@ -33,7 +33,7 @@ func options(args []string) (choice, error) {
 		c         choice
 		flags     = flag.NewFlagSet("bench", flag.ExitOnError)
 		objects   = flags.Int("objects", 0, "how many objects there are (default 5000)")
-		rounds    = flags.Int("rounds", 0, "how often they are created and deleted (default 3)")
+		rounds    = flags.Int("rounds", 0, "how often what is compared with the floor is measured (default 3)")
 		oneServer = flags.Bool("one-server", false, "all contenders use one server, however old it is")
 		order     = flags.String("order", strings.Join(provider.Contenders, ","), "who is measured, and in which order in the first round")
 		parts     = flags.String("parts", strings.Join(load.Parts, ","), "what to measure")

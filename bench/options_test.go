@@ -16,13 +16,13 @@ func TestOptions(t *testing.T) {
 	if c.scenario != load.Full || !c.whole() {
 		t.Errorf("usually %+v is asked for", c)
 	}
-	c, err = options([]string{"-objects", "700", "-rounds", "5", "-one-server", "-order", "bulk,floor", "-parts", "sprint"})
+	c, err = options([]string{"-objects", "700", "-rounds", "5", "-one-server", "-order", "bulk,floor", "-parts", "storm"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := load.Full
 	want.Objects, want.Rounds, want.OneServer = 700, 5, true
-	if c.scenario != want || !slices.Equal(c.order, []string{"bulk", "floor"}) || !slices.Equal(c.parts, []string{"sprint"}) || c.whole() {
+	if c.scenario != want || !slices.Equal(c.order, []string{"bulk", "floor"}) || !slices.Equal(c.parts, []string{"storm"}) || c.whole() {
 		t.Errorf("%+v is asked for", c)
 	}
 	for reason, tc := range map[string]struct {

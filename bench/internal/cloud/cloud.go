@@ -232,6 +232,9 @@ type Counts struct {
 	Applied map[int64]time.Time // when a size was set for the first time
 }
 
+// Looks returns how often somebody looked at a buoy, by a call or in a page.
+func (c Counts) Looks() int { return c.Calls["Find"] + c.Served }
+
 // Counts returns what happened since the last Reset.
 func (c *Cloud) Counts() Counts {
 	c.mu.Lock()

@@ -6,13 +6,16 @@
 // a stale read; a create is repeated with its token only; what it answered is
 // stored in a write that cannot conflict and that survives cancellation; the status is
 // written if it changed, bound to what was read; the finalizer goes when the buoy
-// is gone.
+// is gone; after a restart, what is well is looked at over a poll interval, and who is
+// not first. It sends no events: those are counted apart.
 package floor
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -25,6 +28,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -49,17 +53,47 @@ type Reconciler struct {
 	Cloud  *cloud.Cloud
 	Poll   time.Duration
 	Named  bool // the name of the object is that of the buoy
+
+	began time.Time // when it was set up; zero: what is well is looked at at once
 }
 
 // Setup adds a controller to the manager.
 func (r *Reconciler) Setup(m manager.Manager, workers int) error {
-	r.Client = m.GetClient()
+	r.Client, r.began = m.GetClient(), time.Now()
 
 	return ctrl.NewControllerManagedBy(m).Named("floor").
 		For(&buoy.Buoy{}).
-		WithEventFilter(predicate.GenerationChangedPredicate{}).
+		WithEventFilter(predicate.Funcs{UpdateFunc: asks}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}.ForControllerRuntime()).
 		Complete(r)
+}
+
+// Asks says whether a change asks for a pass: one of the generation, the labels, the
+// deletion timestamp, or what others have among finalizers and annotations. What this
+// reconciler writes is none, as it is none for those who are compared with it.
+func asks(e event.UpdateEvent) bool {
+	before, now := e.ObjectOld, e.ObjectNew
+
+	return before.GetGeneration() != now.GetGeneration() ||
+		before.GetDeletionTimestamp().IsZero() != now.GetDeletionTimestamp().IsZero() ||
+		!maps.Equal(before.GetLabels(), now.GetLabels()) ||
+		!slices.Equal(foreign(before), foreign(now)) ||
+		annotated(before, now) || annotated(now, before)
+}
+
+func foreign(o client.Object) []string {
+	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == finalizer })
+}
+
+// Annotated says whether one object has an annotation of others that another has not.
+func annotated(o, other client.Object) bool {
+	for key, value := range o.GetAnnotations() {
+		if has, ok := other.GetAnnotations()[key]; (!ok || has != value) && key != nameKey && key != tokenKey {
+			return true
+		}
+	}
+
+	return false
 }
 
 // Reconcile makes one pass.
@@ -68,21 +102,43 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Client.Get(ctx, req.NamespacedName, b); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	var err error
+	if early := r.turn(b) - time.Since(r.began); early > 0 {
+		return later(early), nil
+	}
+	var (
+		err  error
+		gone bool
+	)
 	if b.DeletionTimestamp.IsZero() {
 		err = r.live(ctx, b)
 	} else {
-		err = r.depart(ctx, b)
+		gone, err = r.depart(ctx, b)
 	}
 	if kerrors.IsConflict(err) {
 		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // the back-off is to go on
 	}
-	if err != nil {
+	if err != nil || gone {
 		return reconcile.Result{}, err
 	}
-	priority := controller.PriorityPoll
 
-	return reconcile.Result{RequeueAfter: r.Poll + time.Duration((rand.Float64()-0.5)*0.2*float64(r.Poll)), Priority: &priority}, nil
+	return later(r.Poll + time.Duration((rand.Float64()-0.5)*0.2*float64(r.Poll))), nil
+}
+
+func later(d time.Duration) reconcile.Result {
+	return reconcile.Result{RequeueAfter: d, Priority: new(controller.PriorityPoll)}
+}
+
+// Turn returns when, after it began, a reconciler looks at an object for the first time:
+// at one that is well at some moment of the first poll interval, the same each time it
+// is asked, so that nobody has to remember who was looked at.
+func (r *Reconciler) turn(b *buoy.Buoy) time.Duration {
+	if time.Since(r.began) > r.Poll || !b.DeletionTimestamp.IsZero() || !b.Ready() {
+		return 0
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(b.UID)) // a sum takes everything
+
+	return time.Duration(sum.Sum64() % uint64(r.Poll))
 }
 
 func (r *Reconciler) live(ctx context.Context, b *buoy.Buoy) error {
@@ -169,28 +225,29 @@ func (r *Reconciler) patch(ctx context.Context, b *buoy.Buoy, meta map[string]an
 	return r.Client.Patch(ctx, b, client.RawPatch(types.MergePatchType, data))
 }
 
-func (r *Reconciler) depart(ctx context.Context, b *buoy.Buoy) error {
+// Depart says whether there is nothing left to do for the object.
+func (r *Reconciler) depart(ctx context.Context, b *buoy.Buoy) (gone bool, err error) {
 	if !controllerutil.ContainsFinalizer(b, finalizer) {
-		return nil
+		return true, nil
 	}
 	name := r.name(b)
 	if name == "" { // created, perhaps: the token tells
 		if err := r.create(ctx, b); err != nil {
-			return err
+			return false, err
 		}
 		name = r.name(b)
 	}
 	if _, err := r.Cloud.Find(ctx, name); err == nil {
 		if err := r.Cloud.Remove(ctx, name); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if _, err := r.Cloud.Find(ctx, name); !errors.Is(err, cloud.ErrNotFound) {
-		return err
+		return false, err
 	}
-	rest := slices.DeleteFunc(slices.Clone(b.Finalizers), func(f string) bool { return f == finalizer })
+	err = r.patch(ctx, b, map[string]any{"resourceVersion": b.ResourceVersion, "finalizers": foreign(b)})
 
-	return client.IgnoreNotFound(r.patch(ctx, b, map[string]any{"resourceVersion": b.ResourceVersion, "finalizers": rest}))
+	return true, client.IgnoreNotFound(err)
 }
 
 // Report writes the status if it changed.

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/bench/internal/buoy"
@@ -244,5 +246,74 @@ func TestTheFloorAllocatesLittle(t *testing.T) {
 	})
 	if n > 60 {
 		t.Errorf("%.0f allocations in a steady pass, want at most 60", n)
+	}
+}
+
+// After a restart what is well waits for its turn within a poll interval, and nothing else
+// does.
+func TestTheFloorLooksAtAllInTurn(t *testing.T) {
+	h := newHarness(t, false)
+	h.r.Poll, h.r.began = time.Hour, time.Now()
+	h.pass("patch", "patch", "patch status") // one that is made now
+	request := reconcile.Request{NamespacedName: key}
+	h.sent = nil
+	result, err := h.r.Reconcile(t.Context(), request)
+	if err != nil || result.RequeueAfter <= 0 || result.RequeueAfter > time.Hour || h.r.Cloud.Counts().Calls["Find"] != 1 {
+		t.Errorf("result %+v, error %v, calls %v: want it to wait for its turn", result, err, h.r.Cloud.Counts().Calls)
+	}
+	h.r.began = time.Now().Add(-result.RequeueAfter - time.Minute)
+	h.pass()
+	if n := h.r.Cloud.Counts().Calls["Find"]; n != 2 {
+		t.Errorf("%d looks when its turn has come, want a second", n)
+	}
+	h.r.began = time.Now()
+	b := h.get()
+	b.Spec.Size, b.Generation = 2, 2
+	if err := h.api.Update(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	h.pass("patch status")
+	if err := h.api.Delete(t.Context(), h.get()); err != nil {
+		t.Fatal(err)
+	}
+	h.pass("patch")
+}
+
+// The pass after which an object is gone asks for no other.
+func TestTheFloorIsDone(t *testing.T) {
+	h := newHarness(t, false)
+	h.pass("patch", "patch", "patch status")
+	if err := h.api.Delete(t.Context(), h.get()); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := h.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err != nil || !result.IsZero() || h.get() != nil {
+		t.Errorf("result %+v, error %v, object %v", result, err, h.get())
+	}
+}
+
+// Users' changes ask for a pass, and what the floor writes itself does not.
+func TestWhatAsksForAPass(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*buoy.Buoy)
+		asks   bool
+	}{
+		"Generation": {func(b *buoy.Buoy) { b.Generation++ }, true},
+		"Deleted":    {func(b *buoy.Buoy) { b.DeletionTimestamp = new(metav1.Now()) }, true},
+		"Label":      {func(b *buoy.Buoy) { b.Labels["fleet"] = "south" }, true},
+		"Annotation": {func(b *buoy.Buoy) { b.Annotations["theirs"] = "x" }, true},
+		"Removed":    {func(b *buoy.Buoy) { delete(b.Annotations, "theirs too") }, true},
+		"Finalizer":  {func(b *buoy.Buoy) { b.Finalizers = append(b.Finalizers, "theirs") }, true},
+		"Ours": {func(b *buoy.Buoy) {
+			b.Finalizers, b.Annotations[nameKey], b.Annotations[tokenKey] = append(b.Finalizers, finalizer), "n", "t"
+		}, false},
+		"Status": {func(b *buoy.Buoy) { b.Status.Size, b.ResourceVersion = 2, "2" }, false},
+	} {
+		before := buoy.New(key.Namespace, key.Name)
+		before.Annotations = map[string]string{"theirs too": "x"}
+		now := before.DeepCopyObject().(*buoy.Buoy) //nolint:forcetypeassert // what it is a copy of
+		tc.change(now)
+		if got := asks(event.UpdateEvent{ObjectOld: before, ObjectNew: now}); got != tc.asks {
+			t.Errorf("%s: asks for a pass is %t, want %t", name, got, tc.asks)
+		}
 	}
 }

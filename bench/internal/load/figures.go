@@ -1,9 +1,7 @@
 package load
 
 import (
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
@@ -30,22 +28,7 @@ func Writes(of map[string]int) int {
 	return n
 }
 
-// Median returns the median of what is measured in each: the mean of the two in the
-// middle, if there are as many below as above them, and 0 of nothing.
-func Median[T any](of []T, measure func(T) time.Duration) time.Duration {
-	var all []time.Duration
-	for _, one := range of {
-		all = append(all, measure(one))
-	}
-	if len(all) == 0 {
-		return 0
-	}
-	slices.Sort(all)
-
-	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
-}
-
 // Looks returns how often a buoy was looked at.
 func looks(f provider.Figures) float64 {
-	return max(1, float64(f.Cloud.Calls["Find"]+f.Cloud.Served))
+	return max(1, float64(f.Cloud.Looks()))
 }

@@ -46,8 +46,10 @@ func (r *runner) life(ctx context.Context, c *child) error {
 	}
 	for _, phase := range []func() error{
 		func() error { return r.creation(ctx, c, f) },
-		func() error { return r.steady(ctx, c, start.Poll) },
+		// What is still to be told of the creation is not to be paid by what comes now: it
+		// ends with the manager.
 		func() error { return r.restart(ctx, c, f, start) },
+		func() error { return r.steady(ctx, c, start.Poll) },
 		func() error { return r.memory(ctx, c, f, idle+weight.Heap) },
 		func() error { return r.deletion(ctx, c, f) },
 	} {
@@ -55,37 +57,6 @@ func (r *runner) life(ctx context.Context, c *child) error {
 			return err
 		}
 	}
-
-	return nil
-}
-
-// Sprint creates the fleet and deletes it, for the time that takes. As in a life, the
-// provider is started anew in between: what it has not told of the creation yet is not
-// to be paid by the deletion.
-func (r *runner) sprint(ctx context.Context, c *child) error {
-	f, start, err := r.begin(ctx, c, "sprint")
-	if err != nil {
-		return err
-	}
-	round := Round{Place: r.place}
-	if round.ReadyAfter, round.ReadyCPU, err = f.timed(ctx, c, f.create); err != nil {
-		return err
-	}
-	if err := c.stop(); err != nil {
-		return err
-	}
-	if _, err := c.tell(start); err != nil {
-		return err
-	}
-	if err := wait(ctx, settled); err != nil {
-		return err
-	}
-	if round.GoneAfter, round.GoneCPU, err = f.timed(ctx, c, f.remove); err != nil {
-		return err
-	}
-	r.result.Rounds = append(r.result.Rounds, round)
-	r.say("%d objects are ready after %s, and gone after %s; CPU for each %s and %s", f.count,
-		round.ReadyAfter.Round(time.Millisecond), round.GoneAfter.Round(time.Millisecond), round.ReadyCPU.Round(time.Microsecond), round.GoneCPU.Round(time.Microsecond))
 
 	return nil
 }
@@ -104,68 +75,77 @@ func (r *runner) rehearse(ctx context.Context) error {
 	return err
 }
 
-// Timed does something to the fleet. It returns how long that took, and how much of a
-// processor's time the provider took for each buoy.
-func (f *fleet) timed(ctx context.Context, c *child, do func(context.Context) (time.Duration, error)) (took, cpu time.Duration, err error) {
-	if err := c.mark(); err != nil {
-		return 0, 0, err
+// A cost is what it took until something was done with all of the fleet.
+type cost struct {
+	time             time.Duration
+	provider, server time.Duration // of a processor, for each buoy
+	requests         map[string]int
+}
+
+// Timed does something to the fleet. It returns what that took, and which requests there
+// were until that was over and what trails behind it, too.
+func (f *fleet) timed(ctx context.Context, c *child, do func(context.Context) (time.Duration, error)) (took cost, err error) {
+	before, err := f.cpu(ctx)
+	if err != nil {
+		return took, err
 	}
-	if took, err = do(ctx); err != nil {
-		return 0, 0, err
+	if err := c.mark(); err != nil {
+		return took, err
+	}
+	if took.time, err = do(ctx); err != nil {
+		return took, err
 	}
 	figures, err := c.read()
+	if err != nil {
+		return took, err
+	}
+	after, err := f.cpu(ctx)
+	if err != nil {
+		return took, err
+	}
+	n := time.Duration(f.count)
+	took.provider, took.server = figures.CPU/n, (after-before)/n
+	if err := wait(ctx, settled); err != nil {
+		return took, err
+	}
+	figures, err = c.read()
+	took.requests = figures.Requests
 
-	return took, figures.CPU / time.Duration(f.count), err
+	return took, err
 }
 
 func (r *runner) creation(ctx context.Context, c *child, f *fleet) error {
-	round := Round{Place: r.place}
-	var err error
-	if round.ReadyAfter, round.ReadyCPU, err = f.timed(ctx, c, f.create); err != nil {
-		return err
-	}
-	r.result.Rounds = append(r.result.Rounds, round)
-	ready, told, after, err := r.told(ctx, c)
+	took, err := f.timed(ctx, c, f.create)
 	if err != nil {
 		return err
 	}
-	n := float64(f.count)
-	r.result.Requests["create"] = told.Requests
-	r.result.CreateRequests, r.result.CreateEvents = float64(Sum(told.Requests))/n, float64(told.Events)/n
-	r.result.CreateCPU, r.result.ReadyTold = told.CPU/time.Duration(f.count), round.ReadyAfter+after
-	r.meanwhile = (looks(told) - looks(ready)) / n
-	r.say("%d objects are ready after %s, and that is told after %s; %.2f requests each",
-		f.count, round.ReadyAfter.Round(time.Millisecond), r.result.ReadyTold.Round(time.Millisecond), r.result.CreateRequests)
+	r.round.ReadyAfter, r.round.ReadyCPU, r.round.ReadyServer = took.time, took.provider, took.server
+	r.round.CreateRequests = float64(Sum(took.requests)) / float64(f.count)
+	r.result.note("create", took.requests)
+	r.say("%d objects are ready after %s; for each %.2f requests, %s of a processor, and %s of the server's", f.count,
+		took.time.Round(time.Millisecond), r.round.CreateRequests, took.provider.Round(time.Microsecond), took.server.Round(time.Microsecond))
 
 	return nil
 }
 
-// Told waits until the last event is sent of what has just ended. It returns the
-// figures of the beginning and the end, and how long that took.
-func (r *runner) told(ctx context.Context, c *child) (first, last provider.Figures, after time.Duration, err error) {
-	if first, err = c.read(); err != nil {
-		return first, last, 0, err
+func (r *runner) deletion(ctx context.Context, c *child, f *fleet) error {
+	took, err := f.timed(ctx, c, f.remove)
+	if err != nil {
+		return err
 	}
-	begun, events := time.Now(), 0
-	for now := begun; now.Sub(begun) < after+settled; now = time.Now() {
-		if err := wait(ctx, 500*time.Millisecond); err != nil {
-			return first, last, 0, err
-		}
-		if last, err = c.read(); err != nil {
-			return first, last, 0, err
-		}
-		if last.Events > max(events, first.Events) {
-			after = time.Since(begun)
-		}
-		events = last.Events
-	}
+	r.round.GoneAfter, r.round.GoneCPU, r.round.GoneServer = took.time, took.provider, took.server
+	r.round.DeleteRequests = float64(Sum(took.requests)) / float64(f.count)
+	r.result.note("delete", took.requests)
+	r.say("all are gone after %s; for each %.2f requests, %s of a processor, and %s of the server's",
+		took.time.Round(time.Millisecond), r.round.DeleteRequests, took.provider.Round(time.Microsecond), took.server.Round(time.Microsecond))
 
-	return first, last, after, nil
+	return nil
 }
 
-// Steady watches what is done when nothing is to be done.
+// Steady watches what is done when nothing is to be done: each has been looked at since
+// the process began.
 func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error {
-	if err := wait(ctx, settled+poll); err != nil { // what trails behind, and until all have met who poll together
+	if err := wait(ctx, settled); err != nil {
 		return err
 	}
 	if err := c.mark(); err != nil {
@@ -181,16 +161,15 @@ func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error
 		if figures, err = c.read(); err != nil {
 			return err
 		}
-		r.result.QuietCPUs = append(r.result.QuietCPUs, time.Duration(float64(figures.CPU-before.CPU)/max(1, looks(figures)-looks(before))))
+		r.round.QuietCPUs = append(r.round.QuietCPUs, time.Duration(float64(figures.CPU-before.CPU)/max(1, looks(figures)-looks(before))))
 	}
-	r.result.QuietCPU = Median(r.result.QuietCPUs, func(d time.Duration) time.Duration { return d })
+	r.round.QuietCPU = Median(r.round.QuietCPUs, func(d time.Duration) time.Duration { return d })
 	passes := looks(figures)
-	r.result.Requests["steady"] = figures.Requests
-	r.result.SteadyRequests = float64(Sum(figures.Requests)+figures.Events) / passes
-	r.result.CreateCPU -= time.Duration(r.meanwhile * float64(r.result.QuietCPU))
-	r.result.Mallocs = float64(figures.Mallocs) / passes
-	r.result.PollCalls = float64(Sum(figures.Cloud.Calls)) / float64(r.scenario.Quiet) * 1000 / float64(r.scenario.Objects)
-	r.say("%.0f steady passes, each %s of a processor; %.0f allocations, queue and workers included", passes, r.result.QuietCPU, r.result.Mallocs)
+	r.result.note("steady", figures.Requests)
+	r.round.SteadyRequests = float64(Sum(figures.Requests)+figures.Events) / passes
+	r.round.Mallocs = float64(figures.Mallocs) / passes
+	r.round.PollCalls = float64(Sum(figures.Cloud.Calls)) * 1000 / passes
+	r.say("%.0f steady passes, each %s of a processor; %.0f allocations, queue and workers included", passes, r.round.QuietCPU, r.round.Mallocs)
 
 	return nil
 }
@@ -222,12 +201,12 @@ func (r *runner) restart(ctx context.Context, c *child, f *fleet, start provider
 	if err != nil {
 		return err
 	}
-	r.result.Requests["restart"] = figures.Requests
-	r.result.RestartWrites = float64(Sum(figures.Requests)) - 1 // the status of what was changed
-	r.result.RestartUser = figures.Cloud.Applied[size].Sub(sent)
-	r.result.RestartBusiest = float64(figures.Cloud.Busiest) / (float64(f.count) / start.Poll.Seconds())
+	r.result.note("restart", figures.Requests)
+	r.round.RestartWrites = float64(Sum(figures.Requests)) - 1 // the status of what was changed
+	r.round.RestartUser = figures.Cloud.Applied[size].Sub(sent)
+	r.round.RestartBusiest = float64(figures.Cloud.Busiest) / (float64(f.count) / start.Poll.Seconds())
 	r.say("after a restart: %.0f writes, a user's change served after %s, %d calls in the busiest second",
-		r.result.RestartWrites, r.result.RestartUser.Round(time.Microsecond), figures.Cloud.Busiest)
+		r.round.RestartWrites, r.round.RestartUser.Round(time.Microsecond), figures.Cloud.Busiest)
 
 	return nil
 }
@@ -238,29 +217,11 @@ func (r *runner) memory(ctx context.Context, c *child, f *fleet, without uint64)
 	if err != nil {
 		return err
 	}
-	r.result.Heap = (float64(full) - float64(without)) / float64(f.count)
-	if r.result.JSON, err = f.weight(ctx); err != nil {
+	r.round.Heap = (float64(full) - float64(without)) / float64(f.count)
+	if r.round.JSON, r.round.Kept, err = f.weight(ctx); err != nil {
 		return err
 	}
-	r.say("%.0f bytes for each object of %d bytes of JSON", r.result.Heap, r.result.JSON)
-
-	return nil
-}
-
-func (r *runner) deletion(ctx context.Context, c *child, f *fleet) (err error) {
-	round := &r.result.Rounds[len(r.result.Rounds)-1]
-	if round.GoneAfter, round.GoneCPU, err = f.timed(ctx, c, f.remove); err != nil {
-		return err
-	}
-	_, told, after, err := r.told(ctx, c)
-	if err != nil {
-		return err
-	}
-	r.result.Requests["delete"] = told.Requests
-	r.result.DeleteRequests = float64(Sum(told.Requests)) / float64(f.count)
-	r.result.DeleteCPU, r.result.GoneTold = told.CPU/time.Duration(f.count), round.GoneAfter+after
-	r.say("all are gone after %s, and that is told after %s; %.2f requests each",
-		round.GoneAfter.Round(time.Millisecond), r.result.GoneTold.Round(time.Millisecond), r.result.DeleteRequests)
+	r.say("%.0f bytes for each object of %.0f bytes of JSON, %.0f without managed fields", r.round.Heap, r.round.JSON, r.round.Kept)
 
 	return nil
 }
@@ -284,7 +245,7 @@ func (r *runner) named(ctx context.Context, c *child) error {
 	if err != nil {
 		return err
 	}
-	r.result.Requests["named"] = figures.Requests
+	r.result.note("named", figures.Requests)
 	r.result.NamedRequests = float64(Sum(figures.Requests)) / float64(f.count)
 	_, err = f.remove(ctx)
 

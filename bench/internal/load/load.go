@@ -19,8 +19,9 @@ type Scenario struct {
 	Objects   int           // in the fleet
 	Workers   int           // of the provider
 	Poll      time.Duration // interval of the fleet's polls
-	Quiet     int           // how many poll intervals the steady state is watched for
-	Rounds    int           // how often the fleet is created and deleted
+	Quiet     int           // how many poll intervals the steady state is watched for, in each round
+	Rounds    int           // how often everything is measured that has a bound to the floor
+	News      int           // of how many objects all events are waited for
 	OneServer bool          // for all, however much it has seen, instead of a new one for each turn
 
 	Crowd   int           // objects in the storm
@@ -31,7 +32,7 @@ type Scenario struct {
 
 // Full is what the figures are told of.
 var Full = Scenario{
-	Objects: 5000, Workers: 10, Quiet: 4, Rounds: 3,
+	Objects: 5000, Workers: 10, Quiet: 2, Rounds: 3, News: 250,
 	Crowd: 2000, Latency: 50 * time.Millisecond, Probes: 150, Fair: 50 * time.Second,
 }
 
@@ -39,45 +40,32 @@ var Full = Scenario{
 // seldom enough for a machine that does other things: what is late by an interval, as a
 // cache or a list, makes a reconciler do its work twice.
 var Small = Scenario{
-	Objects: 100, Workers: 4, Poll: 3 * time.Second, Quiet: 1, Rounds: 2, OneServer: true,
+	Objects: 100, Workers: 4, Poll: 3 * time.Second, Quiet: 1, Rounds: 1, News: 20, OneServer: true,
 	Crowd: 100, Latency: 10 * time.Millisecond, Probes: 10, Fair: 6 * time.Second,
 }
 
-// A Result is what a contender did.
+// A Result is what a contender did. What is compared with the floor is the median of the
+// rounds, and what is held to a number is the most of them.
 type Result struct {
 	Contender string
+	Measured
 
-	CreateRequests, NamedRequests, DeleteRequests, SteadyRequests float64         // per object; per pass
-	CreateEvents                                                  float64         // per object
-	Rounds                                                        []Round         // in the order in which they were
-	ReadyAfter, GoneAfter                                         time.Duration   // the medians of the rounds
-	ReadyTold, GoneTold                                           time.Duration   // until the last event of that is sent, in the round of the whole life
-	CreateCPU, DeleteCPU                                          time.Duration   // per object
-	QuietCPU, StormCPU                                            time.Duration   // per pass
-	QuietCPUs                                                     []time.Duration // of each interval; QuietCPU is the median
-	PassMallocs                                                   float64         // per pass, of the reconciler alone
-	Mallocs                                                       float64         // per pass, of the process
-	Heap                                                          float64         // bytes per object
-	JSON                                                          int             // bytes of an object, as the API server sends it
-	UserP50, UserP99                                              time.Duration   // of a change in a storm of polls
-	PollCalls                                                     float64         // to the external system, in a poll interval, for each thousand objects
-	OldestPoll                                                    float64         // in poll intervals, while users take half of the workers
-	RestartWrites                                                 float64
-	RestartBusiest                                                float64       // calls in the busiest second after a restart, to those that polls spread evenly make
-	RestartUser                                                   time.Duration // until a user's change after a restart is served
-	Requests                                                      map[string]map[string]int
+	NamedRequests              float64                   // per object
+	CreateEvents, DeleteEvents float64                   // per object
+	CreateCalls, DeleteCalls   float64                   // to the external system, per object
+	ReadyTold, GoneTold        time.Duration             // until the last event of that is sent
+	CreateCPU, DeleteCPU       time.Duration             // of the provider until then, per object
+	OldestPoll                 float64                   // in poll intervals, while users take half of the workers
+	Requests                   map[string]map[string]int // by phase, verb and resource
+	Rounds                     []Round                   // in the order in which they were
 }
 
-// A Round is one creation of the fleet, and its deletion.
-type Round struct {
-	Place                 int // among the contenders of the round; the first is 1
-	ReadyAfter, GoneAfter time.Duration
-	ReadyCPU, GoneCPU     time.Duration // of the process until then, polls and all, per object
-}
+// Parts are what a run consists of, in their order. The storm leaves its objects where they
+// are, so it is the last.
+var Parts = []string{"life", "named", "news", "storm"}
 
-// Parts are what a run consists of. A life is a sprint and more, and so is the first
-// round of those who do both.
-var Parts = []string{"life", "named", "storm", "sprint"}
+// Those with what is compared with the floor and has a bound are in each round.
+var repeated = []string{"life", "storm"}
 
 // Run measures contenders, in those parts that are named; the figures of others are
 // zero. They take turns in the order given, which each round begins with another of
@@ -104,8 +92,7 @@ func Run(ctx context.Context, s Scenario, contenders, parts []string, progress i
 	var out []Result
 	for _, c := range provider.Contenders {
 		if r := results[c]; r != nil {
-			r.ReadyAfter = Median(r.Rounds, func(r Round) time.Duration { return r.ReadyAfter })
-			r.GoneAfter = Median(r.Rounds, func(r Round) time.Duration { return r.GoneAfter })
+			r.conclude()
 			out = append(out, *r)
 		}
 	}
@@ -120,11 +107,10 @@ func turned(contenders []string, round int) []string {
 	return slices.Concat(contenders[first:], contenders[:first])
 }
 
-// Due returns the parts of a round, in their order. All but sprints are for the first.
+// Due returns the parts of a round, in their order.
 func due(parts []string, round int) (due []string) {
 	for _, part := range Parts {
-		sprint := round > 0 || !slices.Contains(parts, "life")
-		if slices.Contains(parts, part) && (part == "sprint" && sprint || part != "sprint" && round == 0) {
+		if slices.Contains(parts, part) && (round == 0 || slices.Contains(repeated, part)) {
 			due = append(due, part)
 		}
 	}
@@ -152,12 +138,14 @@ func (b *bench) turn(ctx context.Context, result *Result, place int, parts []str
 			return err
 		}
 	}
-	r := runner{world: b.world, scenario: b.scenario, progress: b.progress, result: result, place: place}
+	r := runner{world: b.world, scenario: b.scenario, progress: b.progress, result: result}
+	r.round.Place = place
 	for _, part := range parts {
 		if err := r.run(ctx, part); err != nil {
 			return err
 		}
 	}
+	result.Rounds = append(result.Rounds, r.round)
 
 	return nil
 }
@@ -176,10 +164,8 @@ type runner struct {
 	scenario Scenario
 	progress io.Writer
 	result   *Result
-	place    int
+	round    Round
 	sizes    int64
-
-	meanwhile float64 // steady passes over each object while events of its creation were sent
 }
 
 func (r *runner) say(format string, a ...any) {
@@ -194,7 +180,7 @@ func (r *runner) run(ctx context.Context, part string) error {
 	if err != nil {
 		return err
 	}
-	run := map[string]func(context.Context, *child) error{"life": r.life, "sprint": r.sprint, "named": r.named, "storm": r.storm}
+	run := map[string]func(context.Context, *child) error{"life": r.life, "storm": r.storm, "named": r.named, "news": r.news}
 
 	return errors.Join(run[part](ctx, c), c.end())
 }

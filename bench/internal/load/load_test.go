@@ -1,6 +1,8 @@
 package load
 
 import (
+	"maps"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -31,13 +33,89 @@ func TestDue(t *testing.T) {
 		parts       []string
 		first, then []string
 	}{
-		{"a life is the first sprint", Parts, []string{"life", "named", "storm"}, []string{"sprint"}},
-		{"without a life all rounds are alike", []string{"storm", "sprint"}, []string{"storm", "sprint"}, []string{"sprint"}},
-		{"what is not repeated is for the first round", []string{"named", "life"}, []string{"life", "named"}, nil},
+		{"what is compared with the floor is repeated", Parts, Parts, []string{"life", "storm"}},
+		{"the order is that of the parts", []string{"storm", "life"}, []string{"life", "storm"}, []string{"life", "storm"}},
+		{"what is not repeated is for the first round", []string{"news", "named"}, []string{"named", "news"}, nil},
 	} {
 		if first, then := due(tc.parts, 0), due(tc.parts, 1); !slices.Equal(first, tc.first) || !slices.Equal(then, tc.then) {
 			t.Errorf("%s: %q and then %q", tc.reason, first, then)
 		}
+	}
+}
+
+// One bad round decides nothing that is compared, and all that is to hold always.
+func TestConclude(t *testing.T) {
+	r := Result{Rounds: []Round{
+		{Measured: Measured{ReadyAfter: 3, UserP99: 5, CreateRequests: 3, RestartUser: 2}},
+		{Measured: Measured{ReadyAfter: 90, UserP99: 6, CreateRequests: 3.1, RestartUser: 1}},
+		{Measured: Measured{ReadyAfter: 4, UserP99: 80, CreateRequests: 3, RestartUser: 9}},
+	}}
+	r.conclude()
+	if want := (Measured{ReadyAfter: 4, UserP99: 6, CreateRequests: 3.1, RestartUser: 9}); r.Measured != want {
+		t.Errorf("of the rounds remains %+v, want %+v", r.Measured, want)
+	}
+}
+
+// Every figure of a round is in the result.
+func TestNothingIsLeftOut(t *testing.T) {
+	var one Round
+	of := reflect.ValueOf(&one.Measured).Elem()
+	for i := range of.NumField() {
+		switch f := of.Field(i); f.Kind() {
+		case reflect.Int64:
+			f.SetInt(int64(i + 1))
+		default:
+			f.SetFloat(float64(i + 1))
+		}
+	}
+	r := Result{Rounds: []Round{one}}
+	r.conclude()
+	if r.Measured != one.Measured {
+		t.Errorf("of %+v remains %+v", one.Measured, r.Measured)
+	}
+}
+
+func TestNote(t *testing.T) {
+	r := Result{Requests: map[string]map[string]int{}}
+	r.note("create", map[string]int{"PATCH buoys": 10, "GET buoys": 1})
+	r.note("create", map[string]int{"PATCH buoys": 9, "GET buoys": 2})
+	r.note("steady", nil)
+	if want := map[string]int{"PATCH buoys": 10, "GET buoys": 2}; !maps.Equal(r.Requests["create"], want) || r.Requests["steady"] == nil {
+		t.Errorf("requests %v, want the most of each, and none where none were counted", r.Requests)
+	}
+}
+
+// Who was overtaken by another change of the same object has waited as well: until the
+// object was as was asked later.
+func TestWaits(t *testing.T) {
+	at := func(seconds int) time.Time { return time.Unix(1000+int64(seconds), 0) }
+	asked := []change{{object: 1, size: 11, at: at(0)}, {object: 2, size: 12, at: at(1)}, {object: 1, size: 13, at: at(2)}, {object: 3, size: 14, at: at(3)}}
+	for reason, tc := range map[string]struct {
+		served map[int64]time.Time
+		want   []time.Duration
+	}{
+		"each is served":                      {map[int64]time.Time{11: at(1), 12: at(3), 13: at(7), 14: at(4)}, []time.Duration{1, 1, 2, 5}},
+		"one was overtaken, and waits longer": {map[int64]time.Time{12: at(3), 13: at(7), 14: at(4)}, []time.Duration{1, 2, 5, 7}},
+		"who still waits is missing":          {map[int64]time.Time{11: at(1), 12: at(3)}, []time.Duration{1, 2}},
+		"nobody is served":                    {nil, nil},
+	} {
+		got := waits(asked, tc.served)
+		for i := range tc.want {
+			tc.want[i] *= time.Second
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", reason, got, tc.want)
+		}
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	var of []time.Duration
+	for i := range 150 {
+		of = append(of, time.Duration(i+1))
+	}
+	if p50, p99 := percentile(of, 50), percentile(of, 99); p50 != 76 || p99 != 149 || percentile(nil, 99) != 0 {
+		t.Errorf("p50 %d and p99 %d of 150, want the 76th and the last but one", p50, p99)
 	}
 }
 

@@ -10,41 +10,65 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
 
-// Storm asks for twice as many polls as the workers can do, and then lets users
-// take half of their time.
+// Storm asks for twice as many polls as the workers can do, while users change objects. In
+// the first round it then asks for half as many as they can, and lets users take the other
+// half.
 func (r *runner) storm(ctx context.Context, c *child) error {
-	s := r.scenario
-	f, err := r.newFleet(ctx, "storm", s.Crowd)
+	f, start, err := r.crowd(ctx, c)
 	if err != nil {
 		return err
 	}
-	capacity := float64(s.Workers) / s.Latency.Seconds() // calls per second
-	start := provider.Command{Do: "start", Contender: r.result.Contender, Workers: s.Workers, Poll: time.Hour}
-	if _, err := c.tell(start); err != nil {
-		return err
-	}
-	if _, err := f.create(ctx); err != nil {
-		return err
-	}
-	passes, err := c.tell(provider.Command{Do: "passes", Count: 10 * s.Crowd}) // nothing else is done, for an hour
+	passes, err := c.tell(provider.Command{Do: "passes", Count: 10 * f.count}) // nothing else is done, for an hour
 	if err != nil {
 		return err
 	}
-	r.result.PassMallocs = passes.Mallocs
-	r.say("%.0f allocations in a steady pass of the reconciler alone", r.result.PassMallocs)
+	r.round.PassMallocs = passes.Mallocs
+	r.say("%.0f allocations in a steady pass of the reconciler alone", passes.Mallocs)
 	// With lists polls would take next to nothing, and that would be no storm.
-	start.Poll = every(s.Crowd, 2*capacity)
-	if err := errors.Join(c.stop(), c.cloud(s.Latency, false), r.probe(ctx, c, f, start)); err != nil {
+	start.Poll = every(f.count, 2*r.capacity())
+	if err := errors.Join(c.stop(), c.cloud(r.scenario.Latency, false), r.probe(ctx, c, f, start)); err != nil {
 		return err
 	}
-	start.Poll = every(s.Crowd, capacity/2)
-	if err := errors.Join(c.stop(), c.cloud(s.Latency, true), r.fair(ctx, c, f, start, capacity/2/3)); err != nil { // a change is three calls
-		return err
+	if len(r.result.Rounds) == 0 {
+		half := r.capacity() / 2
+		start.Poll = every(f.count, half)
+		if err := errors.Join(c.stop(), c.cloud(r.scenario.Latency, true), r.fair(ctx, c, f, start, half/3)); err != nil { // a change is three calls
+			return err
+		}
+	}
+
+	return r.disperse(ctx, c, f)
+}
+
+// Capacity is how many calls in a second the workers can make.
+func (r *runner) capacity() float64 {
+	return float64(r.scenario.Workers) / r.scenario.Latency.Seconds()
+}
+
+// Crowd creates many objects that are not polled yet.
+func (r *runner) crowd(ctx context.Context, c *child) (*fleet, provider.Command, error) {
+	start := provider.Command{Do: "start", Contender: r.result.Contender, Workers: r.scenario.Workers, Poll: time.Hour}
+	f, err := r.newFleet(ctx, "storm", r.scenario.Crowd)
+	if err != nil {
+		return nil, start, err
+	}
+	if _, err := c.tell(start); err != nil {
+		return nil, start, err
+	}
+	_, err = f.create(ctx)
+
+	return f, start, err
+}
+
+// Disperse deletes a crowd, unless its server ends with the turn.
+func (r *runner) disperse(ctx context.Context, c *child, f *fleet) error {
+	if !r.scenario.OneServer {
+		return nil
 	}
 	if err := c.cloud(0, true); err != nil {
 		return err
 	}
-	_, err = f.remove(ctx)
+	_, err := f.remove(ctx)
 
 	return err
 }
@@ -65,49 +89,53 @@ func (r *runner) probe(ctx context.Context, c *child, f *fleet, start provider.C
 	if err := c.mark(); err != nil {
 		return err
 	}
-	sent, last := map[int64]time.Time{}, map[int]int64{} // by size; the size of each object
+	var asked []change
 	for range r.scenario.Probes {
-		if err := wait(ctx, time.Duration(rand.ExpFloat64()*float64(150*time.Millisecond))); err != nil {
+		if err := wait(ctx, time.Duration(rand.ExpFloat64()*float64(100*time.Millisecond))); err != nil {
 			return err
 		}
 		r.sizes++
-		object, size := rand.IntN(f.count), 1000+r.sizes
-		at, err := f.resize(ctx, object, size)
-		if err != nil {
+		one := change{object: rand.IntN(f.count), size: 1000 + r.sizes}
+		var err error
+		if one.at, err = f.resize(ctx, one.object, one.size); err != nil {
 			return err
 		}
-		sent[size], last[object] = at, size
-	}
-	if err := wait(ctx, 2*start.Poll); err != nil {
-		return err
+		asked = append(asked, one)
 	}
 	figures, err := c.readWhen(ctx, "all changes in a storm are served", func(f provider.Figures) bool {
-		for _, size := range last {
-			if f.Cloud.Applied[size].IsZero() {
-				return false
-			}
-		}
-
-		return true
+		return len(waits(asked, f.Cloud.Applied)) == len(asked)
 	})
 	if err != nil {
 		return err
 	}
-	took := waits(sent, figures.Cloud.Applied)
-	r.result.UserP50, r.result.UserP99 = took[len(took)/2], took[len(took)*99/100]
-	r.result.StormCPU = time.Duration(float64(figures.CPU) / looks(figures))
-	r.say("a user's change in the storm: p50 %s, p99 %s", r.result.UserP50.Round(time.Millisecond), r.result.UserP99.Round(time.Millisecond))
+	r.round.Waits = waits(asked, figures.Cloud.Applied)
+	r.round.UserP50, r.round.UserP99 = percentile(r.round.Waits, 50), percentile(r.round.Waits, 99)
+	r.round.StormCPU = time.Duration(float64(figures.CPU) / looks(figures))
+	r.say("a user's change in the storm: p50 %s, p99 %s; %s of a processor for each pass",
+		r.round.UserP50.Round(time.Millisecond), r.round.UserP99.Round(time.Millisecond), r.round.StormCPU)
 
 	return nil
 }
 
-// Waits returns how long users waited, the shortest time first. What was overtaken by
-// another change of the same object is not served.
-func waits(sent, served map[int64]time.Time) []time.Duration {
+// A change is what a user asked for. Of an object, each size is asked for once.
+type change struct {
+	object int
+	size   int64
+	at     time.Time
+}
+
+// Waits returns how long users waited, the shortest time first: until the external system
+// was as they asked, or, if somebody else asked for something else before that, as was
+// asked then. Who still waits is missing.
+func waits(asked []change, served map[int64]time.Time) []time.Duration {
 	var took []time.Duration
-	for size, at := range sent {
-		if done, ok := served[size]; ok {
-			took = append(took, done.Sub(at))
+	first := map[int]time.Time{} // when an object was served of what was asked since
+	for _, c := range slices.Backward(asked) {
+		if at, ok := served[c.size]; ok && (first[c.object].IsZero() || at.Before(first[c.object])) {
+			first[c.object] = at
+		}
+		if at := first[c.object]; !at.IsZero() {
+			took = append(took, at.Sub(c.at))
 		}
 	}
 	slices.Sort(took)

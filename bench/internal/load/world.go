@@ -1,11 +1,15 @@
 package load
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -216,15 +220,49 @@ func unanswered(err error) bool {
 		kerrors.IsTimeout(err) || kerrors.IsServerTimeout(err) || kerrors.IsTooManyRequests(err))
 }
 
-// Weight returns how many bytes of JSON a buoy has, as the API server sends it.
-func (f *fleet) weight(ctx context.Context) (int, error) {
+// Weight returns how many bytes of JSON a buoy has, as the API server sends it, and
+// without its managed fields.
+func (f *fleet) weight(ctx context.Context) (all, kept float64, err error) {
 	b := &buoy.Buoy{}
 	if err := f.api.Get(ctx, client.ObjectKey{Namespace: f.ns, Name: name(0)}, b); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	text, err := json.Marshal(b)
+	if err != nil {
+		return 0, 0, err
+	}
+	all, b.ManagedFields = float64(len(text)), nil
+	text, err = json.Marshal(b)
 
-	return len(text), err
+	return all, float64(len(text)), err
+}
+
+// CPU returns what the API server has used of processors since it began, as it tells. On
+// systems where it does not know, that is nothing.
+func (w *world) cpu(ctx context.Context) (time.Duration, error) {
+	of, err := rest.HTTPClientFor(w.config)
+	if err != nil {
+		return 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.config.Host+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := of.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), "process_cpu_seconds_total "); ok {
+			seconds, err := strconv.ParseFloat(text, 64)
+
+			return time.Duration(seconds * float64(time.Second)), err
+		}
+	}
+
+	return 0, lines.Err()
 }
 
 func until(ctx context.Context, most time.Duration, what string, holds func() bool) error {

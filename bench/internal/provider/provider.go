@@ -216,9 +216,10 @@ func filled(ctx context.Context, c cache.Cache) error {
 func (p *process) setUp(m manager.Manager, c Command) (reconcile.Reconciler, error) {
 	switch c.Contender {
 	case Floor:
-		r := &floor.Reconciler{Cloud: &p.cloud, Poll: c.Poll, Named: c.Named}
+		r := floor.Reconciler{Client: m.GetClient(), Cloud: &p.cloud, Poll: c.Poll, Named: c.Named}
+		alone := r
 
-		return r, r.Setup(m, c.Workers)
+		return &alone, r.Setup(m, c.Workers)
 	case Moorage, Bulk:
 		creates := managed.WithCreationTokens()
 		if c.Named {
@@ -260,10 +261,15 @@ func (p *process) passes(n int) (float64, error) {
 	if err := look(len(all.Items)); err != nil { // what the first pass of an object finds out
 		return 0, err
 	}
+	p.cloud.Reset()
 	before := memory().Mallocs
 	err := look(n)
+	mallocs := memory().Mallocs - before
+	if looks := p.cloud.Counts().Looks(); err == nil && looks < n {
+		err = fmt.Errorf("there were but %d looks in %d passes", looks, n)
+	}
 
-	return float64(memory().Mallocs-before) / float64(n), err
+	return float64(mallocs) / float64(n), err
 }
 
 func (p *process) end() error {

@@ -16,7 +16,7 @@ func TestFloor(t *testing.T) {
 		found  string
 	}{
 		"Floor":   {reason: "the floor of a good run", change: func(*load.Result) {}},
-		"Burst":   {reason: "it looks at all at once after a restart", change: func(r *load.Result) { r.RestartBusiest = 10 }},
+		"Burst":   {reason: "it looks at all at once after a restart", change: func(r *load.Result) { r.RestartBusiest = 10 }, found: "busiest"},
 		"Refused": {reason: "it may be refused a write then", change: func(r *load.Result) { r.RestartWrites = 3 }},
 		"Create":  {reason: "one request more for each", change: func(r *load.Result) { r.CreateRequests = 4 }, found: "to Ready"},
 		"Named":   {reason: "one more with a name", change: func(r *load.Result) { r.NamedRequests = 3 }, found: "name chosen"},
@@ -29,9 +29,13 @@ func TestFloor(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := load.Result{
-				CreateRequests: 3, NamedRequests: 2, DeleteRequests: 1, ReadyAfter: 1, GoneAfter: 1, ReadyTold: 1, GoneTold: 1, CreateCPU: 1, DeleteCPU: 1,
-				QuietCPU: time.Microsecond, StormCPU: 1, PassMallocs: 41, Mallocs: 86, Heap: 3500, UserP50: 1, UserP99: 1, PollCalls: 1000, OldestPoll: 1.1,
-				RestartBusiest: 1, RestartUser: 1, Requests: map[string]map[string]int{"create": {"PATCH buoys": 2}, "delete": {"PATCH buoys": 1}},
+				Measured: load.Measured{
+					CreateRequests: 3, DeleteRequests: 1, ReadyAfter: 1, GoneAfter: 1, ReadyCPU: 1, GoneCPU: 1, ReadyServer: 1, GoneServer: 1,
+					QuietCPU: time.Microsecond, StormCPU: 1, PassMallocs: 41, Mallocs: 86, Heap: 3500, UserP50: 1, UserP99: 1, PollCalls: 1000,
+					RestartBusiest: 1, RestartUser: 1,
+				},
+				NamedRequests: 2, ReadyTold: 1, GoneTold: 1, CreateCPU: 1, DeleteCPU: 1, CreateCalls: 2, DeleteCalls: 3, OldestPoll: 1.1,
+				Requests: map[string]map[string]int{"create": {"PATCH buoys": 2}, "delete": {"PATCH buoys": 1}},
 			}
 			tc.change(&r)
 			found := Floor(r)

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/moorage-dev/moorage/bench/internal/load"
@@ -43,8 +45,36 @@ func Markdown(s Setting, results []load.Result) string {
 		}
 		out.WriteString("\n")
 	}
+	out.WriteString("\nRequests, the most of a round:\n\n| phase |")
+	for _, r := range results {
+		fmt.Fprintf(&out, " %s |", r.Contender)
+	}
+	out.WriteString("\n|---|" + strings.Repeat("---|", len(results)) + "\n")
+	for _, phase := range phases {
+		fmt.Fprintf(&out, "| %s |", phase)
+		for _, r := range results {
+			fmt.Fprintf(&out, " %s |", requests(r.Requests[phase]))
+		}
+		out.WriteString("\n")
+	}
 
 	return out.String()
+}
+
+// Where requests are counted.
+var phases = []string{"create", "named", "steady", "restart", "delete"}
+
+// Requests tells how many there were of which, the kinds in the order of their names.
+func requests(of map[string]int) string {
+	var each []string
+	for _, what := range slices.Sorted(maps.Keys(of)) {
+		each = append(each, fmt.Sprintf("%d %s", of[what], what))
+	}
+	if len(each) == 0 {
+		return "none"
+	}
+
+	return strings.Join(each, ", ")
 }
 
 func value(v float64, unit string) string {

@@ -56,10 +56,16 @@ var measures = []measure{
 	{"requests per delete", "", 1 + tolerance, false, func(r load.Result) float64 { return r.DeleteRequests }, ""},
 	{"time until all are Ready", "s", 1.3, true, func(r load.Result) float64 { return r.ReadyAfter.Seconds() }, ""},
 	{"time until all are gone", "s", 1.3, true, func(r load.Result) float64 { return r.GoneAfter.Seconds() }, ""},
-	{"time until it is told that all are Ready", "s", 0, true, func(r load.Result) float64 { return r.ReadyTold.Seconds() }, ""},
-	{"time until it is told that all are gone", "s", 0, true, func(r load.Result) float64 { return r.GoneTold.Seconds() }, ""},
-	{"CPU per object created", "µs", 0, true, func(r load.Result) float64 { return micros(r.CreateCPU) }, ""},
-	{"CPU per object deleted", "µs", 0, true, func(r load.Result) float64 { return micros(r.DeleteCPU) }, ""},
+	{"CPU per object until all are Ready", "µs", 0, true, func(r load.Result) float64 { return micros(r.ReadyCPU) }, ""},
+	{"CPU per object until all are gone", "µs", 0, true, func(r load.Result) float64 { return micros(r.GoneCPU) }, ""},
+	{"the server's, until all are Ready", "µs", 0, true, func(r load.Result) float64 { return micros(r.ReadyServer) }, ""},
+	{"the server's, until all are gone", "µs", 0, true, func(r load.Result) float64 { return micros(r.GoneServer) }, ""},
+	{"external calls per object created", "", 0, true, func(r load.Result) float64 { return r.CreateCalls }, ""},
+	{"external calls per object deleted", "", 0, true, func(r load.Result) float64 { return r.DeleteCalls }, ""},
+	{"time until it is told that some are Ready", "s", 0, true, func(r load.Result) float64 { return r.ReadyTold.Seconds() }, ""},
+	{"time until it is told that some are gone", "s", 0, true, func(r load.Result) float64 { return r.GoneTold.Seconds() }, ""},
+	{"CPU per object created, events and all", "µs", 0, true, func(r load.Result) float64 { return micros(r.CreateCPU) }, ""},
+	{"CPU per object deleted, events and all", "µs", 0, true, func(r load.Result) float64 { return micros(r.DeleteCPU) }, ""},
 	{"CPU per steady pass, quiet", "µs", 1.5, true, func(r load.Result) float64 { return micros(r.QuietCPU) }, ""},
 	{"CPU per pass, storm", "µs", 2, true, func(r load.Result) float64 { return micros(r.StormCPU) }, ""},
 	{"allocations per steady pass", "", 80, false, func(r load.Result) float64 { return r.PassMallocs }, ""},
@@ -86,6 +92,17 @@ func Compare(floor, r load.Result) []Figure {
 	}
 
 	return out
+}
+
+// Requests writes how many requests of a contender there were, by phase and verb.
+func Requests(out io.Writer, r load.Result) error {
+	for _, phase := range phases {
+		if _, err := fmt.Fprintf(out, "%s, %s: %s\n", r.Contender, phase, requests(r.Requests[phase])); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 // Write writes a table of what a contender did, and returns how many of its figures
