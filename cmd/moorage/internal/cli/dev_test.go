@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -106,7 +107,8 @@ func (h *hour) ready() {
 }
 
 // TestFirstHour does what an author does: from nothing to an object of a kind of his own
-// that is Ready, in three commands and without an edit; then he changes a file.
+// that is Ready, in three commands and without an edit; then he changes a file, and the
+// provider is another one on the same control plane.
 func TestFirstHour(t *testing.T) {
 	name := "dock"
 	if *bounds { // what is his is not compiled yet, however often this is measured
@@ -137,6 +139,8 @@ func TestFirstHour(t *testing.T) {
 	out.until(t, "the Berth example is Ready", 1, ended)
 	h.ready()
 
+	objects := "/apis/" + name + ".example.org/v1alpha1/namespaces/default/berths/"
+	before := control(t, dir).identity(objects + "example")
 	source := filepath.Join(dir, "internal", "api", "client.go")
 
 	text, err := os.ReadFile(source)
@@ -151,11 +155,27 @@ func TestFirstHour(t *testing.T) {
 
 	out.until(t, "it is tried again when a file changes", 1, ended)
 
-	if err := os.WriteFile(source, append(text, "// right\n"...), 0o600); err != nil {
+	example, err := os.ReadFile(filepath.Join(dir, "examples", "berth.yaml"))
+	if err != nil {
 		t.Fatal(err)
 	}
 
+	meanwhile := strings.Replace(string(example), "name: example", "name: meanwhile", 1)
+	control(t, dir).call(http.MethodPatch, objects+"meanwhile?fieldManager=test", meanwhile)
+	control(t, dir).untilReady(objects + "meanwhile")
+
+	const changed = "\nfunc init() { println(`the harbour is open`) }\n"
+	if err := os.WriteFile(source, append(text, changed...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	out.until(t, "provider: the harbour is open", 1, ended)
 	out.until(t, "moorage: the provider runs", 2, ended)
+
+	if after := control(t, dir).identity(objects + "example"); after != before {
+		t.Errorf("the provider was started again, and the control plane did not stay: %+v, then %+v", before, after)
+	}
+
 	stop()
 
 	if code := <-ended; code != 0 {

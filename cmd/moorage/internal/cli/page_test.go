@@ -13,6 +13,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,6 +91,7 @@ type reader struct {
 	env []string
 
 	other *exec.Cmd // in the other terminal
+	fake  string    // where it has its fake
 	said  *transcript
 	ended chan int
 }
@@ -107,20 +109,13 @@ func TestPage(t *testing.T) {
 	}
 
 	// Several tests may run on this machine: the fake has an address of its own.
-	r := &reader{t: t, dir: t.TempDir(), env: append(os.Environ(),
-		"MOORAGE="+checkout, "MOORAGE_FAKE="+free(t), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "MAKEFLAGS=", "MAKELEVEL=", "GOWORK=off",
+	fake := free(t)
+	r := &reader{t: t, dir: t.TempDir(), fake: fake, env: append(os.Environ(),
+		"MOORAGE="+checkout, "MOORAGE_FAKE="+fake, "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "MAKEFLAGS=", "MAKELEVEL=", "GOWORK=off",
 		"GIT_AUTHOR_NAME=Author", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=Author", "GIT_COMMITTER_EMAIL=a@example.org")}
 	t.Cleanup(r.stop)
 
-	// The linters are those that the repository pins, and are not linked once more for it.
-	linters, err := pinned.Tool(filepath.Join(checkout, "hack", "tools"), "golangci-lint")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	r.env = append(r.env, "GOLANGCI_LINT="+linters)
-
-	files, commands, others := 0, 0, 0
+	files, commands, others, all := 0, 0, 0, time.Now()
 
 	for _, s := range steps(string(text)) {
 		begin := time.Now()
@@ -145,12 +140,32 @@ func TestPage(t *testing.T) {
 	if files < 7 || commands < 5 || others != 2 {
 		t.Errorf("%d files, %d blocks of commands and %d terminals were found: not all of the page was followed", files, commands, others)
 	}
+
+	t.Logf("all of it took %.0f s, with what had to be compiled for it", time.Since(all).Seconds())
+
+	// What was committed is the author's, and nothing else; and that is all he has.
+	r.run(step{text: `test -z "$(git ls-files bin cluster files)$(git status --porcelain)"` + "\n"})
 }
 
-// run runs commands in the first terminal, which keeps its folder and its variables.
+// run runs commands in the first terminal, which keeps its folder and its variables. What make
+// lint compiles it compiles here as well, and it counts; but not while other tests compile that.
 func (r *reader) run(s step) {
 	r.t.Helper()
 
+	if strings.Contains(s.text, " lint") {
+		linters := step{line: s.line, text: "make bin/golangci-lint\n"}
+		if err := pinned.Alone(func() error { return r.command(linters) }); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+
+	if err := r.command(s); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// command runs commands, and remembers what they changed of the terminal.
+func (r *reader) command(s step) error {
 	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Minute) // the linters may have to be compiled
 	defer cancel()
 
@@ -162,16 +177,18 @@ func (r *reader) run(s step) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 	if out, err := cmd.CombinedOutput(); err != nil {
-		r.t.Fatalf("%s:%d: %v\n%s%s", page, s.line, err, s.text, out)
+		return fmt.Errorf("%s:%d: %w\n%s%s", page, s.line, err, s.text, out)
 	}
 
 	after, err := os.ReadFile(state)
 	if err != nil {
-		r.t.Fatal(err)
+		return err
 	}
 
 	dir, env, _ := strings.Cut(string(after), "\n")
 	r.dir, r.env = dir, strings.Split(strings.TrimSuffix(env, "\x00"), "\x00")
+
+	return nil
 }
 
 // start runs commands in the other terminal until they say something.
@@ -181,6 +198,7 @@ func (r *reader) start(s step) {
 	r.said, r.ended = &transcript{}, make(chan int, 1)
 	r.other = exec.Command("bash", "-c", "exec "+strings.TrimSpace(s.text))
 	r.other.Dir, r.other.Env, r.other.Stdout, r.other.Stderr = r.dir, r.env, r.said, r.said
+	r.other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a terminal does
 
 	if err := r.other.Start(); err != nil {
 		r.t.Fatal(err)
@@ -195,17 +213,23 @@ func (r *reader) start(s step) {
 	r.said.until(r.t, s.said, 1, r.ended)
 }
 
-// stop presses Ctrl-C in the other terminal.
+// stop presses Ctrl-C in the other terminal: all that it runs is told at once.
 func (r *reader) stop() {
 	if r.other == nil {
 		return
 	}
 
-	_ = r.other.Process.Signal(syscall.SIGINT)
+	_ = syscall.Kill(-r.other.Process.Pid, syscall.SIGINT)
 	r.other = nil
 
 	if code := <-r.ended; code != 0 {
 		r.t.Errorf("it was ended by Ctrl-C, and its exit code is %d:\n%s", code, r.said)
+	}
+
+	if conn, err := net.Dial("tcp", r.fake); err == nil {
+		_ = conn.Close()
+
+		r.t.Errorf("it was ended by Ctrl-C, and its fake goes on:\n%s", r.said)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -60,27 +59,8 @@ func provider(t *testing.T) (dir string) {
 
 // works runs the provider as the chart does, with the rights of its service account and no
 // others, until an object of the namespace is ready.
-func works(t *testing.T, s *session, namespace string, flags ...string) {
+func works(t *testing.T, s *session, account, namespace string, flags ...string) {
 	t.Helper()
-
-	build := s.command(t.Context(), filepath.Join(s.Dir, "bin", "devcluster-build"))
-	build.Stdout = nil
-
-	binary, err := build.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	kubeconfig, err := exec.Command(strings.TrimSpace(string(binary)), "kubeconfig", "--dir", filepath.Join(s.Dir, "cluster"),
-		"--user", "system:serviceaccount:harbour:dock-provider-dock", "--group", "system:serviceaccounts").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(file, kubeconfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
 
 	if err := s.run(t.Context(), "go", "build", "-o", "bin/provider", "./cmd/provider"); err != nil {
 		t.Fatal(err)
@@ -90,7 +70,7 @@ func works(t *testing.T, s *session, namespace string, flags ...string) {
 
 	args := append([]string{"--leader-election", "--leader-election-namespace", "harbour", "--health-probe-bind-address", "0", "--metrics-bind-address", "0"}, flags...)
 
-	c, err := start(&locked{to: &said}, s.Dir, "provider", append(s.env(), "KUBECONFIG="+file), filepath.Join(s.Dir, "bin", "provider"), args...)
+	c, err := start(&locked{to: &said}, s.Dir, "provider", append(s.env(), "KUBECONFIG="+account), filepath.Join(s.Dir, "bin", "provider"), args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +82,7 @@ func works(t *testing.T, s *session, namespace string, flags ...string) {
 		t.Fatal(err)
 	}
 
-	if err := c.awaits(t.Context(), 3*time.Minute, func() error {
+	if err := c.awaits(t.Context(), 5*time.Minute, func() error {
 		if !s.cluster.ready(t.Context(), o) {
 			return errors.New("the object is not ready")
 		}
@@ -182,7 +162,7 @@ func born(t *testing.T, s *session, o object) ([]string, error) {
 func awaitBorn(t *testing.T, s *session, o object, want ...string) {
 	t.Helper()
 
-	tick, end := time.NewTicker(100*time.Millisecond), time.After(2*time.Minute)
+	tick, end := time.NewTicker(100*time.Millisecond), time.After(5*time.Minute)
 	defer tick.Stop()
 
 	for {
@@ -287,7 +267,10 @@ func TestChartOnCluster(t *testing.T) {
 	awaitBorn(t, s, probe("harbour"), unclaimed)
 	awaitBorn(t, s, other)
 
-	works(t, s, "default")
+	account := serviceAccount(t, s)
+	awaitRights(t, account, map[string]bool{berths: true, "/namespaces/harbour" + berths: true})
+
+	works(t, s, account, "default")
 
 	helm("upgrade", "dock", chart, "--set", "rbac.namespaced=true,networkPolicy.enabled=true,metrics.secure=true")
 
@@ -299,7 +282,9 @@ func TestChartOnCluster(t *testing.T) {
 	awaitBorn(t, s, probe("default"))
 	awaitBorn(t, s, probe("harbour"), unclaimed)
 
-	works(t, s, "harbour", "--namespace", "harbour")
+	awaitRights(t, account, map[string]bool{berths: false, "/namespaces/harbour" + berths: true})
+
+	works(t, s, account, "harbour", "--namespace", "harbour")
 
 	installs(t, s, helm)
 

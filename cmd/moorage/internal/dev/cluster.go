@@ -178,7 +178,7 @@ var errUnknown = errors.New("the API server does not know the kind")
 
 // await returns the path of an object as soon as its kind is served.
 func (c *cluster) await(ctx context.Context, o object) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, settling)
 	defer cancel()
 
 	for {

@@ -277,8 +277,8 @@ func (s *session) renew(ctx context.Context) error {
 	return nil
 }
 
-// settling is for how long the API server may refuse an example.
-const settling = 2 * time.Minute
+// settling is how long the API server may take until it serves a kind as it is now.
+const settling = 3 * time.Minute
 
 // applyExamples applies them. One that is refused is told, read again and tried again: after a
 // kind has changed, it is served for a moment as it was.

@@ -1,0 +1,154 @@
+package cli_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// A plane is the control plane that moorage dev runs.
+type plane struct {
+	t      *testing.T
+	server string
+	http   *http.Client
+}
+
+// control returns the one of a provider, as it can be reached now.
+func control(t *testing.T, dir string) plane {
+	t.Helper()
+
+	text, err := os.ReadFile(filepath.Join(dir, "cluster", "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var config struct {
+		Clusters []struct {
+			Cluster struct {
+				Server    string `json:"server"`
+				Authority []byte `json:"certificate-authority-data"`
+			} `json:"cluster"`
+		} `json:"clusters"`
+		Users []struct {
+			User struct {
+				Certificate []byte `json:"client-certificate-data"`
+				Key         []byte `json:"client-key-data"`
+			} `json:"user"`
+		} `json:"users"`
+	}
+	if err := yaml.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+
+	pair, err := tls.X509KeyPair(config.Users[0].User.Certificate, config.Users[0].User.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(config.Clusters[0].Cluster.Authority)
+
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{pair}}}
+	t.Cleanup(transport.CloseIdleConnections)
+
+	return plane{t, config.Clusters[0].Cluster.Server, &http.Client{Transport: transport, Timeout: 2 * time.Minute}}
+}
+
+// call asks the API server for something, or applies a text.
+func (p plane) call(method, path, text string) string {
+	p.t.Helper()
+
+	request, err := http.NewRequestWithContext(p.t.Context(), method, p.server+path, strings.NewReader(text))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+
+	request.Header.Set("Content-Type", "application/apply-patch+yaml")
+
+	response, err := p.http.Do(request)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer response.Body.Close()
+
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+
+	if response.StatusCode >= http.StatusMultipleChoices {
+		p.t.Fatalf("%s %s: %s\n%s", method, path, response.Status, answer)
+	}
+
+	return string(answer)
+}
+
+// An identity tells a control plane from every other, and from itself in another life: the
+// same folder served once more has the same objects at the same place.
+type identity struct{ server, began, system, object string }
+
+// identity returns it, with that of an object.
+func (p plane) identity(object string) identity {
+	p.t.Helper()
+
+	began := regexp.MustCompile(`(?m)^process_start_time_seconds .*$`).FindString(p.call(http.MethodGet, "/metrics", ""))
+	if began == "" {
+		p.t.Fatal("the API server does not say when its process began")
+	}
+
+	uid := func(path string) string {
+		p.t.Helper()
+
+		var found struct{ Metadata struct{ UID string } }
+		if err := json.Unmarshal([]byte(p.call(http.MethodGet, path, "")), &found); err != nil || found.Metadata.UID == "" {
+			p.t.Fatalf("%s has no UID (%v)", path, err)
+		}
+
+		return found.Metadata.UID
+	}
+
+	return identity{p.server, began, uid("/api/v1/namespaces/kube-system"), uid(object)}
+}
+
+// untilReady waits until an object is.
+func (p plane) untilReady(object string) {
+	p.t.Helper()
+
+	tick, end := time.NewTicker(100*time.Millisecond), time.After(5*time.Minute)
+	defer tick.Stop()
+
+	for {
+		answer := p.call(http.MethodGet, object, "")
+
+		var found struct {
+			Status struct {
+				Conditions []struct{ Type, Status string }
+			}
+		}
+		if err := json.Unmarshal([]byte(answer), &found); err != nil {
+			p.t.Fatal(err)
+		}
+
+		for _, c := range found.Status.Conditions {
+			if c.Type == "Ready" && c.Status == "True" {
+				return
+			}
+		}
+
+		select {
+		case <-end:
+			p.t.Fatalf("waited in vain until it is ready:\n%s", answer)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,86 @@
+//go:build !race
+
+// As with chart_test.go, what runs here are other programs.
+
+package dev
+
+import (
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serviceAccount returns a kubeconfig of the one that the chart makes.
+func serviceAccount(t *testing.T, s *session) (kubeconfig string) {
+	t.Helper()
+
+	build := s.command(t.Context(), filepath.Join(s.Dir, "bin", "devcluster-build"))
+	build.Stdout = nil
+
+	binary, err := build.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	text, err := exec.Command(strings.TrimSpace(string(binary)), "kubeconfig", "--dir", filepath.Join(s.Dir, "cluster"),
+		"--user", "system:serviceaccount:harbour:dock-provider-dock", "--group", "system:serviceaccounts").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	return kubeconfig
+}
+
+// berths is where all objects of the kind are.
+const berths = "/berths"
+
+// awaitRights waits until an account may list just these objects of the provider's group: the
+// API server heeds a role some time after it was stored, and for as long heeds the one before.
+func awaitRights(t *testing.T, account string, want map[string]bool) {
+	t.Helper()
+
+	user, err := open(account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer user.http.CloseIdleConnections()
+
+	got := map[string]bool{}
+	tick, end := time.NewTicker(100*time.Millisecond), time.After(5*time.Minute)
+
+	defer tick.Stop()
+
+	for {
+		for path := range want {
+			switch err := user.call(t.Context(), http.MethodGet, "/apis/"+dock+"/v1alpha1"+path, nil, nil); {
+			case err == nil:
+				got[path] = true
+			case strings.Contains(err.Error(), "403"):
+				got[path] = false
+			default: // that is no answer
+				t.Log(err)
+				delete(got, path)
+			}
+		}
+
+		if maps.Equal(got, want) {
+			return
+		}
+
+		select {
+		case <-end:
+			t.Fatalf("the rights of the provider are %v, want %v", got, want)
+		case <-tick.C:
+		}
+	}
+}
