@@ -18,7 +18,6 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/internal/volume/stories"
-	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -409,72 +408,4 @@ func aResultIsNotWrittenToANamesake(t *testing.T, b *bench) {
 	if n := len(b.ledger.Objects()); n > 3 {
 		t.Errorf("%d requests in %s: a foreign uid was tried again and again: %s", n, time.Since(started), test.SummarizeRequests(b.ledger.Objects()))
 	}
-}
-
-func TestAResultSurvivesAnAPIServerThatIsDownForTenSeconds(t *testing.T) {
-	own, err := devcluster.Start(t.Context(), devcluster.Options{Own: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = own.Stop() })
-	c, err := own.RESTConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ownAPI, err := install(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if survives(t, own, newBench(t, c, ownAPI)) {
-			return
-		}
-	}
-	t.Fatal("this machine takes too long to start an API server")
-}
-
-// Survives creates a volume while the API server goes down for ten seconds, and starts
-// again. It is false if that took so long that the result may well be lost: its time is
-// half a minute at most.
-func survives(t *testing.T, own *devcluster.Cluster, b *bench) bool {
-	t.Helper()
-	var killed time.Time
-	back := make(chan error, 1)
-	b.cloud.After = once("Create", func() {
-		if err := own.Kill(); err != nil {
-			t.Error(err)
-		}
-		killed = time.Now()
-		go func() {
-			<-time.After(10 * time.Second)
-			back <- own.Restart(context.Background())
-		}()
-	})
-	_, failed := b.pass()
-	if err := <-back; err != nil {
-		t.Fatal(err)
-	}
-	down := time.Since(killed)
-	stories.Figure("failed requests while the API server was down", failures(b.ledger))
-	v := b.get()
-	if failed == nil && meta.GetExternalName(v) == "vol-1" && !meta.ExternalCreateIncomplete(v) && len(b.cloud.Disks()) == 1 {
-		return true
-	}
-	if down < 20*time.Second {
-		t.Fatalf("after %s: error %v, annotations %v, disks %v", down, failed, v.Annotations, b.cloud.Disks())
-	}
-	t.Logf("the API server was down for %s", down)
-
-	return false
-}
-
-func failures(l *test.Ledger) int {
-	n := 0
-	for _, r := range l.Objects() {
-		if r.Status == 0 {
-			n++
-		}
-	}
-
-	return n
 }

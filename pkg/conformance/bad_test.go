@@ -174,14 +174,13 @@ func TestBadSuites(t *testing.T) {
 				s.CallTimeout = 500 * time.Millisecond
 			}
 			c.change(&s, d)
-			began := time.Now()
 			k := examine(t, s)
 			at := slices.IndexFunc(k.findings.list, func(f finding) bool { return f.property == c.property && strings.Contains(f.text, c.says) })
 			if at < 0 {
 				t.Errorf("%s: %s is not found to be broken with %q, but %v", c.reason, c.property, c.says, k.findings.list)
 			}
-			if took := time.Since(began); took > time.Minute || k.ran > soon {
-				t.Errorf("%s: it took %s and %d schedules to find out", c.reason, took, k.ran)
+			if k.ran > soon {
+				t.Errorf("%s: it took %d schedules to find out", c.reason, k.ran)
 			}
 		})
 	}
@@ -219,6 +218,7 @@ func (f *forgetful) Create(ctx context.Context, mg resource.Managed) error {
 func forgetfulSuite() Suite {
 	d := newDock(Token)
 	s := d.suite(nil)
+	s.Within = 10 * time.Minute // what is looked for ends it long before
 	s.NewConnecter = func() managed.ExternalConnecter { return &forgetful{pilot: &pilot{d}, made: map[string]string{}} }
 
 	return s
@@ -310,7 +310,7 @@ func TestRun(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInner$", "-test.timeout=2m", "-test.v=true")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInner$", "-test.timeout=15m", "-test.v=true")
 			cmd.Env = append(os.Environ(), inner+"="+name)
 			out, err := cmd.CombinedOutput()
 			if err == nil {

@@ -407,14 +407,13 @@ func TestDefects(t *testing.T) {
 			if c.property == "calls-return" {
 				s.CallTimeout = 500 * time.Millisecond
 			}
-			began := time.Now()
 			k := examine(t, s)
 			at := slices.IndexFunc(k.findings.list, func(f finding) bool { return f.property == c.property && strings.Contains(f.String(), c.says) })
 			if at < 0 {
 				t.Errorf("%s: %s is not found to be broken with %q, but %v", c.reason, c.property, c.says, k.findings.list)
 			}
-			if took := time.Since(began); took > time.Minute || k.ran > soon {
-				t.Errorf("%s: it took %s and %d schedules to find out", c.reason, took, k.ran)
+			if k.ran > soon {
+				t.Errorf("%s: it took %d schedules to find out", c.reason, k.ran)
 			}
 		})
 	}

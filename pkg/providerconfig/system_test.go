@@ -116,6 +116,7 @@ func newDock(t *testing.T, setup func(manager.Manager) error, namespaces ...stri
 	}
 	m, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: scheme, Cache: seen, Metrics: server.Options{BindAddress: "0"}, Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+		GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -229,8 +230,9 @@ func (d *dock) wantWrites(reason, want string) {
 
 func TestLifeOfConfigurations(t *testing.T) {
 	a, b := namespace(t), namespace(t)
+	const interval = 100 * time.Millisecond
 	d := newDock(t, func(m manager.Manager) error {
-		return Setup(m, kinds, []User{&Boat{}}, WithCountInterval(100*time.Millisecond))
+		return Setup(m, kinds, []User{&Boat{}}, WithCountInterval(interval))
 	}, a, b)
 	all := clusterWharf(a)
 	for _, c := range []Config{wharf(a, "main"), wharf(b, "main"), all} {
@@ -239,6 +241,7 @@ func TestLifeOfConfigurations(t *testing.T) {
 	}
 	d.wantWrites("new configurations", "1 PATCH clusterwharves, 2 PATCH wharves")
 	const boats = 200
+	begin := time.Now()
 	for i := range boats {
 		d.create(boat(a, fmt.Sprintf("boat-%d", i), "", "main"))
 	}
@@ -248,9 +251,11 @@ func TestLifeOfConfigurations(t *testing.T) {
 	d.eventually("users of b", wharf(b, "main"), users(1))
 	d.eventually("users of all", all, users(1))
 	sent := d.writes()
+	took := time.Since(begin) // longer than what was counted
 	t.Logf("%d users: %s", boats+2, test.SummarizeRequests(sent))
-	if len(sent) > boats/4 {
-		t.Errorf("%d writes for %d users: %s", len(sent), boats+2, test.SummarizeRequests(sent))
+	// Each of the others has one user, and one write; on a slow machine there is time for more.
+	if most := 3 + int(took/interval); len(sent) > most {
+		t.Errorf("%d writes for %d users in %s, want at most %d: %s", len(sent), boats+2, took, most, test.SummarizeRequests(sent))
 	}
 	for _, r := range sent {
 		if r.Verb != "PATCH" || !strings.HasSuffix(r.Resource, "/status") {

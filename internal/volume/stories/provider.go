@@ -68,7 +68,8 @@ func Scheme() (*runtime.Scheme, error) {
 func ManagerOptions(scheme *runtime.Scheme) manager.Options {
 	return manager.Options{
 		Scheme: scheme, Metrics: server.Options{BindAddress: "0"},
-		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+		Controller:              ctrlconfig.Controller{SkipNameValidation: new(true)},
+		GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
 // The two control planes, which the tests may take down.
@@ -55,6 +56,13 @@ func run(m *testing.M) (code int, err error) {
 		defer func() { _ = (*p).Stop() }()
 	}
 	if err := hostPlane.api.Create(context.Background(), boatCRD()); err != nil {
+		return 1, err
+	}
+	// A syncer of a kind that the host does not serve yet ends.
+	err = wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
+		return translate.KindExists(hostPlane.config, boatKind)
+	})
+	if err != nil {
 		return 1, err
 	}
 	return m.Run(), nil

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/syncer"
@@ -224,7 +225,13 @@ func boats(t *testing.T, c client.Client, namespace string) []boat {
 	t.Helper()
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(boatKind.GroupVersion().WithKind("BoatList"))
-	if err := c.List(t.Context(), list, client.InNamespace(namespace)); err != nil {
+	// A server that has just come back, or is busy, may not answer the first time.
+	var err error
+	_ = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err = c.List(ctx, list, client.InNamespace(namespace))
+		return err == nil, nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return list.Items

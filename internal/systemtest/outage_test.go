@@ -1,0 +1,115 @@
+package systemtest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/volume/stories"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/test"
+)
+
+// An outage is what takes an API server away, and brings it back.
+type outage struct{ begin, end func() error }
+
+// A wire is the way to an API server, which can be cut.
+type wire struct {
+	http.RoundTripper
+
+	cut *atomic.Bool
+}
+
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.cut.Load() {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+
+	return w.RoundTripper.RoundTrip(r)
+}
+
+func TestAResultSurvivesAnAPIServerThatIsDownForTenSeconds(t *testing.T) {
+	own, err := devcluster.Start(t.Context(), devcluster.Options{Own: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = own.Stop() })
+	c, err := own.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ownAPI, err := install(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := outage{own.Kill, func() error { return own.Restart(context.Background()) }}
+	for range 2 {
+		if survives(t, killed, newBench(t, c, ownAPI)) {
+			return
+		}
+	}
+	// This machine takes too long to start an API server: it stays, and cannot be reached.
+	way := &atomic.Bool{}
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return wire{next, way} })
+	if ownAPI, err = client.New(c, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
+	}
+	cut := outage{func() error { way.Store(true); return nil }, func() error { way.Store(false); return nil }}
+	if !survives(t, cut, newBench(t, rest.CopyConfig(c), ownAPI)) {
+		t.Fatal("this machine takes ten seconds more than it is told to wait")
+	}
+}
+
+// Survives creates a volume while the API server is away for ten seconds, and for as long
+// as it takes to come back. It is false if that took so long that the result may well be
+// lost: its time is half a minute at most.
+func survives(t *testing.T, o outage, b *bench) bool {
+	t.Helper()
+	var began time.Time
+	back := make(chan error, 1)
+	b.cloud.After = once("Create", func() {
+		if err := o.begin(); err != nil {
+			t.Error(err)
+		}
+		began = time.Now()
+		go func() {
+			<-time.After(10 * time.Second)
+			back <- o.end()
+		}()
+	})
+	_, failed := b.pass()
+	if err := <-back; err != nil {
+		t.Fatal(err)
+	}
+	down := time.Since(began)
+	stories.Figure("failed requests while the API server was down", failures(b.ledger))
+	v := b.get()
+	if failed == nil && meta.GetExternalName(v) == "vol-1" && !meta.ExternalCreateIncomplete(v) && len(b.cloud.Disks()) == 1 {
+		return true
+	}
+	if down < 20*time.Second {
+		t.Fatalf("after %s: error %v, annotations %v, disks %v", down, failed, v.Annotations, b.cloud.Disks())
+	}
+	t.Logf("the API server was down for %s", down)
+
+	return false
+}
+
+func failures(l *test.Ledger) int {
+	n := 0
+	for _, r := range l.Objects() {
+		if r.Status == 0 {
+			n++
+		}
+	}
+
+	return n
+}
