@@ -220,9 +220,9 @@ func TestLabelValues(t *testing.T) {
 	}
 }
 
-// TestOutcomes compares the table of outcomes with the names that the reconciler gives to the ends of passes.
+// TestOutcomes compares the table of outcomes with the names that the reconciler gives to the ends of passes, and with those that it serves from the beginning.
 func TestOutcomes(t *testing.T) {
-	want := map[string]bool{}
+	want, served := map[string]bool{}, map[string]bool{}
 	for _, p := range packages(t, "pkg/reconciler/managed") {
 		if p.dir != "pkg/reconciler/managed" {
 			continue
@@ -231,6 +231,12 @@ func TestOutcomes(t *testing.T) {
 			ast.Inspect(file, func(n ast.Node) bool {
 				for _, name := range outcomeNames(n) {
 					want[name] = true
+				}
+				if v, ok := n.(*ast.ValueSpec); ok && v.Names[0].Name == "outcomes" {
+					for _, e := range v.Values[0].(*ast.CompositeLit).Elts {
+						name, _ := text(e)
+						served[name] = true
+					}
 				}
 				return true
 			})
@@ -242,6 +248,9 @@ func TestOutcomes(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s: -code, +page:\n%s", conditionsPage, diff)
+	}
+	if diff := cmp.Diff(want, served); diff != "" {
+		t.Errorf("outcomes that a pass may end with, and those that are served from the beginning: -may, +are:\n%s", diff)
 	}
 }
 

@@ -34,10 +34,25 @@ func WithTracerProvider(provider trace.TracerProvider) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.TracerProvider = provider }
 }
 
+// Outcomes are the names of all ends of passes.
+var outcomes = []string{
+	"kept", "awaiting-existence", "awaiting-effect", "awaiting-gone", "awaiting-finalizers", "tolerated",
+	"missing", "disowned", "taken", "refused", "rejected", "paused", "postponed", "awaiting-list", "listing",
+	"listed-otherwise", "rested", "orphaned", "released", "finalized", "conflict", "interrupted", "fenced",
+	"in-progress", "held", "awaiting-cause", "connect-failed", "initialize-failed", "resolve-failed",
+	"observe-failed", "create-failed", "update-failed", "delete-failed", "publish-failed", "finalizer-failed",
+	"let-go-failed", "store-failed", "intent-failed", "result-failed", "failed",
+}
+
 // NewTelemetry makes the recorder of metrics and spans. Metrics whose names are
 // taken by somebody else are not served, and nothing else is lost.
 func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	r.observability.Clock = r.clock
+	r.observability.Outcomes = outcomes
+	r.observability.Classes = make([]string, len(failureClasses))
+	for i, c := range failureClasses {
+		r.observability.Classes[i] = c.name
+	}
 	recorder, err := telemetry.New(schema.GroupVersionKind(r.of), r.observability)
 	if err != nil {
 		r.log.Info("Some metrics are not served", "error", err)

@@ -30,8 +30,14 @@ type bounded struct {
 	known map[string]prometheus.Counter
 }
 
-func newBounded(vec *prometheus.CounterVec, kind string) *bounded {
-	return &bounded{vec: vec, kind: kind, known: map[string]prometheus.Counter{}}
+// NewBounded returns a counter that serves these values from the beginning.
+func newBounded(vec *prometheus.CounterVec, kind string, values ...string) *bounded {
+	b := &bounded{vec: vec, kind: kind, known: map[string]prometheus.Counter{}}
+	for _, value := range values {
+		b.of(value)
+	}
+
+	return b
 }
 
 func (b *bounded) inc(value string) { b.of(value).Inc() }

@@ -61,13 +61,13 @@ type shelved struct {
 	err     error
 }
 
-func newMetrics(kind schema.GroupVersionKind, prefix string, to prometheus.Registerer) (metrics, error) {
-	k, keeps := to.(keeper)
+func newMetrics(kind schema.GroupVersionKind, o Options) (metrics, error) {
+	k, keeps := o.Registerer.(keeper)
 	if !keeps {
-		return makeMetrics(kind, prefix, to)
+		return makeMetrics(kind, o)
 	}
-	kept := k.Keep(prefix+" "+kind.String(), func() any {
-		m, err := makeMetrics(kind, prefix, to)
+	kept := k.Keep(o.Prefix+" "+kind.String(), func() any {
+		m, err := makeMetrics(kind, o)
 
 		return shelved{m, err}
 	})
@@ -76,8 +76,8 @@ func newMetrics(kind schema.GroupVersionKind, prefix string, to prometheus.Regis
 	return m.metrics, m.err
 }
 
-func makeMetrics(kind schema.GroupVersionKind, prefix string, to prometheus.Registerer) (metrics, error) {
-	s := &shelf{prefix: prefix + "_managed_", to: to}
+func makeMetrics(kind schema.GroupVersionKind, o Options) (metrics, error) {
+	s := &shelf{prefix: o.Prefix + "_managed_", to: o.Registerer}
 	gvk, name := kind.String(), kind.GroupKind().String()
 	m := metrics{
 		toReconcile: s.histogram("resource_first_time_to_reconcile_seconds",
@@ -92,14 +92,14 @@ func makeMetrics(kind schema.GroupVersionKind, prefix string, to prometheus.Regi
 		ready:  s.gauge("resource_ready", "Those of them that are ready.", "gvk").WithLabelValues(gvk),
 		synced: s.gauge("resource_synced", "Those of them that are synced.", "gvk").WithLabelValues(gvk),
 
-		passes: newBounded(s.counter("passes_total", "Passes, by kind and outcome.", "kind", "outcome"), name),
+		passes: newBounded(s.counter("passes_total", "Passes, by kind and outcome.", "kind", "outcome"), name, o.Outcomes...),
 		passSeconds: s.histogram("pass_seconds",
 			"Time that passes took, by kind.", callBuckets, "kind").WithLabelValues(name),
 		inFlight: s.gauge("passes_in_flight", "Passes that have begun and not ended, by kind.", "kind").WithLabelValues(name),
 		terminals: newBounded(s.counter("terminal_errors_total",
 			"Passes that ended in an error that trying again does not mend, by kind and reason.", "kind", "reason"), name),
 		failures: newBounded(s.counter("failures_total",
-			"Passes that did not do what they had to, by kind and class of the failure.", "kind", "class"), name),
+			"Passes that did not do what they had to, by kind and class of the failure.", "kind", "class"), name, o.Classes...),
 		abandoned: s.counter("abandoned_attempts_total",
 			"Attempts to create that users gave up without knowing what they led to, by kind.", "kind").WithLabelValues(name),
 		drifts: map[Finding]prometheus.Counter{},

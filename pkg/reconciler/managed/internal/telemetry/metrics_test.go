@@ -83,6 +83,19 @@ func TestEachCallIsTimedFromItsOwnStart(t *testing.T) {
 	})
 }
 
+// TestWhatIsKnownBeginsAtZero: Prometheus counts from what it has seen before.
+func TestWhatIsKnownBeginsAtZero(t *testing.T) {
+	h := newHarbour(t, func(o *Options) { o.Outcomes, o.Classes = []string{"kept", "sunk"}, []string{"storm"} })
+	h.pass(made("1"))
+	h.Failed("calm")
+	h.expect("after a pass and a failure", map[string]string{
+		`passes_total{kind="Boat.harbour.example.org",outcome="kept"}`:  "1",
+		`passes_total{kind="Boat.harbour.example.org",outcome="sunk"}`:  "0",
+		`failures_total{class="storm",kind="Boat.harbour.example.org"}`: "0",
+		`failures_total{class="calm",kind="Boat.harbour.example.org"}`:  "1",
+	})
+}
+
 func TestWritesAreToldApart(t *testing.T) {
 	h := newHarbour(t)
 	for i, w := range []Write{Intent, Result, LateInit, Finalizer, Status, Secret} {

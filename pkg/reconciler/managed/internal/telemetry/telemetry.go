@@ -44,6 +44,11 @@ type Options struct {
 	// "crossplane" for dashboards made for that.
 	Prefix string
 
+	// Outcomes that passes may have, and Classes of their failures. Those that are
+	// named here are served from the beginning, at zero: what appears with its first
+	// count has not increased, as far as Prometheus can see.
+	Outcomes, Classes []string
+
 	// Registerer takes the metrics. The default is what controller-runtime
 	// serves.
 	Registerer prometheus.Registerer
@@ -86,7 +91,7 @@ func New(kind schema.GroupVersionKind, o Options) (*Recorder, error) {
 		o.Registerer = ctrlmetrics.Registry
 	}
 	var err error
-	r.metrics, err = newMetrics(kind, o.Prefix, o.Registerer)
+	r.metrics, err = newMetrics(kind, o)
 
 	return r, err
 }
