@@ -76,9 +76,12 @@ func (b bug) in(t *testing.T, client, kind string) string {
 // buggy are the tests of a project with bugs in its clients.
 type buggy struct{ dir, programs string }
 
-// exposed is a test that is planted, too. It prints the metrics of a provider that has
-// begun and has no objects.
-const exposed = "internal/controller/berth/exposed_test.go"
+// What is planted, too: tests that print the metrics of a provider that has begun and has
+// no objects, and those of one to which things happen.
+const (
+	exposed = "exposed_test.go"
+	story   = "story_test.go"
+)
 
 // planted compiles the tests of each kind with all bugs in its client. The project stays
 // as it is.
@@ -118,12 +121,14 @@ func planted(t *testing.T, dir string, p scaffold.Project) buggy {
 		args = append(args, "./"+folder)
 	}
 
-	text, err := os.ReadFile(filepath.Join("testdata", filepath.Base(exposed)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	for _, name := range []string{exposed, story} {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
 
-	plant(exposed, string(text))
+		plant("internal/controller/berth/"+name, string(text))
+	}
 
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err != nil {
@@ -148,22 +153,14 @@ func (b buggy) run(kind scaffold.Kind, method, tests string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// metrics returns the gauges and counters that a provider shows from its beginning.
-func (b buggy) metrics(t *testing.T) string {
+// metrics returns the series that a planted test prints.
+func (b buggy) metrics(t *testing.T, test string) string {
 	t.Helper()
 
-	out, err := b.run(berth(), "none", "^TestExposed$")
+	out, err := b.run(berth(), "none", "^"+test+"$")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
-	var lines strings.Builder
-
-	for _, m := range regexp.MustCompile(`(?m)^(moorage_\w+){[^}]*} .*\n`).FindAllStringSubmatch(string(out), -1) {
-		if !regexp.MustCompile(`_(bucket|sum|count)$`).MatchString(m[1]) {
-			lines.WriteString(m[0])
-		}
-	}
-
-	return lines.String()
+	return strings.Join(regexp.MustCompile(`(?m)^moorage_\w+{[^}]*} .*\n`).FindAllString(string(out), -1), "")
 }

@@ -6,6 +6,7 @@
 package scaffold_test
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,6 +88,8 @@ func TestProject(t *testing.T) {
 	run(t, dir, "make", "vet", "test")
 }
 
+var update = flag.Bool("update", false, "write into testdata what a provider shows: look at it before you commit it")
+
 // conformance is the test that finds bugs.
 const conformance = "^TestConformance$"
 
@@ -107,13 +110,24 @@ func TestProjectWithProviderConfig(t *testing.T) {
 
 	tests := planted(t, dir, p)
 
-	want, err := os.ReadFile(filepath.Join("testdata", "metrics.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	for file, test := range map[string]string{"metrics.txt": "TestExposed", "story.txt": "TestStory"} {
+		file = filepath.Join("testdata", file)
+		got := tests.metrics(t, test)
 
-	if diff := cmp.Diff(string(want), tests.metrics(t)); diff != "" {
-		t.Errorf("testdata/metrics.txt is not what a provider shows: -there, +shown:\n%s", diff)
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s is not what a provider shows; with -update it becomes so: -there, +shown:\n%s", file, diff)
+		}
 	}
 
 	for _, kind := range p.Kinds {

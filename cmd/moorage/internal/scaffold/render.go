@@ -50,6 +50,10 @@ func (d described) Is(class string) bool { return string(d.Class) == class }
 // Category returns what kubectl calls all kinds of the provider together.
 func (v view) Category() string { return strings.TrimPrefix(v.Name(), "provider-") }
 
+// GroupPattern returns what only the group matches where Prometheus takes a pattern, in
+// which a dot is any character.
+func (v view) GroupPattern() string { return strings.ReplaceAll(v.Group, ".", "[.]") }
+
 // KindsHere returns the kinds of the version at hand.
 func (v view) KindsHere() []described {
 	var out []described
