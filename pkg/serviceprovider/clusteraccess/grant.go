@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
@@ -25,6 +26,8 @@ const (
 	keyKubeconfig = "kubeconfig"
 	keyExpiration = "expirationTimestamp"
 )
+
+const goingOn = "Cannot look at the credentials of a cluster, going on with those there are"
 
 // Granted reports whether access was granted, and sees to it that there is a connection.
 func (r *Requester) granted(ctx context.Context, reg Registration, request reconcile.Request, ar *clustersv1alpha1.AccessRequest) (bool, error) {
@@ -39,15 +42,27 @@ func (r *Requester) granted(ctx context.Context, reg Registration, request recon
 	}
 	key := client.ObjectKeyFromObject(ar)
 	r.mu.Lock()
-	g := r.grants[key]
+	old := r.grants[key]
 	r.mu.Unlock()
-	if g != nil && g.version == ar.GetResourceVersion() && g.flaw == nil && !r.expired(g) && !r.resolve(key) {
+	good := old != nil && old.version == ar.GetResourceVersion() && old.flaw == nil && !r.expired(old)
+	if good && !r.resolve(key) {
 		return true, nil
 	}
-	g = &grant{request: request, scheme: reg.ID, version: ar.GetResourceVersion(), secret: serviceprovider.SecretKeyOf(ar), ar: ar.DeepCopy()}
-	_, err := r.load(ctx, key, g, nil)
-	if kerrors.IsNotFound(err) {
+	over, err := r.turn(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	defer over()
+	g := &grant{request: request, scheme: reg.ID, version: ar.GetResourceVersion(), secret: serviceprovider.SecretKeyOf(ar), ar: ar.DeepCopy()}
+	_, err = r.load(ctx, key, g, nil)
+	switch {
+	case kerrors.IsNotFound(err):
 		return false, nil // it is on its way
+	case err != nil && good && g.flaw == nil && ctx.Err() == nil:
+		r.logger.Info(goingOn, "accessRequest", key.String(), "error", redact.Error(err))
+		r.doubt(key)
+
+		return true, nil
 	}
 	if err == nil && r.expired(g) {
 		err = errors.Wrapf(clusters.ErrExpired, "Secret %s, on %s", g.secret, g.expires.UTC().Format(time.RFC3339))
@@ -60,8 +75,35 @@ func (r *Requester) expired(g *grant) bool {
 	return !g.expires.IsZero() && !r.clock.Now().Before(g.expires)
 }
 
-// Load reads the Secret of a grant, and reports whether the connection is another one. A
-// grant that takes the place of another one is dropped if that is not there any more:
+// Turn waits until nobody else reads the Secret of a grant. Whoever reads it later has the
+// newer one, and must not be overtaken by what was read before.
+func (r *Requester) turn(ctx context.Context, key clusters.Key) (over func(), err error) {
+	for {
+		r.mu.Lock()
+		theirs, taken := r.turns[key]
+		if !taken {
+			mine := make(chan struct{})
+			r.turns[key] = mine
+			r.mu.Unlock()
+
+			return func() {
+				r.mu.Lock()
+				delete(r.turns, key)
+				r.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		r.mu.Unlock()
+		select {
+		case <-theirs:
+		case <-ctx.Done():
+			return nil, errors.Wrap(ctx.Err(), "cannot wait for the Secret of the AccessRequest")
+		}
+	}
+}
+
+// Load reads the Secret of a grant, in the turn of the caller, and reports whether the
+// connection is another one. A grant that takes the place of another one is dropped if that is not there any more:
 // then the object went meanwhile.
 func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *grant) (bool, error) {
 	g.read = r.clock.Now()

@@ -101,6 +101,8 @@ type Requester struct {
 	follower *credentials.Follower     // tells when they have changed; nil: nobody does
 	followed map[clusters.Key]following
 
+	turns map[clusters.Key]chan struct{} // whose Secrets are being read; closed when that is over
+
 	wake chan struct{} // there is a doubt
 }
 
@@ -139,7 +141,8 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 		platform: platform, controller: strings.ToLower(controller), registered: append([]Registration(nil), registrations...),
 		retry: 10 * time.Second, recheck: time.Minute, logger: logging.NewNopLogger(), clock: clock.RealClock{},
 		grants: map[clusters.Key]*grant{}, waiting: map[client.ObjectKey]map[reconcile.Request]struct{}{},
-		doubted: map[clusters.Key]struct{}{}, followed: map[clusters.Key]following{}, wake: make(chan struct{}, 1),
+		doubted: map[clusters.Key]struct{}{}, followed: map[clusters.Key]following{},
+		turns: map[clusters.Key]chan struct{}{}, wake: make(chan struct{}, 1),
 	}
 	r.pair, r.build = pair{r}, r.connect
 	for _, set := range o {

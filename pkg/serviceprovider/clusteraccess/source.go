@@ -88,14 +88,25 @@ func (r *Requester) watchSecrets(ctx context.Context, q queue) {
 		case <-r.wake:
 			grants = r.doubts()
 		}
-		for key, g := range grants {
-			r.review(ctx, q, key, g)
+		for key := range grants {
+			r.review(ctx, q, key)
 		}
 	}
 }
 
-// Review reads the Secret of a grant.
-func (r *Requester) review(ctx context.Context, q queue, key clusters.Key, g *grant) {
+// Review reads the Secret of a grant, if that is still there when it is its turn.
+func (r *Requester) review(ctx context.Context, q queue, key clusters.Key) {
+	over, err := r.turn(ctx, key)
+	if err != nil {
+		return
+	}
+	defer over()
+	r.mu.Lock()
+	g := r.grants[key]
+	r.mu.Unlock()
+	if g == nil {
+		return
+	}
 	again := *g
 	replaced, err := r.load(ctx, key, &again, g)
 	switch {
@@ -104,7 +115,7 @@ func (r *Requester) review(ctx context.Context, q queue, key clusters.Key, g *gr
 		r.lose(key)
 		q.Add(g.request)
 	case err != nil && ctx.Err() == nil:
-		r.logger.Info("Cannot look at the credentials of a cluster, going on with those there are", "accessRequest", key.String(), "error", redact.Error(err))
+		r.logger.Info(goingOn, "accessRequest", key.String(), "error", redact.Error(err))
 	case replaced:
 		q.Add(g.request)
 	}
