@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	seen "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -108,11 +110,18 @@ func bind(ctx context.Context, user string) error {
 	})
 }
 
-// start runs the controller over clusters of one namespace until the test ends.
+// start runs the controller over all clusters there are until the test ends.
 func start(t *testing.T, cache Cache, o ...Option) {
 	t.Helper()
+	startIn(t, nil, cache, o...)
+}
+
+// startIn runs it over those of some namespaces, until the test ends or stop is called.
+func startIn(t *testing.T, namespaces map[string]seen.Config, cache Cache, o ...Option) (stop func()) {
+	t.Helper()
 	m, err := ctrl.NewManager(modest, ctrl.Options{
-		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+		Scheme: scheme, Cache: seen.Options{DefaultNamespaces: namespaces}, Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -120,15 +129,18 @@ func start(t *testing.T, cache Cache, o ...Option) {
 	if err := Setup(m, cache, append([]Option{WithRecheckInterval(200 * time.Millisecond), WithProbeInterval(200 * time.Millisecond)}, o...)...); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Start(ctx) }()
-	t.Cleanup(func() {
-		stop()
+	stop = sync.OnceFunc(func() {
+		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("the manager ended with %v", err)
 		}
 	})
+	t.Cleanup(stop)
+
+	return stop
 }
 
 func namespace(t *testing.T) string {
@@ -148,17 +160,23 @@ func credentials(t *testing.T, ns, name string) []byte {
 	if err := client.IgnoreAlreadyExists(api.Create(t.Context(), account)); err != nil {
 		t.Fatal(err)
 	}
-	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
-	if err := api.SubResource("token").Create(t.Context(), account, token); err != nil {
-		t.Fatal(err)
-	}
-	c := &rest.Config{Host: plane.Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: plane.CAData}}
-	out, err := clusters.New(name).WithRESTConfig(c).WriteKubeconfig()
+	out, err := login(t.Context(), account)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	return out
+}
+
+// login returns a kubeconfig with a new token for a service account.
+func login(ctx context.Context, account *corev1.ServiceAccount) ([]byte, error) {
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
+	if err := api.SubResource("token").Create(ctx, account, token); err != nil {
+		return nil, err
+	}
+	c := &rest.Config{Host: plane.Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: plane.CAData}}
+
+	return clusters.New(account.Name).WithRESTConfig(c).WriteKubeconfig()
 }
 
 func eventually(t *testing.T, what string, holds func() bool) {
