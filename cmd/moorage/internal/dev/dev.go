@@ -358,7 +358,7 @@ func (s *session) run(ctx context.Context, program string, args ...string) error
 func (s *session) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.Dir, s.Out, s.Out, patience
-	cmd.Cancel = func() error { return tell(cmd, syscall.SIGINT) }
+	cmd.Cancel = func() error { return tell(cmd, syscall.SIGTERM) }
 	tie(cmd)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 

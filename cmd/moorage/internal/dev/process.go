@@ -49,11 +49,12 @@ func start(out io.Writer, dir, name string, env []string, program string, args .
 
 // stop asks the process to end, and ends it if it does not. A nil child has ended.
 func (c *child) stop() {
-	if c == nil {
-		return
+	if c == nil || c.hasEnded() {
+		return // somebody else may have its number by now
 	}
 
-	_ = tell(c.cmd, syscall.SIGINT)
+	// Not SIGINT, which whoever is started in the background may have to ignore.
+	_ = tell(c.cmd, syscall.SIGTERM)
 
 	select {
 	case <-c.done:

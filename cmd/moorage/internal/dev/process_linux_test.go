@@ -16,7 +16,7 @@ func TestKilled(t *testing.T) {
 	const parent = "TEST_KILLED_PARENT"
 
 	if os.Getenv(parent) != "" {
-		c, err := start(os.Stderr, t.TempDir(), "child", nil, "sh", "-c", "echo up >&3; exec sleep 600")
+		c, err := start(os.Stderr, ".", "child", nil, "sh", "-c", "echo up >&3; exec sleep 600")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestKilled(t *testing.T) {
 func TestGroup(t *testing.T) {
 	said := &record{}
 
-	c, err := start(said, t.TempDir(), "family", nil, "sh", "-c", "echo up; sleep 600; exit 1")
+	c, err := start(said, t.TempDir(), "family", nil, "sh", "-c", "trap : TERM; sh -c 'echo up; exec sleep 600'; echo alone")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestGroup(t *testing.T) {
 	said.until(t, "up")
 	c.stop()
 
-	if got := c.how(); strings.Contains(got, "killed") {
-		t.Errorf("its child was not asked, and so it went on until it was killed: %s", got)
+	if got := said.String(); !strings.Contains(got, "alone") {
+		t.Errorf("its child was not asked, and so it waited until it was killed: %q, %s", got, c.how())
 	}
 }
