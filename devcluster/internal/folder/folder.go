@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,6 +22,11 @@ const (
 	socketLimit = 103
 
 	longestSocketName = "client.sock"
+
+	// No system gives these ports to those who connect somewhere, or who do not
+	// care at which they listen: a server that is down for a moment finds its
+	// own free again.
+	firstPort, lastPort = 10000, 30000
 )
 
 // plain are the paths that survive being part of an etcd URL unescaped.
@@ -158,7 +164,7 @@ func (f Folder) Listen(port int) (net.Listener, error) {
 		}
 		port = last
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	listener, err := listen(port)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("port %d of folder %s is taken by another program; stop that, or choose another port with --port (kubeconfigs issued so far name the old one)", port, f)
 	}
@@ -171,6 +177,16 @@ func (f Folder) Listen(port int) (net.Listener, error) {
 		return nil, f.cannotWrite(err)
 	}
 	return listener, nil
+}
+
+// listen listens on a port, or if that is 0 on one that nobody listens on.
+func listen(port int) (net.Listener, error) {
+	for tries := 0; port == 0 && tries < 100; tries++ {
+		if l, err := listen(firstPort + rand.IntN(lastPort-firstPort)); err == nil {
+			return l, nil
+		}
+	}
+	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
 
 // Sockets returns a folder for unix sockets, and what removes it. It is the

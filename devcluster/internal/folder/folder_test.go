@@ -108,6 +108,9 @@ func TestListenRemembersPort(t *testing.T) {
 	if !first.Addr().(*net.TCPAddr).IP.Equal(net.IPv4(127, 0, 0, 1)) {
 		t.Errorf("listens on %s, want loopback only", first.Addr())
 	}
+	if port < firstPort || port >= lastPort {
+		t.Errorf("listens on port %d, which the system may give to somebody else while it is down", port)
+	}
 
 	_, err = f.Listen(0)
 	for _, want := range []string{"port " + strconv.Itoa(port), "taken", "--port"} {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
@@ -136,18 +137,19 @@ func named(i int) reconcile.Request {
 // User changes or deletes a volume, and wakes its controller as an event does.
 func (f *crowd) user(i int, change func(*volume.Volume)) {
 	f.Helper()
-	v := &volume.Volume{}
-	if err := f.api.Get(f.Context(), named(i).NamespacedName, v); err != nil {
-		f.Fatal(err)
-	}
-	var err error
-	if change == nil {
-		err = f.api.Delete(f.Context(), v)
-	} else {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // a pass may write at the same time
+		v := &volume.Volume{}
+		if err := f.api.Get(f.Context(), named(i).NamespacedName, v); err != nil {
+			return err
+		}
+		if change == nil {
+			return f.api.Delete(f.Context(), v)
+		}
 		change(v)
 		v.Generation++
-		err = f.api.Update(f.Context(), v)
-	}
+
+		return f.api.Update(f.Context(), v)
+	})
 	if err != nil {
 		f.Fatal(err)
 	}
