@@ -229,3 +229,29 @@ func (h siteHandler) Handle(_ context.Context, r slog.Record) error {
 
 	return nil
 }
+
+// Who asks is told what of Debug is seen, and of a logger that cannot tell: all.
+func TestDebugEnabled(t *testing.T) {
+	at := func(level slog.Level) logging.Logger {
+		return logging.NewSlogLogger(slog.New(slog.NewTextHandler(&bytes.Buffer{}, &slog.HandlerOptions{Level: level})))
+	}
+	verbose := func(v int) logging.Logger {
+		return logging.NewLogrLogger(funcr.New(func(string, string) {}, funcr.Options{Verbosity: v}))
+	}
+	for name, tc := range map[string]struct {
+		l    logging.Logger
+		want bool
+	}{
+		"Nop":         {l: logging.NewNopLogger()},
+		"Logr":        {l: verbose(0)},
+		"LogrVerbose": {l: verbose(1), want: true},
+		"Slog":        {l: at(slog.LevelInfo)},
+		"SlogVerbose": {l: at(slog.LevelDebug), want: true},
+		"Named":       {l: logging.WithName(at(slog.LevelInfo).WithValues("ship", "pearl"), "harbour")},
+		"Own":         {l: bare{}, want: true},
+	} {
+		if got := logging.DebugEnabled(tc.l); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

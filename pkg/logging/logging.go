@@ -38,10 +38,21 @@ func NewLogrLogger(l logr.Logger) Logger {
 	return logrLogger{l: l.WithCallDepth(1)}
 }
 
+// DebugEnabled says whether what l is given by Debug may be seen by anybody. Whoever
+// would have to work for that asks first. A logger of an author's own that cannot tell,
+// which those with a method DebugEnabled() bool can, is taken to write everything.
+func DebugEnabled(l Logger) bool {
+	d, ok := l.(interface{ DebugEnabled() bool })
+
+	return !ok || d.DebugEnabled()
+}
+
 type nopLogger struct{}
 
 func (nopLogger) Info(string, ...any)  {}
 func (nopLogger) Debug(string, ...any) {}
+
+func (nopLogger) DebugEnabled() bool { return false }
 
 func (nopLogger) Error(error, string, ...any) {}
 func (nopLogger) Warn(string, ...any)         {}
@@ -55,6 +66,8 @@ type logrLogger struct {
 
 func (l logrLogger) Info(msg string, keysAndValues ...any)  { l.l.Info(msg, keysAndValues...) }
 func (l logrLogger) Debug(msg string, keysAndValues ...any) { l.l.V(1).Info(msg, keysAndValues...) }
+
+func (l logrLogger) DebugEnabled() bool { return l.l.V(1).Enabled() }
 
 func (l logrLogger) Error(err error, msg string, keysAndValues ...any) {
 	l.l.Error(err, msg, keysAndValues...)

@@ -39,6 +39,10 @@ func (l slogLogger) Debug(msg string, keysAndValues ...any) {
 	l.log(slog.LevelDebug, msg, keysAndValues)
 }
 
+func (l slogLogger) DebugEnabled() bool {
+	return l.handler.Enabled(context.Background(), slog.LevelDebug)
+}
+
 func (l slogLogger) Warn(msg string, keysAndValues ...any) {
 	l.log(slog.LevelWarn, msg, keysAndValues)
 }
