@@ -156,7 +156,7 @@ func TestWhatIsInAPicture(t *testing.T) {
 		reflect.TypeFor[managed.Reconciler](): {
 			"memory", // is in the picture
 			// are set when it is made
-			"of", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer", "critical", "timeout", "pollInterval", "minPollInterval",
+			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer", "critical", "timeout", "pollInterval", "minPollInterval",
 			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "errorsAsFailures", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
 			"fence", "lease", "volatile", "ignoredFinalizers", "supported", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "random",
 			"provider", "providerVersion", "observability", "watches",

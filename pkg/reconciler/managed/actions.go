@@ -67,7 +67,7 @@ func (p *pass) observe(ctx context.Context) error {
 		return observing.failed(err)
 	}
 	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
-		p.log.Debug("External resource differs from desired state", "diff", p.mask().String(o.Diff))
+		p.log().Debug("External resource differs from desired state", "diff", p.mask().String(o.Diff))
 	}
 
 	return nil

@@ -24,8 +24,8 @@ type cached struct {
 	v *volume.Volume
 }
 
-func (c cached) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-	*o.(*volume.Volume) = *c.v.DeepCopyObject().(*volume.Volume)
+func (c cached) Get(_ context.Context, _ client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	hand(c.v, o, opts)
 
 	return nil
 }
@@ -81,11 +81,11 @@ type departing struct {
 	gone bool
 }
 
-func (c *departing) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+func (c *departing) Get(_ context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if c.gone {
 		return kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, key.Name)
 	}
-	*o.(*volume.Volume) = *c.v.DeepCopyObject().(*volume.Volume)
+	hand(c.v, o, opts)
 
 	return nil
 }

@@ -192,7 +192,7 @@ func (p *pass) recognised(ctx context.Context, item any) (ExternalObservation, b
 			return o, true, nil
 		}
 	}
-	p.log.Debug("A list shows what an observation has to confirm", "error", p.redact(err))
+	p.log().Debug("A list shows what an observation has to confirm", "error", p.redact(err))
 	p.r.telemetry.Listed(telemetry.Doubtful)
 	p.place.Alone = true
 
@@ -231,7 +231,7 @@ func (p *pass) list(ctx context.Context, turn *roll.Turning) error {
 			}
 		}
 		if err != nil {
-			p.log.Info("Cannot list, observing one by one", "connection", p.connection.Name, "error", p.redact(err))
+			p.log().Info("Cannot list, observing one by one", "connection", p.connection.Name, "error", p.redact(err))
 
 			// The list may have taken the time that was meant for the object.
 			return &putOff{name: "listing", after: time.Millisecond}

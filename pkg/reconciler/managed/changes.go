@@ -56,7 +56,7 @@ func (l logged) Delete(ctx context.Context, mg resource.Managed) error {
 func (p *pass) note(ctx context.Context, operation changelog.Operation, attempt string, call func(context.Context) error) error {
 	before, err := changelog.Image(p.mg, p.mask())
 	if err != nil {
-		p.log.Debug("Cannot tell the change log what an object was like", "error", err)
+		p.log().Debug("Cannot tell the change log what an object was like", "error", err)
 	}
 	e := changelog.Entry{
 		Time: p.now(), Provider: p.r.provider, ProviderVersion: p.r.providerVersion,
@@ -83,12 +83,12 @@ func (p *pass) logChanges(ctx context.Context) {
 	defer cancel()
 	after, err := changelog.Image(p.mg, p.mask())
 	if err != nil {
-		p.log.Debug("Cannot tell the change log what an object is like", "error", err)
+		p.log().Debug("Cannot tell the change log what an object is like", "error", err)
 	}
 	for _, e := range p.changes {
 		e.ExternalName, e.After = meta.GetExternalName(p.mg), after
 		if err := p.send(ctx, e); err != nil {
-			p.log.Info("Cannot record a change", "operation", string(e.Operation), "error", p.redact(err))
+			p.log().Info("Cannot record a change", "operation", string(e.Operation), "error", p.redact(err))
 		}
 	}
 }

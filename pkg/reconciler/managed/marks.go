@@ -119,9 +119,8 @@ func attempt(mg resource.Managed) (id, result string) {
 }
 
 // Copied says whether the marks were made for another object, and came with a
-// copy of it.
-func copied(mg resource.Managed) bool {
-	id, _ := attempt(mg)
+// copy of it: the id of the attempt tells.
+func copied(mg resource.Managed, id string) bool {
 	_, of, bound := strings.Cut(id, "-")
 	own := ownMark(mg)
 
@@ -149,11 +148,8 @@ func (p *pass) abandon() {
 // Unresolved says whether a create was begun whose result is not known. A user
 // ends that by removing the pending mark, or by abandoning the attempt.
 func unresolved(mg resource.Managed) bool {
-	if meta.GetExternalCreatePending(mg).IsZero() || copied(mg) {
-		return false
-	}
 	id, result := attempt(mg)
-	if abandoned(mg) {
+	if meta.GetExternalCreatePending(mg).IsZero() || copied(mg, id) || abandoned(mg) {
 		return false
 	}
 
@@ -164,7 +160,7 @@ func unresolved(mg resource.Managed) bool {
 // for, or nothing if the last attempt did not succeed.
 func created(mg resource.Managed) string {
 	id, result := attempt(mg)
-	if copied(mg) {
+	if copied(mg, id) {
 		return ""
 	}
 	if id != "" {

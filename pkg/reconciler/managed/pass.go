@@ -26,12 +26,12 @@ import (
 
 // A pass is one reconcile of one object.
 type pass struct {
-	r    *Reconciler
-	log  logging.Logger
-	memo *memo
+	r      *Reconciler
+	memo   *memo
+	logger logging.Logger // nil: nothing was logged yet
 
 	mg     resource.Managed // as this pass has it: with what it learned
-	read   resource.Managed // as it was read
+	read   resource.Managed // as it was read, in part the cache's own: nobody changes it
 	newest resource.Managed // as the API server last answered
 	policy error            // a policy that is not understood
 
@@ -92,9 +92,8 @@ type pass struct {
 	changes  []changelog.Entry // that were made outside
 }
 
-func (r *Reconciler) begin(mg resource.Managed, known *memo) *pass {
-	key := client.ObjectKeyFromObject(mg)
-	read := clone(mg)
+func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
+	mg := clone(read)
 	if r.named && meta.GetExternalName(mg) == "" {
 		meta.SetExternalName(mg, mg.GetName())
 	}
@@ -103,7 +102,6 @@ func (r *Reconciler) begin(mg resource.Managed, known *memo) *pass {
 		r: r, mg: mg, read: read, newest: read, generation: mg.GetGeneration(), hangUp: func() {},
 		memo:   known,
 		policy: r.checkPolicies(mg), requested: request(mg),
-		log: r.log.WithValues("object", key.String(), "uid", mg.GetUID(), "version", mg.GetResourceVersion()),
 	}
 	s := p.standing()
 	p.urgency, p.next, p.memo.known = s.Urgency(), s.Urgency(), true
@@ -122,7 +120,9 @@ const maxActions = 7
 func (p *pass) run(ctx context.Context) (outcome, error) {
 	for range maxActions {
 		action := lifecycle.Decide(p.facts())
-		p.log.Debug("Decided", "action", action.String())
+		if logging.DebugEnabled(p.r.log) {
+			p.log().Debug("Decided", "action", action.String())
+		}
 		if action == lifecycle.Rest {
 			return p.rest(ctx)
 		}
@@ -168,11 +168,12 @@ func (p *pass) addObserved(f *lifecycle.Facts) {
 	f.Class = p.class()
 	f.Settling = p.window() > 0
 	f.NameKnown = meta.GetExternalName(p.mg) != ""
-	f.Unresolved = unresolved(p.mg) && !p.absent
+	lost := unresolved(p.mg)
+	f.Unresolved = lost && !p.absent
 	f.Unseen = p.unseen() && !p.absent
 	f.DeleteSent = p.deleteSent()
 	f.Stranger = p.stranger()
-	f.Resolves = !p.claimed && p.resolves()
+	f.Resolves = lost && !p.claimed && p.resolves()
 	f.Learned = f.Resolves || !p.claimed && (p.learned() || p.adopts())
 	f.Unpublished = p.unsaid
 	f.Searching = p.doubt() > 0
@@ -273,6 +274,10 @@ func (p *pass) deleteSent() bool {
 // or adoption counts for the name it was made for, which the object tells once it
 // was found: another name than the stored one has to be claimed anew.
 func (p *pass) stranger() bool {
+	owner, adoption, matches := lifecycle.Owner(p.observation.Owner), p.adoption(), p.observation.ResourceUpToDate
+	if !lifecycle.Stranger(owner, false, adoption, matches) { // whatever the marks say, which takes longer to find out
+		return false
+	}
 	this := creation(p.mg, p.read)
 	told, underThisName := this.toldBy(p.mg.GetCondition(commonv1.TypeCreated).Message)
 	claimed := this.mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName)
@@ -281,7 +286,7 @@ func (p *pass) stranger() bool {
 		claimed = claimed || p.held() // a finalizer without a mark means created here
 	}
 
-	return lifecycle.Stranger(lifecycle.Owner(p.observation.Owner), claimed, p.adoption(), p.observation.ResourceUpToDate)
+	return lifecycle.Stranger(owner, claimed, adoption, matches)
 }
 
 // End tells what was changed, and disconnects. A failure to do so is told, and
@@ -320,6 +325,16 @@ func request(mg resource.Managed) string {
 	}
 
 	return ""
+}
+
+// Log returns the logger of the pass. Most passes log nothing, and need none.
+func (p *pass) log() logging.Logger {
+	if p.logger == nil {
+		key := client.ObjectKeyFromObject(p.read)
+		p.logger = p.r.log.WithValues("object", key.String(), "uid", p.read.GetUID(), "version", p.read.GetResourceVersion())
+	}
+
+	return p.logger
 }
 
 func (p *pass) now() time.Time { return p.r.clock.Now() }

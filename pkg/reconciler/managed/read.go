@@ -5,7 +5,9 @@ import (
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -15,19 +17,27 @@ import (
 // step, before the API server itself is asked.
 var cacheWaits = []time.Duration{0, 10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond}
 
+// AsKept asks a cache for an object without a copy being made of it.
+var asKept = []client.GetOption{&client.GetOptions{UnsafeDisableDeepCopy: new(true)}}
+
 // How long to wait for a cache that shows what is gone.
 const noticedIn = 30 * time.Second
 
 // Read returns the object, never in a version older than our own last write of
-// it: what is decided from such a version has been decided already.
+// it: what is decided from such a version has been decided already. It is as the cache
+// keeps it, not a copy, so that nobody is to change it: a pass works on a copy of its own,
+// and compares with this in the end.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
 	for _, wait := range cacheWaits {
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 		mg := r.newManaged()
-		if err := r.client.Get(ctx, key, mg); err != nil {
+		if err := r.client.Get(ctx, key, mg, asKept...); err != nil {
 			return nil, err
+		}
+		if kind := mg.GetObjectKind(); kind.GroupVersionKind().Empty() { // a cache tells it along with a copy
+			kind.SetGroupVersionKind(schema.GroupVersionKind(r.of))
 		}
 		known := r.memory.Peek(key, mg.GetUID())
 		if known != nil && known.gone {

@@ -3,6 +3,7 @@ package managed
 import (
 	"context"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,7 @@ type Cluster interface {
 // objects; controller-runtime never hands out the same object twice at a time.
 type Reconciler struct {
 	of      resource.ManagedKind
+	empty   reflect.Type // of the kind, which objects of it point to
 	cluster Cluster
 	client  client.Client
 
@@ -139,7 +141,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	r.telemetry = r.newTelemetry()
 	r.tracker = r.newTracker()
 	r.roll = r.newRoll()
-	_ = r.newManaged()
+	r.empty = reflect.TypeOf(r.example()).Elem()
 
 	r.log.Info("Reconciler made", "kind", of.Kind, "createClass", r.class(), "pollInterval", r.pollInterval.String())
 
@@ -158,10 +160,15 @@ func (r *Reconciler) class() string {
 	}
 }
 
-// NewManaged returns an empty object of the kind, and panics if there is none.
-func (r *Reconciler) newManaged() resource.Managed {
+// Example returns an empty object of the kind, and panics if there is none.
+func (r *Reconciler) example() resource.Managed {
 	// a kind that is no resource.Managed is a programmer's error, as documented
 	return resource.MustCreateObject(schema.GroupVersionKind(r.of), r.cluster.GetScheme()).(resource.Managed)
+}
+
+// NewManaged returns what example does, without asking the scheme again.
+func (r *Reconciler) newManaged() resource.Managed {
+	return reflect.New(r.empty).Interface().(resource.Managed) // as the example is
 }
 
 // Reconcile makes one pass over one managed resource. Its errors are redacted
@@ -170,7 +177,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	ctx, cancel := deadline.In(ctx, r.timeout+persistTimeout)
 	defer cancel()
 
-	mg, err := r.read(ctx, req.NamespacedName)
+	read, err := r.read(ctx, req.NamespacedName)
 	if errors.Is(err, errUnnoticed) {
 		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
 	}
@@ -184,9 +191,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		return reconcile.Result{}, nil
 	}
 
-	known := r.memory.Of(req.NamespacedName, mg.GetUID()).wake()
-	ctx, counted := r.telemetry.Begin(ctx, &known.counted, mg)
-	p := r.begin(mg, known)
+	known := r.memory.Of(req.NamespacedName, read.GetUID()).wake()
+	ctx, counted := r.telemetry.Begin(ctx, &known.counted, read)
+	p := r.begin(read, known)
 	ctx = redact.Collect(ctx, &p.secrets)
 	defer func() { counted.End(p.ended, err) }()
 	defer p.end(ctx)

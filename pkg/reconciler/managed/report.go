@@ -115,9 +115,9 @@ func (p *pass) conclude(o outcome) outcome {
 	if o.again == poll { // nothing is waited for
 		p.memo.changed = 0
 	}
-	if p.found && created(p.mg) != "" {
+	if this := creation(p.mg, p.mg); p.found && this.mark != "" {
 		text := p.mg.GetCondition(commonv1.TypeCreated).Message
-		if this := creation(p.mg, p.mg); !this.is(text) {
+		if !this.is(text) {
 			text = this.String()
 		}
 		p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: text})
@@ -220,7 +220,7 @@ func (p *pass) announce() {
 			to = to.WithAnnotations("external-name", name)
 		}
 		to.Event(p.mg, e)
-		p.log.Info("Event", "type", string(e.Type), "reason", string(e.Reason), "message", e.Message)
+		p.log().Info("Event", "type", string(e.Type), "reason", string(e.Reason), "message", e.Message)
 	}
 	p.events = nil
 }
@@ -229,7 +229,7 @@ func (p *pass) announce() {
 // go, or is gone.
 func (p *pass) leave(o outcome, err error) {
 	if err != nil {
-		p.log.Info("Object is gone", "error", p.redact(err))
+		p.log().Info("Object is gone", "error", p.redact(err))
 	}
 	if o.event.Reason != "" {
 		p.tell(o.event)
@@ -247,7 +247,7 @@ func (p *pass) conflicted(o outcome) reconcile.Result {
 	p.memo.conflicts++
 	p.announce()
 	p.ended = "conflict"
-	p.log.Debug("Object has changed, trying again", "outcome", o.name)
+	p.log().Debug("Object has changed, trying again", "outcome", o.name)
 
 	//nolint:staticcheck // the only silent, rate-limited way: RequeueAfter would reset the back-off
 	return reconcile.Result{Requeue: true}

@@ -24,16 +24,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Set sets conditions, at the time of the clock.
+// Set sets conditions, at the time of the clock and for the generation this pass works
+// on.
 func (p *pass) set(conditions ...commonv1.Condition) {
 	now := metav1.NewTime(p.now().Truncate(time.Second).Local()) // as it comes back
 	for i := range conditions {
-		conditions[i].LastTransitionTime = now
+		conditions[i].LastTransitionTime, conditions[i].ObservedGeneration = now, p.generation
 	}
 	p.mg.SetConditions(conditions...)
 }
 
-// Stamp puts the generation this pass works on to the conditions that were set
+// Stamp puts the generation this pass works on to the conditions that others have set
 // in it. Setting a condition takes its stamp off, so one that has none was set.
 func (p *pass) stamp() {
 	conditions.Stamp(p.mg, p.generation, commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated,
@@ -216,6 +217,6 @@ func (p *pass) sayDropped(desired statusImage, answer resource.Managed) {
 		fields = append(fields, "status.conditions")
 	}
 	slices.Sort(fields)
-	p.log.Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply its newer version",
+	p.log().Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply its newer version",
 		"kind", p.r.of.Kind, "fields", strings.Join(fields, ", "))
 }

@@ -98,7 +98,7 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 		}
 		err := p.patch(ctx, telemetry.Result, clone(p.mg), map[string]any{"metadata": metadata})
 		if kerrors.IsInvalid(err) || kerrors.IsRequestEntityTooLargeError(err) {
-			p.log.Info("Annotations set by Create were refused, storing only the bookkeeping", "error", p.redact(err))
+			p.log().Info("Annotations set by Create were refused, storing only the bookkeeping", "error", p.redact(err))
 			maps.DeleteFunc(changes, func(key string, _ any) bool { return !bookkeeping[key] })
 		}
 

@@ -45,9 +45,9 @@ func (p *pass) takeBack(ctx context.Context, why error) {
 		return err
 	})
 	if err != nil {
-		p.log.Info("Object is gone in spite of its finalizer; what was created for it cannot be deleted", "error", p.redact(err))
+		p.log().Info("Object is gone in spite of its finalizer; what was created for it cannot be deleted", "error", p.redact(err))
 
 		return
 	}
-	p.log.Info("Object is gone in spite of its finalizer; what was created for it is deleted")
+	p.log().Info("Object is gone in spite of its finalizer; what was created for it is deleted")
 }

@@ -48,6 +48,8 @@ type world struct {
 	answer func(ctx context.Context, note string) error
 	// Lag, if set, is what the cache answers instead of what is stored.
 	lag *volume.Volume
+
+	cabinet cabinet // of the cache
 }
 
 var key = client.ObjectKey{Namespace: "default", Name: "data"}
@@ -96,13 +98,17 @@ func (w *world) restart() {
 	observed := interceptor.NewClient(w.api, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if w.lag != nil {
-				// the world holds volumes only
-				*o.(*volume.Volume) = *w.lag.DeepCopyObject().(*volume.Volume)
+				w.cabinet.hand(w.lag.DeepCopyObject().(*volume.Volume), o, opts) // the world holds volumes only
 
 				return nil
 			}
+			w.cabinet.untouched(w.T)
+			if err := c.Get(ctx, key, o, opts...); err != nil {
+				return err
+			}
+			w.cabinet.hand(o.DeepCopyObject().(client.Object), o, opts)
 
-			return c.Get(ctx, key, o, opts...)
+			return nil
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if err := w.request(ctx, "create", o, client.RawPatch("", []byte("{}"))); err != nil {
@@ -246,6 +252,8 @@ func (w *world) pass() reconcile.Result {
 }
 
 func (w *world) try() (reconcile.Result, error) {
+	defer w.cabinet.untouched(w.T)
+
 	return w.r.Reconcile(w.Context(), request())
 }
 

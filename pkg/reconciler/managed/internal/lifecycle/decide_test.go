@@ -138,6 +138,20 @@ func TestStranger(t *testing.T) {
 	}
 }
 
+// A mark of a claim never makes a stranger of what is none without it, so that it need not
+// be read then.
+func TestNoClaimMakesAStranger(t *testing.T) {
+	for owner := range OwnerOther + 2 {
+		for policy := range AdoptForce + 1 {
+			for _, matches := range []bool{false, true} {
+				if Stranger(owner, true, policy, matches) && !Stranger(owner, false, policy, matches) {
+					t.Errorf("Stranger(%d, %d, %t) with a claim alone", owner, policy, matches)
+				}
+			}
+		}
+	}
+}
+
 func TestEveryActionHasAName(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range Actions() {

@@ -75,14 +75,13 @@ func (o *Object) wasInSync(mg resource.Managed) bool {
 // first time that it is ready, the time since it was made is its time to
 // readiness.
 func (r *Recorder) Seen(o *Object, mg resource.Managed) {
-	now := r.clock.Now()
 	if !o.met {
 		return
 	}
 	r.show(o, mg)
 	if o.unready && o.ready {
 		o.unready = false
-		sinceMade(r.metrics.toReadiness, mg, now)
+		sinceMade(r.metrics.toReadiness, mg, r.clock.Now())
 	}
 }
 

@@ -1,0 +1,132 @@
+package managed_test
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Hand out an object as a cache does: a copy, or to who asks for that what is kept
+// itself, apart from the outermost struct, which then does not tell its kind.
+func hand(kept, out client.Object, opts []client.GetOption) {
+	asked := (&client.GetOptions{}).ApplyOptions(opts).UnsafeDisableDeepCopy
+	itself := asked != nil && *asked
+	if !itself {
+		kept = kept.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy is of the same type
+	}
+	reflect.ValueOf(out).Elem().Set(reflect.ValueOf(kept).Elem())
+	if itself {
+		out.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+}
+
+// A cabinet is where a cache keeps what it hands out. It knows what that was like.
+type cabinet struct {
+	mu         sync.Mutex
+	kept, like client.Object
+}
+
+func (s *cabinet) hand(o, out client.Object, opts []client.GetOption) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept, s.like = o, o.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy is of the same type
+	hand(s.kept, out, opts)
+}
+
+// Untouched fails the test if somebody has changed what the cache keeps.
+func (s *cabinet) untouched(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept != nil && !reflect.DeepEqual(s.kept, s.like) {
+		t.Errorf("what the cache keeps was changed: %s", cmp.Diff(s.like, s.kept))
+	}
+}
+
+// A client that writes wherever it can: to what it is given, and not to copies of its
+// parts.
+type scribbler struct{ managed.ExternalClient }
+
+func (s scribbler) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	scribble(mg)
+
+	return s.ExternalClient.Observe(ctx, mg)
+}
+
+func (s scribbler) Create(ctx context.Context, mg resource.Managed) error {
+	scribble(mg)
+
+	return s.ExternalClient.Create(ctx, mg)
+}
+
+func scribble(mg resource.Managed) {
+	v := mg.(*volume.Volume) //nolint:forcetypeassert // the world holds volumes only
+	if v.Annotations != nil {
+		v.Annotations["note"] = "seen"
+	}
+	if v.Labels != nil {
+		v.Labels["note"] = "seen"
+	}
+	for i := range v.Status.Conditions {
+		v.Status.Conditions[i].Message = "seen"
+	}
+}
+
+// TestPassChangesNothingOfTheCache: a pass reads what the cache keeps itself, and works on
+// a copy, whatever its author and the API server do. Each test of a world looks at that
+// after its passes; this one has an author that writes in place.
+func TestPassChangesNothingOfTheCache(t *testing.T) {
+	w := newWorld(t, managed.WithCreationGracePeriod(0), managed.WithInitializers(managed.InitializerFn(
+		func(_ context.Context, mg resource.Managed) error { scribble(mg); return nil })))
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return scribbler{c} })
+	w.create(func(v *volume.Volume) {
+		v.Labels, v.Annotations = map[string]string{"a": "b"}, map[string]string{"a": "b"}
+	})
+	w.pass()
+	if !meta.FinalizerExists(w.get(), managed.FinalizerName) {
+		t.Fatal("nothing was done")
+	}
+	w.clock.SetTime(w.clock.Now().Add(time.Hour))
+	w.pass()
+	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
+	w.pass()
+	w.delete()
+	for range 3 {
+		if !w.gone() {
+			w.pass()
+		}
+	}
+	if !w.gone() {
+		t.Error("it is still there")
+	}
+}
+
+// TestPassKnowsTheKind: a cache that hands out what it keeps does not say of which kind
+// it is, and authors may ask.
+func TestPassKnowsTheKind(t *testing.T) {
+	w := newWorld(t)
+	kind := ""
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient {
+		return managed.ExternalClientFns{ObserveFn: func(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+			kind = mg.GetObjectKind().GroupVersionKind().Kind
+
+			return c.Observe(ctx, mg)
+		}, CreateFn: c.Create}
+	})
+	w.create(nil)
+	w.pass()
+	if kind != volume.Kind.Kind {
+		t.Errorf("the author is given a %q", kind)
+	}
+}
