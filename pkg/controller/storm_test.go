@@ -16,7 +16,6 @@ const (
 	// stormWorkers and stormLatency allow two hundred passes per second.
 	stormWorkers = 10
 	stormLatency = 50 * time.Millisecond
-	stormObjects = 2000
 )
 
 // A storm is a controller that has much to poll while users change something.
@@ -27,15 +26,16 @@ type storm struct {
 	mu      sync.Mutex
 	changed map[int]time.Time // what users wait for
 	waited  []time.Duration   // until it was served
-	seen    [stormObjects]time.Time
+	seen    []time.Time       // the last pass of each object
 	oldest  time.Duration
 }
 
-func newStorm(poll time.Duration) *storm {
+func newStorm(objects int, poll time.Duration) *storm {
 	return &storm{
 		q:       newQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[int](time.Second, time.Minute), nil),
 		poll:    poll,
 		changed: map[int]time.Time{},
+		seen:    make([]time.Time, objects),
 	}
 }
 
@@ -44,7 +44,7 @@ func newStorm(poll time.Duration) *storm {
 func (s *storm) run(length time.Duration, perSecond float64) {
 	random := rand.New(rand.NewPCG(1, 2))
 	now := s.q.clock.Now
-	for i := range stormObjects {
+	for i := range s.seen {
 		s.seen[i] = now()
 		poll := PriorityPoll
 		s.q.AddWithOpts(priorityqueue.AddOpts{After: time.Duration(random.Float64() * float64(s.poll)), Priority: &poll}, i)
@@ -60,7 +60,7 @@ func (s *storm) run(length time.Duration, perSecond float64) {
 	}
 	for now().Before(end) {
 		<-time.After(time.Duration(random.ExpFloat64() / perSecond * float64(time.Second)))
-		i := random.IntN(stormObjects)
+		i := random.IntN(len(s.seen))
 		s.mu.Lock()
 		if _, already := s.changed[i]; !already {
 			s.changed[i] = now()
@@ -109,7 +109,7 @@ func (s *storm) work(warm time.Time) bool {
 // the first that does so takes a poll.
 func TestPollStorm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStorm(5 * time.Second)
+		s := newStorm(2000, 5*time.Second)
 		s.run(2*time.Minute, 5)
 
 		slices.Sort(s.waited)
@@ -120,13 +120,13 @@ func TestPollStorm(t *testing.T) {
 	})
 }
 
-// TestPollsGoOn gives half of what the workers can do to polls, and almost the
-// other half to users.
+// TestPollsGoOn gives half of what the workers can do to polls, and the other half to
+// users.
 func TestPollsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		poll := 20 * time.Second // of two thousand objects: a hundred per second
-		s := newStorm(poll)
-		s.run(3*time.Minute, 95)
+		poll := 50 * time.Second // of five thousand objects: a hundred per second
+		s := newStorm(5000, poll)
+		s.run(4*time.Minute, 100)
 
 		if s.oldest > 2*poll {
 			t.Errorf("an object was not looked at for %s, want less than twice %s", s.oldest, poll)
