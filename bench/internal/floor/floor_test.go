@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/bench/internal/buoy"
 	"github.com/moorage-dev/moorage/bench/internal/cloud"
 )
@@ -314,6 +315,30 @@ func TestWhatAsksForAPass(t *testing.T) {
 		tc.change(now)
 		if got := asks(event.UpdateEvent{ObjectOld: before, ObjectNew: now}); got != tc.asks {
 			t.Errorf("%s: asks for a pass is %t, want %t", name, got, tc.asks)
+		}
+	}
+}
+
+func BenchmarkSteadyPass(b *testing.B) {
+	object := buoy.New(key.Namespace, key.Name)
+	object.UID, object.Finalizers, object.Annotations, object.Spec.Size = "uid-1", []string{finalizer}, map[string]string{}, 1
+	r := &Reconciler{Cloud: &cloud.Cloud{}, Poll: time.Minute}
+	id, err := r.Cloud.Make(b.Context(), "", "", 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	object.Annotations[nameKey], object.Status.Size = id, 1
+	for _, c := range []commonv1.Condition{
+		{Type: commonv1.TypeReady, Status: metav1.ConditionTrue, Reason: "Available"},
+		{Type: commonv1.TypeSynced, Status: metav1.ConditionTrue, Reason: "ReconcileSuccess"},
+	} {
+		object.SetConditions(c)
+	}
+	r.Client = cached{b: object}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Reconcile(b.Context(), reconcile.Request{NamespacedName: key}); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

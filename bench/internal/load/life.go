@@ -79,6 +79,7 @@ func (r *runner) rehearse(ctx context.Context) error {
 type cost struct {
 	time             time.Duration
 	provider, server time.Duration // of a processor, for each buoy
+	events           float64       // sent by then, for each buoy
 	requests         map[string]int
 }
 
@@ -104,7 +105,7 @@ func (f *fleet) timed(ctx context.Context, c *child, do func(context.Context) (t
 		return took, err
 	}
 	n := time.Duration(f.count)
-	took.provider, took.server = figures.CPU/n, (after-before)/n
+	took.provider, took.server, took.events = figures.CPU/n, (after-before)/n, float64(figures.Events)/float64(f.count)
 	if err := wait(ctx, settled); err != nil {
 		return took, err
 	}
@@ -119,11 +120,11 @@ func (r *runner) creation(ctx context.Context, c *child, f *fleet) error {
 	if err != nil {
 		return err
 	}
-	r.round.ReadyAfter, r.round.ReadyCPU, r.round.ReadyServer = took.time, took.provider, took.server
+	r.round.ReadyAfter, r.round.ReadyCPU, r.round.ReadyServer, r.round.ReadyEvents = took.time, took.provider, took.server, took.events
 	r.round.CreateRequests = float64(Sum(took.requests)) / float64(f.count)
 	r.result.note("create", took.requests)
-	r.say("%d objects are ready after %s; for each %.2f requests, %s of a processor, and %s of the server's", f.count,
-		took.time.Round(time.Millisecond), r.round.CreateRequests, took.provider.Round(time.Microsecond), took.server.Round(time.Microsecond))
+	r.say("%d objects are ready after %s; for each %.2f requests and %.2f events, %s of a processor, and %s of the server's", f.count,
+		took.time.Round(time.Millisecond), r.round.CreateRequests, took.events, took.provider.Round(time.Microsecond), took.server.Round(time.Microsecond))
 
 	return nil
 }
@@ -133,11 +134,11 @@ func (r *runner) deletion(ctx context.Context, c *child, f *fleet) error {
 	if err != nil {
 		return err
 	}
-	r.round.GoneAfter, r.round.GoneCPU, r.round.GoneServer = took.time, took.provider, took.server
+	r.round.GoneAfter, r.round.GoneCPU, r.round.GoneServer, r.round.GoneEvents = took.time, took.provider, took.server, took.events
 	r.round.DeleteRequests = float64(Sum(took.requests)) / float64(f.count)
 	r.result.note("delete", took.requests)
-	r.say("all are gone after %s; for each %.2f requests, %s of a processor, and %s of the server's",
-		took.time.Round(time.Millisecond), r.round.DeleteRequests, took.provider.Round(time.Microsecond), took.server.Round(time.Microsecond))
+	r.say("all are gone after %s; for each %.2f requests and %.2f events, %s of a processor, and %s of the server's",
+		took.time.Round(time.Millisecond), r.round.DeleteRequests, took.events, took.provider.Round(time.Microsecond), took.server.Round(time.Microsecond))
 
 	return nil
 }

@@ -10,6 +10,7 @@ type Measured struct {
 	ReadyAfter, GoneAfter                          time.Duration // until all are
 	ReadyCPU, GoneCPU                              time.Duration // of the provider until then, polls and all, per object
 	ReadyServer, GoneServer                        time.Duration // of the API server until then, whoever asks it, per object
+	ReadyEvents, GoneEvents                        float64       // sent until then, per object
 	CreateRequests, DeleteRequests, SteadyRequests float64       // per object; per pass
 	QuietCPU, StormCPU                             time.Duration // per pass
 	PassMallocs                                    float64       // per pass, of the reconciler alone
@@ -48,6 +49,8 @@ var compared = []func(*Measured) *time.Duration{
 
 // What is held to a number of its own, and is to hold always.
 var held = []func(*Measured) *float64{
+	func(m *Measured) *float64 { return &m.ReadyEvents },
+	func(m *Measured) *float64 { return &m.GoneEvents },
 	func(m *Measured) *float64 { return &m.CreateRequests },
 	func(m *Measured) *float64 { return &m.DeleteRequests },
 	func(m *Measured) *float64 { return &m.SteadyRequests },

@@ -47,6 +47,9 @@ type measure struct {
 	only  string // the contender whose bound it is; empty for all
 }
 
+// Nobody is held to what only says why others take as long as they do.
+const nobody = "nobody"
+
 const tolerance = 0.005 // requests per object: a conflict among five thousand is none each
 
 var measures = []measure{
@@ -60,6 +63,8 @@ var measures = []measure{
 	{"CPU per object until all are gone", "µs", 0, true, func(r load.Result) float64 { return micros(r.GoneCPU) }, ""},
 	{"the server's, until all are Ready", "µs", 0, true, func(r load.Result) float64 { return micros(r.ReadyServer) }, ""},
 	{"the server's, until all are gone", "µs", 0, true, func(r load.Result) float64 { return micros(r.GoneServer) }, ""},
+	{"events per object until all are Ready", "", 0, false, func(r load.Result) float64 { return r.ReadyEvents }, nobody},
+	{"events per object until all are gone", "", 0, false, func(r load.Result) float64 { return r.GoneEvents }, nobody},
 	{"external calls per object created", "", 0, true, func(r load.Result) float64 { return r.CreateCalls }, ""},
 	{"external calls per object deleted", "", 0, true, func(r load.Result) float64 { return r.DeleteCalls }, ""},
 	{"time until it is told that some are Ready", "s", 0, true, func(r load.Result) float64 { return r.ReadyTold.Seconds() }, ""},
