@@ -68,6 +68,14 @@ func (s *storm) run(length time.Duration, perSecond float64) {
 		s.mu.Unlock()
 		s.q.Add(i)
 	}
+	s.mu.Lock()
+	for _, at := range s.seen { // who was not served yet counts as well
+		s.oldest = max(s.oldest, now().Sub(at))
+	}
+	for _, since := range s.changed {
+		s.waited = append(s.waited, now().Sub(since))
+	}
+	s.mu.Unlock()
 	s.q.ShutDown()
 	workers.Wait()
 }
