@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,14 +32,14 @@ func (e *estate) grows(g *Garden, plant string) {
 // user's resource blocks the deletion, and in the end nothing is left.
 func TestLife(t *testing.T) {
 	e := newEstate(t, "life")
-	others := accounts(t)
 	e.grant()
 	e.start()
 	e.plane("g")
 	g := e.create("g")
 	e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
 	e.says(g, serviceprovider.ConditionClusterAccessReady, serviceprovider.ReasonGranted)
-	if len(accounts(t)) <= len(others) {
+	own := e.account(g)
+	if gone(t, mcp.api, own) {
 		t.Error("access is granted without an account")
 	}
 	e.grows(g, "roses")
@@ -90,27 +91,20 @@ func TestLife(t *testing.T) {
 	if !gone(t, mcp.api, newBed(g)) || !gone(t, platform.api, e.request(g)) {
 		t.Error("something is left")
 	}
-	for name := range accounts(t) {
-		if !others[name] {
-			t.Errorf("the account %s is left", name)
-		}
+	if !gone(t, mcp.api, own) {
+		t.Error("the account is left")
 	}
 }
 
-// Accounts are those with which anybody has access to the control plane. Other tests end
-// with their granters, and leave some.
-func accounts(t *testing.T) map[string]bool {
-	t.Helper()
-	list := &corev1.ServiceAccountList{}
-	if err := mcp.api.List(t.Context(), list, client.InNamespace("granted-access")); err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]bool{}
-	for i := range list.Items {
-		out[list.Items[i].Name] = true
+// account returns the one with which a garden has access to its control plane.
+func (e *estate) account(g *Garden) *corev1.ServiceAccount {
+	e.Helper()
+	ar := e.request(g)
+	if gone(e.T, platform.api, ar) || ar.Status.SecretRef == nil {
+		e.Fatalf("there is no access: %+v", ar.Status)
 	}
 
-	return out
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "granted-access", Name: strings.TrimSuffix(ar.Status.SecretRef.Name, "-access")}}
 }
 
 // TestDenied: it shows, nothing is made, and access that is granted later is noticed.
