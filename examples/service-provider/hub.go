@@ -57,7 +57,9 @@ func newHub() (h *hub, err error) {
 		return nil, err
 	}
 	h.server.Start()
-	if !h.server.ReadyForConnections(10 * time.Second) {
+	if !h.server.ReadyForConnections(time.Minute) {
+		h.stop()
+
 		return nil, errors.New("NATS does not start")
 	}
 
@@ -165,7 +167,7 @@ func credentials(account nkeys.KeyPair) ([]byte, error) {
 
 // Connect connects with credentials.
 func (h *hub) connect(creds []byte) (*nats.Conn, error) {
-	return nats.Connect(h.server.ClientURL(), nats.UserCredentialBytes(creds), nats.Timeout(2*time.Second), nats.MaxReconnects(0))
+	return nats.Connect(h.server.ClientURL(), nats.UserCredentialBytes(creds), nats.Timeout(10*time.Second), nats.MaxReconnects(0))
 }
 
 // Streams returns how many streams a tenant has in his account.

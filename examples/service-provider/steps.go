@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -285,8 +286,11 @@ func (t *tour) stream(ctx context.Context, name string, exists bool) error {
 // Refused connects with credentials whose account is gone.
 func (t *tour) refused() error {
 	conn, err := t.hub.connect(t.last)
-	if err != nil {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
 		return nil // as it should be
+	case err != nil:
+		return err
 	}
 	conn.Close()
 
