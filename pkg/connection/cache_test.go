@@ -278,7 +278,7 @@ func TestNothingIsKept(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
 
-	for i := range 100 {
+	for i := range 100_000 {
 		w.set(func() {
 			w.resolveErr = nil
 			if i%2 == 0 {
@@ -296,8 +296,8 @@ func TestNothingIsKept(t *testing.T) {
 	if len(c.entries) != 1 {
 		t.Errorf("want only the new key to be kept, got %d", len(c.entries))
 	}
-	if len(w.closed) != 50 {
-		t.Errorf("want 50 connections closed, got %d", len(w.closed))
+	if len(w.closed) != 50_000 {
+		t.Errorf("want 50,000 connections closed, got %d", len(w.closed))
 	}
 }
 
