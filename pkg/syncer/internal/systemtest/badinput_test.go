@@ -160,17 +160,17 @@ func tenantAllows(t *testing.T, length float64) {
 	if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), hostPlane.config, tenantPlane.config, boatKind); err != nil {
 		t.Fatal(err)
 	}
-	crd := boatCRD()
-	if !exists(t, tenantPlane.api, crd) {
-		t.Fatal("the kind was not copied")
-	}
-	properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
-	relaxed := properties["length"]
-	relaxed.Minimum = &length
-	properties["length"] = relaxed
-	if err := tenantPlane.api.Update(t.Context(), crd); err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "the kind is changed", func() bool { // while its conditions are
+		crd := boatCRD()
+		if !exists(t, tenantPlane.api, crd) {
+			t.Fatal("the kind was not copied")
+		}
+		properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
+		relaxed := properties["length"]
+		relaxed.Minimum = &length
+		properties["length"] = relaxed
+		return tenantPlane.api.Update(t.Context(), crd) == nil
+	})
 	probe := newBoat("default", "probe", 0)
 	eventually(t, "the tenant allows it", func() bool { return tenantPlane.api.Create(t.Context(), probe) == nil })
 	if err := tenantPlane.api.Delete(t.Context(), probe); err != nil {
