@@ -84,10 +84,12 @@ func checkVersion(version string) error {
 }
 
 // Kinds whose names are taken: by what every project has, by what every Go file of
-// the packages of kinds declares, and by what kubectl would mean instead.
+// the packages of kinds declares, by files that are called so and folders that the go
+// command leaves out, and by what kubectl would mean instead.
 var reserved = []string{
 	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme", "ProviderConfigReference",
-	"SecretKeyReference", "Client", "Fake", "Thing", "Credentials",
+	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New",
+	"Conformance", "Deploy", "Sample", "Testdata", "Vendor",
 	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
 }
 

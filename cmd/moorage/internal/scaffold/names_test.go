@@ -1,0 +1,181 @@
+//go:build !race
+
+// Much is parsed, and nothing here runs concurrently.
+
+package scaffold_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
+)
+
+// A scope is what is declared in the files of one package.
+type scope struct {
+	declared []string // at the top level
+	imported []string // by any file
+}
+
+// scopes parses the Go files of a project, and returns what is in each package, by its folder
+// and name.
+func scopes(t *testing.T, files []scaffold.File) map[string]*scope {
+	t.Helper()
+
+	out := map[string]*scope{}
+
+	for _, f := range files {
+		if !strings.HasSuffix(f.Path, ".go") {
+			continue
+		}
+
+		parsed, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Content, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		name := path.Dir(f.Path) + " " + parsed.Name.Name
+		if out[name] == nil {
+			out[name] = &scope{}
+		}
+
+		out[name].add(parsed)
+	}
+
+	return out
+}
+
+// add adds what is in a file.
+func (s *scope) add(file *ast.File) {
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil && d.Name.Name != "init" {
+				s.declared = append(s.declared, d.Name.Name)
+			}
+		case *ast.GenDecl:
+			s.addSpecs(d.Specs)
+		}
+	}
+}
+
+func (s *scope) addSpecs(specs []ast.Spec) {
+	for _, spec := range specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			s.declared = append(s.declared, spec.Name.Name)
+		case *ast.ValueSpec:
+			for _, name := range spec.Names {
+				s.declared = append(s.declared, name.Name)
+			}
+		case *ast.ImportSpec:
+			name := importName(spec)
+			if slices.ContainsFunc(specs, func(other ast.Spec) bool { return other != ast.Spec(spec) && importName(other) == name }) {
+				s.declared = append(s.declared, name)
+			}
+
+			s.imported = append(s.imported, name)
+		}
+	}
+}
+
+// importName returns what an import is called in its file, or nothing.
+func importName(spec ast.Spec) string {
+	switch spec, ok := spec.(*ast.ImportSpec); {
+	case !ok:
+		return ""
+	case spec.Name != nil:
+		return spec.Name.Name
+	default:
+		return path.Base(strings.Trim(spec.Path.Value, `"`))
+	}
+}
+
+// clash returns a name that is in the way of another, or nothing.
+func (s *scope) clash() string {
+	slices.Sort(s.declared)
+
+	for i, name := range s.declared {
+		if i > 0 && s.declared[i-1] == name && name != "_" || slices.Contains(s.imported, name) {
+			return name
+		}
+	}
+
+	return ""
+}
+
+// TestKindsHaveNamesOfTheirOwn calls a kind like everything that is in a project already: it is
+// refused, or nothing of it is in the way of anything else.
+func TestKindsHaveNamesOfTheirOwn(t *testing.T) {
+	project := func(kind string) (scaffold.Project, error) {
+		p, err := dock().WithProviderConfig("v1alpha1")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return p.WithKind(scaffold.Kind{Kind: kind, Version: "v1alpha1", Class: scaffold.Named})
+	}
+
+	usual, err := project("Berth")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	files := plan(t, nil, usual)
+	names := []string{"Vendor", "Testdata", "Internal", "Cluster", "Connection"}
+
+	for _, f := range files {
+		name, _, _ := strings.Cut(path.Base(f.Path), ".")
+		names = append(names, strings.TrimSuffix(strings.TrimSuffix(name, "_test"), "_types"))
+	}
+
+	for _, s := range scopes(t, files) {
+		names = append(append(names, s.declared...), s.imported...)
+	}
+
+	// Nobody calls a kind like a test.
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "Test") && name != "Testdata" })
+
+	for i, name := range names {
+		if name != "" {
+			names[i] = strings.ToUpper(name[:1]) + name[1:]
+		}
+	}
+
+	slices.Sort(names)
+
+	tried := 0
+
+	for _, name := range slices.Compact(names) {
+		p, err := project(name)
+		if err != nil {
+			continue // it is refused
+		}
+
+		tried++
+
+		all := plan(t, nil, p)
+		if len(all) != len(files) {
+			t.Errorf("a kind %s has a file of somebody else: there are %d, and for others %d", name, len(all), len(files))
+		}
+
+		for folder, s := range scopes(t, all) {
+			if clash := s.clash(); clash != "" {
+				t.Errorf("of a kind %s, %s is in the way of another in %s", name, clash, folder)
+			}
+
+			if strings.Contains(folder, "/vendor ") || strings.Contains(folder, "/testdata ") {
+				t.Errorf("of a kind %s, the folder %s is none of packages for the go command", name, folder)
+			}
+		}
+	}
+
+	if tried < 50 {
+		t.Errorf("only %d names were tried", tried)
+	}
+}
