@@ -214,7 +214,8 @@ func (s *session) watch(ctx context.Context, was uint64, examples bool) (ready b
 
 	started.Go(func() { change <- changed(ctx, s.Dir, was, lookEvery) })
 
-	if examples {
+	playing := examples
+	if playing {
 		started.Go(func() { played <- s.play(ctx) })
 	}
 
@@ -223,8 +224,16 @@ func (s *session) watch(ctx context.Context, was uint64, examples bool) (ready b
 	for {
 		select {
 		case err := <-change:
+			stop()
+
+			if playing {
+				ready = <-played == nil // it may have been while the file was changed
+			}
+
 			return ready, err
 		case err := <-played:
+			playing = false
+
 			if ready = err == nil; !ready && ctx.Err() == nil && !s.provider.hasEnded() {
 				s.say("%v; the examples are tried again when a file changes", err)
 			}
