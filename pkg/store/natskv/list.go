@@ -1,70 +1,89 @@
 package natskv
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// tries of a list to go on when its watch ends.
+// tries of a list to begin again when its watch ends.
 const tries = 3
 
-// List yields what a watch tells until it has told everything. If the watch may have
-// missed something, another one goes on, a few times; what was yielded is not yielded
-// again. It fails with store.ErrReplaced if the bucket is another one then.
+// List yields what there is when a watch has told everything, the oldest revision first. All
+// of it is in memory then: a watch may be at a replica that is behind, and tell of an object
+// before it tells that this was deleted. If the watch may have missed something, the list
+// begins again with another one, a few times. It fails with store.ErrReplaced if the bucket
+// is another one then.
 func (s *Store[T]) List(ctx context.Context, o ...store.ListOption) iter.Seq2[T, error] {
+	return s.list(ctx, store.ListSelection(o...), func(int) {})
+}
+
+// list calls told after each event, with the number of those of its watch.
+func (s *Store[T]) list(ctx context.Context, sel store.Selection, told func(n int)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		l := listing[T]{yield: yield, yielded: map[string]bool{}}
-		sel := store.ListSelection(o...)
+		epoch := "" // of the bucket; empty before the first watch
 		for try := 1; ; try++ {
-			done, err := l.goOn(ctx, s, sel)
-			if done {
-				return
-			}
+			all, err := s.snapshot(ctx, sel, &epoch, told)
 			again := errors.Is(err, store.ErrWatchEnded) && !errors.Is(err, store.ErrReplaced)
-			if !again || try == tries {
+			if err != nil && (!again || try == tries) {
 				var none T
 				yield(none, err)
 
 				return
 			}
+			if err != nil {
+				continue
+			}
+			for _, e := range all {
+				if !yield(e.Object, e.Err) {
+					return
+				}
+			}
+
+			return
 		}
 	}
 }
 
-// A listing is a list that is under way.
-type listing[T store.Object] struct {
-	yield   func(T, error) bool
-	yielded map[string]bool
-	epoch   string // of the bucket; empty before the first watch
-}
-
-// goOn yields what was not yielded yet, and tells whether that was all, or all that is
-// wanted.
-func (l *listing[T]) goOn(ctx context.Context, s *Store[T], sel store.Selection) (done bool, err error) {
+// snapshot returns what a watch tells until it has told everything.
+func (s *Store[T]) snapshot(ctx context.Context, sel store.Selection, epoch *string, told func(n int)) ([]store.Event[T], error) {
 	w, err := s.watch(ctx, sel)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer w.Stop()
-	if l.epoch != "" && l.epoch != w.start.Epoch {
-		return false, store.ErrReplaced
+	if *epoch != "" && *epoch != w.start.Epoch {
+		return nil, store.ErrReplaced
 	}
-	l.epoch = w.start.Epoch
+	*epoch = w.start.Epoch
+
+	return collect(w, told)
+}
+
+// collect returns what there is of each key when the watch has told everything.
+func collect[T store.Object](w store.Watcher[T], told func(n int)) ([]store.Event[T], error) {
+	last, n := map[string]store.Event[T]{}, 0
 	for e := range w.Events() {
 		switch {
 		case e.Synced:
-			return true, nil
-		case e.Op != store.Put || l.yielded[e.Key]:
+			return slices.SortedFunc(maps.Values(last), func(a, b store.Event[T]) int { return cmp.Compare(a.Revision, b.Revision) }), nil
+		case e.Op == store.Put:
+			last[e.Key] = e
 		default:
-			l.yielded[e.Key] = true
-			if !l.yield(e.Object, e.Err) {
-				return true, nil
-			}
+			delete(last, e.Key)
 		}
+		n++
+		told(n)
 	}
 
-	return false, w.Err()
+	if err := w.Err(); err != nil {
+		return nil, err
+	}
+
+	return nil, store.ErrWatchEnded // which is no list, whoever stopped it
 }

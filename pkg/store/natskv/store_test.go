@@ -2,7 +2,6 @@ package natskv
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -126,62 +125,5 @@ func TestCreateAfterMarkers(t *testing.T) {
 		if _, err := s.Get(ctx, "a"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("got error %v, want %v", err, store.ErrNotFound)
 		}
-	}
-}
-
-// TestListGoesOn: a list whose watch breaks goes on with another one, and has each object
-// once.
-func TestListGoesOn(t *testing.T) {
-	const n = 1000 // more than is on its way at a time
-	h := newHost(t)
-	s := h.bucket(things, Options{})
-	for k := range n {
-		create(t, s, fmt.Sprintf("k%04d", k))
-	}
-	seen := map[string]int{}
-	for thing, err := range s.List(t.Context()) {
-		if err != nil {
-			t.Fatalf("after %d of %d: %v", len(seen), n, err)
-		}
-		if len(seen) == 0 {
-			if err := h.nc.ForceReconnect(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if seen[thing.Metadata.Key]++; seen[thing.Metadata.Key] > 1 {
-			t.Errorf("%s is in the list again", thing.Metadata.Key)
-		}
-	}
-	if len(seen) != n {
-		t.Errorf("%d of %d are in the list", len(seen), n)
-	}
-}
-
-// TestListOfAnotherBucket: it does not go on with another bucket that has the name.
-func TestListOfAnotherBucket(t *testing.T) {
-	const n = 1000
-	h := newHost(t)
-	s := h.bucket(things, Options{Probe: 50 * time.Millisecond})
-	for k := range n {
-		create(t, s, fmt.Sprintf("k%04d", k))
-	}
-	seen, failed := 0, error(nil)
-	for _, err := range s.List(t.Context()) {
-		if failed = err; err != nil {
-			break
-		}
-		if seen++; seen > 1 {
-			continue
-		}
-		if err := h.recreate(t.Context(), things); err != nil {
-			t.Fatal(err)
-		}
-		create(t, s, "new")
-		if err := h.nc.ForceReconnect(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !errors.Is(failed, store.ErrReplaced) {
-		t.Errorf("after %d of %d: got error %v, want %v", seen, n, failed, store.ErrReplaced)
 	}
 }
