@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -57,7 +58,7 @@ func TestPortIsTaken(t *testing.T) {
 		if err := n.Start(); err != nil {
 			t.Fatal(err)
 		}
-		nc, err := nats.Connect(n.URL())
+		nc, err := nats.Connect(n.URL(), nats.Timeout(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -47,14 +48,14 @@ const theirs = "_PROVIDER"
 // inNATS makes a provider with its objects in a server of its own.
 func inNATS(t *testing.T) (*stories.Provider, manager.Manager) {
 	t.Helper()
-	p, m, _ := inServer(t)
+	p, m, _ := inServer(t, time.Minute) // a request that is given up is sent again, and counted
 
 	return p, m
 }
 
 // inServer returns the server, too. The provider has one connection, the test another
-// one.
-func inServer(t *testing.T) (*stories.Provider, manager.Manager, *natsproc.Node) {
+// one. A request of either takes no longer than the timeout, or else the default.
+func inServer(t *testing.T, timeout time.Duration) (*stories.Provider, manager.Manager, *natsproc.Node) {
 	t.Helper()
 	nodes, err := natsproc.Cluster(t.TempDir(), 1)
 	must(t, err)
@@ -63,9 +64,9 @@ func inServer(t *testing.T) (*stories.Provider, manager.Manager, *natsproc.Node)
 	scheme, err := stories.Scheme()
 	must(t, err)
 	ours := dial(t, nodes[0])
-	api, err := kube.NewClient(scheme, kinds(t, ours))
+	api, err := kube.NewClient(scheme, kinds(t, ours, timeout))
 	must(t, err)
-	p, m := stories.InStores(t, scheme, client.Client(api), kinds(t, dial(t, nodes[0], nats.CustomInboxPrefix(theirs)))...)
+	p, m := stories.InStores(t, scheme, client.Client(api), kinds(t, dial(t, nodes[0], nats.CustomInboxPrefix(theirs)), timeout)...)
 	p.Wire = listen(t, ours)
 
 	return p, m, nodes[0]
@@ -73,31 +74,31 @@ func inServer(t *testing.T) (*stories.Provider, manager.Manager, *natsproc.Node)
 
 func dial(t *testing.T, n *natsproc.Node, o ...nats.Option) *nats.Conn {
 	t.Helper()
-	nc, err := nats.Connect(n.URL(), append(o, nats.MaxReconnects(-1))...)
+	nc, err := nats.Connect(n.URL(), append(o, nats.Timeout(time.Minute), nats.MaxReconnects(-1))...)
 	must(t, err)
 	t.Cleanup(nc.Close)
 
 	return nc
 }
 
-func kinds(t *testing.T, nc *nats.Conn) []kube.Kind {
+func kinds(t *testing.T, nc *nats.Conn, timeout time.Duration) []kube.Kind {
 	t.Helper()
 	js, err := jetstream.New(nc)
 	must(t, err)
 
 	return []kube.Kind{
-		kube.Serve(storeOf[*volume.Volume](t, js, "volumes")),
-		kube.Serve(storeOf[*volume.Snapshot](t, js, "snapshots")),
-		kube.Serve(storeOf[*volume.ProviderConfig](t, js, "configs")),
-		kube.Serve(storeOf[*corev1.Secret](t, js, "secrets")),
-		kube.Serve(storeOf[*eventsv1.Event](t, js, "events")),
+		kube.Serve(storeOf[*volume.Volume](t, js, "volumes", timeout)),
+		kube.Serve(storeOf[*volume.Snapshot](t, js, "snapshots", timeout)),
+		kube.Serve(storeOf[*volume.ProviderConfig](t, js, "configs", timeout)),
+		kube.Serve(storeOf[*corev1.Secret](t, js, "secrets", timeout)),
+		kube.Serve(storeOf[*eventsv1.Event](t, js, "events", timeout)),
 	}
 }
 
-func storeOf[T client.Object](t *testing.T, js jetstream.JetStream, bucket string) (s *natskv.Store[*kube.Envelope[T]]) {
+func storeOf[T client.Object](t *testing.T, js jetstream.JetStream, bucket string, timeout time.Duration) (s *natskv.Store[*kube.Envelope[T]]) {
 	t.Helper()
 	within(t, "the bucket "+bucket, func(ctx context.Context) (err error) {
-		s, err = natskv.New[*kube.Envelope[T]](ctx, js, bucket, natskv.Options{Kind: bucket, Create: &jetstream.KeyValueConfig{}})
+		s, err = natskv.New[*kube.Envelope[T]](ctx, js, bucket, natskv.Options{Kind: bucket, Create: &jetstream.KeyValueConfig{}, Timeout: timeout})
 
 		return err
 	})

@@ -30,7 +30,7 @@ const (
 // the object says, and none is left behind.
 func TestManagedReconcilerOutage(t *testing.T) {
 	t.Parallel() // it waits, most of the time
-	p, m, node := inServer(t)
+	p, m, node := inServer(t, 0)
 	cloud := &volume.Cloud{Tokens: true} // to create again with the same token is no second disk
 	must(t, managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 4},
 		managed.WithExternalConnecter(cloud), managed.WithCreationTokens(), managed.WithPollInterval(time.Second)))
