@@ -31,7 +31,14 @@ const checkEvery = 50 * time.Millisecond
 
 // until makes a check again and again. When time is up, it says what was wrong
 // last.
-func until(ctx context.Context, what string, check func(context.Context) error) error {
+func (t *Tour) until(ctx context.Context, what string, check func(context.Context) error) error {
+	if most := t.o.Patience(what); most > 0 {
+		var cancel context.CancelFunc
+
+		ctx, cancel = context.WithTimeout(ctx, most)
+		defer cancel()
+	}
+
 	for {
 		err := check(ctx)
 		if err == nil {
@@ -75,7 +82,7 @@ func (t *Tour) jobs() []*v1alpha1.Stream {
 
 // ready waits until an object is Ready and Synced as it is now, and reads it.
 func (t *Tour) ready(ctx context.Context, obj object) error {
-	return until(ctx, obj.GetName()+" is Ready", func(ctx context.Context) error {
+	return t.until(ctx, obj.GetName()+" is Ready", func(ctx context.Context) error {
 		if err := t.env.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 			return err
 		}
@@ -95,7 +102,7 @@ func (t *Tour) ready(ctx context.Context, obj object) error {
 func (t *Tour) condition(ctx context.Context, obj object, kind commonv1.ConditionType, status metav1.ConditionStatus, reason commonv1.ConditionReason) (string, error) {
 	var message string
 
-	err := until(ctx, fmt.Sprintf("%s is %s %s", obj.GetName(), status, kind), func(ctx context.Context) error {
+	err := t.until(ctx, fmt.Sprintf("%s is %s %s", obj.GetName(), status, kind), func(ctx context.Context) error {
 		if err := t.env.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 			return err
 		}
@@ -115,7 +122,7 @@ func (t *Tour) condition(ctx context.Context, obj object, kind commonv1.Conditio
 
 // gone waits until an object does not exist.
 func (t *Tour) gone(ctx context.Context, obj object) error {
-	return until(ctx, obj.GetName()+" is gone", func(ctx context.Context) error {
+	return t.until(ctx, obj.GetName()+" is gone", func(ctx context.Context) error {
 		err := t.env.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 
 		switch {
@@ -136,7 +143,7 @@ func (t *Tour) gone(ctx context.Context, obj object) error {
 func (t *Tour) told(ctx context.Context, name, reason string, before map[string]bool) (string, error) {
 	var message string
 
-	err := until(ctx, "a new event "+reason, func(ctx context.Context) error {
+	err := t.until(ctx, "a new event "+reason, func(ctx context.Context) error {
 		events, err := t.events(ctx, name)
 		if err != nil {
 			return err
@@ -188,7 +195,7 @@ func (t *Tour) info(ctx context.Context, stream string) (*jetstream.StreamInfo, 
 
 // configured waits until NATS has a stream as it should be.
 func (t *Tour) configured(ctx context.Context, stream, what string, holds func(jetstream.StreamConfig) bool) error {
-	return until(ctx, what, func(ctx context.Context) error {
+	return t.until(ctx, what, func(ctx context.Context) error {
 		info, err := t.info(ctx, stream)
 		if err != nil {
 			return err

@@ -69,7 +69,7 @@ func (t *Tour) staysQuiet(ctx context.Context) (string, error) {
 	const looks = 3
 
 	before := t.looks.of("orders")
-	if err := until(ctx, "the provider looks at the stream", func(context.Context) error {
+	if err := t.until(ctx, "the provider looks at the stream", func(context.Context) error {
 		if n := t.looks.of("orders") - before; n < looks {
 			return errors.Errorf("it looked %d times", n)
 		}
@@ -176,7 +176,7 @@ func (t *Tour) foreignUntouched(ctx context.Context) (string, error) {
 	}
 
 	before := t.looks.of(foreign)
-	if err := until(ctx, "the provider looks again", func(context.Context) error {
+	if err := t.until(ctx, "the provider looks again", func(context.Context) error {
 		if t.looks.of(foreign) == before {
 			return errors.New("not yet")
 		}
@@ -222,7 +222,7 @@ func (t *Tour) killInTheMiddle(ctx context.Context) error {
 		return err
 	}
 
-	if err := until(ctx, "the first stream is created", func(ctx context.Context) error {
+	if err := t.until(ctx, "the first stream is created", func(ctx context.Context) error {
 		n, err := t.made(ctx, all)
 		if err == nil && n == 0 {
 			err = errors.New("there is none")

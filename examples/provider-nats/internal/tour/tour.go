@@ -45,6 +45,10 @@ type Options struct {
 	// Interfere, if set, is called in each step before its deed and, with done,
 	// after it. It is for tests, which see to it that a check fails.
 	Interfere func(ctx context.Context, step string, done bool) error
+
+	// Patience, if set, says for how long is waited until something holds; zero is for as
+	// long as the step has. It is for tests, which know what never will.
+	Patience func(what string) time.Duration
 }
 
 // A Tour is one walk through the steps. Use New, and Close when it is over.
@@ -93,6 +97,10 @@ func withDefaults(o Options) Options {
 
 	if o.Interfere == nil {
 		o.Interfere = func(context.Context, string, bool) error { return nil }
+	}
+
+	if o.Patience == nil {
+		o.Patience = func(string) time.Duration { return 0 }
 	}
 
 	return o

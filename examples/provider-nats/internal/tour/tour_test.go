@@ -75,7 +75,11 @@ func saboteurs() []saboteur {
 			return s.env.Client.Create(ctx, &corev1.Secret{ObjectMeta: s.meta("orders-connection")})
 		}},
 		{step: "steady", want: "want at most 0", harm: func(s saboteur, ctx context.Context) error {
-			return s.patch(ctx, s.stream("audit"), `{"spec":{"forProvider":{"description":"changed in a quiet moment"}}}`)
+			if err := s.patch(ctx, s.stream("audit"), `{"spec":{"forProvider":{"description":"changed in a quiet moment"}}}`); err != nil {
+				return err
+			}
+
+			return s.ready(ctx, s.stream("audit")) // and the provider has said so
 		}},
 		{step: "change", want: "messages stay 48 hours", harm: saboteur.pause},
 		{step: "drift", want: "the change is undone", harm: saboteur.pause},
@@ -145,13 +149,19 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 	}
 
 	out := &strings.Builder{}
-	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: 2 * time.Minute}
-	o.Interfere = func(ctx context.Context, step string, done bool) error {
-		if done {
-			s.hurry(step)
+	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: 5 * time.Minute}
+	now := ""
+	// Nobody waits long for what is not going to hold. For all else there is plenty of
+	// time, on whatever machine.
+	o.Patience = func(what string) time.Duration {
+		if now == s.step && strings.Contains(what, s.want) {
+			return 3 * time.Second
 		}
 
-		if step != s.step || done != s.done {
+		return 0
+	}
+	o.Interfere = func(ctx context.Context, step string, done bool) error {
+		if now = step; now != s.step || done != s.done {
 			return nil
 		}
 
@@ -164,25 +174,12 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 	}
 
 	s.Tour = walked
-	s.hurry("")
 
 	t.Cleanup(func() { s.clean(t) })
 
 	err = s.Run(t.Context())
 
 	return out.String(), err
-}
-
-// hurry leaves little time to the harmed step, if it is the one after that: it is
-// not going to hold. All others have plenty, on whatever machine.
-func (s saboteur) hurry(after string) {
-	all := steps()
-
-	for i, one := range all {
-		if one.name == s.step && (i == 0 && after == "" || i > 0 && all[i-1].name == after) {
-			s.o.StepTimeout = 8 * time.Second
-		}
-	}
 }
 
 // clean leaves nothing to the next tour.
