@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/app"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
@@ -63,6 +65,7 @@ func short(t *testing.T) Options {
 	}
 
 	o := DefaultOptions()
+	o.Settle = 5 * time.Minute // on whatever machine
 	o.Dir, o.Out = t.TempDir(), t.Output()
 	o.Provider, o.NATS = []string{self, asProvider}, []string{self, asNATS}
 
@@ -110,7 +113,31 @@ type saboteur struct {
 	js   jetstream.JetStream
 }
 
+// rest waits until nothing is stuck: what a busy machine has still to do is not to be
+// found as well.
+func (s saboteur) rest(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+
+	w := &world{env: &devenv.Env{Client: s.kube}}
+
+	for {
+		all, err := w.objects(ctx)
+		if err == nil && !slices.ContainsFunc(all, func(o object) bool { return o.deleted || !o.settled }) {
+			return nil
+		}
+
+		if pause(ctx, lookEvery) != nil {
+			return errors.Errorf("not all has come to rest: %+v, %v", all, err)
+		}
+	}
+}
+
 func (s saboteur) spoil(ctx context.Context) error {
+	if err := s.rest(ctx); err != nil {
+		return err
+	}
+
 	cr := &v1alpha1.StreamList{}
 	if err := s.kube.List(ctx, cr, client.InNamespace(devenv.Namespace)); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -167,16 +168,15 @@ func (w *world) suspendLeader(ctx context.Context, longer time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, longestSuspension)
 	defer cancel()
 
-	leader, err := w.holder(ctx, func(who int) bool { return w.fleet.replica(who) != nil })
+	var p *child.Process
+
+	leader, err := w.holder(ctx, func(who int) bool { // who has just ended is not there to be suspended
+		p = w.fleet.replica(who)
+
+		return p != nil && p.Suspend() == nil
+	})
 	if err != nil {
 		return errors.Wrap(err, "nobody leads")
-	}
-
-	p := w.fleet.replica(leader)
-	if p == nil || p.Suspend() != nil {
-		w.say("  nobody to suspend: %s has just ended", name(leader))
-
-		return nil
 	}
 
 	w.still(leader)

@@ -92,7 +92,7 @@ func freePort(ctx context.Context) (int, error) {
 }
 
 // natsReady is how long NATS may take to be ready.
-const natsReady = 30 * time.Second
+const natsReady = 2 * time.Minute
 
 func (d *daemon) start(ctx context.Context) error {
 	p, err := child.Start(d.program, nil)

@@ -41,7 +41,7 @@ func TestConformance(t *testing.T) {
 			suite.Kind, suite.Scheme, suite.Class = resource.ManagedKind(c.kind.GroupVersionKind()), scheme, conformance.Named
 			suite.NewConnecter = func() managed.ExternalConnecter { return controller.NewConnecter(only{conn}, c.kind, cluster) }
 			suite.Options = []managed.ReconcilerOption{managed.WithVolatileStatus(controller.VolatileStatus()...), managed.WithCreationGracePeriod(0)}
-			suite.Patience = 5 * time.Second // to connect again
+			suite.Patience, suite.CallTimeout = time.Minute, time.Minute // to connect again, on whatever machine
 
 			conformance.Run(t, suite)
 		})

@@ -57,7 +57,7 @@ func newStory(t *testing.T) *story {
 		}
 	})
 
-	nc, err := nats.Connect(env.NATS.URL())
+	nc, err := nats.Connect(env.NATS.URL(), nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-const natsReady = 20 * time.Second
+const natsReady = 2 * time.Minute
 
 // NATS is a server of NATS with JetStream in this process, on 127.0.0.1 and
 // without credentials. Use StartNATS.

@@ -47,7 +47,7 @@ func Start(t testing.TB, change ...func(*server.Options)) *server.Server {
 func Connect(t testing.TB, s *server.Server, opts ...nats.Option) *nats.Conn {
 	t.Helper()
 
-	nc, err := nats.Connect(s.ClientURL(), opts...)
+	nc, err := nats.Connect(s.ClientURL(), append([]nats.Option{nats.Timeout(time.Minute)}, opts...)...)
 	if err != nil {
 		t.Fatalf("cannot connect to NATS: %v", err)
 	}
@@ -62,7 +62,7 @@ func Connect(t testing.TB, s *server.Server, opts ...nats.Option) *nats.Conn {
 func JetStream(t testing.TB, s *server.Server) jetstream.JetStream {
 	t.Helper()
 
-	js, err := jetstream.New(Connect(t, s))
+	js, err := jetstream.New(Connect(t, s), jetstream.WithDefaultTimeout(time.Minute))
 	if err != nil {
 		t.Fatalf("cannot use JetStream: %v", err)
 	}

@@ -1,8 +1,6 @@
 package systemtest
 
 import (
-	"net"
-
 	"github.com/nats-io/nats.go/jetstream"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -112,7 +110,7 @@ func connectionMistakes() map[string]mistake {
 	return map[string]mistake{
 		"Unreachable": {
 			reason: "nobody listens where the ProviderConfig says",
-			spoil:  func(w *world) { w.setServer("nats://" + closedPort(w)) },
+			spoil:  func(w *world) { w.setServer(nobodys) },
 			shared: true,
 			synced: "False/ExternalSystemUnavailable", words: []string{"cannot reach NATS at nats://127.0.0.1:", "correct spec.servers of the ProviderConfig"},
 			mend: func(w *world, _ resource.Managed) { w.setServer(w.nats.ClientURL()) }, right: []string{"bad"},
@@ -211,17 +209,8 @@ func streamMistakes() map[string]mistake {
 	}
 }
 
-// closedPort returns an address where nobody listens.
-func closedPort(w *world) string {
-	w.Helper()
-
-	l, err := (&net.ListenConfig{}).Listen(w.Context(), "tcp", "127.0.0.1:0")
-	must(w.T, err)
-
-	defer l.Close()
-
-	return l.Addr().String()
-}
+// nobodys is an address where nobody listens, and which no system gives to anybody.
+const nobodys = "nats://127.0.0.1:1"
 
 func stampOf(w *world, k controller.Kind, mg resource.Managed) managed.Stamp {
 	w.Helper()

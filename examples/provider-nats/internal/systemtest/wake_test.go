@@ -42,7 +42,7 @@ func TestCorrectedConfiguration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			setServer, ref := prepare(w)
-			setServer("nats://" + closedPort(w))
+			setServer(nobodys)
 
 			orders, bucket := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}, &v1alpha1.KeyValue{ObjectMeta: w.meta("sessions")}
 			objects := &v1alpha1.ObjectStore{ObjectMeta: w.meta("invoices")}

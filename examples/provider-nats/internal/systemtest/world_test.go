@@ -111,7 +111,7 @@ func newWorld(t *testing.T, change ...func(*server.Options)) *world {
 	w.nc = natstest.Connect(t, w.nats, nats.Token(token))
 
 	var err error
-	w.js, err = jetstream.New(w.nc)
+	w.js, err = jetstream.New(w.nc, jetstream.WithDefaultTimeout(time.Minute))
 	must(t, err)
 
 	w.create(w.secret(token), w.providerConfig(w.nats.ClientURL()))
