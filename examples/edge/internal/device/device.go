@@ -35,7 +35,7 @@ const (
 	uidFile   = "uid"   // which device it is
 	natsDir   = "nats"  // the objects
 	filesDir  = "files" // what they stand for
-	startTime = 10 * time.Second
+	startTime = time.Minute
 )
 
 // Options of a device.
@@ -73,7 +73,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	defer s.WaitForShutdown()
 	defer s.Shutdown()
-	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Token(token))
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Token(token), nats.Timeout(startTime))
 	if err != nil {
 		return errors.Wrap(err, "cannot connect to the server inside")
 	}
@@ -192,7 +192,7 @@ func Dial(ctx context.Context, dir string) (*kube.Client, func(), error) {
 	if err != nil {
 		return nil, nil, errors.Wrap(err, "cannot reach the device: is it served?")
 	}
-	nc, err := nats.Connect(strings.TrimSpace(string(url)))
+	nc, err := nats.Connect(strings.TrimSpace(string(url)), nats.Timeout(startTime))
 	if err != nil {
 		return nil, nil, errors.Wrap(err, "cannot reach the device")
 	}

@@ -55,13 +55,13 @@ func newHarbour(t *testing.T, scheme *runtime.Scheme) *harbour {
 	if !srv.ReadyForConnections(time.Minute) {
 		t.Fatal("the server does not start")
 	}
-	nc, err := nats.Connect("", nats.InProcessServer(srv))
+	nc, err := nats.Connect("", nats.InProcessServer(srv), nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
 	h := &harbour{scheme: scheme, jobs: make(chan func() error), done: make(chan error)}
-	if h.js, err = jetstream.New(nc); err != nil {
+	if h.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	go func() {

@@ -261,8 +261,8 @@ func many(t *tour, ctx context.Context) (string, error) {
 		return "", err
 	}
 	writes := float64(after-before)/objects - 1 // without ours
-	if t.figure("writes_to_ready", writes); writes > mostWrites {
-		return "", errors.Errorf("%.1f writes for each, more than %d", writes, mostWrites)
+	if t.figure("writes_to_ready", writes); writes > t.writes {
+		return "", errors.Errorf("%.3f writes for each, more than %g", writes, t.writes)
 	}
 
 	return "in " + took.Round(100*time.Millisecond).String(), nil

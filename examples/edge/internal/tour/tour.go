@@ -41,6 +41,7 @@ type tour struct {
 	patience time.Duration
 	start    time.Duration // how long the device may take to start
 	most     int64         // how much memory it may use
+	writes   float64       // how many each object may take on average
 	device   *process
 
 	client *kube.Client // while the device runs
@@ -60,7 +61,7 @@ func Run(ctx context.Context, out io.Writer) error {
 		return errors.Wrap(err, "cannot find this program")
 	}
 
-	return (&tour{out: out, binary: binary, patience: patience, start: mostStart, most: mostMemory}).run(ctx, steps)
+	return (&tour{out: out, binary: binary, patience: patience, start: mostStart, most: mostMemory, writes: mostWrites}).run(ctx, steps)
 }
 
 func (t *tour) run(ctx context.Context, steps []step) error {

@@ -47,13 +47,14 @@ func hurry(t *tour, _ context.Context) (string, error) {
 }
 
 // The tour holds, and each step fails if what it shows is not so. How fast the device
-// starts is for the demo to show, on a machine that does nothing else.
+// starts is for the demo to show, on a machine that does nothing else; on a busy one a pass
+// may fail, and is made again.
 func TestTour(t *testing.T) {
 	const busy = 3 * time.Minute
 	binary := build(t)
 	t.Run("Whole", func(t *testing.T) {
 		var out bytes.Buffer
-		if err := (&tour{out: &out, binary: binary, patience: busy, start: busy, most: mostMemory}).run(t.Context(), steps); err != nil {
+		if err := (&tour{out: &out, binary: binary, patience: busy, start: busy, most: mostMemory, writes: mostWrites + 0.1}).run(t.Context(), steps); err != nil {
 			t.Fatalf("%v after\n%s", err, &out)
 		}
 		t.Logf("\n%s", &out)
@@ -76,7 +77,7 @@ func TestTour(t *testing.T) {
 				do = []step{s}
 			}
 			var out bytes.Buffer
-			err := (&tour{out: &out, binary: with, patience: busy, start: busy, most: mostMemory}).run(t.Context(), do)
+			err := (&tour{out: &out, binary: with, patience: busy, start: busy, most: mostMemory, writes: mostWrites + 0.1}).run(t.Context(), do)
 			if err == nil || !strings.Contains(err.Error(), s.what) {
 				t.Errorf("it ends with %v after\n%s", err, &out)
 			}
