@@ -26,10 +26,16 @@ func TestCorrectedConfiguration(t *testing.T) {
 
 	cases := map[string]func(w *world) (set func(url string), ref v1alpha1.ProviderConfigReference){
 		"Namespaced": func(w *world) (func(string), v1alpha1.ProviderConfigReference) {
-			return w.setServer, v1alpha1.ProviderConfigReference{}
+			pc := w.providerConfig(nobodys)
+			pc.Name = "corrected"
+			w.create(pc)
+			w.Cleanup(func() { release(context.Background(), pc) })
+
+			return func(url string) { w.patch(pc, func() { pc.Spec.Servers = []string{url} }) }, v1alpha1.ProviderConfigReference{Name: pc.Name}
 		},
 		"Cluster": func(w *world) (func(string), v1alpha1.ProviderConfigReference) {
 			pc := w.clusterConfig(w.ns)
+			pc.Spec.Servers = []string{nobodys}
 			w.create(pc)
 			w.Cleanup(func() { release(context.Background(), pc) })
 
@@ -41,8 +47,7 @@ func TestCorrectedConfiguration(t *testing.T) {
 	for name, prepare := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			setServer, ref := prepare(w)
-			setServer(nobodys)
+			setServer, ref := prepare(w) // wrong from the beginning: whoever was content once says nothing of it
 
 			orders, bucket := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}, &v1alpha1.KeyValue{ObjectMeta: w.meta("sessions")}
 			objects := &v1alpha1.ObjectStore{ObjectMeta: w.meta("invoices")}
