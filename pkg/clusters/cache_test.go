@@ -3,6 +3,7 @@ package clusters
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -123,10 +124,11 @@ func TestCacheBuildsEachRevisionOnce(t *testing.T) {
 				if l, err := c.Acquire(context.Background(), key); err == nil {
 					l.Release()
 				}
+				runtime.Gosched() // the others have their turn
 			}
 		})
 	}
-	for r := range 2000 {
+	for r := range 10_000 {
 		c.Set(key, Input{Revision: Revision(fmt.Sprint(r + 1))})
 		acquire(t, c, key).Release()
 	}
