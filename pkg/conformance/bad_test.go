@@ -105,8 +105,13 @@ var badSuites = map[string]struct {
 		}, "calls-return", "Suite.NewConnecter was called with a deadline",
 	},
 	"ServerIsNil": {
-		"there is no server", func(s *Suite, _ *dock) { s.Server = func() ctrlclient.Client { return nil } },
+		"there is no server", func(s *Suite, _ *dock) { s.Server = func() (ctrlclient.Client, error) { return nil, nil } },
 		"suite-is-complete", "Suite.Server returns nil",
+	},
+	"ServerFails": {
+		"there is none, and the author says why", func(s *Suite, _ *dock) {
+			s.Server = func() (ctrlclient.Client, error) { return nil, errors.New("no port is free") }
+		}, "suite-is-complete", "Suite.Server fails: no port is free",
 	},
 	"ProbeSeesNothing": {
 		"a probe that never lists anything", func(s *Suite, d *dock) { s.Probe = liar{dock: d, list: always()} },

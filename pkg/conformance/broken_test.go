@@ -282,6 +282,36 @@ var defects = map[string]defect{
 			return o, err
 		}},
 	},
+	"TimeoutIsRefusal": {
+		reason: "that no answer came is taken for a refusal", class: Opaque, property: "refusal-is-true", says: "while no answer of the external system comes",
+		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+			if err := p.Create(ctx, v); err != nil {
+				return external.NotCreated(err)
+			}
+
+			return nil
+		}},
+	},
+	"RefusesTooLate": {
+		reason: "it looks at its context when all is done", class: Opaque, property: "refusal-is-true", says: "with a context that has ended",
+		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+			if err := p.Create(context.WithoutCancel(ctx), v); err != nil {
+				return err
+			}
+
+			return external.NotCreated(ctx.Err())
+		}},
+	},
+	"RefusesWhatItMade": {
+		reason: "what follows the creation fails, in a story", class: Opaque, property: "refusal-is-true", says: "Create of boat made",
+		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+			if err := p.Create(ctx, v); err != nil || p.last < 6 {
+				return err
+			}
+
+			return external.NotCreated(errors.New("cannot name what was made"))
+		}},
+	},
 	"NotNamed": {
 		reason: "it claims to be Named, and the system assigns names", class: Named, property: "class-is-kept", says: "replaced the external name",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {

@@ -30,6 +30,7 @@ type dock struct {
 	disks  map[string]*disk
 	last   int
 	broken bool
+	silent bool // does what it is told, and the line breaks before it answers
 }
 
 type disk struct {
@@ -40,6 +41,7 @@ type disk struct {
 
 var (
 	errBroken = errors.New("the dock is broken, password=hunter2")
+	errSilent = errors.New("the line is dead")
 	errNoDisk = errors.New("there is no such disk")
 )
 
@@ -73,6 +75,9 @@ func (d *dock) change(ctx context.Context, do func()) error {
 		return err
 	}
 	do()
+	if d.silent {
+		return errSilent
+	}
 
 	return nil
 }
@@ -140,6 +145,19 @@ func (d *dock) Break(context.Context) (func(context.Context) error, error) {
 
 		return nil
 	}, nil
+}
+
+// Silence the dock.
+func (d *dock) Silence(context.Context) (func(context.Context) error, error) {
+	return func(context.Context) error { return d.hush(false) }, d.hush(true)
+}
+
+func (d *dock) hush(silent bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.silent = silent
+
+	return nil
 }
 
 // A pilot is a correct client of a dock.

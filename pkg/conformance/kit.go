@@ -156,7 +156,12 @@ func (k *kit) newServer() func() ctrlclient.Client {
 	}
 
 	return func() ctrlclient.Client {
-		c := k.suite.Server()
+		c, err := k.suite.Server()
+		if err != nil {
+			_ = k.host.giveUp("suite-is-complete", "Suite.Server fails: "+err.Error())
+
+			return nil
+		}
 		if isNil(c) {
 			_ = k.host.giveUp("suite-is-complete", "Suite.Server returns nil")
 

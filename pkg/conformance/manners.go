@@ -32,7 +32,7 @@ func (k *kit) checkManners() {
 		m.token = string(m.mg.GetUID()) + "-0001"
 		k.names[m.mg.GetUID()] = m.mg.GetName()
 		for _, step := range []func() *finding{
-			m.connects, m.absent, m.creates, m.seen, m.stable, m.cancelled, m.broken, m.owned, m.repeats, m.recovers, m.mutates, m.deletes,
+			m.connects, m.absent, m.creates, m.seen, m.stable, m.cancelled, m.broken, m.owned, m.repeats, m.recovers, m.mutates, m.deletes, m.refusals,
 		} {
 			broken := step()
 			if k.host.dead() { // that is the reason of whatever is wrong

@@ -209,17 +209,20 @@ func (m *manners) refuses(mg resource.Managed, mutation Mutation) *finding {
 	}
 }
 
-// Breaks breaks the external system, and returns what mends it, or nil. Calls have
-// less time meanwhile.
-func (k *kit) breaks(b Breaker) (mend func()) {
+// Breaks breaks the external system, and returns what mends it, or nil.
+func (k *kit) breaks(b Breaker) (mend func()) { return k.hampers("Probe.Break", b.Break) }
+
+// Hampers does something to the external system for a while, and returns what ends that,
+// or nil. Calls have less time meanwhile.
+func (k *kit) hampers(what string, begin func(context.Context) (func(context.Context) error, error)) (end func()) {
 	var heal func(context.Context) error
-	err := k.host.call(context.Background(), "Probe.Break", func(ctx context.Context) (err error) {
-		heal, err = b.Break(ctx)
+	err := k.host.call(context.Background(), what, func(ctx context.Context) (err error) {
+		heal, err = begin(ctx)
 
 		return err
 	})
 	if err != nil || heal == nil {
-		_ = k.host.giveUp("probe-tells-the-truth", "Probe.Break does not return how to mend what it breaks: "+errorText(err))
+		_ = k.host.giveUp("probe-tells-the-truth", what+" does not return how to mend what it does: "+errorText(err))
 
 		return nil
 	}
@@ -228,8 +231,8 @@ func (k *kit) breaks(b Breaker) (mend func()) {
 
 	return func() {
 		k.host.limit = limit
-		if err := k.host.call(context.Background(), "what Probe.Break returned", heal); err != nil && !k.host.dead() {
-			_ = k.host.giveUp("probe-tells-the-truth", "what Probe.Break returned fails: "+err.Error())
+		if err := k.host.call(context.Background(), "what "+what+" returned", heal); err != nil && !k.host.dead() {
+			_ = k.host.giveUp("probe-tells-the-truth", "what "+what+" returned fails: "+err.Error())
 		}
 	}
 }

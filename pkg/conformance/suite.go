@@ -49,7 +49,8 @@ type Suite struct {
 	Mutations []Mutation
 
 	// Probe looks into the external system by another way than the client. It may
-	// also be a Stranger, a Drifter and a Breaker, which lets more be checked.
+	// also be a Stranger, a Drifter, a Breaker and a Silencer, which lets more be
+	// checked.
 	Probe Probe
 
 	// Secrets are texts of which nobody may see any, such as the password that
@@ -78,8 +79,8 @@ type Suite struct {
 	// Server, if it is not nil, returns a client of a server of its own for each
 	// schedule, such as one of package store/kube for a provider whose objects are in
 	// stores. It has to be empty, and to wait for nothing. The default is a simulated
-	// API server.
-	Server func() ctrlclient.Client
+	// API server. If it fails, the suite cannot be run, and says why.
+	Server func() (ctrlclient.Client, error)
 
 	// Replay is a schedule that a failure printed. If it is not empty, this one
 	// alone is run, and its trace is logged.
@@ -161,6 +162,14 @@ type Breaker interface {
 	// Break makes calls of clients fail, or hang until their context ends, until
 	// mend is called. Those of the Probe go on to work.
 	Break(ctx context.Context) (mend func(context.Context) error, err error)
+}
+
+// A Silencer is a Probe that can keep back what the external system answers.
+type Silencer interface {
+	// Silence lets the external system do what clients ask for, and keeps its answers
+	// from them, until end is called: their calls hang until their context ends, or
+	// fail as if the connection broke. Those of the Probe go on to work.
+	Silence(ctx context.Context) (end func(context.Context) error, err error)
 }
 
 func (s *Suite) withDefaults() Suite {

@@ -96,6 +96,8 @@ func (t *tap) judge(a act, before map[string]types.UID, err error) {
 	case d.empty():
 	case !a.mutates && t.host.ended.Sub(t.acted) > t.delay:
 		t.violate("observe-never-writes", fmt.Sprintf("%s %s. (If the system itself did so, a while after it was told to, set Suite.Delay, or leave it out of State.)", a, d))
+	case a.name == "Create" && refused(err) && len(d.made) > 0 && t.delay == 0: // or it may be of another call
+		t.violate("refusal-is-true", refusalOf(a.mg, d.made, err))
 	case a.mutates:
 		if what := t.trespassed(d, before, a.mg); what != "" {
 			t.violate("strangers-are-left-alone", fmt.Sprintf("%s %s", a, what))

@@ -168,8 +168,15 @@ func stage(t *testing.T, s Schedule, brokenClient string) Result {
 	return r
 }
 
+// How to look for a defect, one after the other: what is tried in less time comes first.
+var searches = []struct {
+	depth int
+	short bool
+}{{1, false}, {2, true}, {2, false}}
+
 // LookFor tries every single fault at every boundary of the scenarios that a defect
-// names, and then pairs, until the defect shows or time is over.
+// names, and then pairs, first of those that lead elsewhere than others do, until the
+// defect shows or time is over.
 func lookFor(t *testing.T, d planted.Defect, until time.Duration) Result {
 	t.Helper()
 	var found Result
@@ -180,15 +187,16 @@ func lookFor(t *testing.T, d planted.Defect, until time.Duration) Result {
 		r := stage(t, s, d.Client)
 		if brokenOf(d, r) != "" {
 			found = r
+			found.Schedule.inquiry = nil // it is shrunk, which makes others of it
 		}
 
 		return r
 	}
-	for depth := 1; depth <= 2; depth++ {
+	for _, as := range searches {
 		for _, class := range Classes() {
 			for _, scenario := range Scenarios() {
 				if Has(scenario, class) && strings.Contains(fmt.Sprintf("|%s/%s", scenario, class), d.Only) {
-					e := Explorer{Scenario: scenario, Class: class, Depth: depth, Apart: true, Run: try, Found: func(Result) {}}
+					e := Explorer{Scenario: scenario, Class: class, Depth: as.depth, Short: as.short, Apart: true, Run: try, Found: func(Result) {}}
 					e.Explore()
 				}
 			}

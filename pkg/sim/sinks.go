@@ -115,7 +115,7 @@ func (m *meters) Unregister(prometheus.Collector) bool { return true }
 // Each calls a function with every label of every metric that is new: labels of a
 // metric do not change.
 func (m *meters) each(see func(name, value string)) {
-	metrics := make(chan prometheus.Metric, mostMetrics)
+	metrics := make(chan prometheus.Metric, len(m.seen)+mostNew)
 	for _, c := range m.collectors {
 		c.Collect(metrics)
 		for len(metrics) > 0 {
@@ -135,8 +135,8 @@ func (m *meters) each(see func(name, value string)) {
 	}
 }
 
-// So many metrics of one name are more than there may be.
-const mostMetrics = 1000
+// So many new metrics of one name are more than one world may have.
+const mostNew = 200
 
 // Read returns what a method writes, whose type need not be named.
 func read[T any](write func(*T) error) (*T, error) {

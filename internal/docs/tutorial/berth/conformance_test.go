@@ -28,17 +28,21 @@ type office struct {
 	*harbour.Fake
 	harbour.Client
 
-	closed *atomic.Bool
+	closed, silent *atomic.Bool
 }
 
 func open(t *testing.T) office {
 	t.Helper()
-	o := office{Fake: &harbour.Fake{Token: secret}, closed: &atomic.Bool{}}
+	o := office{Fake: &harbour.Fake{Token: secret}, closed: &atomic.Bool{}, silent: &atomic.Bool{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if o.closed.Load() {
+		switch {
+		case o.closed.Load():
 			w.WriteHeader(http.StatusServiceUnavailable)
 
 			return
+		case o.silent.Load():
+			o.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler) // the line breaks before the answer
 		}
 		o.ServeHTTP(w, r)
 	}))
@@ -94,6 +98,17 @@ func (o office) Break(context.Context) (func(context.Context) error, error) {
 
 	return func(context.Context) error {
 		o.closed.Store(false)
+
+		return nil
+	}, nil
+}
+
+// Silence lets the office do what it is asked for, and cuts off what it answers.
+func (o office) Silence(context.Context) (func(context.Context) error, error) {
+	o.silent.Store(true)
+
+	return func(context.Context) error {
+		o.silent.Store(false)
 
 		return nil
 	}, nil
