@@ -29,17 +29,22 @@ func (w *watcher[T]) complete(ctx context.Context) {
 }
 
 // outstanding tells whether the leader has a message that was not delivered. The
-// sequence may have gone on without: entries expire.
+// sequence may have gone on without: entries expire. That another bucket, which has
+// taken the place of this one, has none says nothing: store.ErrReplaced.
 func (w *watcher[T]) outstanding(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	asked, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 
-	_, err := w.bucket.message(ctx, messageRequest{NextFor: w.bucket.subject(">"), Seq: w.seen + 1})
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+	_, err := w.bucket.message(asked, messageRequest{NextFor: w.bucket.subject(">"), Seq: w.seen + 1})
+	if !errors.Is(err, store.ErrNotFound) {
+		return true, err
+	}
+	now, err := w.probe(ctx)
+	if err == nil && now.Epoch != w.start.Epoch {
+		err = store.ErrReplaced
 	}
 
-	return true, err
+	return err != nil, err
 }
 
 // check asks the leader whether the stream is still the one that is watched, and

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
@@ -57,6 +58,35 @@ func TestSnapshotEnds(t *testing.T) {
 				t.Errorf("%s\nthe snapshot does not end: %v", tc.reason, w.Err())
 			}
 		})
+	}
+}
+
+// TestSnapshotOfAnotherBucket: the bucket is replaced just before the leader is asked
+// whether there is more. The new one has nothing more, and that ends no snapshot.
+func TestSnapshotOfAnotherBucket(t *testing.T) {
+	h := newHost(t)
+	s := h.bucket(things, Options{})
+	create(t, s, "a", "b")
+	start, err := s.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watcher[*storetest.Thing]{
+		bucket: s.bucket, opts: s.opts, Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 1),
+		start: start, seen: 1, delivered: 1,
+	}
+	if err := h.recreate(t.Context(), things); err != nil {
+		t.Fatal(err)
+	}
+	w.complete(t.Context())
+	if len(w.events) > 0 || w.synced {
+		t.Errorf("a snapshot without b was said to be all there is: %+v", <-w.events)
+	}
+	for begin := time.Now(); w.Err() == nil && time.Since(begin) < time.Minute; {
+		w.check(t.Context())
+	}
+	if !errors.Is(w.Err(), store.ErrReplaced) {
+		t.Errorf("want the watch ended by %v, got %v", store.ErrReplaced, w.Err())
 	}
 }
 
