@@ -33,7 +33,7 @@ func InstallCRDs(ctx context.Context, c client.Client, files fs.FS) error {
 		if err := c.Create(ctx, crd); err != nil && !kerrors.IsAlreadyExists(err) {
 			return errors.Wrapf(err, "cannot create %s", crd.Name)
 		}
-		err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 			err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd)
 
 			return err == nil && established(crd), err

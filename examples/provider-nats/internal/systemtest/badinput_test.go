@@ -25,6 +25,8 @@ const badPoll = 500 * time.Millisecond
 type mistake struct {
 	reason string
 
+	server string // the ProviderConfig names this one from its beginning
+
 	spoil func(w *world)                      // before the object is there
 	make  func(w *world) resource.Managed     // default: a Stream named bad
 	stage func(w *world, mg resource.Managed) // when it is
@@ -52,7 +54,7 @@ func TestBadInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			w := newWorld(t)
+			w := newWorldAt(t, tc.server)
 			mg := tc.happen(w)
 			before, version := w.snapshot(), mg.GetResourceVersion()
 

@@ -110,7 +110,7 @@ func connectionMistakes() map[string]mistake {
 	return map[string]mistake{
 		"Unreachable": {
 			reason: "nobody listens where the ProviderConfig says",
-			spoil:  func(w *world) { w.setServer(nobodys) },
+			server: nobodys,
 			shared: true,
 			synced: "False/ExternalSystemUnavailable", words: []string{"cannot reach NATS at nats://127.0.0.1:", "correct spec.servers of the ProviderConfig"},
 			mend: func(w *world, _ resource.Managed) { w.setServer(w.nats.ClientURL()) }, right: []string{"bad"},

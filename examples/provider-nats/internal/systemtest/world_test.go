@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -106,6 +107,14 @@ type world struct {
 func newWorld(t *testing.T, change ...func(*server.Options)) *world {
 	t.Helper()
 
+	return newWorldAt(t, "", change...)
+}
+
+// newWorldAt is newWorld with a ProviderConfig that has named another server from its
+// beginning, if it is not empty: who has been content with one says nothing of an outage.
+func newWorldAt(t *testing.T, url string, change ...func(*server.Options)) *world {
+	t.Helper()
+
 	w := &world{T: t, ns: namespace(t)}
 	w.nats = natstest.Start(t, append(change, func(o *server.Options) { o.Authorization = token })...)
 	w.nc = natstest.Connect(t, w.nats, nats.Token(token))
@@ -114,7 +123,7 @@ func newWorld(t *testing.T, change ...func(*server.Options)) *world {
 	w.js, err = jetstream.New(w.nc, jetstream.WithDefaultTimeout(time.Minute))
 	must(t, err)
 
-	w.create(w.secret(token), w.providerConfig(w.nats.ClientURL()))
+	w.create(w.secret(token), w.providerConfig(cmp.Or(url, w.nats.ClientURL())))
 	t.Cleanup(w.close)
 
 	return w
