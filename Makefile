@@ -167,20 +167,20 @@ SIMSEEDS ?= 50000
 
 .PHONY: sim
 sim: ## Break the reconciler: every fault at every boundary, in pairs, and at random (SIMDEPTH, SIMSEEDS)
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^(TestCorpus|TestSim)$$' -depth $(SIMDEPTH) -short-kinds=false -seeds $(SIMSEEDS) | grep -v '^=== '
+	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^(TestCorpus|TestSim)$$' -processes -depth $(SIMDEPTH) -short-kinds=false -seeds $(SIMSEEDS) | grep -v '^=== '
 
 .PHONY: sim-options
 sim-options: ## The same with every option switched on that makes things cheap: each fault alone, and a tenth of what is random
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 10)) | \
+	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 10)) | \
 		sed '/^=== /d; s/^[a-z_]*:/every_option_&/'
 
 .PHONY: sim-whole
 sim-whole: ## Every pair of the faults of make sim, also where the same is tried elsewhere; no random ones
-	@go test ./pkg/sim -count=1 -timeout 3h -v -run '^TestSim$$' -depth 2 -short-kinds=false -unpruned -seeds 0 | grep -v '^=== '
+	@go test ./pkg/sim -count=1 -timeout 3h -v -run '^TestSim$$' -processes -depth 2 -short-kinds=false -unpruned -seeds 0 | grep -v '^=== '
 
 .PHONY: sim-long
 sim-long: ## The same with three faults, in all lives of an object or two and in longer ones, then random ones until it is stopped or finds something
-	@go test ./pkg/sim -count=1 -timeout 0 -v -run '^TestSim$$' -depth 3 -long -short-kinds=false -forever -first-seed $${SEED:-$$(date +%s)} | grep -v '^=== '
+	@go test ./pkg/sim -count=1 -timeout 0 -v -run '^TestSim$$' -processes -depth 3 -long -short-kinds=false -forever -first-seed $${SEED:-$$(date +%s)} | grep -v '^=== '
 
 .PHONY: sim-check
 sim-check: devcluster ## Hold what is simulated to what is real, the API server and the queue, run it with its objects in stores and in NATS, and hold the simulator to planted defects

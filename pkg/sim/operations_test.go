@@ -201,12 +201,12 @@ func TestEveryOperationIsCrossed(t *testing.T) {
 	}
 }
 
-// SchedulesOf returns the schedules without faults of all jobs.
-func schedulesOf(jobs chan job) iter.Seq[sim.Schedule] {
+// SchedulesOf returns the schedules without faults of all scenarios.
+func schedulesOf(portions []portion) iter.Seq[sim.Schedule] {
 	return func(yield func(sim.Schedule) bool) {
-		for j := range jobs {
-			for _, scenario := range j.scenarios {
-				if !yield(sim.Schedule{Scenario: scenario, Class: j.class}) {
+		for _, p := range portions {
+			for _, scenario := range p.Scenarios {
+				if !yield(sim.Schedule{Scenario: scenario, Class: p.Class}) {
 					return
 				}
 			}
@@ -219,7 +219,7 @@ func schedulesOf(jobs chan job) iter.Seq[sim.Schedule] {
 func crashed(t *testing.T) map[string][2]bool {
 	t.Helper()
 	out := map[string][2]bool{}
-	for of := range schedulesOf(jobs(t)) {
+	for of := range schedulesOf(scenarios(t)) {
 		base := run(t, of, false)
 		for _, op := range base.Operations() {
 			if out[op] == [2]bool{true, true} {
