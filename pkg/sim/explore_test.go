@@ -152,10 +152,27 @@ func TestSim(t *testing.T) {
 	fmt.Printf("schedules_per_second: %.0f (by the clock, on all cores)\n", float64(b.Ran)/time.Since(began).Seconds())
 	fmt.Printf("cpu_seconds: %.0f\nschedules_per_cpu_second: %.0f (on one core)\n", spent.Seconds(), float64(b.Ran)/spent.Seconds())
 	b.tell(t)
+	b.hold(t, spent)
 	for op, sides := range b.Crossed {
 		if !sides[0] || !sides[1] {
 			t.Errorf("no fault was tried before and after %s: %v", op, sides)
 		}
+	}
+}
+
+// Hold fails if make sim has tried less than it is to, or took longer than two minutes of two
+// cores.
+func (b *book) hold(t *testing.T, spent time.Duration) {
+	t.Helper()
+	const most, least, random = 240 * time.Second, 300_000, 50_000
+	if *depth < 2 || *seeds < random || *short || *only != "" || *forever || *whole || *unpruned {
+		return // something else was asked for
+	}
+	if b.Ran < least+random {
+		t.Errorf("%d schedules were run, want %d and %d at random at least", b.Ran, least, random)
+	}
+	if spent > most {
+		t.Errorf("it took %s of processors, want %s at most", spent, most)
 	}
 }
 

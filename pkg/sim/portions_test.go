@@ -3,6 +3,7 @@ package sim_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -84,17 +85,25 @@ func scenarios(t *testing.T) []portion {
 // Worker does portions until there is no more, by itself or in a process of its own.
 func (b *book) worker(t *testing.T, work chan portion) {
 	t.Helper()
-	do := try
+	do := func(p portion) (*account, error) { return try(t, p), nil }
 	if *processes {
 		c := startChild(t)
-		defer c.end(t)
+		defer func() {
+			if err := c.end(); err != nil {
+				t.Error(err)
+			}
+		}()
 		do = c.try
 	}
 	for p := range work {
 		if p.Seeds == nil && *first && b.full() {
 			continue
 		}
-		b.enter(do(t, p))
+		a, err := do(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.enter(a)
 	}
 }
 
@@ -139,8 +148,10 @@ func (a *account) random(t *testing.T, seeds []uint64) {
 		if seed%10000 == 0 {
 			a.say("seed %d", seed)
 		}
+		for i, v := range r.Violations {
+			r.Violations[i].Text = fmt.Sprintf("%s (seed %d)", v.Text, seed)
+		}
 		if len(r.Violations) > 0 {
-			a.say("seed %d is %s", seed, s)
 			a.add(r)
 		}
 	}
@@ -162,7 +173,7 @@ func startChild(t *testing.T) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-test.run=^TestSim$", "-portions"}
+	args := []string{"-test.run=^TestSim$", "-test.timeout=" + flag.Lookup("test.timeout").Value.String(), "-portions"}
 	flag.Visit(func(f *flag.Flag) {
 		if !strings.HasPrefix(f.Name, "test.") {
 			args = append(args, "-"+f.Name+"="+f.Value.String())
@@ -185,39 +196,49 @@ func startChild(t *testing.T) *child {
 	return &child{cmd: cmd, in: in, out: out, to: json.NewEncoder(in), from: json.NewDecoder(out)}
 }
 
-func (c *child) try(t *testing.T, p portion) *account {
-	t.Helper()
+func (c *child) try(p portion) (*account, error) {
 	a := &account{}
 	if err := c.to.Encode(p); err != nil {
-		t.Fatalf("cannot hand %v to a process: %v", p, err)
+		return nil, errors.Wrapf(err, "cannot hand %v to a process", p)
 	}
 	if err := c.from.Decode(a); err != nil {
 		said, _ := io.ReadAll(io.MultiReader(c.from.Buffered(), c.out))
-		t.Fatalf("a process did not say what came of %v: %v\n%s", p, err, said)
+
+		return nil, errors.Wrapf(err, "a process did not say what came of %v, but %q", p, said)
 	}
 
-	return a
+	return a, nil
 }
 
 // End waits until the child has ended: then its processor time is among that of children.
-func (c *child) end(t *testing.T) {
-	t.Helper()
+func (c *child) end() error {
 	_ = c.in.Close()
 	_, _ = io.Copy(io.Discard, c.out) // it says that its test has passed
-	if err := c.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+
+	return c.cmd.Wait()
 }
 
 // TestChild: what another process says of a portion is what this one says of it, findings
 // and all.
 func TestChild(t *testing.T) {
 	c := startChild(t)
-	defer c.end(t)
-	for _, p := range []portion{{Scenarios: []string{"create"}, Class: "opaque"}, {Seeds: []uint64{1, 2, 3}}, {}} {
-		if diff := cmp.Diff(try(t, p), c.try(t, p)); diff != "" {
-			t.Errorf("%v: -here +there:\n%s", p, diff)
+	seeds := portion{Seeds: []uint64{1, 2, 3}}
+	for _, p := range []portion{{Scenarios: []string{"create"}, Class: "opaque"}, seeds, {}} {
+		there, err := c.try(p)
+		if diff := cmp.Diff(try(t, p), there); diff != "" || err != nil {
+			t.Errorf("%v, %v: -here +there:\n%s", p, err, diff)
 		}
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+	dead := startChild(t)
+	_ = dead.cmd.Process.Kill()
+	if _, err := dead.try(seeds); err == nil {
+		t.Error("a process that has died has done something")
+	}
+	if err := dead.end(); err == nil {
+		t.Error("nothing tells that it has died")
 	}
 	told, heard := newAccount(), &account{}
 	told.add(sim.Result{Violations: []sim.Violation{{Property: "S1", Text: "two"}}, Schedule: sim.Schedule{

@@ -68,7 +68,7 @@ func (w *world) prepare(ctx context.Context) (err error) {
 		return client.IgnoreAlreadyExists(err)
 	}
 
-	err = until(ctx, time.Minute, "the kind is served", func() bool {
+	err = until(ctx, 5*time.Minute, "the kind is served", func() bool {
 		return w.api.List(ctx, &buoy.List{}) == nil
 	})
 
