@@ -73,7 +73,7 @@ fresh = $(if $(filter cmd/moorage,$*),-count=1)
 
 .PHONY: $(CODE:%=test/%)
 $(CODE:%=test/%): test/%:
-	@echo "== test $*"; MAKEFLAGS= go -C $* test $(fresh) -p $(JOBS) -timeout 30m ./... && echo "== test $*: done"
+	@echo "== test $*"; MAKEFLAGS= go -C $* test $(fresh) -p $(JOBS) -timeout 60m ./... && echo "== test $*: done"
 
 ##@ Change
 
@@ -128,7 +128,7 @@ race: devcluster ## Test under the race detector (without devcluster)
 
 .PHONY: $(OWN:%=race/%)
 $(OWN:%=race/%): race/%:
-	@echo "== race $*"; MAKEFLAGS= CGO_ENABLED=1 go -C $* test $(fresh) -race -p $(JOBS) -timeout 30m ./... && echo "== race $*: done"
+	@echo "== race $*"; MAKEFLAGS= CGO_ENABLED=1 go -C $* test $(fresh) -race -p $(JOBS) -timeout 60m ./... && echo "== race $*: done"
 
 .PHONY: cover
 cover: devcluster | bin ## Test and print the share of statements covered
