@@ -36,8 +36,10 @@ var ErrKindNotServed = errors.New("kind is not served")
 // EnsureCRDFromPhysicalCluster copies the definition of a kind from the host to the
 // virtual cluster and returns when it is served there. If it is served already,
 // nothing is changed. A conversion webhook is left out, because it is a service of
-// the host; the copy has one version then, the one asked for. It returns
-// ErrKindNotServed if the host does not serve the kind.
+// the host; the copy has one version then, the one asked for. Of the annotations the
+// approval of the API is copied, which groups of Kubernetes need; fields that the
+// schema does not know are never preserved. It returns ErrKindNotServed if the host
+// does not serve the kind.
 func EnsureCRDFromPhysicalCluster(ctx context.Context, pConfig, vConfig *rest.Config, groupVersionKind schema.GroupVersionKind) error {
 	served, err := KindExists(vConfig, groupVersionKind)
 	if err != nil {
@@ -121,6 +123,12 @@ func portable(crd *apiextensionsv1.CustomResourceDefinition, version string) *ap
 		ObjectMeta: metav1.ObjectMeta{Name: crd.Name, Labels: crd.Labels},
 		Spec:       *crd.Spec.DeepCopy(),
 	}
+	// Without it nobody may define a kind of a group of Kubernetes.
+	if approved, there := crd.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation]; there {
+		out.Annotations = map[string]string{apiextensionsv1.KubeAPIApprovedAnnotation: approved}
+	}
+	// What was defined long ago may have it, what is defined now may not.
+	out.Spec.PreserveUnknownFields = false
 	if c := out.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
 		out.Spec.Conversion = nil
 		out.Spec.Versions = slices.DeleteFunc(out.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {

@@ -55,6 +55,40 @@ func TestEnsureCRD(t *testing.T) {
 	}
 }
 
+// TestProtectedGroup: groups of Kubernetes itself want an annotation that says who
+// approved of the kind, in the tenant as on the host. Nothing else that is noted there
+// is copied.
+func TestProtectedGroup(t *testing.T) {
+	const group = "x.k8s.io"
+	crd := boatCRD()
+	crd.Name, crd.Spec.Group, crd.Spec.Conversion = "boats."+group, group, nil
+	crd.Annotations = map[string]string{apiextensionsv1.KubeAPIApprovedAnnotation: "unapproved, test", "note": "the host's"}
+	if err := hostPlane.api.Create(t.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+	kind := boatKind
+	kind.Group = group
+	eventually(t, "the host serves the kind", func() bool {
+		served, err := translate.KindExists(hostPlane.config, kind)
+		return served && err == nil
+	})
+	if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), hostPlane.config, tenantPlane.config, kind); err != nil {
+		t.Fatal(err)
+	}
+	copied := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crd.Name}}
+	if !exists(t, tenantPlane.api, copied) {
+		t.Fatal("the kind was not copied")
+	}
+	if got := copied.Annotations; len(got) != 1 || got[apiextensionsv1.KubeAPIApprovedAnnotation] != "unapproved, test" {
+		t.Errorf("got annotations %v, want the approval alone", got)
+	}
+	b := newBoat(namespace(t, tenantPlane.api), "a", 12)
+	b.SetGroupVersionKind(kind)
+	if err := tenantPlane.api.Create(t.Context(), b); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestConversionWebhook: a conversion webhook stays on the host, which a tenant could
 // not reach. On the host, the kind cannot be read in another version than the stored
 // one, because nobody answers there; in the tenant it is served in the version that was

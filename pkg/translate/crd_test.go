@@ -1,0 +1,22 @@
+package translate_test
+
+import (
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/moorage-dev/moorage/pkg/translate"
+)
+
+// TestPreservedFields: a host may hold a definition that was made before unknown fields
+// were pruned, which no API server would take anew, so that a model has to do.
+func TestPreservedFields(t *testing.T) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Spec.PreserveUnknownFields = true
+	if translate.Portable(crd, "v1").Spec.PreserveUnknownFields {
+		t.Error("the copy would be refused")
+	}
+	if !crd.Spec.PreserveUnknownFields {
+		t.Error("the host's own definition was changed")
+	}
+}
