@@ -31,7 +31,7 @@ type Controller[T store.Object] struct {
 	pusher     Pusher
 	inner      controller.TypedController[Request]
 	jitter     func() float64 // in [0, 1)
-	suspects   map[string]bool
+	suspects   map[string]int // how often they could not be deleted
 
 	mu      sync.Mutex
 	written map[string]uint64 // by key, what our own writes came to
@@ -46,7 +46,7 @@ type Controller[T store.Object] struct {
 func New[T store.Object](mgr manager.Manager, name, kind string, primary *store.Informer[T], r Reconciler[T], o Options, deps ...Dependency) (*Controller[T], error) {
 	c := &Controller[T]{
 		name: name, kind: kind, primary: primary, reconciler: r, opts: o.defaulted(),
-		jitter: rand.Float64, suspects: map[string]bool{}, written: map[string]uint64{},
+		jitter: rand.Float64, suspects: map[string]int{}, written: map[string]uint64{},
 	}
 	if err := c.build(mgr, deps); err != nil {
 		return nil, errors.Wrapf(err, "cannot build controller %s", name)

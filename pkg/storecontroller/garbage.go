@@ -1,7 +1,10 @@
 package storecontroller
 
 import (
+	"cmp"
 	"context"
+	stderrors "errors"
+	"slices"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -14,7 +17,8 @@ const ReasonGarbageCollected event.Reason = "GarbageCollected"
 
 // collect deletes what was made for primaries that are gone, and that a pass over
 // the primary did not delete: because it was missed, or because it failed for
-// good. What is suspected in one pass is deleted in the next.
+// good. What is suspected in one pass is deleted in the next, or stays suspected if it
+// cannot be.
 func (c *Controller[T]) collect(ctx context.Context) error {
 	if c.opts.Garbage.Disabled || len(c.owned) == 0 {
 		return nil
@@ -23,31 +27,51 @@ func (c *Controller[T]) collect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	suspects, left := map[string]bool{}, c.opts.Garbage.MaxPerPass
-	for _, o := range c.owned {
-		all, err := o.all(ctx)
+	all, err := c.secondaries(ctx)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	suspects, left := map[string]int{}, c.opts.Garbage.MaxPerPass
+	for _, s := range all {
+		orphan, err := c.orphan(ctx, now, s)
 		if err != nil {
-			return errors.Wrap(err, "cannot list what is owned")
+			return err
 		}
-		for _, s := range all {
-			orphan, err := c.orphan(ctx, now, s)
-			switch {
-			case err != nil:
-				return err
-			case !orphan:
-			case !c.suspects[s.id] || left == 0:
-				suspects[s.id] = true
-			default:
-				left--
-				if err := c.remove(ctx, s); err != nil {
-					return err
-				}
-			}
+		if !orphan {
+			continue
+		}
+		failures, known := c.suspects[s.id]
+		if !known || left == 0 {
+			suspects[s.id] = failures
+
+			continue
+		}
+		left--
+		if err := c.remove(ctx, s); err != nil {
+			suspects[s.id] = failures + 1
+			failed = append(failed, err)
 		}
 	}
 	c.suspects = suspects
 
-	return nil
+	return stderrors.Join(failed...)
+}
+
+// secondaries returns all that are owned. What could not be deleted most often comes
+// last, so that it does not take the turn of what can be.
+func (c *Controller[T]) secondaries(ctx context.Context) ([]secondary, error) {
+	var out []secondary
+	for _, o := range c.owned {
+		all, err := o.all(ctx)
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot list what is owned")
+		}
+		out = append(out, all...)
+	}
+	slices.SortStableFunc(out, func(a, b secondary) int { return cmp.Compare(c.suspects[a.id], c.suspects[b.id]) })
+
+	return out, nil
 }
 
 // orphan tells whether the primary of a secondary was deleted. Only the store

@@ -1,9 +1,12 @@
 package storecontroller
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
@@ -140,6 +143,49 @@ func TestGarbageIsBounded(t *testing.T) {
 			w.pass(time.Hour)
 		}
 	})
+}
+
+// A stubborn store does not let go of what has the key.
+type stubborn struct {
+	*memory.Store[*thing]
+
+	key    string
+	yields atomic.Bool
+}
+
+func (s *stubborn) Delete(ctx context.Context, key string, o ...store.DeleteOption) error {
+	if key == s.key && !s.yields.Load() {
+		return errors.New("an admission webhook says no")
+	}
+
+	return s.Store.Delete(ctx, key, o...)
+}
+
+// TestGarbageThatStays: what cannot be deleted keeps nothing else from it, and is tried again.
+func TestGarbageThatStays(t *testing.T) {
+	for name, most := range map[string]int{"Default": 0, "OneAtATime": 1} {
+		t.Run(name, func(t *testing.T) {
+			parts := &stubborn{key: "a"}
+			inWorld(t, Options{Resync: time.Hour, Garbage: GarbagePolicy{MaxPerPass: most}}, func(w *world) {
+				w.lazy = true
+				w.create("x", 1)
+				parts.Store = w.parts
+				w.secondary = store.NewInformer[*thing](parts, store.InformerOptions{Resync: time.Minute})
+				for _, key := range []string{"a", "b"} {
+					w.part(key, store.Owner{Kind: "thing", Key: key, Epoch: "0", Revision: 1})
+				}
+			}, func(w *world) {
+				w.have("a", "b")
+				w.pass(4 * time.Hour)
+				w.have("a")
+				w.events.said(t, "Normal GarbageCollected")
+				parts.yields.Store(true)
+				w.pass(2 * time.Hour)
+				w.have()
+				w.events.said(t, "Normal GarbageCollected", "Normal GarbageCollected")
+			})
+		})
+	}
 }
 
 // TestGarbageThatChanged: what is not what was seen is not deleted.
