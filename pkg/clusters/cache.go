@@ -58,7 +58,7 @@ type Cache[C any] struct {
 	conns     *connection.Cache[C]
 	threshold int
 
-	mu        sync.Mutex // guards what follows; never held while anything is called
+	mu        sync.Mutex // guards what follows; never held while anything is called that may call back
 	stored    int        // how often something was stored in known
 	known     map[Key]*known
 	listeners map[*func(Key)]struct{}
@@ -162,11 +162,16 @@ func (c *Cache[C]) put(key Key, now *known) bool {
 		now.conn = fmt.Sprint(key, "#", c.stored)
 		c.known[key] = now
 	}
+	if old != nil {
+		// Now, so that nobody sets the old revision again, and is given another connection,
+		// while the leases on this one go on: he would not be told. What waits for the end
+		// of a context runs in goroutines of its own.
+		old.end(ErrReplaced)
+	}
 	c.mu.Unlock()
 
 	if old != nil {
-		old.end(ErrReplaced) // first, so that nobody builds the connection again that goes
-		c.conns.Drop(old.conn)
+		c.conns.Drop(old.conn) // after its leases have ended, so that nobody builds it again
 	}
 	c.tell(key)
 
@@ -291,11 +296,10 @@ func (c *Cache[C]) tell(key Key) {
 // are given back. Nothing can be acquired after that.
 func (c *Cache[C]) Close() {
 	c.mu.Lock()
-	all := c.known
-	c.known, c.listeners = map[Key]*known{}, map[*func(Key)]struct{}{}
-	c.mu.Unlock()
-	for _, k := range all {
+	for _, k := range c.known {
 		k.end(ErrReplaced)
 	}
+	c.known, c.listeners = map[Key]*known{}, map[*func(Key)]struct{}{}
+	c.mu.Unlock()
 	c.conns.Close()
 }

@@ -210,3 +210,31 @@ func TestHealth(t *testing.T) {
 		t.Errorf("failed: %+v", h)
 	}
 }
+
+// TestCacheEndsLeasesFirst: however long it takes to end the leases on a revision, nobody
+// can set the same one again meanwhile, and get another connection while they go on.
+func TestCacheEndsLeasesFirst(t *testing.T) {
+	for name, change := range map[string]func(c *Cache[string]){
+		"Set":   func(c *Cache[string]) { c.Set(key, Input{Revision: "b"}) },
+		"Fail":  func(c *Cache[string]) { c.Fail(key, errBoom) },
+		"Drop":  func(c *Cache[string]) { c.Drop(key) },
+		"Close": func(c *Cache[string]) { c.Close() },
+	} {
+		c := (&yard{}).cache(t, CacheOptions[string]{})
+		c.Set(key, Input{Revision: "a"})
+		lease := acquire(t, c, key)
+		end := c.known[key].end
+		c.known[key].end = func(cause error) {
+			if c.mu.TryLock() {
+				c.mu.Unlock()
+				t.Errorf("%s: another one can be set before the leases on this one end", name)
+			}
+			end(cause)
+		}
+		change(c)
+		if !errors.Is(context.Cause(lease.Context), ErrReplaced) {
+			t.Errorf("%s: want the lease ended because of %v, got %v", name, ErrReplaced, context.Cause(lease.Context))
+		}
+		lease.Release()
+	}
+}
