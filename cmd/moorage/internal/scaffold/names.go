@@ -85,11 +85,12 @@ func checkVersion(version string) error {
 
 // Kinds whose names are taken: by what every project has, by what every Go file of
 // the packages of kinds declares, by files that are called so and folders that the go
-// command leaves out, and by what kubectl would mean instead.
+// command leaves out, by packages that cannot be imported, and by what kubectl would mean
+// instead.
 var reserved = []string{
 	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme", "ProviderConfigReference",
 	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New",
-	"Conformance", "Deploy", "Sample", "Testdata", "Vendor",
+	"Conformance", "Deploy", "Sample", "Testdata", "Vendor", "Main", "Init",
 	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
 }
 

@@ -127,7 +127,7 @@ func TestKindsHaveNamesOfTheirOwn(t *testing.T) {
 	}
 
 	files := plan(t, nil, usual)
-	names := []string{"Vendor", "Testdata", "Internal", "Cluster", "Connection"}
+	names := []string{"Main", "Init", "Vendor", "Testdata", "Internal", "Cluster", "Connection"}
 
 	for _, f := range files {
 		name, _, _ := strings.Cut(path.Base(f.Path), ".")
@@ -171,6 +171,10 @@ func TestKindsHaveNamesOfTheirOwn(t *testing.T) {
 
 			if strings.Contains(folder, "/vendor ") || strings.Contains(folder, "/testdata ") {
 				t.Errorf("of a kind %s, the folder %s is none of packages for the go command", name, folder)
+			}
+
+			if strings.HasSuffix(folder, " init") || strings.HasSuffix(folder, " main") && !strings.HasPrefix(folder, "cmd/") {
+				t.Errorf("of a kind %s, nobody can import the package %s", name, folder)
 			}
 		}
 	}
