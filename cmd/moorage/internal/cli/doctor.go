@@ -30,7 +30,7 @@ func tools() []tool {
 		{name: "make", needed: true, use: "runs the targets of a provider", get: "the package make of your system"},
 		{name: "bash", needed: true, use: "the Makefile's shell", get: "the package bash of your system"},
 		{name: "git", use: "keeps what you do", get: "the package git of your system"},
-		{name: "kubectl", use: "applies kinds and objects: moorage dev, make run", get: "https://kubernetes.io/docs/tasks/tools"},
+		{name: "kubectl", use: "applies kinds and objects: make run, make sample", get: "https://kubernetes.io/docs/tasks/tools"},
 		{name: "gcc", use: "the race detector: go test -race", get: "the package gcc or build-essential of your system"},
 	}
 }
