@@ -30,6 +30,10 @@ func parts() []part {
 	}
 }
 
+// limit is how long the tests of one package may take, as in the Makefile of a provider: the
+// API server may have to be compiled meanwhile, on a machine that has more to do.
+const limit = "30m"
+
 // Run runs the tests of a provider, part by part, and then says how each went.
 func (c *testCommand) Run(in *invocation) error {
 	if _, err := os.Stat(filepath.Join(c.Dir, scaffold.Record)); err != nil {
@@ -49,7 +53,7 @@ func (c *testCommand) Run(in *invocation) error {
 
 		fmt.Fprintf(in.out, "== %s\n", p.name)
 
-		cmd := exec.CommandContext(in.ctx, "go", append([]string{"test"}, p.args...)...)
+		cmd := exec.CommandContext(in.ctx, "go", append([]string{"test", "-timeout", limit}, p.args...)...)
 		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = c.Dir, in.out, in.err, buildEnv()
 
 		if err := cmd.Run(); err != nil {
