@@ -142,7 +142,8 @@ func (m *Manager[C]) mark(u User, key Key, now mark) bool {
 // the same revision. A user who has built nothing is told Unchanged.
 //
 // The error says why there is no connection to be had now, ErrStale among other
-// reasons; the change is valid with and without one.
+// reasons; the change is valid with and without one. Nothing is asked, and there is no
+// error, while the user has built on what the caller has read and that has not ended.
 func (m *Manager[C]) Refresh(ctx context.Context, u User, r Ref) (Change, error) {
 	m.mu.Lock()
 	built := m.users[u][r.Key]
@@ -157,7 +158,7 @@ func (m *Manager[C]) Refresh(ctx context.Context, u User, r Ref) (Change, error)
 	case err == nil || built.none():
 		return Unchanged, err
 	case same && current != r.Revision:
-		return Unchanged, nil // it has ended, which the caller does not see yet, and is not back
+		return Unchanged, err // it has ended, which the caller does not see yet, and is not back
 	}
 	m.mu.Lock()
 	if m.users[u][r.Key] == built {

@@ -202,10 +202,10 @@ func TestC5OldNews(t *testing.T) {
 func TestComesBack(t *testing.T) {
 	c := (&yard{}).cache(t, CacheOptions[string]{})
 	m := NewManager(c)
-	refresh := func(what string, want Change) {
+	refresh := func(what string, want Change, why error) {
 		t.Helper()
-		if got, err := m.Refresh(t.Context(), boat, ref("a")); got != want || err != nil {
-			t.Errorf("%s: want %s, got %s, %v", what, want, got, err)
+		if got, err := m.Refresh(t.Context(), boat, ref("a")); got != want || !errors.Is(err, why) {
+			t.Errorf("%s: want %s, %v, got %s, %v", what, want, why, got, err)
 		}
 	}
 	c.Set(key, Input{Revision: "a"})
@@ -215,19 +215,23 @@ func TestComesBack(t *testing.T) {
 	}
 	first.Release()
 	c.Fail(key, errBoom)
-	refresh("there is none just now, and the caller does not see that yet", Unchanged)
+	refresh("there is none just now, and the caller does not see that yet", Unchanged, errBoom)
+	c.Drop(key)
+	refresh("it is not even known any more", Unchanged, ErrNotFound)
+	c.Set(key, Input{Revision: "b"})
+	refresh("there is another one, and the caller does not see that yet", Unchanged, ErrStale)
 	c.Set(key, Input{Revision: "a"})
 	if _, err := m.Get(t.Context(), boat, ref("a")); !errors.Is(err, ErrStale) || first.Context.Err() == nil {
 		t.Errorf("want %v until it was refreshed, got %v", ErrStale, err)
 	}
-	refresh("it is back", Replaced)
-	refresh("it is back, and that was told", Unchanged)
+	refresh("it is back", Replaced, nil)
+	refresh("it is back, and that was told", Unchanged, nil)
 	second, err := m.Get(t.Context(), boat, ref("a"))
 	if err != nil || second.Context.Err() != nil {
 		t.Fatalf("want a lease, got %v", err)
 	}
 	second.Release()
-	refresh("nothing has happened since", Unchanged)
+	refresh("nothing has happened since", Unchanged, nil)
 }
 
 // TestC8Source: those who asked are woken, of the source's kind, for as long as it runs.
