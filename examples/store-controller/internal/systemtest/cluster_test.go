@@ -353,9 +353,9 @@ func (c *cluster) killAndChange(t *testing.T, node *natsproc.Node, replicas int3
 	}
 }
 
-// whole tells whether every replica of the stream has everything.
-func (c *cluster) whole(ctx context.Context) error {
-	stream, err := c.js.Stream(ctx, "KV_foos")
+// whole tells whether every replica of the stream was sent everything.
+func (c *cluster) whole(ctx context.Context, name string) error {
+	stream, err := c.js.Stream(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -364,7 +364,7 @@ func (c *cluster) whole(ctx context.Context) error {
 		return errors.New("the cluster is not whole")
 	}
 	for _, r := range info.Replicas {
-		if !r.Current || r.Offline {
+		if !r.Current || r.Offline || r.Lag > 0 {
 			return errors.Errorf("%s is behind", r.Name)
 		}
 	}

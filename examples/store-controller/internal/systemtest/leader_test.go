@@ -160,7 +160,7 @@ func TestLeaderKilled(t *testing.T) {
 		c.resumed(t, informer, round+10)
 		worst, down = max(worst, time.Since(elected)), max(down, time.Since(killed))
 		must(t, old.Start())
-		within(t, "all replicas", c.whole)
+		within(t, "all replicas", func(ctx context.Context) error { return c.whole(ctx, "KV_foos") })
 	}
 	fmt.Printf("watch-resumed-after-leader: %s\n", worst.Round(time.Millisecond))
 	fmt.Printf("watch-resumed-after-kill: %s\n", down.Round(time.Millisecond))

@@ -19,6 +19,12 @@ import (
 // replicas: servers answer a conflict otherwise there, and a replica may be behind.
 func TestStoreOnThreeNodes(t *testing.T) {
 	c := newCluster(t, 3)
+	var each []jetstream.JetStream
+	for _, n := range c.nodes {
+		js, err := jetstream.New(dial(t, n))
+		must(t, err)
+		each = append(each, js)
+	}
 	var made atomic.Int64
 	storetest.Run(t, func(t *testing.T) storetest.Subject {
 		nc := dial(t, c.nodes[0])
@@ -51,11 +57,38 @@ func TestStoreOnThreeNodes(t *testing.T) {
 					return err
 				}
 
-				return stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+cfg.Bucket+"."+key))
+				subject := "$KV." + cfg.Bucket + "." + key
+				if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+					return err
+				}
+				within(t, "replicas that have purged", func(ctx context.Context) error { return c.purged(ctx, each, "KV_"+cfg.Bucket, subject) })
+
+				return nil
 			},
 			Sever: func(context.Context) error { return nc.ForceReconnect() },
 		}
 	})
+}
+
+// purged tells whether every replica has done what the leader did, who answers alone: a watch
+// at another one would still tell of what was there, and nobody that it is gone. What the
+// leader knows of them is what they have been sent; so each node is asked, which answers a
+// direct read by itself.
+func (c *cluster) purged(ctx context.Context, each []jetstream.JetStream, name, subject string) error {
+	if err := c.whole(ctx, name); err != nil {
+		return err
+	}
+	for n, js := range each {
+		stream, err := js.Stream(ctx, name)
+		if err != nil {
+			return err
+		}
+		if _, err = stream.GetLastMsgForSubject(ctx, subject); !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return errors.Errorf("%s has the message, or does not answer: %v", c.nodes[n].Name, err)
+		}
+	}
+
+	return nil
 }
 
 // TestNewBuckets: a server of a cluster may not know of a new consumer yet when that is
