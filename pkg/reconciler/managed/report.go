@@ -168,10 +168,12 @@ func (p *pass) handled() {
 	}
 }
 
-// News says whether the object did not say so before.
+// News says whether the object did not say so before, of whichever generation.
 func (p *pass) news(o outcome) bool {
 	for _, t := range []commonv1.ConditionType{commonv1.TypeSynced, commonv1.TypeUpToDate} {
-		if !p.read.GetCondition(t).Equal(p.mg.GetCondition(t)) {
+		says := p.mg.GetCondition(t)
+		says.ObservedGeneration = 0 // which is equal to any
+		if !p.read.GetCondition(t).Equal(says) {
 			return p.first(string(o.event.Reason), o.event.Message)
 		}
 	}

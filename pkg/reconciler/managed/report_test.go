@@ -39,6 +39,42 @@ func TestAFailureThatComesBackIsToldAgain(t *testing.T) {
 	}
 }
 
+// What the object says already is no news for another generation of it: not while it is
+// paused or waits, and not from a process that has just begun.
+func TestAnEditIsNoNews(t *testing.T) {
+	for name, arrange := range map[string]func(*world){
+		"paused": func(w *world) {
+			w.change(func(v *volume.Volume) {
+				v.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
+			})
+		},
+		"waits":   func(w *world) { w.cloud.Hidden = func(string) bool { return true } },
+		"refused": func(w *world) { w.cloud.Before = failing("Observe", external.Terminal("NoDots", errors.New("no"))) },
+	} {
+		for _, restart := range []bool{false, true} {
+			w := newWorld(t)
+			w.create(nil)
+			arrange(w)
+			_, _ = w.try()
+			_, _ = w.try()
+			if _, _, events := w.taken(); events == "" {
+				t.Fatalf("%s: nothing was told", name)
+			}
+			if restart {
+				w.restart()
+			}
+			w.change(func(v *volume.Volume) { v.Spec.SizeGiB++ })
+			_, _ = w.try()
+			if _, _, events := w.taken(); events != "" {
+				t.Errorf("%s (restart %t): an edit is told as %s", name, restart, events)
+			}
+			if got := w.get().GetCondition("Synced").ObservedGeneration; got != 2 {
+				t.Errorf("%s (restart %t): the object speaks of generation %d", name, restart, got)
+			}
+		}
+	}
+}
+
 func TestConflictsInARowAreThoseInARow(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)
