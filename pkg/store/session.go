@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
@@ -48,9 +49,58 @@ func (s *session[T]) apply(e Event[T], from origin) {
 	i.apply(e, from)
 }
 
+// mostAsked is how many objects are asked for at a time that are named and not known.
+const mostAsked = 1000
+
+// bury takes out of the snapshot what is not there any more, and of which the copy knew
+// that already: a replica that is behind still names it, and no store was put back. One
+// that was has what it names.
+func (s *session[T]) bury(ctx context.Context, e Event[T]) error {
+	i := s.informer
+	if !i.same(State{Epoch: e.Epoch, Revision: e.Revision}) {
+		return nil
+	}
+	last, dead := map[string]Event[T]{}, map[string]bool{}
+	for _, early := range s.early {
+		last[early.Key] = early
+	}
+	for key, early := range last {
+		if early.Op != Put || !i.forgot(key, early.Revision) {
+			continue
+		}
+		there, err := s.there(ctx, key)
+		if err != nil {
+			return err
+		}
+		if there || len(dead) == mostAsked {
+			break
+		}
+		dead[key] = true
+	}
+	s.early = slices.DeleteFunc(s.early, func(early Event[T]) bool { return dead[early.Key] })
+
+	return nil
+}
+
+// there asks for what is named and not known.
+func (s *session[T]) there(ctx context.Context, key string) (bool, error) {
+	_, err := s.informer.store.Get(ctx, key)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if errors.Is(err, ErrUndecodable) {
+		return true, nil
+	}
+
+	return err == nil, errors.Wrapf(err, "cannot ask for %q, which is not known", key)
+}
+
 // complete ends the snapshot: what is missing in it is gone, or held.
 func (s *session[T]) complete(ctx context.Context, e Event[T]) error {
 	i := s.informer
+	if err := s.bury(ctx, e); err != nil {
+		return err
+	}
 	replaced := i.begin(e, s.early, s.again)
 	if replaced {
 		i.opts.Logger.Info("The store is not the one it was: what is missing in it is held, not deleted", "store", i.store.Name(), "epoch", e.Epoch, "revision", e.Revision)
@@ -131,7 +181,7 @@ func (s *session[T]) resync(ctx context.Context) error {
 	if !i.same(state) {
 		return ErrReplaced
 	}
-	before, listed := i.keys(), map[string]struct{}{}
+	before, listed, asked := i.keys(), map[string]struct{}{}, 0
 	for obj, err := range i.store.List(ctx) {
 		var bad *EntryError
 		switch {
@@ -142,6 +192,14 @@ func (s *session[T]) resync(ctx context.Context) error {
 		default:
 			m := obj.GetMetadata()
 			listed[m.Key] = struct{}{}
+			if asked < mostAsked && i.forgot(m.Key, m.Revision) {
+				asked++
+				if there, err := s.there(ctx, m.Key); err != nil {
+					return err
+				} else if !there {
+					continue
+				}
+			}
 			i.apply(Event[T]{Op: Put, Key: m.Key, Revision: m.Revision, Object: obj}, found)
 		}
 	}

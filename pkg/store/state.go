@@ -260,6 +260,15 @@ func (i *Informer[T]) contradicts(snapshot []Event[T]) bool {
 	return false
 }
 
+// forgot tells whether the copy, which had everything up to its revision, does not know
+// of an object of that time.
+func (i *Informer[T]) forgot(key string, revision uint64) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+
+	return i.synced && revision <= i.revision && i.entries[key].revision == 0
+}
+
 // same tells whether a state is one that can have come after what is known.
 func (i *Informer[T]) same(now State) bool {
 	i.mu.Lock()
