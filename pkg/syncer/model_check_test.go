@@ -2,10 +2,15 @@ package syncer_test
 
 import (
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/pkg/syncer"
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
 
@@ -34,6 +39,29 @@ func (v *voyage) guard(verb string, before, after *corev1.ConfigMap) {
 	}
 }
 
+// rest lets everything work again and waits until nothing happens.
+func (v *voyage) rest() {
+	v.note("rest")
+	v.host.down, v.tenant.down, v.foe.down = false, false, false
+	if v.manager.server != v.tenant {
+		v.swap()
+	}
+	for range 30 {
+		for n := 0; len(v.host.pending)+len(v.tenant.pending)+len(v.due) > 0; n++ {
+			v.deliver()
+			v.pass()
+			if n > 1000 {
+				v.fail("it does not come to rest")
+				return
+			}
+		}
+		v.clock.SetTime(v.clock.Now().Add(time.Minute))
+		for n := len(v.later); n > 0; n-- {
+			v.pass()
+		}
+	}
+}
+
 // check compares the host with the virtual side.
 func (v *voyage) check() {
 	taken := map[types.NamespacedName]bool{} // host names of foreign objects
@@ -58,6 +86,10 @@ func (v *voyage) check() {
 		want := v.tenant.stored(of)
 		if want == nil || string(want.UID) != m.Annotations[translator.UIDAnnotation] || !maps.Equal(want.Data, m.Data) || key != hostName(of) {
 			v.fail("%s is no image of %s: %v %v", key, of, m, want)
+			continue
+		}
+		if changed, annotations, labels := v.marks.TranslateMetadataUpdate(want, m); changed {
+			v.fail("%s is not marked as %s is: %v %v, want %v %v", key, of, m.Annotations, m.Labels, annotations, labels)
 		}
 	}
 	for key := range v.tenant.all() {
@@ -75,4 +107,15 @@ func (v *voyage) twin(of types.NamespacedName, images map[types.NamespacedName]b
 		}
 	}
 	return false
+}
+
+// dataAlone makes a syncer that forgets what is beside the data.
+func dataAlone(m *mapSyncer) syncer.Syncer { return forgetful{m} }
+
+type forgetful struct{ *mapSyncer }
+
+func (s forgetful) Sync(ctx *synccontext.SyncContext, pObj, vObj client.Object) (ctrl.Result, error) {
+	updated := pObj.DeepCopyObject().(*corev1.ConfigMap)
+	updated.Data = vObj.(*corev1.ConfigMap).Data
+	return s.SyncDownUpdate(ctx, vObj, updated)
 }

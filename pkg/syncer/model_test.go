@@ -70,24 +70,34 @@ func TestSchedules(t *testing.T) {
 
 // TestSchedulesNotice takes one safety away at a time: some schedule must notice.
 func TestSchedulesNotice(t *testing.T) {
-	const deleted, written, takenOver = "the image of a living object is deleted", "a foreign object is written", "the image of a former object is taken over"
+	const (
+		deleted, written = "the image of a living object is deleted", "a foreign object is written"
+		takenOver        = "the image of a former object is taken over"
+		mismarked        = "is not marked as"
+	)
 	cases := map[string]struct {
 		reason  string
 		options syncer.Options
 		want    string
+		syncer  func(*mapSyncer) syncer.Syncer // nil is the default
 	}{
-		"Cached":          {"A cache that believes another cluster empties the host.", syncer.Options{ConfirmAbsence: syncer.ConfirmCached}, deleted},
-		"Overwrite":       {"What is foreign is written.", syncer.Options{OnConflict: syncer.ConflictOverwrite}, written},
-		"UIDIgnore":       {"An object gets what its namesake left behind.", syncer.Options{UIDPolicy: syncer.UIDIgnore}, takenOver},
-		"LegacyCached":    {"Caches used to be believed.", syncer.LegacyOptions(), deleted},
-		"LegacyOverwrite": {"What is foreign used to be written.", syncer.LegacyOptions(), written},
-		"LegacyUIDIgnore": {"Namesakes used to get what was left behind.", syncer.LegacyOptions(), takenOver},
+		"Cached":          {"A cache that believes another cluster empties the host.", syncer.Options{ConfirmAbsence: syncer.ConfirmCached}, deleted, nil},
+		"Overwrite":       {"What is foreign is written.", syncer.Options{OnConflict: syncer.ConflictOverwrite}, written, nil},
+		"UIDIgnore":       {"An object gets what its namesake left behind.", syncer.Options{UIDPolicy: syncer.UIDIgnore}, takenOver, nil},
+		"LegacyCached":    {"Caches used to be believed.", syncer.LegacyOptions(), deleted, nil},
+		"LegacyOverwrite": {"What is foreign used to be written.", syncer.LegacyOptions(), written, nil},
+		"LegacyUIDIgnore": {"Namesakes used to get what was left behind.", syncer.LegacyOptions(), takenOver, nil},
+		"Metadata":        {"Labels and annotations are left as they are.", syncer.Options{}, mismarked, dataAlone},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for s := uint64(1); s <= *seeds; s++ {
 				v := newVoyage(t, s, tc.options)
 				v.only = tc.want
+				if tc.syncer != nil {
+					v.syncer = tc.syncer
+					v.restart()
+				}
 				if v.run(); len(v.failures) > 0 {
 					return
 				}
@@ -109,9 +119,11 @@ type voyage struct {
 	uids    int
 	clock   *testclock.FakePassiveClock
 	options syncer.Options
+	syncer  func(*mapSyncer) syncer.Syncer
 
 	manager  *modelManager // of whichever virtual cluster answers
 	core     *syncer.Core
+	marks    translator.MetadataTranslator // of the process that runs
 	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
 	due      map[types.NamespacedName]bool // names to look at
 	later    map[types.NamespacedName]bool // names to look at some time
@@ -125,7 +137,7 @@ type voyage struct {
 
 func newVoyage(t *testing.T, seed uint64, o syncer.Options) *voyage {
 	v := &voyage{
-		T: t, options: o, rand: rand.New(rand.NewPCG(seed, 7)), clock: testclock.NewFakePassiveClock(time.Unix(1e9, 0)),
+		T: t, options: o, syncer: func(m *mapSyncer) syncer.Syncer { return m }, rand: rand.New(rand.NewPCG(seed, 7)), clock: testclock.NewFakePassiveClock(time.Unix(1e9, 0)),
 		queue: newQueue(t), due: map[types.NamespacedName]bool{}, later: map[types.NamespacedName]bool{}, foreign: map[types.UID]string{},
 	}
 	v.host, v.tenant, v.foe = newModelServer("host", &v.uids), newModelServer("tenant", &v.uids), newModelServer("foe", &v.uids)
@@ -225,6 +237,7 @@ func (v *voyage) edit() {
 		v.edits++
 		m.Data = map[string]string{"edit": fmt.Sprint(v.edits)}
 		m.Annotations = map[string]string{fmt.Sprintf("note-%d", v.edits%3): "x"}
+		m.Labels = map[string]string{fmt.Sprintf("sort-%d", v.edits%2): "x"}
 		v.note("edit %s/%s: %v", m.Namespace, m.Name, v.tenant.Update(context.Background(), m))
 	}
 }
@@ -265,6 +278,7 @@ func (v *voyage) tamper() {
 	}
 	if _, foreign := v.foreign[m.UID]; !foreign {
 		m.Data = map[string]string{"edit": "forged", "more": "x"}
+		m.Labels["stray"] = "x"
 		v.note("tamper %s: %v", m.Name, v.host.Update(context.Background(), m))
 	}
 }
@@ -319,8 +333,10 @@ func (v *voyage) restart() {
 		VirtualManager: v.manager, PhysicalManager: newModelManager(v.host),
 		Names: &translate.Names{Suffix: translate.Suffix, Cluster: string(cluster.UID)},
 	}
+	m := &mapSyncer{NamespacedTranslator: translator.NewNamespacedTranslator(reg, "configmaps", &corev1.ConfigMap{})}
+	v.marks = m
 	var err error
-	if v.core, err = syncer.NewCore(reg, &mapSyncer{NamespacedTranslator: translator.NewNamespacedTranslator(reg, "configmaps", &corev1.ConfigMap{})}, v.options, v.clock); err != nil {
+	if v.core, err = syncer.NewCore(reg, v.syncer(m), v.options, v.clock); err != nil {
 		v.Fatal(err)
 	}
 	// Controllers start when both caches are filled.
@@ -372,28 +388,5 @@ func (v *voyage) pass() {
 	v.note("pass %s: %v %v", name, result, err)
 	if err != nil || result != (ctrl.Result{}) {
 		v.later[name] = true
-	}
-}
-
-// rest lets everything work again and waits until nothing happens.
-func (v *voyage) rest() {
-	v.note("rest")
-	v.host.down, v.tenant.down, v.foe.down = false, false, false
-	if v.manager.server != v.tenant {
-		v.swap()
-	}
-	for range 30 {
-		for n := 0; len(v.host.pending)+len(v.tenant.pending)+len(v.due) > 0; n++ {
-			v.deliver()
-			v.pass()
-			if n > 1000 {
-				v.fail("it does not come to rest")
-				return
-			}
-		}
-		v.clock.SetTime(v.clock.Now().Add(time.Minute))
-		for n := len(v.later); n > 0; n-- {
-			v.pass()
-		}
 	}
 }

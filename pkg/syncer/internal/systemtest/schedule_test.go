@@ -66,6 +66,7 @@ func (v *voyage) run() {
 	for range steps {
 		v.step()
 	}
+	marks := translator.NewNamespacedTranslator(v.reg, "boats", emptyBoat())
 	var last string
 	// What it was when time was up says more than that it was.
 	v.Cleanup(func() {
@@ -73,7 +74,7 @@ func (v *voyage) run() {
 			v.Logf("at last: %s", last)
 		}
 	})
-	eventually(v.T, "the host is the image of the virtual side", func() bool { last = v.differs(); return last == "" })
+	eventually(v.T, "the host is the image of the virtual side", func() bool { last = v.differs(marks); return last == "" })
 	v.clear()
 	v.moor()
 }
@@ -85,7 +86,7 @@ func (v *voyage) step() {
 		v.ignore(tenantPlane.api.Create(v.Context(), v.pick(v.edits)))
 	case n < 20:
 		v.edits++
-		v.ignore(tenantPlane.api.Patch(v.Context(), v.pick(0), merge(fmt.Sprintf(`{"spec":{"length":%d}}`, v.edits))))
+		v.ignore(tenantPlane.api.Patch(v.Context(), v.pick(0), merge(fmt.Sprintf(`{"metadata":{"labels":{"edit":"%[1]d"},"annotations":{"edit":"%[1]d"}},"spec":{"length":%[1]d}}`, v.edits))))
 	case n < 28:
 		v.ignore(tenantPlane.api.Delete(v.Context(), v.pick(0)))
 	case n < 30:
@@ -94,7 +95,7 @@ func (v *voyage) step() {
 		v.withdraw()
 	case n < 34:
 		v.onImage(func(b *boat) error {
-			return hostPlane.api.Patch(v.Context(), b, merge(`{"spec":{"length":1,"cargo":"contraband"}}`))
+			return hostPlane.api.Patch(v.Context(), b, merge(`{"metadata":{"labels":{"stray":"x"}},"spec":{"length":1,"cargo":"contraband"}}`))
 		})
 	case n < 36:
 		v.onImage(func(b *boat) error { return hostPlane.api.Delete(v.Context(), b) })
@@ -188,7 +189,7 @@ func (v *voyage) unchanged(b *boat) {
 }
 
 // differs says how the host differs from the image of the virtual side, or "".
-func (v *voyage) differs() string {
+func (v *voyage) differs(marks translator.MetadataTranslator) string {
 	want := map[types.NamespacedName]boat{}
 	for _, ns := range []string{v.pool[0].Namespace, v.pool[3].Namespace} {
 		for _, b := range boats(v.T, tenantPlane.api, ns) {
@@ -207,6 +208,9 @@ func (v *voyage) differs() string {
 		of, there := want[key]
 		if !there || a[translator.UIDAnnotation] != string(of.GetUID()) || b.GetName() != v.hostName(key) || !sameSpec(of, b) {
 			return fmt.Sprintf("%s is no image of %s", b.GetName(), key)
+		}
+		if changed, annotations, labels := marks.TranslateMetadataUpdate(&of, &b); changed {
+			return fmt.Sprintf("%s is not marked as %s is: %v %v, want %v %v", b.GetName(), key, b.GetAnnotations(), b.GetLabels(), annotations, labels)
 		}
 	}
 	for key := range want {
