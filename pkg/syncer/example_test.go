@@ -17,6 +17,7 @@ import (
 // settings keeps ConfigMaps in step, without a cast.
 type settings struct {
 	translator.NamespacedTranslator
+	translator.NameLookup
 }
 
 func (s settings) SyncDown(ctx *synccontext.SyncContext, vObj *corev1.ConfigMap) (ctrl.Result, error) {
@@ -40,7 +41,8 @@ func Example() {
 	host, tenant := syncertesting.NewFakeClient(scheme), syncertesting.NewFakeClient(scheme)
 	reg := syncertesting.NewFakeRegisterContext(host, tenant)
 	ctx := synccontext.ConvertContext(reg, "settings")
-	s := syncer.FromTyped(&corev1.ConfigMap{}, settings{translator.NewNamespacedTranslator(reg, "settings", &corev1.ConfigMap{})})
+	names := translator.NewNamespacedTranslator(reg, "settings", &corev1.ConfigMap{})
+	s := syncer.FromTyped(&corev1.ConfigMap{}, settings{names, names.(translator.NameLookup)})
 
 	vObj := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "colours"},
