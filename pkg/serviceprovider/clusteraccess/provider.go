@@ -57,7 +57,8 @@ func WithRecheckInterval(d time.Duration) Option {
 
 // WithRewriteRESTConfig lets rewrite change the configuration of each connection before
 // it is made, for instance to reach the clusters from elsewhere when debugging. Its
-// error is that of the pass.
+// error is that of the pass. It must not call Reconcile for the object of the request:
+// nobody else reads the Secret meanwhile, so that this would wait until its context ends.
 func WithRewriteRESTConfig(rewrite func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error) Option {
 	return func(r *Requester) { r.rewrite = rewrite }
 }
@@ -159,7 +160,9 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 func (r *Requester) Close() { r.cache.Close() }
 
 // Connections returns those of all objects, by the names of their AccessRequests, for
-// controllers that keep something on them: see clusters.Manager.
+// controllers that keep something on them: see clusters.Manager. Who listens to it
+// enqueues objects, as Manager.Source does: Reconcile for an object whose connection is
+// just being replaced, called by the listener itself, would wait until its context ends.
 func (r *Requester) Connections() *clusters.Cache[*clusters.Cluster] { return r.cache }
 
 func (r *Requester) connect(_ context.Context, key clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
