@@ -6,6 +6,7 @@
 package scaffold_test
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -57,4 +58,16 @@ func TestImages(t *testing.T) {
 	// What the image is made by makes a program.
 	dir := generated(t, with(t, dock(), berth()))
 	run(t, dir, "bash", "-c", build[1]+" "+filepath.Join(t.TempDir(), "provider")+" "+build[2])
+
+	// Docker has no checkout: that is said to whom it concerns, and so is the line that is in the way.
+	const way = "go mod download"
+
+	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !strings.Contains(dockerfile, "\nRUN "+way+"\n") || !strings.Contains(string(readme), way) || strings.Contains(string(made(t, "README.md")), way) {
+		t.Errorf("with a checkout one has to know of %q, and with a release not:\n%s", way, readme)
+	}
 }
