@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,26 +32,42 @@ func hand(kept, out client.Object, opts []client.GetOption) {
 	}
 }
 
-// A cabinet is where a cache keeps what it hands out. It knows what that was like.
+// A cabinet is where a cache keeps what it hands out. It knows what each of that was like.
 type cabinet struct {
-	mu         sync.Mutex
-	kept, like client.Object
+	mu   sync.Mutex
+	lent []lent
 }
+
+// Lent is what a cache keeps of an object, and what that was like when it was handed out.
+type lent struct{ kept, like client.Object }
 
 func (s *cabinet) hand(o, out client.Object, opts []client.GetOption) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept, s.like = o, o.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy is of the same type
-	hand(s.kept, out, opts)
+	s.lent = append(s.lent, lent{o, o.DeepCopyObject().(client.Object)}) //nolint:forcetypeassert // a copy is of the same type
+	hand(o, out, opts)
+}
+
+// Changed returns how what the cache keeps differs from what it was like, and forgets what
+// was handed out until now.
+func (s *cabinet) changed() (diff string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.lent {
+		if !reflect.DeepEqual(l.kept, l.like) {
+			diff += cmp.Diff(l.like, l.kept)
+		}
+	}
+	s.lent = nil
+
+	return diff
 }
 
 // Untouched fails the test if somebody has changed what the cache keeps.
 func (s *cabinet) untouched(t *testing.T) {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.kept != nil && !reflect.DeepEqual(s.kept, s.like) {
-		t.Errorf("what the cache keeps was changed: %s", cmp.Diff(s.like, s.kept))
+	if diff := s.changed(); diff != "" {
+		t.Errorf("what the cache keeps was changed: %s", diff)
 	}
 }
 
@@ -80,6 +97,25 @@ func scribble(mg resource.Managed) {
 	}
 	for i := range v.Status.Conditions {
 		v.Status.Conditions[i].Message = "seen"
+	}
+}
+
+// TestCabinet: a change shows in whatever was handed out itself, also if the cache was
+// asked for something else since, and in no copy.
+func TestCabinet(t *testing.T) {
+	asKept := []client.GetOption{&client.GetOptions{UnsafeDisableDeepCopy: new(true)}}
+	for _, tc := range []struct {
+		opts []client.GetOption
+		want bool
+	}{{asKept, true}, {nil, false}} {
+		s, first, second := &cabinet{}, &volume.Volume{}, &volume.Volume{}
+		labels := map[string]string{"a": "b"}
+		s.hand(&volume.Volume{ObjectMeta: metav1.ObjectMeta{Name: "one", Labels: labels}}, first, tc.opts)
+		s.hand(&volume.Volume{}, second, nil)
+		first.Labels["note"] = "seen"
+		if got := s.changed() != ""; got != tc.want {
+			t.Errorf("changed: %t, want %t", got, tc.want)
+		}
 	}
 }
 
@@ -113,7 +149,8 @@ func TestPassChangesNothingOfTheCache(t *testing.T) {
 }
 
 // TestPassKnowsTheKind: a cache that hands out what it keeps does not say of which kind
-// it is, and authors may ask.
+// it is, and authors may ask. Nor need the API server do so, which is asked when the cache
+// lags.
 func TestPassKnowsTheKind(t *testing.T) {
 	w := newWorld(t)
 	kind := ""
@@ -125,8 +162,14 @@ func TestPassKnowsTheKind(t *testing.T) {
 		}, CreateFn: c.Create}
 	})
 	w.create(nil)
+	before := w.get()
 	w.pass()
 	if kind != volume.Kind.Kind {
 		t.Errorf("the author is given a %q", kind)
+	}
+	kind, w.lag = "", before
+	w.pass()
+	if kind != volume.Kind.Kind {
+		t.Errorf("behind a cache that lags the author is given a %q", kind)
 	}
 }

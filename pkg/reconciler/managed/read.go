@@ -23,11 +23,24 @@ var asKept = []client.GetOption{&client.GetOptions{UnsafeDisableDeepCopy: new(tr
 // How long to wait for a cache that shows what is gone.
 const noticedIn = 30 * time.Second
 
-// Read returns the object, never in a version older than our own last write of
-// it: what is decided from such a version has been decided already. It is as the cache
-// keeps it, not a copy, so that nobody is to change it: a pass works on a copy of its own,
-// and compares with this in the end.
+// Read returns the object, which knows its kind. It is as the cache keeps it, not a copy,
+// so that nobody is to change it: a pass works on a copy of its own, and compares with
+// this in the end.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
+	mg, err := r.recent(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if kind := mg.GetObjectKind(); kind.GroupVersionKind().Empty() { // a cache tells it along with a copy
+		kind.SetGroupVersionKind(schema.GroupVersionKind(r.of))
+	}
+
+	return mg, nil
+}
+
+// Recent returns the object, never in a version older than our own last write of
+// it: what is decided from such a version has been decided already.
+func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
 	for _, wait := range cacheWaits {
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err
@@ -35,9 +48,6 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resour
 		mg := r.newManaged()
 		if err := r.client.Get(ctx, key, mg, asKept...); err != nil {
 			return nil, err
-		}
-		if kind := mg.GetObjectKind(); kind.GroupVersionKind().Empty() { // a cache tells it along with a copy
-			kind.SetGroupVersionKind(schema.GroupVersionKind(r.of))
 		}
 		known := r.memory.Peek(key, mg.GetUID())
 		if known != nil && known.gone {

@@ -75,6 +75,7 @@ func newWorld(t *testing.T, o ...managed.ReconcilerOption) *world {
 		managed.WithSpreadAfterRestart(false),             // a test asks what a pass does
 	}, o...)
 	w.restart()
+	t.Cleanup(func() { w.cabinet.untouched(t) })
 
 	return w
 }
@@ -102,7 +103,6 @@ func (w *world) restart() {
 
 				return nil
 			}
-			w.cabinet.untouched(w.T)
 			if err := c.Get(ctx, key, o, opts...); err != nil {
 				return err
 			}
