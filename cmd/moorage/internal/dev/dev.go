@@ -235,7 +235,7 @@ func (s *session) watch(ctx context.Context, was uint64, examples bool) (ready b
 			playing = false
 
 			if ready = err == nil; !ready && ctx.Err() == nil && !s.provider.hasEnded() {
-				s.say("%v; the examples are tried again when a file changes", err)
+				s.say("%v; the examples are tried again when a Go file changes", err)
 			}
 		case <-provider:
 			provider = nil // it is told once
