@@ -54,15 +54,28 @@ func rules(t *testing.T) []rule {
 func silent(t *testing.T) map[string]string {
 	t.Helper()
 
-	text, err := os.ReadFile(filepath.Join("testdata", "metrics.txt"))
+	out := series(t, "metrics.txt")
+	for name, value := range out {
+		out[name] = value + "x180"
+	}
+
+	return out
+}
+
+// series returns what a file of testdata says of each: a line is its name with its labels, and
+// its value or values.
+func series(t *testing.T, file string) map[string]string {
+	t.Helper()
+
+	text, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	out := map[string]string{}
 	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
-		out[name+"}"] = value + "x180"
+		name, values, _ := strings.Cut(strings.TrimSpace(line), "} ")
+		out[name+"}"] = values
 	}
 
 	return out

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -156,18 +154,7 @@ func (l line) highest() float64 {
 func told(t *testing.T) map[string]string {
 	t.Helper()
 
-	text, err := os.ReadFile(filepath.Join("testdata", "story.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	out := map[string]string{}
-	for row := range strings.Lines(string(text)) {
-		name, values, _ := strings.Cut(strings.TrimSpace(row), "} ")
-		out[name+"}"] = values
-	}
-
-	return out
+	return series(t, "story.txt")
 }
 
 // scraped are the series of the story, of a replica that waits for its turn, and of other

@@ -55,19 +55,12 @@ func TestEnsureCRD(t *testing.T) {
 	}
 }
 
-// TestProtectedGroup: groups of Kubernetes itself want an annotation that says who
-// approved of the kind, in the tenant as on the host. Nothing else that is noted there
-// is copied.
-func TestProtectedGroup(t *testing.T) {
-	const group = "x.k8s.io"
-	crd := boatCRD()
-	crd.Name, crd.Spec.Group, crd.Spec.Conversion = "boats."+group, group, nil
-	crd.Annotations = map[string]string{apiextensionsv1.KubeAPIApprovedAnnotation: "unapproved, test", "note": "the host's"}
+// copies makes a definition on the host, and returns what the tenant has when it was copied.
+func copies(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, kind schema.GroupVersionKind) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
 	if err := hostPlane.api.Create(t.Context(), crd); err != nil {
 		t.Fatal(err)
 	}
-	kind := boatKind
-	kind.Group = group
 	eventually(t, "the host serves the kind", func() bool {
 		served, err := translate.KindExists(hostPlane.config, kind)
 		return served && err == nil
@@ -79,6 +72,21 @@ func TestProtectedGroup(t *testing.T) {
 	if !exists(t, tenantPlane.api, copied) {
 		t.Fatal("the kind was not copied")
 	}
+
+	return copied
+}
+
+// TestProtectedGroup: groups of Kubernetes itself want an annotation that says who
+// approved of the kind, in the tenant as on the host. Nothing else that is noted there
+// is copied.
+func TestProtectedGroup(t *testing.T) {
+	const group = "x.k8s.io"
+	crd := boatCRD()
+	crd.Name, crd.Spec.Group, crd.Spec.Conversion = "boats."+group, group, nil
+	crd.Annotations = map[string]string{apiextensionsv1.KubeAPIApprovedAnnotation: "unapproved, test", "note": "the host's"}
+	kind := boatKind
+	kind.Group = group
+	copied := copies(t, crd, kind)
 	if got := copied.Annotations; len(got) != 1 || got[apiextensionsv1.KubeAPIApprovedAnnotation] != "unapproved, test" {
 		t.Errorf("got annotations %v, want the approval alone", got)
 	}
@@ -103,21 +111,8 @@ func TestConversionWebhook(t *testing.T) {
 	if crd.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter {
 		t.Fatal("the host's kind has no webhook")
 	}
-	if err := hostPlane.api.Create(t.Context(), crd); err != nil {
-		t.Fatal(err)
-	}
 	kind := schema.GroupVersionKind{Group: boatKind.Group, Version: "v1beta1", Kind: "Junk"}
-	eventually(t, "the host serves the kind", func() bool {
-		served, err := translate.KindExists(hostPlane.config, kind)
-		return served && err == nil
-	})
-	if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), hostPlane.config, tenantPlane.config, kind); err != nil {
-		t.Fatal(err)
-	}
-	copied := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crd.Name}}
-	if !exists(t, tenantPlane.api, copied) {
-		t.Fatal("the kind was not copied")
-	}
+	copied := copies(t, crd, kind)
 	if c := copied.Spec.Conversion; c.Strategy != apiextensionsv1.NoneConverter || c.Webhook != nil {
 		t.Errorf("the conversion was copied: %v", c)
 	}
