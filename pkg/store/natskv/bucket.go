@@ -24,6 +24,16 @@ type bucket struct {
 func (b bucket) stream() string            { return "KV_" + b.name }
 func (b bucket) subject(key string) string { return "$KV." + b.name + "." + key }
 
+// Behind the last stream of an account that was deleted a server removes the account's
+// folder, even while the next stream is being made in it, and then says no more than
+// that it could not make its store (nats-server 2.15.2, stream.stop).
+const (
+	storeFailed jetstream.ErrorCode = 10049
+	attempts                        = 6
+	firstPause                      = 10 * time.Millisecond // each is twice the one before
+)
+
+// create makes the bucket, unless somebody did.
 func (b bucket) create(ctx context.Context, cfg jetstream.KeyValueConfig) error {
 	cfg.Bucket = b.name
 	if b.kind != "" {
@@ -33,12 +43,20 @@ func (b bucket) create(ctx context.Context, cfg jetstream.KeyValueConfig) error 
 		}
 		cfg.Metadata = metadata
 	}
-	_, err := b.js.CreateKeyValue(ctx, cfg)
-	if errors.Is(err, jetstream.ErrBucketExists) {
-		return nil // somebody was faster; whether it is right is looked at next
+	for try := 1; ; try++ {
+		_, err := b.js.CreateKeyValue(ctx, cfg)
+		if errors.Is(err, jetstream.ErrBucketExists) {
+			return nil // somebody was faster; whether it is right is looked at next
+		}
+		if answer := (*jetstream.APIError)(nil); try == attempts || !errors.As(err, &answer) || answer.ErrorCode != storeFailed {
+			return errors.Wrapf(err, "cannot create bucket %s", b.name)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Errorf("cannot create bucket %s: %w, after %w", b.name, ctx.Err(), err)
+		case <-time.After(firstPause << (try - 1)):
+		}
 	}
-
-	return errors.Wrapf(err, "cannot create bucket %s", b.name)
 }
 
 // info asks the leader of the stream. The time at which a stream was made tells it

@@ -175,7 +175,7 @@ func TestBucketDeleted(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b"}, i.Keys()); diff != "" {
 		t.Errorf("the copy of a bucket that is gone: -want, +got:\n%s", diff)
 	}
-	if _, err := h.js.CreateKeyValue(t.Context(), things); err != nil {
+	if err := s.bucket.create(t.Context(), things); err != nil {
 		t.Fatal(err)
 	}
 	create(t, s, "c")

@@ -114,9 +114,8 @@ func (h *host) recreate(ctx context.Context, cfg jetstream.KeyValueConfig) error
 	if err := h.js.DeleteKeyValue(ctx, cfg.Bucket); err != nil {
 		return err
 	}
-	_, err := h.js.CreateKeyValue(ctx, cfg)
 
-	return err
+	return bucket{js: h.js, name: cfg.Bucket}.create(ctx, cfg)
 }
 
 // restart stops the server, leaves it down for a moment, and starts it again.

@@ -3,6 +3,8 @@ package natstest
 
 import (
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -33,6 +35,7 @@ func Start(t testing.TB, change ...func(*server.Options)) *server.Server {
 		t.Fatalf("cannot configure NATS: %v", err)
 	}
 
+	keep(t, opts.StoreDir)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 
@@ -41,6 +44,23 @@ func Start(t testing.TB, change ...func(*server.Options)) *server.Server {
 	}
 
 	return s
+}
+
+// keep puts a file beside the streams of the default account. Behind the last stream
+// that goes a server removes the folder of its account, even while the next is being
+// made in it, which then fails (nats-server 2.15.2, stream.stop); not if it holds
+// anything.
+func keep(t testing.TB, store string) {
+	t.Helper()
+
+	dir := filepath.Join(store, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, "keep"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Connect connects to a server until the test ends.
