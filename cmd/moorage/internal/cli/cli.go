@@ -18,7 +18,7 @@ type grammar struct {
 		Providerconfig providerConfigCommand `cmd:"" help:"Add ProviderConfig and ClusterProviderConfig, which say where the API is and with which credentials."`
 	} `cmd:"" help:"Add something to the provider in this folder."`
 	Diff   diffCommand   `cmd:"" help:"Show what the templates of this moorage would change in the provider in this folder, and change it, hunk by hunk."`
-	Dev    devCommand    `cmd:"" help:"Run the provider on this machine, with an API server and the fake of its API; start it again when a file changes."`
+	Dev    devCommand    `cmd:"" help:"Run the provider on this machine, with an API server and the fake of its API; make both again when their source changes."`
 	Test   testCommand   `cmd:"" help:"Run the tests of the provider: units, conformance, and budgets of requests."`
 	Doctor doctorCommand `cmd:"" help:"Say what is missing on this machine, what it is for and how to get it."`
 }

@@ -11,7 +11,7 @@ import (
 
 type devCommand struct {
 	Dir      string   `default:"." placeholder:"DIR" help:"Folder of the provider. The default is this one."`
-	Examples bool     `help:"Apply the examples, too, and say when they are ready."`
+	Examples bool     `help:"Apply the examples, too, again when one changes, and say when they are ready."`
 	Fake     string   `default:"127.0.0.1:8090" env:"MOORAGE_FAKE" placeholder:"ADDRESS" help:"Where the fake of the API is; nothing is started there if $$API_URL says where the API is. The default is 127.0.0.1:8090."`
 	Args     []string `arg:"" optional:"" passthrough:"" help:"Flags of the provider, after --."`
 }

@@ -127,7 +127,8 @@ func TestFirstHour(t *testing.T) {
 		<-gone
 	})
 
-	dev := []string{"dev", "--dir", dir, "--examples", "--fake", free(t)}
+	place := free(t)
+	dev := []string{"dev", "--dir", dir, "--examples", "--fake", place}
 	h.types(dev)
 
 	go func() {
@@ -153,7 +154,7 @@ func TestFirstHour(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	out.until(t, "it is tried again when a file changes", 1, ended)
+	out.until(t, "it is tried again when a Go file or an example changes", 1, ended)
 
 	example, err := os.ReadFile(filepath.Join(dir, "examples", "berth.yaml"))
 	if err != nil {
@@ -171,6 +172,21 @@ func TestFirstHour(t *testing.T) {
 
 	out.until(t, "provider: the harbour is open", 1, ended)
 	out.until(t, "moorage: the provider runs", 2, ended)
+	// The fake is made of this file as well, and begins with nothing: the provider fills it again.
+	out.until(t, "fake: the harbour is open", 1, ended)
+	untilThere(t, "http://"+place+"/berths/example")
+
+	// An example that changes is applied, and the provider runs on.
+	larger := strings.Replace(string(example), "size: 40", "size: 41", 1)
+	if err := os.WriteFile(filepath.Join(dir, "examples", "berth.yaml"), []byte(larger), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	out.until(t, "the Berth example is Ready", 2, ended)
+
+	if runs := strings.Count(out.String(), "moorage: the provider runs"); runs != 2 {
+		t.Errorf("the provider was made for an example: it ran %d times\n%s", runs, out)
+	}
 
 	if after := control(t, dir).identity(objects + "example"); after != before {
 		t.Errorf("the provider was started again, and the control plane did not stay: %+v, then %+v", before, after)
@@ -180,6 +196,38 @@ func TestFirstHour(t *testing.T) {
 
 	if code := <-ended; code != 0 {
 		t.Errorf("to be stopped is no failure, and the exit code is %d:\n%s", code, out)
+	}
+}
+
+// untilThere waits until the fake has something.
+func untilThere(t *testing.T, url string) {
+	t.Helper()
+
+	tick, end := time.NewTicker(100*time.Millisecond), time.After(5*time.Minute)
+	defer tick.Stop()
+
+	for {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		request.Header.Set("Authorization", "Bearer let-me-in")
+
+		response, err := http.DefaultClient.Do(request)
+		if err == nil {
+			_ = response.Body.Close()
+
+			if response.StatusCode == http.StatusOK {
+				return
+			}
+		}
+
+		select {
+		case <-end:
+			t.Fatalf("waited in vain until %s is there: %v (%v)", url, response, err)
+		case <-tick.C:
+		}
 	}
 }
 

@@ -8,13 +8,10 @@ package dev
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -113,24 +110,6 @@ func works(t *testing.T, s *session, account, namespace string, flags ...string)
 // dock is the group of the provider.
 const dock = "dock.example.org"
 
-// free returns an address that nobody has, and that no system gives to those who ask for
-// any.
-func free(t *testing.T) string {
-	t.Helper()
-
-	for range 100 {
-		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000)))); err == nil {
-			_ = l.Close()
-
-			return l.Addr().String()
-		}
-	}
-
-	t.Fatal("no port is free")
-
-	return ""
-}
-
 // newBerth returns an object of a kind as a user writes it.
 func newBerth(group, namespace, name string) object {
 	o := object{APIVersion: group + "/v1alpha1", Kind: "Berth"}
@@ -224,11 +203,10 @@ func TestChartOnCluster(t *testing.T) {
 	}
 	defer server.stop()
 
-	fake, err := s.startFake(t.Context())
-	if err != nil {
+	if err := s.renewFake(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, &said)
 	}
-	defer fake.stop()
+	defer s.fake.stop()
 
 	program, err := pinned.Tool(filepath.Join("..", "scaffold", "testdata", "helm"), "helm")
 	if err != nil {

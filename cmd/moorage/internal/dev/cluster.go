@@ -112,7 +112,7 @@ func (o object) defines() []object {
 	return out
 }
 
-// read returns the objects in the files that fit the pattern.
+// read returns the objects in the files that fit the pattern, and are not hidden.
 func read(pattern string) ([]object, error) {
 	files, err := filepath.Glob(pattern)
 	if err != nil {
@@ -122,6 +122,10 @@ func read(pattern string) ([]object, error) {
 	var out []object
 
 	for _, file := range files {
+		if !applied(filepath.Base(file)) {
+			continue
+		}
+
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 const berth = "/apis/dock.example.org/v1alpha1"
@@ -101,6 +102,11 @@ func TestPlay(t *testing.T) {
 
 	dir := exampleDir(t)
 
+	// An editor may say so that it has a file open.
+	if err := os.Symlink("somebody@somewhere", filepath.Join(dir, "examples", ".#berth.yaml")); err != nil {
+		t.Fatal(err)
+	}
+
 	provider, err := start(io.Discard, dir, "provider", nil, "sleep", "600")
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +119,7 @@ func TestPlay(t *testing.T) {
 		Options:  Options{Dir: dir, Out: &said},
 		cluster:  &cluster{server: server.URL, http: server.Client()},
 		provider: provider,
+		within:   time.Minute,
 	}
 	if err := s.play(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, &said)

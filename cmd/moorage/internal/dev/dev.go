@@ -2,10 +2,10 @@ package dev
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -51,6 +51,11 @@ type session struct {
 	cluster    *cluster
 
 	server, fake, provider *child
+
+	faked [sha256.Size]byte // the program that the fake is
+
+	// within is how long an example may take until it is ready.
+	within time.Duration
 }
 
 // Run runs everything until ctx ends, which is no error. The folder cluster, below that
@@ -62,19 +67,21 @@ func Run(ctx context.Context, o Options) error {
 	}
 
 	o.Dir, o.Out = dir, &locked{to: o.Out}
-	s := &session{Options: o, kubeconfig: filepath.Join(dir, "cluster", "kubeconfig")}
+	s := &session{Options: o, kubeconfig: filepath.Join(dir, "cluster", "kubeconfig"), within: 5 * time.Minute}
+
+	if err := s.vacant(); err != nil {
+		return err
+	}
 
 	if s.server, err = s.startServer(ctx); err != nil {
 		return ended(ctx, err)
 	}
 	defer s.server.stop()
 
-	if s.fake, err = s.startFake(ctx); err != nil {
-		return ended(ctx, err)
-	}
-	defer s.fake.stop()
-
-	defer func() { s.provider.stop() }()
+	defer func() {
+		s.provider.stop()
+		s.fake.stop()
+	}()
 
 	return ended(ctx, s.follow(ctx))
 }
@@ -134,77 +141,50 @@ func (s *session) startServer(ctx context.Context) (*child, error) {
 	return server, nil
 }
 
-// startFake starts the fake of the API, if the provider has one and nobody else is there
-// already. A nil child is none.
-func (s *session) startFake(ctx context.Context) (*child, error) {
-	if _, err := os.Stat(filepath.Join(s.Dir, "cmd", "fake")); err != nil || os.Getenv("API_URL") != "" {
-		return nil, nil
-	}
-
-	taken, err := net.Listen("tcp", s.Fake)
-	if err != nil {
-		return nil, fmt.Errorf("the fake of the API needs %s: end what is there, name another place by --fake, or say by $API_URL where the API is: %w", s.Fake, err)
-	}
-
-	_ = taken.Close()
-
-	if err := s.run(ctx, "go", "build", "-o", "bin/fake", "./cmd/fake"); err != nil {
-		return nil, err
-	}
-
-	fake, err := start(s.Out, s.Dir, "fake", s.env(), filepath.Join(s.Dir, "bin", "fake"), "--listen", s.Fake)
-	if err != nil {
-		return nil, err
-	}
-
-	err = fake.awaits(ctx, time.Minute, func() error {
-		conn, err := net.DialTimeout("tcp", s.Fake, time.Second)
-		if err != nil {
-			return err
-		}
-
-		return conn.Close()
-	})
-	if err != nil {
-		fake.stop()
-
-		return nil, err
-	}
-
-	return fake, nil
-}
-
-// follow makes the provider, starts it, and does so again whenever a source changes. A
-// provider that cannot be made is told, and the old one goes on. So is one that ends.
+// follow makes the provider and the fake, starts them, and does so again whenever a source
+// changes. What cannot be made is told, and the old one goes on. So is one that ends. The
+// examples are played until they are ready, and again whenever one changes.
 func (s *session) follow(ctx context.Context) error {
-	examples := s.Examples
+	var was sight
 
-	for {
-		was, err := look(s.Dir)
+	for due, ready := true, !s.Examples; ; {
+		now, err := s.look()
 		if err != nil {
 			return err
 		}
 
-		built := s.renew(ctx)
-		if built != nil && ctx.Err() == nil {
-			s.say("%v; it is tried again when a file changes", built)
+		// An example may be why something has ended.
+		if due || now.sources != was.sources || s.provider.hasEnded() || s.fake.hasEnded() {
+			built := s.renew(ctx)
+			if due = built != nil; due && ctx.Err() == nil {
+				s.say("%v; it is tried again when %s", built, s.awaited())
+			}
 		}
 
-		ready, err := s.watch(ctx, was, examples && built == nil)
+		ready = ready && now.examples == was.examples
+
+		played, err := s.watch(ctx, now, !ready && !due)
 		if err != nil {
 			return err
 		}
 
-		examples = examples && !ready
-
-		s.say("a file changed")
+		was, ready = now, ready || played
 	}
 }
 
-// watch waits until the sources are not as they were. Meanwhile it plays the examples, if
+// awaited says what a change is.
+func (s *session) awaited() string {
+	if s.Examples {
+		return "a Go file or an example changes"
+	}
+
+	return "a Go file changes"
+}
+
+// watch waits until the files are not as they were. Meanwhile it plays the examples, if
 // that is asked for, and returns whether all of them were ready. It tells if the provider
-// ends by itself, and fails if what it needs does.
-func (s *session) watch(ctx context.Context, was uint64, examples bool) (ready bool, err error) {
+// or the fake ends by itself, and fails if the API server does.
+func (s *session) watch(ctx context.Context, was sight, examples bool) (ready bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	change, played := make(chan error, 1), make(chan error, 1)
 
@@ -212,14 +192,14 @@ func (s *session) watch(ctx context.Context, was uint64, examples bool) (ready b
 	defer started.Wait()
 	defer stop()
 
-	started.Go(func() { change <- changed(ctx, s.Dir, was, lookEvery) })
+	started.Go(func() { change <- changed(ctx, s.look, was, lookEvery) })
 
 	playing := examples
 	if playing {
 		started.Go(func() { played <- s.play(ctx) })
 	}
 
-	provider := s.provider.ended()
+	provider, fake := s.provider.ended(), s.fake.ended()
 
 	for {
 		select {
@@ -230,32 +210,43 @@ func (s *session) watch(ctx context.Context, was uint64, examples bool) (ready b
 				ready = <-played == nil // it may have been while the file was changed
 			}
 
+			if err == nil {
+				s.say("a file changed")
+			}
+
 			return ready, err
 		case err := <-played:
 			playing = false
 
 			if ready = err == nil; !ready && ctx.Err() == nil && !s.provider.hasEnded() {
-				s.say("%v; the examples are tried again when a Go file changes", err)
+				s.say("%v; the examples are tried again when %s", err, s.awaited())
 			}
 		case <-provider:
 			provider = nil // it is told once
 
-			s.say("%s; it is started again when a file changes", s.provider.how())
+			s.say("%s; it is started again when %s", s.provider.how(), s.awaited())
+		case <-fake:
+			fake = nil
+
+			s.say("%s; it is started again when %s", s.fake.how(), s.awaited())
 		case <-s.server.ended():
 			return ready, errors.New(s.server.how() + ", and nothing goes without it")
-		case <-s.fake.ended():
-			return ready, errors.New(s.fake.how() + ", and the provider has nothing to work on")
 		}
 	}
 }
 
-// renew makes the provider and, if that succeeds, runs it instead of the old one.
+// renew makes the provider and the fake and, if that succeeds, runs them instead of the old
+// ones.
 func (s *session) renew(ctx context.Context) error {
 	if err := s.run(ctx, "make", "generate"); err != nil {
 		return err
 	}
 
 	if err := s.run(ctx, "go", "build", "-o", "bin/provider", "./cmd/provider"); err != nil {
+		return err
+	}
+
+	if err := s.renewFake(ctx); err != nil {
 		return err
 	}
 
@@ -282,61 +273,6 @@ func (s *session) renew(ctx context.Context) error {
 	}
 
 	s.say("the provider runs; export KUBECONFIG=%s", s.kubeconfig)
-
-	return nil
-}
-
-// settling is how long the API server may take until it serves a kind as it is now.
-const settling = 3 * time.Minute
-
-// applyExamples applies them. One that is refused is told, read again and tried again: after a
-// kind has changed, it is served for a moment as it was.
-func (s *session) applyExamples(ctx context.Context) (applied []object, err error) {
-	told := ""
-
-	err = s.provider.awaits(ctx, settling, func() error {
-		objects, err := read(filepath.Join(s.Dir, "examples", "*.yaml"))
-		if err == nil {
-			err = s.cluster.apply(ctx, objects)
-		}
-
-		if err != nil && err.Error() != told && ctx.Err() == nil {
-			told = err.Error()
-			s.say("%v; it is tried again for %s", err, settling)
-		}
-
-		applied = objects
-
-		return err
-	})
-
-	return applied, err
-}
-
-// play applies the examples and waits until each that can be ready is.
-func (s *session) play(ctx context.Context) error {
-	objects, err := s.applyExamples(ctx)
-	if err != nil {
-		return err
-	}
-
-	for _, o := range objects {
-		if o.Kind == "Secret" || strings.HasSuffix(o.Kind, "ProviderConfig") {
-			continue
-		}
-
-		if err := s.provider.awaits(ctx, 5*time.Minute, func() error {
-			if !s.cluster.ready(ctx, o) {
-				return errors.New("it is not ready")
-			}
-
-			return nil
-		}); err != nil {
-			return fmt.Errorf("waited in vain for the %s %s: %w", o.Kind, o.Metadata.Name, err)
-		}
-
-		s.say("the %s %s is Ready", o.Kind, o.Metadata.Name)
-	}
 
 	return nil
 }

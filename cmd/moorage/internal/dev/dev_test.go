@@ -3,9 +3,12 @@ package dev
 import (
 	"bytes"
 	"context"
+	"math/rand/v2"
+	"net"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -48,6 +51,24 @@ func (r *record) until(t *testing.T, said string) {
 		case <-tick.C:
 		}
 	}
+}
+
+// free returns an address that nobody has, and that no system gives to those who ask for
+// any.
+func free(t *testing.T) string {
+	t.Helper()
+
+	for range 100 {
+		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000)))); err == nil {
+			_ = l.Close()
+
+			return l.Addr().String()
+		}
+	}
+
+	t.Fatal("no port is free")
+
+	return ""
 }
 
 // runs starts a process that is stopped with the test.
@@ -135,36 +156,48 @@ func (w *watched) ends(t *testing.T) outcome {
 	}
 }
 
-// crashed is what is told of a provider that ends by itself.
-const crashed = "moorage: the provider has ended: exit status 3; it is started again when a file changes\n"
+// What is told of a provider that ends by itself, and of a file that changes then.
+const (
+	crashed = "moorage: the provider has ended: exit status 3; it is started again when a Go file changes\n"
+	change  = "moorage: a file changed\n"
+)
 
-// TestWatchProvider lets a provider end by itself: that is told, with how and with what is
-// done next, and it takes a change to make another one.
-func TestWatchProvider(t *testing.T) {
-	w := watches(t, &session{provider: runs(t, "provider", "exit 3")})
-	w.said.until(t, crashed)
-	w.changes(t)
-
-	if got := w.ends(t); got != (outcome{}) {
-		t.Errorf("a file changed, and the provider cannot be made again: %+v", got)
+// TestWatchEnds lets a provider, or its fake, end by itself: that is told, with how and with
+// what is done next, and it takes a change to make another one.
+func TestWatchEnds(t *testing.T) {
+	cases := map[string]struct {
+		reason         string
+		provider, fake string // how they run
+		want           string
+	}{
+		"Provider": {"Its author mends it.", "exit 3", "exec sleep 600", crashed},
+		"Fake":     {"So he does with his fake.", "exec sleep 600", "exit 3", strings.Replace(crashed, "provider", "fake", 1)},
 	}
 
-	if got := w.said.String(); got != crashed {
-		t.Errorf("more was told than that: %q", got)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := watches(t, &session{provider: runs(t, "provider", tc.provider), fake: runs(t, "fake", tc.fake)})
+			w.said.until(t, tc.want)
+			w.changes(t)
+
+			if got := w.ends(t); got != (outcome{}) {
+				t.Errorf("%s\na file changed, and nothing can be made again: %+v", tc.reason, got)
+			}
+
+			if got := w.said.String(); got != tc.want+change {
+				t.Errorf("%s\nmore was told than that: %q", tc.reason, got)
+			}
+		})
 	}
 }
 
-// TestWatchRest lets end what a provider needs: nothing goes without it.
-func TestWatchRest(t *testing.T) {
-	long := runs(t, "provider", "exec sleep 600")
+// TestWatchServer lets the API server end: nothing goes without it.
+func TestWatchServer(t *testing.T) {
+	const want = "the API server has ended: exit status 4"
 
-	for want, s := range map[string]*session{
-		"the API server has ended: exit status 4": {provider: long, server: runs(t, "API server", "exit 4")},
-		"the fake has ended: exit status 5":       {provider: long, server: long, fake: runs(t, "fake", "exit 5")},
-	} {
-		if got := watches(t, s).ends(t); got.err == nil || !strings.Contains(got.err.Error(), want) {
-			t.Errorf("want %q, got %v", want, got.err)
-		}
+	s := &session{provider: runs(t, "provider", "exec sleep 600"), server: runs(t, "API server", "exit 4")}
+	if got := watches(t, s).ends(t); got.err == nil || !strings.Contains(got.err.Error(), want) {
+		t.Errorf("want %q, got %v", want, got.err)
 	}
 }
 
@@ -183,7 +216,7 @@ func TestWatchExamples(t *testing.T) {
 	}{
 		"Ready":   {"They are.", "", "exec sleep 600", []string{"the Berth example is Ready"}, true},
 		"Never":   {"They cannot be, and the author mends that.", "/elsewhere", "exec sleep 600", nil, false},
-		"Crashed": {"The provider ends over them.", "/elsewhere", "exit 3", []string{crashed}, false},
+		"Crashed": {"The provider ends over them.", "/elsewhere", "exit 3", []string{strings.Replace(crashed, "Go file", "Go file or an example", 1)}, false},
 	}
 
 	for name, tc := range cases {
@@ -192,6 +225,7 @@ func TestWatchExamples(t *testing.T) {
 				Options:  Options{Dir: exampleDir(t), Examples: true},
 				cluster:  &cluster{server: server.URL + tc.path, http: server.Client()},
 				provider: runs(t, "provider", tc.script),
+				within:   5 * time.Minute,
 			})
 
 			for _, said := range tc.said {

@@ -1,4 +1,4 @@
 // Package dev runs a provider on this machine while its author works on it: an API
-// server and the fake of the API, which stay, and the provider, which is made and
-// started again when a file changes. Begin with [Run].
+// server, which stays, and the provider and the fake of its API, which are made and
+// started again when a source changes. Begin with [Run].
 package dev

@@ -29,6 +29,11 @@ func TestChanged(t *testing.T) {
 		"Data":      {"cluster/x.go", false},
 		"Package":   {"package/crds/x.yaml", false},
 		"Hidden":    {".git/x.go", false},
+		"Example":   {"examples/berth.yaml", true},
+		"Locked":    {"examples/.#berth.yaml", false},
+		"Notes":     {"examples/README.md", false},
+		"Deeper":    {"examples/more/berth.yaml", false},
+		"Elsewhere": {"internal/examples/berth.yaml", false},
 		"Text":      {"README.md", false},
 	}
 
@@ -63,17 +68,55 @@ func TestChanged(t *testing.T) {
 				return
 			}
 
-			if err := changed(t.Context(), dir, before, time.Millisecond); err != nil {
+			now := func() (sight, error) { return look(dir) }
+
+			if err := changed(t.Context(), now, before, time.Millisecond); err != nil {
 				t.Errorf("a change is not waited for any longer: %v", err)
 			}
 
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 
-			if err := changed(ctx, dir, after, time.Hour); err == nil {
+			if err := changed(ctx, now, after, time.Hour); err == nil {
 				t.Error("nothing changed, and that was told as a change")
 			}
 		})
+	}
+}
+
+// TestLookAtWhatIsApplied changes an example: that is nothing to a session that applies none.
+func TestLookAtWhatIsApplied(t *testing.T) {
+	dir := exampleDir(t)
+
+	for _, examples := range []bool{false, true} {
+		s := &session{Options: Options{Dir: dir, Examples: examples}}
+
+		before, err := s.look()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		file, err := os.OpenFile(filepath.Join(dir, "examples", "berth.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := file.WriteString(" # more"); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+
+		after, err := s.look()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if before.sources != after.sources || (before.examples != after.examples) != examples {
+			t.Errorf("examples are applied: %t; and an example that changed is seen as %+v, before %+v", examples, after, before)
+		}
 	}
 }
 
@@ -83,7 +126,7 @@ func TestLookWhileFoldersGo(t *testing.T) {
 	dir := t.TempDir()
 
 	gone := &fs.PathError{Op: "open", Path: filepath.Join(dir, "internal"), Err: fs.ErrNotExist}
-	if err := note(dir, fnv.New64a())(gone.Path, nil, gone); err != nil {
+	if err := note(dir, fnv.New64a(), fnv.New64a())(gone.Path, nil, gone); err != nil {
 		t.Errorf("a folder has gone, and that is no reason to end: %v", err)
 	}
 

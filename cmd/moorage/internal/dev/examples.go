@@ -1,0 +1,65 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// settling is how long the API server may take until it serves a kind as it is now.
+const settling = 3 * time.Minute
+
+// applyExamples applies them. One that is refused is told, read again and tried again: after a
+// kind has changed, it is served for a moment as it was.
+func (s *session) applyExamples(ctx context.Context) (applied []object, err error) {
+	told := ""
+
+	err = s.provider.awaits(ctx, settling, func() error {
+		objects, err := read(filepath.Join(s.Dir, exampleFolder, "*.yaml"))
+		if err == nil {
+			err = s.cluster.apply(ctx, objects)
+		}
+
+		if err != nil && err.Error() != told && ctx.Err() == nil {
+			told = err.Error()
+			s.say("%v; it is tried again for %s", err, settling)
+		}
+
+		applied = objects
+
+		return err
+	})
+
+	return applied, err
+}
+
+// play applies the examples and waits until each that can be ready is.
+func (s *session) play(ctx context.Context) error {
+	objects, err := s.applyExamples(ctx)
+	if err != nil {
+		return err
+	}
+
+	for _, o := range objects {
+		if o.Kind == "Secret" || strings.HasSuffix(o.Kind, "ProviderConfig") {
+			continue
+		}
+
+		if err := s.provider.awaits(ctx, s.within, func() error {
+			if !s.cluster.ready(ctx, o) {
+				return errors.New("it is not ready")
+			}
+
+			return nil
+		}); err != nil {
+			return fmt.Errorf("waited in vain for the %s %s: %w", o.Kind, o.Metadata.Name, err)
+		}
+
+		s.say("the %s %s is Ready", o.Kind, o.Metadata.Name)
+	}
+
+	return nil
+}
