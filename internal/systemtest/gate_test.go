@@ -57,7 +57,7 @@ func newGated(t *testing.T) gated {
 	}
 	m, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Cache: managed.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
-		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
 	})
 	if err != nil {
 		t.Fatal(err)

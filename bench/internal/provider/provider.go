@@ -177,7 +177,7 @@ func (p *process) start(c Command) error {
 	m, err := ctrl.NewManager(p.config, ctrl.Options{
 		Scheme: p.scheme, Cache: managed.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
 	})
 	if err != nil {
 		return err

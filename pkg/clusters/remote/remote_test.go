@@ -159,7 +159,9 @@ func (w *world) account(i, generation int) []byte {
 
 func (w *world) start() {
 	w.Helper()
-	m, err := ctrl.NewManager(servers[0], ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	m, err := ctrl.NewManager(servers[0], ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+	})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -85,7 +85,8 @@ func start(t *testing.T, config *rest.Config, scheme *runtime.Scheme, office *ha
 	counted.Wrap(ledger.Wrap)
 	m, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: scheme, Cache: managed.CacheOptions(), Metrics: metricsserver.Options{BindAddress: "0"},
-		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, // go test -count=2 makes it twice
+		Controller:              ctrlconfig.Controller{SkipNameValidation: new(true)}, // go test -count=2 makes it twice
+		GracefulShutdownTimeout: new(3 * time.Minute),                                 // the machine may be busy
 	})
 	if err != nil {
 		t.Fatal(err)

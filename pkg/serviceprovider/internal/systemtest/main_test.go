@@ -171,7 +171,9 @@ func newEstate(t *testing.T, name string) *estate {
 // manage runs a manager until the test ends or stop is called.
 func manage(t *testing.T, config *rest.Config, seen cache.Options, setup func(ctrl.Manager) error) (stop func()) {
 	t.Helper()
-	m, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Cache: seen, Metrics: metricsserver.Options{BindAddress: "0"}})
+	m, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Cache: seen, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
