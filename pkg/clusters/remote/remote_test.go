@@ -81,7 +81,7 @@ func run(m *testing.M) (int, error) {
 	if err := clusterstest.InstallCRDs(ctx, apis[0], clustersv1alpha1.CRDs()); err != nil {
 		return 1, err
 	}
-	crds := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD()}, Scheme: scheme, MaxTime: time.Minute}
+	crds := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD()}, Scheme: scheme, MaxTime: 3 * time.Minute}
 	if _, err := envtest.InstallCRDs(servers[0], crds); err != nil {
 		return 1, err
 	}

@@ -70,7 +70,8 @@ func newFleetOfTwo(t *testing.T) *fleetOfTwo {
 	return f
 }
 
-// kubeconfig leads to a server, as a new user who may do everything there.
+// kubeconfig leads to a server, as a new user who may do everything there by now: an API
+// server goes by a binding a moment after it has stored it.
 func (f *fleetOfTwo) kubeconfig(server int) []byte {
 	f.Helper()
 	meta := metav1.ObjectMeta{Namespace: "default", GenerateName: "user-"}
@@ -88,6 +89,16 @@ func (f *fleetOfTwo) kubeconfig(server int) []byte {
 	out, err := clusters.New("c").WithRESTConfig(c).WriteKubeconfig()
 	if err != nil {
 		f.Fatal(err)
+	}
+	user, err := client.New(c, client.Options{Scheme: scheme})
+	if err != nil {
+		f.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(f.Context(), 20*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+		return user.List(ctx, &corev1.NamespaceList{}) == nil, nil
+	})
+	if err != nil {
+		f.Fatalf("a user of the server %d may not do what was granted: %v", server, err)
 	}
 
 	return out
@@ -318,6 +329,9 @@ func (w *serviceWatcher) watch(lease clusters.Lease[*clusters.Cluster], label cl
 		case <-lease.Context.Done():
 			return context.Cause(lease.Context)
 		case e, more := <-events.ResultChan():
+			if why := context.Cause(lease.Context); why != nil {
+				return why // both have ended, and it is for nobody to say which was first seen
+			}
 			if !more {
 				return errors.New("the watch has ended before the lease")
 			}
@@ -369,7 +383,7 @@ func serviceWatch(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
 	}
 	sees := func(w *serviceWatcher, names ...string) {
 		f.Helper()
-		err := wait.PollUntilContextTimeout(f.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return slices.Equal(w.all(), names), nil })
+		err := wait.PollUntilContextTimeout(f.Context(), 20*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) { return slices.Equal(w.all(), names), nil })
 		if err != nil {
 			f.Errorf("want %v, got %v", names, w.all())
 		}
