@@ -105,7 +105,7 @@ func bind(ctx context.Context, user string) error {
 		return err
 	}
 
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return who.List(ctx, &clustersv1alpha1.ClusterList{}) == nil, nil
 	})
 }

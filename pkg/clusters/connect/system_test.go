@@ -168,7 +168,7 @@ func TestRestart(t *testing.T) {
 	for process := range 2 {
 		t.Run(fmt.Sprint(process), func(t *testing.T) {
 			cache := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
-			defer cache.Close()
+			t.Cleanup(cache.Close) // after the controller has stopped: it would say that there is no connection any more
 			start(t, cache)
 			eventually(t, "it is connected", func() bool { _, _, err := cache.Get(t.Context(), client.ObjectKeyFromObject(c)); return err == nil })
 			shows(t, c, commonv1.ReasonConnectionAvailable)
