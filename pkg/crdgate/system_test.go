@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -221,8 +222,7 @@ func (h *harbour) uninstall() {
 		h.Fatal(err)
 	}
 	h.eventually("definition gone", func() bool {
-		return client.IgnoreNotFound(h.api.Get(context.Background(), client.ObjectKeyFromObject(berths()), berths())) == nil &&
-			h.api.Get(context.Background(), client.ObjectKeyFromObject(berths()), berths()) != nil
+		return kerrors.IsNotFound(h.api.Get(context.Background(), client.ObjectKeyFromObject(berths()), berths()))
 	})
 }
 
