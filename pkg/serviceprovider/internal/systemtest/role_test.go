@@ -123,7 +123,7 @@ func (p *plane) allows(ctx context.Context, group string) error {
 		list = &GardenConfigList{}
 	}
 
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return c.List(ctx, list) == nil, nil
 	})
 }

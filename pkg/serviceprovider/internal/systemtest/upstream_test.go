@@ -238,11 +238,12 @@ func noConfig(e *estate) {
 	old := e.ready("old")
 	merge(e.T, platform.api, e.config, `{"metadata":{"finalizers":["example.org/kept"]}}`)
 	e.delete(platform.api, e.config)
+	// The provider knows by now: it hears of a configuration and of gardens from two servers.
+	e.shows(old, serviceprovider.StatusPhaseProgressing, serviceprovider.ReasonReconcileError)
 	e.withheld("while-it-goes", 0)
 	if gone(e.T, platform.api, e.config) || e.config.DeletionTimestamp == nil {
 		e.Fatalf("the configuration is not being deleted: %+v", e.config)
 	}
-	e.shows(old, serviceprovider.StatusPhaseProgressing, serviceprovider.ReasonReconcileError)
 	before := len(e.sent.from(0))
 	merge(e.T, platform.api, e.config, `{"metadata":{"finalizers":null}}`)
 	eventually(e.T, "the configuration is gone", func() bool { return gone(e.T, platform.api, e.config) })
