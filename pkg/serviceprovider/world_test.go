@@ -162,7 +162,7 @@ func run(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
-	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return api.List(ctx, &FooList{}) == nil && api.List(ctx, &FooConfigList{}) == nil, nil
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,8 +16,9 @@ import (
 )
 
 // InstallCRDs creates the definitions that are in the YAML files, one in each, and
-// waits until they are established. One that exists already is left as it is. The
-// scheme of the client has to know definitions.
+// waits until they are established and clients find the kinds, which may be a moment
+// later. One that exists already is left as it is. The scheme of the client has to know
+// definitions.
 func InstallCRDs(ctx context.Context, c client.Client, files fs.FS) error {
 	return fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -36,10 +38,10 @@ func InstallCRDs(ctx context.Context, c client.Client, files fs.FS) error {
 		err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 			err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd)
 
-			return err == nil && established(crd), err
+			return err == nil && established(crd) && found(c, crd), err
 		})
 
-		return errors.Wrapf(err, "%s is not established", crd.Name)
+		return errors.Wrapf(err, "%s is not established, or not found", crd.Name)
 	})
 }
 
@@ -51,4 +53,19 @@ func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	}
 
 	return false
+}
+
+// found tells whether clients find the kind in all versions that are served.
+func found(c client.Client, crd *apiextensionsv1.CustomResourceDefinition) bool {
+	kind := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
+	for _, v := range crd.Spec.Versions {
+		if !v.Served {
+			continue
+		}
+		if _, err := c.RESTMapper().RESTMapping(kind, v.Name); err != nil {
+			return false
+		}
+	}
+
+	return true
 }
