@@ -95,7 +95,7 @@ func survives(t *testing.T, o outage, b *bench) bool {
 	if failed == nil && meta.GetExternalName(v) == "vol-1" && !meta.ExternalCreateIncomplete(v) && len(b.cloud.Disks()) == 1 {
 		return true
 	}
-	if down < 20*time.Second {
+	if down < 15*time.Second {
 		t.Fatalf("after %s: error %v, annotations %v, disks %v", down, failed, v.Annotations, b.cloud.Disks())
 	}
 	t.Logf("the API server was down for %s", down)

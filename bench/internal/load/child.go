@@ -114,7 +114,7 @@ func (c *child) read() (provider.Figures, error) {
 // ReadWhen waits until the figures show something, and returns them.
 func (c *child) readWhen(ctx context.Context, what string, shown func(provider.Figures) bool) (provider.Figures, error) {
 	figures, err := c.read()
-	for end := time.Now().Add(2 * time.Minute); err == nil && !shown(figures); figures, err = c.read() {
+	for end := time.Now().Add(5 * time.Minute); err == nil && !shown(figures); figures, err = c.read() {
 		if time.Now().After(end) {
 			return figures, fmt.Errorf("it is not so that %s", what)
 		}
