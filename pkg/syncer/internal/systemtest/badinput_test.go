@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -139,7 +140,10 @@ func TestKindGone(t *testing.T) {
 	if err := host.api.Delete(t.Context(), boatCRD()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the kind is gone", func() bool { return !exists(t, host.api, boatCRD()) })
+	// The API server serves a kind for a moment after its definition is gone.
+	eventually(t, "the kind is gone", func() bool {
+		return !exists(t, host.api, boatCRD()) && apierrors.IsNotFound(host.api.List(t.Context(), boatList(), client.InNamespace(f.target)))
+	})
 	// Whatever came of its last moments, this boat is looked at after it.
 	b = newBoat(f.ns, "late", 12)
 	begin := f.count()

@@ -23,6 +23,12 @@ func emptyBoat() *boat {
 	return b
 }
 
+func boatList() *unstructured.UnstructuredList {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(boatKind.GroupVersion().WithKind("BoatList"))
+	return l
+}
+
 func newBoat(namespace, name string, length int64) *boat {
 	b := emptyBoat()
 	b.SetNamespace(namespace)

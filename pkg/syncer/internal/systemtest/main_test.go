@@ -60,7 +60,8 @@ func run(m *testing.M) (code int, err error) {
 	}
 	// A syncer of a kind that the host does not serve yet ends.
 	err = wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
-		return translate.KindExists(hostPlane.config, boatKind)
+		served, err := translate.KindExists(hostPlane.config, boatKind)
+		return served && err == nil, nil
 	})
 	if err != nil {
 		return 1, err

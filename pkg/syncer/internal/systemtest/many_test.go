@@ -118,7 +118,9 @@ func (f *fleet) steady() {
 	figure("requests_to_look_at_all_again", len(requests))
 	f.Logf("to look again: %s", test.SummarizeRequests(requests))
 	// What is refused is told once more by the new process, in its own time.
-	eventually(f.T, "conflicts are told", func() bool { return len(f.tenant.Events()) >= strangers })
+	eventually(f.T, "conflicts are told", func() bool {
+		return len(f.tenant.Events()) >= strangers && f.host.Underway()+f.tenant.Underway() == 0
+	})
 	f.host.Reset()
 	f.tenant.Reset()
 	quiet := time.NewTimer(steadyWindow) // what is counted is that nothing happens
@@ -223,11 +225,10 @@ func (f *fleet) floor(names translate.Names) {
 
 func boats(t *testing.T, c client.Client, namespace string) []boat {
 	t.Helper()
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(boatKind.GroupVersion().WithKind("BoatList"))
+	list := boatList()
 	// A server that has just come back, or is busy, may not answer the first time.
 	var err error
-	_ = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err = c.List(ctx, list, client.InNamespace(namespace))
 		return err == nil, nil
 	})
