@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/store"
@@ -25,6 +24,12 @@ func (j *journal) write(_, line string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines = append(j.lines, line)
+}
+
+func (j *journal) forget() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = nil
 }
 
 // has looks for a line with all of the words.
@@ -76,13 +81,12 @@ func TestLog(t *testing.T) {
 
 // TestDefaultLog: who says nothing finds it in the log of controller-runtime.
 func TestDefaultLog(t *testing.T) {
-	j := &journal{}
-	log.SetLogger(funcr.New(j.write, funcr.Options{}))
+	logged.forget()
 	inWorld(t, nil, func(w *world) {
 		w.c.errs["fails"] = errBoom
 		w.create(w.primaries, "fails", "")
 		w.run()
-		j.has(t, "fails", errBoom.Error())
+		logged.has(t, "fails", errBoom.Error())
 		w.end()
 	})
 }
