@@ -51,6 +51,7 @@ func newHub() (h *hub, err error) {
 	}
 	h.server, err = server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: h.dir,
+		AuthTimeout: 60, // seconds; by default it hangs up after two, which a busy machine needs
 		TrustedKeys: []string{operatorKey}, SystemAccount: systemKey, AccountResolver: h.resolver,
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ func Example() {
 	srv.Start()
 	defer srv.Shutdown()
 	srv.ReadyForConnections(time.Minute)
-	nc, err := nats.Connect(srv.ClientURL())
+	nc, err := nats.Connect(srv.ClientURL(), nats.Timeout(time.Minute))
 	must(err)
 	defer nc.Close()
 	js, err := jetstream.New(nc)

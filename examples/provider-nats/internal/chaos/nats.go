@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"strconv"
 	"strings"
@@ -74,21 +75,19 @@ func newDaemon(ctx context.Context, program []string, dir string) (*daemon, erro
 	return d, d.start(ctx)
 }
 
-// freePort returns a port where nobody listens. Another one may take it before
-// NATS does, which then says so.
-func freePort(ctx context.Context) (int, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, errors.Wrap(err, "cannot find a free port for NATS")
-	}
-	defer l.Close()
+// freePort returns a port where nobody listens, and that no system gives to those who
+// connect somewhere or listen anywhere: NATS finds it free again after each fault.
+func freePort(ctx context.Context) (port int, err error) {
+	for range 100 {
+		port = 20000 + rand.IntN(10000)
 
-	addr, ok := l.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, errors.Errorf("cannot find a free port for NATS: it would listen on %v", l.Addr())
+		l, listenErr := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err = listenErr; err == nil {
+			return port, l.Close()
+		}
 	}
 
-	return addr.Port, nil
+	return 0, errors.Wrap(err, "cannot find a free port for NATS")
 }
 
 // natsReady is how long NATS may take to be ready.

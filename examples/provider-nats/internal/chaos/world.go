@@ -91,7 +91,7 @@ func (w *world) open(ctx context.Context) error {
 
 func (w *world) connect() error {
 	var err error
-	if w.nc, err = nats.Connect(w.nats.url, nats.Name("chaos"), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond)); err != nil {
+	if w.nc, err = nats.Connect(w.nats.url, nats.Name("chaos"), nats.Timeout(natsReady), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond)); err != nil {
 		return errors.Wrap(err, "cannot connect to NATS")
 	}
 

@@ -64,7 +64,7 @@ func newStory(t *testing.T) *story {
 
 	t.Cleanup(nc.Close)
 
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,7 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("\n%s\nDial(...): the error is of the class %q, want %q", tc.reason, got, want)
 			}
 
-			if took := time.Since(start); took > 20*time.Second {
+			if took := time.Since(start); took > 2*time.Minute {
 				t.Errorf("\n%s\nDial(...) took %s", tc.reason, took)
 			}
 		})
@@ -184,7 +184,8 @@ func TestUnreachable(t *testing.T) {
 // TestDisconnected: without a connection requests fail at once, and work again
 // when NATS is back.
 func TestDisconnected(t *testing.T) {
-	s := natstest.Start(t)
+	port := natstest.Port(t)
+	s := natstest.Start(t, func(o *server.Options) { o.Port = port })
 
 	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}), store{}.read)
 	if err != nil {
@@ -198,7 +199,6 @@ func TestDisconnected(t *testing.T) {
 
 	t.Cleanup(c.Close)
 
-	port := natstest.Port(t, s)
 	s.Shutdown()
 	s.WaitForShutdown()
 
@@ -220,7 +220,8 @@ func TestDisconnected(t *testing.T) {
 // TestUnauthorizedLater: when NATS stops to accept the credentials, somebody is
 // told, so that the Secret is read again.
 func TestUnauthorizedLater(t *testing.T) {
-	s := natstest.Start(t, func(o *server.Options) { o.Authorization = "old" })
+	port := natstest.Port(t)
+	s := natstest.Start(t, func(o *server.Options) { o.Port, o.Authorization = port, "old" })
 	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}, Credentials: login("Token")}}
 
 	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(pc), store{"login": {"token": []byte("old")}}.read)
@@ -237,7 +238,6 @@ func TestUnauthorizedLater(t *testing.T) {
 
 	t.Cleanup(c.Close)
 
-	port := natstest.Port(t, s)
 	s.Shutdown()
 	s.WaitForShutdown()
 	natstest.Start(t, func(o *server.Options) { o.Port, o.Authorization = port, "new" })

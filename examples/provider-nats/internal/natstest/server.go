@@ -2,9 +2,11 @@
 package natstest
 
 import (
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -12,6 +14,10 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
+
+// handshake is how many seconds a client may take to say who it is. By default a
+// server hangs up after two, which a busy machine needs.
+const handshake = 60
 
 // Start starts a server with JetStream on a free loopback port and a store that
 // ends with the test. Each of change may edit its options first.
@@ -25,6 +31,9 @@ func Start(t testing.TB, change ...func(*server.Options)) *server.Server {
 		StoreDir:  t.TempDir(),
 		NoLog:     true,
 		NoSigs:    true,
+
+		AuthTimeout: handshake,
+		TLSTimeout:  handshake,
 	}
 	for _, fn := range change {
 		fn(opts)
@@ -63,11 +72,12 @@ func keep(t testing.TB, store string) {
 	}
 }
 
-// Connect connects to a server until the test ends.
+// Connect connects to a server until the test ends, however long the server is away
+// meanwhile.
 func Connect(t testing.TB, s *server.Server, opts ...nats.Option) *nats.Conn {
 	t.Helper()
 
-	nc, err := nats.Connect(s.ClientURL(), append([]nats.Option{nats.Timeout(time.Minute)}, opts...)...)
+	nc, err := nats.Connect(s.ClientURL(), append([]nats.Option{nats.Timeout(time.Minute), nats.MaxReconnects(-1)}, opts...)...)
 	if err != nil {
 		t.Fatalf("cannot connect to NATS: %v", err)
 	}
@@ -90,14 +100,23 @@ func JetStream(t testing.TB, s *server.Server) jetstream.JetStream {
 	return js
 }
 
-// Port returns the port a server listens on.
-func Port(t testing.TB, s *server.Server) int {
+// Port returns a port where nobody listens, and that no system gives to those who
+// connect somewhere or listen anywhere: a server that goes away finds it free again.
+func Port(t testing.TB) int {
 	t.Helper()
 
-	addr, ok := s.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatalf("NATS listens on %v", s.Addr())
+	for range 100 {
+		port := 20000 + rand.IntN(10000)
+
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			_ = l.Close()
+
+			return port
+		}
 	}
 
-	return addr.Port
+	t.Fatal("no port is free")
+
+	return 0
 }

@@ -22,9 +22,8 @@ import (
 func TestOutage(t *testing.T) {
 	runProvider(t, badPoll)
 
-	dir := t.TempDir()
-	w := newWorld(t, func(o *server.Options) { o.StoreDir = dir })
-	port := natstest.Port(t, w.nats)
+	dir, port := t.TempDir(), natstest.Port(t)
+	w := newWorld(t, func(o *server.Options) { o.StoreDir, o.Port = dir, port })
 
 	orders, sessions := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}, &v1alpha1.KeyValue{ObjectMeta: w.meta("sessions")}
 	doomed, late := &v1alpha1.Stream{ObjectMeta: w.meta("doomed")}, &v1alpha1.Stream{ObjectMeta: w.meta("late")}
