@@ -36,6 +36,10 @@ const (
 	natsDir   = "nats"  // the objects
 	filesDir  = "files" // what they stand for
 	startTime = time.Minute
+
+	// answerTime is how long the server and its clients wait for each other: what is
+	// written is on the disk before it is answered, and the disk of a device may be slow.
+	answerTime = time.Minute
 )
 
 // Options of a device.
@@ -109,7 +113,7 @@ func Serve(ctx context.Context, o Options) error {
 // token. What it acknowledged is on the disk.
 func startServer(dir, token string) (*server.Server, error) {
 	s, err := server.NewServer(&server.Options{
-		ServerName: "edge", Host: "127.0.0.1", Port: server.RANDOM_PORT, Authorization: token,
+		ServerName: "edge", Host: "127.0.0.1", Port: server.RANDOM_PORT, Authorization: token, AuthTimeout: answerTime.Seconds(),
 		JetStream: true, StoreDir: filepath.Join(dir, natsDir), SyncAlways: true, NoSigs: true, NoLog: true,
 	})
 	if err != nil {
@@ -131,7 +135,7 @@ func kinds(ctx context.Context, nc *nats.Conn) ([]kube.Kind, error) {
 		return nil, errors.Wrap(err, "cannot use JetStream")
 	}
 	store, err := natskv.New[*kube.Envelope[*v1.File]](ctx, js, "files", natskv.Options{
-		Kind: "File.edge.moorage.dev", Create: &jetstream.KeyValueConfig{},
+		Kind: "File.edge.moorage.dev", Create: &jetstream.KeyValueConfig{}, Timeout: answerTime,
 	})
 	if err != nil {
 		return nil, err
