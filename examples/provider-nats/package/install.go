@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	installed        = time.Minute
+	installed        = 3 * time.Minute // on whatever machine
 	establishedEvery = 50 * time.Millisecond
 )
 

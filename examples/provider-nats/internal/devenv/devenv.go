@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -132,8 +133,8 @@ func (e *Env) start(ctx context.Context, o Options) error {
 	return e.writeKubeconfig(ctx)
 }
 
-// inForce is how long the API server may take to heed a policy.
-const inForce = time.Minute
+// inForce is how long the API server may take to heed a policy, or a role.
+const inForce = 3 * time.Minute
 
 // installUnclaimed installs the policy, and returns when it is in force.
 func (e *Env) installUnclaimed(ctx context.Context) error {
@@ -184,18 +185,36 @@ func newClient(cluster *devcluster.Cluster) (client.Client, error) {
 	return c, errors.Wrap(err, "cannot make a client")
 }
 
-// Install installs the kinds and the generated role, and binds the role to the
-// user that the provider runs as.
+// Install installs the kinds and the generated role, binds the role to the user that
+// the provider runs as, and returns when the API server heeds that.
 func Install(ctx context.Context, c client.Client) error {
 	if err := manifests.Install(ctx, c); err != nil {
 		return err
 	}
 
-	return errors.Wrap(ignoreExists(c.Create(ctx, &rbacv1.ClusterRoleBinding{
+	if err := ignoreExists(c.Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: provider.Name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: provider.Name},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: provider.Name}},
-	})), "cannot bind the role")
+	})); err != nil {
+		return errors.Wrap(err, "cannot bind the role")
+	}
+
+	return errors.Wrap(awaitRole(ctx, c), "the role does not come into force")
+}
+
+// awaitRole waits until the provider may list its objects: the API server heeds a role
+// some time after it was stored.
+func awaitRole(ctx context.Context, c client.Client) error {
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, inForce, true, func(ctx context.Context) (bool, error) {
+		may := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               provider.Name,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Group: v1alpha1.Group, Resource: "streams"},
+		}}
+		err := c.Create(ctx, may)
+
+		return may.Status.Allowed, err
+	})
 }
 
 func ignoreExists(err error) error {
