@@ -105,14 +105,15 @@ func untold() sabotage {
 			}
 		},
 		do: func(ctx context.Context, _ *tour) error {
-			seen, since := s.looks.Load(), time.Now()
+			seen, quiet := s.looks.Load(), 0
 
 			return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
 				if now := s.looks.Load(); now != seen {
-					seen, since = now, time.Now()
+					seen, quiet = now, 0
 				}
+				quiet++ // and not by the time: while the machine stands still nobody looks, and everybody does afterwards
 
-				return time.Since(since) > 3*time.Second, nil
+				return quiet > 60, nil // three seconds
 			})
 		},
 	}

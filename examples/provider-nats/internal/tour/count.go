@@ -55,9 +55,6 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// The provider is quiet when nothing was added for so long.
-const quiet = 300 * time.Millisecond
-
 // sent returns the tally once the provider is quiet.
 func (t *Tour) sent(ctx context.Context) (tally, error) {
 	last := -1
@@ -74,7 +71,7 @@ func (t *Tour) sent(ctx context.Context) (tally, error) {
 
 		last = len(requests)
 
-		if err := pause(ctx, quiet); err != nil {
+		if err := pause(ctx, t.o.Quiet); err != nil {
 			return tally{}, errors.Wrap(err, "the provider does not come to rest")
 		}
 	}

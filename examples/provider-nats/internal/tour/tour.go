@@ -39,6 +39,9 @@ type Options struct {
 	// Poll is how often the provider looks at each stream. Default: 2 s.
 	Poll time.Duration
 
+	// Quiet is for how long nothing is sent when the provider is quiet. Default: 300 ms.
+	Quiet time.Duration
+
 	// StepTimeout is how long a step waits for what it claims. Default: 60 s.
 	StepTimeout time.Duration
 
@@ -91,6 +94,10 @@ func withDefaults(o Options) Options {
 		o.Poll = 2 * time.Second
 	}
 
+	if o.Quiet <= 0 {
+		o.Quiet = 300 * time.Millisecond
+	}
+
 	if o.StepTimeout <= 0 {
 		o.StepTimeout = time.Minute
 	}
@@ -108,7 +115,7 @@ func withDefaults(o Options) Options {
 
 func (t *Tour) open(ctx context.Context) error {
 	var err error
-	if t.nc, err = nats.Connect(t.env.NATS.URL(), nats.Name("tour")); err != nil {
+	if t.nc, err = nats.Connect(t.env.NATS.URL(), nats.Name("tour"), nats.Timeout(t.o.StepTimeout)); err != nil {
 		return errors.Wrap(err, "cannot connect to NATS")
 	}
 

@@ -150,6 +150,7 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 
 	out := &strings.Builder{}
 	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: 5 * time.Minute}
+	o.Quiet = time.Second // what a busy API server has stored is noted later than it is read
 	now := ""
 	// Nobody waits long for what is not going to hold. For all else there is plenty of
 	// time, on whatever machine.
