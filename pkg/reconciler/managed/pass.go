@@ -152,10 +152,12 @@ func (p *pass) facts() lifecycle.Facts {
 		Invalid: p.policy != nil,
 		Deleted: meta.WasDeleted(p.mg),
 		Held:    p.held(),
-		May:     p.may(),
 	}
 	if p.observed {
 		p.addObserved(&f)
+	}
+	if f.Deleted || f.Observed && !(f.Exists && f.UpToDate) { // or else nothing needs to be allowed
+		f.May = p.may()
 	}
 
 	return f
