@@ -66,17 +66,6 @@ type outcome struct {
 	refine     func(*pass, outcome) outcome // adds what depends on the object
 }
 
-func (o outcome) conditions() []commonv1.Condition {
-	set := make([]commonv1.Condition, 0, 2)
-	for _, c := range [...]commonv1.Condition{o.ready, o.synced} {
-		if c.Type != "" {
-			set = append(set, c)
-		}
-	}
-
-	return set
-}
-
 // Endings are the outcomes of the actions that only report.
 var endings = map[lifecycle.Action]outcome{
 	lifecycle.Pause:           paused,

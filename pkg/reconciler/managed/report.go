@@ -122,7 +122,8 @@ func (p *pass) conclude(o outcome) outcome {
 		}
 		p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: text})
 	}
-	p.set(o.conditions()...)
+	p.set(o.ready)
+	p.set(o.synced)
 	p.setUpToDate(o)
 	p.show(o)
 	p.steady()

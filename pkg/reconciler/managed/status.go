@@ -24,14 +24,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Set sets conditions, at the time of the clock and for the generation this pass works
-// on.
-func (p *pass) set(conditions ...commonv1.Condition) {
-	now := metav1.NewTime(p.now().Truncate(time.Second).Local()) // as it comes back
-	for i := range conditions {
-		conditions[i].LastTransitionTime, conditions[i].ObservedGeneration = now, p.generation
+// Set sets a condition, at the time of the clock and for the generation this pass works
+// on. One without a type is none. What the object says already, as it nearly always does,
+// is not said again: that would change nothing.
+func (p *pass) set(c commonv1.Condition) {
+	if c.Type == "" {
+		return
 	}
-	p.mg.SetConditions(conditions...)
+	c.ObservedGeneration = p.generation
+	if says := p.mg.GetCondition(c.Type); says.Equal(c) && says.ObservedGeneration == c.ObservedGeneration {
+		return
+	}
+	c.LastTransitionTime = metav1.NewTime(p.now().Truncate(time.Second).Local()) // as it comes back
+	p.mg.SetConditions(c)
 }
 
 // Stamp puts the generation this pass works on to the conditions that others have set
