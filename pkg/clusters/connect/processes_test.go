@@ -283,3 +283,39 @@ func TestProcessesThatDisagreeAboutHealth(t *testing.T) {
 		t.Errorf("they agree again, and write %d times", n)
 	}
 }
+
+// TestReasonsOfBadHealth: a cluster that was down comes back, and does not accept its
+// credentials any more. Why it is not well is told anew, once for each reason.
+func TestReasonsOfBadHealth(t *testing.T) {
+	w := newOffice(t, newCluster("sea", "east"))
+	secret := &corev1.Secret{Data: map[string][]byte{"kubeconfig": kubeconfigOf(t, "t")}}
+	secret.Namespace, secret.Name = "sea", "east"
+	if err := w.api.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	r := w.process(w.api, "")
+	r.o.probe = 5 * time.Second
+	w.settle(r)
+	for n, reason := range []commonv1.ConditionReason{
+		commonv1.ReasonConnectionUnavailable, commonv1.ReasonConnectionUnauthorized, commonv1.ReasonConnectionUnavailable,
+	} {
+		asked := 0
+		r.ask = func(context.Context, *record, string) ([]byte, error) {
+			asked++
+
+			return nil, &flaw{reason, errors.Errorf("failure %d", asked)}
+		}
+		writes := 0
+		for range 10 {
+			w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
+			writes += w.settle(r)
+		}
+		w.status()
+		if h := w.c.GetCondition(clustersv1alpha1.TypeHealthy); h.Status != metav1.ConditionFalse || h.Reason != reason {
+			t.Errorf("%d: want it not healthy for %s, got %s for %s", n, reason, h.Status, h.Reason)
+		}
+		if writes != 1 {
+			t.Errorf("%d: want one write of the status, got %d", n, writes)
+		}
+	}
+}

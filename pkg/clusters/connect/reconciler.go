@@ -156,11 +156,12 @@ func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, kno
 	_, err := r.ask(ctx, known, "/readyz")
 	known.probed, known.refused = r.o.clock.Now(), unauthorized(err)
 	health := r.cache.Report(client.ObjectKeyFromObject(c), err)
-	if old := c.GetCondition(clustersv1alpha1.TypeHealthy); (old.Status == metav1.ConditionTrue) != health.Healthy {
-		status, reason, message := metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""
-		if !health.Healthy {
-			status, reason, message = metav1.ConditionFalse, reasonOf(health.Err), health.Err.Error()
-		}
+	status, reason, message := metav1.ConditionTrue, commonv1.ReasonConnectionAvailable, ""
+	if !health.Healthy {
+		status, reason, message = metav1.ConditionFalse, reasonOf(health.Err), health.Err.Error()
+	}
+	// The message of a failure may differ each time; it is told with the first of its reason.
+	if old := c.GetCondition(clustersv1alpha1.TypeHealthy); old.Status != status || old.Reason != reason {
 		c.SetConditions(r.condition(c, clustersv1alpha1.TypeHealthy, status, reason, message))
 	}
 	_, err = r.write(ctx, base, c, known)

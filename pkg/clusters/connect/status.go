@@ -118,10 +118,13 @@ type record struct {
 type saying struct {
 	revision, flaw string
 	healthy        metav1.ConditionStatus
+	reason         commonv1.ConditionReason
 }
 
 func sayingOf(c *clustersv1alpha1.Cluster) saying {
-	return saying{c.Status.Revision, c.Status.Error, c.GetCondition(clustersv1alpha1.TypeHealthy).Status}
+	healthy := c.GetCondition(clustersv1alpha1.TypeHealthy)
+
+	return saying{c.Status.Revision, c.Status.Error, healthy.Status, healthy.Reason}
 }
 
 // Ahead reports whether our last write is newer than a version that was read.
