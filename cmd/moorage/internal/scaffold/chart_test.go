@@ -36,7 +36,7 @@ func tool(t *testing.T, dir, name string) string {
 	return path
 }
 
-// An object is one that a chart makes.
+// An object is one that a chart, or a base, makes.
 type object map[string]any
 
 // at returns what is at a path of names, or nil.
@@ -70,13 +70,18 @@ func rendered(t *testing.T, helm, chart string, values ...string) map[string]obj
 func renderedBy(t *testing.T, helm, chart string, flags ...string) map[string]object {
 	t.Helper()
 
-	args := append([]string{"template", "dock", chart, "--namespace", "harbour"}, flags...)
+	return printed(t, chart, helm, append([]string{"template", "dock", chart, "--namespace", "harbour"}, flags...)...)
+}
 
-	out, err := command(chart, helm, args...).Output()
+// printed returns the objects that a program prints, by kind and name.
+func printed(t *testing.T, dir, program string, args ...string) map[string]object {
+	t.Helper()
+
+	out, err := command(dir, program, args...).Output()
 	if err != nil {
 		exit := &exec.ExitError{}
 		errors.As(err, &exit)
-		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, exit.Stderr)
+		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, exit.Stderr)
 	}
 
 	all := map[string]object{}
@@ -84,7 +89,7 @@ func renderedBy(t *testing.T, helm, chart string, flags ...string) map[string]ob
 	for text := range strings.SplitSeq("\n"+string(out), "\n---\n") {
 		o := object{}
 		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
-			t.Fatalf("the chart makes no YAML: %v\n%s", err, text)
+			t.Fatalf("%s makes no YAML: %v\n%s", program, err, text)
 		}
 
 		if len(o) > 0 {

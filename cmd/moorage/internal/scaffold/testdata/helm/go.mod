@@ -2,7 +2,15 @@ module github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold/testdata/hel
 
 go 1.26.0
 
-tool helm.sh/helm/v4/cmd/helm
+tool (
+	github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold/testdata/helm/kustomize
+	helm.sh/helm/v4/cmd/helm
+)
+
+require (
+	sigs.k8s.io/kustomize/api v0.21.1
+	sigs.k8s.io/kustomize/kyaml v0.21.2
+)
 
 require (
 	dario.cat/mergo v1.0.1 // indirect
@@ -123,8 +131,6 @@ require (
 	oras.land/oras-go/v2 v2.6.2 // indirect
 	sigs.k8s.io/controller-runtime v0.25.2 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
-	sigs.k8s.io/kustomize/api v0.21.1 // indirect
-	sigs.k8s.io/kustomize/kyaml v0.21.2 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
