@@ -18,10 +18,11 @@ import (
 type cache struct {
 	kind    schema.GroupVersionKind
 	server  *apiserver.Server
-	objects map[types.NamespacedName]client.Object
-	read    int           // changes seen
-	lag     time.Duration // between a write and its event
-	frozen  time.Time     // no event is seen before
+	objects map[types.NamespacedName]client.Object // as they were stored
+	lent    []lent                                 // what it keeps of some of them is in the hands of others
+	read    int                                    // changes seen
+	lag     time.Duration                          // between a write and its event
+	frozen  time.Time                              // no event is seen before
 }
 
 // NewCache lists what there is, without the last changes it is told to overlook.
@@ -56,7 +57,7 @@ func (c *cache) deliver(now time.Time, handle func(apiserver.Change)) {
 		if change.At.Add(c.lag).After(now) {
 			return
 		}
-		old := c.objects[change.Key]
+		old := c.keeps(change.Key)
 		c.apply(change)
 		if change.Kind == c.kind {
 			change.Old = old
@@ -79,17 +80,24 @@ func (c *cache) next() (time.Time, bool) {
 	return at, true
 }
 
-// Get reads an object as a client with a cache does.
-func (c *cache) get(key types.NamespacedName, o client.Object) error {
-	have := c.objects[key]
+// Get reads an object as a client with a cache does: a copy, or, if so asked, what is kept
+// itself, apart from the outermost struct, which then does not tell its kind.
+func (c *cache) get(key types.NamespacedName, o client.Object, opts []client.GetOption) error {
+	have := c.keeps(key)
 	if have == nil {
 		return kerrors.NewNotFound(schema.GroupResource{Group: c.kind.Group, Resource: c.kind.Kind}, key.Name)
 	}
-	from, to := reflect.ValueOf(have.DeepCopyObject()).Elem(), reflect.ValueOf(o).Elem()
-	if from.Type() != to.Type() {
+	if reflect.TypeOf(have) != reflect.TypeOf(o) {
 		return errors.Errorf("cannot read a %s into a %T", c.kind.Kind, o)
 	}
-	to.Set(from)
+	asked := (&client.GetOptions{}).ApplyOptions(opts).UnsafeDisableDeepCopy
+	if asked == nil || !*asked {
+		reflect.ValueOf(o).Elem().Set(reflect.ValueOf(have.DeepCopyObject()).Elem())
+
+		return nil
+	}
+	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(c.lend(key)).Elem())
+	o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 
 	return nil
 }

@@ -47,6 +47,7 @@ var Properties = map[string]string{
 	"S21": "nothing is changed in a system in which the resource is not",
 	"S22": "what is guarded does not go with its namespace or its kind",
 	"S23": "the end is that of a run in which nothing went wrong",
+	"S24": "what a cache keeps is changed by nobody who reads it",
 	"L1":  "an object becomes what was asked for, and stays so",
 	"L2":  "a deleted object goes, and its external resource with it",
 	"L3":  "nothing is stuck without a word, and what cannot be known has a way out",

@@ -218,6 +218,13 @@ var broken = map[string]struct {
 			h.well(ctx)
 		},
 	},
+	"S24": {reason: "notes on what the cache keeps that it was seen", scenario: "create", class: "opaque", do: func(h *hand, ctx context.Context) {
+		h.well(ctx)
+		kept := &berth.Berth{}
+		if err := h.c.Get(ctx, keyOf(h.b), kept, asKept); err == nil && kept.Annotations != nil {
+			kept.Annotations["example.com/seen"] = "true"
+		}
+	}},
 	"L6": {reason: "says of nothing that it is not urgent", scenario: "storm", class: "named", do: (*hand).well},
 	"L7": {
 		reason: "asks again soon, for ever", scenario: "create", class: "opaque", faults: []Fault{{Op: "Observe", N: 1, Kind: ExternalOut, For: 10 * time.Minute}},
@@ -256,6 +263,9 @@ var broken = map[string]struct {
 		do: func(*hand, context.Context) {},
 	},
 }
+
+// AsKept asks a cache for what it keeps itself.
+var asKept = &client.GetOptions{UnsafeDisableDeepCopy: new(true)}
 
 // A scribbler writes while it observes.
 type scribbler struct{ hand *hand }

@@ -100,7 +100,7 @@ func (p *process) has(of *process) {
 
 func (c *cache) copied() *cache {
 	out := *c
-	out.objects = maps.Clone(c.objects)
+	out.objects, out.lent = maps.Clone(c.objects), nil // between passes nobody has any in his hands
 
 	return &out
 }

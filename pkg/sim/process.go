@@ -155,7 +155,7 @@ func (c *cached) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 		return c.Client.Get(ctx, key, o, opts...)
 	}
 
-	err = p.world.step(ctx, p, operation{name: "get", kind: gvk, key: key}, func(context.Context) error { return p.cache.get(key, o) })
+	err = p.world.step(ctx, p, operation{name: "get", kind: gvk, key: key}, func(context.Context) error { return p.cache.get(key, o, opts) })
 	if err == nil {
 		p.reads(key, o)
 	}

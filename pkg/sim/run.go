@@ -125,6 +125,7 @@ func (w *World) story(of scenario) {
 }
 
 func (w *World) end() {
+	w.judgeCaches()
 	for _, p := range w.alive() {
 		p.dead = true
 		p.cancel()

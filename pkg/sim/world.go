@@ -310,6 +310,7 @@ func (w *World) alive() []*process {
 // Ended is called when a pass is over.
 func (w *World) ended(p *process, key types.NamespacedName, result reconcile.Result, err error) {
 	p.turns.ends(key, result)
+	w.judgeLent(p, key)
 	w.judgeBackOff(p, result, err)
 	w.told.passEnded(p, key, result, err)
 }
