@@ -130,7 +130,7 @@ func (p *Provider) quiet() {
 			last, since = n, time.Now()
 		}
 
-		return time.Since(since) > 300*time.Millisecond
+		return time.Since(since) > time.Second // a busy machine stands still for less, mostly
 	})
 }
 
