@@ -285,7 +285,8 @@ func TestProcessesThatDisagreeAboutHealth(t *testing.T) {
 }
 
 // TestReasonsOfBadHealth: a cluster that was down comes back, and does not accept its
-// credentials any more. Why it is not well is told anew, once for each reason.
+// credentials any more. Why it is not well is told anew, once for each reason, and once in a
+// recheck interval if it is another one each time.
 func TestReasonsOfBadHealth(t *testing.T) {
 	w := newOffice(t, newCluster("sea", "east"))
 	secret := &corev1.Secret{Data: map[string][]byte{"kubeconfig": kubeconfigOf(t, "t")}}
@@ -317,5 +318,21 @@ func TestReasonsOfBadHealth(t *testing.T) {
 		if writes != 1 {
 			t.Errorf("%d: want one write of the status, got %d", n, writes)
 		}
+	}
+
+	asked := 0
+	r.ask = func(context.Context, *record, string) ([]byte, error) {
+		asked++
+		reasons := []commonv1.ConditionReason{commonv1.ReasonConnectionUnavailable, commonv1.ReasonConnectionUnauthorized}
+
+		return nil, &flaw{reasons[asked%2], errors.New("another server")}
+	}
+	writes := 0
+	for range 30 { // three minutes
+		w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
+		writes += w.settle(r)
+	}
+	if writes == 0 || writes > 3 {
+		t.Errorf("the reason is another one each time: want at most a write in a minute, got %d in three", writes)
 	}
 }

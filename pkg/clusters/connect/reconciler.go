@@ -160,8 +160,9 @@ func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, kno
 	if !health.Healthy {
 		status, reason, message = metav1.ConditionFalse, reasonOf(health.Err), health.Err.Error()
 	}
-	// The message of a failure may differ each time; it is told with the first of its reason.
-	if old := c.GetCondition(clustersv1alpha1.TypeHealthy); old.Status != status || old.Reason != reason {
+	// The message of a failure may differ each time, and is told with the first of its reason.
+	// That may also change with each probe, as of two servers in one's place.
+	if old := c.GetCondition(clustersv1alpha1.TypeHealthy); old.Status != status || old.Reason != reason && r.o.clock.Since(known.when) >= r.o.recheck {
 		c.SetConditions(r.condition(c, clustersv1alpha1.TypeHealthy, status, reason, message))
 	}
 	_, err = r.write(ctx, base, c, known)

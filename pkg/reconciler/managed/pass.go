@@ -156,7 +156,7 @@ func (p *pass) facts() lifecycle.Facts {
 	if p.observed {
 		p.addObserved(&f)
 	}
-	if f.Deleted || f.Observed && !(f.Exists && f.UpToDate) { // or else nothing needs to be allowed
+	if f.NeedsPermission() {
 		f.May = p.may()
 	}
 

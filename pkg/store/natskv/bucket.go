@@ -26,11 +26,12 @@ func (b bucket) subject(key string) string { return "$KV." + b.name + "." + key 
 
 // Behind the last stream of an account that was deleted a server removes the account's
 // folder, even while the next stream is being made in it, and then says no more than
-// that it could not make its store (nats-server 2.15.2, stream.stop).
+// that it could not make its store, with the code of all creations that have no other
+// (nats-server 2.15.2, stream.stop).
 const (
-	storeFailed jetstream.ErrorCode = 10049
-	attempts                        = 6
-	firstPause                      = 10 * time.Millisecond // each is twice the one before
+	createFailed jetstream.ErrorCode = 10049
+	attempts                         = 6
+	firstPause                       = 10 * time.Millisecond // each is twice the one before
 )
 
 // create makes the bucket, unless somebody did.
@@ -48,7 +49,7 @@ func (b bucket) create(ctx context.Context, cfg jetstream.KeyValueConfig) error 
 		if errors.Is(err, jetstream.ErrBucketExists) {
 			return nil // somebody was faster; whether it is right is looked at next
 		}
-		if answer := (*jetstream.APIError)(nil); try == attempts || !errors.As(err, &answer) || answer.ErrorCode != storeFailed {
+		if answer := (*jetstream.APIError)(nil); try == attempts || !errors.As(err, &answer) || answer.ErrorCode != createFailed {
 			return errors.Wrapf(err, "cannot create bucket %s", b.name)
 		}
 		select {

@@ -33,8 +33,8 @@ func TestMadeBehindTheLast(t *testing.T) {
 		fails  bool
 	}{
 		"at once":         {busyServer{}, 1, false},
-		"a moment later":  {busyServer{busy: 2, with: storeFailed}, 3, false},
-		"never":           {busyServer{busy: 100, with: storeFailed}, attempts, true},
+		"a moment later":  {busyServer{busy: 2, with: createFailed}, 3, false},
+		"never":           {busyServer{busy: 100, with: createFailed}, attempts, true},
 		"another failure": {busyServer{busy: 100, with: full}, 1, true},
 	}
 	for name, tc := range cases {
@@ -47,7 +47,7 @@ func TestMadeBehindTheLast(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := bucket{js: &busyServer{busy: 100, with: storeFailed}, name: "things"}.create(cancelled, things)
+	err := bucket{js: &busyServer{busy: 100, with: createFailed}, name: "things"}.create(cancelled, things)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("nobody waits for it any more: got error %v", err)
 	}

@@ -1,7 +1,6 @@
 package systemtest
 
 import (
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/test"
@@ -31,7 +31,7 @@ type replica struct {
 func runReplica(t *testing.T, w *world) replica {
 	t.Helper()
 
-	r := replica{ledger: &test.Ledger{}, health: freeAddress(t), began: time.Now()}
+	r := replica{ledger: &test.Ledger{}, health: net.JoinHostPort("127.0.0.1", strconv.Itoa(natstest.Port(t))), began: time.Now()}
 
 	runProviderWith(t, func(o *provider.Options) {
 		o.PollInterval = badPoll
@@ -109,7 +109,7 @@ func TestStandby(t *testing.T) {
 
 	var standby replica
 
-	t.Run("Wait", func(t *testing.T) {
+	waited := t.Run("Wait", func(t *testing.T) {
 		leader := runReplica(t, w)
 
 		for name, k := range kinds() {
@@ -150,6 +150,9 @@ func TestStandby(t *testing.T) {
 			t.Error("nobody has worked")
 		}
 	})
+	if !waited {
+		return
+	}
 
 	// The leader is gone.
 	for name, k := range kinds() {
@@ -162,27 +165,21 @@ func TestStandby(t *testing.T) {
 
 	standby.keeps(t)
 
-	sent := slices.DeleteFunc(standby.ledger.Objects(), func(r test.Request) bool { return !slices.Contains(watched(), r.Resource) })
-	if reads := slices.DeleteFunc(slices.Clone(sent), func(r test.Request) bool { return r.Verb != http.MethodGet }); len(reads) > 0 {
-		t.Errorf("what it has in its caches it asks for: %s", test.SummarizeRequests(reads))
-	}
-}
+	// What somebody else has just changed, and a write did not fit, is read once.
+	conflicts := 0
 
-// freeAddress returns an address on this machine where nobody listens, and that no system gives
-// to those who ask for any: it is used only later.
-func freeAddress(t *testing.T) string {
-	t.Helper()
+	var reads []test.Request
 
-	for range 100 {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000))))
-		if err == nil {
-			must(t, l.Close())
-
-			return l.Addr().String()
+	for _, r := range standby.ledger.Objects() {
+		switch {
+		case r.Status == http.StatusConflict:
+			conflicts++
+		case r.Verb == http.MethodGet && slices.Contains(watched(), r.Resource):
+			reads = append(reads, r)
 		}
 	}
 
-	t.Fatal("no port is free")
-
-	return ""
+	if len(reads) > conflicts {
+		t.Errorf("what it has in its caches it asks for: %s, after %d conflicts", test.SummarizeRequests(reads), conflicts)
+	}
 }

@@ -44,6 +44,12 @@ type Facts struct {
 	Acted bool // This pass has made its one change outside.
 }
 
+// NeedsPermission says whether a decision may depend on May. It does not before a look,
+// nor when the resource is as desired, which is how most passes end.
+func (f Facts) NeedsPermission() bool {
+	return f.Deleted || f.Observed && !(f.Exists && f.UpToDate)
+}
+
 // A Class says what makes it safe to repeat a create whose result is not known.
 type Class int
 

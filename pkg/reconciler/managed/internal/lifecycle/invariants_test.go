@@ -92,6 +92,25 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
+// What nobody asks for may not matter.
+func TestDecisionsThatNeedNoPermission(t *testing.T) {
+	spared := 0
+	everyFacts(func(f Facts) {
+		if f.NeedsPermission() {
+			return
+		}
+		spared++
+		without := f
+		without.May = Permissions{}
+		if with, without := Decide(f), Decide(without); with != without {
+			t.Fatalf("%s becomes %s without permissions, and nobody asks for them with %+v", with, without, f)
+		}
+	})
+	if spared == 0 {
+		t.Error("want facts that need no permission")
+	}
+}
+
 // Whatever is known and whatever the outside answers, a pass ends within seven
 // actions: look, claim, publish, change, look, publish, end.
 func TestAnyFactsEndWithinSevenActions(t *testing.T) {
