@@ -66,12 +66,12 @@ func (c *placeFlags) change(in *invocation, change func(scaffold.Project) (scaff
 	}
 
 	if !c.Generate {
-		fmt.Fprint(in.out, "\nNext: make generate test\n")
+		fmt.Fprintf(in.out, "\nNext: %s test\n", generation(after.Moorage))
 
 		return nil
 	}
 
-	if err := generate(in, c.Dir); err != nil {
+	if err := generate(in, c.Dir, after.Moorage); err != nil {
 		return err
 	}
 

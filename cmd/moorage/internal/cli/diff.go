@@ -184,8 +184,8 @@ func (c *diffCommand) make(in *invocation, project loaded, changes []scaffold.Ch
 		fmt.Fprintf(in.out, "%d files were changed.\n", changed)
 
 		if !c.Generate {
-			fmt.Fprint(in.out, "\nNext: make generate test\n")
-		} else if err := generate(in, c.Dir); err != nil {
+			fmt.Fprintf(in.out, "\nNext: %s test\n", generation(project.p.Moorage))
+		} else if err := generate(in, c.Dir, project.p.Moorage); err != nil {
 			return err
 		}
 	}

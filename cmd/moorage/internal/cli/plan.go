@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
@@ -52,20 +53,43 @@ func (f planFlags) carryOut(in *invocation, dir string, input scaffold.Input) er
 	return nil
 }
 
-// generate makes what controller-gen makes of the types.
-func generate(in *invocation, dir string) error {
+// generate makes what controller-gen makes of the types. Of a release of the library nobody
+// knows the sums before there is one, so go.sum gets them here.
+func generate(in *invocation, dir string, library scaffold.Source) error {
 	for _, tool := range []string{"go", "make"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return fmt.Errorf("all files are there, but %s is missing on this machine, so nothing was generated from them: install it, then run make generate", tool)
+			return fmt.Errorf("all files are there, but %s is missing on this machine, so nothing was generated from them: install it, then run %s", tool, generation(library))
 		}
 	}
 
-	cmd := exec.CommandContext(in.ctx, "make", "generate")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, in.out, in.err
+	for _, step := range steps(library) {
+		cmd := exec.CommandContext(in.ctx, step[0], step[1:]...)
+		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, in.out, in.err, buildEnv()
 
-	if err := cmd.Run(); err != nil {
-		return errors.Join(errors.New("all files are there, but nothing could be generated from them: run make generate when the cause above is gone"), err)
+		if err := cmd.Run(); err != nil {
+			return errors.Join(fmt.Errorf("all files are there, but nothing could be generated from them: run %s when the cause above is gone", generation(library)), err)
+		}
 	}
 
 	return nil
+}
+
+// steps are the commands that generate.
+func steps(library scaffold.Source) [][]string {
+	generate := []string{"make", "generate"}
+	if library.Checkout != "" {
+		return [][]string{generate}
+	}
+
+	return [][]string{{"go", "mod", "tidy"}, generate}
+}
+
+// generation is how one types them.
+func generation(library scaffold.Source) string {
+	var typed []string
+	for _, step := range steps(library) {
+		typed = append(typed, strings.Join(step, " "))
+	}
+
+	return strings.Join(typed, " && ")
 }
