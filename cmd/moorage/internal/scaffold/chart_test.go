@@ -228,8 +228,16 @@ func TestChart(t *testing.T) {
 			}
 		}
 	})
+	t.Run("Pod", func(t *testing.T) { podValues(t, helm, chart, name) })
+	t.Run("Scraped", func(t *testing.T) {
+		prometheus(t, dir, rendered(t, helm, chart, "prometheus.enabled=true", "metrics.port=9090"), name)
+	})
 	t.Run("Rights", func(t *testing.T) {
 		everywhere, here := rendered(t, helm, chart), rendered(t, helm, chart, "rbac.namespaced=true")
+
+		if diff := cmp.Diff(slices.Sorted(slices.Values(least)), rights(t, everywhere["ClusterRole "+name])); diff != "" {
+			t.Errorf("the least rights are others: -want, +got:\n%s", diff)
+		}
 
 		if diff := cmp.Diff(everywhere["ClusterRole "+name]["rules"], here["Role "+name]["rules"]); diff != "" {
 			t.Errorf("-in all namespaces, +in one:\n%s", diff)
