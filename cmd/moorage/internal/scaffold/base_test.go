@@ -5,6 +5,7 @@
 package scaffold_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,6 +20,54 @@ import (
 // global are the kinds of a deployment that are in no namespace.
 var global = []string{
 	"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "Namespace",
+}
+
+// shared returns what a base and a chart have in common, by kind and, where there are several,
+// by name. A chart names all that is its own after its release, labels it, and says where its
+// image is; here the release and its namespace are called as the provider is.
+func shared(t *testing.T, made map[string]object) map[string]object {
+	t.Helper()
+
+	out := map[string]object{}
+
+	for _, o := range made {
+		kind, name := fmt.Sprint(o["kind"]), fmt.Sprint(o.at("metadata", "name"))
+		same := object{"apiVersion": o["apiVersion"], "name": name, "namespace": o.at("metadata", "namespace")}
+
+		for _, part := range []string{"spec", "rules", "roleRef", "subjects"} {
+			same[part] = o[part]
+		}
+
+		switch kind {
+		case "CustomResourceDefinition":
+			kind += " " + name
+		case "MutatingAdmissionPolicy":
+			delete(same, "name") // a package calls it after what it does
+		case "MutatingAdmissionPolicyBinding":
+			delete(same, "name")
+
+			same["spec"] = made["MutatingAdmissionPolicy "+fmt.Sprint(o.at("spec", "policyName"))]["spec"]
+		case "Service":
+			same["spec"] = o.at("spec", "ports")
+		case "Deployment":
+			labels, service := o.at("spec", "template", "metadata", "labels"), made["Service "+name]
+			for _, selector := range []any{o.at("spec", "selector", "matchLabels"), service.at("spec", "selector")} {
+				if diff := cmp.Diff(labels, selector); diff != "" {
+					t.Errorf("-labels of the pods, +what is selected:\n%s", diff)
+				}
+			}
+
+			spec, container := pod(o)
+			delete(container, "image")
+			delete(container, "imagePullPolicy") // by default it depends on the image
+
+			same["spec"] = object{"replicas": o.at("spec", "replicas"), "pod": spec}
+		}
+
+		out[kind] = same
+	}
+
+	return out
 }
 
 // pod returns what a deployment says of its pods, and of their only container.
@@ -40,6 +89,34 @@ func kustomized(t *testing.T) (dir, kustomize string, made map[string]object) {
 	dir, kustomize = generated(t, p), tool(t, filepath.Join("testdata", "helm"), "kustomize")
 
 	return dir, kustomize, printed(t, dir, kustomize, filepath.Join("deploy", "base"))
+}
+
+// TestBase lets kustomize make what is deployed without a chart: it is what the chart makes by
+// default, and a namespace.
+func TestBase(t *testing.T) {
+	const (
+		name    = "provider-dock"
+		metrics = "--metrics-bind-address=:8080" // which is where they are without a flag
+	)
+
+	dir, _, base := kustomized(t)
+	chart := printed(t, dir, tool(t, filepath.Join("testdata", "helm"), "helm"), "template", name, filepath.Join("deploy", "chart"), "--namespace", name)
+
+	_, container := pod(chart["Deployment "+name])
+	args := container["args"].([]any)
+
+	if i := slices.Index(args, any(metrics)); i < 0 || !strings.Contains(string(made(t, "internal/provider/provider.go")), `MetricsAddress:   ":8080"`) {
+		t.Errorf("the chart says otherwise than the program where metrics are: %v", args)
+	} else {
+		container["args"] = slices.Delete(args, i, i+1)
+	}
+
+	got, want := shared(t, base), shared(t, chart)
+	want["Namespace"] = got["Namespace"]
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-the chart, +the base:\n%s", diff)
+	}
 }
 
 // TestOverlay follows what the base says of overlays: one names the image, and leaves out what an
