@@ -133,7 +133,7 @@ func TestFollowExamples(t *testing.T) {
 
 	t.Cleanup(func() {
 		stop()
-		<-end
+		_ = <-end // it was stopped
 		s.provider.stop()
 	})
 
