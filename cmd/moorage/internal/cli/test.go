@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,15 +39,21 @@ const limit = "30m"
 
 // Run runs the tests of a provider, part by part, and then says how each went.
 func (c *testCommand) Run(in *invocation) error {
-	if _, err := os.Stat(filepath.Join(c.Dir, scaffold.Record)); err != nil {
+	record, err := os.ReadFile(filepath.Join(c.Dir, scaffold.Record))
+	if err != nil {
 		return fmt.Errorf("there is no provider in %s, since there is no %s: go to its folder, or name it by --dir", c.Dir, scaffold.Record)
+	}
+
+	var project scaffold.Project
+	if err := json.Unmarshal(record, &project); err != nil {
+		return fmt.Errorf("cannot understand %s: %w", scaffold.Record, err)
 	}
 
 	if _, err := exec.LookPath("go"); err != nil {
 		return errors.New("go is missing on this machine: moorage doctor says how to get it")
 	}
 
-	var failed []string
+	var failed, empty []string
 
 	for _, p := range parts() {
 		if c.Only != "all" && c.Only != p.name {
@@ -53,16 +62,52 @@ func (c *testCommand) Run(in *invocation) error {
 
 		fmt.Fprintf(in.out, "== %s\n", p.name)
 
-		cmd := exec.CommandContext(in.ctx, "go", append([]string{"test", "-timeout", limit}, p.args...)...)
-		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = c.Dir, in.out, in.err, buildEnv()
-
-		if err := cmd.Run(); err != nil {
+		switch ran, err := p.run(in, c.Dir); {
+		case err != nil:
 			failed = append(failed, p.name)
+		case !ran:
+			empty = append(empty, p.name)
 		}
 	}
 
+	return told(in, len(project.Kinds) > 0, failed, empty)
+}
+
+// run runs the tests of a part, and tells whether there is one.
+func (p part) run(in *invocation, dir string) (ran bool, err error) {
+	var said bytes.Buffer
+
+	cmd := exec.CommandContext(in.ctx, "go", append([]string{"test", "-timeout", limit}, p.args...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, io.MultiWriter(in.out, &said), in.err, buildEnv()
+
+	err = cmd.Run()
+
+	for line := range strings.Lines(said.String()) {
+		ran = ran || strings.HasPrefix(line, "ok ") && !strings.Contains(line, "[no tests to run]")
+	}
+
+	return ran, err
+}
+
+// told says which parts fail, and which have no test: where there are kinds, somebody took
+// it away or called it otherwise, and what it guards is guarded no more.
+func told(in *invocation, kinds bool, failed, empty []string) error {
+	var wrong []string
+
 	if len(failed) > 0 {
-		return fmt.Errorf("these tests fail: %s", strings.Join(failed, ", "))
+		wrong = append(wrong, "these tests fail: "+strings.Join(failed, ", "))
+	}
+
+	switch {
+	case len(empty) > 0 && kinds:
+		wrong = append(wrong, "these have no test that could fail: "+strings.Join(empty, ", ")+
+			" (conformance is called TestConformance, below internal/controller; what ends in Budget, in internal/systemtest, is a budget)")
+	case len(empty) > 0:
+		fmt.Fprintf(in.out, "\nNo tests, since there are no kinds yet: %s\n", strings.Join(empty, ", "))
+	}
+
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "; "))
 	}
 
 	return nil

@@ -348,3 +348,22 @@ func TestDecisions(t *testing.T) {
 		}
 	}
 }
+
+// TestTested wants a conformance test and a budget of each kind, called what moorage test and
+// the workflow look for.
+func TestTested(t *testing.T) {
+	p := with(t, dock(), kinds(false)...)
+
+	for _, kind := range p.Kinds {
+		lower := strings.ToLower(kind.Kind)
+
+		for path, test := range map[string]string{
+			"internal/controller/" + lower + "/conformance_test.go": "TestConformance",
+			"internal/systemtest/" + lower + "_test.go":             "Test" + kind.Kind + "Budget",
+		} {
+			if !strings.Contains(string(content(t, p, path)), "\nfunc "+test+"(t *testing.T) {") {
+				t.Errorf("%s has no %s", path, test)
+			}
+		}
+	}
+}
