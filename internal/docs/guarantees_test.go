@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
@@ -53,35 +54,51 @@ func TestFaultsAreRead(t *testing.T) {
 	}
 }
 
-// corpus is the table of the schedules that once failed. In the file a story stands above its schedules.
-func corpus(file string) string {
+// corpus is the table of the schedules that once failed. In the file a story stands above its schedules, with who
+// found it.
+func corpus(file string) (string, error) {
 	var (
 		out   [][]string
 		story []string
+		by    string
 	)
 	for line := range strings.Lines(file) {
 		line = strings.TrimSpace(line)
 		text, comment := strings.CutPrefix(line, "//")
-		switch {
+		finder, found := strings.CutPrefix(strings.TrimSpace(text), "by: ")
+		switch told := strings.Join(story, " "); {
 		case line == "":
-			story = nil
+			story, by = nil, ""
+		case comment && found:
+			by = finder
 		case comment:
 			story = append(story, strings.TrimSpace(text))
-		case len(story) > 0 && (len(out) == 0 || out[len(out)-1][0] != strings.Join(story, " ")):
-			out = append(out, []string{strings.Join(story, " "), "`" + line + "`"})
+		case len(story) == 0 || by == "":
+			return "", errors.Errorf("%s: who found it? A story and a line \"// by: ...\" stand above each block of schedules", line)
+		case len(out) == 0 || out[len(out)-1][0] != told:
+			out = append(out, []string{told, by, "`" + line + "`"})
 		default:
-			last := out[len(out)-1]
-			last[1] += "<br>`" + line + "`"
+			out[len(out)-1][2] += "<br>`" + line + "`"
 		}
 	}
-	return table([]string{"Story", "Held by"}, out)
+	return table([]string{"Story", "Found by", "Held by"}, out), nil
 }
 
 func TestCorpusIsRead(t *testing.T) {
-	got := corpus("// head\n\n// One\n// story.\na/named x#1:fail\nb/named\n\n// Another.\nc/opaque\n")
-	want := "| Story | Held by |\n|---|---|\n| One story. | `a/named x#1:fail`<br>`b/named` |\n| Another. | `c/opaque` |\n"
-	if got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
+	got, err := corpus("// head\n\n// One\n// story.\n// by: chance\na/named x#1:fail\nb/named\n\n// Another.\n// by: a list\nc/opaque\n")
+	want := "| Story | Found by | Held by |\n|---|---|---|\n" +
+		"| One story. | chance | `a/named x#1:fail`<br>`b/named` |\n| Another. | a list | `c/opaque` |\n"
+	if got != want || err != nil {
+		t.Errorf("error %v, got\n%swant\n%s", err, got, want)
+	}
+	for name, file := range map[string]string{
+		"nobody found it": "// One story.\n// by: chance\na/named\n\n// Another.\nb/named\n",
+		"an empty finder": "// One story.\n// by:\na/named\n",
+		"no story":        "// by: chance\na/named\n\nb/named\n",
+	} {
+		if got, err := corpus(file); err == nil {
+			t.Errorf("%s: no error, but\n%s", name, got)
+		}
 	}
 }
 
