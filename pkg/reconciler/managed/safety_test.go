@@ -7,9 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -140,42 +137,6 @@ func TestIdentityCostsNothing(t *testing.T) {
 		}
 		w.pass()
 		w.expect("", "Connect Observe", "")
-	}
-}
-
-// Whoever deletes a namespace did not mean the data in it.
-func TestDeletionGuard(t *testing.T) {
-	for name, leaving := range map[string]bool{"the namespace goes": true, "the object goes": false} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, managed.WithDeletionGuard())
-			w.create(nil)
-			w.pass()
-			if leaving {
-				w.leavingNamespace()
-			}
-			w.delete()
-			w.taken()
-			w.pass()
-			want := "Normal/DeletedExternalResource"
-			if leaving {
-				want = "Warning/ExternalResourceSpared"
-			}
-			if _, _, events := w.taken(); events != want || !w.gone() || (len(w.cloud.Disks()) == 1) != leaving {
-				t.Errorf("events %q, gone %t, disks %v", events, w.gone(), w.cloud.Disks())
-			}
-		})
-	}
-}
-
-// LeavingNamespace makes the namespace one that is being deleted.
-func (w *world) leavingNamespace() {
-	w.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace, Finalizers: []string{"example.org/hold"}}}
-	if err := w.api.Create(w.Context(), ns); err != nil {
-		w.Fatal(err)
-	}
-	if err := w.api.Delete(w.Context(), ns); err != nil {
-		w.Fatal(err)
 	}
 }
 

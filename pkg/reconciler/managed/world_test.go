@@ -42,6 +42,7 @@ type world struct {
 	requests  []string
 	events    []event.Event
 	annotated []string // the annotations of events
+	above     []string // what was read of the API server itself besides the object
 
 	// Answer, if set, may answer a write instead of the API server. Note is
 	// what the request looks like in the list of requests.
@@ -138,7 +139,7 @@ func (w *world) restart() {
 		},
 	})
 	manager := &fake.Manager{Client: observed, Scheme: w.api.Scheme()}
-	w.r = managed.NewReconciler(manager, w.kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.api})}, w.o...)...)
+	w.r = managed.NewReconciler(manager, w.kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.listener()})}, w.o...)...)
 }
 
 // A reader is a cluster whose reader without a cache is the API server.
@@ -149,6 +150,21 @@ type reader struct {
 }
 
 func (r reader) GetAPIReader() client.Reader { return r.live }
+
+// Listener is the API server itself, and notes what is read of it besides the object.
+func (w *world) listener() client.Reader {
+	return interceptor.NewClient(w.api, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if above, ok := o.(*metav1.PartialObjectMetadata); ok {
+				w.mu.Lock()
+				w.above = append(w.above, above.Kind+" "+key.Name)
+				w.mu.Unlock()
+			}
+
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+}
 
 func (w *world) request(ctx context.Context, verb string, o client.Object, patch client.Patch) error {
 	data, err := patch.Data(o)

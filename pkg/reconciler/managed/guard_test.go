@@ -1,0 +1,97 @@
+package managed_test
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+// What the guard reads, of the kind of these tests.
+const (
+	definition     = "volumes.example.moorage.dev"
+	namespaceRead  = "Namespace default"
+	definitionRead = "CustomResourceDefinition " + definition
+)
+
+// Whoever deletes a namespace, or a kind, did not mean the data in it. To know costs one
+// read of each, at most, before each Delete, and nothing else ever reads them.
+func TestDeletionGuard(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		guarded bool
+		leaving func(*world)
+		refused bool // the first Delete is
+		reads   []string
+		spared  bool
+	}{
+		"the object goes":      {"Nobody deletes what it is in.", true, nil, false, []string{namespaceRead, definitionRead}, false},
+		"the namespace goes":   {"One reason is enough.", true, (*world).leavingNamespace, false, []string{namespaceRead}, true},
+		"the kind goes":        {"The namespace stays.", true, (*world).leavingDefinition, false, []string{namespaceRead, definitionRead}, true},
+		"nobody asked for it":  {"It is an option.", false, (*world).leavingNamespace, false, nil, false},
+		"Delete is made again": {"It may have begun to go meanwhile.", true, nil, true, []string{namespaceRead, definitionRead, namespaceRead, definitionRead}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			if tc.guarded {
+				w.o = append(w.o, managed.WithDeletionGuard())
+				w.restart()
+			}
+			w.create(nil)
+			w.pass()
+			w.pass()
+			if tc.leaving != nil {
+				tc.leaving(w)
+			}
+			w.delete()
+			w.taken()
+			if tc.refused {
+				w.cloud.Before = failing("Delete", errLost)
+				if _, err := w.try(); err == nil {
+					t.Fatal("a Delete that fails is no error")
+				}
+				w.cloud.Before = nil
+				w.taken()
+			}
+			w.pass()
+			want := "Normal/DeletedExternalResource"
+			if tc.spared {
+				want = "Warning/ExternalResourceSpared"
+			}
+			if _, _, events := w.taken(); events != want || !w.gone() || (len(w.cloud.Disks()) == 1) != tc.spared {
+				t.Errorf("%s events %q, gone %t, disks %v", tc.reason, events, w.gone(), w.cloud.Disks())
+			}
+			if !slices.Equal(w.above, tc.reads) {
+				t.Errorf("%s read %q, want %q", tc.reason, w.above, tc.reads)
+			}
+		})
+	}
+}
+
+// LeavingNamespace makes the namespace one that is being deleted.
+func (w *world) leavingNamespace() {
+	w.leaving(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, key.Namespace)
+}
+
+// LeavingDefinition makes the definition of the kind one that is being deleted.
+func (w *world) leavingDefinition() {
+	w.leaving(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, definition)
+}
+
+func (w *world) leaving(of schema.GroupVersionKind, name string) {
+	w.Helper()
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(of)
+	o.SetName(name)
+	o.SetFinalizers([]string{"example.org/hold"})
+	if err := w.api.Create(w.Context(), o); err != nil {
+		w.Fatal(err)
+	}
+	if err := w.api.Delete(w.Context(), o); err != nil {
+		w.Fatal(err)
+	}
+}
