@@ -26,6 +26,10 @@ type Options struct {
 	// by them may take to come to rest.
 	Window, Settle time.Duration
 
+	// Limit is how long all of it may take. The default is long enough for any run that
+	// goes on: for each round Window, twice Settle and two minutes, and ten minutes more.
+	Limit time.Duration
+
 	// Unclaimed has objects born with a finalizer, as the provider's package says. Else
 	// an object may be removed while its first finalizer is being stored, and whatever
 	// was created for it is left over if the provider is killed at that moment.
@@ -59,6 +63,8 @@ func (o Options) check() error {
 		return errors.New("there must be at least one round")
 	case o.Objects < family:
 		return errors.Errorf("there must be at least %d objects", family)
+	case o.Limit < 0:
+		return errors.New("a run must have time")
 	case o.Window <= 0 || o.Settle <= 0:
 		return errors.New("a round must have time for its faults and to settle")
 	case len(o.Provider) == 0 || len(o.NATS) == 0:
@@ -68,14 +74,38 @@ func (o Options) check() error {
 	}
 }
 
+// limit returns how long a run may take.
+func (o Options) limit() time.Duration {
+	if o.Limit > 0 {
+		return o.Limit
+	}
+
+	return 10*time.Minute + time.Duration(o.Rounds)*(o.Window+2*o.Settle+2*time.Minute)
+}
+
 // Run starts all that is needed, makes the rounds and tells what it found. An
-// error means that it could not, or that ctx ended; whether everything held is in
-// the result. It ends after the first round in which something did not.
-func Run(ctx context.Context, o Options) (res *Result, err error) {
+// error means that it could not, that it took too long, or that ctx ended; whether
+// everything held is in the result. It ends after the first round in which something did
+// not. A kind of fault that was planned and did not happen is a finding, too.
+func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 
+	late := errors.Errorf("the run was not over after %s", o.limit())
+
+	ctx, cancel := context.WithTimeoutCause(ctx, o.limit(), late)
+	defer cancel()
+
+	res, err := run(ctx, o)
+	if ctx.Err() != nil {
+		err = stderrors.Join(context.Cause(ctx), err)
+	}
+
+	return res, err
+}
+
+func run(ctx context.Context, o Options) (res *Result, err error) {
 	begin := time.Now()
 	res = &Result{}
 
@@ -93,6 +123,13 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 
 		if !res.Held() {
 			break
+		}
+	}
+
+	if res.Held() {
+		if v := forgotten(o, res.Rounds, w.count()); !v.held() {
+			res.add(v, w.count(), w.people.done.Load())
+			w.complain(v)
 		}
 	}
 

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -100,7 +101,7 @@ func TestRounds(t *testing.T) {
 		}
 	}
 
-	for _, f := range []trouble{kill, suspend, outage, silence} {
+	for _, f := range troubles() {
 		if res.faults[f] == 0 {
 			t.Errorf("there was no %s", f)
 		}
@@ -194,6 +195,48 @@ func TestSaboteur(t *testing.T) {
 	}
 }
 
+// TestLimit: a run that takes too long ends, and says so.
+func TestLimit(t *testing.T) {
+	o := short(t)
+	o.Limit = time.Nanosecond
+
+	res, err := Run(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), "the run was not over after 1ns") {
+		t.Errorf("%+v, error: %v", res, err)
+	}
+
+	o.Limit = 0
+	if got, least := o.limit(), time.Duration(o.Rounds)*(o.Window+2*o.Settle); got < least {
+		t.Errorf("%s for rounds that may take %s", got, least)
+	}
+}
+
+// TestForgotten: who never met a kind of fault has not passed, whatever else held.
+func TestForgotten(t *testing.T) {
+	o := DefaultOptions()
+	all := map[trouble]int{}
+
+	for _, f := range troubles() {
+		all[f] = 1
+	}
+
+	if v := forgotten(o, 2, all); !v.held() {
+		t.Errorf("all of them happened, and yet:\n%s", v)
+	}
+
+	for _, f := range troubles() {
+		made := maps.Clone(all)
+		delete(made, f)
+
+		res := &Result{Rounds: 2}
+		res.add(forgotten(o, 2, made), made, 0)
+
+		if got := res.found[untried]; res.Held() || len(got) != 1 || !strings.HasPrefix(got[0], string(f)+": ") {
+			t.Errorf("no %s, and found: %q", f, got)
+		}
+	}
+}
+
 func TestOptions(t *testing.T) {
 	program := []string{"p"}
 	good := Options{Rounds: 1, Objects: family, Window: 1, Settle: 1, Provider: program, NATS: program}
@@ -208,6 +251,7 @@ func TestOptions(t *testing.T) {
 		"Objects":  {"Not of every kind.", func(o *Options) { o.Objects = family - 1 }, "there must be at least 10 objects"},
 		"Window":   {"No time for faults.", func(o *Options) { o.Window = 0 }, "a round must have time for its faults and to settle"},
 		"Settle":   {"No time to settle.", func(o *Options) { o.Settle = 0 }, "a round must have time for its faults and to settle"},
+		"Limit":    {"No time at all.", func(o *Options) { o.Limit = -1 }, "a run must have time"},
 		"Provider": {"Nothing to break.", func(o *Options) { o.Provider = nil }, "the programs of the provider and of NATS must be named"},
 	}
 

@@ -59,9 +59,7 @@ func (w *world) breakThings(ctx context.Context, c course) error {
 func (w *world) happen(ctx context.Context, f fault) error {
 	switch f.trouble {
 	case kill, restart:
-		w.hit(f)
-
-		return nil
+		return w.hit(ctx, f)
 	case suspend:
 		return w.suspendLeader(ctx, f.lasts)
 	case outage:
@@ -77,8 +75,23 @@ func (w *world) happen(ctx context.Context, f fault) error {
 const nobody = -1
 
 // hit ends a replica, or the other one if there is no such, or if it stands still:
-// it would not notice.
-func (w *world) hit(f fault) {
+// it would not notice. If all are just being started it waits for one.
+func (w *world) hit(ctx context.Context, f fault) error {
+	for !w.strike(f) {
+		if _, err := w.fleet.broken(); err != nil {
+			return err
+		}
+
+		if err := pause(ctx, startAgain/4); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// strike ends a replica if there is one, and says whether it has.
+func (w *world) strike(f fault) bool {
 	w.mu.Lock()
 	still := w.suspended
 	w.mu.Unlock()
@@ -89,21 +102,21 @@ func (w *world) hit(f fault) {
 			continue
 		}
 
-		if f.trouble == kill {
-			if p.Kill() == nil {
-				w.happened(f.trouble, "killed %s", name(who))
-			}
+		if f.trouble == restart {
+			p.Stop(stopTimeout)
+			w.happened(f.trouble, "stopped %s", name(who))
 
-			return
+			return true
 		}
 
-		p.Stop(stopTimeout)
-		w.happened(f.trouble, "stopped %s", name(who))
+		if p.Kill() == nil {
+			w.happened(f.trouble, "killed %s", name(who))
 
-		return
+			return true
+		}
 	}
 
-	w.say("  nobody to %s: the provider is just being started", f.trouble)
+	return false
 }
 
 // outage takes the API server away for a while.
@@ -163,11 +176,21 @@ func (w *world) silence(ctx context.Context, f fault) error {
 const longestSuspension = 10 * time.Minute
 
 // suspendLeader suspends the replica that leads until another one does, and a while
-// longer, so that it goes on without knowing.
+// longer, so that it goes on without knowing. If it ended meanwhile, who leads then is
+// suspended.
 func (w *world) suspendLeader(ctx context.Context, longer time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, longestSuspension)
 	defer cancel()
 
+	for {
+		if over, err := w.suspendOnce(ctx, longer); over || err != nil {
+			return err
+		}
+	}
+}
+
+// suspendOnce suspends who leads, and says whether another one has taken over.
+func (w *world) suspendOnce(ctx context.Context, longer time.Duration) (bool, error) {
 	var p *child.Process
 
 	leader, err := w.holder(ctx, func(who int) bool { // who has just ended is not there to be suspended
@@ -176,7 +199,7 @@ func (w *world) suspendLeader(ctx context.Context, longer time.Duration) error {
 		return p != nil && p.Suspend() == nil
 	})
 	if err != nil {
-		return errors.Wrap(err, "nobody leads")
+		return false, errors.Wrap(err, "nobody leads")
 	}
 
 	w.still(leader)
@@ -187,18 +210,20 @@ func (w *world) suspendLeader(ctx context.Context, longer time.Duration) error {
 
 	next, err := w.holder(ctx, func(who int) bool { return who != leader || w.fleet.replica(leader) != p })
 	if err != nil {
-		return errors.Wrapf(err, "nobody takes over from %s", name(leader))
+		return false, errors.Wrapf(err, "nobody takes over from %s", name(leader))
+	}
+
+	if next == leader { // the suspended one has ended, and leads again
+		return false, nil
 	}
 
 	if err := pause(ctx, longer); err != nil {
-		return err
+		return false, err
 	}
 
-	if next != leader {
-		w.happened(suspend, "%s goes on, and %s has taken over", name(leader), name(next))
-	}
+	w.happened(suspend, "%s goes on, and %s has taken over", name(leader), name(next))
 
-	return nil
+	return true, nil
 }
 
 // still notes who stands still.

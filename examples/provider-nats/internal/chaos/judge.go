@@ -64,10 +64,11 @@ const (
 	recreated  flaw = "recreated"  // what was deleted while its object lived
 	touched    flaw = "touched"    // something of a stranger that is not as it was
 	panicked   flaw = "panicked"   // a provider that broke down by itself
+	untried    flaw = "untried"    // a kind of fault that was planned, and never happened
 )
 
 func flaws() []flaw {
-	return []flaw{leaked, duplicated, stuck, missing, different, recreated, touched, panicked}
+	return []flaw{leaked, duplicated, stuck, missing, different, recreated, touched, panicked, untried}
 }
 
 // A verdict is what does not hold: nothing, if it is empty.

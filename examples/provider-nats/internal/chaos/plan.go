@@ -18,6 +18,8 @@ const (
 	silence trouble = "silence" // of NATS
 )
 
+func troubles() []trouble { return []trouble{kill, restart, suspend, outage, silence} }
+
 // A fault is what goes wrong once in a round.
 type fault struct {
 	trouble trouble
@@ -113,4 +115,26 @@ func plan(seed uint64, round int, window time.Duration) course {
 	slices.SortFunc(c.faults, func(a, b fault) int { return int(a.at - b.at) })
 
 	return c
+}
+
+// forgotten finds the kinds of faults that were planned for rounds and never made: who did
+// not meet them has not shown that he bears them.
+func forgotten(o Options, rounds int, made map[trouble]int) verdict {
+	planned := map[trouble]int{}
+
+	for n := range rounds {
+		for _, f := range plan(o.Seed, n+1, o.Window).faults {
+			planned[f.trouble]++
+		}
+	}
+
+	v := verdict{}
+
+	for _, t := range troubles() {
+		if planned[t] > 0 && made[t] == 0 {
+			v.find(untried, "%s: planned %d times in %d rounds", t, planned[t], rounds)
+		}
+	}
+
+	return v
 }

@@ -19,7 +19,7 @@ type Result struct {
 	done   int64
 }
 
-// Held tells whether everything was as it should be.
+// Held tells whether everything was as it should be, and each kind of fault was made.
 func (r *Result) Held() bool { return r.found.held() }
 
 func (r *Result) add(v verdict, faults map[trouble]int, done int64) {
@@ -42,7 +42,7 @@ func (r *Result) Print(out io.Writer) {
 		fmt.Fprintf(out, "%s: %d\n", f, len(r.found[f]))
 	}
 
-	for _, t := range []trouble{kill, restart, suspend, outage, silence} {
+	for _, t := range troubles() {
 		fmt.Fprintf(out, "%s_faults: %d\n", t, r.faults[t])
 	}
 

@@ -76,6 +76,7 @@ func options(args []string) (o chaos.Options, keep bool, err error) {
 	flags.IntVar(&o.Objects, "objects", o.Objects, "how many objects to work with")
 	flags.DurationVar(&o.Window, "window", o.Window, "how long the faults of a round last")
 	flags.DurationVar(&o.Settle, "settle", o.Settle, "how long all may take to come to rest after them")
+	flags.DurationVar(&o.Limit, "limit", o.Limit, "how long all of it may take; by default as long as so many rounds can need")
 	flags.BoolVar(&o.Unclaimed, "unclaimed", o.Unclaimed, "let objects be born with a finalizer, as the provider's package says")
 	flags.BoolVar(&keep, "keep", false, "keep what was said, even if everything held")
 	provider := flags.String("provider", "", "the program that is the provider")
