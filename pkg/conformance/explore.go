@@ -12,10 +12,10 @@ import (
 // client. What only tries the reconciler is left to the tests of that. After an
 // operation that only reads, nothing happens that does not happen before the next.
 var (
-	atReads  = []sim.Kind{sim.Fail, sim.Crash, sim.Edit, sim.Delete, sim.Drift, sim.Absent}
+	atReads  = []sim.Kind{sim.Fail, sim.Crash, sim.Edit, sim.Delete, sim.Drift, sim.Absent, sim.Throttle, sim.Hang}
 	atWrites = []sim.Kind{
 		sim.Lost, sim.CrashAfter, sim.Crash, sim.Conflict, sim.StopAfter, sim.Edit, sim.Delete, sim.Usurp, sim.Stale,
-		sim.HangAfter, sim.Refuse, sim.Outage, sim.ExternalOut,
+		sim.HangAfter, sim.Refuse, sim.Outage, sim.ExternalOut, sim.Throttle, sim.Hang, sim.Stop,
 	}
 )
 
@@ -66,6 +66,9 @@ func (k *kit) tellStories() {
 				return
 			}
 		}
+	}
+	if k.skipped > 0 {
+		k.note("%d schedules with faults were left out, for want of time or because others of their story fail: with a larger Suite.Within there are fewer", k.skipped)
 	}
 }
 

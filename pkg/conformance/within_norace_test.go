@@ -4,6 +4,9 @@ package conformance
 
 import "time"
 
-// within is for how long correct clients meet faults: as long as those of a suite that
-// says nothing of it.
-const within = 30 * time.Second
+// within is for how long correct clients meet faults. They meet all of them, which takes
+// seconds, or longer on a machine that does other things.
+const (
+	within   = 10 * time.Minute
+	complete = true
+)

@@ -1,0 +1,43 @@
+package conformance
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moorage-dev/moorage/pkg/sim"
+)
+
+// What the simulator breaks and the kit does not. The page says why.
+var leftOut = []sim.Kind{sim.Freeze, sim.ClockBack, sim.ClockAhead, sim.Pause, sim.Refusing, sim.Vanish, sim.Squat, sim.Snatch}
+
+// TestEveryKindOfFault: what the simulator can break is tried here, or the page names it
+// as left out.
+func TestEveryKindOfFault(t *testing.T) {
+	source, err := os.ReadFile("../sim/schedule.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/test-your-provider.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, told, _ := strings.Cut(string(page), "Faults that are left out:")
+	told, _, _ = strings.Cut(told, "\n\n#")
+	kinds := regexp.MustCompile(`(?m)^\t\w+ +Kind = "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(kinds) < 20 {
+		t.Fatalf("%d kinds: the source was not read", len(kinds))
+	}
+	for _, m := range kinds {
+		kind := sim.Kind(m[1])
+		tried, left := slices.Contains(slices.Concat(atReads, atWrites), kind), slices.Contains(leftOut, kind)
+		if tried == left {
+			t.Errorf("%s: tried %t, left out %t", kind, tried, left)
+		}
+		if strings.Contains(told, "`"+string(kind)+"`:") != left {
+			t.Errorf("%s: left out %t, and the page says otherwise", kind, left)
+		}
+	}
+}
