@@ -1,11 +1,9 @@
 package sim_test
 
 import (
-	"bufio"
-	_ "embed"
 	"flag"
 	"fmt"
-	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -79,6 +77,8 @@ func (a *account) say(format string, args ...any) {
 type book struct {
 	mu sync.Mutex
 	*account
+
+	replayed int // schedules of the corpus, before anything else
 }
 
 // Enter adds what came of a portion.
@@ -99,25 +99,6 @@ func (b *book) enter(a *account) {
 	}
 }
 
-// So many findings are told with their stories; the others have a line.
-const stories = 3
-
-// Tell prints each finding, shrunk, with the line that replays it.
-func (b *book) tell(t *testing.T) {
-	t.Helper()
-	fmt.Printf("schedules: %d\npruned: %d\nboundaries: %d\nblocked: %d\nviolations: %d\n", b.Ran, b.Pruned, b.Boundaries, b.Blocked, b.Total)
-	told := 0
-	for _, key := range slices.Sorted(maps.Keys(b.Found)) {
-		f := b.Found[key]
-		_, property, _ := strings.Cut(key, " ")
-		least := sim.Shrink(f.Schedule, func(s sim.Schedule) bool { return violates(run(t, s, false), property) })
-		t.Errorf("%d schedules break %s (%s): %s\n    go test ./pkg/sim -run TestReplay -v -schedule='%s'", f.Count, key, sim.Properties[property], f.Text, least)
-		if told++; told <= stories {
-			t.Log(strings.Join(run(t, least, true).Trace, "\n"))
-		}
-	}
-}
-
 func (b *book) full() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,15 +110,15 @@ func violates(r sim.Result, property string) bool {
 	return slices.ContainsFunc(r.Violations, func(v sim.Violation) bool { return v.Property == property })
 }
 
-// TestSim tries every fault at every boundary of every scenario, combinations of
-// them, and random ones.
+// TestSim runs the schedules that once found something. Then it tries every fault at every
+// boundary of every scenario, combinations of them, and random ones.
 func TestSim(t *testing.T) {
 	if *portions {
 		serve(t)
 
 		return
 	}
-	b := &book{account: newAccount()}
+	b := &book{account: newAccount(), replayed: corpusHolds(t)}
 	began, spent := time.Now(), sim.ProcessorTime(t)
 	work := b.work(t)
 	t.Run("workers", func(t *testing.T) {
@@ -151,7 +132,12 @@ func TestSim(t *testing.T) {
 	spent = sim.ProcessorTime(t) - spent
 	fmt.Printf("schedules_per_second: %.0f (by the clock, on all cores)\n", float64(b.Ran)/time.Since(began).Seconds())
 	fmt.Printf("cpu_seconds: %.0f\nschedules_per_cpu_second: %.0f (on one core)\n", spent.Seconds(), float64(b.Ran)/spent.Seconds())
-	b.tell(t)
+	b.figures(os.Stdout)
+	if b.Total > 0 {
+		var said strings.Builder
+		b.tell(&said, *everyOption, func(s sim.Schedule, trace bool) sim.Result { return run(t, s, trace) })
+		t.Error(said.String())
+	}
 	b.hold(t, spent)
 	for op, sides := range b.Crossed {
 		if !sides[0] || !sides[1] {
@@ -173,29 +159,5 @@ func (b *book) hold(t *testing.T, spent time.Duration) {
 	}
 	if spent > most {
 		t.Errorf("it took %s of processors, want %s at most", spent, most)
-	}
-}
-
-//go:embed testdata/corpus.txt
-var corpus string
-
-// TestCorpus runs the schedules that once found something, with the usual options and with
-// all of them.
-func TestCorpus(t *testing.T) {
-	lines := bufio.NewScanner(strings.NewReader(corpus))
-	for lines.Scan() {
-		line, _, _ := strings.Cut(lines.Text(), "//")
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		s, err := sim.ParseSchedule(line)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, every := range []bool{false, true} {
-			for _, v := range runWith(t, s, false, every).Violations {
-				t.Errorf("%s, -every-option=%t: %s (%s): %s", s, every, v.Property, sim.Properties[v.Property], v.Text)
-			}
-		}
 	}
 }

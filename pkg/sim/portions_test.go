@@ -33,10 +33,13 @@ type portion struct {
 	boundaries int
 }
 
-// Work hands out what there is to do. With -first that ends when something was found, with
+// Work hands out what there is to do, after the corpus. With -first that ends when something was found, with
 // -forever not before.
 func (b *book) work(t *testing.T) chan portion {
 	t.Helper()
+	if b.replayed == 0 {
+		t.Fatal("what once found something runs first")
+	}
 	scenarios, out := scenarios(t), make(chan portion)
 	go func() {
 		defer close(out)

@@ -110,10 +110,8 @@ func TestEveryOption(t *testing.T) {
 			t.Run(scenario+"/"+class, func(t *testing.T) {
 				e := sim.Explorer{
 					Scenario: scenario, Class: class, Depth: 1, Short: scenario != "listed" && scenario != "told", // those are short in themselves
-					Run: func(s sim.Schedule) sim.Result { return runWith(t, s, false, true) },
-					Found: func(r sim.Result) {
-						t.Errorf("%s with -every-option: %v", r.Schedule, r.Violations)
-					},
+					Run:   func(s sim.Schedule) sim.Result { return runWith(t, s, false, true) },
+					Found: func(r sim.Result) { explain(t, r, true) },
 				}
 				if e.Explore(); e.Ran < 20 {
 					t.Errorf("%d schedules ran", e.Ran)

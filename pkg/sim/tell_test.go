@@ -1,0 +1,130 @@
+package sim_test
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/sim"
+)
+
+//go:embed testdata/corpus.txt
+var corpus string
+
+// CorpusHolds runs the schedules that once found something, with the usual options and with
+// all of them, and returns how many there are.
+func corpusHolds(t *testing.T) int {
+	t.Helper()
+	n := 0
+	t.Run("corpus", func(t *testing.T) {
+		lines := bufio.NewScanner(strings.NewReader(corpus))
+		for lines.Scan() {
+			line, _, _ := strings.Cut(lines.Text(), "//")
+			if strings.TrimSpace(line) == "" {
+				continue
+			}
+			s, err := sim.ParseSchedule(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, every := range []bool{false, true} {
+				explain(t, runWith(t, s, false, every), every)
+			}
+			n++
+		}
+	})
+
+	return n
+}
+
+// Command returns the line that replays a schedule as it was run.
+func command(s sim.Schedule, every bool) string {
+	option := ""
+	if every {
+		option = "-every-option "
+	}
+
+	return fmt.Sprintf("go test ./pkg/sim -run TestReplay -v %s-schedule='%s'", option, s)
+}
+
+// Explain fails if a run breaks something, and says what, by which line, and how.
+func explain(t *testing.T, r sim.Result, every bool) {
+	t.Helper()
+	if len(r.Violations) == 0 {
+		return
+	}
+	for _, v := range r.Violations {
+		t.Errorf("%s breaks %s (%s): %s\n    %s", r.Schedule, v.Property, sim.Properties[v.Property], v.Text, command(r.Schedule, every))
+	}
+	t.Log(strings.Join(runWith(t, r.Schedule, true, every).Trace, "\n"))
+}
+
+// So many findings are told with their stories; the others have a line.
+const stories = 3
+
+// Figures are printed whatever comes of the schedules.
+func (b *book) figures(out io.Writer) {
+	fmt.Fprintf(out, "corpus: %d\nschedules: %d\npruned: %d\nboundaries: %d\nblocked: %d\nviolations: %d\n", b.replayed, b.Ran, b.Pruned, b.Boundaries, b.Blocked, b.Total)
+}
+
+// Tell prints each finding, shrunk by running less of it again, with the line that replays it.
+func (b *book) tell(out io.Writer, every bool, again func(s sim.Schedule, trace bool) sim.Result) {
+	for i, key := range slices.Sorted(maps.Keys(b.Found)) {
+		f := b.Found[key]
+		_, property, _ := strings.Cut(key, " ")
+		least := sim.Shrink(f.Schedule, func(s sim.Schedule) bool { return violates(again(s, false), property) })
+		fmt.Fprintf(out, "%d schedules break %s (%s): %s\n    %s\n", f.Count, key, sim.Properties[property], f.Text, command(least, every))
+		if i < stories {
+			fmt.Fprintln(out, strings.Join(again(least, true).Trace, "\n"))
+		}
+	}
+}
+
+// TestTell: of what a reconciler does wrong that takes each error of Create for a refusal, the
+// promise, the seed, the line that replays it and the story are printed.
+func TestTell(t *testing.T) {
+	again := func(s sim.Schedule, trace bool) (r sim.Result) {
+		synctest.Test(t, func(t *testing.T) {
+			var err error
+			if r, err = sim.Run(s, trace, managed.WithCreateErrorsAsFailures()); err != nil {
+				t.Fatal(err)
+			}
+		})
+
+		return r
+	}
+	s, err := sim.ParseSchedule("create/opaque Create#1:lost(5s) get#9:edit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for every, option := range map[bool]string{false: "", true: "-every-option "} {
+		b := &book{account: newAccount()}
+		b.add(sim.Result{Schedule: s, Violations: []sim.Violation{{Property: "S1", Text: "there are 2 (seed 7)"}}})
+		var out strings.Builder
+		b.tell(&out, every, again)
+		for _, want := range []string{
+			"1 schedules break create/opaque S1 (there is at most one external resource for an object): there are 2 (seed 7)\n",
+			"\n    go test ./pkg/sim -run TestReplay -v " + option + "-schedule='create/opaque Create#1:lost'\n",
+			"VIOLATION of S1", "Create",
+		} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("it does not say %q, but\n%s", want, out.String())
+			}
+		}
+		line := regexp.MustCompile(`-schedule='(.*)'`).FindStringSubmatch(out.String())
+		if line == nil {
+			t.Fatal("there is no line that replays it")
+		}
+		if least, err := sim.ParseSchedule(line[1]); err != nil || !violates(again(least, false), "S1") {
+			t.Errorf("%s does not replay it: %v", least, err)
+		}
+	}
+}
