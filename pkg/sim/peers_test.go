@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -259,6 +260,11 @@ var flaws = map[string]flaw{
 // other runtimes, with the faults that it takes there and no fewer, and the same
 // faults do no harm here.
 func TestPeers(t *testing.T) {
+	for i := range 7 {
+		if name := fmt.Sprintf("V%d", i+1); !slices.ContainsFunc(slices.Collect(maps.Keys(flaws)), func(of string) bool { return of == name || strings.HasPrefix(of, name+" ") }) {
+			t.Errorf("nothing shows %s", name)
+		}
+	}
 	for name, f := range flaws {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range f.of {
