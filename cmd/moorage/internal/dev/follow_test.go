@@ -127,13 +127,17 @@ func TestFollowExamples(t *testing.T) {
 		within:  time.Nanosecond, // ready at the first look, or in vain
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	end := make(chan error, 1)
+	end := make(chan struct{})
 
-	go func() { end <- s.follow(ctx) }()
+	go func() {
+		defer close(end)
+
+		t.Log("it was stopped:", s.follow(ctx))
+	}()
 
 	t.Cleanup(func() {
 		stop()
-		_ = <-end // it was stopped
+		<-end
 		s.provider.stop()
 	})
 
