@@ -71,10 +71,12 @@ func (p *pass) nextAttempt() string {
 
 // Begin marks that an attempt to create is about to be made. The time is later
 // than that of the last result by the second that times are told in: a runtime
-// that knows only times must see that this attempt is the later one.
+// that knows only times must see that this attempt is the later one. It is later
+// than the last beginning too, whatever the clock says: that one attempt was begun
+// again must show.
 func begin(mg resource.Managed, attempt string, now time.Time) {
-	for _, end := range []time.Time{meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg)} {
-		if next := end.Add(time.Second); now.Before(next) {
+	for _, before := range []time.Time{meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg), meta.GetExternalCreatePending(mg)} {
+		if next := before.Add(time.Second); now.Before(next) {
 			now = next
 		}
 	}
@@ -116,6 +118,31 @@ func attempt(mg resource.Managed) (id, result string) {
 	id, result, _ = strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
 
 	return id, result
+}
+
+// IsFailed says whether an annotation says of an attempt that it came to nothing.
+func isFailed(attempt any) bool {
+	text, _ := attempt.(string)
+
+	return strings.HasSuffix(text, "/"+attemptFailed)
+}
+
+// SameAttempt returns the object as the API server has it now, and whether it is marked
+// with the attempt that this pass knows of: as it was begun last, and as far as it is
+// known what became of it. Nothing else can then be marked over another's attempt.
+func (p *pass) sameAttempt(ctx context.Context) (live resource.Managed, same bool, err error) {
+	live, err = p.readLive(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	now, known := live.GetAnnotations(), p.newest.GetAnnotations()
+	same = now[meta.AnnotationKeyCreateAttempt] == known[meta.AnnotationKeyCreateAttempt] &&
+		now[meta.AnnotationKeyExternalCreatePending] == known[meta.AnnotationKeyExternalCreatePending]
+	if !same {
+		p.log().Info("A creation that came to nothing is not recorded: it is recorded, or another was begun since")
+	}
+
+	return live, same, nil
 }
 
 // Copied says whether the marks were made for another object, and came with a
@@ -243,17 +270,22 @@ func (p *pass) recordResult(ctx context.Context, before map[string]string, err e
 	case len(changes) == 0:
 		return nil
 	case p.r.critical != nil:
-		p.memo.writes(changes)
-
-		return p.recordByAuthor(ctx)
+		return p.recordByAuthor(ctx, changes)
 	default:
 		return p.patchAnnotations(ctx, changes)
 	}
 }
 
 // RecordByAuthor lets the author's updater store the annotations. The updater
-// may replace the object it is given, so it gets a copy.
-func (p *pass) recordByAuthor(ctx context.Context) error {
+// may replace the object it is given, so it gets a copy. It writes over whatever
+// there is: that a creation came to nothing is given to it only after a look.
+func (p *pass) recordByAuthor(ctx context.Context, changes map[string]any) error {
+	if isFailed(changes[meta.AnnotationKeyCreateAttempt]) {
+		if _, same, err := p.sameAttempt(ctx); err != nil || !same {
+			return err
+		}
+	}
+	p.memo.writes(changes)
 	answer := clone(p.mg)
 	if err := p.r.critical.UpdateCriticalAnnotations(ctx, answer); err != nil {
 		return err

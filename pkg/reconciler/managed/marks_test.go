@@ -93,6 +93,11 @@ func TestMarksWhateverTheClockSays(t *testing.T) {
 	if meta.ExternalCreateIncomplete(mg) || unresolved(mg) || created(mg) != "b/succeeded" {
 		t.Errorf("the result is not seen: %v", mg.Annotations)
 	}
+	first := meta.GetExternalCreatePending(mg)
+	begin(mg, "b", now.Add(-time.Hour))
+	if again := meta.GetExternalCreatePending(mg); !again.After(first) {
+		t.Errorf("that the attempt was begun again does not show: %s and %s", first, again)
+	}
 	other := marked(early, "", "", "")
 	finish(other, attemptSucceeded, now)
 	if _, ok := other.Annotations[meta.AnnotationKeyCreateAttempt]; ok || unresolved(other) {

@@ -87,17 +87,30 @@ func (p *pass) removeFinalizer(ctx context.Context) error {
 // PatchAnnotations stores changes of annotations whatever else has changed in
 // the object, as long as it is the same object, and tries until ctx ends. If the
 // API server refuses them as they are (they may be too large), our own go alone:
-// a client's note may be lost, a name may not.
+// a client's note may be lost, a name may not. That a creation came to nothing is
+// stored over that creation alone: a process that was held up does not deny what
+// another has begun since.
 func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) error {
 	p.memo.writes(changes)
+	metadata := map[string]any{"annotations": changes}
+	if uid := p.mg.GetUID(); uid != "" {
+		metadata["uid"] = uid
+	}
+	denies, version := isFailed(changes[meta.AnnotationKeyCreateAttempt]), p.newest.GetResourceVersion()
+	if denies && version != "" {
+		metadata["resourceVersion"] = version
+	}
 
 	return persistently(ctx, func(ctx context.Context) error {
-		metadata := map[string]any{"annotations": changes}
-		if uid := p.mg.GetUID(); uid != "" {
-			metadata["uid"] = uid
-		}
 		err := p.patch(ctx, telemetry.Result, clone(p.mg), map[string]any{"metadata": metadata})
-		if kerrors.IsInvalid(err) || kerrors.IsRequestEntityTooLargeError(err) {
+		switch {
+		case denies && kerrors.IsConflict(err):
+			live, ours, failed := p.sameAttempt(ctx)
+			if failed != nil || !ours {
+				return failed
+			}
+			metadata["resourceVersion"] = live.GetResourceVersion()
+		case kerrors.IsInvalid(err) || kerrors.IsRequestEntityTooLargeError(err):
 			p.log().Info("Annotations set by Create were refused, storing only the bookkeeping", "error", p.redact(err))
 			maps.DeleteFunc(changes, func(key string, _ any) bool { return !bookkeeping[key] })
 		}

@@ -1,0 +1,84 @@
+package managed_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A process whose Create is refused stands still before it can write that down. What
+// another has begun since, and what a user has changed, is there when it wakes.
+func TestARefusalIsWrittenOverItsOwnAttemptAlone(t *testing.T) {
+	changed := func(of func(*volume.Volume)) func(*world) { return func(w *world) { w.change(of) } }
+	const attempt, pending = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending
+	for name, c := range map[string]struct {
+		meanwhile func(*world)
+		want      string // what the attempt ends in
+		creates   int    // in two more passes
+	}{
+		"nothing":                      {func(*world) {}, "/failed", 1},
+		"a user's edit":                {changed(func(v *volume.Volume) { v.Spec.SizeGiB++ }), "/failed", 1},
+		"a result":                     {changed(func(v *volume.Volume) { v.Annotations[attempt] += "/succeeded" }), "/succeeded", 0},
+		"another attempt":              {changed(func(v *volume.Volume) { v.Annotations[attempt] = "0badcafe" }), "0badcafe", 0},
+		"the same attempt, once again": {changed(func(v *volume.Volume) { v.Annotations[pending] = "2126-01-01T00:00:00Z" }), "-", 0},
+		"its own answer, lost": {func(w *world) {
+			w.answer = func(ctx context.Context, note string) error {
+				if !strings.Contains(note, "/failed") {
+					return nil
+				}
+				w.answer = nil
+				patch := client.RawPatch(types.MergePatchType, []byte(strings.TrimPrefix(note, "patch ")))
+				if err := w.api.Patch(ctx, w.get(), patch); err != nil {
+					t.Error(err)
+				}
+
+				return kerrors.NewTimeoutError("no answer", 0)
+			}
+		}, "/failed", 1},
+	} {
+		for _, updater := range []bool{false, true} {
+			if updater && name == "its own answer, lost" {
+				continue // the author's updater is asked once
+			}
+			w := newWorld(t)
+			if updater {
+				w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.NewRetryingCriticalAnnotationUpdater(w.api)))
+				w.restart()
+			}
+			w.create(nil)
+			w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+				if call != "Create" {
+					return nil
+				}
+				c.meanwhile(w)
+
+				return external.NotCreated(errLost)
+			}
+			_, _ = w.try()
+			w.cloud.Before = nil
+			got := w.get().Annotations[attempt]
+			if at := strings.Index(got, "/"); !strings.HasSuffix(got, c.want) && (c.want != "-" || at >= 0) {
+				t.Errorf("%s, updater %t: the attempt is %q, want %q", name, updater, got, c.want)
+			}
+			w.taken()
+			for range 2 {
+				_, _ = w.try()
+				w.clock.SetTime(w.clock.Now().Add(time.Second))
+			}
+			if _, calls, _ := w.taken(); strings.Count(calls, "Create") != c.creates {
+				t.Errorf("%s, updater %t: afterwards %s", name, updater, calls)
+			}
+		}
+	}
+}
