@@ -189,7 +189,6 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 		p.cache.frozen = w.now().Add(f.duration())
 	case Usurp:
 		w.usurp(p, f)
-		p.excused = !w.config.alone
 	case Vanish, Squat:
 		w.displace(o, f)
 	default:

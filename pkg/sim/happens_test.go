@@ -9,29 +9,30 @@ import (
 // TestWhatHappens: what schedules are said to do happens in them.
 func TestWhatHappens(t *testing.T) {
 	for line, want := range map[string]struct {
-		reason                              string
-		processes, together, atOnce, clocks int
+		reason                                       string
+		processes, together, atOnce, overdue, clocks int
 	}{
-		"create/named":                                 {"one process with one worker", 1, 1, 1, 1},
-		"create/named Create#1:crash-after":            {"a restart", 2, 1, 1, 1},
-		"create/opaque patch#1:stop-after":             {"a restart after a graceful shutdown", 2, 1, 1, 1},
-		"create/token patch#2:clock-back":              {"a restart with another clock", 2, 1, 1, 2},
-		"create/token Observe#1:usurp":                 {"two processes at once, with two clocks", 2, 2, 1, 2},
-		"update/named patch/status#1:outage(2m)":       {"an outage that outlasts the lease", 2, 1, 1, 1},
-		"update/named patch/status#1:outage(1s)":       {"an outage that does not", 1, 1, 1, 1},
-		"alone/named patch/status#1:outage(2m)":        {"an outage without a lease", 1, 1, 1, 1},
-		"alone/named Create#1:usurp(1m)":               {"a process without a lease that is held up", 1, 1, 1, 1},
-		"workers/opaque":                               {"three workers", 1, 1, 3, 1},
-		"workers/token Connect#1:stop Connect#1:stale": {"a process that dies while it stops has one successor", 2, 1, 3, 1},
-		"workers/opaque Create#1:crash":                {"a restart in the middle of several passes", 2, 1, 3, 1},
+		"create/named":                                 {"one process with one worker", 1, 1, 1, 0, 1},
+		"create/named Create#1:crash-after":            {"a restart", 2, 1, 1, 0, 1},
+		"create/opaque patch#1:stop-after":             {"a restart after a graceful shutdown", 2, 1, 1, 0, 1},
+		"create/token patch#2:clock-back":              {"a restart with another clock", 2, 1, 1, 0, 2},
+		"create/token Observe#1:usurp":                 {"two processes at once, with two clocks", 2, 2, 1, 1, 2},
+		"two/token Observe#1:usurp":                    {"a process that goes on with what waits for it until it notices", 2, 2, 1, 2, 2},
+		"update/named patch/status#1:outage(2m)":       {"an outage that outlasts the lease", 2, 1, 1, 0, 1},
+		"update/named patch/status#1:outage(1s)":       {"an outage that does not", 1, 1, 1, 0, 1},
+		"alone/named patch/status#1:outage(2m)":        {"an outage without a lease", 1, 1, 1, 0, 1},
+		"alone/named Create#1:usurp(1m)":               {"a process without a lease that is held up", 1, 1, 1, 0, 1},
+		"workers/opaque":                               {"three workers", 1, 1, 3, 0, 1},
+		"workers/token Connect#1:stop Connect#1:stale": {"a process that dies while it stops has one successor", 2, 1, 3, 0, 1},
+		"workers/opaque Create#1:crash":                {"a restart in the middle of several passes", 2, 1, 3, 0, 1},
 	} {
 		s, err := sim.ParseSchedule(line)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := run(t, s, false)
-		if r.Processes != want.processes || r.Together != want.together || r.AtOnce != want.atOnce || r.Clocks != want.clocks {
-			t.Errorf("%s (%s): %d processes, %d together, %d passes at once, %d clocks; want %+v", line, want.reason, r.Processes, r.Together, r.AtOnce, r.Clocks, want)
+		if r.Processes != want.processes || r.Together != want.together || r.AtOnce != want.atOnce || r.Overdue != want.overdue || r.Clocks != want.clocks {
+			t.Errorf("%s (%s): %d processes, %d together, %d passes at once, %d overdue, %d clocks; want %+v", line, want.reason, r.Processes, r.Together, r.AtOnce, r.Overdue, r.Clocks, want)
 		}
 	}
 }

@@ -2,7 +2,8 @@ package sim
 
 import "time"
 
-// Usurp holds the process up until another has taken over.
+// Usurp holds the process up until another has taken over. When it wakes, it goes on with what
+// it was at, and with what waits for it, until it notices that it lost the lease.
 func (w *World) usurp(p *process, f Fault) {
 	if p.deposed {
 		return
@@ -20,9 +21,8 @@ func (w *World) usurp(p *process, f Fault) {
 	other := stepped{p.clock.by + skew} // of another machine
 	w.in(leaseDuration, func() { w.start(other, 0) })
 	w.run(w.now().Add(f.duration()))
-	p.held = false
-	p.stopping = true
-	w.in(time.Second, p.cancel) // that it lost the lease is noticed a little later
+	p.held, p.excused = false, true
+	w.in(time.Second, p.stop)
 }
 
 // Unleased keeps the process from renewing its lease until the API server is back.

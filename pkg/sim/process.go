@@ -249,6 +249,7 @@ func (p *process) pass(i *item) {
 	delete(p.snatched, i.key)
 	p.details = false
 	p.world.passes++
+	p.world.overdue += int(bit(p.deposed))
 	p.world.passBegins(p, i.key)
 	if before == 0 && p.world.joins() {
 		return

@@ -29,6 +29,7 @@ type Result struct {
 	Processes  int           // that there were, one after another or at once
 	Together   int           // of them that were alive at once, at most
 	AtOnce     int           // passes of one process that were under way at once, at most
+	Overdue    int           // passes that a process began when another had taken over
 	Clocks     int           // that differed
 	Trace      []string      // if it was asked for
 
@@ -144,7 +145,7 @@ func (w *World) result(s Schedule) Result {
 
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
-		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Clocks: len(clocks),
+		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks),
 		steps: w.trace, counts: w.counts, skipped: w.course.skipped, Trace: w.told.lines,
 	}
 }

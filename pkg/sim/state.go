@@ -35,6 +35,7 @@ type state struct {
 	passes       int
 	together     int                          // processes that were alive at once, at most
 	atOnce       int                          // passes of one process that were under way at once, at most
+	overdue      int                          // passes that a process began when another had taken over
 	served       map[types.NamespacedName]int // passes
 	loads        map[types.NamespacedName]*load
 	writes       map[string]int    // of the provider, that changed something, by name of the object

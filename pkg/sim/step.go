@@ -67,6 +67,8 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 			continue
 		}
 		if answered, err := w.before(ctx, p, o, f); answered {
+			p.excused = false // nothing was under way
+
 			return w.note(index, err)
 		}
 	}
