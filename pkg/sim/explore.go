@@ -182,13 +182,18 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 			i.from, i.to = t.of.shelf.open(talks || f.talks(), s.pass)
 		}
 		r := e.try(append(slices.Clone(t.of.Schedule.Faults), f), i)
-		if len(r.Violations) == 0 && slices.Contains(e.kindsOf(s.op, e.few(), false), v) && v.last == 0 {
+		if len(r.Violations) == 0 && slices.Contains(e.kindsOf(s.op, e.few(), false), v) && e.combines(s.op, v) {
 			r.shelf = t.of.shelf.upTo(s.pass) // what comes before this fault is the same
 			next = append(next, r)
 		}
 	}
 
 	return next
+}
+
+// Combines says whether a fault is tried with others.
+func (e *Explorer) combines(o operation, v variant) bool {
+	return v.last == 0 && (e.All || !lone(o, v.kind))
 }
 
 // Random returns the schedule of a seed, with up to so many faults.

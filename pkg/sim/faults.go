@@ -50,6 +50,16 @@ var kinds = []struct {
 	{Snatch, true, false, false, nowhereElse},
 }
 
+// What else goes wrong, alone and at random, at reads that no cache answers: what is decided after
+// them is decided late.
+var uncached = []Kind{Throttle, Hang}
+
+// Lone says whether faults of the kind are not combined with others at an operation, for want
+// of time.
+func lone(o operation, k Kind) bool {
+	return !o.external && !o.mutates && slices.Contains(uncached, k)
+}
+
 // Where faults of some kinds make a difference, of those operations; elsewhere they are
 // nothing, or nobody could help it: what takes the place of a resource after it was
 // looked at, and before it is changed, is changed. Only who serves it could refuse.
@@ -93,7 +103,8 @@ func kindsAt(o operation, combined, crashes bool) []variant {
 		if at, limited := places[k.kind]; limited && !slices.Contains(at, o.name) {
 			continue
 		}
-		possible := o.external && k.remote || !o.external && (o.mutates && k.write || !o.mutates && k.read)
+		read := k.read || lone(o, k.kind) && o.name != "get"
+		possible := o.external && k.remote || !o.external && (o.mutates && k.write || !o.mutates && read)
 		if possible && (!combined || k.pairs&at != 0 || crashes && k.kind == CrashAfter) {
 			out = append(out, variant{kind: k.kind})
 			if combined {

@@ -7,6 +7,22 @@ import (
 	"time"
 )
 
+// TestFaultsAtReads: a read that no cache answers may hang or be throttled, alone; what a cache
+// answers may not.
+func TestFaultsAtReads(t *testing.T) {
+	for op, want := range map[string]bool{"get": false, "live": true, "live:Namespace": true, "list": true} {
+		o := operation{name: op}
+		for _, kind := range []Kind{Hang, Throttle} {
+			if got := slices.Contains(kindsAt(o, false, true), variant{kind: kind}); got != want {
+				t.Errorf("%s at %s: %t", kind, op, got)
+			}
+			if e := (Explorer{}); want && e.combines(o, variant{kind: kind}) {
+				t.Errorf("%s at %s is combined with others", kind, op)
+			}
+		}
+	}
+}
+
 // TestLengthsOfOutages: the API server is away for 50 ms, for minutes, and for what lies between.
 func TestLengthsOfOutages(t *testing.T) {
 	var have []time.Duration
@@ -44,5 +60,28 @@ func TestTriples(t *testing.T) {
 	}
 	if e.Explore(); three < 100 {
 		t.Errorf("%d schedules had three faults", three)
+	}
+}
+
+// TestReadsThatHang: a read that no cache answers and that hangs or is throttled does no harm, in any
+// scenario.
+func TestReadsThatHang(t *testing.T) {
+	tried := 0
+	for _, s := range scenarios {
+		for _, class := range Classes() {
+			if s.calm || s.long || !Has(s.name, class) {
+				continue
+			}
+			for _, f := range stage(t, Schedule{Scenario: s.name, Class: class}, "").FaultsAt(uncached, nil) {
+				tried++
+				schedule := Schedule{Scenario: s.name, Class: class, Faults: []Fault{f}}
+				if r := stage(t, schedule, ""); len(r.Violations) > 0 {
+					t.Errorf("%s: %v", schedule, r.Violations)
+				}
+			}
+		}
+	}
+	if tried < 50 {
+		t.Errorf("%d were tried", tried)
 	}
 }

@@ -88,7 +88,7 @@ func (e *Explorer) follow(runs []Result, depth int) {
 // KindsAt returns what is to be tried after other faults, each for as long as is usual.
 func (e *Explorer) kindsAt(t turn, depth int) []variant {
 	s := t.step()
-	kinds := slices.DeleteFunc(slices.Clone(e.kindsOf(s.op, e.few(), false)), func(v variant) bool { return v.last != 0 || !v.kind.stands(e.Class) })
+	kinds := slices.DeleteFunc(slices.Clone(e.kindsOf(s.op, e.few(), false)), func(v variant) bool { return !e.combines(s.op, v) || !v.kind.stands(e.Class) })
 	if e.Unpruned {
 		return kinds
 	}
