@@ -115,6 +115,7 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 	switch {
 	case o.external && w.now().Before(w.externalBack):
 		w.judgeAway(o)
+		w.excused = w.excused || o.name == "Create"
 
 		return external.Unavailable(o.failure(p))
 	case o.external && o.mutates && w.now().Before(w.refuses):
