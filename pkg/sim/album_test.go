@@ -66,7 +66,7 @@ func TestFromTheMiddle(t *testing.T) {
 		}
 		e.Explore()
 		t.Logf("%s: %d of %d runs began in the middle, %d of them were compared", name, skipped, runs, compared)
-		if skipped*4 < runs || compared < 20 {
+		if skipped*5 < runs || compared < 20 {
 			t.Errorf("%s: only %d of %d runs began in the middle, and %d were compared", name, skipped, runs, compared)
 		}
 	}
