@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -86,6 +87,38 @@ func TestProject(t *testing.T) {
 	dir := generated(t, with(t, dock(), kinds(true)...))
 
 	run(t, dir, "make", "vet", "test")
+	wrongExamples(t, dir)
+}
+
+// wrongExamples writes a field that no kind has into each example: the project's tests find all.
+func wrongExamples(t *testing.T, dir string) {
+	t.Helper()
+
+	files, err := filepath.Glob(filepath.Join(dir, "examples", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	objects := 0
+
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		objects += len(regexp.MustCompile("(?m)^kind: ").FindAll(text, -1))
+		wrong := strings.NewReplacer("\nspec:\n", "\nspec:\n  unheardOf: true\n", "\nstringData:\n", "\nunheardOf: true\nstringData:\n").Replace(string(text))
+
+		if err := os.WriteFile(path, []byte(wrong), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	out, err := command(dir, "go", "test", "./internal/systemtest", "-run", "^TestExamples$").CombinedOutput()
+	if found := strings.Count(string(out), "unheardOf"); err == nil || found != objects || objects < len(files) || objects == 0 {
+		t.Errorf("of %d examples that are wrong, the tests of the project find %d (%v):\n%s", objects, found, err, out)
+	}
 }
 
 var update = flag.Bool("update", false, "write into testdata what a provider shows: look at it before you commit it")
@@ -107,6 +140,7 @@ func TestProjectWithProviderConfig(t *testing.T) {
 	linters := "GOLANGCI_LINT=" + tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint")
 
 	run(t, dir, "make", "verify", "lint", "test", linters)
+	wrongExamples(t, dir)
 
 	tests := planted(t, dir, p)
 
