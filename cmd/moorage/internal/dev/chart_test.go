@@ -55,8 +55,9 @@ func provider(t *testing.T) (dir string) {
 }
 
 // works runs the provider as the chart does, with the rights of its service account and no
-// others, until an object of the namespace is ready.
-func works(t *testing.T, s *session, account, namespace string, flags ...string) {
+// others, until an object of the namespace is ready, and its probes and, by that scheme, its
+// metrics are answered.
+func works(t *testing.T, s *session, account, namespace, scheme string) {
 	t.Helper()
 
 	if err := s.run(t.Context(), "go", "build", "-o", "bin/provider", "./cmd/provider"); err != nil {
@@ -65,7 +66,8 @@ func works(t *testing.T, s *session, account, namespace string, flags ...string)
 
 	var said bytes.Buffer
 
-	args := append([]string{"--leader-election", "--leader-election-namespace", "harbour", "--health-probe-bind-address", "0", "--metrics-bind-address", "0"}, flags...)
+	p := inPod(t, s)
+	args := slices.Concat(p.Args, []string{"--leader-election-namespace", "harbour"}, p.flags) // a pod knows its namespace
 
 	c, err := start(&locked{to: &said}, s.Dir, "provider", append(s.env(), "KUBECONFIG="+account), filepath.Join(s.Dir, "bin", "provider"), args...)
 	if err != nil {
@@ -89,6 +91,8 @@ func works(t *testing.T, s *session, account, namespace string, flags ...string)
 		c.stop()
 		t.Fatalf("%v\n%s", err, &said)
 	}
+
+	p.asked(t, c, scheme)
 
 	where, err := s.cluster.await(t.Context(), o)
 	if err != nil {
@@ -248,7 +252,7 @@ func TestChartOnCluster(t *testing.T) {
 	account := serviceAccount(t, s)
 	awaitRights(t, account, map[string]bool{berths: true, "/namespaces/harbour" + berths: true})
 
-	works(t, s, account, "default")
+	works(t, s, account, "default", "http")
 
 	helm("upgrade", "dock", chart, "--set", "rbac.namespaced=true,networkPolicy.enabled=true,metrics.secure=true")
 
@@ -262,7 +266,7 @@ func TestChartOnCluster(t *testing.T) {
 
 	awaitRights(t, account, map[string]bool{berths: false, "/namespaces/harbour" + berths: true})
 
-	works(t, s, account, "harbour", "--namespace", "harbour")
+	works(t, s, account, "harbour", "https")
 
 	installs(t, s, helm)
 

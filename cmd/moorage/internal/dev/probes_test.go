@@ -1,0 +1,176 @@
+//go:build !race
+
+// As with chart_test.go, what runs here are other programs.
+
+package dev
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A container is the provider as a chart deploys it.
+type container struct {
+	Args  []string
+	Ports []struct {
+		Name          string
+		ContainerPort int
+	}
+	LivenessProbe, ReadinessProbe struct {
+		HTTPGet struct{ Path, Port string }
+	}
+}
+
+// deployed returns the one that is deployed now, and the name of the port with its metrics.
+func deployed(t *testing.T, s *session) (c container, metrics string) {
+	t.Helper()
+
+	var deployment struct {
+		Spec struct {
+			Template struct {
+				Spec struct{ Containers []container }
+			}
+		}
+	}
+	if err := s.cluster.call(t.Context(), http.MethodGet, "/apis/apps/v1/namespaces/harbour/deployments/dock-provider-dock", nil, &deployment); err != nil {
+		t.Fatal(err)
+	}
+
+	var service struct {
+		Spec struct{ Ports []struct{ TargetPort string } }
+	}
+	if err := s.cluster.call(t.Context(), http.MethodGet, "/api/v1/namespaces/harbour/services/dock-provider-dock", nil, &service); err != nil {
+		t.Fatal(err)
+	}
+
+	if len(deployment.Spec.Template.Spec.Containers) != 1 || len(service.Spec.Ports) != 1 {
+		t.Fatalf("one container with one port is a service, and not %+v of %+v", service, deployment)
+	}
+
+	return deployment.Spec.Template.Spec.Containers[0], service.Spec.Ports[0].TargetPort
+}
+
+// listens returns the port at which the provider listens with the flags of the container, by
+// one of them or by what it does without.
+func (c container) listens(t *testing.T, program, name string) int {
+	t.Helper()
+
+	help, err := exec.Command(program, "--help").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, help)
+	}
+
+	address := regexp.MustCompile(`-` + name + ` string\n.*\(default ":([0-9]+)"\)`).FindStringSubmatch(string(help))
+	for _, arg := range c.Args {
+		if given := regexp.MustCompile(`^--` + name + `=:([0-9]+)$`).FindStringSubmatch(arg); given != nil {
+			address = given
+		}
+	}
+
+	port := 0
+	if address != nil {
+		_, err = fmt.Sscan(address[1], &port)
+	}
+
+	if port == 0 || err != nil {
+		t.Fatalf("with %q nothing says where --%s is (%v):\n%s", c.Args, name, err, help)
+	}
+
+	return port
+}
+
+// A pod is a provider that runs as a container, with its ports at other addresses: what
+// it has in a pod may be somebody else's on this machine.
+type pod struct {
+	container
+
+	flags   []string // besides those of the container
+	at      map[int]string
+	metrics string
+}
+
+// inPod returns how to run the program as it is deployed.
+func inPod(t *testing.T, s *session) pod {
+	t.Helper()
+
+	p := pod{at: map[int]string{}}
+	p.container, p.metrics = deployed(t, s)
+
+	for _, name := range []string{"health-probe-bind-address", "metrics-bind-address"} {
+		address := free(t)
+		p.at[p.listens(t, filepath.Join(s.Dir, "bin", "provider"), name)] = address
+		p.flags = append(p.flags, "--"+name, address)
+	}
+
+	return p
+}
+
+// url returns where something is on the port of that name.
+func (p pod) url(t *testing.T, scheme, port, path string) string {
+	t.Helper()
+
+	for _, known := range p.Ports {
+		if at := p.at[known.ContainerPort]; known.Name == port && at != "" {
+			return scheme + "://" + at + path
+		}
+	}
+
+	t.Fatalf("%s is asked for on the port %q, and the provider listens at %v: %+v", path, port, p.at, p.Ports)
+
+	return ""
+}
+
+// asked asks the provider what a kubelet and, by that scheme, Prometheus ask it, where they do.
+func (p pod) asked(t *testing.T, c *child, scheme string) {
+	t.Helper()
+
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // as the chart tells Prometheus
+	defer transport.CloseIdleConnections()
+
+	user := &http.Client{Transport: transport, Timeout: time.Minute}
+
+	for url, want := range map[string]string{
+		p.url(t, "http", p.LivenessProbe.HTTPGet.Port, p.LivenessProbe.HTTPGet.Path):   "ok",
+		p.url(t, "http", p.ReadinessProbe.HTTPGet.Port, p.ReadinessProbe.HTTPGet.Path): "ok",
+		p.url(t, scheme, p.metrics, "/metrics"):                                        "\nmoorage_managed_passes_total{kind=\"Berth.dock.example.org\"",
+	} {
+		if err := c.awaits(t.Context(), 5*time.Minute, func() error { return says(t, user, url, want) }); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+// says returns an error unless what is at a URL holds a text.
+func says(t *testing.T, user *http.Client, url, want string) error {
+	t.Helper()
+
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+
+	response, err := user.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+
+	if response.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+		return fmt.Errorf("%s, without %q:\n%s", response.Status, want, body)
+	}
+
+	return nil
+}
