@@ -48,6 +48,9 @@ func (p *process) equip() {
 	if w.config.limited {
 		options = append(options, managed.WithLimits(limit.NewSet(limit.WithClock(clock))))
 	}
+	if w.config.recorded {
+		options = append(options, managed.WithChangeLog(ledger{p}))
+	}
 	if w.config.told {
 		options = append(options, managed.WithExternalEvents(lookout{p}, rarely))
 	}

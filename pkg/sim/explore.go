@@ -239,6 +239,7 @@ var operations = []operation{
 	{name: "list"},
 	{name: "List", external: true},
 	{name: "Subscribe", external: true},
+	{name: "Record", external: true},
 }
 
 // Shrink returns a schedule for which fails says yes, with as few faults as will do, each

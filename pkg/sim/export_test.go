@@ -9,9 +9,11 @@ import (
 )
 
 // RunInformed is Run over an external system that, in every scenario, can list what it has
-// and tells what changes, with limits by the clock of each process.
+// and tells what changes, with a log of changes and limits by the clock of each process.
 func RunInformed(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
-	return runIn(s, trace, nil, func(w *World) { w.harbour.lists, w.config.told, w.config.limited = true, true, true }, o...)
+	return runIn(s, trace, nil, func(w *World) {
+		w.harbour.lists, w.config.told, w.config.limited, w.config.recorded = true, true, true, true
+	}, o...)
 }
 
 // ProcessorTime is what all cores together have spent on this process, and on those that

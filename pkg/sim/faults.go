@@ -145,6 +145,9 @@ var others = map[Kind][]time.Duration{
 // process recovers from it.
 type crash struct{ process *process }
 
+// String is what a sink's caller says, who goes on, and has no effect any more.
+func (crash) String() string { return "the process died" }
+
 // Talks says whether the fault makes the external system say something.
 func (f Fault) talks() bool {
 	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, Refusing, ExternalOut}, f.Kind)

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/importer"
 	"go/parser"
 	"go/token"
@@ -50,6 +51,12 @@ func checked(t *testing.T, pkg string, exports map[string]string) ([]*ast.File, 
 		}
 		files = append(files, f)
 	}
+
+	return check(t, pkg, fset, files, exports)
+}
+
+func check(t *testing.T, pkg string, fset *token.FileSet, files []*ast.File, exports map[string]string) ([]*ast.File, *types.Info) {
+	t.Helper()
 	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}}
 	config := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
 	if _, err := config.Check(pkg, fset, files, info); err != nil {
@@ -85,10 +92,20 @@ func asked(t *testing.T) map[string]bool {
 	exports := compiled(t)
 	found := map[string]bool{}
 	for pkg := range simulated {
-		files, info := checked(t, pkg, exports)
-		for _, f := range files {
-			ast.Inspect(f, func(n ast.Node) bool {
-				if name := operationOf(n, info); name != "" {
+		maps.Copy(found, operations(checked(t, pkg, exports)))
+	}
+
+	return found
+}
+
+// Operations returns those of a package.
+func operations(files []*ast.File, info *types.Info) map[string]bool {
+	found := map[string]bool{}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			within := declaration{d, info, map[ast.Node]bool{}}
+			ast.Inspect(d, func(n ast.Node) bool {
+				for _, name := range within.operations(n) {
 					found[name] = true
 				}
 
@@ -100,54 +117,71 @@ func asked(t *testing.T) map[string]bool {
 	return found
 }
 
-// OperationOf returns the name that the simulator has for a call, or for a method
-// that may be called later, or nothing.
-func operationOf(n ast.Node, info *types.Info) string {
+// A declaration is what is searched for operations.
+type declaration struct {
+	ast.Decl
+
+	info  *types.Info
+	calls map[ast.Node]bool // that were seen
+}
+
+// Operations returns the names that the simulator has for a call, or for a method that may
+// be called later. There are several where one call asks for objects of several kinds.
+func (d declaration) operations(n ast.Node) []string {
+	if d.calls[n] {
+		return nil
+	}
+	info := d.info
 	var args []ast.Expr
-	call, calls := n.(*ast.CallExpr)
-	if calls {
+	if call, calls := n.(*ast.CallExpr); calls {
 		n, args = call.Fun, call.Args
+		d.calls[n] = true
 	}
 	at, ok := n.(*ast.SelectorExpr)
 	if !ok || info.Selections[at] == nil {
-		return ""
+		return nil
 	}
 	method, ok := info.Selections[at].Obj().(*types.Func)
 	if !ok {
-		return ""
+		return nil
 	}
 	s := method.Signature()
 	if s.Params().Len() == 0 || s.Params().At(0).Type().String() != "context.Context" || !types.IsInterface(s.Recv().Type()) {
-		return ""
+		return nil
 	}
 	of := ""
 	if named, ok := s.Recv().Type().(*types.Named); ok {
 		of = named.Obj().Name()
 	}
-	switch pkg := method.Pkg().Path(); {
-	case pkg == clientPackage && calls:
-		return request(of, method.Name(), types.ExprString(at.X), kindOf(args, info))
-	case pkg != runtimePackage:
-		return ""
-	default:
-		name, known := outside[of+"."+method.Name()]
-		if !known {
-			return "what nobody has named: " + of + "." + method.Name()
+	if method.Pkg().Path() == clientPackage {
+		var names []string
+		for _, kind := range d.kinds(method.Name(), args) {
+			names = append(names, request(of, method.Name(), types.ExprString(at.X), kind))
 		}
 
-		return name
+		return names
+	}
+	switch name, known := outside[of+"."+method.Name()]; {
+	case !known:
+		return []string{"what nobody has named: " + of + "." + method.Name()}
+	case name == "":
+		return nil
+	default:
+		return []string{name}
 	}
 }
 
-// Outside are the names of what interfaces of the runtime ask. No name have those whose
-// requests are found where they are made, in the runtime or by who implements them, and
-// those that ask nobody.
+// Outside are the names of what interfaces ask. No name have those whose requests are
+// found where they are made, in what is simulated or by who implements them; those that ask
+// nobody; and those that no pass waits for, because they begin what goes on beside it.
 var outside = map[string]string{
 	"TypedExternalClient.Observe": "Observe", "TypedExternalClient.Create": "Create", "TypedExternalClient.Update": "Update", "TypedExternalClient.Delete": "Delete",
 	"TypedExternalClient.Disconnect": "Disconnect", "ExternalDisconnecter.Disconnect": "Disconnect", "TypedExternalConnector.Connect": "Connect",
 	"TypedCreationRecoverer.RecoverCreation": "Recover", "TypedExternalLister.ListPage": "List", "TypedExternalLister.ObserveListed": "",
 	"ConnectionPublisher.PublishConnection": "", "CriticalAnnotationUpdater.UpdateCriticalAnnotations": "", "Initializer.Initialize": "",
 	"ReferenceResolver.ResolveReferences": "", "Referencer.ResolveReferences": "", "ExternalEventSource.Subscribe": "Subscribe",
+	"Finalizer.AddFinalizer": "", "Finalizer.RemoveFinalizer": "", "Sink.Record": "Record",
+	"Informers.GetInformer": "", "Watcher.Watch": "",
 }
 
 // Request names a request to the API server. Only objects of the kind come from a
@@ -164,20 +198,103 @@ func request(of, method, client, kind string) string {
 	return verb + kind
 }
 
-// KindOf returns the kind of object that a call is about, as operations have it, or
-// nothing for the managed kind. Objects of which only metadata are read may be of
-// any kind.
-func kindOf(args []ast.Expr, info *types.Info) string {
-	for _, arg := range args {
-		switch of := info.Types[arg].Type.String(); {
-		case strings.HasSuffix(of, "core/v1.Secret"):
-			return ":Secret"
-		case strings.HasSuffix(of, "meta/v1.PartialObjectMetadata"):
-			return ":Namespace"
-		}
+// Kinds of objects by their types, as operations have them. The managed kind has none, nor
+// has an object of any kind, which is one of it in what is simulated.
+var kindsByType = map[string]string{
+	"github.com/moorage-dev/moorage/pkg/resource.Managed":  "",
+	"sigs.k8s.io/controller-runtime/pkg/client.Object":     "",
+	"sigs.k8s.io/controller-runtime/pkg/client.ObjectList": "",
+	"*k8s.io/api/core/v1.Secret":                           ":Secret",
+	"*k8s.io/api/core/v1.Namespace":                        ":Namespace",
+}
+
+// Kinds returns the kinds of the object that a request is about.
+func (d declaration) kinds(method string, args []ast.Expr) []string {
+	about := 1
+	if method == "Get" {
+		about = 2
+	}
+	if len(args) <= about {
+		return []string{" of what nobody has named, called later"}
+	}
+	of := d.info.Types[args[about]].Type.String()
+	if strings.HasSuffix(of, "meta/v1.PartialObjectMetadata") {
+		return d.namedKinds()
+	}
+	kind, known := kindsByType[of]
+	if !known {
+		kind = " of what nobody has named: " + of
 	}
 
-	return ""
+	return []string{kind}
+}
+
+// NamedKinds returns the kinds that a declaration names in a table: of objects of which only
+// metadata are read, their type does not tell.
+func (d declaration) namedKinds() []string {
+	var kinds []string
+	ast.Inspect(d.Decl, func(n ast.Node) bool {
+		row, ok := n.(*ast.CompositeLit)
+		if !ok || d.info.Types[row].Type == nil {
+			return true
+		}
+		of, ok := d.info.Types[row].Type.Underlying().(*types.Struct)
+		if !ok {
+			return true
+		}
+		for i, value := range row.Elts {
+			name := ""
+			if pair, keyed := value.(*ast.KeyValueExpr); keyed {
+				name, value = types.ExprString(pair.Key), pair.Value
+			} else {
+				name = of.Field(i).Name()
+			}
+			if text := d.info.Types[value].Value; strings.EqualFold(name, "kind") && text != nil {
+				kinds = append(kinds, ":"+constant.StringVal(text))
+			}
+		}
+
+		return true
+	})
+	if len(kinds) == 0 {
+		return []string{" of metadata of a kind that nobody has named"}
+	}
+
+	return kinds
+}
+
+// TestUnnamed: what the simulator has no name for is found as such, so that no line of the
+// runtime asks for it unnoticed.
+func TestUnnamed(t *testing.T) {
+	exports := compiled(t)
+	for asks, want := range map[string]string{
+		`c.Get(ctx, k, &core.Secret{})`:                "live:Secret",
+		`c.Create(ctx, mg)`:                            "create",
+		`c.Status().Patch(ctx, mg, nil)`:               "patch/status",
+		`c.Get(ctx, k, &core.ConfigMap{})`:             "live of what nobody has named: *k8s.io/api/core/v1.ConfigMap",
+		`c.Get(ctx, k, &meta.PartialObjectMetadata{})`: "live of metadata of a kind that nobody has named",
+		`for _, of := range []struct{ n, kind string }{{"x", "Node"}} { o := &meta.PartialObjectMetadata{}; o.Kind = of.kind; c.Get(ctx, k, o) }`: "live:Node",
+		`later(c.Delete)`: "delete of what nobody has named, called later",
+		`w.Watch(ctx)`:    "what nobody has named: watcher.Watch",
+	} {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, "x.go", `package x
+import ("context"; core "k8s.io/api/core/v1"; meta "k8s.io/apimachinery/pkg/apis/meta/v1"; "sigs.k8s.io/controller-runtime/pkg/client"; "github.com/moorage-dev/moorage/pkg/resource")
+var ( _ core.Secret; _ meta.PartialObjectMetadata )
+type watcher interface { Watch(context.Context) }
+func later(any) {}
+func f(ctx context.Context, c client.Client, k client.ObjectKey, mg resource.Managed, w watcher) { `+asks+` }`, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for name := range operations(check(t, "x", fset, []*ast.File{f}, exports)) {
+			names = append(names, name)
+		}
+		if !slices.Equal(names, []string{want}) {
+			t.Errorf("%s is called %q, want %q", asks, names, want)
+		}
+	}
 }
 
 // TestEveryOperationIsCrossed: there is a run in which the process dies before, and

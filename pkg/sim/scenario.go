@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -201,9 +200,7 @@ var lives = []scenario{
 }
 
 // Recorded: every change is told to a log of changes.
-func recorded(w *World) {
-	w.config.Options = append(w.config.Options, managed.WithChangeLog(changelog.SinkFunc(w.told.record)))
-}
+func recorded(w *World) { w.config.recorded = true }
 
 // Unclaimed: objects bear a finalizer from the beginning, so that nothing takes them
 // away at once. One is deleted before anybody claims it.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -24,6 +25,16 @@ func (s *seam) step(ctx context.Context, o operation, call func(context.Context)
 	}
 
 	return s.process.world.step(ctx, s.process, o, call)
+}
+
+// A ledger takes the records of a process to its witness. It is far away, as an external system is.
+type ledger struct{ process *process }
+
+// Record takes a record of a change.
+func (l ledger) Record(ctx context.Context, e changelog.Entry) error {
+	w := l.process.world
+
+	return w.step(ctx, l.process, operation{name: "Record", external: true}, func(ctx context.Context) error { return w.told.record(ctx, e) })
 }
 
 // Connect connects.

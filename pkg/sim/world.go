@@ -52,6 +52,8 @@ type Config struct {
 	memory *apiserver.Memory
 	// told is whether the harbour tells what changes
 	told bool
+	// recorded is whether every change is told to a log of changes
+	recorded bool
 	// limited is whether each process holds its calls to limits of its own
 	limited bool
 
