@@ -121,8 +121,8 @@ func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 // List reads the objects of a kind, by namespace and labels.
 func (c *Client) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
 	options := (&client.ListOptions{}).ApplyOptions(o)
-	if options.FieldSelector != nil {
-		return errors.New("the simulated server does not select by fields")
+	if options.FieldSelector != nil || options.Limit > 0 || options.Continue != "" {
+		return errors.New("the simulated server lists all at once, by namespace and labels only")
 	}
 	gvks, _, err := c.server.memory.scheme.ObjectKinds(list)
 	if err != nil {

@@ -14,6 +14,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
 )
 
+// Never is the number of what was seen so long ago that nobody has.
+const never = 1 << 10
+
 // A step is one random operation. It names versions and UIDs by when they were
 // seen, so that it means the same on both sides.
 type step struct {
@@ -36,7 +39,7 @@ func (s step) String() string {
 	return fmt.Sprintf("%s sub=%v version=%d uid=%d %s force=%v %s", s.verb, s.sub, s.version, s.uid, s.owner, s.force, body)
 }
 
-var verbs = []string{"create", "get", "update", "update", "merge", "merge", "merge", "merge", "json", "delete", "apply", "apply", "apply"}
+var verbs = []string{"create", "get", "update", "update", "merge", "merge", "merge", "merge", "json", "delete", "list", "apply", "apply", "apply"}
 
 func randomOperation(r *rand.Rand, likely string, applies bool) step {
 	verb := verbs[r.IntN(len(verbs)-3)]
@@ -49,11 +52,14 @@ func randomOperation(r *rand.Rand, likely string, applies bool) step {
 	if likely != "" && r.IntN(4) > 0 {
 		verb = likely
 	}
-	s := step{verb: verb, sub: r.IntN(3) == 0 && !applies, version: -1, uid: -1, owner: []string{"anna", "ben"}[r.IntN(2)], force: r.IntN(3) == 0}
-	if r.IntN(3) == 0 && !applies {
+	s := step{verb: verb, sub: r.IntN(3) == 0, version: -1, uid: -1, owner: []string{"anna", "ben"}[r.IntN(2)], force: r.IntN(3) == 0}
+	if r.IntN(3) == 0 {
 		s.version = r.IntN(3) / 2 * r.IntN(3)
 	}
-	if r.IntN(4) == 0 && !applies {
+	if applies && s.version > 0 {
+		s.version = never // those between the last and none are other ones on each side
+	}
+	if r.IntN(4) == 0 {
 		s.uid = r.IntN(5) / 3
 	}
 	s.body = map[string]any{}
@@ -127,6 +133,8 @@ func (s step) do(ctx context.Context, on *side) answer {
 	switch s.verb {
 	case "get":
 		return on.answer(o, on.c.Get(ctx, client.ObjectKeyFromObject(o), o))
+	case "list":
+		return s.list(ctx, on)
 	case "delete":
 		return on.answer(nil, on.c.Delete(ctx, o, s.preconditions(on)))
 	case "create", "update":
@@ -181,6 +189,26 @@ func (s step) whole(on *side) map[string]any {
 	}
 
 	return body
+}
+
+// List answers with the object of this side if it is among those that are selected. Others
+// have theirs beside it.
+func (s step) list(ctx context.Context, on *side) answer {
+	var all berth.List
+	options := []client.ListOption{client.InNamespace(on.ns)}
+	if s.force {
+		options = append(options, client.MatchingLabels{"l": "1"})
+	}
+	if err := on.c.List(ctx, &all, options...); err != nil {
+		return on.answer(nil, err)
+	}
+	for _, o := range all.Items {
+		if o.Name == on.name {
+			return on.answer(&o, nil)
+		}
+	}
+
+	return answer{}
 }
 
 func (s step) put(ctx context.Context, on *side) answer {

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"strings"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -62,25 +63,7 @@ func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manage
 	}
 	old := s.objects[id{k.gvk, key}]
 	if old == nil {
-		if by.sub != "" {
-			_, err := s.get(k, key)
-
-			return nil, err
-		}
-
-		m := metadata(config)
-		if uid := m["uid"]; uid != nil {
-			return nil, kerrors.NewConflict(k.resource, key.Name, errors.Errorf(
-				"uid mismatch: the provided object specified uid %v, and no existing object was found", uid))
-		}
-		delete(m, "resourceVersion")
-
-		v, err := s.create(k, key, k.named(config), by)
-		if err == nil {
-			v.owned.Store(&owners{by: setOf(asked(config))})
-		}
-
-		return v, err
+		return s.applyNew(k, key, config, by)
 	}
 	image, owned, err := applied(old.image, old.owners(), by, config, force)
 	if err != nil {
@@ -91,6 +74,9 @@ func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manage
 		if value, ok := given[key]; ok {
 			metadata(image)[key] = value
 		}
+	}
+	if path := owned.emptied(old.image, image); path != "" && by.current(given, old) {
+		return nil, k.invalid(key.Name, field.TypeInvalid(field.NewPath(path), nil, "must be of type object: \"null\""))
 	}
 	v, err := s.write(old, key, image, by)
 	if err != nil {
@@ -103,4 +89,51 @@ func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manage
 	v.owned.Store(&owned)
 
 	return v, nil
+}
+
+// ApplyNew creates what is applied and does not exist.
+func (s *Server) applyNew(k *kind, key types.NamespacedName, config map[string]any, by manager) (*version, error) {
+	if by.sub != "" {
+		_, err := s.get(k, key)
+
+		return nil, err
+	}
+	m := metadata(config)
+	if uid := m["uid"]; uid != nil {
+		return nil, kerrors.NewConflict(k.resource, key.Name, errors.Errorf(
+			"uid mismatch: the provided object specified uid %v, and no existing object was found", uid))
+	}
+	delete(m, "resourceVersion")
+
+	v, err := s.create(k, key, k.named(config), by)
+	if err == nil {
+		v.owned.Store(&owners{by: setOf(asked(config))})
+	}
+
+	return v, err
+}
+
+// Emptied returns a map outside the metadata that somebody owns, and of which all that was in
+// it is taken away: a server makes that null, which no schema allows.
+func (o owners) emptied(before, after map[string]any) string {
+	for path, value := range pathsOf(after) {
+		_, holds := value.(holder)
+		if holds && !strings.HasPrefix(path, "metadata\x00") && o.owned(path) && full(before, path) && !full(after, path) {
+			return strings.ReplaceAll(path, "\x00", ".")
+		}
+	}
+
+	return ""
+}
+
+// Current says whether metadata are those of this version, as far as they say of which
+// they are and are heeded.
+func (m manager) current(given map[string]any, v *version) bool {
+	for _, key := range []string{"resourceVersion", "uid"} {
+		if value, ok := given[key]; ok && value != metadata(v.image)[key] && (key != "uid" || m.sub == "") {
+			return false
+		}
+	}
+
+	return true
 }
