@@ -90,7 +90,7 @@ func checkVersion(version string) error {
 var reserved = []string{
 	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme", "ProviderConfigReference",
 	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New",
-	"Conformance", "Deploy", "Sample", "Testdata", "Vendor", "Main", "Init",
+	"Conformance", "Deploy", "Examples", "Sample", "Testdata", "Vendor", "Main", "Init",
 	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
 }
 
