@@ -200,7 +200,7 @@ func (w *World) bears(a account, e end) bool {
 	sum := a.plus(e.rest)
 
 	return sum.passes <= 40*lives+30*w.planned && sum.requests <= 150+120*lives+60*w.planned &&
-		sum.writes <= 25*lives+20*w.planned && sum.told <= 8+6*w.planned
+		sum.writes <= w.mostWrites(lives) && sum.told <= 8+6*w.planned
 }
 
 // Learns from a run that ended well what is to come where it has been.

@@ -183,6 +183,7 @@ func (w *World) judge(p *process, o operation) {
 	}
 	for _, c := range w.server.Changes(w.judged) {
 		w.writes[c.Key.Name]++
+		w.judgeWrites(c.Key)
 		if c.Kind != w.config.gvk() {
 			w.judgeOther(c)
 

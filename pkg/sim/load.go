@@ -9,8 +9,8 @@ import (
 
 // A load is what is done for one object, or a Secret, in an hour.
 type load struct {
-	since            time.Time
-	passes, requests int
+	since                    time.Time
+	passes, requests, writes int
 
 	away  time.Time // the API server went away
 	tried int       // requests of it since
@@ -24,7 +24,7 @@ func (w *World) loadOf(key types.NamespacedName) *load {
 		w.loads[key] = l
 	}
 	if w.now().Sub(l.since) >= time.Hour {
-		l.since, l.passes, l.requests = w.now(), 0, 0
+		l.since, l.passes, l.requests, l.writes = w.now(), 0, 0, 0
 	}
 
 	return l
@@ -44,6 +44,29 @@ func (w *World) judgeLoad(key types.NamespacedName, passes, requests int) {
 	if most := 150 + 120*lives + 60*w.planned; l.requests > most {
 		w.violate("L5", fmt.Sprintf("more than %d requests for %s in an hour", most, key.Name))
 	}
+}
+
+// JudgeWrites judges that an object is not written more often than an hour may have.
+func (w *World) judgeWrites(key types.NamespacedName) {
+	l := w.loadOf(key)
+	l.writes++
+	if most := w.mostWrites(w.users.times[key]); l.writes > most {
+		w.violate("L5", fmt.Sprintf("more than %d writes of %s in an hour", most, key.Name))
+	}
+}
+
+// MostWrites is how often an object that was created so many times may be written in an hour: for
+// what becomes of it, for a few words about each fault, and for the attempts that are refused.
+func (w *World) mostWrites(lives int) int {
+	lives = max(lives, 1)
+	most := 10 + 3*lives + 2*w.planned
+	for _, d := range w.refusals {
+		// They come in growing steps up to a minute, anew in each life, and in each process: a
+		// fault may end one.
+		most += 10*(lives+w.planned-1) + int(2*d.Minutes())
+	}
+
+	return most
 }
 
 // JudgeRequest judges that an operation is not one too many. A read of the cache is no

@@ -108,7 +108,8 @@ type World struct {
 	events    events
 
 	faults   map[boundary][]Fault
-	planned  int // of them
+	planned  int             // of them
+	refusals []time.Duration // by those that refuse for so long
 	scenario string
 	begins   string // how that begins, if others do so, too
 	turned   bool   // that is over
@@ -159,6 +160,9 @@ func newWorld(c Config, faults []Fault) *World {
 		at := boundary{f.Op, f.N}
 		w.faults[at] = append(w.faults[at], f)
 		w.talks = w.talks || f.talks()
+		if f.Kind == Refusing {
+			w.refusals = append(w.refusals, f.duration())
+		}
 	}
 
 	return w
