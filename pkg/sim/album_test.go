@@ -170,7 +170,7 @@ func TestWhatIsInAPicture(t *testing.T) {
 		},
 		reflect.TypeFor[World](): {
 			"state", "random", "source", "processes", // are in the picture
-			"config", "server", "users", "told", "meters", "began", "faults", "planned", "scenario", "begins", "turned", "phase", "resting", "course", // are told by the story
+			"config", "server", "users", "told", "meters", "began", "faults", "planned", "refusals", "scenario", "begins", "turned", "phase", "resting", "course", // are told by the story
 			"outside", "harbour", "expect", "verbose", "secrets", "shortest", "pace", "patient", "talks",
 			"events", "over", "trace", "trail", // are nothing when one is taken, or begin anew
 		},

@@ -19,7 +19,7 @@ var (
 
 // How long a defect is searched for, of what processors spend on it: neither virtual time, nor
 // that of a machine on which others work, too.
-const searchTime = time.Minute
+const searchTime = 10 * time.Second
 
 // What must be found: the rows of the table of violations of other runtimes, as they
 // would look in this one, and what is easily done wrong.

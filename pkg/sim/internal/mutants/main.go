@@ -5,8 +5,8 @@
 //	go run ./pkg/sim/internal/mutants [-search] [-learn] FOLDER [NAME...]
 //
 // Each is found by the schedule that stands with it, within ten seconds and usually at
-// once. With -search it is found without that, where it can be within a minute of processor time, and
-// with -learn the least schedule that was found is written to its file. A line tells of
+// once. With -search it is found without that, within ten seconds of a processor, unless its file
+// says why it cannot be (search:), and with -learn the least schedule that was found is written to its file. A line tells of
 // each which property it broke, by which schedule, and how many seconds the test ran,
 // without compiling: with -search those of processors. A defect that is not found in time, that does not compile, or whose
 // text is no longer in the source, is an error.
@@ -31,9 +31,8 @@ import (
 const (
 	parallel = 2
 
-	// How long a defect may take to be found by its schedule, and by a search.
-	patience       = 10 * time.Second
-	searchPatience = time.Minute
+	// How long a defect may take to be found, by its schedule or by a search.
+	patience = 10 * time.Second
 )
 
 func main() {
@@ -133,11 +132,12 @@ type finding struct {
 }
 
 func (f finding) right() bool {
+	breaks := f.of.Breaks[:1]
 	if f.searched {
-		return slices.Contains(f.of.Breaks, f.property) && f.took < searchPatience
+		breaks = f.of.Breaks
 	}
 
-	return f.property == f.of.Breaks[0] && f.took < patience
+	return slices.Contains(breaks, f.property) && f.took < patience
 }
 
 func (f finding) String() string {
