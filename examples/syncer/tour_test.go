@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -44,7 +46,15 @@ var sabotages = []struct {
 	do   func(ctx context.Context, t *tour) error
 }{
 	{1, "the host does not have the kind", func(ctx context.Context, t *tour) error {
-		return client.IgnoreNotFound(t.host.Delete(ctx, ferryDefinition()))
+		if err := t.host.Delete(ctx, ferryDefinition()); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+
+		return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			err := t.host.Get(ctx, client.ObjectKeyFromObject(ferryDefinition()), ferryDefinition())
+
+			return kerrors.IsNotFound(err), client.IgnoreNotFound(err) // until its instances are gone, it is there
+		})
 	}},
 	{2, "no syncer", stopped},
 	{3, "no syncer", stopped},
