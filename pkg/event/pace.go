@@ -37,9 +37,9 @@ const maxWaiting = 10_000
 // else at the pace.
 //
 // Warnings never wait, and so may overtake good news of the same object. What waits
-// when the process ends is not told. An event that waits keeps no more of its object
-// than a reference; the time it bears is when it was handed on. There is no goroutine
-// to stop. It may be used concurrently. The zero value is not usable.
+// when the process ends, or when the recorder is stopped, is not told. An event that waits
+// keeps no more of its object than a reference; the time it bears is when it was handed on.
+// There is no goroutine to stop. It may be used concurrently. The zero value is not usable.
 type PacedRecorder struct {
 	recorder Recorder
 	line     *line
@@ -86,6 +86,11 @@ func (r *PacedRecorder) WithAnnotations(keysAndValues ...string) Recorder {
 	return &PacedRecorder{recorder: r.recorder.WithAnnotations(keysAndValues...), line: r.line}
 }
 
+// Stop drops what waits, here and in the recorders with annotations that were made of
+// this one. What comes afterwards is handed on at once. It is for a process that goes on
+// when whom the recorder hands on to has ended, such as a manager; it may be called again.
+func (r *PacedRecorder) Stop() { r.line.stop() }
+
 // A line is what waits.
 type line struct {
 	scheme   *runtime.Scheme
@@ -94,7 +99,9 @@ type line struct {
 
 	mu      sync.Mutex
 	excess  time.Time // when more came than is expected
-	waiting []waiting // the first is handed on by a timer
+	waiting []waiting // the first is handed on by the timer
+	next    *time.Timer
+	stopped bool
 }
 
 // A waiting event is one that will be handed on.
@@ -115,7 +122,7 @@ func (l *line) waits(to Recorder, obj runtime.Object, e Event) bool {
 	if !l.expected.Allow() {
 		l.excess = time.Now()
 	}
-	if len(l.waiting) == 0 && l.pace.Allow() || len(l.waiting) >= maxWaiting {
+	if l.stopped || len(l.waiting) == 0 && l.pace.Allow() || len(l.waiting) >= maxWaiting {
 		return false
 	}
 	about, err := reference.GetReference(l.scheme, obj)
@@ -137,11 +144,16 @@ func (l *line) callNext() {
 	if time.Since(l.excess) < busyFor && len(l.waiting) < busyUntil {
 		turns = min(busyShare, l.pace.Burst())
 	}
-	time.AfterFunc(l.pace.ReserveN(time.Now(), turns).Delay(), l.handOn)
+	l.next = time.AfterFunc(l.pace.ReserveN(time.Now(), turns).Delay(), l.handOn)
 }
 
 func (l *line) handOn() {
 	l.mu.Lock()
+	if l.stopped { // as the timer rang
+		l.mu.Unlock()
+
+		return
+	}
 	first := l.waiting[0]
 	l.waiting[0] = waiting{}
 	if l.waiting = l.waiting[1:]; len(l.waiting) > 0 {
@@ -152,4 +164,14 @@ func (l *line) handOn() {
 	l.mu.Unlock()
 
 	first.to.Event(first.about, first.event)
+}
+
+func (l *line) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.stopped, l.waiting = true, nil
+	if l.next != nil {
+		l.next.Stop()
+	}
 }

@@ -88,6 +88,39 @@ func TestPace(t *testing.T) {
 	})
 }
 
+// What waits when the recorder is stopped is not told, and nothing is kept of it; warnings
+// still are.
+func TestPaceStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &diary{began: time.Now()}
+		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 1))
+		r.Stop() // of one on which nobody waits
+		r = event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 1))
+		other := r.WithAnnotations("n", "1")
+		for i := range 5 {
+			other.Event(pod(i), event.Normal("Moored", "tied up"))
+		}
+		<-time.After(600 * time.Millisecond)
+		r.Stop()
+		r.Stop()
+		<-time.After(time.Minute)
+		r.Event(pod(5), event.Warning("CannotMoor", errors.New("no berth")))
+		r.Event(pod(6), event.Normal("Moored", "tied up"))
+		r.Event(pod(7), event.Normal("Moored", "tied up"))
+
+		want := []entry{
+			{0, "Pod quay/0 uid-n", "Moored"},
+			{500 * time.Millisecond, "Pod quay/1 uid-n", "Moored"},
+			{time.Minute + 600*time.Millisecond, "Pod quay/5 uid-n", "CannotMoor"},
+			{time.Minute + 600*time.Millisecond, "Pod quay/6 uid-n", "Moored"},
+			{time.Minute + 600*time.Millisecond, "Pod quay/7 uid-n", "Moored"},
+		}
+		if diff := cmp.Diff(want, d.all()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
 // While work goes on there is little time to tell of it; what is left to tell is told
 // when it is done.
 func TestPaceLeavesTimeToWork(t *testing.T) {

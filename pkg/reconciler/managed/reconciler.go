@@ -94,8 +94,9 @@ type Reconciler struct {
 
 	log     logging.Logger
 	record  event.Recorder
-	warn    event.Recorder // nil: record
-	changes changelog.Sink // nil: none
+	pace    *event.PacedRecorder // what Setup made, ended with the controller
+	warn    event.Recorder       // nil: record
+	changes changelog.Sink       // nil: none
 	clock   clock.PassiveClock
 	made    time.Time      // shortly before now
 	random  func() float64 // uniform in [0,1)

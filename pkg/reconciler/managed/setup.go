@@ -63,6 +63,7 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 		For(mg, builder.WithPredicates(r.Predicate())).
 		WatchesRawSource(r.References(m.GetCache())).
 		WatchesRawSource(r.Notifications()).
+		WatchesRawSource(r.ending()).
 		WithOptions(options)
 	for _, w := range r.watches {
 		b = b.Watches(w.object, w.handler)
@@ -82,6 +83,7 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 	g.Add([]schema.GroupVersionKind{schema.GroupVersionKind(of)}, func(ctx context.Context) error {
 		r, options := wire(m, of, o, ro)
 		defer r.memory.Clear() // others look after the objects
+		defer r.pace.Stop()
 
 		return crdgate.RunController(ctx, m, controllerName(of), options, func(c cache.Cache) []source.Source {
 			var own client.Object = mg
@@ -95,6 +97,16 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 	})
 
 	return nil
+}
+
+// Ending is a source of nothing. It ends what Setup made with the controller: the process
+// may go on without its manager, and would keep all events that wait.
+func (r *Reconciler) ending() source.Source {
+	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		context.AfterFunc(ctx, r.pace.Stop)
+
+		return nil
+	})
 }
 
 func controllerName(of resource.ManagedKind) string {
@@ -122,11 +134,13 @@ func wire(m manager.Manager, of resource.ManagedKind, o controller.Options, ro [
 		o.Logger = logging.NewNopLogger()
 	}
 	name := controllerName(of)
+	pace := event.NewPacedRecorder(event.NewRecorder(m.GetEventRecorder(name)), m.GetScheme())
 	r := NewReconciler(m, of, append([]ReconcilerOption{
 		WithLogger(o.Logger.WithValues("controller", name)),
 		WithPollInterval(o.PollInterval),
-		WithRecorder(event.NewPacedRecorder(event.NewRecorder(m.GetEventRecorder(name)), m.GetScheme())),
+		WithRecorder(pace),
 	}, ro...)...)
+	r.pace = pace
 
 	options := o.ForControllerRuntime()
 	options.Reconciler = r

@@ -1,16 +1,20 @@
 package managed
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
@@ -43,6 +47,35 @@ func TestTheGlobalLimitIsOneOfTheQueue(t *testing.T) {
 		got, _ := q.Get()
 		if took := time.Since(begun); got != numbered(99) || took != time.Second {
 			t.Errorf("got %v after %s, want the user's change after a second", got, took)
+		}
+	})
+}
+
+// A diary counts what was told.
+type diary struct{ told int }
+
+func (d *diary) Event(runtime.Object, event.Event)        { d.told++ }
+func (d *diary) WithAnnotations(...string) event.Recorder { return d }
+
+// Events that wait go with the controller that Setup made.
+func TestWhatWaitsEndsWithTheController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &diary{}
+		r := &Reconciler{pace: event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(1, 1))}
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := r.ending().Start(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			r.pace.Event(&corev1.Pod{}, event.Normal("Moored", "tied up"))
+		}
+		if d.told != 1 {
+			t.Errorf("%d were told at once", d.told)
+		}
+		cancel()
+		<-time.After(time.Minute)
+		if d.told != 1 {
+			t.Errorf("%d were told afterwards", d.told-1)
 		}
 	})
 }
