@@ -161,7 +161,7 @@ func TestWhatIsInAPicture(t *testing.T) {
 			"fence", "lease", "volatile", "ignoredFinalizers", "supported", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "random",
 			"provider", "providerVersion", "observability", "watches",
 			// are nothing, or nobody's business, in a world of which pictures are taken
-			"graph", "tracker", "watching", "limits", "roll", "waker", "pruned", "telemetry",
+			"graph", "tracker", "watching", "limits", "roll", "waker", "pruned", "telemetry", "pace",
 		},
 		reflect.TypeFor[process](): {
 			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", // are in the picture
