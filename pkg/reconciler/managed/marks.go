@@ -129,7 +129,7 @@ func isFailed(attempt any) bool {
 
 // SameAttempt returns the object as the API server has it now, and whether it is marked
 // with the attempt that this pass knows of: as it was begun last, and as far as it is
-// known what became of it. Nothing else can then be marked over another's attempt.
+// known what became of it.
 func (p *pass) sameAttempt(ctx context.Context) (live resource.Managed, same bool, err error) {
 	live, err = p.readLive(ctx)
 	if err != nil {
@@ -281,7 +281,13 @@ func (p *pass) recordResult(ctx context.Context, before map[string]string, err e
 // there is: that a creation came to nothing is given to it only after a look.
 func (p *pass) recordByAuthor(ctx context.Context, changes map[string]any) error {
 	if isFailed(changes[meta.AnnotationKeyCreateAttempt]) {
-		if _, same, err := p.sameAttempt(ctx); err != nil || !same {
+		same := false
+		err := persistently(ctx, func(ctx context.Context) (err error) {
+			_, same, err = p.sameAttempt(ctx)
+
+			return err
+		})
+		if err != nil || !same {
 			return err
 		}
 	}

@@ -82,3 +82,23 @@ func TestARefusalIsWrittenOverItsOwnAttemptAlone(t *testing.T) {
 		}
 	}
 }
+
+// An author's updater is called although the look before it fails at first.
+func TestTheLookBeforeAnUpdaterIsRepeated(t *testing.T) {
+	w := newWorld(t)
+	w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.NewRetryingCriticalAnnotationUpdater(w.api)))
+	w.restart()
+	w.create(nil)
+	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+		if call != "Create" {
+			return nil
+		}
+		w.failLive = 2
+
+		return external.NotCreated(errLost)
+	}
+	_, _ = w.try()
+	if got := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; !strings.HasSuffix(got, "/failed") || w.failLive != 0 {
+		t.Errorf("the attempt is %q, and %d looks are still to fail", got, w.failLive)
+	}
+}

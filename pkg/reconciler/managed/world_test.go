@@ -47,6 +47,8 @@ type world struct {
 	// Answer, if set, may answer a write instead of the API server. Note is
 	// what the request looks like in the list of requests.
 	answer func(ctx context.Context, note string) error
+	// FailLive is how many of the next reads of the API server itself fail.
+	failLive int
 	// Lag, if set, is what the cache answers instead of what is stored.
 	lag *volume.Volume
 
@@ -155,6 +157,11 @@ func (r reader) GetAPIReader() client.Reader { return r.live }
 func (w *world) listener() client.Reader {
 	return interceptor.NewClient(w.api, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if w.failLive > 0 {
+				w.failLive--
+
+				return errLost
+			}
 			if above, ok := o.(*metav1.PartialObjectMetadata); ok {
 				w.mu.Lock()
 				w.above = append(w.above, above.Kind+" "+key.Name)
