@@ -17,6 +17,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
+// RefusedAfter refuses each Create, after something has happened.
+func refusedAfter(meanwhile func()) func(context.Context, string, resource.Managed) error {
+	return func(_ context.Context, call string, _ resource.Managed) error {
+		if call != "Create" {
+			return nil
+		}
+		meanwhile()
+
+		return external.NotCreated(errLost)
+	}
+}
+
 // A process whose Create is refused stands still before it can write that down. What
 // another has begun since, and what a user has changed, is there when it wakes.
 func TestARefusalIsWrittenOverItsOwnAttemptAlone(t *testing.T) {
@@ -57,14 +69,7 @@ func TestARefusalIsWrittenOverItsOwnAttemptAlone(t *testing.T) {
 				w.restart()
 			}
 			w.create(nil)
-			w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
-				if call != "Create" {
-					return nil
-				}
-				c.meanwhile(w)
-
-				return external.NotCreated(errLost)
-			}
+			w.cloud.Before = refusedAfter(func() { c.meanwhile(w) })
 			_, _ = w.try()
 			w.cloud.Before = nil
 			got := w.get().Annotations[attempt]
@@ -89,14 +94,7 @@ func TestTheLookBeforeAnUpdaterIsRepeated(t *testing.T) {
 	w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.NewRetryingCriticalAnnotationUpdater(w.api)))
 	w.restart()
 	w.create(nil)
-	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
-		if call != "Create" {
-			return nil
-		}
-		w.failLive = 2
-
-		return external.NotCreated(errLost)
-	}
+	w.cloud.Before = refusedAfter(func() { w.failLive = 2 })
 	_, _ = w.try()
 	if got := w.get().Annotations[meta.AnnotationKeyCreateAttempt]; !strings.HasSuffix(got, "/failed") || w.failLive != 0 {
 		t.Errorf("the attempt is %q, and %d looks are still to fail", got, w.failLive)
