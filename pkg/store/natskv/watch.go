@@ -119,24 +119,52 @@ func (w *watcher[T]) begin(ctx context.Context) error {
 	return nil
 }
 
-// speaks tells whether one of the messages comes that there are, or nobody waits for one
-// any more: run cleans up then. That the consumer has none is not enough to say that there
-// are none: it may be at a replica that is behind.
+// speaks tells whether the consumer sends one of the messages that there are or, where there
+// are none, knows that it was asked for them. It also does when nobody waits any more: run
+// cleans up then.
 func (w *watcher[T]) speaks(ctx context.Context, within time.Duration) bool {
-	if !w.pending {
-		if w.start.Revision == 0 {
-			return true
-		}
-		if there, err := w.outstanding(ctx); err != nil || !there {
-			return true
-		}
-	}
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	msg, err := w.messages.Next(jetstream.NextContext(waiting))
+	asked := make(chan bool, 1)
+	go func() {
+		asked <- !w.more(waiting) && w.asked(waiting)
+		cancel() // there is nothing to wait for, or no time
+	}()
+	msg, err := w.messages.Next(jetstream.NextContext(waiting)) // which asks for them
+	cancel()
 	w.first = msg
 
-	return err == nil || ctx.Err() != nil
+	return <-asked || err == nil || ctx.Err() != nil
+}
+
+// more tells whether there are messages, or waits until it is given up. That the consumer has
+// none is not enough to say so: it may be at a replica that is behind.
+func (w *watcher[T]) more(ctx context.Context) bool {
+	there := w.pending
+	if !there && w.start.Revision > 0 {
+		there, _ = w.outstanding(ctx) // nor is it what cannot be found out
+	}
+	if there {
+		<-ctx.Done()
+	}
+
+	return there
+}
+
+// asked tells whether the consumer has a request for messages: a moment after it was sent, or
+// never.
+func (w *watcher[T]) asked(ctx context.Context) bool {
+	for {
+		info, err := w.consumer.Info(ctx)
+		if err == nil && info.NumWaiting > 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(look / 50):
+		}
+	}
 }
 
 // consume makes the consumer, once the stream has a leader.
