@@ -18,6 +18,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -54,12 +55,13 @@ type Reconciler struct {
 	Poll   time.Duration
 	Named  bool // the name of the object is that of the buoy
 
-	began time.Time // when it was set up; zero: what is well is looked at at once
+	once  sync.Once
+	began time.Time // when it was first asked; what is well then is looked at later
 }
 
 // Setup adds a controller to the manager.
 func (r *Reconciler) Setup(m manager.Manager, workers int) error {
-	r.Client, r.began = m.GetClient(), time.Now()
+	r.Client = m.GetClient()
 
 	return ctrl.NewControllerManagedBy(m).Named("floor").
 		For(&buoy.Buoy{}).
@@ -102,6 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Client.Get(ctx, req.NamespacedName, b); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	r.once.Do(func() { r.began = time.Now() })
 	if early := r.turn(b) - time.Since(r.began); early > 0 {
 		return later(early), nil
 	}

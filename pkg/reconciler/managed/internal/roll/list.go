@@ -64,9 +64,13 @@ type Turning struct {
 
 // Consult says how to look at an object that needs no more than a look. A list
 // counts only if it was begun after whatever happened to the object last, was ended,
-// and is fresh. One is begun if its round is due, and if there are more objects
-// than it is likely to take pages.
+// and is fresh. One is begun in each round, by whoever comes first, if there are more
+// objects than it is likely to take pages. It ends with its round: those who Meet are not to
+// find one that lasts no longer, or that was made for few.
 func (r *Roll) Consult(p *Place, now time.Time) Consultation {
+	if r.round <= 0 {
+		return Consultation{}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -78,7 +82,7 @@ func (r *Roll) Consult(p *Place, now time.Time) Consultation {
 			return Consultation{}
 		}
 		l.list = &list{began: now, items: map[string]any{}, twice: map[string]bool{}}
-		l.due = now.Add(r.round * 3 / 4)
+		l.due = roundOf(l.name, now, r.round).Add(r.round)
 	case l.list.began.Sub(r.made) <= p.asked:
 		return Consultation{}
 	case l.list.whole:
@@ -95,7 +99,7 @@ func (r *Roll) Consult(p *Place, now time.Time) Consultation {
 func (l *line) expire(now time.Time, r *Roll) {
 	switch {
 	case l.list == nil || l.list.busy:
-	case l.list.whole && now.Sub(l.list.ended) > r.fresh:
+	case l.list.whole && (now.Sub(l.list.ended) > r.fresh || !now.Before(l.due)):
 		l.list = nil
 	case !l.list.whole && now.Sub(l.list.began) > r.round:
 		l.breaks(now, r)
@@ -213,13 +217,19 @@ func (r *Roll) Meet(connection string, now, due time.Time, tolerance time.Durati
 	case broken:
 		return due.Add(time.Duration((random - 0.5) * float64(due.Sub(now)) / 2)), true
 	}
-	latest := due.Add(tolerance).UnixNano()
-	round := time.Unix(0, latest-(latest-phase(connection, r.round))%int64(r.round))
+	round := roundOf(connection, due.Add(tolerance), r.round)
 	if !round.After(now) {
 		return due, false
 	}
 
 	return round.Add(time.Duration(random * float64(r.fresh) / 2)), true
+}
+
+// RoundOf returns when the round of a connection began that a time is in.
+func roundOf(connection string, at time.Time, round time.Duration) time.Time {
+	since := at.UnixNano()
+
+	return time.Unix(0, since-(since-phase(connection, round))%int64(round))
 }
 
 // Phase is another one for each connection, so that not all of them list at once.

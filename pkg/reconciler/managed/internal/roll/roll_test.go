@@ -12,7 +12,8 @@ const (
 	fresh = 30 * time.Second
 )
 
-var begin = time.Unix(1_000_000, 0)
+// The beginning of a round of the line.
+var begin = roundOf("line", time.Unix(1_000_000, 0), round)
 
 // A crew is objects a, b and c of one connection.
 func crew(t *testing.T) (r *Roll, a, b, c *Place) {
