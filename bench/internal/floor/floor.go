@@ -55,13 +55,14 @@ type Reconciler struct {
 	Poll   time.Duration
 	Named  bool // the name of the object is that of the buoy
 
-	once  sync.Once
-	began time.Time // when it was first asked; what is well then is looked at later
+	spread bool // what is well is looked at later, the first time
+	once   sync.Once
+	began  time.Time // when it was first asked
 }
 
 // Setup adds a controller to the manager.
 func (r *Reconciler) Setup(m manager.Manager, workers int) error {
-	r.Client = m.GetClient()
+	r.Client, r.spread = m.GetClient(), true
 
 	return ctrl.NewControllerManagedBy(m).Named("floor").
 		For(&buoy.Buoy{}).
@@ -135,7 +136,7 @@ func later(d time.Duration) reconcile.Result {
 // at one that is well at some moment of the first poll interval, the same each time it
 // is asked, so that nobody has to remember who was looked at.
 func (r *Reconciler) turn(b *buoy.Buoy) time.Duration {
-	if time.Since(r.began) > r.Poll || !b.DeletionTimestamp.IsZero() || !b.Ready() {
+	if !r.spread || time.Since(r.began) > r.Poll || !b.DeletionTimestamp.IsZero() || !b.Ready() {
 		return 0
 	}
 	sum := fnv.New64a()

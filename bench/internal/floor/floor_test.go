@@ -254,7 +254,7 @@ func TestTheFloorAllocatesLittle(t *testing.T) {
 // does.
 func TestTheFloorLooksAtAllInTurn(t *testing.T) {
 	h := newHarness(t, false)
-	h.r.Poll = time.Hour
+	h.r.Poll, h.r.spread = time.Hour, true
 	h.pass("patch", "patch", "patch status") // one that is made now
 	request := reconcile.Request{NamespacedName: key}
 	h.sent = nil
