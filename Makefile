@@ -167,7 +167,7 @@ SIMSEEDS ?= 50000
 
 .PHONY: sim
 sim: ## Break the reconciler: every fault at every boundary, in pairs, and at random (SIMDEPTH, SIMSEEDS)
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -depth $(SIMDEPTH) -short-kinds=false -seeds $(SIMSEEDS) | grep -v '^=== '
+	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -depth $(SIMDEPTH) -short-kinds=false -all-kinds -seeds $(SIMSEEDS) | grep -v '^=== '
 
 .PHONY: sim-options
 sim-options: ## The same with every option switched on that makes things cheap: each fault alone, and a tenth of what is random

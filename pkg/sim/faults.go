@@ -52,12 +52,11 @@ var kinds = []struct {
 	{Snatch, true, false, false, nowhereElse},
 }
 
-// What else goes wrong, alone and at random, at reads that no cache answers: what is decided after
-// them is decided late.
+// What else goes wrong at reads that no cache answers: what is decided after them is decided late.
 var uncached = []Kind{Throttle, Hang}
 
-// Lone says whether faults of the kind are not combined with others at an operation, for want
-// of time.
+// Lone says whether faults of the kind are not combined with others at an operation unless those
+// of every kind are.
 func lone(o operation, k Kind) bool {
 	return !o.external && !o.mutates && slices.Contains(uncached, k)
 }
