@@ -142,7 +142,8 @@ func (w *watcher[T]) speaks(ctx context.Context, within time.Duration) bool {
 func (w *watcher[T]) more(ctx context.Context) bool {
 	there := w.pending
 	if !there && w.start.Revision > 0 {
-		there, _ = w.outstanding(ctx) // nor is it what cannot be found out
+		behind, err := w.outstanding(ctx)
+		there = behind && err == nil // what cannot be found out now is found out by complete
 	}
 	if there {
 		<-ctx.Done()
