@@ -216,10 +216,10 @@ func filled(ctx context.Context, c cache.Cache) error {
 func (p *process) setUp(m manager.Manager, c Command) (reconcile.Reconciler, error) {
 	switch c.Contender {
 	case Floor:
-		r := floor.Reconciler{Client: m.GetClient(), Cloud: &p.cloud, Poll: c.Poll, Named: c.Named}
-		alone := r
+		running := floor.Reconciler{Cloud: &p.cloud, Poll: c.Poll, Named: c.Named}
+		alone := floor.Reconciler{Client: m.GetClient(), Cloud: &p.cloud, Poll: c.Poll, Named: c.Named}
 
-		return &alone, r.Setup(m, c.Workers)
+		return &alone, running.Setup(m, c.Workers)
 	case Moorage, Bulk:
 		creates := managed.WithCreationTokens()
 		if c.Named {
