@@ -136,7 +136,7 @@ cover: devcluster | bin ## Test and print the share of statements covered
 		go -C $$m test -coverprofile=$$p ./... ; go -C $$m tool cover -func=$$p | tail -n 1; done
 
 .PHONY: bench
-bench: devcluster | bin ## Measure what a provider costs, beside a floor, in three rounds; not half an hour on two cores; fills bench/last.json and docs/performance.md (BENCHFLAGS="-objects 1000")
+bench: devcluster | bin ## Measure what a provider costs, beside a floor, in three rounds; three quarters of an hour on two cores; fills bench/last.json and docs/performance.md (BENCHFLAGS="-objects 1000")
 	@go -C bench run . -json $(CURDIR)/bench/last.json -page $(CURDIR)/docs/performance.md $(BENCHFLAGS)
 
 .PHONY: microbench

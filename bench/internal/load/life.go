@@ -164,7 +164,7 @@ func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error
 		}
 		r.round.QuietCPUs = append(r.round.QuietCPUs, time.Duration(float64(figures.CPU-before.CPU)/max(1, looks(figures)-looks(before))))
 	}
-	r.round.QuietCPU = Median(r.round.QuietCPUs, func(d time.Duration) time.Duration { return d })
+	r.round.QuietCPU = median(r.round.QuietCPUs)
 	passes := looks(figures)
 	r.result.note("steady", figures.Requests)
 	r.round.SteadyRequests = float64(Sum(figures.Requests)+figures.Events) / passes

@@ -32,7 +32,7 @@ type Scenario struct {
 
 // Full is what the figures are told of.
 var Full = Scenario{
-	Objects: 5000, Workers: 10, Quiet: 2, Rounds: 3, News: 250,
+	Objects: 5000, Workers: 10, Quiet: 8, Rounds: 3, News: 250,
 	Crowd: 2000, Latency: 50 * time.Millisecond, Probes: 150, Fair: 50 * time.Second,
 }
 

@@ -46,12 +46,12 @@ func TestDue(t *testing.T) {
 // One bad round decides nothing that is compared, and all that is to hold always.
 func TestConclude(t *testing.T) {
 	r := Result{Rounds: []Round{
-		{Measured: Measured{ReadyAfter: 3, UserP99: 5, CreateRequests: 3, RestartUser: 2}},
-		{Measured: Measured{ReadyAfter: 90, UserP99: 6, CreateRequests: 3.1, RestartUser: 1}},
-		{Measured: Measured{ReadyAfter: 4, UserP99: 80, CreateRequests: 3, RestartUser: 9}},
+		{Measured: Measured{ReadyAfter: 3, UserP99: 5, CreateRequests: 3, RestartUser: 2}, QuietCPUs: []time.Duration{70, 8, 80}},
+		{Measured: Measured{ReadyAfter: 90, UserP99: 6, CreateRequests: 3.1, RestartUser: 1}, QuietCPUs: []time.Duration{7, 6, 90}},
+		{Measured: Measured{ReadyAfter: 4, UserP99: 80, CreateRequests: 3, RestartUser: 9}, QuietCPUs: []time.Duration{60, 5, 7}},
 	}}
 	r.conclude()
-	if want := (Measured{ReadyAfter: 4, UserP99: 6, CreateRequests: 3.1, RestartUser: 9}); r.Measured != want {
+	if want := (Measured{ReadyAfter: 4, UserP99: 6, CreateRequests: 3.1, RestartUser: 9, QuietCPU: 8}); r.Measured != want {
 		t.Errorf("of the rounds remains %+v, want %+v", r.Measured, want)
 	}
 }
@@ -68,6 +68,7 @@ func TestNothingIsLeftOut(t *testing.T) {
 			f.SetFloat(float64(i + 1))
 		}
 	}
+	one.QuietCPUs = []time.Duration{one.QuietCPU}
 	r := Result{Rounds: []Round{one}}
 	r.conclude()
 	if r.Measured != one.Measured {

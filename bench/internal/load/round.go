@@ -29,7 +29,7 @@ type Round struct {
 	Measured
 
 	Place     int             // among the contenders of the round; the first is 1
-	QuietCPUs []time.Duration // of each interval; QuietCPU is the median
+	QuietCPUs []time.Duration // of each quiet poll interval; QuietCPU is the median
 	Waits     []time.Duration // of users in the storm, the shortest first
 }
 
@@ -41,7 +41,6 @@ var compared = []func(*Measured) *time.Duration{
 	func(m *Measured) *time.Duration { return &m.GoneCPU },
 	func(m *Measured) *time.Duration { return &m.ReadyServer },
 	func(m *Measured) *time.Duration { return &m.GoneServer },
-	func(m *Measured) *time.Duration { return &m.QuietCPU },
 	func(m *Measured) *time.Duration { return &m.StormCPU },
 	func(m *Measured) *time.Duration { return &m.UserP50 },
 	func(m *Measured) *time.Duration { return &m.UserP99 },
@@ -65,17 +64,21 @@ var held = []func(*Measured) *float64{
 }
 
 // Conclude takes from all rounds the median of what is compared, and the most of what is
-// held to a number.
+// held to a number. Of quiet poll intervals it is the median of all, of whichever round:
+// a machine that others share takes from one what it does not take from the next.
 func (r *Result) conclude() {
 	for _, field := range compared {
 		*field(&r.Measured) = Median(r.Rounds, func(one Round) time.Duration { return *field(&one.Measured) })
 	}
+	var quiet []time.Duration
 	for _, one := range r.Rounds {
+		quiet = append(quiet, one.QuietCPUs...)
 		r.RestartUser = max(r.RestartUser, one.RestartUser)
 		for _, field := range held {
 			*field(&r.Measured) = max(*field(&r.Measured), *field(&one.Measured))
 		}
 	}
+	r.QuietCPU = median(quiet)
 }
 
 // Note keeps the requests of a phase: of each kind the most that there were in a round.
@@ -107,10 +110,15 @@ func Median[T any](of []T, measure func(T) time.Duration) time.Duration {
 	for _, one := range of {
 		all = append(all, measure(one))
 	}
+
+	return median(all)
+}
+
+func median(all []time.Duration) time.Duration {
 	if len(all) == 0 {
 		return 0
 	}
-	slices.Sort(all)
+	all = slices.Sorted(slices.Values(all))
 
 	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }
