@@ -78,6 +78,7 @@ var table = []layer{
 		{path: "pkg/event/...", why: "the recorder's interface"},
 		{path: "pkg/ratelimiter/...", why: "how fast to try again"},
 		{path: "internal/fields/...", why: "who owns which field of an object"},
+		{path: "internal/unwrap/...", why: "what a client can do that wraps another one"},
 		{path: "internal/records/...", why: "what a process knows about each object that exists"},
 		{path: "internal/redact/...", why: "takes secrets out of texts that people will read, and bounds them"},
 		{path: "pkg/devcluster/...", why: "finds, builds and starts devcluster"},

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
 
+	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -144,10 +145,10 @@ func (b backend) Identity() string { return string(b) }
 
 func optionsOf(c managed.ExternalClient) optional {
 	var o optional
-	if finder, ok := find[managed.CreationRecoverer](c); ok {
+	if finder, ok := unwrap.As[managed.CreationRecoverer](c); ok {
 		o.finder, o.window = finder, finder.RecoveryWindow()
 	}
-	if b, ok := find[managed.BackendIdentifier](c); ok {
+	if b, ok := unwrap.As[managed.BackendIdentifier](c); ok {
 		o.backend, o.tells = backend(b.Identity()), true
 	}
 
@@ -173,22 +174,6 @@ func (t *tap) tapped(c managed.ExternalClient, o optional) managed.ExternalClien
 		}{plain, o.backend}
 	default:
 		return plain
-	}
-}
-
-// Find returns what a client, or what it wraps, implements.
-func find[T any](client any) (T, bool) {
-	for {
-		if is, ok := client.(T); ok {
-			return is, true
-		}
-		wrapper, ok := client.(interface{ Unwrap() any })
-		if !ok {
-			var none T
-
-			return none, false
-		}
-		client = wrapper.Unwrap()
 	}
 }
 
@@ -228,7 +213,7 @@ func (c *client) Delete(ctx context.Context, mg resource.Managed) error {
 func (c *client) Disconnect(ctx context.Context) error {
 	return c.tap.ask(ctx, act{name: "Disconnect"}, func(ctx context.Context, _ resource.Managed) error {
 		var errs []error
-		if d, ok := find[managed.ExternalDisconnecter](c.to); ok {
+		if d, ok := unwrap.As[managed.ExternalDisconnecter](c.to); ok {
 			errs = append(errs, d.Disconnect(ctx))
 		}
 		if d, ok := c.tap.to.(managed.ExternalDisconnecter); ok {

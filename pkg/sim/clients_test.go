@@ -141,6 +141,70 @@ var brokenClients = map[string]func(c *managed.ExternalClientFns, h *harbour){
 	},
 }
 
+// A careless client replaces all annotations by its own in each call, but for the name
+// that it gives in a creation.
+type careless struct{ managed.ExternalClient }
+
+func (c careless) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	defer mg.SetAnnotations(map[string]string{"example.org/own": "1"})
+
+	return c.ExternalClient.Observe(ctx, mg)
+}
+
+func (c careless) Create(ctx context.Context, mg resource.Managed) error {
+	err := c.ExternalClient.Create(ctx, mg)
+	mg.SetAnnotations(map[string]string{"example.org/own": "1", meta.AnnotationKeyExternalName: meta.GetExternalName(mg)})
+
+	return err
+}
+
+func (c careless) Update(ctx context.Context, mg resource.Managed) error {
+	defer mg.SetAnnotations(nil)
+
+	return c.ExternalClient.Update(ctx, mg)
+}
+
+func (c careless) Delete(ctx context.Context, mg resource.Managed) error {
+	defer mg.SetAnnotations(nil)
+
+	return c.ExternalClient.Delete(ctx, mg)
+}
+
+func (c careless) Unwrap() any { return c.ExternalClient }
+
+// TestCarelessClient: what a client does with the annotations breaks nothing, whatever
+// else goes wrong.
+func TestCarelessClient(t *testing.T) {
+	with := func(w *World) {
+		honest := w.config.Connecter
+		w.config.Connecter = managed.ExternalConnectorFn(func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+			c, err := honest.Connect(ctx, mg)
+			if err != nil {
+				return nil, err
+			}
+
+			return careless{c}, nil
+		})
+	}
+	for _, scenario := range []string{"create", "update", "delete", "recover", "policy", "listed"} {
+		for _, class := range Classes() {
+			if !Has(scenario, class) {
+				continue
+			}
+			t.Run(scenario+"/"+class, func(t *testing.T) {
+				e := Explorer{
+					Scenario: scenario, Class: class, Depth: 1, Short: scenario != "listed", // which is short in itself
+					Run:   func(s Schedule) Result { return stageWith(t, s, with) },
+					Found: func(r Result) { t.Errorf("%s: %v", r.Schedule, r.Violations) },
+				}
+				if e.Explore(); e.Ran < 20 {
+					t.Errorf("%d schedules ran", e.Ran)
+				}
+			})
+		}
+	}
+}
+
 // MissedByList says whether a list misses a place: while others that stand before it
 // are being deleted, pages are not what they were.
 func (h *harbour) missedByList(p *place) bool {

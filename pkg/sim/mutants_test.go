@@ -149,6 +149,16 @@ func brokenOf(d planted.Defect, r Result) string {
 // to be one.
 func stage(t *testing.T, s Schedule, brokenClient string) Result {
 	t.Helper()
+
+	return stageWith(t, s, func(w *World) {
+		if brokenClient != "" {
+			w.config.Connecter = replaced(t, w, brokenClient)
+		}
+	})
+}
+
+func stageWith(t *testing.T, s Schedule, change func(*World)) Result {
+	t.Helper()
 	quietly()
 	var r Result
 	synctest.Test(t, func(t *testing.T) {
@@ -156,9 +166,7 @@ func stage(t *testing.T, s Schedule, brokenClient string) Result {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if brokenClient != "" {
-			w.config.Connecter = replaced(t, w, brokenClient)
-		}
+		change(w)
 		w.inquires(s.inquiry)
 		w.start(stepped{}, 0)
 		w.liveAndEnd(s, of)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -49,8 +50,8 @@ func (s *seam) Connect(ctx context.Context, mg resource.Managed) (managed.Extern
 		return nil, err
 	}
 
-	lister, lists := c.(managed.ExternalLister)
-	connection, describes := c.(managed.ConnectionDescriber)
+	lister, lists := unwrap.As[managed.ExternalLister](c)
+	connection, describes := unwrap.As[managed.ConnectionDescriber](c)
 	if r, ok := c.(*registrar); ok {
 		c = r.ExternalClient
 	}
@@ -64,8 +65,8 @@ func (s *seam) Connect(ctx context.Context, mg resource.Managed) (managed.Extern
 
 // Optional returns calls with those optional methods that a client has.
 func optional(c managed.ExternalClient, of *calls) managed.ExternalClient {
-	finder, finds := c.(managed.CreationRecoverer)
-	backend, tells := c.(identifier)
+	finder, finds := unwrap.As[managed.CreationRecoverer](c)
+	backend, tells := unwrap.As[identifier](c)
 	switch {
 	case finds && tells:
 		return struct {
@@ -110,7 +111,7 @@ func (r *recovering) RecoveryWindow() time.Duration { return r.finder.RecoveryWi
 
 // Disconnect disconnects the client, if it can be.
 func (c *calls) Disconnect(ctx context.Context) error {
-	d, ok := c.ExternalClient.(managed.ExternalDisconnecter)
+	d, ok := unwrap.As[managed.ExternalDisconnecter](c.ExternalClient)
 	if !ok {
 		return nil
 	}

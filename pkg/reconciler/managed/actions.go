@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -91,7 +92,7 @@ func (p *pass) connect(ctx context.Context) error {
 	if c == nil {
 		return errors.New("the connecter returned no client and no error")
 	}
-	if d, ok := optional[ExternalDisconnecter](c); ok {
+	if d, ok := unwrap.As[ExternalDisconnecter](c); ok {
 		p.disconnects = append(p.disconnects, d)
 	}
 	if _, nothing := p.r.connecter.(*NopDisconnecter); !nothing {
@@ -106,8 +107,8 @@ func (p *pass) connect(ctx context.Context) error {
 		p.external = limited{p.external, p}
 	}
 	p.subscribe(ctx)
-	p.recoverer, _ = optional[CreationRecoverer](c)
-	p.backend, _ = optional[BackendIdentifier](c)
+	p.recoverer, _ = unwrap.As[CreationRecoverer](c)
+	p.backend, _ = unwrap.As[BackendIdentifier](c)
 	if err := p.recognise(); err != nil {
 		p.external = nil // nothing is to be called
 

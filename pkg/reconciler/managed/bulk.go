@@ -90,18 +90,6 @@ func (r *Reconciler) newRoll() *roll.Roll {
 // How long a pass may be busy with a list, page by page.
 const listTurn = time.Second
 
-// ListerOf returns what lists through a client.
-func listerOf(c ExternalClient) ExternalLister {
-	if l, ok := optional[ExternalLister](c); ok {
-		return l
-	}
-	if u, ok := optional[interface{ lister() ExternalLister }](c); ok {
-		return u.lister()
-	}
-
-	return nil
-}
-
 // Join puts the object on the roll of its connection.
 func (p *pass) join(connection, revision string) {
 	if p.r.roll != nil {
@@ -180,7 +168,9 @@ func (p *pass) consult(ctx context.Context) (o ExternalObservation, ok bool, err
 // Whatever else it shows is made sure of by an observation, in a pass that knows
 // nothing of this one.
 func (p *pass) recognised(ctx context.Context, item any) (ExternalObservation, bool, error) {
+	before := p.annotations()
 	o, err := p.lister.ObserveListed(ctx, p.mg, item)
+	putBack(p.mg, before)
 	if err == nil && o.ResourceExists && !o.ResourceLateInitialized && isReady(p.mg) {
 		p.observation, p.observed = o, true
 		decision := lifecycle.Decide(p.facts())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
@@ -65,7 +66,7 @@ var callClasses = map[lifecycle.Urgency]gates.Class{
 
 // Meet learns over which connection the calls of a client go.
 func (p *pass) meet(c ExternalClient) {
-	if d, ok := optional[ConnectionDescriber](c); ok {
+	if d, ok := unwrap.As[ConnectionDescriber](c); ok {
 		p.connection = d.DescribeConnection()
 	}
 	if p.connection.Name == "" {
@@ -79,7 +80,7 @@ func (p *pass) meet(c ExternalClient) {
 	}
 	p.join(p.connection.Name, p.connection.Revision)
 	if p.r.bulk {
-		p.lister = listerOf(c)
+		p.lister, _ = unwrap.As[ExternalLister](c)
 	}
 }
 

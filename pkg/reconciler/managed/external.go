@@ -58,7 +58,10 @@ type TypedExternalConnectDisconnector[T resource.Managed] interface {
 //
 // Whatever a call puts into the status of the managed resource is kept, and
 // written once at the end of the pass if it differs. Error texts are redacted
-// and bounded to 1 KiB before they are shown to anybody.
+// and bounded to 1 KiB before they are shown to anybody. Annotations are added to,
+// with meta.AddAnnotations: those that a call takes away are put back, whosever they are,
+// and so are marks of the reconciler's that it changes. What a client no longer needs it
+// sets to the empty text.
 type ExternalClient = TypedExternalClient[resource.Managed]
 
 // A TypedExternalClient is an [ExternalClient] for one type of managed resource:

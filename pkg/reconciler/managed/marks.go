@@ -3,6 +3,7 @@ package managed
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,31 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyBackendIdentity:         true,
 	meta.AnnotationKeyLateInitialized:         true,
 	meta.AnnotationKeyOperation:               true,
+}
+
+// Annotations returns those that the object has now, for later. In a quiet pass they are
+// those of the object as it was read, which no client is given: nothing is copied.
+func (p *pass) annotations() map[string]string {
+	now, read := p.mg.GetAnnotations(), p.newest.GetAnnotations()
+	if maps.Equal(now, read) {
+		return read
+	}
+
+	return maps.Clone(now)
+}
+
+// PutBack puts annotations back that a client took away: one that replaces all by its
+// own, rather than adding to them, would take with them what keeps a second creation
+// from being made, that a deletion is to leave the external resource alone, and what is
+// somebody else's. Of the bookkeeping it may change the name alone.
+func putBack(mg resource.Managed, before map[string]string) {
+	annotations := mg.GetAnnotations()
+	for key, value := range before {
+		now, stays := annotations[key]
+		if !stays || now != value && bookkeeping[key] && (now == "" || key != meta.AnnotationKeyExternalName) {
+			meta.AddAnnotations(mg, map[string]string{key: value})
+		}
+	}
 }
 
 // NewAttempt returns an id that no other attempt has. It ends in what tells the

@@ -109,7 +109,7 @@ func (p *pass) recover(ctx context.Context) error {
 	}
 	var found bool
 	err = p.call(release, func() error {
-		return p.step(limited, telemetry.Recover, func(ctx context.Context) (err error) {
+		return p.ask(limited, telemetry.Recover, func(ctx context.Context) (err error) {
 			found, err = p.recoverer.RecoverCreation(ctx, p.mg, p.token())
 
 			return err

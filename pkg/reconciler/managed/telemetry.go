@@ -66,11 +66,17 @@ func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.
 	ctx, made := p.r.telemetry.Step(ctx, step)
 	err := call(ctx)
 	made.End(p.redact(err))
-	if telemetry.Observe <= step && step <= telemetry.Delete {
-		p.touched()
-	}
 
 	return err
+}
+
+// Ask makes a call of the client about the external resource. Of the object's
+// annotations it may change its own.
+func (p *pass) ask(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
+	defer p.touched()
+	defer putBack(p.mg, p.annotations())
+
+	return p.step(ctx, step, call)
 }
 
 // Compare tells the metrics what an observation says of the external resource.
@@ -95,7 +101,7 @@ type measured struct {
 }
 
 func (m measured) Observe(ctx context.Context, mg resource.Managed) (o ExternalObservation, err error) {
-	err = m.pass.step(ctx, telemetry.Observe, func(ctx context.Context) error {
+	err = m.pass.ask(ctx, telemetry.Observe, func(ctx context.Context) error {
 		o, err = m.ExternalClient.Observe(ctx, mg)
 
 		return err
@@ -105,15 +111,15 @@ func (m measured) Observe(ctx context.Context, mg resource.Managed) (o ExternalO
 }
 
 func (m measured) Create(ctx context.Context, mg resource.Managed) error {
-	return m.pass.step(ctx, telemetry.Create, func(ctx context.Context) error { return m.ExternalClient.Create(ctx, mg) })
+	return m.pass.ask(ctx, telemetry.Create, func(ctx context.Context) error { return m.ExternalClient.Create(ctx, mg) })
 }
 
 func (m measured) Update(ctx context.Context, mg resource.Managed) error {
-	return m.pass.step(ctx, telemetry.Update, func(ctx context.Context) error { return m.ExternalClient.Update(ctx, mg) })
+	return m.pass.ask(ctx, telemetry.Update, func(ctx context.Context) error { return m.ExternalClient.Update(ctx, mg) })
 }
 
 func (m measured) Delete(ctx context.Context, mg resource.Managed) error {
-	return m.pass.step(ctx, telemetry.Delete, func(ctx context.Context) error { return m.ExternalClient.Delete(ctx, mg) })
+	return m.pass.ask(ctx, telemetry.Delete, func(ctx context.Context) error { return m.ExternalClient.Delete(ctx, mg) })
 }
 
 // LetGoOf tells the metrics that the object needs no more.

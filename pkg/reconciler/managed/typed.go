@@ -50,11 +50,25 @@ func (u untypedConnecter[T]) Connect(ctx context.Context, mg resource.Managed) (
 		return nil, err
 	}
 
-	if r, ok := c.(TypedCreationRecoverer[T]); ok {
-		return recoveringClient[T]{untypedClient[T]{c}, r}, nil
+	client := untypedClient[T]{c}
+	r, recovers := c.(TypedCreationRecoverer[T])
+	l, lists := c.(TypedExternalLister[T])
+	switch {
+	case recovers && lists:
+		return struct {
+			recoveringClient[T]
+			untypedLister[T]
+		}{recoveringClient[T]{client, r}, untypedLister[T]{l}}, nil
+	case recovers:
+		return recoveringClient[T]{client, r}, nil
+	case lists:
+		return struct {
+			untypedClient[T]
+			untypedLister[T]
+		}{client, untypedLister[T]{l}}, nil
+	default:
+		return client, nil
 	}
-
-	return untypedClient[T]{c}, nil
 }
 
 // A recoveringClient can look up what was created.
@@ -82,15 +96,6 @@ type untypedClient[T resource.Managed] struct {
 
 // Unwrap returns what may have optional interfaces.
 func (u untypedClient[T]) Unwrap() any { return u.typed }
-
-// Lister returns the client as one that can list, if it is.
-func (u untypedClient[T]) lister() ExternalLister {
-	if l, ok := u.typed.(TypedExternalLister[T]); ok {
-		return untypedLister[T]{l}
-	}
-
-	return nil
-}
 
 // An untypedLister is given objects of the type that its connecter accepted.
 type untypedLister[T resource.Managed] struct{ TypedExternalLister[T] }
@@ -141,21 +146,4 @@ func as[T resource.Managed](mg resource.Managed) (T, error) {
 	}
 
 	return object, nil
-}
-
-// Optional returns an optional interface of a client, or of one that it wraps.
-func optional[I any](c ExternalClient) (I, bool) {
-	var client any = c
-	for {
-		if i, ok := client.(I); ok {
-			return i, true
-		}
-		u, ok := client.(interface{ Unwrap() any })
-		if !ok {
-			var none I
-
-			return none, false
-		}
-		client = u.Unwrap()
-	}
 }
