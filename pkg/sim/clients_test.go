@@ -142,11 +142,12 @@ var brokenClients = map[string]func(c *managed.ExternalClientFns, h *harbour){
 }
 
 // A careless client replaces all annotations by its own in each call, but for the name
-// that it gives in a creation.
+// that it gives in a creation, and takes finalizers away.
 type careless struct{ managed.ExternalClient }
 
 func (c careless) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	defer mg.SetAnnotations(map[string]string{"example.org/own": "1"})
+	defer mg.SetFinalizers(nil)
 
 	return c.ExternalClient.Observe(ctx, mg)
 }
@@ -160,12 +161,14 @@ func (c careless) Create(ctx context.Context, mg resource.Managed) error {
 
 func (c careless) Update(ctx context.Context, mg resource.Managed) error {
 	defer mg.SetAnnotations(nil)
+	defer mg.SetFinalizers(nil)
 
 	return c.ExternalClient.Update(ctx, mg)
 }
 
 func (c careless) Delete(ctx context.Context, mg resource.Managed) error {
 	defer mg.SetAnnotations(nil)
+	defer mg.SetFinalizers(nil)
 
 	return c.ExternalClient.Delete(ctx, mg)
 }

@@ -168,9 +168,9 @@ func (p *pass) consult(ctx context.Context) (o ExternalObservation, ok bool, err
 // Whatever else it shows is made sure of by an observation, in a pass that knows
 // nothing of this one.
 func (p *pass) recognised(ctx context.Context, item any) (ExternalObservation, bool, error) {
-	before := p.annotations()
+	before := p.belongings()
 	o, err := p.lister.ObserveListed(ctx, p.mg, item)
-	putBack(p.mg, before)
+	before.putBack(p.mg)
 	if err == nil && o.ResourceExists && !o.ResourceLateInitialized && isReady(p.mg) {
 		p.observation, p.observed = o, true
 		decision := lifecycle.Decide(p.facts())

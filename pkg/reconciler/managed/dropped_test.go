@@ -14,7 +14,7 @@ import (
 )
 
 // A careless client has annotations of its own, and replaces all that there are by them.
-// After a creation they have the name, too.
+// After a creation they have the name, too. With finalizers it does as with those.
 type careless struct {
 	managed.ExternalClient
 
@@ -27,6 +27,7 @@ func (c careless) own(mg resource.Managed, call string) error {
 		annotations[meta.AnnotationKeyExternalName] = meta.GetExternalName(mg)
 	}
 	mg.SetAnnotations(annotations)
+	mg.SetFinalizers([]string{"example.org/own"})
 
 	return c.answers[call]
 }
@@ -75,9 +76,17 @@ func TestACarelessClientTakesNoMark(t *testing.T) {
 			if tc.lost {
 				return
 			}
-			w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
+			w.change(func(v *volume.Volume) {
+				v.Spec.SizeGiB = 2
+				meta.AddFinalizer(v, "example.com/theirs")
+				meta.RemoveFinalizer(v, managed.FinalizerName)
+			})
 			_, _ = w.try()
 			w.marked(false)
+			if finalizers := w.get().Finalizers; len(finalizers) != 2 || finalizers[0] != "example.com/theirs" {
+				t.Errorf("finalizers %q", finalizers)
+			}
+			w.change(func(v *volume.Volume) { meta.RemoveFinalizer(v, "example.com/theirs") })
 			if handle := w.get().Annotations[meta.AnnotationKeyOperation]; handle != tc.handle {
 				t.Errorf("the operation is %q, want %q", handle, tc.handle)
 			}

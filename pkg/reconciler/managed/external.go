@@ -61,7 +61,7 @@ type TypedExternalConnectDisconnector[T resource.Managed] interface {
 // and bounded to 1 KiB before they are shown to anybody. Annotations are added to,
 // with meta.AddAnnotations: those that a call takes away are put back, whosever they are,
 // and so are marks of the reconciler's that it changes. What a client no longer needs it
-// sets to the empty text.
+// sets to the empty text. Finalizers are as before after each call.
 type ExternalClient = TypedExternalClient[resource.Managed]
 
 // A TypedExternalClient is an [ExternalClient] for one type of managed resource:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,28 +37,41 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyOperation:               true,
 }
 
-// Annotations returns those that the object has now, for later. In a quiet pass they are
-// those of the object as it was read, which no client is given: nothing is copied.
-func (p *pass) annotations() map[string]string {
-	now, read := p.mg.GetAnnotations(), p.newest.GetAnnotations()
-	if maps.Equal(now, read) {
-		return read
-	}
-
-	return maps.Clone(now)
+// Belongings are what a client may not take away from an object.
+type belongings struct {
+	annotations map[string]string
+	finalizers  []string
 }
 
-// PutBack puts annotations back that a client took away: one that replaces all by its
+// Belongings returns those that the object has now, for later. In a quiet pass they are
+// those of the object as it was read, which no client is given: nothing is copied.
+func (p *pass) belongings() belongings {
+	b := belongings{p.newest.GetAnnotations(), p.newest.GetFinalizers()}
+	if now := p.mg.GetAnnotations(); !maps.Equal(now, b.annotations) {
+		b.annotations = maps.Clone(now)
+	}
+	if now := p.mg.GetFinalizers(); !slices.Equal(now, b.finalizers) {
+		b.finalizers = slices.Clone(now)
+	}
+
+	return b
+}
+
+// PutBack puts back what a client took away. One that replaces all annotations by its
 // own, rather than adding to them, would take with them what keeps a second creation
 // from being made, that a deletion is to leave the external resource alone, and what is
-// somebody else's. Of the bookkeeping it may change the name alone.
-func putBack(mg resource.Managed, before map[string]string) {
+// somebody else's. Of the bookkeeping it may change the name alone, and of the
+// finalizers none.
+func (b belongings) putBack(mg resource.Managed) {
 	annotations := mg.GetAnnotations()
-	for key, value := range before {
+	for key, value := range b.annotations {
 		now, stays := annotations[key]
 		if !stays || now != value && bookkeeping[key] && (now == "" || key != meta.AnnotationKeyExternalName) {
 			meta.AddAnnotations(mg, map[string]string{key: value})
 		}
+	}
+	if !slices.Equal(mg.GetFinalizers(), b.finalizers) {
+		mg.SetFinalizers(slices.Clone(b.finalizers))
 	}
 }
 

@@ -70,11 +70,11 @@ func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.
 	return err
 }
 
-// Ask makes a call of the client about the external resource. Of the object's
-// annotations it may change its own.
+// Ask makes a call of the client about the external resource. What that takes away from
+// the object is put back.
 func (p *pass) ask(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	defer p.touched()
-	defer putBack(p.mg, p.annotations())
+	defer p.belongings().putBack(p.mg)
 
 	return p.step(ctx, step, call)
 }
