@@ -10,6 +10,7 @@ package remote
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/clusters/connect"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -78,7 +80,12 @@ func (c *Connector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternal
 		return nil, errors.Wrapf(err, "cannot connect to cluster %s", ref.Key)
 	}
 
-	return &leased[T]{connector: c, lease: lease, user: c.user(mg), client: c.client(lease.Client, mg)}, nil
+	l := &leased[T]{connector: c, lease: lease, user: c.user(mg), client: c.client(lease.Client, mg)}
+	if r, ok := unwrap.As[managed.TypedCreationRecoverer[T]](l.client); ok {
+		return &recovering[T]{l, r}, nil
+	}
+
+	return l, nil
 }
 
 // EnqueueUsers returns a handler for managed.WithWatch and Clusters: it lets the objects be
@@ -183,7 +190,7 @@ func (l *leased[T]) Disconnect(ctx context.Context) error {
 	if l.gone {
 		l.connector.manager.Forget(l.user)
 	}
-	if d, ok := l.client.(managed.ExternalDisconnecter); ok {
+	if d, ok := unwrap.As[managed.ExternalDisconnecter](l.client); ok {
 		return d.Disconnect(ctx)
 	}
 
@@ -192,3 +199,22 @@ func (l *leased[T]) Disconnect(ctx context.Context) error {
 
 // Unwrap returns the client itself, for what it can do besides.
 func (l *leased[T]) Unwrap() any { return l.client }
+
+// Recovering is a leased client that can look up what was created.
+type recovering[T resource.Managed] struct {
+	*leased[T]
+
+	client managed.TypedCreationRecoverer[T]
+}
+
+// RecoverCreation looks for what an attempt created.
+func (r *recovering[T]) RecoverCreation(ctx context.Context, mg T, token string) (bool, error) {
+	if err := r.valid(); err != nil {
+		return false, err
+	}
+
+	return r.client.RecoverCreation(ctx, mg, token)
+}
+
+// RecoveryWindow returns the window of the client.
+func (r *recovering[T]) RecoveryWindow() time.Duration { return r.client.RecoveryWindow() }

@@ -116,6 +116,20 @@ func (s shelf) Delete(ctx context.Context, v *volume.Volume) error {
 	return client.IgnoreNotFound(s.client.Delete(ctx, box(v)))
 }
 
+// A searching shelf finds what was created, and is wrapped by something that does not.
+type searching struct{ shelf }
+
+func (s searching) RecoverCreation(context.Context, *volume.Volume, string) (bool, error) {
+	return true, nil
+}
+func (s searching) RecoveryWindow() time.Duration { return time.Minute }
+
+type wrapping struct {
+	managed.TypedExternalClient[*volume.Volume]
+}
+
+func (w wrapping) Unwrap() any { return w.TypedExternalClient }
+
 // A world is ten clusters, each a namespace and a user who may do everything there, over
 // two servers, and volumes in them.
 type world struct {
@@ -346,16 +360,26 @@ func TestReplacedInAPass(t *testing.T) {
 	cache.Set(key, clusters.Input{Revision: "a"})
 	ref := clusters.Ref{Key: key, Revision: "a"}
 	c := NewConnector(clusters.NewManager(cache), "Volume", func(context.Context, *volume.Volume) (clusters.Ref, error) { return ref, nil },
-		func(*clusters.Cluster, *volume.Volume) managed.TypedExternalClient[*volume.Volume] { return shelf{} })
+		func(*clusters.Cluster, *volume.Volume) managed.TypedExternalClient[*volume.Volume] {
+			return wrapping{searching{}}
+		})
 	v := &volume.Volume{}
-	x, err := c.Connect(t.Context(), v)
+	x, err := managed.Untyped(c).Connect(t.Context(), v)
 	if err != nil {
 		t.Fatal(err)
 	}
+	finder, finds := x.(managed.CreationRecoverer)
+	if !finds || finder.RecoveryWindow() != time.Minute {
+		t.Fatal("what the client can do is lost")
+	}
+	if found, err := finder.RecoverCreation(t.Context(), v, "token"); !found || err != nil {
+		t.Errorf("found %t, %v", found, err)
+	}
 	cache.Set(key, clusters.Input{Revision: "b"})
 	_, observed := x.Observe(t.Context(), v)
+	_, recovered := finder.RecoverCreation(t.Context(), v, "token")
 	for call, err := range map[string]error{
-		"Observe": observed, "Create": x.Create(t.Context(), v), "Update": x.Update(t.Context(), v), "Delete": x.Delete(t.Context(), v),
+		"Observe": observed, "RecoverCreation": recovered, "Create": x.Create(t.Context(), v), "Update": x.Update(t.Context(), v), "Delete": x.Delete(t.Context(), v),
 	} {
 		if !errors.Is(err, clusters.ErrReplaced) {
 			t.Errorf("%s: want %v, got %v", call, clusters.ErrReplaced, err)

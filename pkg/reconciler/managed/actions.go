@@ -81,7 +81,7 @@ func (p *pass) connect(ctx context.Context) error {
 	own, cancel := limit(ctx, callDeadline(ctx))
 	p.hangUp = cancel // not yet: a client may keep the context for later calls
 	var c ExternalClient
-	err := p.step(own, telemetry.Connect, func(ctx context.Context) (err error) {
+	err := p.ask(own, telemetry.Connect, func(ctx context.Context) (err error) {
 		c, err = p.r.connecter.Connect(ctx, p.mg)
 
 		return err
@@ -169,7 +169,7 @@ func (p *pass) addFinalizer(ctx context.Context) error {
 	// The status of the answer is this pass's own, not what is stored.
 	newest := clone(p.newest)
 	newest.SetResourceVersion(answer.GetResourceVersion())
-	newest.SetFinalizers(answer.GetFinalizers())
+	newest.SetFinalizers(slices.Clone(answer.GetFinalizers()))
 	newest.SetAnnotations(p.newest.GetAnnotations())
 	p.newest = newest
 	p.mg.SetResourceVersion(answer.GetResourceVersion())

@@ -170,7 +170,7 @@ func (p *pass) consult(ctx context.Context) (o ExternalObservation, ok bool, err
 func (p *pass) recognised(ctx context.Context, item any) (ExternalObservation, bool, error) {
 	before := p.belongings()
 	o, err := p.lister.ObserveListed(ctx, p.mg, item)
-	before.putBack(p.mg)
+	p.putBack(before)
 	if err == nil && o.ResourceExists && !o.ResourceLateInitialized && isReady(p.mg) {
 		p.observation, p.observed = o, true
 		decision := lifecycle.Decide(p.facts())

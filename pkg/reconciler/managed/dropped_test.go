@@ -2,8 +2,9 @@ package managed_test
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/moorage-dev/moorage/internal/volume"
@@ -13,91 +14,100 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A careless client has annotations of its own, and replaces all that there are by them.
-// After a creation they have the name, too. With finalizers it does as with those.
-type careless struct {
-	managed.ExternalClient
-
-	answers map[string]error // of calls that had their effect
+// Ways in which clients treat an object as if it was theirs alone. Name is what they give
+// in the call, if they give one.
+var careless = map[string]func(mg resource.Managed, name string){
+	"replaces what is there": func(mg resource.Managed, name string) {
+		mg.SetAnnotations(map[string]string{"example.org/own": "1"})
+		if name != "" {
+			meta.SetExternalName(mg, name)
+		}
+		mg.SetFinalizers([]string{"example.org/own"})
+	},
+	"clears what is there in its place": func(mg resource.Managed, name string) {
+		clear(mg.GetAnnotations())
+		clear(mg.GetFinalizers())
+		if name != "" {
+			meta.SetExternalName(mg, name)
+		}
+	},
+	"empties the name": func(mg resource.Managed, name string) { meta.SetExternalName(mg, name) },
+	"has marks of another runtime": func(mg resource.Managed, _ string) {
+		meta.AddAnnotations(mg, map[string]string{
+			meta.AnnotationKeyExternalCreatePending: "2036-01-01T00:00:00Z", meta.AnnotationKeyCreateAttempt: "0badcafe",
+			meta.AnnotationKeyBackendIdentity: "elsewhere", meta.AnnotationKeyOperation: "op-9",
+		})
+	},
 }
 
-func (c careless) own(mg resource.Managed, call string) error {
-	annotations := map[string]string{"example.org/last": call}
-	if call == "Create" {
-		annotations[meta.AnnotationKeyExternalName] = meta.GetExternalName(mg)
+// Treats lets clients treat objects in a way, and then answer as they are told to.
+func (w *world) treats(way func(resource.Managed, string), answers map[string]error) {
+	w.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
+		if call == "Connect" {
+			way(mg, "")
+		}
+
+		return nil
 	}
-	mg.SetAnnotations(annotations)
-	mg.SetFinalizers([]string{"example.org/own"})
+	w.cloud.After = func(_ context.Context, call string, mg resource.Managed) error {
+		name := ""
+		if call == "Create" || call == "Recover" {
+			name = meta.GetExternalName(mg)
+		}
+		way(mg, name)
 
-	return c.answers[call]
+		return answers[call]
+	}
 }
 
-func (c careless) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
-	o, err := c.ExternalClient.Observe(ctx, mg)
-	o.ResourceLateInitialized = o.ResourceExists
-
-	return o, errors.Join(err, c.own(mg, "Observe"))
-}
-
-func (c careless) Create(ctx context.Context, mg resource.Managed) error {
-	return errors.Join(c.ExternalClient.Create(ctx, mg), c.own(mg, "Create"))
-}
-
-func (c careless) Update(ctx context.Context, mg resource.Managed) error {
-	return errors.Join(c.ExternalClient.Update(ctx, mg), c.own(mg, "Update"))
-}
-
-func (c careless) Delete(ctx context.Context, mg resource.Managed) error {
-	return errors.Join(c.ExternalClient.Delete(ctx, mg), c.own(mg, "Delete"))
-}
-
-// Whatever a client does with the annotations, it takes no mark and no name away, and so
-// nothing is created twice and nothing is left behind.
-func TestACarelessClientTakesNoMark(t *testing.T) {
-	for name, tc := range map[string]struct {
+// However a client treats the object, no mark, no name and nobody's finalizer is lost, and
+// so nothing is created twice and nothing is left behind.
+func TestACarelessClientTakesNothingAway(t *testing.T) {
+	stories := map[string]struct {
 		answers map[string]error
-		lost    bool // nobody knows what the creation led to
+		window  time.Duration // in which the client finds what was created
+		lost    bool          // nobody knows what the creation led to
 		handle  string
 	}{
-		"when all goes well":                          {},
-		"when the answer of the creation is lost":     {answers: map[string]error{"Create": errLost}, lost: true},
-		"when an update goes on":                      {answers: map[string]error{"Update": external.InProgress("op-1", time.Second)}, handle: "op-1"},
-		"when an update fails":                        {answers: map[string]error{"Update": errLost}},
-		"when a deletion is accepted and is not over": {answers: map[string]error{"Delete": external.InProgress("op-2", time.Second)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, managed.WithCreationGracePeriod(0))
-			w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return careless{c, tc.answers} })
-			w.create(nil)
-			for range 3 {
+		"all goes well":                       {},
+		"the answer of the creation is lost":  {answers: map[string]error{"Create": errLost}, lost: true},
+		"what was created is looked up":       {answers: map[string]error{"Create": errLost}, window: time.Second},
+		"an update goes on":                   {answers: map[string]error{"Update": external.InProgress("op-1", time.Second)}, handle: "op-1"},
+		"an update fails":                     {answers: map[string]error{"Update": errLost}},
+		"a deletion is accepted, and goes on": {answers: map[string]error{"Delete": external.InProgress("op-2", time.Second)}},
+	}
+	for manner, way := range careless {
+		for story, tc := range stories {
+			t.Run(manner+"/"+story, func(t *testing.T) {
+				w := newWorld(t, managed.WithCreationGracePeriod(0))
+				w.cloud.Window = tc.window
+				w.treats(way, tc.answers)
+				w.create(nil)
+				for range 3 {
+					_, _ = w.try()
+					w.marked(tc.lost)
+				}
+				if tc.lost {
+					return
+				}
+				w.change(func(v *volume.Volume) {
+					v.Spec.SizeGiB, v.Finalizers = 2, []string{"example.com/theirs"}
+				})
 				_, _ = w.try()
-				w.marked(tc.lost)
-			}
-			if tc.lost {
-				return
-			}
-			w.change(func(v *volume.Volume) {
-				v.Spec.SizeGiB = 2
-				meta.AddFinalizer(v, "example.com/theirs")
-				meta.RemoveFinalizer(v, managed.FinalizerName)
+				w.marked(false)
+				if v := w.get(); !slices.Equal(v.Finalizers, []string{"example.com/theirs", managed.FinalizerName}) || v.Annotations[meta.AnnotationKeyOperation] != tc.handle {
+					t.Errorf("finalizers %q, operation %q", v.Finalizers, v.Annotations[meta.AnnotationKeyOperation])
+				}
+				w.change(func(v *volume.Volume) { meta.RemoveFinalizer(v, "example.com/theirs") })
+				w.delete()
+				for range 3 {
+					_, _ = w.try()
+				}
+				if disks := w.cloud.Disks(); !w.gone() || len(disks) != 0 {
+					t.Errorf("gone %t, disks %v", w.gone(), disks)
+				}
 			})
-			_, _ = w.try()
-			w.marked(false)
-			if finalizers := w.get().Finalizers; len(finalizers) != 2 || finalizers[0] != "example.com/theirs" {
-				t.Errorf("finalizers %q", finalizers)
-			}
-			w.change(func(v *volume.Volume) { meta.RemoveFinalizer(v, "example.com/theirs") })
-			if handle := w.get().Annotations[meta.AnnotationKeyOperation]; handle != tc.handle {
-				t.Errorf("the operation is %q, want %q", handle, tc.handle)
-			}
-			w.delete()
-			for range 3 {
-				_, _ = w.try()
-			}
-			if disks := w.cloud.Disks(); !w.gone() || len(disks) != 0 {
-				t.Errorf("gone %t, disks %v", w.gone(), disks)
-			}
-		})
+		}
 	}
 }
 
@@ -107,25 +117,22 @@ func (w *world) marked(lost bool) {
 	w.Helper()
 	v := w.get()
 	id, disks := v.Annotations[meta.AnnotationKeyCreateAttempt], w.cloud.Disks()
-	if len(disks) != 1 || id == "" || v.Annotations[meta.AnnotationKeyExternalCreatePending] == "" || !lost && meta.GetExternalName(v) != disks[0].ID {
+	if len(disks) != 1 || id == "" || id == "0badcafe" || v.Annotations[meta.AnnotationKeyExternalCreatePending] == "" || v.Annotations[meta.AnnotationKeyBackendIdentity] != "" ||
+		!lost && meta.GetExternalName(v) != disks[0].ID {
 		w.Errorf("disks %v, annotations %v", disks, v.Annotations)
 	}
 }
 
-// Nor does it take away by what users steer, or what others have noted.
+// What users steer by stays, and what others have noted.
 func TestACarelessClientTakesNothingOfOthers(t *testing.T) {
 	w := newWorld(t)
-	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return careless{ExternalClient: c} })
-	w.create(func(v *volume.Volume) {
-		meta.AddAnnotations(v, map[string]string{
-			meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan, "example.com/release": "7", "example.org/last": "never",
-		})
-	})
+	w.treats(careless["replaces what is there"], nil)
+	noted := map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan, "example.com/release": "7"}
+	w.create(func(v *volume.Volume) { meta.AddAnnotations(v, noted) })
 	w.pass()
 	w.pass()
-	for key, want := range map[string]string{
-		meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan, "example.com/release": "7", "example.org/last": "Observe",
-	} {
+	noted["example.org/own"] = "1"
+	for key, want := range noted {
 		if got := w.get().Annotations[key]; got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
@@ -135,4 +142,58 @@ func TestACarelessClientTakesNothingOfOthers(t *testing.T) {
 	if disks := w.cloud.Disks(); !w.gone() || len(disks) != 1 {
 		t.Errorf("gone %t, disks %v: what was to be left alone was not", w.gone(), disks)
 	}
+}
+
+// A client may read the object anew. What others have added meanwhile is not lost by
+// that, and what they have taken away does not come back.
+func TestAClientThatReadsTheObject(t *testing.T) {
+	w := newWorld(t)
+	w.create(func(v *volume.Volume) {
+		v.Finalizers = []string{"example.com/old"}
+		meta.AddAnnotations(v, map[string]string{"example.com/old": "1"})
+	})
+	w.cloud.After = func(ctx context.Context, call string, mg resource.Managed) error {
+		if call != "Observe" || len(w.cloud.Disks()) > 0 {
+			return nil
+		}
+		w.change(func(v *volume.Volume) {
+			v.Finalizers, v.Annotations = []string{"example.com/new"}, map[string]string{"example.com/new": "1"}
+		})
+
+		return w.api.Get(ctx, key, mg)
+	}
+	w.pass()
+	w.pass()
+	v := w.get()
+	if old := v.Annotations["example.com/old"]; old != "" || v.Annotations["example.com/new"] != "1" || !slices.Equal(v.Finalizers, []string{"example.com/new", managed.FinalizerName}) {
+		t.Errorf("finalizers %q, annotations %v", v.Finalizers, v.Annotations)
+	}
+}
+
+// A carelessDisk replaces the annotations of what it was shown in a list, too.
+type carelessDisk struct{ typedDisk }
+
+func (d carelessDisk) ObserveListed(ctx context.Context, v *volume.Volume, listed any) (managed.ExternalObservation, error) {
+	defer v.SetAnnotations(nil)
+
+	return d.typedDisk.ObserveListed(ctx, v, listed)
+}
+
+// What a list shows is believed all the same: nobody is asked for by himself.
+func TestACarelessLister(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cloud := &volume.Cloud{Named: true}
+		f := newCrowd(t, managed.WithBulkObservation(0), managed.WithTypedExternalConnector(
+			managed.TypedExternalConnectorFn[*volume.Volume](func(ctx context.Context, v *volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
+				c, err := cloud.Connect(ctx, v)
+
+				return carelessDisk{typedDisk{c}}, err
+			})))
+		f.cloud = cloud
+		f.operate()
+		<-time.After(3 * crowdPoll)
+		if n := f.during(10 * crowdPoll); n["Observe"] > 0 || n["List"] < 9 {
+			t.Errorf("calls %v", n)
+		}
+	})
 }

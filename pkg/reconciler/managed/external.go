@@ -60,8 +60,9 @@ type TypedExternalConnectDisconnector[T resource.Managed] interface {
 // written once at the end of the pass if it differs. Error texts are redacted
 // and bounded to 1 KiB before they are shown to anybody. Annotations are added to,
 // with meta.AddAnnotations: those that a call takes away are put back, whosever they are,
-// and so are marks of the reconciler's that it changes. What a client no longer needs it
-// sets to the empty text. Finalizers are as before after each call.
+// and so are finalizers. Marks of the reconciler's stay as they were, but for the
+// external name, which a client may change, and not empty. An annotation of its own that
+// it no longer needs it sets to the empty text.
 type ExternalClient = TypedExternalClient[resource.Managed]
 
 // A TypedExternalClient is an [ExternalClient] for one type of managed resource:

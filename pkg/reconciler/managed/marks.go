@@ -37,8 +37,9 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyOperation:               true,
 }
 
-// Belongings are what a client may not take away from an object.
+// Belongings are what a call of an author's may not take away from an object.
 type belongings struct {
+	version     string
 	annotations map[string]string
 	finalizers  []string
 }
@@ -46,7 +47,7 @@ type belongings struct {
 // Belongings returns those that the object has now, for later. In a quiet pass they are
 // those of the object as it was read, which no client is given: nothing is copied.
 func (p *pass) belongings() belongings {
-	b := belongings{p.newest.GetAnnotations(), p.newest.GetFinalizers()}
+	b := belongings{p.mg.GetResourceVersion(), p.newest.GetAnnotations(), p.newest.GetFinalizers()}
 	if now := p.mg.GetAnnotations(); !maps.Equal(now, b.annotations) {
 		b.annotations = maps.Clone(now)
 	}
@@ -57,22 +58,41 @@ func (p *pass) belongings() belongings {
 	return b
 }
 
-// PutBack puts back what a client took away. One that replaces all annotations by its
+// PutBack puts back what a call took away. A client that replaces all annotations by its
 // own, rather than adding to them, would take with them what keeps a second creation
 // from being made, that a deletion is to leave the external resource alone, and what is
 // somebody else's. Of the bookkeeping it may change the name alone, and of the
-// finalizers none.
-func (b belongings) putBack(mg resource.Managed) {
+// finalizers none. What has read or written the object meanwhile is believed: it has
+// another version, and what it shows is stored.
+func (b belongings) putBack(mg resource.Managed) (changed bool) {
+	if version := mg.GetResourceVersion(); version != "" && version != b.version {
+		return false
+	}
+	mg.SetResourceVersion(b.version)
+	if !slices.Equal(mg.GetFinalizers(), b.finalizers) {
+		mg.SetFinalizers(slices.Clone(b.finalizers))
+		changed = true
+	}
 	annotations := mg.GetAnnotations()
+	if maps.Equal(annotations, b.annotations) {
+		return changed
+	}
 	for key, value := range b.annotations {
 		now, stays := annotations[key]
 		if !stays || now != value && bookkeeping[key] && (now == "" || key != meta.AnnotationKeyExternalName) {
 			meta.AddAnnotations(mg, map[string]string{key: value})
+			changed = true
 		}
 	}
-	if !slices.Equal(mg.GetFinalizers(), b.finalizers) {
-		mg.SetFinalizers(slices.Clone(b.finalizers))
+	for key := range bookkeeping {
+		_, was := b.annotations[key]
+		if _, is := annotations[key]; is && !was && key != meta.AnnotationKeyExternalName {
+			meta.RemoveAnnotations(mg, key)
+			changed = true
+		}
 	}
+
+	return changed
 }
 
 // NewAttempt returns an id that no other attempt has. It ends in what tells the

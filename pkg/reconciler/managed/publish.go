@@ -109,7 +109,7 @@ func (p *pass) publish(ctx context.Context) error {
 	}
 	p.unsaid = false
 	var changed bool
-	err := p.step(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
+	err := p.ask(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
 		changed, err = publisher.PublishConnection(ctx, p.mg, p.observation.ConnectionDetails)
 
 		return err

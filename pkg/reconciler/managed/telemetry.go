@@ -66,17 +66,24 @@ func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.
 	ctx, made := p.r.telemetry.Step(ctx, step)
 	err := call(ctx)
 	made.End(p.redact(err))
+	if telemetry.Observe <= step && step <= telemetry.Delete {
+		p.touched()
+	}
 
 	return err
 }
 
-// Ask makes a call of the client about the external resource. What that takes away from
-// the object is put back.
+// Ask makes a call that is given the object. What that takes away from it is put back.
 func (p *pass) ask(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
-	defer p.touched()
-	defer p.belongings().putBack(p.mg)
+	defer p.putBack(p.belongings())
 
 	return p.step(ctx, step, call)
+}
+
+func (p *pass) putBack(b belongings) {
+	if b.putBack(p.mg) {
+		p.log().Debug("A call took annotations or finalizers away, or changed marks: that is undone, it may only add annotations")
+	}
 }
 
 // Compare tells the metrics what an observation says of the external resource.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -51,8 +52,8 @@ func (u untypedConnecter[T]) Connect(ctx context.Context, mg resource.Managed) (
 	}
 
 	client := untypedClient[T]{c}
-	r, recovers := c.(TypedCreationRecoverer[T])
-	l, lists := c.(TypedExternalLister[T])
+	r, recovers := unwrap.As[TypedCreationRecoverer[T]](c)
+	l, lists := c.(TypedExternalLister[T]) // whoever wraps one says himself that its lists are his
 	switch {
 	case recovers && lists:
 		return struct {
