@@ -107,9 +107,9 @@ func TestTrackRecord(t *testing.T) {
 	declared := map[string]bool{}
 	var paths []string
 	for _, dir := range []string{
-		"pkg/reconciler/managed", "pkg/sim/apiserver", "pkg/meta", "pkg/connection", "pkg/conformance", "apis/common/v1",
+		"pkg/reconciler/managed", "pkg/sim", "pkg/sim/apiserver", "pkg/meta", "pkg/connection", "pkg/conformance", "apis/common/v1",
 		"examples/provider-nats/internal/child",
-		"pkg/clusters", "pkg/storecontroller", "pkg/store/natskv",
+		"pkg/clusters", "pkg/clusters/remote", "pkg/storecontroller", "pkg/store/natskv",
 		"examples/provider-nats/internal/controller", "examples/provider-nats/internal/provider", "examples/provider-nats/internal/systemtest",
 	} {
 		more, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))

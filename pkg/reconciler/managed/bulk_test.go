@@ -256,20 +256,27 @@ func TestAListIsHeldToLimits(t *testing.T) {
 // What a typed client can list is used, too.
 func TestATypedLister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cloud := &volume.Cloud{Named: true}
-		f := newCrowd(t, managed.WithBulkObservation(0), managed.WithTypedExternalConnector(
-			managed.TypedExternalConnectorFn[*volume.Volume](func(ctx context.Context, v *volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
-				c, err := cloud.Connect(ctx, v)
-
-				return typedDisk{c}, err
-			})))
-		f.cloud = cloud
-		f.operate()
-		<-time.After(3 * crowdPoll)
-		if n := f.during(10 * crowdPoll); n["Observe"] > 0 || n["List"] < 9 {
-			t.Errorf("calls %v", n)
-		}
+		pollsByList(t, func(d typedDisk) managed.TypedExternalClient[*volume.Volume] { return d })
 	})
+}
+
+// PollsByList checks that with typed clients, which are made of disks, polls share lists
+// and nobody is observed by himself.
+func pollsByList(t *testing.T, of func(typedDisk) managed.TypedExternalClient[*volume.Volume]) {
+	t.Helper()
+	cloud := &volume.Cloud{Named: true}
+	f := newCrowd(t, managed.WithBulkObservation(0), managed.WithTypedExternalConnector(
+		managed.TypedExternalConnectorFn[*volume.Volume](func(ctx context.Context, v *volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
+			c, err := cloud.Connect(ctx, v)
+
+			return of(typedDisk{c}), err
+		})))
+	f.cloud = cloud
+	f.operate()
+	<-time.After(3 * crowdPoll)
+	if n := f.during(10 * crowdPoll); n["Observe"] > 0 || n["List"] < 9 {
+		t.Errorf("calls %v", n)
+	}
 }
 
 // A typedDisk is a client that knows volumes only.

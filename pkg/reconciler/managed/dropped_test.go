@@ -182,18 +182,6 @@ func (d carelessDisk) ObserveListed(ctx context.Context, v *volume.Volume, liste
 // What a list shows is believed all the same: nobody is asked for by himself.
 func TestACarelessLister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cloud := &volume.Cloud{Named: true}
-		f := newCrowd(t, managed.WithBulkObservation(0), managed.WithTypedExternalConnector(
-			managed.TypedExternalConnectorFn[*volume.Volume](func(ctx context.Context, v *volume.Volume) (managed.TypedExternalClient[*volume.Volume], error) {
-				c, err := cloud.Connect(ctx, v)
-
-				return carelessDisk{typedDisk{c}}, err
-			})))
-		f.cloud = cloud
-		f.operate()
-		<-time.After(3 * crowdPoll)
-		if n := f.during(10 * crowdPoll); n["Observe"] > 0 || n["List"] < 9 {
-			t.Errorf("calls %v", n)
-		}
+		pollsByList(t, func(d typedDisk) managed.TypedExternalClient[*volume.Volume] { return carelessDisk{d} })
 	})
 }

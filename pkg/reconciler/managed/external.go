@@ -53,8 +53,9 @@ type TypedExternalConnectDisconnector[T resource.Managed] interface {
 //
 // A client may also be an [ExternalDisconnecter], and is then disconnected at the
 // end of the pass, before the connecter is; a [CreationRecoverer]; a
-// [BackendIdentifier]; and a [ConnectionDescriber]. A client that wraps another one has a method Unwrap() any
-// that returns it, or what the inner one can do is lost.
+// [BackendIdentifier]; a [ConnectionDescriber]; and an [ExternalLister]. A client that
+// wraps another one has a method Unwrap() any that returns it, or what the inner one can
+// do is lost; the lists of an inner typed one it has to forward itself.
 //
 // Whatever a call puts into the status of the managed resource is kept, and
 // written once at the end of the pass if it differs. Error texts are redacted

@@ -45,7 +45,8 @@ type belongings struct {
 }
 
 // Belongings returns those that the object has now, for later. In a quiet pass they are
-// those of the object as it was read, which no client is given: nothing is copied.
+// those of the object as it was read, which no client is given: if it has a Go type of its
+// own, nothing is copied.
 func (p *pass) belongings() belongings {
 	b := belongings{p.mg.GetResourceVersion(), p.newest.GetAnnotations(), p.newest.GetFinalizers()}
 	if now := p.mg.GetAnnotations(); !maps.Equal(now, b.annotations) {
