@@ -15,10 +15,6 @@ MODULES := . $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod))
 CODE    := $(filter-out hack/tools,$(MODULES))
 OWN     := $(filter-out devcluster,$(CODE))
 
-# Tests wait for servers most of their time: so many modules, and so many packages of each, are tested at a time. What they need is compiled before, one module
-# after the other: compilers that run at once do not share their work.
-JOBS ?= 3
-
 PROVIDER := examples/provider-nats
 # Decisions are pure and stand in a file of that name, in a package that imports nothing.
 DECISIONS := $(shell find pkg -path '*/internal/*' -name decide.go)
@@ -35,7 +31,7 @@ progress = 2>&1 | awk '/^[^ :\#]+$$/ { if (++n % 100 == 0) { print "  " n " pack
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN { FS = ":.*## " } /^##@/ { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^##@/ { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
 demo: devcluster ## Watch a provider create, correct and delete real streams (ONCE=1: end after the tour)
@@ -61,19 +57,14 @@ demo-service: devcluster ## Watch a service being offered across three clusters
 	@go -C examples/service-provider build -v -o $(CURDIR)/bin/ . $(progress)
 	@bin/service-provider
 
+# Runs tests and says where the time went: internal/testrun.
+bin/testrun: $(wildcard internal/testrun/*.go internal/testrun/*.txt) | bin
+	@go build -o $@ ./internal/testrun
+
 .PHONY: test
-test: devcluster bin/controller-gen bin/golangci-lint ## Test every module, then the tests of the decisions by mutation, and the simulator by planted defects
-	@for m in $(CODE); do echo "== compile $$m"; go -C $$m list -test -deps -export ./... >/dev/null; done
-	@$(MAKE) -j$(JOBS) $(CODE:%=test/%)
+test: devcluster bin/controller-gen bin/testrun ## What a change can break: every package of every module, then each decision by mutation and planted defects; minutes
+	@bin/testrun test $(CODE)
 	@$(MAKE) mutate mutants
-
-# What tests read outside of their module, and what they compile, is unknown to the cache of test results, which would repeat yesterday's ok: projects that moorage
-# makes are compiled with the library, and its tests follow a page and look after an example.
-fresh = $(if $(filter cmd/moorage,$*),-count=1)
-
-.PHONY: $(CODE:%=test/%)
-$(CODE:%=test/%): test/%:
-	@echo "== test $*"; MAKEFLAGS= go -C $* test $(fresh) -p $(JOBS) -timeout 60m ./... && echo "== test $*: done"
 
 ##@ Change
 
@@ -121,14 +112,17 @@ lint: bin/golangci-lint ## Lint (devcluster: vet only) and check the format
 
 ##@ Look closer
 
-.PHONY: race
-race: devcluster ## Test under the race detector (without devcluster)
-	@for m in $(OWN); do echo "== compile $$m"; CGO_ENABLED=1 go -C $$m list -race -test -deps -export ./... >/dev/null; done
-	@$(MAKE) -j$(JOBS) $(OWN:%=race/%)
+.PHONY: proof
+proof: devcluster bin/controller-gen bin/testrun ## What a release rests on: schedules, faults, inputs and projects by the thousand; goes on where it was stopped (PARTS="sim chaos")
+	@bin/testrun proof $(PARTS)
 
-.PHONY: $(OWN:%=race/%)
-$(OWN:%=race/%): race/%:
-	@echo "== race $*"; MAKEFLAGS= CGO_ENABLED=1 go -C $* test $(fresh) -race -p $(JOBS) -timeout 60m ./... && echo "== race $*: done"
+.PHONY: unproven
+unproven: bin/testrun ## Which parts of the proof have not held on this tree, and when each last did
+	@bin/testrun unproven
+
+.PHONY: race
+race: devcluster bin/testrun ## Test what is concurrent, and whole systems, under the race detector
+	@bin/testrun race $(OWN)
 
 .PHONY: cover
 cover: devcluster | bin ## Test and print the share of statements covered
@@ -183,18 +177,20 @@ sim-long: ## The same with three faults, in all lives of an object or two and in
 	@go test ./pkg/sim -count=1 -timeout 0 -v -run '^TestSim$$' -processes -depth 3 -long -short-kinds=false -forever -first-seed $${SEED:-$$(date +%s)} | grep -v '^=== '
 
 .PHONY: sim-check
-sim-check: devcluster ## Hold what is simulated to what is real, the API server and the queue, run it with its objects in stores and in NATS, and hold the simulator to planted defects
+sim-check: devcluster ## Hold what is simulated to what is real, the API server and the queue, run it with its objects in stores and in NATS
 	@go test ./pkg/sim/apiserver -count=1 -timeout 1h -lists 10000
 	@go test ./pkg/sim -count=1 -run TestQueueIsReal -queue-lists 10000
 	@go test ./pkg/sim -count=1 -v -run '^(TestPeers|TestSingleFaults)$$' | grep -v '^=== \|^ *--- '
 	@go test ./pkg/sim -count=1 -v -run '^TestOnStores$$' -store-all | grep -v '^=== \|^ *--- PASS'
 	@go -C examples/edge test ./internal/files -count=1 -v -timeout 30m -run '^TestSchedulesInNATS$$' -every-fault | grep -v '^=== \|^ *--- PASS'
-	@go run ./pkg/sim/internal/mutants -search pkg/sim/testdata/mutants
-	@$(MAKE) --no-print-directory sim-options
 
 .PHONY: mutants
 mutants: ## Plant known defects into the library, one at a time; the simulator must find each by its schedule
 	@go run ./pkg/sim/internal/mutants pkg/sim/testdata/mutants
+
+.PHONY: mutants-search
+mutants-search: ## The same as if no schedule were known: the simulator must find each by a search
+	@go run ./pkg/sim/internal/mutants -search pkg/sim/testdata/mutants
 
 # How much is broken on real servers, and with how many objects.
 ROUNDS  ?= 10

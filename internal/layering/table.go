@@ -12,6 +12,7 @@ var table = []layer{
 		{path: "internal/hygiene/...", why: "tests about the repository", sealed: true},
 		{path: "internal/layering/...", why: "this table and its test", sealed: true},
 		{path: "internal/systemtest/...", why: "tests of the library against a real API server", sealed: true},
+		{path: "internal/testrun/...", why: "runs the tests, and the proof of a release", sealed: true},
 		{path: "internal/mutate/...", why: "mutates a decision and runs its tests", sealed: true},
 		{path: "internal/kstatustest/...", why: "own module: tests of conditions with the real kstatus", sealed: true},
 	}},

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,23 +14,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-// lists is how many random lists of operations the queue is compared with the
-// model by.
-const lists = 10_000
+var lists = flag.Int("lists", 2000, "how many random lists of operations TestQueueIsLikeModel compares the queue with its model by")
 
 // TestQueueIsLikeModel lets several ask, and add, finish and wait at random, and
 // wants the same items with the same priorities at the same times from both.
 func TestQueueIsLikeModel(t *testing.T) {
 	turns := 0
-	for seed := range uint64(lists) {
+	for seed := range uint64(*lists) {
 		synctest.Test(t, func(t *testing.T) { turns += compare(t, seed) })
 		if t.Failed() {
 			t.Fatalf("with seed %d", seed)
 		}
 	}
 
-	if turns < lists/10 {
-		t.Errorf("only %d turns of lower classes in %d lists: the lists prove little", turns, lists)
+	if turns < *lists/10 {
+		t.Errorf("only %d turns of lower classes in %d lists: the lists prove little", turns, *lists)
 	}
 }
 

@@ -138,7 +138,7 @@ func TestSim(t *testing.T) {
 		b.tell(&said, *everyOption, func(s sim.Schedule, trace bool) sim.Result { return run(t, s, trace) })
 		t.Error(said.String())
 	}
-	b.hold(t, spent)
+	b.hold(t)
 	for op, sides := range b.Crossed {
 		if !sides[0] || !sides[1] {
 			t.Errorf("no fault was tried before and after %s: %v", op, sides)
@@ -146,18 +146,15 @@ func TestSim(t *testing.T) {
 	}
 }
 
-// Hold fails if make sim has tried less than it is to, or took longer than two minutes of two
-// cores.
-func (b *book) hold(t *testing.T, spent time.Duration) {
+// hold fails if make sim has tried less than it is to. How long it may take is held by make proof,
+// on a machine that does nothing else.
+func (b *book) hold(t *testing.T) {
 	t.Helper()
-	const most, least, random = 240 * time.Second, 300_000, 50_000
+	const least, random = 300_000, 50_000
 	if *depth < 2 || *seeds < random || *short || *only != "" || *forever || *whole || *unpruned {
 		return // something else was asked for
 	}
 	if b.Ran < least+random {
 		t.Errorf("%d schedules were run, want %d and %d at random at least", b.Ran, least, random)
-	}
-	if spent > most {
-		t.Errorf("it took %s of processors, want %s at most", spent, most)
 	}
 }

@@ -3,6 +3,7 @@ package managed_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"maps"
 	"math/rand/v2"
 	"reflect"
@@ -366,13 +367,15 @@ func FuzzDecision(f *testing.F) {
 	})
 }
 
+var randomObjects = flag.Int("random-objects", 1000, "how many objects TestRandomObjects has")
+
 // TestRandomObjects makes objects of what they usually have in them, in every
 // mixture, where a fuzzer that begins with bytes seldom comes.
 func TestRandomObjects(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(values ...string) string { return values[random.IntN(len(values))] }
 	times := []string{"", "", mark, moment.Add(time.Second).Format(time.RFC3339), moment.Add(-time.Hour).Format(time.RFC3339), "never"}
-	for range 5000 {
+	for range *randomObjects {
 		v := &vessel{ObjectMeta: metav1.ObjectMeta{Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: random.Int64N(3)}}
 		for key, value := range map[string]string{
 			meta.AnnotationKeyExternalCreatePending: pick(times...), meta.AnnotationKeyExternalCreateSucceeded: pick(times...),

@@ -126,9 +126,19 @@ var update = flag.Bool("update", false, "write into testdata what a provider sho
 // conformance is the test that finds bugs.
 const conformance = "^TestConformance$"
 
-// TestProjectWithProviderConfig runs all that the workflow of a provider does, whose users
-// say where the API is. (That it gets its linters by itself is seen where the page
-// write-a-provider is followed.) Then it plants bugs, which its tests must find.
+// TestLinted lints a provider of kinds of every class. (That it gets its linters by itself is
+// seen where the page write-a-provider is followed.)
+func TestLinted(t *testing.T) {
+	p, err := with(t, dock(), kinds(false)...).WithProviderConfig("v1alpha1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	run(t, generated(t, p), "make", "lint", "GOLANGCI_LINT="+tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint"))
+}
+
+// TestProjectWithProviderConfig runs what the workflow of a provider does, whose users
+// say where the API is, but for its linters. Then it plants bugs, which its tests must find.
 func TestProjectWithProviderConfig(t *testing.T) {
 	p, err := with(t, dock(), kinds(false)...).WithProviderConfig("v1alpha1")
 	if err != nil {
@@ -137,9 +147,7 @@ func TestProjectWithProviderConfig(t *testing.T) {
 
 	dir := generated(t, p)
 
-	linters := "GOLANGCI_LINT=" + tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint")
-
-	run(t, dir, "make", "verify", "lint", "test", linters)
+	run(t, dir, "make", "verify", "test", generator(t))
 	wrongExamples(t, dir)
 
 	tests := planted(t, dir, p)

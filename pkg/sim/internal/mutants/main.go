@@ -81,7 +81,7 @@ func run(folder string, names []string, search, learn bool) error {
 			}
 		}
 	}
-	fmt.Printf("mutants: %d\nfound: %d\n", len(all), len(all)-missed)
+	fmt.Printf("mutants: %d\nfound: %d\nmissed: %d\n", len(all), len(all)-missed, missed)
 	if missed > 0 {
 		return errors.Errorf("%d defects were not found as they should be; where only the schedule is out of date, -learn writes another", missed)
 	}

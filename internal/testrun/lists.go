@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// proofList names the tests that are in make proof alone; all others are in make test.
+//
+//go:embed proof.txt
+var proofList string
+
+// raceList names the packages that run under the race detector.
+//
+//go:embed race.txt
+var raceList string
+
+// A listed test is one that make test leaves out.
+type listed struct {
+	part   string // of make proof
+	folder string // of its package, from the root of the repository
+	test   string // its name, perhaps with that of a subtest: TestX or TestX/Y
+	flags  string // if there are any, make test runs it without them, and the proof with them
+}
+
+// readList reads the lines "part folder test flags" of the list. What follows a # is why.
+func readList() ([]listed, error) {
+	var tests []listed
+	for line := range strings.Lines(proofList) {
+		line, _, _ = strings.Cut(line, "#")
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		if len(fields) < 3 {
+			return nil, fmt.Errorf("proof.txt: want part, folder, test and flags: %q", line)
+		}
+		tests = append(tests, listed{fields[0], fields[1], fields[2], strings.Join(fields[3:], " ")})
+	}
+	return tests, nil
+}
+
+// skipped returns what go test -skip leaves out of make test in a module.
+func skipped(tests []listed, module string) string {
+	var names []string
+	for _, t := range tests {
+		if in, _ := split(t.folder); in == module && t.flags == "" {
+			names = append(names, exact(t.test))
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), "|")
+}
+
+// exact matches a test, element by element.
+func exact(test string) string {
+	elements := strings.Split(test, "/")
+	for i, e := range elements {
+		elements[i] = "^" + regexp.QuoteMeta(e) + "$"
+	}
+	return strings.Join(elements, "/")
+}
+
+// A command runs tests of one package with the same flags.
+type command struct {
+	folder, flags string
+	tests         []string
+}
+
+// commandsOf returns what runs the listed tests of a part.
+func commandsOf(tests []listed, part string) []command {
+	var commands []command
+	for _, t := range tests {
+		if t.part != part {
+			continue
+		}
+		i := slices.IndexFunc(commands, func(c command) bool { return c.folder == t.folder && c.flags == t.flags })
+		if i < 0 {
+			commands = append(commands, command{folder: t.folder, flags: t.flags})
+			i = len(commands) - 1
+		}
+		commands[i].tests = append(commands[i].tests, t.test)
+	}
+	return commands
+}
+
+// args returns those of the Go command.
+func (c command) args() []string {
+	names := make([]string, len(c.tests))
+	for i, t := range c.tests {
+		names[i] = exact(t)
+	}
+	module, pkg := split(c.folder)
+	args := []string{"-C", module, "test", "./" + pkg, "-count=1", "-timeout", "60m", "-v", "-run", strings.Join(names, "|")}
+	return append(args, strings.Fields(c.flags)...)
+}
+
+// split returns the module that a folder is in, and the folder in it.
+func split(folder string) (module, in string) {
+	for module = folder; ; module = filepath.Dir(module) {
+		if _, err := os.Stat(filepath.Join(module, "go.mod")); err == nil || module == "." {
+			in, _ = filepath.Rel(module, folder)
+			return module, in
+		}
+	}
+}
+
+func testAll(ctx context.Context, modules []string) error {
+	tests, err := readList()
+	if err != nil {
+		return err
+	}
+	s := suite{jobs: 3, proof: tests}
+	return s.run(ctx, modules)
+}
+
+// raceAll runs the listed packages of the modules. What make proof alone shows is left out here, too.
+func raceAll(ctx context.Context, modules []string) error {
+	tests, err := readList()
+	if err != nil {
+		return err
+	}
+	listed := strings.Fields(raceList)
+	s := suite{jobs: 3, race: true, proof: tests, only: func(_, folder string) bool { return slices.Contains(listed, short(folder)) }}
+	return s.run(ctx, modules)
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write race.txt anew")
+
+const root = "../.."
+
+// Every test that make test leaves out is there, by this name in one package of its module, and belongs to a part of the proof; what make test leaves out is this list
+// and nothing else.
+func TestProofList(t *testing.T) {
+	tests, err := readList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	for _, l := range tests {
+		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == l.part }) {
+			t.Errorf("%s %s: there is no part %s", l.folder, l.test, l.part)
+		}
+		module, _ := split(l.folder)
+		name, _, sub := strings.Cut(l.test, "/")
+		got := declaring(t, module, name)
+		if !slices.Contains(got, l.folder) {
+			t.Errorf("%s: there is no %s", l.folder, name)
+		}
+		if len(got) > 1 && !sub {
+			t.Errorf("%s: %s is declared in %v; of a module, go test leaves out all tests of a name", l.folder, l.test, got)
+		}
+	}
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		_, recipe, _ := strings.Cut(string(makefile), "\n"+p.target+":")
+		recipe, _, _ = strings.Cut(recipe, "\n.PHONY")
+		for _, c := range commandsOf(tests, p.name) {
+			for _, test := range c.tests {
+				if p.itself && !strings.Contains(recipe, test) {
+					t.Errorf("the target %s does not run %s", p.target, test)
+				}
+			}
+		}
+		if p.target != "" && recipe == "" {
+			t.Errorf("there is no target %s", p.target)
+		}
+		if p.target == "" && len(commandsOf(tests, p.name)) == 0 {
+			t.Errorf("the part %s runs nothing", p.name)
+		}
+	}
+}
+
+// declaring returns the folders of a module whose tests declare this function.
+func declaring(t *testing.T, module, name string) []string {
+	t.Helper()
+	declares := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(name) + `\(t \*testing\.T\)`)
+	var folders []string
+	err := filepath.WalkDir(module, func(file string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == "testdata" {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		folder := filepath.ToSlash(filepath.Dir(file))
+		if in, _ := split(folder); in != module {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if declares.Match(text) {
+			folders = append(folders, folder)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Compact(folders)
+}
+
+// The packages that run under the race detector are computed from what they import and start.
+func TestRaceList(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "testrun race $(OWN)") || !strings.Contains(string(text), "testrun test $(CODE)") {
+		t.Error("make test and make race do not give testrun all modules")
+	}
+	got, err := raced(root, modulesOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("race.txt", []byte(strings.Join(got, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(strings.Fields(raceList), got); diff != "" && !*update {
+		t.Errorf("go test ./internal/testrun -update writes race.txt: -want, +got:\n%s", diff)
+	}
+	for _, must := range []string{"pkg/reconciler/managed", "pkg/connection", "pkg/controller", "pkg/external/limit", "pkg/syncer/internal/systemtest"} {
+		if !slices.Contains(got, must) {
+			t.Errorf("%s is not in the list", must)
+		}
+	}
+}
+
+// modulesOf returns the modules that make race tests: all but devcluster, which is a main around other people's servers, and the tools.
+func modulesOf(t *testing.T) []string {
+	t.Helper()
+	var modules []string
+	for _, pattern := range []string{"go.mod", "*/go.mod", "*/*/go.mod", "*/*/*/go.mod"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			module, err := filepath.Rel(root, filepath.Dir(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if module != "hack/tools" && module != "devcluster" {
+				modules = append(modules, filepath.ToSlash(module))
+			}
+		}
+	}
+	return modules
+}
+
+func TestSkipped(t *testing.T) {
+	list := []listed{
+		{"kit", "examples/a", "TestB", ""}, {"kit", "examples/a", "TestA/Long.One", ""}, {"kit", "pkg/c", "TestC", ""}, {"sim", "examples/a/in", "TestB", ""},
+		{"kit", "pkg/c", "TestLong", "-lists 10"},
+	}
+	t.Chdir(t.TempDir())
+	write(t, "go.mod", "module x\n")
+	write(t, "examples/a/go.mod", "module y\n")
+	if got, want := skipped(list, "examples/a"), `^TestA$/^Long\.One$|^TestB$`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := skipped(list, "."), "^TestC$"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := skipped(list, "bench"); got != "" {
+		t.Errorf("%s, want nothing", got)
+	}
+	var got [][]string
+	for _, c := range commandsOf(list, "kit") {
+		got = append(got, c.args())
+	}
+	test := func(module, pkg, run string, flags ...string) []string {
+		return append([]string{"-C", module, "test", "./" + pkg, "-count=1", "-timeout", "60m", "-v", "-run", run}, flags...)
+	}
+	want := [][]string{test("examples/a", ".", `^TestB$|^TestA$/^Long\.One$`), test(".", "pkg/c", "^TestC$"), test(".", "pkg/c", "^TestLong$", "-lists", "10")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"go.mod":      "module x\n",
+		"starts/a.go": "package starts\nfunc f() { go f() }\n", "starts/a_test.go": "package starts\n",
+		"guards/a.go": "package guards\nimport _ \"sync\"\n", "guards/a_test.go": "package guards\n",
+		"untested/a.go": "package untested\nimport _ \"sync\"\n",
+		"plain/a.go":    "package plain\n", "plain/a_test.go": "package plain\nimport _ \"sync\"\n",
+		"plain/systemtest/a_test.go":   "package systemtest\n",
+		"plain/testdata/p/a.go":        "package p\nimport _ \"sync\"\n",
+		"plain/testdata/p/a_test.go":   "package p\n",
+		"other/go.mod":                 "module y\n",
+		"other/internal/in/a.go":       "package in\nimport _ \"sync/atomic\"\n",
+		"other/internal/in/in_test.go": "package in\n",
+	} {
+		write(t, name, text)
+	}
+	for _, tc := range []struct {
+		modules, want []string
+	}{
+		{[]string{".", "other"}, []string{"guards", "other/internal/in", "plain/systemtest", "starts"}},
+		{[]string{"other"}, []string{"other/internal/in"}},
+	} {
+		got, err := raced(".", tc.modules)
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%v: %v; -want, +got:\n%s", tc.modules, err, diff)
+		}
+	}
+}

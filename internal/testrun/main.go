@@ -1,0 +1,58 @@
+// Command testrun runs the tests of the repository and says where the time went.
+//
+//	testrun test MODULE...        the tests of these modules, but for those of proof.txt
+//	testrun race MODULE...        the packages of race.txt under the race detector
+//	testrun proof [PART...]       what a release rests on, or parts of it, as far as it is not shown on this tree yet
+//	testrun unproven              what of it is not shown on this tree, and the commit on which it last held
+//	testrun exec FOLDER BINARY... one test binary, for "go test -exec": what it took is written to the folder
+//
+// It runs in the root of the repository. The lists proof.txt and race.txt stand beside this file; tests hold them to the code.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: testrun test|race|proof|unproven|exec ...")
+		os.Exit(2)
+	}
+	if os.Args[1] == "exec" && len(os.Args) > 3 {
+		code, err := wrap(os.Args[2], os.Args[3:])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "testrun:", err)
+		}
+		os.Exit(code)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1], os.Args[2:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testrun:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, command string, args []string) error {
+	switch command {
+	case "test":
+		return testAll(ctx, args)
+	case "race":
+		return raceAll(ctx, args)
+	case "proof", "unproven":
+		p, err := newProof(ctx)
+		if err != nil {
+			return err
+		}
+		if command == "unproven" {
+			return p.unproven(os.Stdout)
+		}
+		return p.prove(ctx, args, os.Stdout)
+	}
+	return fmt.Errorf("unknown command %q", command)
+}

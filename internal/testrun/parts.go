@@ -1,0 +1,51 @@
+package main
+
+import "math"
+
+// A part is one thing that a release rests on: a target of the Makefile, the tests of proof.txt that name it, or both.
+type part struct {
+	name    string
+	what    string  // what it shows
+	target  string  // of the Makefile; "": the tests of proof.txt only
+	itself  bool    // the target runs the tests of proof.txt
+	bounds  []bound // of what it prints as "figure: value"
+	minutes int     // on two idle cores, for whoever waits
+}
+
+// A bound is what a figure may be.
+type bound struct {
+	figure      string
+	least, most float64
+}
+
+func atMost(figure string, n float64) bound  { return bound{figure, math.Inf(-1), n} }
+func atLeast(figure string, n float64) bound { return bound{figure, n, math.Inf(1)} }
+func exactly(figure string, n float64) bound { return bound{figure, n, n} }
+
+// parts are in the order in which they run: what is short, and what most often fails, comes first.
+var parts = []part{
+	{name: "mutants", what: "each planted defect is found by its schedule", target: "mutants", minutes: 2,
+		bounds: []bound{atLeast("mutants", 64), exactly("missed", 0)}},
+	{name: "kit", what: "every class and kind in the conformance kit", minutes: 8},
+	{name: "random", what: "the random and exhaustive tests of single packages at their full length", minutes: 4},
+	{name: "scaffold", what: "every project that the scaffold makes, its linters, and an upgrade to another release", minutes: 12},
+	{name: "demos", what: "the step of each demo fails when what it shows is not so", minutes: 10},
+	{name: "sim", what: "every fault at every boundary, in pairs, and at random", target: "sim", minutes: 3,
+		bounds: []bound{exactly("violations", 0), atLeast("schedules", 350_000), atMost("cpu_seconds", 240)}},
+	{name: "sim-options", what: "the same with every option", target: "sim-options", minutes: 2,
+		bounds: []bound{exactly("every_option_violations", 0), atLeast("every_option_schedules", 50_000)}},
+	{name: "sim-check", what: "the simulator against the real API server, queue and stores", target: "sim-check", minutes: 6},
+	{name: "search", what: "each planted defect is found without its schedule", target: "mutants-search", minutes: 6,
+		bounds: []bound{atLeast("mutants", 64), exactly("missed", 0)}},
+	{name: "fuzz", what: "inputs that nobody thought of", target: "fuzz", minutes: 10,
+		bounds: []bound{atLeast("targets", 19), atLeast("inputs", 190_000), exactly("failed", 0)}},
+	{name: "chaos", what: "a provider whose servers are killed, suspended and cut off", target: "chaos", minutes: 7,
+		bounds: []bound{atLeast("rounds", 10), exactly("leaked", 0), exactly("duplicated", 0), exactly("stuck", 0), exactly("missing", 0)}},
+	{name: "clusters", what: "many clusters, many objects, storms under the race detector", target: "clusters", minutes: 10,
+		bounds: []bound{exactly("connections_in_steady_passes", 0), exactly("requests_in_steady_passes", 0), atMost("connections_after_a_rotation", 1)}},
+	{name: "store", what: "10,000 objects in NATS whose servers are killed", target: "store", minutes: 5},
+	{name: "syncer", what: "2,000 objects, outages, and 210 schedules on models and servers", target: "syncer", minutes: 12,
+		bounds: []bound{atLeast("schedules_on_models", 200), atMost("seconds_of_all_schedules", 600)}},
+	{name: "first-hour", what: "an author's way from nothing to a Ready object", target: "first-hour", itself: true, minutes: 12,
+		bounds: []bound{atMost("commands", 6), atMost("seconds_to_ready", 60)}},
+}

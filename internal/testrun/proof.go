@@ -1,0 +1,361 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// page is where it stands on which commit each part last held. It is not part of the tree that is proven: the proof writes it.
+const page = "docs/proof.md"
+
+// A result is what a part printed when it ran.
+type result struct {
+	Part    string
+	Held    bool
+	Why     string // why not
+	Seconds float64
+	Figures map[string]float64
+	Commit  string
+	Day     string
+}
+
+// A proof is what is known of one tree.
+type proof struct {
+	folder string // of results: bin/proof/TREE
+	commit string // or the tree, if it is no commit's
+	page   string // see page
+	parts  []part
+	run    func(ctx context.Context, p part, out io.Writer) error
+}
+
+// newProof finds what is known of the tree as it is, uncommitted changes included.
+func newProof(ctx context.Context) (*proof, error) {
+	tree, err := treeHash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := git(ctx, nil, "rev-parse", "--short=9", "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	if changed, err := git(ctx, nil, "status", "--porcelain", "--", ".", ":!"+page); err != nil || changed != "" {
+		commit = "tree " + tree[:9]
+	}
+	tests, err := readList()
+	if err != nil {
+		return nil, err
+	}
+	p := &proof{folder: filepath.Join("bin", "proof", tree), commit: commit, page: page, parts: parts}
+	p.run = func(ctx context.Context, of part, out io.Writer) error { return runPart(ctx, of, tests, out) }
+	return p, os.MkdirAll(p.folder, 0o750)
+}
+
+// prove runs the parts of these names, or all, as far as they have not held on this tree, and prints the table.
+func (p *proof) prove(ctx context.Context, names []string, w io.Writer) error {
+	asked, err := p.choose(names)
+	if err != nil {
+		return err
+	}
+	p.announce(w, asked)
+	for _, part := range asked {
+		if r, ok := p.known(part.name); ok && r.Held {
+			continue
+		}
+		r := p.try(ctx, part, w)
+		if ctx.Err() != nil {
+			return errors.New("stopped: the same command goes on with this part")
+		}
+		if err := p.keep(r); err != nil {
+			return err
+		}
+	}
+	if err := p.writePage(); err != nil {
+		return err
+	}
+	return p.report(w, asked)
+}
+
+// choose returns the parts of these names, all without one.
+func (p *proof) choose(names []string) ([]part, error) {
+	if len(names) == 0 {
+		return p.parts, nil
+	}
+	var chosen []part
+	for _, name := range names {
+		i := slices.IndexFunc(p.parts, func(of part) bool { return of.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no part %q of the proof; there are: %s", name, strings.Join(p.names(), " "))
+		}
+		chosen = append(chosen, p.parts[i])
+	}
+	return chosen, nil
+}
+
+func (p *proof) names() []string {
+	names := make([]string, len(p.parts))
+	for i, of := range p.parts {
+		names[i] = of.name
+	}
+	return names
+}
+
+// announce says what is left to do.
+func (p *proof) announce(w io.Writer, asked []part) {
+	minutes, left := 0, []string{}
+	for _, part := range asked {
+		if r, ok := p.known(part.name); ok && r.Held {
+			fmt.Fprintf(w, "%s held on this very tree already\n", part.name)
+			continue
+		}
+		minutes += part.minutes
+		left = append(left, part.name)
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(w, "left: %s; about %d minutes on two idle cores, with what is compiled once\n", strings.Join(left, ", "), minutes)
+	}
+}
+
+// try runs a part and holds what it prints to its bounds.
+func (p *proof) try(ctx context.Context, part part, w io.Writer) result {
+	fmt.Fprintf(w, "\n### proof: %s: %s\n", part.name, part.what)
+	began := time.Now()
+	r := result{Part: part.name, Commit: p.commit, Day: began.UTC().Format(time.DateOnly), Figures: map[string]float64{}}
+	log, err := os.Create(filepath.Join(p.folder, part.name+".log"))
+	if err == nil {
+		defer log.Close()
+		err = p.run(ctx, part, io.MultiWriter(w, log, &figures{of: r.Figures}))
+	}
+	r.Seconds = time.Since(began).Seconds()
+	switch broken := part.broken(r.Figures); {
+	case err != nil:
+		r.Why = err.Error()
+	case broken != "":
+		r.Why = broken
+	default:
+		r.Held = true
+	}
+	return r
+}
+
+// runPart runs the listed tests of a part, then its target.
+func runPart(ctx context.Context, part part, tests []listed, out io.Writer) error {
+	commands := commandsOf(tests, part.name)
+	if part.itself {
+		commands = nil
+	}
+	for _, c := range commands {
+		if err := runTo(exec.CommandContext(ctx, "go", c.args()...), out); err != nil {
+			return fmt.Errorf("tests of %s: %w", c.folder, err)
+		}
+	}
+	if part.target == "" {
+		return nil
+	}
+	return runTo(exec.CommandContext(ctx, "make", part.target), out)
+}
+
+func runTo(cmd *exec.Cmd, out io.Writer) error {
+	fmt.Fprintf(out, "$ %s\n", strings.Join(cmd.Args, " "))
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	return cmd.Run()
+}
+
+// broken says which bounds do not hold, "" if all do. A figure that was not printed holds nothing.
+func (p part) broken(figures map[string]float64) string {
+	var broken []string
+	for _, b := range p.bounds {
+		n, ok := figures[b.figure]
+		if !ok {
+			broken = append(broken, b.figure+" was not printed")
+		} else if n < b.least || n > b.most {
+			broken = append(broken, fmt.Sprintf("%s is %s, and the bound %s", b.figure, number(n), b))
+		}
+	}
+	return strings.Join(broken, "; ")
+}
+
+func (b bound) String() string {
+	switch {
+	case b.least == b.most:
+		return number(b.least)
+	case b.most > 1e300:
+		return ">= " + number(b.least)
+	default:
+		return "<= " + number(b.most)
+	}
+}
+
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// figures collects the lines "figure: number" of what is written to it.
+type figures struct {
+	of   map[string]float64
+	rest []byte
+}
+
+// figure is a line of a figure, perhaps behind the place that a test's log begins with.
+var figure = regexp.MustCompile(`^(?: *\S+\.go:\d+: )?([a-z][a-z_]*): ([0-9][0-9.]*)\b`)
+
+func (f *figures) Write(text []byte) (int, error) {
+	f.rest = append(f.rest, text...)
+	for {
+		line, rest, whole := strings.Cut(string(f.rest), "\n")
+		if !whole {
+			return len(text), nil
+		}
+		f.rest = []byte(rest)
+		if m := figure.FindStringSubmatch(line); m != nil {
+			if n, err := strconv.ParseFloat(m[2], 64); err == nil {
+				f.of[m[1]] = n
+			}
+		}
+	}
+}
+
+func (p *proof) known(name string) (r result, ok bool) {
+	text, err := os.ReadFile(filepath.Join(p.folder, name+".json"))
+	return r, err == nil && json.Unmarshal(text, &r) == nil
+}
+
+func (p *proof) keep(r result) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(p.folder, r.Part+".json"), append(text, '\n'), 0o600)
+}
+
+// report prints one table of what is known of this tree, and fails unless all that was asked for holds.
+func (p *proof) report(w io.Writer, asked []part) error {
+	fmt.Fprintf(w, "\nproof of %s\n\n", p.commit)
+	var missing []string
+	for _, of := range p.parts {
+		r, ok := p.known(of.name)
+		state := "not run"
+		if ok && r.Held {
+			state = "held"
+		} else if ok {
+			state = "FAILED"
+		}
+		fmt.Fprintf(w, "%-12s %-8s %6.0f s  %s\n", of.name, state, r.Seconds, of.told(r.Figures))
+		if r.Why != "" {
+			fmt.Fprintf(w, "%-12s %s\n", "", r.Why)
+		}
+		if state != "held" && slices.ContainsFunc(asked, func(a part) bool { return a.name == of.name }) {
+			missing = append(missing, of.name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("these parts do not hold: %s; what each printed is in %s", strings.Join(missing, ", "), p.folder)
+	}
+	return nil
+}
+
+// told returns the figures that have bounds, with them.
+func (p part) told(figures map[string]float64) string {
+	var told []string
+	for _, b := range p.bounds {
+		if n, ok := figures[b.figure]; ok {
+			told = append(told, fmt.Sprintf("%s %s (%s)", b.figure, number(n), b))
+		}
+	}
+	return strings.Join(told, ", ")
+}
+
+// treeHash names the contents of all files that git does not ignore, but for the page.
+func treeHash(ctx context.Context) (string, error) {
+	dir, err := os.MkdirTemp("", "proof-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	for _, args := range [][]string{{"read-tree", "HEAD"}, {"add", "--all", "."}, {"rm", "--cached", "--quiet", "--ignore-unmatch", "--", page}} {
+		if _, err := git(ctx, env, args...); err != nil {
+			return "", err
+		}
+	}
+	return git(ctx, env, "write-tree")
+}
+
+func git(ctx context.Context, env []string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// A row of the page says on which commit a part last held.
+var row = regexp.MustCompile(`(?m)^\| ([a-z-]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
+
+// writePage takes the results of this tree into the page; the rows of other parts stay.
+func (p *proof) writePage() error {
+	old, err := os.ReadFile(p.page)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	rows := map[string]string{}
+	for _, m := range row.FindAllStringSubmatch(string(old), -1) {
+		rows[m[1]] = m[0]
+	}
+	var b strings.Builder
+	head, _, _ := strings.Cut(string(old), "| part |")
+	b.WriteString(head)
+	b.WriteString("| part | what it shows | held on | day | figures and bounds |\n|---|---|---|---|---|\n")
+	for _, part := range p.parts {
+		r, ok := p.known(part.name)
+		switch {
+		case ok && r.Held:
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", part.name, part.what, r.Commit, r.Day, part.told(r.Figures))
+		case rows[part.name] != "":
+			b.WriteString(rows[part.name] + "\n")
+		default:
+			fmt.Fprintf(&b, "| %s | %s | not yet | | |\n", part.name, part.what)
+		}
+	}
+	if b.String() == string(old) {
+		return nil
+	}
+	return os.WriteFile(p.page, []byte(b.String()), 0o644) //nolint:gosec // a page
+}
+
+// unproven prints the parts that have not held on this tree, with the commit on which each last did.
+func (p *proof) unproven(w io.Writer) error {
+	text, err := os.ReadFile(p.page)
+	if err != nil {
+		return err
+	}
+	last := map[string][]string{}
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+		last[m[1]] = m
+	}
+	for _, part := range p.parts {
+		if r, ok := p.known(part.name); ok && r.Held {
+			continue
+		}
+		m := last[part.name]
+		if m == nil || m[4] == "" {
+			fmt.Fprintf(w, "%-12s not shown here, and not yet anywhere: %s\n", part.name, part.what)
+			continue
+		}
+		fmt.Fprintf(w, "%-12s not shown here; it last held on %s, %s: %s\n", part.name, m[3], m[4], part.what)
+	}
+	return nil
+}

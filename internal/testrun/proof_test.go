@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// repository makes a git repository with one commit and makes it the working folder.
+func repository(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	write(t, "code.go", "package code\n")
+	write(t, ".gitignore", "bin/\n")
+	write(t, page, "# Proof\n\n")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", "Begin"}} {
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A run prints what its part would, and remembers which parts ran.
+type fakeRun struct {
+	ran  []string
+	says map[string]string
+	err  map[string]error
+}
+
+func (f *fakeRun) run(_ context.Context, p part, out io.Writer) error {
+	f.ran = append(f.ran, p.name)
+	fmt.Fprint(out, f.says[p.name])
+	return f.err[p.name]
+}
+
+func newTestProof(t *testing.T, f *fakeRun) *proof {
+	t.Helper()
+	p, err := newProof(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.parts = []part{
+		{name: "sim", what: "schedules", bounds: []bound{exactly("violations", 0), atLeast("schedules", 100)}},
+		{name: "chaos", what: "faults", bounds: []bound{atMost("leaked", 0)}},
+	}
+	p.run = f.run
+	return p
+}
+
+const (
+	goodSim   = "schedules: 120\n    sim_test.go:7: violations: 0\n"
+	goodChaos = "leaked: 0\n"
+)
+
+// A part that fails is tried again, one that held is not, until something in the tree changes; and the page tells where each part held.
+func TestProofGoesOnWhereItWas(t *testing.T) {
+	repository(t)
+	f := &fakeRun{says: map[string]string{"sim": goodSim, "chaos": goodChaos}, err: map[string]error{"chaos": errors.New("no server")}}
+
+	if err := newTestProof(t, f).prove(t.Context(), nil, io.Discard); err == nil || !strings.Contains(err.Error(), "chaos") || strings.Contains(err.Error(), "sim") {
+		t.Errorf("one part failed: %v", err)
+	}
+
+	f.err = nil
+	var out strings.Builder
+	if err := newTestProof(t, f).prove(t.Context(), nil, &out); err != nil {
+		t.Errorf("all parts hold: %v", err)
+	}
+	if want := []string{"sim", "chaos", "chaos"}; !slices.Equal(f.ran, want) {
+		t.Errorf("ran %v, want %v", f.ran, want)
+	}
+	for _, want := range []string{"sim held on this very tree already", "left: chaos", "violations 0 (0)", "schedules 120 (>= 100)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, &out)
+		}
+	}
+	if out, err := os.ReadFile(page); err != nil || strings.Count(string(out), "| schedules 120") > 1 || !strings.Contains(string(out), "| sim | schedules | ") {
+		t.Errorf("the page: %v\n%s", err, out)
+	}
+
+	write(t, "new.go", "package code\n") // not even added
+	f.ran = nil
+	if err := newTestProof(t, f).prove(t.Context(), []string{"sim"}, io.Discard); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"sim"}; !slices.Equal(f.ran, want) {
+		t.Errorf("the tree changed, and %v ran, want %v", f.ran, want)
+	}
+
+	var left strings.Builder
+	if err := newTestProof(t, f).unproven(&left); err != nil || strings.Contains(left.String(), "sim ") || !strings.Contains(left.String(), "chaos        not shown here; it last held on ") {
+		t.Errorf("left: %v\n%s", err, &left)
+	}
+}
+
+func TestProofHoldsFiguresToBounds(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		says   string
+		want   string // of the error; "": none
+	}{
+		"Good":    {"All figures are within their bounds.", goodSim, ""},
+		"Bad":     {"A command that exits with 0 may still print what may not be.", "schedules: 120\nviolations: 1\n", "violations is 1"},
+		"Few":     {"It has to try enough.", "schedules: 99\nviolations: 0\n", "schedules is 99"},
+		"Missing": {"What is not printed does not hold.", "schedules: 120\n", "violations was not printed"},
+		"Last":    {"The last figure of a name counts.", "violations: 1\n" + goodSim, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			repository(t)
+			var out strings.Builder
+			err := newTestProof(t, &fakeRun{says: map[string]string{"sim": tc.says}}).prove(t.Context(), []string{"sim"}, &out)
+			if (err == nil) != (tc.want == "") || !strings.Contains(out.String(), tc.want) {
+				t.Errorf("%s\n%v\n%s", tc.reason, err, &out)
+			}
+		})
+	}
+}
+
+// A part that was stopped has neither held nor failed.
+func TestProofIsStopped(t *testing.T) {
+	repository(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &fakeRun{}
+	p := newTestProof(t, f)
+	p.run = func(context.Context, part, io.Writer) error { cancel(); return ctx.Err() }
+	if err := p.prove(ctx, nil, io.Discard); err == nil || !strings.Contains(err.Error(), "goes on") {
+		t.Errorf("it was stopped: %v", err)
+	}
+	if r, ok := p.known("sim"); ok {
+		t.Errorf("a result of what was stopped: %+v", r)
+	}
+}
+
+func TestUnknownPart(t *testing.T) {
+	repository(t)
+	err := newTestProof(t, &fakeRun{}).prove(t.Context(), []string{"simm"}, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "there are: sim chaos") {
+		t.Errorf("the error does not say what there is: %v", err)
+	}
+}
+
+func TestFigures(t *testing.T) {
+	got := map[string]float64{}
+	f := &figures{of: got}
+	for _, text := range []string{"leak", "ed: 0\nseconds: 3.5 of them\n", "    a_test.go:12: rounds: 10\nnot: a figure\nFAIL: 3\n", "half: 1"} {
+		if _, err := io.WriteString(f, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]float64{"leaked": 0, "seconds": 3.5, "rounds": 10}, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

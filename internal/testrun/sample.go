@@ -1,0 +1,179 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A kind says what a process does for a test.
+type kind int
+
+const (
+	computing kind = iota // the test binary, and what it starts of its own
+	compiling             // the Go command and its tools
+	serving               // API servers, etcd and NATS
+	kinds
+)
+
+// programs are the kinds of programs by name, as the kernel cuts it: 15 bytes.
+var programs = map[string]kind{
+	"go": compiling, "compile": compiling, "link": compiling, "asm": compiling, "cgo": compiling, "vet": compiling, "buildid": compiling,
+	"make": compiling, "controller-gen": compiling, "golangci-lint": compiling,
+	"devcluster": serving, "kube-apiserver": serving, "etcd": serving, "nats-server": serving,
+}
+
+// A process is a line of the process table: processor time is in ticks, that of children only of those that were waited for.
+type process struct {
+	parent int
+	name   string
+	own    int
+	shared bool // a control plane that ends when nobody uses it any more
+}
+
+// An observer follows all test binaries of a run, and the control planes that they share.
+type observer struct {
+	folder string // that testrun exec writes to
+	roots  map[int]*sampler
+	shared map[int]time.Duration // processor time of shared control planes, by process
+}
+
+// interval is how often the process table is read. It is read once for all test binaries.
+const interval = 500 * time.Millisecond
+
+// observe samples until stop is closed.
+func (o *observer) observe(stop <-chan struct{}) {
+	clock := time.NewTicker(interval)
+	defer clock.Stop()
+	for last := time.Now(); ; {
+		select {
+		case <-stop:
+			return
+		case now := <-clock.C:
+			o.sample(now.Sub(last), processes())
+			last = now
+		}
+	}
+}
+
+func (o *observer) sample(elapsed time.Duration, table map[int]process) {
+	files, _ := filepath.Glob(filepath.Join(o.folder, "*.began"))
+	for _, file := range files {
+		pid, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(file), ".began"))
+		if err == nil && o.roots[pid] == nil {
+			o.roots[pid] = newSampler(pid)
+		}
+	}
+	for root, s := range o.roots {
+		if _, running := table[root]; running {
+			s.sample(elapsed, table)
+		}
+	}
+	for pid, p := range table {
+		if p.shared {
+			o.shared[pid] = time.Duration(p.own) * tick
+		}
+	}
+}
+
+// A sampler follows a process and its descendants, and control planes that several test binaries share, which are nobody's descendants.
+type sampler struct {
+	mine   map[int]bool
+	last   map[int]int
+	ticks  [kinds]int               // of processors, by kind, of descendants
+	waited [kinds + 1]time.Duration // of wall time: the last one is nobody's
+}
+
+const nobody = kinds
+
+func newSampler(root int) *sampler {
+	return &sampler{mine: map[int]bool{root: true}, last: map[int]int{}}
+}
+
+// sample adds what each process did since the last sample, and gives the time in between to the kind that did most of it.
+func (s *sampler) sample(elapsed time.Duration, table map[int]process) {
+	s.adopt(table)
+	var did [kinds]int
+	for pid, p := range table {
+		shared := p.shared && !s.mine[pid]
+		if !s.mine[pid] && !shared {
+			continue
+		}
+		before, known := s.last[pid]
+		s.last[pid] = p.own
+		if shared && !known {
+			continue
+		}
+		k := kindOf(p.name)
+		did[k] += p.own - before
+		if !shared {
+			s.ticks[k] += p.own - before
+		}
+	}
+	most, busy := computing, 0
+	for k, n := range did {
+		if n > busy {
+			most, busy = kind(k), n
+		}
+	}
+	if time.Duration(busy)*tick*10 < elapsed {
+		most = nobody
+	}
+	s.waited[most] += elapsed
+}
+
+// adopt takes in the children of those that are followed.
+func (s *sampler) adopt(table map[int]process) {
+	for again := true; again; {
+		again = false
+		for pid, p := range table {
+			if s.mine[p.parent] && !s.mine[pid] {
+				s.mine[pid], again = true, true
+			}
+		}
+	}
+}
+
+func kindOf(name string) kind {
+	return programs[name]
+}
+
+// tick is the unit of processor time in the process table of Linux, which is the same on every architecture that Go runs on.
+const tick = 10 * time.Millisecond
+
+// processes reads the process table. It is empty where there is no /proc.
+func processes() map[int]process {
+	table := map[int]process{}
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		if pid, p, ok := parse(string(line)); ok {
+			if p.name == "devcluster" {
+				args, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+				p.shared = strings.Contains(string(args), "--idle-exit")
+			}
+			table[pid] = p
+		}
+	}
+	return table
+}
+
+// parse reads a line of the process table: the name stands in parentheses and may hold some itself.
+func parse(line string) (int, process, bool) {
+	from, to := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
+	if from < 0 || to < from {
+		return 0, process{}, false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line[:from]))
+	rest := strings.Fields(line[to+1:])
+	if err != nil || len(rest) < 13 {
+		return 0, process{}, false
+	}
+	number := func(i int) int { n, _ := strconv.Atoi(rest[i]); return n }
+	return pid, process{parent: number(1), name: line[from+1 : to], own: number(11) + number(12)}, true
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A test binary waits for a compiler, then for its own server, then for a shared one, then computes, then sleeps.
+func TestSampler(t *testing.T) {
+	const second = 100 // ticks
+	s := newSampler(10)
+	at := func(test, link, own, shared int) map[int]process {
+		return map[int]process{
+			1:  {name: "init"},
+			10: {parent: 1, name: "sim.test", own: test},
+			11: {parent: 10, name: "go"},
+			12: {parent: 11, name: "link", own: link},
+			13: {parent: 10, name: "nats-server", own: own},
+			20: {parent: 1, name: "devcluster", own: shared, shared: true},
+			21: {parent: 1, name: "devcluster", own: 1000 * shared}, // another package's own
+			30: {parent: 1, name: "compile", own: 1000 * shared},    // somebody else's
+		}
+	}
+	s.sample(0, at(0, 0, 0, 5*second))
+	s.sample(time.Second, at(0, second, 0, 5*second))
+	s.sample(time.Second, at(0, second, second, 5*second))
+	s.sample(time.Second, at(0, second, second, 6*second))
+	s.sample(time.Second, at(second, second, second, 6*second))
+	s.sample(time.Second, at(second+second/20, second, second, 6*second))
+	s.sample(0, map[int]process{10: {parent: 1, name: "sim.test", own: 2 * second}})
+
+	want := [kinds + 1]time.Duration{computing: time.Second, compiling: time.Second, serving: 2 * time.Second, nobody: time.Second}
+	if diff := cmp.Diff(want, s.waited); diff != "" {
+		t.Errorf("waited: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([kinds]int{computing: 2 * second, compiling: second, serving: second}, s.ticks); diff != "" {
+		t.Errorf("processor: -want, +got:\n%s", diff)
+	}
+}
+
+// Test binaries are followed from when they begin; shared control planes are counted once for all.
+func TestObserver(t *testing.T) {
+	folder := t.TempDir()
+	o := &observer{folder: folder, roots: map[int]*sampler{}, shared: map[int]time.Duration{}}
+	table := map[int]process{10: {parent: 1, name: "testrun"}, 11: {parent: 10, name: "a.test", own: 100}, 20: {parent: 1, name: "devcluster", own: 300, shared: true}}
+	o.sample(time.Second, table)
+	write(t, filepath.Join(folder, "10.began"), "")
+	o.sample(time.Second, table)
+	if got := o.roots[10]; len(o.roots) != 1 || got == nil || got.ticks[computing] != 100 {
+		t.Errorf("followed: %+v", o.roots)
+	}
+	if diff := cmp.Diff(map[int]time.Duration{20: 3 * time.Second}, o.shared); diff != "" {
+		t.Errorf("shared: -want, +got:\n%s", diff)
+	}
+}
+
+func TestParse(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		line   string
+		pid    int
+		want   process
+		ok     bool
+	}{
+		"Plain":  {"The fourth field is the parent, the fourteenth and the fifteenth are times.", "7 (go) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "go", own: 130}, true},
+		"Spaces": {"A name may hold spaces and parentheses.", "7 (a) b (c) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "a) b (c", own: 130}, true},
+		"Short":  {"A line that is cut off says nothing.", "7 (go) S 3 7", 0, process{}, false},
+		"Empty":  {"Nor does an empty one.", "", 0, process{}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pid, got, ok := parse(tc.line)
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(process{})); diff != "" || pid != tc.pid || ok != tc.ok {
+				t.Errorf("%s\n%d, %t; -want, +got:\n%s", tc.reason, pid, ok, diff)
+			}
+		})
+	}
+}
+
+// This process is in the table, under the one that started it.
+func TestProcesses(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Logf("this system has no process table: %v", err)
+		return
+	}
+	if p := processes()[os.Getpid()]; p.parent != os.Getppid() {
+		t.Errorf("parent %d, want %d", p.parent, os.Getppid())
+	}
+}
