@@ -69,6 +69,7 @@ var table = []layer{
 		{path: "pkg/conditions/...", why: "conditions of a status"},
 		{path: "pkg/connection/...", why: "the one cache of connections"},
 		{path: "pkg/test/...", why: "the mock client"},
+		{path: "pkg/devcluster/...", why: "finds, builds and starts devcluster"},
 		{path: "internal/jsonpatch/...", why: "merge and JSON patches, as an API server applies them"},
 		{path: "pkg/log/...", why: "formatted lines, as plugins of virtual clusters write them"},
 		{path: "pkg/changelog/...", why: "what was changed outside, told to sinks"},
@@ -81,8 +82,9 @@ var table = []layer{
 		{path: "internal/fields/...", why: "who owns which field of an object"},
 		{path: "internal/unwrap/...", why: "what a client can do that wraps another one"},
 		{path: "internal/records/...", why: "what a process knows about each object that exists"},
+		{path: "pkg/test/wait/...", why: "the one budget of a test, which all its waits share", alone: true},
+		{path: "pkg/test/port/...", why: "free ports", alone: true},
 		{path: "internal/redact/...", why: "takes secrets out of texts that people will read, and bounds them"},
-		{path: "pkg/devcluster/...", why: "finds, builds and starts devcluster"},
 		{path: "apis/...", why: "types that are stored"},
 	}},
 	{"apart", "a module that must not know the library: it is installed by its version, as it is", []unit{
@@ -91,7 +93,7 @@ var table = []layer{
 }
 
 // Packages that every test may import, from whatever layer it is in: they hold what tests are written with.
-var testsMayImport = []string{"pkg/test", "pkg/resource/fake", "pkg/devcluster", "pkg/sim/apiserver", "pkg/conformance", "internal/leak", "internal/volume", "internal/volume/stories"}
+var testsMayImport = []string{"pkg/test", "pkg/test/wait", "pkg/test/port", "pkg/resource/fake", "pkg/devcluster", "pkg/sim/apiserver", "pkg/conformance", "internal/leak", "internal/volume", "internal/volume/stories"}
 
 // A layer is one line of the table.
 type layer struct {

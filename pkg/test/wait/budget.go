@@ -1,0 +1,148 @@
+package wait
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A budget is how long one test may wait, in all.
+type budget struct {
+	context func() context.Context
+
+	mu       sync.Mutex
+	whole    time.Duration
+	end      time.Time
+	deadline time.Time // of the process, or zero
+}
+
+// newBudget starts the budget of t, which has to be over before the deadline.
+func newBudget(t TB, whole time.Duration) *budget {
+	b := &budget{end: time.Now(), deadline: deadline(t)}
+	b.more(whole)
+	b.context = sync.OnceValue(func() context.Context {
+		cause := fmt.Errorf("the test's budget of %v is over", b.total())
+		ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now().Add(b.left()), cause)
+		t.Cleanup(cancel)
+
+		return ctx
+	})
+
+	return b
+}
+
+// more makes a budget longer.
+func (b *budget) more(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	begin := b.end.Add(-b.whole)
+	b.whole += d
+	if !b.deadline.IsZero() {
+		b.whole = cut(b.whole, b.deadline.Sub(begin))
+	}
+	b.end = begin.Add(b.whole)
+}
+
+// left returns how much of the budget there still is.
+func (b *budget) left() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return max(0, time.Until(b.end))
+}
+
+// total returns how much there was, as it is told.
+func (b *budget) total() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.whole.Round(time.Millisecond)
+}
+
+// deadline returns when the process of t is ended, or zero if nobody knows.
+func deadline(t TB) (at time.Time) {
+	d, ok := t.(interface{ Deadline() (time.Time, bool) })
+	if !ok {
+		return time.Time{}
+	}
+	// In a bubble of synctest it is told to none, and is not of the clock there.
+	defer func() {
+		if recover() != nil {
+			at = time.Time{}
+		}
+	}()
+	at, _ = d.Deadline()
+
+	return at
+}
+
+// budgets are those of the tests that run.
+type budgets struct {
+	pace func() pace
+
+	mu    sync.Mutex
+	tests map[TB]*budget
+}
+
+// newBudgets returns the budgets of a machine with that pace.
+func newBudgets(pace func() pace) *budgets {
+	return &budgets{pace: pace, tests: map[TB]*budget{}}
+}
+
+// process has the budgets of all tests of this process. It is global because a test that
+// waits at two places shares nothing but t between them.
+var process = newBudgets((&meter{measure: measure}).pace)
+
+// of returns the budget of t, which starts at the first call and is forgotten with t.
+func (b *budgets) of(t TB) *budget {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if known, ok := b.tests[t]; ok {
+		return known
+	}
+
+	started := newBudget(t, b.pace().scale(leastBudget))
+	b.tests[t] = started
+	t.Cleanup(func() { b.forget(t) })
+
+	return started
+}
+
+// forget drops the budget of a test that ends. A cleanup that waits later starts another.
+func (b *budgets) forget(t TB) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.tests, t)
+}
+
+// until is Until with these budgets.
+func (b *budgets) until(t TB, what string, holds func() bool) {
+	t.Helper()
+
+	mine, began := b.of(t), time.Now()
+	for pause := shortestPause; !holds(); pause = min(2*pause, longestPause) {
+		left := mine.left()
+		if left == 0 {
+			t.Fatalf("waited in vain for %v: %s; the test's budget of %v is over (%v)",
+				time.Since(began).Round(time.Millisecond), what, mine.total(), b.pace())
+
+			return
+		}
+		<-time.After(min(pause, left))
+	}
+}
+
+// Before its deadline a test binary is not interrupted: so much stays for the failure to
+// be told and for cleanups.
+const (
+	mostReserve = 30 * time.Second
+	reservePart = 10
+)
+
+// cut returns how much of a budget fits before a deadline that is so far away.
+func cut(whole, away time.Duration) time.Duration {
+	return max(0, min(whole, away-min(away/reservePart, mostReserve)))
+}
