@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/moorage-dev/moorage/pkg/test/port"
 )
 
 // readyPoll is how often an API server that cannot tell is asked whether it is
@@ -85,7 +87,7 @@ func (a *assembly) prepare() (token string, err error) {
 		return "", err
 	}
 	if a.port == 0 {
-		if a.port, err = freePort(); err != nil {
+		if a.port, err = port.Find(); err != nil {
 			return "", err
 		}
 	}
@@ -205,13 +207,4 @@ func (a *assembly) kill() error {
 	}
 	a.processes = nil
 	return os.RemoveAll(a.sockets)
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("cannot find a free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }

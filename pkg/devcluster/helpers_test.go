@@ -4,25 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
-
-// within is how long a test waits for what must happen on a busy machine.
-const within = 3 * time.Minute
-
-// eventually fails the test if the condition does not come true in time.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.After(within); !condition(); {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("not within %s: %s", within, what)
-		}
-	}
-}
 
 // write makes files with content, and their folders.
 func write(t *testing.T, dir string, files map[string]string) {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 func shell(t *testing.T, script string) *process {
@@ -92,7 +94,7 @@ func TestSupervise(t *testing.T) {
 				t.Errorf("%s: %v", c.reason, err)
 			}
 			<-p.done
-			eventually(t, "the whole group is gone", func() bool {
+			wait.Until(t, "the whole group is gone", func() bool {
 				return errors.Is(syscall.Kill(-p.cmd.Process.Pid, 0), syscall.ESRCH)
 			})
 		})

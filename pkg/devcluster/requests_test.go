@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
+
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 func TestRequestsTellsWhoAskedForWhat(t *testing.T) {
@@ -24,7 +26,7 @@ func TestRequestsTellsWhoAskedForWhat(t *testing.T) {
 	var got []Request
 	noted := func(n int) {
 		t.Helper()
-		eventually(t, "the request is noted", func() bool {
+		wait.Until(t, "the request is noted", func() bool {
 			if got, err = c.Requests("alice"); err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 func TestRunKey(t *testing.T) {
@@ -70,7 +72,7 @@ func TestJoinWaitsForWhoIsBusy(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			r := run{folder: t.TempDir(), binary: filepath.Join(t.TempDir(), "nothing to start"), ttl: within, timeout: within}
+			r := run{folder: t.TempDir(), binary: filepath.Join(t.TempDir(), "nothing to start"), ttl: wait.Budget(t), timeout: wait.Budget(t)}
 			dir := filepath.Join(r.folder, "cluster-1")
 			write(t, r.folder, map[string]string{"current": "cluster-1\n", "cluster-1/heartbeat": ""})
 			write(t, dir, map[string]string{"kubeconfig": strings.Replace(kubeconfig, "https://cluster.example:6443", server.URL, 1)})

@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // parentMode makes the test binary a process that starts a control plane and
@@ -199,7 +201,7 @@ func TestUserMayDoWhatRBACGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the granted list is allowed", func() bool {
+	wait.Until(t, "the granted list is allowed", func() bool {
 		_, err := jane.CoreV1().Secrets(ns).List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
@@ -239,7 +241,7 @@ func TestControllersClean(t *testing.T) {
 	if err := configMaps.Delete(ctx, owner.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the owned object is gone", func() bool {
+	wait.Until(t, "the owned object is gone", func() bool {
 		_, err := configMaps.Get(ctx, "owned", metav1.GetOptions{})
 		return kerrors.IsNotFound(err)
 	})
@@ -250,7 +252,7 @@ func TestControllersClean(t *testing.T) {
 	if err := admin.CoreV1().Namespaces().Delete(ctx, ns, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the namespace is gone", func() bool {
+	wait.Until(t, "the namespace is gone", func() bool {
 		_, err := admin.CoreV1().Namespaces().Get(ctx, ns, metav1.GetOptions{})
 		return kerrors.IsNotFound(err)
 	})
@@ -276,7 +278,7 @@ func TestSharedControlPlaneEndsByItself(t *testing.T) {
 	if err := errors.Join(first.Stop(), second.Stop()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the unused control plane is gone, and its folder", func() bool {
+	wait.Until(t, "the unused control plane is gone, and its folder", func() bool {
 		_, err := os.Stat(first.Dir)
 		return errors.Is(err, os.ErrNotExist)
 	})
@@ -293,7 +295,7 @@ func TestSharedControlPlaneEndsByItself(t *testing.T) {
 	if err := third.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the last control plane is gone", func() bool { return removeDead(r.folder) })
+	wait.Until(t, "the last control plane is gone", func() bool { return removeDead(r.folder) })
 }
 
 func TestKilledParentLeavesNothing(t *testing.T) {
@@ -316,7 +318,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 		t.Fatal(err, killed)
 	}
 	dir := strings.TrimSpace(string(buffer[:n]))
-	eventually(t, "the control plane is gone, and its folder", func() bool {
+	wait.Until(t, "the control plane is gone, and its folder", func() bool {
 		_, err := os.Stat(dir)
 		return errors.Is(err, os.ErrNotExist)
 	})
