@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 func TestCluster(t *testing.T) {
@@ -66,8 +67,7 @@ func TestClusterIsNotLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := wait.Context(t)
 	var all sync.WaitGroup
 	errs := make(chan error, 400)
 	for range cap(errs) {
@@ -105,7 +105,6 @@ func TestCloseClosesConnections(t *testing.T) {
 	if err := c.Client().Get(t.Context(), client.ObjectKey{Name: "n"}, &corev1.Node{}); err != nil {
 		t.Fatal(err)
 	}
-	late := time.After(2 * time.Minute)
 	for n := <-open; n > 0; {
 		// A connection is idle a moment after its answer was read.
 		c.Close()
@@ -113,7 +112,7 @@ func TestCloseClosesConnections(t *testing.T) {
 		case d := <-open:
 			n += d
 		case <-time.After(10 * time.Millisecond):
-		case <-late:
+		case <-wait.Context(t).Done():
 			t.Fatalf("%d connections are still open", n)
 		}
 	}

@@ -8,11 +8,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
+	poll "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // InstallCRDs creates the definitions that are in the YAML files, one in each, and
@@ -35,7 +36,7 @@ func InstallCRDs(ctx context.Context, c client.Client, files fs.FS) error {
 		if err := c.Create(ctx, crd); err != nil && !kerrors.IsAlreadyExists(err) {
 			return errors.Wrapf(err, "cannot create %s", crd.Name)
 		}
-		err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+		err = poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(ctx context.Context) (bool, error) {
 			err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd)
 
 			return err == nil && established(crd) && found(c, crd), err

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
+	poll "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +30,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // A pier is an API without a store for anything but the Cluster that is there just now, and
@@ -211,6 +212,7 @@ func (p *pier) has(key clusters.Key, what string, n int) {
 func TestNothingIsLeft(t *testing.T) {
 	p := newPier(t)
 	goroutines, heap := 0, int64(0)
+	wait.Allow(t, many*20*time.Millisecond)
 	for i := range many {
 		if i == many/10 {
 			goroutines, heap = runtime.NumGoroutine(), heapNow()
@@ -256,11 +258,11 @@ func TestNothingIsLeft(t *testing.T) {
 			}
 		}
 	}
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 80*time.Second, true, func(context.Context) (bool, error) { return p.open.Load() == 0, nil })
+	err := poll.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 80*time.Second, true, func(context.Context) (bool, error) { return p.open.Load() == 0, nil })
 	if err != nil { // after a minute and a half the client closes what was forgotten
 		t.Errorf("%d connections to the server are left", p.open.Load())
 	}
-	eventually(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines+20 })
+	wait.Until(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines+20 })
 	grown := heapNow() - heap
 	for range 20 { // what others of the process do just then is of no interest
 		grown = min(grown, heapNow()-heap)

@@ -17,7 +17,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
+	poll "k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,6 +32,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 var (
@@ -105,7 +106,7 @@ func bind(ctx context.Context, user string) error {
 		return err
 	}
 
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	return poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(ctx context.Context) (bool, error) {
 		return who.List(ctx, &clustersv1alpha1.ClusterList{}) == nil, nil
 	})
 }
@@ -177,13 +178,4 @@ func login(ctx context.Context, account *corev1.ServiceAccount) ([]byte, error) 
 	c := &rest.Config{Host: plane.Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: plane.CAData}}
 
 	return clusters.New(account.Name).WithRESTConfig(c).WriteKubeconfig()
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true,
-		func(context.Context) (bool, error) { return holds(), nil })
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }

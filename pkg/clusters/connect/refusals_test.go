@@ -10,6 +10,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestRefusedUsers: when a server does not accept the credentials from whoever uses a
@@ -27,7 +28,7 @@ func TestRefusedUsers(t *testing.T) {
 	if err := api.Delete(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "first"}}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "there is another connection", func() bool {
+	wait.Until(t, "there is another connection", func() bool {
 		if got, _, err := cache.Get(t.Context(), client.ObjectKeyFromObject(c)); err == nil {
 			_ = got.Client().Get(t.Context(), client.ObjectKey{Name: "default"}, &corev1.Namespace{})
 		}

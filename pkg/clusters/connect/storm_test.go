@@ -22,6 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/leak"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 var (
@@ -230,7 +231,8 @@ func (s *sea) lacks() string {
 func (s *sea) blow() {
 	s.Helper()
 	end := time.Now().Add(*storm)
-	over := end.Add(5*time.Minute + *storm)
+	wait.Allow(s, 5*time.Minute+2**storm)
+	over := time.Now().Add(wait.Budget(s) / 2) // the rest is for what comes after it
 	blows := func() bool {
 		now := time.Now()
 
@@ -271,7 +273,7 @@ func (s *sea) calm() []clustersv1alpha1.Cluster {
 			s.Fatal(err)
 		}
 		rotate(s.T, s.ns, c.Name, good)
-		eventually(s.T, c.Name+" is used with its credentials", func() bool {
+		wait.Until(s.T, c.Name+" is used with its credentials", func() bool {
 			// Who was not accepted is tried again after half a minute, unless somebody asks for it.
 			requested := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%d"}}}`, meta.AnnotationKeyReconcileRequestedAt, time.Now().Unix())
 			if err := api.Patch(s.Context(), c, client.RawPatch("application/merge-patch+json", requested)); err != nil {
@@ -303,7 +305,7 @@ func TestStorm(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "no cluster is known", func() bool {
+	wait.Until(t, "no cluster is known", func() bool {
 		for i := range ports {
 			if _, known := s.Known(client.ObjectKeyFromObject(s.port(i))); known {
 				return false

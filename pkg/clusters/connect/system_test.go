@@ -30,6 +30,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters/clientmanager"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 func newCluster(ns, name string) *clustersv1alpha1.Cluster {
@@ -50,7 +51,7 @@ func create(t *testing.T, objects ...client.Object) {
 // shows waits until the condition Connected has a reason, and returns the cluster.
 func shows(t *testing.T, c *clustersv1alpha1.Cluster, reason commonv1.ConditionReason) *clustersv1alpha1.Cluster {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%s is %s", c.Name, reason), func() bool {
+	wait.Until(t, fmt.Sprintf("%s is %s", c.Name, reason), func() bool {
 		if err := api.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +98,7 @@ func TestC11LifeOfAConnection(t *testing.T) {
 	var lease clusters.Lease[*clusters.Cluster]
 	get := func() {
 		t.Helper()
-		eventually(t, "the connection can be had", func() bool {
+		wait.Until(t, "the connection can be had", func() bool {
 			var err error
 			lease, err = m.Get(t.Context(), u, Ref(c))
 
@@ -117,7 +118,7 @@ func TestC11LifeOfAConnection(t *testing.T) {
 	first := c.DeepCopy()
 	rotate(t, ns, "east", credentials(t, ns, "second"))
 	<-lease.Context.Done()
-	eventually(t, "it is another revision, and can be had", func() bool {
+	wait.Until(t, "it is another revision, and can be had", func() bool {
 		in, _ := cache.Known(client.ObjectKeyFromObject(c))
 		now := shows(t, c, commonv1.ReasonConnectionAvailable).Status.Revision
 
@@ -137,7 +138,7 @@ func TestC11LifeOfAConnection(t *testing.T) {
 	if err := api.Delete(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "second"}}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is not healthy", func() bool {
+	wait.Until(t, "it is not healthy", func() bool {
 		_ = api.Get(t.Context(), client.ObjectKeyFromObject(c), c)
 		h := c.GetCondition(clustersv1alpha1.TypeHealthy)
 
@@ -170,7 +171,7 @@ func TestRestart(t *testing.T) {
 			cache := clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{})
 			t.Cleanup(cache.Close) // after the controller has stopped: it would say that there is no connection any more
 			start(t, cache)
-			eventually(t, "it is connected", func() bool { _, _, err := cache.Get(t.Context(), client.ObjectKeyFromObject(c)); return err == nil })
+			wait.Until(t, "it is connected", func() bool { _, _, err := cache.Get(t.Context(), client.ObjectKeyFromObject(c)); return err == nil })
 			shows(t, c, commonv1.ReasonConnectionAvailable)
 			in, _ := cache.Known(client.ObjectKeyFromObject(c))
 			if !in.ConnectedAt.Equal(c.Status.ConnectedAt) || string(in.Revision) != c.Status.Revision {

@@ -1,11 +1,11 @@
 package remote
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -13,11 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -26,6 +24,7 @@ import (
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // A road leads to an API server, and can be closed for a while.
@@ -142,10 +141,7 @@ func (f *fleetOfTwo) healthy(c *clustersv1alpha1.Cluster, want metav1.ConditionS
 // after waits until as many probes have been turned back.
 func (f *fleetOfTwo) after(r *road, probes int) {
 	f.Helper()
-	err := wait.PollUntilContextTimeout(f.Context(), 20*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) { return r.count() >= probes, nil })
-	if err != nil {
-		f.Fatalf("want %d probes turned back, got %d", probes, r.count())
-	}
+	wait.Until(f, fmt.Sprintf("%d probes were turned back", probes), func() bool { return r.count() >= probes })
 }
 
 // unreachable: a cluster that cannot be connected to says why, and nobody gets a client of
@@ -280,10 +276,5 @@ func connectionManager(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
 	if err := apis[0].Delete(f.Context(), c); err != nil {
 		f.Fatal(err)
 	}
-	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
-		return errors.Is(get(key), clusters.ErrNotFound), nil
-	})
-	if err != nil {
-		f.Error("gone: it is still found")
-	}
+	wait.Until(f, "gone: it is not found any more", func() bool { return errors.Is(get(key), clusters.ErrNotFound) })
 }

@@ -16,7 +16,6 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,6 +36,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 const (
@@ -228,31 +228,34 @@ func (w *world) volumes() []volume.Volume {
 // inStep waits until all volumes have a size, in their clusters and in nobody else's.
 func (w *world) inStep(size int64) {
 	w.Helper()
-	last := ""
-	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+	last, whole := "", false
+	defer func() {
+		if !whole {
+			w.Logf("%s is not in step", last)
+		}
+	}()
+	wait.Until(w, "all volumes are in step", func() bool {
 		for _, v := range w.volumes() {
 			var i int
 			if _, err := fmt.Sscanf(v.Spec.Tier, "cluster-%d", &i); err != nil {
-				return false, err
+				w.Fatal(err)
 			}
 			found := box(&v)
-			err := apis[server(i)].Get(ctx, client.ObjectKeyFromObject(found), found)
+			err := apis[server(i)].Get(w.Context(), client.ObjectKeyFromObject(found), found)
 			if client.IgnoreNotFound(err) != nil {
-				return false, err
+				w.Fatal(err)
 			}
 			if last = v.Name; err != nil || found.Data["size"] != fmt.Sprint(size) {
-				return false, nil
+				return false
 			}
-			if err := apis[1-server(i)].Get(ctx, client.ObjectKeyFromObject(found), found); !kerrors.IsNotFound(err) {
-				return false, errors.Errorf("%s is on the other server: %v", v.Name, err)
+			if err := apis[1-server(i)].Get(w.Context(), client.ObjectKeyFromObject(found), found); !kerrors.IsNotFound(err) {
+				w.Fatalf("%s is on the other server: %v", v.Name, err)
 			}
 		}
+		whole = true
 
-		return true, nil
+		return true
 	})
-	if err != nil {
-		w.Fatalf("%s is not in step: %v", last, err)
-	}
 }
 
 // connected waits until there was a connection for each of the credentials, and fails if
@@ -260,11 +263,9 @@ func (w *world) inStep(size int64) {
 // may be in step before the new ones are used.
 func (w *world) connected(want int) {
 	w.Helper()
-	err := wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
-		return int(w.built.Load()) >= want, nil
-	})
-	if n := int(w.built.Load()); err != nil || n != want {
-		w.Errorf("want a connection for each of the credentials, %d, got %d: %v", want, n, err)
+	wait.Until(w, fmt.Sprintf("there was a connection for each of the credentials, %d", want), func() bool { return int(w.built.Load()) >= want })
+	if n := int(w.built.Load()); n != want {
+		w.Errorf("want a connection for each of the credentials, %d, got %d", want, n)
 	}
 }
 
@@ -327,17 +328,14 @@ func TestTenClusters(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+	wait.Until(t, "no volume and none of their users is left", func() bool {
 		left := 0
 		for i := range fleet {
 			left += len(w.manager.Users(client.ObjectKey{Namespace: "default", Name: name(i)}))
 		}
 
-		return len(w.volumes()) == 0 && left == 0, nil
+		return len(w.volumes()) == 0 && left == 0
 	})
-	if err != nil {
-		t.Errorf("volumes or their users are left: %v", err)
-	}
 	for _, v := range orphans {
 		var i int
 		if _, err := fmt.Sscanf(v.Spec.Tier, "cluster-%d", &i); err != nil {

@@ -15,7 +15,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +26,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/clusters/clientmanager"
 	"github.com/moorage-dev/moorage/pkg/clusters/connect"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // threshold is how many failures in a row count.
@@ -94,12 +94,9 @@ func (f *fleetOfTwo) kubeconfig(server int) []byte {
 	if err != nil {
 		f.Fatal(err)
 	}
-	err = wait.PollUntilContextTimeout(f.Context(), 20*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
-		return user.List(ctx, &corev1.NamespaceList{}) == nil, nil
+	wait.Until(f, fmt.Sprintf("a user of the server %d may do what was granted", server), func() bool {
+		return user.List(f.Context(), &corev1.NamespaceList{}) == nil
 	})
-	if err != nil {
-		f.Fatalf("a user of the server %d may not do what was granted: %v", server, err)
-	}
 
 	return out
 }
@@ -122,17 +119,21 @@ func (f *fleetOfTwo) cluster(name string, kubeconfig []byte) *clustersv1alpha1.C
 // until reads a cluster again until it looks as wanted and the cache has it so.
 func (f *fleetOfTwo) until(what string, c *clustersv1alpha1.Cluster, holds func() bool) {
 	f.Helper()
-	err := wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
-		if err := apis[0].Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
-			return false, err
+	came := false
+	defer func() {
+		if !came {
+			f.Logf("status: %+v", c.Status)
+		}
+	}()
+	wait.Until(f, c.Name+" "+what, func() bool {
+		if err := apis[0].Get(f.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+			f.Fatal(err)
 		}
 		in, _ := f.cache.Known(client.ObjectKeyFromObject(c))
+		came = holds() && string(in.Revision) == c.Status.Revision
 
-		return holds() && string(in.Revision) == c.Status.Revision, nil
+		return came
 	})
-	if err != nil {
-		f.Fatalf("%s %s: %v, %+v", c.Name, what, err, c.Status)
-	}
 }
 
 func (f *fleetOfTwo) connected(name string, kubeconfig []byte) *clustersv1alpha1.Cluster {
@@ -383,10 +384,7 @@ func serviceWatch(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
 	}
 	sees := func(w *serviceWatcher, names ...string) {
 		f.Helper()
-		err := wait.PollUntilContextTimeout(f.Context(), 20*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) { return slices.Equal(w.all(), names), nil })
-		if err != nil {
-			f.Errorf("want %v, got %v", names, w.all())
-		}
+		wait.Until(f, fmt.Sprintf("the services are %v", names), func() bool { return slices.Equal(w.all(), names) })
 	}
 	old, ended := begin()
 	sees(old, "one")
@@ -421,14 +419,11 @@ func deleted(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
 	if err := apis[0].Delete(f.Context(), east); err != nil {
 		f.Fatal(err)
 	}
-	err = wait.PollUntilContextTimeout(f.Context(), 50*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+	wait.Until(f, "the connection was dropped", func() bool {
 		_, known := f.cache.Known(client.ObjectKeyFromObject(east))
 
-		return !known, nil
+		return !known
 	})
-	if err != nil {
-		f.Fatal("the connection was not dropped")
-	}
 	if !f.clients.Refresh(forward, nil) || f.clients.Refresh(forward, nil) {
 		f.Error("want it told once that the cluster is gone")
 	}
