@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -35,6 +34,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/crdgate"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // The group of this package on the shared API server.
@@ -202,11 +202,7 @@ func (h *harbour) control(ctx context.Context) error {
 
 func (h *harbour) eventually(what string, holds func() bool) {
 	h.Helper()
-	err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, 3*time.Minute, true,
-		func(context.Context) (bool, error) { return holds(), nil })
-	if err != nil {
-		h.Fatalf("%s: %v", what, err)
-	}
+	wait.Until(h, what, holds)
 }
 
 func (h *harbour) install() {

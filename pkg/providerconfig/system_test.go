@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -35,6 +34,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 var (
@@ -181,20 +181,25 @@ func (d *dock) remove(o client.Object) {
 // Eventually waits until something holds for an object, nil if it is gone.
 func (d *dock) eventually(what string, o Config, holds func(Config) bool) {
 	d.Helper()
-	err := wait.PollUntilContextTimeout(d.Context(), 10*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := api.Get(ctx, client.ObjectKeyFromObject(o), o)
+	came := false
+	defer func() {
+		if !came {
+			d.Logf("%+v", o)
+		}
+	}()
+	wait.Until(d, what, func() bool {
+		err := api.Get(d.Context(), client.ObjectKeyFromObject(o), o)
 		if client.IgnoreNotFound(err) != nil {
-			return false, err
+			d.Fatal(err)
 		}
 		if err != nil {
-			return holds(nil), nil
+			came = holds(nil)
+		} else {
+			came = holds(o)
 		}
 
-		return holds(o), nil
+		return came
 	})
-	if err != nil {
-		d.Fatalf("%s: %v; %+v", what, err, o)
-	}
 }
 
 func users(n int64) func(Config) bool {
@@ -209,12 +214,7 @@ func protected(c Config) bool { return c != nil && meta.FinalizerExists(c, Final
 // seen are among them: each was under way before, and the ledger has it when none is.
 func (d *dock) writes() []test.Request {
 	d.Helper()
-	err := wait.PollUntilContextTimeout(d.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return d.underway.Load() == 0, nil
-	})
-	if err != nil {
-		d.Fatalf("writes do not end: %v", err)
-	}
+	wait.Until(d, "writes end", func() bool { return d.underway.Load() == 0 })
 	sent := slices.DeleteFunc(d.ledger.Objects(), func(r test.Request) bool { return r.Verb == http.MethodGet })
 	d.ledger.Reset()
 
@@ -293,13 +293,15 @@ func TestLifeOfConfigurations(t *testing.T) {
 func (d *dock) toldOnce(namespace string) {
 	d.Helper()
 	var events eventsv1.EventList
-	err := wait.PollUntilContextTimeout(d.Context(), 10*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := api.List(ctx, &events, client.InNamespace(namespace))
+	wait.Until(d, "there is an event", func() bool {
+		if err := api.List(d.Context(), &events, client.InNamespace(namespace)); err != nil {
+			d.Fatal(err)
+		}
 
-		return len(events.Items) > 0, err
+		return len(events.Items) > 0
 	})
-	if err != nil || len(events.Items) != 1 || events.Items[0].Reason != string(ReasonInUse) || events.Items[0].Series != nil {
-		d.Errorf("events %v, %v, want one of reason %s", events.Items, err, ReasonInUse)
+	if len(events.Items) != 1 || events.Items[0].Reason != string(ReasonInUse) || events.Items[0].Series != nil {
+		d.Errorf("events %v, want one of reason %s", events.Items, ReasonInUse)
 	}
 }
 

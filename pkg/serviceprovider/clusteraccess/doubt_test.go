@@ -24,6 +24,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestW11SecretsAreWatched: a Secret that is rotated or deleted is noticed, though nothing
@@ -41,9 +42,7 @@ func TestW11SecretsAreWatched(t *testing.T) {
 	a := &applicant{t, r, newRequest()}
 	a.admitted(time.Now().Add(time.Hour)) // before anything is watched
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	patient, stop := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer stop()
-	context.AfterFunc(patient, q.ShutDown)
+	context.AfterFunc(wait.Context(t), q.ShutDown)
 	go func() { _ = own.Cluster().Start(t.Context()) }()
 	if !own.Cluster().GetCache().WaitForCacheSync(t.Context()) {
 		t.Fatal("the cache does not start")
@@ -89,10 +88,8 @@ func TestCorrectedSecret(t *testing.T) {
 	a.asks()
 	a.phase(a.accessRequest(), clustersv1alpha1.RequestGranted, `,"secretRef":{"name":"granted"}`)
 	a.secret([]byte("a: b: c"), time.Time{})
-	patient, stop := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer stop()
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	context.AfterFunc(patient, q.ShutDown)
+	context.AfterFunc(wait.Context(t), q.ShutDown)
 	go a.r.watchSecrets(t.Context(), q)
 	if err := a.r.watch(t.Context(), base.Cluster()); err != nil {
 		t.Fatal(err)

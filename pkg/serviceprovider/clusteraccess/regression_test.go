@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,6 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // Those of the defects of package serviceprovider's regression_test.go that are with the
@@ -110,20 +110,17 @@ func TestW11ChangesAreNoticed(t *testing.T) {
 	// woken waits until the object is, and does what it would do.
 	woken := func(why string, then func() bool) {
 		t.Helper()
-		err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+		wait.Until(t, why, func() bool {
 			for q.Len() > 0 {
 				got, _ := q.Get()
 				q.Done(got)
 				if got == a.request && then() {
-					return true, nil
+					return true
 				}
 			}
 
-			return false, nil
+			return false
 		})
-		if err != nil {
-			t.Fatalf("%s: %v", why, err)
-		}
 	}
 	cr, ar := r.newClusterRequest(r.registered[0], a.request), r.newAccessRequest(r.registered[0], a.request)
 	exists := func(o client.Object) bool {

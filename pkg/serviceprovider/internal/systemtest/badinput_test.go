@@ -21,6 +21,7 @@ import (
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 const canary = "s3cr3t-canary"
@@ -31,7 +32,7 @@ func (e *estate) grants(g *Garden, data map[string][]byte) *corev1.Secret {
 	e.Helper()
 	granted := func(o client.Object, more string) {
 		e.Helper()
-		eventually(e.T, "there is a request", func() bool { return !gone(e.T, platform.api, o) })
+		wait.Until(e.T, "there is a request", func() bool { return !gone(e.T, platform.api, o) })
 		body := `{"status":{"phase":"` + clustersv1alpha1.RequestGranted + `","observedGeneration":1` + more + `}}`
 		if err := platform.api.Status().Patch(e.Context(), o, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
 			e.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 const localAddress = "example.org/localhost"
@@ -53,7 +54,7 @@ func TestLocalAccess(t *testing.T) {
 			ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: e.request(g).Namespace, Name: e.ns + "--" + g.Name + "--" + id}}
 			at := func(address string) {
 				t.Helper()
-				eventually(t, "it is reached at "+address, func() bool { return e.reached(g, id).APIServerEndpoint() == address })
+				wait.Until(t, "it is reached at "+address, func() bool { return e.reached(g, id).APIServerEndpoint() == address })
 			}
 			at(mcp.config.Host)
 			for _, row := range []struct{ address, says string }{
@@ -61,7 +62,7 @@ func TestLocalAccess(t *testing.T) {
 			} {
 				merge(t, platform.api, ar, `{"metadata":{"annotations":{"`+localAddress+`":"`+row.address+`"}}}`)
 				at(row.address)
-				eventually(t, row.address+" is refused", func() bool {
+				wait.Until(t, row.address+" is refused", func() bool {
 					e.says(g, serviceprovider.ServiceProviderConditionReady, "Planting")
 
 					return strings.Contains(meta.FindStatusCondition(g.Status.Conditions, serviceprovider.ServiceProviderConditionReady).Message, row.says)

@@ -17,7 +17,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
+	poll "k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -38,6 +38,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/clusteraccess"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // The three control planes.
@@ -95,7 +96,7 @@ func run(m *testing.M) (code int, err error) {
 	if err := onboarding.api.Create(ctx, definition("Garden", "gardens", apiextensionsv1.NamespaceScoped)); err != nil {
 		return 1, err
 	}
-	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(ctx context.Context) (bool, error) {
 		return platform.api.List(ctx, &GardenConfigList{}) == nil && onboarding.api.List(ctx, &GardenList{}) == nil, nil
 	})
 	if err != nil {
@@ -383,7 +384,7 @@ func (e *estate) request(g *Garden) *clustersv1alpha1.AccessRequest {
 // says waits until the condition of a garden has a reason.
 func (e *estate) says(g *Garden, condition, reason string) {
 	e.Helper()
-	eventually(e.T, fmt.Sprintf("%s of %s is %s", condition, g.Name, reason), func() bool {
+	wait.Until(e.T, fmt.Sprintf("%s of %s is %s", condition, g.Name, reason), func() bool {
 		if err := onboarding.api.Get(e.Context(), client.ObjectKeyFromObject(g), g); err != nil {
 			e.Fatal(err)
 		}
@@ -395,20 +396,6 @@ func (e *estate) says(g *Garden, condition, reason string) {
 
 		return reason == ""
 	})
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	within(t, 50*time.Millisecond, 5*time.Minute, what, holds)
-}
-
-func within(t *testing.T, interval, patience time.Duration, what string, holds func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) { return holds(), nil })
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }
 
 func gone(t *testing.T, c client.Client, o client.Object) bool {

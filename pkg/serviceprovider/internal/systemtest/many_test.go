@@ -10,6 +10,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestMany: many objects share some control planes. In a steady state no connection is
@@ -18,7 +19,7 @@ import (
 func TestMany(t *testing.T) {
 	e := newEstate(t, "many")
 	n := time.Duration(*objects)
-	patience := 2*time.Minute + n*time.Second
+	wait.Allow(t, n*time.Second)
 	e.retry, e.recheck = max(e.retry, n*10*time.Millisecond), max(e.recheck, n*10*time.Millisecond)
 	e.config.Poll.Duration = max(5*time.Second, n*20*time.Millisecond)
 	if err := platform.api.Update(t.Context(), e.config); err != nil {
@@ -38,7 +39,7 @@ func TestMany(t *testing.T) {
 		e.create(name)
 	}
 	list := &GardenList{}
-	within(t, time.Second, patience, "all are ready", func() bool {
+	wait.Until(t, "all are ready", func() bool {
 		if err := onboarding.api.List(t.Context(), list, client.InNamespace(e.ns)); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestMany(t *testing.T) {
 	steady := func(passes int) {
 		t.Helper()
 		before, _, _ := e.gardener.counts()
-		within(t, 50*time.Millisecond, patience, "there are more passes", func() bool { now, _, _ := e.gardener.counts(); return now >= before+passes })
+		wait.Until(t, "there are more passes", func() bool { now, _, _ := e.gardener.counts(); return now >= before+passes })
 	}
 	steady(*objects) // what was granted last has been told to everybody
 	builds := e.builds.Load()
@@ -69,7 +70,7 @@ func TestMany(t *testing.T) {
 	if err := e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(&list.Items[0]))); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 50*time.Millisecond, patience, "there is one connection more", func() bool { return e.builds.Load() > builds })
+	wait.Until(t, "there is one connection more", func() bool { return e.builds.Load() > builds })
 	steady(*objects)
 	fmt.Printf("connections_after_a_rotation: %d\n", e.builds.Load()-builds)
 	if more := e.builds.Load() - builds; more != 1 {

@@ -17,12 +17,13 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
+	poll "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // Providers are users of a group that may do what the documentation says that a provider
@@ -123,7 +124,7 @@ func (p *plane) allows(ctx context.Context, group string) error {
 		list = &GardenConfigList{}
 	}
 
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	return poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(ctx context.Context) (bool, error) {
 		return c.List(ctx, list) == nil, nil
 	})
 }
@@ -182,7 +183,7 @@ func (e *estate) permit(config *rest.Config) {
 				e.Fatal(err)
 			}
 		}
-		eventually(e.T, "the provider may do it", func() bool {
+		wait.Until(e.T, "the provider may do it", func() bool {
 			if ns == "" {
 				return !kerrors.IsForbidden(c.Get(e.Context(), client.ObjectKey{Name: e.ns}, &GardenConfig{}))
 			}
@@ -307,7 +308,7 @@ func TestRole(t *testing.T) {
 	}
 	e.passes(5)
 	e.shows(g, serviceprovider.StatusPhaseReady, serviceprovider.ReasonReconcileSuccess)
-	eventually(t, "Secrets and clusters are watched", func() bool {
+	wait.Until(t, "Secrets and clusters are watched", func() bool {
 		did, _ := e.asked[platform].all()
 
 		return slices.Contains(did, "/secrets watch") && slices.Contains(did, "clusters.openmcp.cloud/clusters watch")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/leak"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 var (
@@ -62,7 +63,8 @@ func TestStorm(t *testing.T) {
 
 		return ""
 	}
-	over := end.Add(5*time.Minute + *storm)
+	wait.Allow(t, 5*time.Minute+2**storm)
+	over := time.Now().Add(wait.Budget(t) / 2) // the rest is for what comes after it
 	blows := func() bool {
 		now := time.Now()
 
@@ -102,7 +104,7 @@ func TestStorm(t *testing.T) {
 
 		return list.Items
 	}
-	eventually(t, "what is left is Ready", func() bool {
+	wait.Until(t, "what is left is Ready", func() bool {
 		for _, g := range left() {
 			if g.DeletionTimestamp != nil || g.Status.Phase != serviceprovider.StatusPhaseReady {
 				return false
@@ -114,7 +116,7 @@ func TestStorm(t *testing.T) {
 	for _, g := range left() {
 		e.delete(onboarding.api, &g)
 	}
-	eventually(t, "all is gone", func() bool { return len(left()) == 0 })
+	wait.Until(t, "all is gone", func() bool { return len(left()) == 0 })
 	for i := range names {
 		if !gone(t, mcp.api, newBed(garden(i))) || !gone(t, platform.api, e.request(garden(i))) {
 			t.Errorf("something is left of %s", garden(i).Name)

@@ -12,19 +12,20 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // passes waits until the gardener has worked some more times.
 func (e *estate) passes(more int) {
 	e.Helper()
 	before, _, _ := e.gardener.counts()
-	eventually(e.T, "there are more passes", func() bool { n, _, _ := e.gardener.counts(); return n >= before+more })
+	wait.Until(e.T, "there are more passes", func() bool { n, _, _ := e.gardener.counts(); return n >= before+more })
 }
 
 func (e *estate) grows(g *Garden, plant string) {
 	e.Helper()
 	bed := newBed(g)
-	eventually(e.T, "the garden has "+plant, func() bool { return !gone(e.T, mcp.api, bed) && bed.Data["plant"] == plant })
+	wait.Until(e.T, "the garden has "+plant, func() bool { return !gone(e.T, mcp.api, bed) && bed.Data["plant"] == plant })
 }
 
 // TestLife: access is asked for and granted, the configuration fans out, a rotated Secret
@@ -63,7 +64,7 @@ func TestLife(t *testing.T) {
 	if err := e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(g))); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "there is a new revision", func() bool { _ = gone(t, onboarding.api, g); return g.Status.Revision != before })
+	wait.Until(t, "there is a new revision", func() bool { _ = gone(t, onboarding.api, g); return g.Status.Revision != before })
 	e.passes(5)
 	if n := e.builds.Load(); n != 2 {
 		t.Errorf("want one connection more, got %d", n)
@@ -84,10 +85,10 @@ func TestLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.delete(onboarding.api, g)
-	eventually(t, "the deletion waits", func() bool { _, n, _ := e.gardener.counts(); return n > 3 })
+	wait.Until(t, "the deletion waits", func() bool { _, n, _ := e.gardener.counts(); return n > 3 })
 	e.says(g, "Ready", serviceprovider.ReasonTerminating)
 	e.delete(mcp.api, pot)
-	eventually(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
+	wait.Until(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
 	if !gone(t, mcp.api, newBed(g)) || !gone(t, platform.api, e.request(g)) {
 		t.Error("something is left")
 	}
@@ -127,7 +128,7 @@ func TestDenied(t *testing.T) {
 	}
 	e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
 	e.delete(onboarding.api, g)
-	eventually(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
+	wait.Until(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
 }
 
 // TestAccessGoneFirst: somebody takes the AccessRequest away; the deletion ends without
@@ -141,11 +142,11 @@ func TestAccessGoneFirst(t *testing.T) {
 	e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
 	e.delete(platform.api, e.request(g))
 	e.delete(onboarding.api, g)
-	eventually(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
+	wait.Until(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
 	if _, n, _ := e.gardener.counts(); n != 0 {
 		t.Errorf("the domain was called %d times", n)
 	}
-	eventually(t, "the request is gone", func() bool { return gone(t, platform.api, e.request(g)) })
+	wait.Until(t, "the request is gone", func() bool { return gone(t, platform.api, e.request(g)) })
 }
 
 // TestControlPlaneGoneFirst: the deletion is blocked, and says so, or ends, as the policy
@@ -161,16 +162,16 @@ func TestControlPlaneGoneFirst(t *testing.T) {
 			g := e.create("g")
 			e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
 			e.delete(platform.api, cr)
-			eventually(t, "the control plane is gone", func() bool { return gone(t, platform.api, cr) })
+			wait.Until(t, "the control plane is gone", func() bool { return gone(t, platform.api, cr) })
 			e.delete(onboarding.api, g)
 			if policy == serviceprovider.DeletionOrphan {
-				eventually(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
+				wait.Until(t, "it is gone", func() bool { return gone(t, onboarding.api, g) })
 
 				return
 			}
 			e.says(g, serviceprovider.ConditionDeletionBlocked, serviceprovider.ReasonClusterGone)
 			e.plane("g")
-			eventually(t, "it is gone when the control plane is back", func() bool { return gone(t, onboarding.api, g) })
+			wait.Until(t, "it is gone when the control plane is back", func() bool { return gone(t, onboarding.api, g) })
 		})
 	}
 }
@@ -188,7 +189,7 @@ func TestExpiry(t *testing.T) {
 	g := e.create("g")
 	e.says(g, "Ready", serviceprovider.ReasonReconcileSuccess)
 	first := e.holder(g)
-	eventually(t, "there were several credentials", func() bool {
+	wait.Until(t, "there were several credentials", func() bool {
 		_ = gone(t, onboarding.api, g)
 		if g.Status.Phase != serviceprovider.StatusPhaseReady {
 			t.Fatalf("the service is not ready any more: %+v", g.Status)

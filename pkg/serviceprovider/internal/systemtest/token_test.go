@@ -11,6 +11,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // holder returns a client with the credentials that an object has now.
@@ -40,7 +41,7 @@ func (e *estate) holder(g *Garden) client.Client {
 func (e *estate) ends(what string, old client.Client, g *Garden) {
 	e.Helper()
 	bed := newBed(g)
-	eventually(e.T, what, func() bool {
+	wait.Until(e.T, what, func() bool {
 		return kerrors.IsUnauthorized(old.Get(e.Context(), client.ObjectKeyFromObject(bed), bed))
 	})
 }
@@ -63,7 +64,7 @@ func TestTokensEnd(t *testing.T) {
 			if err := e.granter.Rotate(t.Context(), client.ObjectKeyFromObject(e.request(g))); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the service has another connection", func() bool {
+			wait.Until(t, "the service has another connection", func() bool {
 				return !gone(t, onboarding.api, g) && g.Status.Phase == serviceprovider.StatusPhaseReady && g.Status.Revision != before
 			})
 			e.ends("the old token is refused", old, g)

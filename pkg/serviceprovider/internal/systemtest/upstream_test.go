@@ -14,6 +14,7 @@ import (
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/clusteraccess"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // The stories that the runtime before this one was tested with, by their numbers there:
@@ -77,7 +78,7 @@ func (e *estate) ready(name string) *Garden {
 
 func (e *estate) vanishes(o client.Object) {
 	e.Helper()
-	eventually(e.T, o.GetName()+" is gone", func() bool { return gone(e.T, onboarding.api, o) })
+	wait.Until(e.T, o.GetName()+" is gone", func() bool { return gone(e.T, onboarding.api, o) })
 }
 
 func merge(t *testing.T, c client.Client, o client.Object, body string) {
@@ -93,7 +94,7 @@ func created(e *estate) {
 	g := e.ready("created")
 	e.grows(g, "roses")
 	before := e.gardener.called("CreateOrUpdate", g.Name)
-	eventually(e.T, "it is looked at again", func() bool { return e.gardener.called("CreateOrUpdate", g.Name) >= before+2 })
+	wait.Until(e.T, "it is looked at again", func() bool { return e.gardener.called("CreateOrUpdate", g.Name) >= before+2 })
 	e.gardener.mu.Lock()
 	given := e.gardener.given[g.Name]
 	e.gardener.mu.Unlock()
@@ -113,7 +114,7 @@ func creationFails(e *estate) {
 	e.plane("fails")
 	g := e.create("fails")
 	e.shows(g, serviceprovider.StatusPhaseProgressing, "Planting")
-	eventually(e.T, "it is tried again", func() bool { return e.gardener.called("CreateOrUpdate", g.Name) > 1 })
+	wait.Until(e.T, "it is tried again", func() bool { return e.gardener.called("CreateOrUpdate", g.Name) > 1 })
 	e.gardener.fails.Delete("fails")
 	e.shows(g, serviceprovider.StatusPhaseReady, serviceprovider.ReasonReconcileSuccess)
 }
@@ -130,7 +131,7 @@ func deletedWhileAccessGoes(e *estate) {
 		e.Fatal(err)
 	}
 	e.delete(onboarding.api, g)
-	eventually(e.T, "the platform is waited for", func() bool {
+	wait.Until(e.T, "the platform is waited for", func() bool {
 		return !gone(e.T, platform.api, ar) && len(ar.Finalizers) == 2 && ar.DeletionTimestamp != nil
 	})
 	e.shows(g, serviceprovider.StatusPhaseTerminating, serviceprovider.ReasonTerminating)
@@ -150,7 +151,7 @@ func deletionFails(e *estate) {
 	e.gardener.fails.Store("stays", true)
 	e.delete(onboarding.api, g)
 	e.shows(g, serviceprovider.StatusPhaseTerminating, serviceprovider.ReasonTerminating)
-	eventually(e.T, "it is tried again", func() bool { return e.gardener.called("Delete", g.Name) > 1 })
+	wait.Until(e.T, "it is tried again", func() bool { return e.gardener.called("Delete", g.Name) > 1 })
 	e.gardener.fails.Delete("stays")
 	e.vanishes(g)
 }
@@ -191,7 +192,7 @@ func ignored(e *estate) {
 	}
 	before := e.nothings()
 	e.delete(onboarding.api, g)
-	eventually(e.T, "somebody has looked for it", func() bool { return e.nothings() > before })
+	wait.Until(e.T, "somebody has looked for it", func() bool { return e.nothings() > before })
 	if e.gardener.called("CreateOrUpdate", g.Name)+e.gardener.called("Delete", g.Name) != 0 || !gone(e.T, onboarding.api, g) {
 		e.Error("the domain was called, or the object is still there")
 	}
@@ -203,7 +204,7 @@ func onRequest(e *estate) {
 	e.says(g, serviceprovider.ConditionSynced, serviceprovider.ReasonReconcilePaused)
 	before := e.gardener.called("CreateOrUpdate", g.Name)
 	merge(e.T, onboarding.api, g, `{"metadata":{"annotations":{"`+serviceprovider.OperationAnnotation+`":"reconcile"}}}`)
-	eventually(e.T, "it is done, and the request taken off", func() bool {
+	wait.Until(e.T, "it is done, and the request taken off", func() bool {
 		_ = gone(e.T, onboarding.api, g)
 
 		return e.gardener.called("CreateOrUpdate", g.Name) > before && g.Annotations[serviceprovider.OperationAnnotation] == ""
@@ -246,7 +247,7 @@ func noConfig(e *estate) {
 	}
 	before := len(e.sent.from(0))
 	merge(e.T, platform.api, e.config, `{"metadata":{"finalizers":null}}`)
-	eventually(e.T, "the configuration is gone", func() bool { return gone(e.T, platform.api, e.config) })
+	wait.Until(e.T, "the configuration is gone", func() bool { return gone(e.T, platform.api, e.config) })
 	e.withheld("new", before)
 	if slices.Contains(e.sent.from(before), true) {
 		e.Error("a configuration was sent when it was gone")
@@ -264,7 +265,7 @@ func noConfig(e *estate) {
 func (e *estate) withheld(name string, before int) {
 	e.Helper()
 	if e.channel {
-		eventually(e.T, "nothing is sent", func() bool {
+		wait.Until(e.T, "nothing is sent", func() bool {
 			sent := e.sent.from(before)
 
 			return len(sent) > 0 && !sent[len(sent)-1]
@@ -304,7 +305,7 @@ func TestUpstreamMapSecretToRequests(t *testing.T) {
 			}
 			want := []string{kind + fmt.Sprint(" weeds-", round), kind + fmt.Sprint(" seeds-", round), "a", "b"}
 			var got []string
-			eventually(t, "all gardens are looked at", func() bool {
+			wait.Until(t, "all gardens are looked at", func() bool {
 				got = e.gardener.log.from(before)
 				seeds := slices.Index(got, want[1])
 
@@ -345,7 +346,7 @@ func TestUpstreamMapSecretToRequestsOfNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		tries := 0
-		eventually(t, "somebody is asked, once the provider watches", func() bool {
+		wait.Until(t, "somebody is asked, once the provider watches", func() bool {
 			tries++
 			merge(t, platform.api, seeds, fmt.Sprintf(`{"metadata":{"labels":{"try":"%d"}}}`, tries))
 
