@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientfeatures "k8s.io/client-go/features"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -26,15 +24,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) { return holds(), nil })
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
 
 func (w *world) cluster(o kube.Options) *kube.Cluster {
 	w.Helper()
@@ -112,11 +103,11 @@ func TestCacheFollows(t *testing.T) {
 					return true
 				}
 			}
-			eventually(t, "the first list", names("a"))
+			wait.Until(t, "the first list", names("a"))
 			owned := newVolume("b")
 			owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Thing", Name: "owner", UID: "1"}}
 			w.create(owned)
-			eventually(t, "an addition", names("a", "b"))
+			wait.Until(t, "an addition", names("a", "b"))
 			list := &volume.List{}
 			w.must(c.GetClient().List(t.Context(), list, client.MatchingFields{"owner": "owner"}))
 			if len(list.Items) != 1 || list.Items[0].Name != "b" {
@@ -124,10 +115,10 @@ func TestCacheFollows(t *testing.T) {
 			}
 			w.volumes.Vanish("default/b") // without a word
 			w.volumes.Break()
-			eventually(t, "what went unseen", names("a"))
+			wait.Until(t, "what went unseen", names("a"))
 			w.volumes.Recreate()
 			w.create(newVolume("c"))
-			eventually(t, "another life of the store", names("c"))
+			wait.Until(t, "another life of the store", names("c"))
 			w.must(c.GetClient().Get(t.Context(), client.ObjectKeyFromObject(newVolume("c")), newVolume("")))
 		})
 	}
@@ -209,7 +200,7 @@ func TestManager(t *testing.T) {
 	if got := <-passes; got != "a" {
 		t.Errorf("a pass for %s", got)
 	}
-	eventually(t, "both events", func() bool {
+	wait.Until(t, "both events", func() bool {
 		list := &eventsv1.EventList{}
 		reasons := map[string]bool{}
 		w.must(m.GetAPIReader().List(t.Context(), list))

@@ -16,6 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // A volumes store is one whose lists can be short, and that can be mute.
@@ -132,9 +133,9 @@ func TestCacheForgetsWhatVanished(t *testing.T) {
 
 				return len(list.Items)
 			}
-			eventually(t, "the first list", func() bool { return count() == 2 })
+			wait.Until(t, "the first list", func() bool { return count() == 2 })
 			w.volumes.Vanish("default/a")
-			eventually(t, "what vanished is gone", func() bool { return count() == 1 })
+			wait.Until(t, "what vanished is gone", func() bool { return count() == 1 })
 			w.must(c.GetClient().Get(t.Context(), client.ObjectKeyFromObject(newVolume("b")), newVolume("")))
 		})
 	}

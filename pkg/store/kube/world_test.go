@@ -1,12 +1,10 @@
 package kube_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // A world is stores of some kinds and what their client logs.
@@ -91,8 +90,6 @@ func (w *world) must(err error) {
 // Told returns the next event of a watch as a line.
 func told(t *testing.T, w watch.Interface) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
 	select {
 	case e, ok := <-w.ResultChan():
 		switch o := e.Object.(type) {
@@ -103,7 +100,7 @@ func told(t *testing.T, w watch.Interface) string {
 		}
 
 		return fmt.Sprintf("closed: %v", !ok)
-	case <-ctx.Done():
+	case <-wait.Context(t).Done():
 		t.Fatal("no event")
 
 		return ""

@@ -10,6 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestSnapshotEnds: the consumer may have said that more is coming, and it does not
@@ -46,7 +47,7 @@ func TestSnapshotEnds(t *testing.T) {
 				bucket: s.bucket, opts: s.opts, Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 1),
 				start: start, seen: tc.seen, delivered: tc.seen, pending: true,
 			}
-			for begin := time.Now(); len(w.events) == 0 && w.Err() == nil && time.Since(begin) < time.Minute; {
+			for len(w.events) == 0 && w.Err() == nil && wait.Budget(t) > 0 {
 				w.check(t.Context()) // which asks a busy server in vain, and again the next time
 			}
 			select {
@@ -82,7 +83,7 @@ func TestSnapshotOfAnotherBucket(t *testing.T) {
 	if len(w.events) > 0 || w.synced {
 		t.Errorf("a snapshot without b was said to be all there is: %+v", <-w.events)
 	}
-	for begin := time.Now(); w.Err() == nil && time.Since(begin) < time.Minute; {
+	for w.Err() == nil && wait.Budget(t) > 0 {
 		w.check(t.Context())
 	}
 	if !errors.Is(w.Err(), store.ErrReplaced) {
@@ -110,7 +111,7 @@ func TestCancelledBeforeItSpeaks(t *testing.T) {
 		if !over {
 			t.Error("another consumer is made for nobody")
 		}
-	case <-time.After(time.Minute):
+	case <-wait.Context(t).Done():
 		t.Error("a watch that was cancelled waits for its first message")
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // A diary is what an informer tells.
@@ -72,7 +73,6 @@ func (d *diary) hears(within time.Duration) {
 // until waits until the informer has told the line.
 func (d *diary) until(t *testing.T, line string) {
 	t.Helper()
-	timeout := time.After(3 * time.Minute)
 	for {
 		told := d.told()
 		if slices.Contains(told, line) {
@@ -80,7 +80,7 @@ func (d *diary) until(t *testing.T, line string) {
 		}
 		select {
 		case <-d.news:
-		case <-timeout:
+		case <-wait.Context(t).Done():
 			t.Fatalf("%q was not told; this was: %v", line, told)
 		}
 	}
@@ -352,16 +352,21 @@ func TestStops(t *testing.T) {
 // goroutines.
 func (h *host) settles(before, watches, times int) {
 	h.t.Helper()
-	deadline := time.After(2 * time.Minute)
-	for {
+	told := ""
+	defer func() {
+		if told != "" {
+			h.t.Log(told)
+		}
+	}()
+	wait.Until(h.t, "what there is of watches ends", func() bool {
 		consumers, goroutines := h.consumers(h.t.Context(), "things"), runtime.NumGoroutine()
 		if consumers <= watches && goroutines <= before+10*watches {
-			return
+			told = ""
+
+			return true
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-deadline:
-			h.t.Fatalf("after %d watches there are %d consumers, and %d goroutines after %d before", times, consumers, goroutines, before)
-		}
-	}
+		told = fmt.Sprintf("after %d watches there are %d consumers, and %d goroutines after %d before", times, consumers, goroutines, before)
+
+		return false
+	})
 }

@@ -2,11 +2,8 @@ package natskv
 
 import (
 	"context"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -15,6 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
+	"github.com/moorage-dev/moorage/pkg/test/port"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // A host is a server in this process with its data in a folder, and a client.
@@ -29,7 +28,7 @@ type host struct {
 
 func newHost(t testing.TB) *host {
 	t.Helper()
-	h := &host{t: t, dir: t.TempDir(), port: freePort(t)}
+	h := &host{t: t, dir: t.TempDir(), port: port.Free(t)}
 	h.start()
 	t.Cleanup(func() { h.stop() })
 	h.nc = h.connect()
@@ -41,24 +40,6 @@ func newHost(t testing.TB) *host {
 	return h
 }
 
-// freePort returns a port that nobody listens at, and that no system gives to those
-// who connect somewhere: a server that is down for a moment finds it free again.
-func freePort(t testing.TB) int {
-	t.Helper()
-	for range 100 {
-		port := 20000 + rand.IntN(10000)
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err == nil {
-			_ = l.Close()
-
-			return port
-		}
-	}
-	t.Fatal("no port is free")
-
-	return 0
-}
-
 func (h *host) start() {
 	h.t.Helper()
 	srv, err := server.NewServer(&server.Options{
@@ -68,7 +49,7 @@ func (h *host) start() {
 		h.t.Fatal(err)
 	}
 	srv.Start()
-	if !srv.ReadyForConnections(3 * time.Minute) {
+	if !srv.ReadyForConnections(wait.Budget(h.t)) {
 		h.t.Fatal("the server does not listen")
 	}
 	h.srv = srv

@@ -75,11 +75,10 @@ func (s *suite) follow(resync time.Duration) (*store.Informer[*Thing], *diary) {
 // told waits for the line.
 func (s *suite) told(d *diary, line string) {
 	s.Helper()
-	timeout := time.After(patience)
 	for !slices.Contains(d.read(), line) {
 		select {
 		case <-d.news:
-		case <-timeout:
+		case <-s.ctx.Done():
 			s.Fatalf("%q was not told; this was: %v", line, d.read())
 		}
 	}
@@ -169,12 +168,12 @@ func informerRestarted(s *suite) {
 // away at that moment has no answer.
 func (s *suite) createAgain(key string, size int) {
 	s.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for {
 		_, err := s.Store.Create(s.ctx, NewThing(key, size))
 		if err == nil || errors.Is(err, store.ErrAlreadyExists) {
 			return
 		}
-		if time.Now().After(deadline) {
+		if s.ctx.Err() != nil {
 			s.must("create "+key, err)
 		}
 	}

@@ -7,15 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
-
-// patience is how long the suite waits for what must come. An adapter that notices
-// a lost server by heartbeats needs some seconds, and a busy machine makes minutes of them.
-const patience = 3 * time.Minute
 
 // A Subject is a store under test, and what can be done to it. Each test gets an
 // empty one. The functions may be nil where a store has no such fault; those tests
@@ -98,9 +94,7 @@ func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 		t.Run(group, func(t *testing.T) {
 			for name, test := range tests {
 				t.Run(name, func(t *testing.T) {
-					ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
-					defer cancel()
-					test(&suite{T: t, Subject: tell(newSubject(t)), ctx: ctx, whole: map[store.Watcher[*Thing]]bool{}})
+					test(&suite{T: t, Subject: tell(newSubject(t)), ctx: wait.Context(t), whole: map[store.Watcher[*Thing]]bool{}})
 				})
 			}
 		})

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -46,7 +45,6 @@ func (s *suite) watch(o ...store.WatchOption) store.Watcher[*Thing] {
 func (s *suite) next(w store.Watcher[*Thing], n int) []store.Event[*Thing] {
 	s.Helper()
 	var out []store.Event[*Thing]
-	timeout := time.After(patience)
 	for len(out) < n {
 		select {
 		case e, ok := <-w.Events():
@@ -58,7 +56,7 @@ func (s *suite) next(w store.Watcher[*Thing], n int) []store.Event[*Thing] {
 			}
 			s.whole[w] = s.whole[w] || e.Synced
 			out = append(out, e)
-		case <-timeout:
+		case <-s.ctx.Done():
 			s.Fatalf("%d events of %d came", len(out), n)
 		}
 	}
@@ -205,14 +203,13 @@ func watchEndOfContext(s *suite) {
 // ends waits until the channel of a watch is closed.
 func (s *suite) ends(w store.Watcher[*Thing]) {
 	s.Helper()
-	timeout := time.After(patience)
 	for {
 		select {
 		case _, ok := <-w.Events():
 			if !ok {
 				return
 			}
-		case <-timeout:
+		case <-s.ctx.Done():
 			s.Fatal("the watch does not end")
 		}
 	}
