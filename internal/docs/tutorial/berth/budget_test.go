@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,6 +25,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestBudget runs the provider on a real API server and counts what it sends:
@@ -62,17 +62,17 @@ func TestBudget(t *testing.T) {
 	if err := api.Create(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the berth is Ready", func() bool {
+	wait.Until(t, "the berth is Ready", func() bool {
 		return api.Get(t.Context(), client.ObjectKeyFromObject(b), b) == nil && b.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
 	})
 	polls := office.Calls() + 20
-	until(t, "it was looked at twenty times", func() bool { return office.Calls() >= polls })
+	wait.Until(t, "it was looked at twenty times", func() bool { return office.Calls() >= polls })
 	spent(t, ledger, "from creation to Ready, and twenty polls", 2)
 
 	if err := api.Delete(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the berth is gone", func() bool { return api.Get(t.Context(), client.ObjectKeyFromObject(b), b) != nil })
+	wait.Until(t, "the berth is gone", func() bool { return api.Get(t.Context(), client.ObjectKeyFromObject(b), b) != nil })
 	spent(t, ledger, "deletion", 1)
 }
 
@@ -109,15 +109,6 @@ func start(t *testing.T, config *rest.Config, scheme *runtime.Scheme, office *ha
 		t.Fatal("the cache does not come up")
 	}
 	ledger.Reset() // what came before is the cost of starting
-}
-
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true,
-		func(context.Context) (bool, error) { return holds(), nil })
-	if err != nil {
-		t.Fatalf("waited in vain until %s", what)
-	}
 }
 
 func spent(t *testing.T, ledger *test.Ledger, on string, most int) {
