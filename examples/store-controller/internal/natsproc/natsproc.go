@@ -7,19 +7,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/moorage-dev/moorage/pkg/test/port"
 )
 
 // patience is how long a server may take until it listens.
@@ -98,9 +97,12 @@ func (fatal) Tracef(string, ...any)  {}
 
 // Cluster returns that many nodes below a folder, none of them started.
 func Cluster(dir string, size int) ([]*Node, error) {
-	ports, err := free(2 * size)
-	if err != nil {
-		return nil, err
+	ports := make([]int, 2*size)
+	for i := range ports {
+		var err error
+		if ports[i], err = port.Find(); err != nil {
+			return nil, err
+		}
 	}
 	nodes, routes := make([]*Node, size), make([]string, size)
 	for i := range size {
@@ -115,39 +117,6 @@ func Cluster(dir string, size int) ([]*Node, error) {
 	}
 
 	return nodes, nil
-}
-
-// handed are the ports that were handed out. None is handed out again: whose node is down
-// wants its own back.
-var handed = struct {
-	sync.Mutex
-	ports map[int]bool
-}{ports: map[int]bool{}}
-
-// free finds ports that nobody listens at, and that no system gives to those who
-// connect somewhere: a node that was killed finds its own free again, although
-// others tried to connect to it meanwhile.
-func free(n int) (ports []int, err error) {
-	const first, last = 10000, 20000 // above, tests of other packages choose theirs
-	handed.Lock()
-	defer handed.Unlock()
-	for range 100 * n {
-		port := first + rand.IntN(last-first)
-		if handed.ports[port] {
-			continue
-		}
-		l, listenErr := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err = listenErr; err != nil {
-			continue
-		}
-		defer l.Close()
-		handed.ports[port] = true
-		if ports = append(ports, port); len(ports) == n {
-			return ports, nil
-		}
-	}
-
-	return nil, fmt.Errorf("cannot find %d free ports: %w", n, err)
 }
 
 // URL returns where clients connect.

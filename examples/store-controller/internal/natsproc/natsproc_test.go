@@ -15,23 +15,6 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// TestPortsAreOnesOwn: no node is given the port of another, whether that runs or is down.
-func TestPortsAreOnesOwn(t *testing.T) {
-	whose := map[int]bool{}
-	for range 500 {
-		ports, err := free(2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, port := range ports {
-			if whose[port] {
-				t.Fatalf("port %d was handed out twice", port)
-			}
-			whose[port] = true
-		}
-	}
-}
-
 // TestPortIsTaken: a node whose port is another's does not pass that one's answers for its
 // own. When the port is free again, it starts, and after being killed once more.
 func TestPortIsTaken(t *testing.T) {

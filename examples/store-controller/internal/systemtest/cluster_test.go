@@ -20,6 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/natskv"
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // A cluster is three servers, and a client of all of them.
@@ -31,6 +32,7 @@ type cluster struct {
 
 func newCluster(t *testing.T, size int) *cluster {
 	t.Helper()
+	wait.Allow(t, time.Duration(*rounds)*2*time.Minute+time.Duration(*buckets)*10*time.Second+time.Duration(*primaries)*50*time.Millisecond)
 	nodes, err := natsproc.Cluster(t.TempDir(), size)
 	must(t, err)
 	var urls []string
@@ -81,25 +83,22 @@ func (c *cluster) leads(ctx context.Context, old *natsproc.Node) (*natsproc.Node
 	return nil, errors.New("nobody leads")
 }
 
-// patience is how long is waited for what has to happen, be the machine busy or not.
-const patience = 5 * time.Minute
-
 // within tries again until it works.
 func within(t *testing.T, what string, try func(context.Context) error) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
+	var err error
+	defer func() {
+		if err != nil {
+			t.Logf("cannot have %s: %v", what, err)
+		}
+	}()
+	wait.Until(t, what, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		err := try(ctx)
-		cancel()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("cannot have %s within %s: %v", what, patience, err)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+		defer cancel()
+		err = try(ctx)
+
+		return err == nil
+	})
 }
 
 func must(t *testing.T, err error) {
@@ -205,7 +204,6 @@ func many(t *testing.T, n int, do func(ctx context.Context, n int) error) {
 	for w := range workers {
 		wg.Go(func() {
 			for i := w; i < n; i += workers {
-				deadline := time.Now().Add(patience)
 				for {
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 					err := do(ctx, i)
@@ -213,7 +211,7 @@ func many(t *testing.T, n int, do func(ctx context.Context, n int) error) {
 					if err == nil {
 						break
 					}
-					if time.Now().After(deadline) {
+					if wait.Budget(t) == 0 {
 						t.Errorf("cannot do number %d: %v", i, err)
 
 						return

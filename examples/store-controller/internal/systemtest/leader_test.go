@@ -13,6 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/store-controller/internal/natsproc"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // holder returns the node that both leads the stream and has the consumer of the watch:
@@ -87,7 +88,7 @@ func (c *cluster) answers(t *testing.T) time.Time {
 // answers in between: what was asked while nobody led is not answered for long.
 func since(t *testing.T, what string, is func(context.Context) error) time.Time {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithCancel(wait.Context(t))
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
@@ -127,9 +128,7 @@ func (c *cluster) resumed(t *testing.T, i *store.Informer[*foo.Foo], replicas in
 
 		return err
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	must(t, i.WaitForRevision(ctx, written.Metadata.Revision))
+	must(t, i.WaitForRevision(wait.Context(t), written.Metadata.Revision))
 }
 
 // resumes is within which time a watch resumes. A machine that does something else gets
@@ -139,7 +138,7 @@ func resumes() time.Duration {
 		return 5 * time.Second
 	}
 
-	return patience
+	return wait.Patience()
 }
 
 // TestLeaderKilled: after the leader of the stream was killed, and the consumer of the watch

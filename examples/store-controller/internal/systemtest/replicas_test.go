@@ -13,6 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/natskv"
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestStoreOnThreeNodes is the suite for adapters, with buckets that have three
@@ -126,8 +127,7 @@ func (c *cluster) watched(t *testing.T, ctx context.Context, name string, later 
 		return 0, err
 	}
 	begin := time.Now()
-	patient, stop := context.WithTimeout(t.Context(), patience) // a try has ten seconds, on whatever machine
-	defer stop()
+	patient := wait.Context(t) // a try has ten seconds, on whatever machine
 	w, err := s.Watch(patient)
 	if err != nil {
 		return 0, err

@@ -22,6 +22,7 @@ import (
 	ours "github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // workers is how many passes there are at a time, in both.
@@ -57,7 +58,7 @@ func (d *done) measure(t *testing.T, create func(context.Context, int) error) ti
 	many(t, d.want, create)
 	select {
 	case <-d.all:
-	case <-time.After(10 * time.Minute):
+	case <-wait.Context(t).Done():
 		t.Fatal("not all were reconciled")
 	}
 
