@@ -24,6 +24,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // The program of these tests is also the provider and NATS, if its first argument
@@ -66,7 +67,7 @@ func short(t *testing.T) Options {
 	}
 
 	o := DefaultOptions()
-	o.Settle = 5 * time.Minute // on whatever machine
+	o.Settle = wait.Patience()
 	o.Dir, o.Out = t.TempDir(), t.Output()
 	o.Provider, o.NATS = []string{self, asProvider}, []string{self, asNATS}
 
@@ -117,7 +118,7 @@ type saboteur struct {
 // rest waits until nothing is stuck: what a busy machine has still to do is not to be
 // found as well.
 func (s saboteur) rest(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, wait.Patience())
 	defer cancel()
 
 	w := &world{env: &devenv.Env{Client: s.kube}}

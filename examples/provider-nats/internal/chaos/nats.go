@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/test/port"
 )
 
 // ServeNATS is a server of NATS as a process of its own. Its arguments are the
@@ -62,32 +61,17 @@ type daemon struct {
 
 // newDaemon starts a server with its data in dir.
 func newDaemon(ctx context.Context, program []string, dir string) (*daemon, error) {
-	port, err := freePort(ctx)
+	at, err := port.Find()
 	if err != nil {
 		return nil, err
 	}
 
 	d := &daemon{
-		program: append(program[:len(program):len(program)], dir, strconv.Itoa(port)),
-		url:     "nats://127.0.0.1:" + strconv.Itoa(port),
+		program: append(program[:len(program):len(program)], dir, strconv.Itoa(at)),
+		url:     "nats://127.0.0.1:" + strconv.Itoa(at),
 	}
 
 	return d, d.start(ctx)
-}
-
-// freePort returns a port where nobody listens, and that no system gives to those who
-// connect somewhere or listen anywhere: NATS finds it free again after each fault.
-func freePort(ctx context.Context) (port int, err error) {
-	for range 100 {
-		port = 20000 + rand.IntN(10000)
-
-		l, listenErr := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err = listenErr; err == nil {
-			return port, l.Close()
-		}
-	}
-
-	return 0, errors.Wrap(err, "cannot find a free port for NATS")
 }
 
 // natsReady is how long NATS may take to be ready.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // What the program of these tests does, if its first argument says so.
@@ -97,28 +98,13 @@ func start(t *testing.T, what string, also io.Writer) *child.Process {
 	return p
 }
 
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-
-	deadline := time.NewTimer(2 * time.Minute)
-	defer deadline.Stop()
-
-	for !holds() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("waited in vain: %s", what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
 func ready(p *child.Process) func() bool {
 	return func() bool { return strings.Contains(p.LastWords(), "ready") }
 }
 
 func TestStop(t *testing.T) {
 	p := start(t, waits, nil)
-	await(t, "it is ready", ready(p))
+	wait.Until(t, "it is ready", ready(p))
 	p.Stop(time.Minute)
 
 	if code := p.ExitCode(); code != 0 {
@@ -132,7 +118,7 @@ func TestStop(t *testing.T) {
 
 func TestStopDeaf(t *testing.T) {
 	p := start(t, deaf, nil)
-	await(t, "it is ready", ready(p))
+	wait.Until(t, "it is ready", ready(p))
 	p.Stop(10 * time.Millisecond)
 
 	if code := p.ExitCode(); code != -1 {
@@ -143,7 +129,7 @@ func TestStopDeaf(t *testing.T) {
 func TestSuspend(t *testing.T) {
 	said := &log{}
 	p := start(t, counts, said)
-	await(t, "it says something", func() bool { return said.len() > 0 })
+	wait.Until(t, "it says something", func() bool { return said.len() > 0 })
 
 	if err := p.Suspend(); err != nil {
 		t.Fatal(err)
@@ -152,7 +138,7 @@ func TestSuspend(t *testing.T) {
 	// What it had said before may still come.
 	quiet, last := 0, -1
 
-	await(t, "it says nothing any more", func() bool {
+	wait.Until(t, "it says nothing any more", func() bool {
 		if now := said.len(); now == last {
 			quiet++
 		} else {
@@ -166,7 +152,7 @@ func TestSuspend(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	await(t, "it goes on", func() bool { return said.len() > last })
+	wait.Until(t, "it goes on", func() bool { return said.len() > last })
 
 	if err := p.Kill(); err != nil {
 		t.Error(err)

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +27,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	manifests "github.com/moorage-dev/moorage/examples/provider-nats/package"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestMain starts, or joins, the control plane and installs the kinds.
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*wait.Patience())
 	defer cancel()
 
 	cluster, err := devcluster.Join(ctx, devcluster.Options{Progress: os.Stderr})

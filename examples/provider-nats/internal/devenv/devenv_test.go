@@ -22,6 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 	manifests "github.com/moorage-dev/moorage/examples/provider-nats/package"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // asProvider makes this test binary the provider, so that a test can kill it.
@@ -86,19 +87,8 @@ func (s *story) create(objects ...client.Object) {
 func (s *story) await(what string, happened func(ctx context.Context) bool) {
 	s.t.Helper()
 
-	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute)
-	defer cancel()
-
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-
-	for !happened(ctx) {
-		select {
-		case <-ctx.Done():
-			s.t.Fatalf("waited in vain until %s", what)
-		case <-tick.C:
-		}
-	}
+	ctx := wait.Context(s.t)
+	wait.Until(s.t, what, func() bool { return happened(ctx) })
 }
 
 func (s *story) awaitReady(mg client.Object, conditioned interface {

@@ -14,6 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natsconn"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 func connected(t *testing.T, s *server.Server, change func(*v1alpha1.ProviderConfigSpec)) *natsconn.Conn {
@@ -113,14 +114,13 @@ func TestIdentityUnknown(t *testing.T) {
 	s.Shutdown()
 	s.WaitForShutdown()
 
-	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		got, err := conn.Identity(t.Context())
 		if err != nil && got == "" && strings.Contains(err.Error(), "which account") {
 			return
 		}
 
-		if time.Now().After(deadline) {
+		if wait.Budget(t) == 0 {
 			t.Fatalf("Identity(...): %q, %v, want an error", got, err)
 		}
 	}

@@ -23,6 +23,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/test/port"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // store is the Secrets of a namespace, by name and key.
@@ -184,7 +186,7 @@ func TestUnreachable(t *testing.T) {
 // TestDisconnected: without a connection requests fail at once, and work again
 // when NATS is back.
 func TestDisconnected(t *testing.T) {
-	port := natstest.Port(t)
+	port := port.Free(t)
 	s := natstest.Start(t, func(o *server.Options) { o.Port = port })
 
 	settings, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}}}), store{}.read)
@@ -202,7 +204,7 @@ func TestDisconnected(t *testing.T) {
 	s.Shutdown()
 	s.WaitForShutdown()
 
-	await(t, "a lost connection", func() bool {
+	wait.Until(t, "the connection is lost", func() bool {
 		_, err = c.Info(t.Context(), "s")
 
 		return class(err) == "unavailable" && strings.Contains(err.Error(), "the connection is lost, and tried again every second: cannot reach NATS at")
@@ -210,7 +212,7 @@ func TestDisconnected(t *testing.T) {
 
 	natstest.Start(t, func(o *server.Options) { o.Port = port })
 
-	await(t, "a restored connection", func() bool {
+	wait.Until(t, "the connection is restored", func() bool {
 		_, err = c.Info(t.Context(), "s")
 
 		return errors.Is(err, jetstream.ErrStreamNotFound)
@@ -220,7 +222,7 @@ func TestDisconnected(t *testing.T) {
 // TestUnauthorizedLater: when NATS stops to accept the credentials, somebody is
 // told, so that the Secret is read again.
 func TestUnauthorizedLater(t *testing.T) {
-	port := natstest.Port(t)
+	port := port.Free(t)
 	s := natstest.Start(t, func(o *server.Options) { o.Port, o.Authorization = port, "old" })
 	pc := &v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Servers: []string{s.ClientURL()}, Credentials: login("Token")}}
 
@@ -244,11 +246,11 @@ func TestUnauthorizedLater(t *testing.T) {
 
 	select {
 	case <-told:
-	case <-time.After(2 * time.Minute):
+	case <-wait.Context(t).Done():
 		t.Fatal("nobody was told")
 	}
 
-	await(t, "an explanation", func() bool {
+	wait.Until(t, "the error explains it", func() bool {
 		_, err := c.Info(t.Context(), "s")
 
 		return class(err) == "unauthorized" && strings.Contains(err.Error(), "NATS refuses the credentials")
@@ -264,24 +266,5 @@ func class(err error) string {
 		return "unavailable"
 	default:
 		return ""
-	}
-}
-
-// await waits until something that others do has happened.
-func await(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-
-	for !happened() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("no sign of %s", what)
-		case <-tick.C:
-		}
 	}
 }

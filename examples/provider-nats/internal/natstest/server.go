@@ -2,17 +2,16 @@
 package natstest
 
 import (
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // handshake is how many seconds a client may take to say who it is. By default a
@@ -48,7 +47,7 @@ func Start(t testing.TB, change ...func(*server.Options)) *server.Server {
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 
-	if !s.ReadyForConnections(2 * time.Minute) {
+	if !s.ReadyForConnections(wait.Budget(t)) {
 		t.Fatal("NATS does not become ready")
 	}
 
@@ -98,25 +97,4 @@ func JetStream(t testing.TB, s *server.Server) jetstream.JetStream {
 	}
 
 	return js
-}
-
-// Port returns a port where nobody listens, and that no system gives to those who
-// connect somewhere or listen anywhere: a server that goes away finds it free again.
-func Port(t testing.TB) int {
-	t.Helper()
-
-	for range 100 {
-		port := 20000 + rand.IntN(10000)
-
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err == nil {
-			_ = l.Close()
-
-			return port
-		}
-	}
-
-	t.Fatal("no port is free")
-
-	return 0
 }

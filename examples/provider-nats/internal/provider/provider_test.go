@@ -2,13 +2,11 @@ package provider_test
 
 import (
 	"context"
+	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +23,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/test/port"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 const lease = "provider-nats.nats.moorage.dev"
@@ -36,12 +36,12 @@ func TestInProduction(t *testing.T) {
 	o := provider.DefaultOptions()
 	o.Election.Enabled, o.Election.Namespace = true, devenv.Namespace
 	o.Election.LeaseDuration, o.Election.RenewDeadline = 5*time.Minute, 4*time.Minute // a busy machine must not take the lease away
-	o.HealthAddress, o.MetricsAddress = freeAddress(t), freeAddress(t)
+	o.HealthAddress, o.MetricsAddress = fmt.Sprint("127.0.0.1:", port.Free(t)), fmt.Sprint("127.0.0.1:", port.Free(t))
 	changes := &changes{}
 	o.ChangeLog = changes
 
 	run(t, env, o, func() {
-		await(t, "readiness", func() bool { return get(t, "http://"+o.HealthAddress+"/readyz") == "ok" })
+		wait.Until(t, "readiness", func() bool { return get(t, "http://"+o.HealthAddress+"/readyz") == "ok" })
 
 		if got := get(t, "http://"+o.HealthAddress+"/healthz"); got != "ok" {
 			t.Errorf("/healthz answers %q", got)
@@ -77,7 +77,7 @@ func TestInProduction(t *testing.T) {
 // shows waits until the metrics have a line.
 func shows(t *testing.T, o provider.Options, line string) {
 	t.Helper()
-	await(t, "metrics with "+line, func() bool { return strings.Contains(get(t, "http://"+o.MetricsAddress+"/metrics"), line) })
+	wait.Until(t, "metrics with "+line, func() bool { return strings.Contains(get(t, "http://"+o.MetricsAddress+"/metrics"), line) })
 }
 
 // changes are what the providers tell of what they change. The zero value is empty.
@@ -149,7 +149,7 @@ func work(t *testing.T, env *devenv.Env, name string) {
 
 	mg := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: devenv.Namespace, Name: name}}
 	must(t, env.Client.Create(t.Context(), mg))
-	await(t, "stream "+name, func() bool {
+	wait.Until(t, "stream "+name, func() bool {
 		must(t, env.Client.Get(t.Context(), client.ObjectKeyFromObject(mg), mg))
 
 		return mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
@@ -184,7 +184,7 @@ func renews(t *testing.T, env *devenv.Env) {
 		t.Error("nobody holds the lease, but somebody works")
 	}
 
-	await(t, "a renewed lease", func() bool {
+	wait.Until(t, "a renewed lease", func() bool {
 		return current(t, env).Spec.RenewTime.After(before.Spec.RenewTime.Time)
 	})
 }
@@ -196,7 +196,7 @@ func checkRequests(t *testing.T, env *devenv.Env) {
 
 	var used []string
 
-	await(t, "noted requests", func() bool {
+	wait.Until(t, "noted requests", func() bool {
 		requests, err := env.Cluster.Requests(provider.Name)
 		must(t, err)
 
@@ -256,25 +256,6 @@ func checkOthersLeases(t *testing.T, env *devenv.Env) {
 	}
 }
 
-// freeAddress returns an address on this machine where nobody listens, and that no system
-// gives to those who ask for any: it is used only later.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-
-	for range 100 {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000))))
-		if err == nil {
-			must(t, l.Close())
-
-			return l.Addr().String()
-		}
-	}
-
-	t.Fatal("no port is free")
-
-	return ""
-}
-
 // get returns what is served, or nothing unless all is well.
 func get(t *testing.T, url string) string {
 	t.Helper()
@@ -301,24 +282,5 @@ func must(t *testing.T, err error) {
 
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// await waits until something that others do has happened.
-func await(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-
-	for !happened() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited in vain: %s", what)
-		case <-tick.C:
-		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestAnotherNATS: a stream is looked for where it was made. When its configuration
@@ -41,7 +42,7 @@ func TestAnotherNATS(t *testing.T) {
 	}
 
 	w.annotate(orders, meta.AnnotationKeyAllowBackendChange, "/$G/hub")
-	eventually(t, "the stream is made where its user allowed it", func() bool {
+	wait.Until(t, "the stream is made where its user allowed it", func() bool {
 		_, err := js.Stream(t.Context(), "orders")
 
 		return err == nil

@@ -15,6 +15,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // badPoll is the poll interval of the provider while input is bad.
@@ -60,7 +61,7 @@ func TestBadInput(t *testing.T) {
 
 			// Somebody else's life goes on for four polls.
 			n := logged.count(pulse.ns, beat.Name)
-			eventually(t, "passes over another object", func() bool { return logged.count(pulse.ns, beat.Name) >= n+4 })
+			wait.Until(t, "passes over another object", func() bool { return logged.count(pulse.ns, beat.Name) >= n+4 })
 
 			tc.check(w, mg)
 
@@ -98,7 +99,7 @@ func (tc mistake) happen(w *world) resource.Managed {
 	}
 
 	w.awaitSynced(mg, tc.synced)
-	eventually(w.T, "a warning", func() bool { return len(w.warnings(tc.warns(w, mg))) > 0 })
+	wait.Until(w.T, "a warning", func() bool { return len(w.warnings(tc.warns(w, mg))) > 0 })
 
 	return mg
 }
@@ -124,7 +125,7 @@ func (w *world) awaitProtection() {
 	w.Helper()
 
 	pc := w.providerConfig("")
-	eventually(w.T, "the ProviderConfig is protected, or gone", func() bool {
+	wait.Until(w.T, "the ProviderConfig is protected, or gone", func() bool {
 		err := kube.Get(w.Context(), client.ObjectKeyFromObject(pc), pc)
 
 		return apierrors.IsNotFound(err) || err == nil && pc.DeletionTimestamp == nil && len(pc.Finalizers) > 0

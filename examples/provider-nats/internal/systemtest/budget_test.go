@@ -20,6 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 const (
@@ -54,7 +55,7 @@ func TestRequestBudget(t *testing.T) {
 	ledger, whole := &test.Ledger{}, &test.Ledger{}
 	changes := runProvider(t, 100*time.Millisecond, ledger, whole)
 	// It asks once which cluster it is in, before there are objects.
-	eventually(t, "the provider begins", func() bool { return len(whole.Objects()) > 0 })
+	wait.Until(t, "the provider begins", func() bool { return len(whole.Objects()) > 0 })
 
 	for name, k := range kinds() {
 		for _, full := range []bool{false, true} {
@@ -70,7 +71,7 @@ func TestRequestBudget(t *testing.T) {
 				b.spy = newSpy(b.world)
 				b.ledger.Reset()
 				b.left = k.prepare(b.world)
-				eventually(t, "events of what is needed first", func() bool { return len(b.ledger.Events()) >= len(b.left) })
+				wait.Until(t, "events of what is needed first", func() bool { return len(b.ledger.Events()) >= len(b.left) })
 
 				b.create()
 				b.rest()
@@ -148,7 +149,7 @@ func (b *budget) rest() {
 	}
 
 	b.each(func(mg resource.Managed) {
-		eventually(b.T, "the counters of "+mg.GetName()+" have moved", func() bool { return b.moved(b.world, mg.GetName()) >= looks })
+		wait.Until(b.T, "the counters of "+mg.GetName()+" have moved", func() bool { return b.moved(b.world, mg.GetName()) >= looks })
 	})
 	b.check("steady", 0, 0)
 }
@@ -166,7 +167,7 @@ func (b *budget) change() {
 		b.tamper(b.world, mg.GetName(), b.metadata(b.world, mg.GetName()))
 	})
 	b.each(func(mg resource.Managed) {
-		eventually(b.T, "drift corrected", func() bool { return b.edited(b.world, mg.GetName()) })
+		wait.Until(b.T, "drift corrected", func() bool { return b.edited(b.world, mg.GetName()) })
 	})
 	b.check("drift", 1, 1)
 	b.recorded(changelog.OperationUpdate, 2)
@@ -180,14 +181,14 @@ func (b *budget) pause() {
 			return mg.GetCondition(commonv1.TypeSynced).Reason == commonv1.ReasonReconcilePaused
 		})
 	})
-	eventually(b.T, "events of the pause", func() bool { return len(b.ledger.Events()) >= objects })
+	wait.Until(b.T, "events of the pause", func() bool { return len(b.ledger.Events()) >= objects })
 	b.ledger.Reset()
 
 	for n := range 3 {
 		b.each(func(mg resource.Managed) {
 			before := logged.count(b.ns, mg.GetName())
 			b.patch(mg, func() { mg.SetLabels(map[string]string{"touched": fmt.Sprint(n)}) })
-			eventually(b.T, "another pass", func() bool { return logged.count(b.ns, mg.GetName()) > before })
+			wait.Until(b.T, "another pass", func() bool { return logged.count(b.ns, mg.GetName()) > before })
 		})
 	}
 
@@ -203,12 +204,12 @@ func (b *budget) fail() {
 	b.want(mg, 2*room)
 	b.world.create(mg)
 	b.awaitSynced(mg, "False/ReconcileError")
-	eventually(b.T, "the failure is told", func() bool { return len(b.ledger.Events()) > 0 })
+	wait.Until(b.T, "the failure is told", func() bool { return len(b.ledger.Events()) > 0 })
 	b.ledger.Reset()
 
 	const retries = 2
 	before := b.spy.count(b.call("CREATE", "greedy"))
-	eventually(b.T, "retries", func() bool { return b.spy.count(b.call("CREATE", "greedy")) >= before+retries })
+	wait.Until(b.T, "retries", func() bool { return b.spy.count(b.call("CREATE", "greedy")) >= before+retries })
 	b.settle(2, nil)
 	b.print("failing create per retry", retries, 0, 0)
 
@@ -224,7 +225,7 @@ func (b *budget) fail() {
 func (b *budget) remove() {
 	b.each(func(mg resource.Managed) { b.delete(mg) })
 	b.each(func(mg resource.Managed) { b.awaitGone(mg) })
-	eventually(b.T, "events of the deletion", func() bool { return len(b.ledger.Events()) >= objects })
+	wait.Until(b.T, "events of the deletion", func() bool { return len(b.ledger.Events()) >= objects })
 	b.report("delete", 1, 1)
 	b.recorded(changelog.OperationDelete, 1)
 
@@ -249,7 +250,7 @@ func (b *budget) settle(looks int, meanwhile func()) {
 
 	before := map[string]int{}
 	b.each(func(mg resource.Managed) { before[mg.GetName()] = b.spy.count(b.call("INFO", mg.GetName())) })
-	eventually(b.T, "looks", func() bool {
+	wait.Until(b.T, "looks", func() bool {
 		if meanwhile != nil {
 			meanwhile()
 		}
@@ -267,7 +268,7 @@ func (b *budget) settle(looks int, meanwhile func()) {
 // check waits for what trails behind, and reports.
 func (b *budget) check(name string, requests, events int) {
 	b.Helper()
-	eventually(b.T, "events of "+name, func() bool { return len(b.ledger.Events()) >= events*objects })
+	wait.Until(b.T, "events of "+name, func() bool { return len(b.ledger.Events()) >= events*objects })
 	b.settle(2, nil)
 	b.report(name, requests, events)
 }
@@ -327,7 +328,7 @@ func (b *budget) recorded(operation changelog.Operation, want int) {
 	b.Helper()
 
 	kind := b.GroupVersionKind().Kind
-	eventually(b.T, fmt.Sprintf("%d records of %s", want, operation), func() bool {
+	wait.Until(b.T, fmt.Sprintf("%d records of %s", want, operation), func() bool {
 		return b.changes.count(b.ns, kind, operation) >= want*objects
 	})
 }
@@ -339,7 +340,7 @@ func (b *budget) users(before int) {
 	b.Helper()
 
 	pc := b.providerConfig("")
-	eventually(b.T, "nobody uses the ProviderConfig", func() bool {
+	wait.Until(b.T, "nobody uses the ProviderConfig", func() bool {
 		must(b.T, kube.Get(b.Context(), client.ObjectKeyFromObject(pc), pc))
 
 		return pc.Status.Users == int64(len(b.left))

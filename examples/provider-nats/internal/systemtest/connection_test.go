@@ -11,6 +11,7 @@ import (
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // awaitConnection waits for the connection Secret of an object, and returns what it
@@ -19,7 +20,7 @@ func (w *world) awaitConnection(mg resource.Managed, name string) map[string]str
 	w.Helper()
 
 	secret := &corev1.Secret{ObjectMeta: w.meta(name)}
-	eventually(w.T, "the Secret "+name, func() bool {
+	wait.Until(w.T, "the Secret "+name, func() bool {
 		return kube.Get(w.Context(), client.ObjectKeyFromObject(secret), secret) == nil
 	})
 
@@ -78,7 +79,7 @@ func TestConnectionSecrets(t *testing.T) {
 	}
 
 	w.patch(orders, func() { orders.Spec.ForProvider.Subjects = []string{"orders.>"} })
-	eventually(t, "the Secret follows the stream", func() bool {
+	wait.Until(t, "the Secret follows the stream", func() bool {
 		return w.awaitConnection(orders, secretOf("orders"))["subjects"] == "orders.>"
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // many is how many objects there are in an outage. Together they are due 80 times a
@@ -60,7 +61,7 @@ func TestOutageOfMany(t *testing.T) {
 
 			begin, before := time.Now(), w.calls()
 			dials, requests := s.counted()
-			eventually(t, "it is tried again, which takes ten seconds at most", func() bool { return w.calls() >= before+2 })
+			wait.Until(t, "it is tried again, which takes ten seconds at most", func() bool { return w.calls() >= before+2 })
 
 			calls := w.calls() - before
 			dialled, requested := s.counted()
@@ -91,7 +92,7 @@ func TestOutageOfMany(t *testing.T) {
 			delete(versions, waits.GetName())
 			w.unwritten(all, versions)
 
-			eventually(t, "the ProviderConfig warns", func() bool { return len(w.warnings(w.config())) > n })
+			wait.Until(t, "the ProviderConfig warns", func() bool { return len(w.warnings(w.config())) > n })
 
 			if told := w.warnings(w.config()); len(told) != n+1 {
 				t.Errorf("%d warnings of the ProviderConfig in %d outages: %v", len(told), n+1, told)
@@ -116,7 +117,7 @@ func (w *world) comeBack(s *strait, all []*v1alpha1.Stream, waits *v1alpha1.Stre
 	}
 
 	for _, mg := range all {
-		eventually(w.T, mg.GetName()+" is looked at", func() bool { return spy.count("STREAM.INFO."+mg.GetName()) > 0 })
+		wait.Until(w.T, mg.GetName()+" is looked at", func() bool { return spy.count("STREAM.INFO."+mg.GetName()) > 0 })
 	}
 
 	w.Logf("all were looked at after %s", time.Since(begin))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -23,6 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // Shared by the tests of this package, because TestMain has no other way to hand
@@ -57,7 +57,7 @@ func run(m *testing.M) (code int, err error) {
 	ctrl.SetLogger(logged.logger())
 	klog.SetLogger(logged.logger())
 
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*wait.Patience())
 	defer cancel()
 
 	cluster, err := devcluster.Start(ctx, devcluster.Options{Progress: os.Stderr})
@@ -114,24 +114,5 @@ func must(t *testing.T, err error) {
 
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// eventually waits until something holds, on whatever machine.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited in vain: %s", what)
-		case <-tick.C:
-		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test/port"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestOutage: while NATS is down nothing is forgotten, whatever users do
@@ -22,7 +24,7 @@ import (
 func TestOutage(t *testing.T) {
 	runProvider(t, badPoll)
 
-	dir, port := t.TempDir(), natstest.Port(t)
+	dir, port := t.TempDir(), port.Free(t)
 	w := newWorld(t, func(o *server.Options) { o.StoreDir, o.Port = dir, port })
 
 	orders, sessions := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}, &v1alpha1.KeyValue{ObjectMeta: w.meta("sessions")}
@@ -80,7 +82,7 @@ func TestOutage(t *testing.T) {
 	}
 
 	natstest.Start(t, func(o *server.Options) { o.StoreDir, o.Port, o.Authorization = dir, port, token })
-	eventually(t, "we are connected again", w.nc.IsConnected)
+	wait.Until(t, "we are connected again", w.nc.IsConnected)
 
 	w.awaitGone(doomed)
 	w.awaitReady(orders)

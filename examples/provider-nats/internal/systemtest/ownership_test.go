@@ -10,6 +10,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestOwnership: a stream bears the stamp of its object at all times, and what
@@ -78,7 +79,7 @@ func (w *world) leftAlone(mg resource.Managed) {
 
 	before, version := w.snapshot(), mg.GetResourceVersion()
 	n := logged.count(w.ns, mg.GetName())
-	eventually(w.T, "more looks", func() bool { return logged.count(w.ns, mg.GetName()) >= n+3 })
+	wait.Until(w.T, "more looks", func() bool { return logged.count(w.ns, mg.GetName()) >= n+3 })
 
 	if w.read(mg); mg.GetResourceVersion() != version {
 		w.Error("the object is written again and again")

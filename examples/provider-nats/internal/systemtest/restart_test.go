@@ -8,6 +8,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestRestart: a provider that begins anew sends nothing for what is as it should
@@ -45,7 +46,7 @@ func TestRestart(t *testing.T) {
 		for name, k := range kinds() {
 			call := k.call("INFO", "data")
 			before := spy.count(call)
-			eventually(t, "looks at the "+name, func() bool { return spy.count(call) >= before+3 })
+			wait.Until(t, "looks at the "+name, func() bool { return spy.count(call) >= before+3 })
 		}
 
 		// The Secret of a connection is read once in a minute.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestWatchedSecret: where the operator lets the provider watch the one Secret of a
@@ -68,7 +69,7 @@ func TestWatchedSecret(t *testing.T) {
 // Secret: whoever is refused tries again much later.
 func (w *world) awaitWatch() {
 	w.Helper()
-	eventually(w.T, "the role counts", func() bool {
+	wait.Until(w.T, "the role counts", func() bool {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User:               provider.Name,
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: w.ns, Verb: "watch", Resource: "secrets", Name: login},

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/port"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // watched are what the provider keeps in its caches.
@@ -31,7 +32,7 @@ type replica struct {
 func runReplica(t *testing.T, w *world) replica {
 	t.Helper()
 
-	r := replica{ledger: &test.Ledger{}, health: net.JoinHostPort("127.0.0.1", strconv.Itoa(natstest.Port(t))), began: time.Now()}
+	r := replica{ledger: &test.Ledger{}, health: net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Free(t))), began: time.Now()}
 
 	runProviderWith(t, func(o *provider.Options) {
 		o.PollInterval = badPoll
@@ -125,14 +126,14 @@ func TestStandby(t *testing.T) {
 
 		connections := w.nats.NumClients()
 		standby = runReplica(w.T, w)
-		eventually(t, "the caches are full", func() bool { return standby.full(w) })
+		wait.Until(t, "the caches are full", func() bool { return standby.full(w) })
 		standby.ledger.Reset()
 
 		// The leader works: it looks, and creates.
 		for name, k := range kinds() {
 			call := k.call("INFO", "data")
 			before := spy.count(call)
-			eventually(t, "looks at the "+name, func() bool { return spy.count(call) >= before+3 })
+			wait.Until(t, "looks at the "+name, func() bool { return spy.count(call) >= before+3 })
 		}
 
 		more := streamKind().make(w, "more")

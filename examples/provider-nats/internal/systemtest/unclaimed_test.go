@@ -21,6 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	manifests "github.com/moorage-dev/moorage/examples/provider-nats/package"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestBornWithAFinalizer: a delete is held up after the API server has read the object, and
@@ -107,7 +108,7 @@ func enforce(t *testing.T, ns string) {
 		t.Cleanup(func() { _ = kube.Delete(context.Background(), obj) })
 	}
 
-	eventually(t, "the policy is in force", func() bool {
+	wait.Until(t, "the policy is in force", func() bool {
 		probe := newStream(ns)
 		err := kube.Create(t.Context(), probe, client.DryRunAll)
 
@@ -150,7 +151,7 @@ func newBarrier(t *testing.T, ns string) *barrier {
 	probe := newStream(ns)
 	must(t, kube.Create(t.Context(), probe))
 	t.Cleanup(func() { release(context.Background(), probe) })
-	eventually(t, "the API server asks before it deletes", func() bool {
+	wait.Until(t, "the API server asks before it deletes", func() bool {
 		must(t, kube.Delete(t.Context(), probe.DeepCopy(), client.DryRunAll))
 
 		return b.asked.Load() > 0

@@ -12,12 +12,13 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/providerconfig"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // awaitConfig waits until a configuration is as it should be.
 func (w *world) awaitConfig(pc providerconfig.Config, what string, holds func() bool) {
 	w.Helper()
-	eventually(w.T, pc.GetName()+" "+what, func() bool {
+	wait.Until(w.T, pc.GetName()+" "+what, func() bool {
 		must(w.T, kube.Get(w.Context(), client.ObjectKeyFromObject(pc), pc))
 		w.guard("configurations", pc)
 
@@ -58,7 +59,7 @@ func TestProviderConfigInUse(t *testing.T) {
 	// It is there for as long as it is needed.
 	w.delete(orders)
 	w.awaitGone(orders)
-	eventually(t, "the ProviderConfig goes", func() bool {
+	wait.Until(t, "the ProviderConfig goes", func() bool {
 		return apierrors.IsNotFound(kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc))
 	})
 
@@ -100,7 +101,7 @@ func TestClusterProviderConfig(t *testing.T) {
 		w.awaitGone(mg)
 	}
 
-	eventually(t, "the ClusterProviderConfig goes", func() bool {
+	wait.Until(t, "the ClusterProviderConfig goes", func() bool {
 		return apierrors.IsNotFound(kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc))
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestCorrectedConfiguration: objects go on as soon as their configuration is
@@ -88,10 +89,10 @@ func awaitMove(t *testing.T, in *server.Server) {
 
 	w := &world{T: t, js: js}
 
-	eventually(t, "everything is where the configuration says", func() bool {
+	wait.Until(t, "everything is where the configuration says", func() bool {
 		return slices.Equal(w.streams(), []string{"KV_sessions", "OBJ_invoices", "orders"})
 	})
-	eventually(t, "the consumer is where its stream is", func() bool {
+	wait.Until(t, "the consumer is where its stream is", func() bool {
 		_, err := js.Consumer(t.Context(), "orders", "billing")
 
 		return err == nil

@@ -31,6 +31,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 const (
@@ -226,7 +227,7 @@ func (w *world) delete(obj client.Object) {
 func (w *world) remove(obj client.Object) {
 	w.Helper()
 	w.delete(obj)
-	eventually(w.T, obj.GetName()+" is gone", func() bool {
+	wait.Until(w.T, obj.GetName()+" is gone", func() bool {
 		return apierrors.IsNotFound(kube.Get(w.Context(), client.ObjectKeyFromObject(obj), obj))
 	})
 }
@@ -300,7 +301,7 @@ func (w *world) await(mg resource.Managed, what string, holds func() bool) {
 		}
 	}()
 
-	eventually(w.T, mg.GetName()+" "+what, func() bool {
+	wait.Until(w.T, mg.GetName()+" "+what, func() bool {
 		came = w.read(mg) && holds()
 
 		return came
@@ -319,7 +320,7 @@ func (w *world) awaitSynced(mg resource.Managed, want string) {
 
 func (w *world) awaitGone(mg resource.Managed) {
 	w.Helper()
-	eventually(w.T, mg.GetName()+" is gone", func() bool { return !w.read(mg) })
+	wait.Until(w.T, mg.GetName()+" is gone", func() bool { return !w.read(mg) })
 }
 
 // ready tells whether an object says of its latest generation that all is well.

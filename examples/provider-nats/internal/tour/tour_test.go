@@ -19,6 +19,7 @@ import (
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // build compiles the program whose "run" the tour starts and kills.
@@ -159,7 +160,7 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 	}
 
 	out := &strings.Builder{}
-	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: 5 * time.Minute}
+	o := Options{Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: wait.Patience()}
 	o.Quiet = time.Second // what a busy API server has stored is noted later than it is read
 	now := ""
 	// Nobody waits long for what is not going to hold. For all else there is plenty of
