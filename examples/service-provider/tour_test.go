@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nkeys"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
+	poll "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // Once, before any of the managers' goroutines can read the loggers.
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 // are made at the same time.
 func newBusyTour(out io.Writer) *tour {
 	t := newTour(out)
-	t.patience = 5 * time.Minute
+	t.patience = wait.Patience()
 
 	return t
 }
@@ -107,7 +108,7 @@ func untold() sabotage {
 		do: func(ctx context.Context, _ *tour) error {
 			seen, quiet := s.looks.Load(), 0
 
-			return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
+			return poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(context.Context) (bool, error) {
 				if now := s.looks.Load(); now != seen {
 					seen, quiet = now, 0
 				}

@@ -13,17 +13,19 @@ import (
 
 	"github.com/go-logr/logr"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
+	poll "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // newBusyTour has patience with steps that hold: several tours with servers of their own
 // are made at the same time.
 func newBusyTour(out io.Writer) *tour {
 	t := newTour(out)
-	t.patience = 5 * time.Minute
+	t.patience = wait.Patience()
 
 	return t
 }
@@ -50,7 +52,7 @@ var sabotages = []struct {
 			return client.IgnoreNotFound(err)
 		}
 
-		return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		return poll.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 			err := t.host.Get(ctx, client.ObjectKeyFromObject(ferryDefinition()), ferryDefinition())
 
 			return kerrors.IsNotFound(err), client.IgnoreNotFound(err) // until its instances are gone, it is there

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/moorage-dev/moorage/examples/edge/internal/v1"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 func build(t *testing.T) string {
@@ -46,12 +47,11 @@ func hurry(t *tour, _ context.Context) (string, error) {
 	return "", nil
 }
 
-// busy is how long a step may take. How fast the device starts is for the demo to show, on a machine
+// newBusyTour returns a tour that writes to out. How fast the device starts is for the demo to show, on a machine
 // that does nothing else; on a busy one a pass may fail, and is made again.
-const busy = 3 * time.Minute
-
-// newBusyTour returns a tour that writes to out.
 func newBusyTour(out *bytes.Buffer, binary string) *tour {
+	busy := wait.Patience()
+
 	return &tour{out: out, binary: binary, patience: busy, start: busy, most: mostMemory, writes: mostWrites + 0.1}
 }
 
