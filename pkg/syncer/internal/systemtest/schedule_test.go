@@ -36,6 +36,25 @@ func TestSchedules(t *testing.T) {
 	figure("seconds_of_schedules", time.Since(begin).Seconds())
 }
 
+// TestLeftovers does what a schedule does while the tenant has boats that a test has left
+// behind in a namespace of its own: the syncer syncs tenants whole, so their images come
+// into every target namespace, and the schedule converges all the same.
+func TestLeftovers(t *testing.T) {
+	left := newFleet(t, "left", syncer.Options{})
+	left.sweep()
+	left.sail() // which makes the tenant serve the kind
+	left.moor()
+	b := newBoat(left.ns, "left", 12)
+	if err := tenantPlane.api.Create(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	v := newVoyage(t, 0)
+	v.run()
+	if !exists(t, tenantPlane.api, b) {
+		t.Error("a schedule has deleted what is not its own")
+	}
+}
+
 type voyage struct {
 	*fleet
 
