@@ -23,8 +23,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-func inNamespace(f *fleet) client.InNamespace { return client.InNamespace(f.ns) }
-
 // TestBadInput: what cannot be synced is told in an event, and not tried in a hot
 // loop.
 func TestBadInput(t *testing.T) {
@@ -65,7 +63,6 @@ func TestBadInput(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			f := newFleet(t, "bad", syncer.Options{})
-			f.sweep()
 			if tc.ready != nil {
 				tc.ready(t, f)
 			}
@@ -129,7 +126,6 @@ func TestKindGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := newFleet(t, "gone", syncer.Options{})
-	f.sweep()
 	f.target, f.hostConf = namespace(t, host.api), counted(host.config, f.host)
 	f.sail()
 	b := newBoat(f.ns, "a", 12)

@@ -59,9 +59,9 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	// A syncer of a kind that the host does not serve yet ends.
-	err = wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
+	err = until(context.Background(), func() bool {
 		served, err := translate.KindExists(hostPlane.config, boatKind)
-		return served && err == nil, nil
+		return served && err == nil
 	})
 	if err != nil {
 		return 1, err
@@ -103,6 +103,7 @@ func newFleet(t *testing.T, name string, o syncer.Options) *fleet {
 	t.Helper()
 	f := &fleet{T: t, host: &test.Ledger{}, tenant: &test.Ledger{}, name: name, options: o, syncer: newBoatSyncer}
 	f.target, f.ns = namespace(t, hostPlane.api), namespace(t, tenantPlane.api)
+	f.sweep(f.ns)
 	f.hostConf, f.tenantConf = counted(hostPlane.config, f.host), counted(tenantPlane.config, f.tenant)
 	return f
 }
@@ -156,15 +157,40 @@ func (f *fleet) moor() {
 	}
 }
 
-// sweep takes the fleet's boats from the tenant when the test has ended: tenants are
-// synced whole, and the next fleet would find them.
-func (f *fleet) sweep() {
-	ns := f.ns
+// sweep takes all boats of a namespace from the tenant when the test has ended, however
+// it did, and the syncer with it: tenants are synced whole, and the next fleet would
+// sync what is left as well.
+func (f *fleet) sweep(ns string) {
 	f.Cleanup(func() {
-		err := tenantPlane.api.DeleteAllOf(context.Background(), emptyBoat(), client.InNamespace(ns))
-		if err != nil && !apierrors.IsNotFound(err) {
-			f.Error(err)
+		eventually(f.T, "nothing is left in the tenant", func() bool { return swept(context.WithoutCancel(f.Context()), ns) })
+	})
+}
+
+// swept tells whether a namespace of the tenant has no boats, and deletes them if it has.
+// The syncer that would remove its finalizer has stopped.
+func swept(ctx context.Context, ns string) bool {
+	left := boatList()
+	err := tenantPlane.api.List(ctx, left, client.InNamespace(ns))
+	if apierrors.IsNotFound(err) { // nor is the kind served
+		return true
+	}
+	if err != nil || tenantPlane.api.DeleteAllOf(ctx, emptyBoat(), client.InNamespace(ns)) != nil {
+		return false
+	}
+	for i := range left.Items {
+		if b := &left.Items[i]; len(b.GetFinalizers()) > 0 {
+			_ = tenantPlane.api.Patch(ctx, b, merge(`{"metadata":{"finalizers":null}}`)) // the next look tells
 		}
+	}
+	return len(left.Items) == 0
+}
+
+// deleteBoats deletes all boats of a namespace. It is asked for until it is done: one
+// request of a server on a busy machine may take longer than a request may take.
+func deleteBoats(t *testing.T, p *plane, ns string) {
+	t.Helper()
+	eventually(t, "the boats are deleted", func() bool {
+		return p.api.DeleteAllOf(t.Context(), emptyBoat(), client.InNamespace(ns)) == nil
 	})
 }
 
@@ -177,12 +203,18 @@ func namespace(t *testing.T, c client.Client) string {
 	return ns.Name
 }
 
-// eventually waits until a condition holds.
+// bound is how long anything may take on a machine that is busy with something else.
+const bound = 10 * time.Minute
+
+// until waits until a condition holds. Every wait of this package is one of these.
+func until(ctx context.Context, holds func() bool) error {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, bound, true, func(context.Context) (bool, error) { return holds(), nil })
+}
+
+// eventually waits until a condition holds, in the clean-up of a test as well.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 5*time.Minute, true,
-		func(context.Context) (bool, error) { return holds(), nil })
-	if err != nil {
+	if err := until(context.WithoutCancel(t.Context()), holds); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/syncer"
@@ -78,9 +77,7 @@ func TestManyObjects(t *testing.T) {
 	begin = time.Now()
 	f.host.Reset()
 	f.tenant.Reset()
-	if err := tenantPlane.api.DeleteAllOf(t.Context(), emptyBoat(), client.InNamespace(f.ns)); err != nil {
-		t.Fatal(err)
-	}
+	deleteBoats(t, tenantPlane, f.ns)
 	eventually(t, "nothing of ours is left", func() bool { return len(boats(t, hostPlane.api, f.target)) == len(foreign) })
 	figure("seconds_deleted", time.Since(begin).Seconds())
 	figure("requests_per_object_deleted", f.perObject())
@@ -201,9 +198,7 @@ func (f *fleet) floor(names translate.Names) {
 	begin = time.Now()
 	f.host.Reset()
 	f.tenant.Reset()
-	if err := tenantPlane.api.DeleteAllOf(f.Context(), emptyBoat(), client.InNamespace(f.ns)); err != nil {
-		f.Fatal(err)
-	}
+	deleteBoats(f.T, tenantPlane, f.ns)
 	parallel(f.T, func(ctx context.Context, i int) error {
 		same := func() error {
 			return tenant.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &corev1.Namespace{})
@@ -227,14 +222,7 @@ func boats(t *testing.T, c client.Client, namespace string) []boat {
 	t.Helper()
 	list := boatList()
 	// A server that has just come back, or is busy, may not answer the first time.
-	var err error
-	_ = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
-		err = c.List(ctx, list, client.InNamespace(namespace))
-		return err == nil, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "boats are listed", func() bool { return c.List(t.Context(), list, client.InNamespace(namespace)) == nil })
 	return list.Items
 }
 

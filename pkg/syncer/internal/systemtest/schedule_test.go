@@ -3,6 +3,7 @@ package systemtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,7 +42,6 @@ func TestSchedules(t *testing.T) {
 // into every target namespace, and the schedule converges all the same.
 func TestLeftovers(t *testing.T) {
 	left := newFleet(t, "left", syncer.Options{})
-	left.sweep()
 	left.sail() // which makes the tenant serve the kind
 	left.moor()
 	b := newBoat(left.ns, "left", 12)
@@ -74,6 +74,7 @@ func newVoyage(t *testing.T, seed uint64) *voyage {
 	if err := tenantPlane.api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: twin}}); err != nil {
 		t.Fatal(err)
 	}
+	v.sweep(twin)
 	v.pool = []types.NamespacedName{
 		{Namespace: v.ns, Name: "a"}, {Namespace: v.ns, Name: "b"}, {Namespace: v.ns, Name: "a-x-b"}, {Namespace: twin, Name: "a"},
 	}
@@ -134,6 +135,11 @@ func (v *voyage) crash(p *plane) {
 	if err := p.Kill(); err != nil {
 		v.Fatal(err)
 	}
+	// Whatever becomes of this voyage: the next one needs the server.
+	defer func() {
+		v.Helper()
+		eventually(v.T, "the server is back", func() bool { return p.Restart(v.Context()) == nil })
+	}()
 	if p == hostPlane {
 		v.edits++
 		v.ignore(tenantPlane.api.Create(v.Context(), v.pick(v.edits)))
@@ -142,9 +148,6 @@ func (v *voyage) crash(p *plane) {
 		v.onImage(func(b *boat) error {
 			return hostPlane.api.Patch(v.Context(), b, merge(`{"spec":{"length":2}}`))
 		})
-	}
-	if err := p.Restart(v.Context()); err != nil {
-		v.Fatal(err)
 	}
 }
 
@@ -222,6 +225,9 @@ func (v *voyage) differs(marks translator.MetadataTranslator) string {
 			v.unchanged(&b)
 			continue
 		}
+		if v.elsewhere(&b) {
+			continue
+		}
 		a := b.GetAnnotations()
 		key := types.NamespacedName{Namespace: a[translator.NamespaceAnnotation], Name: a[translator.NameAnnotation]}
 		of, there := want[key]
@@ -240,6 +246,15 @@ func (v *voyage) differs(marks translator.MetadataTranslator) string {
 	return ""
 }
 
+// elsewhere tells whether an object of the host is the image of a boat that is none of
+// this voyage: tenants are synced whole.
+func (v *voyage) elsewhere(b *boat) bool {
+	ours := func(key types.NamespacedName) bool {
+		return b.GetName() == v.hostName(key) || b.GetLabels()[translate.NamespaceLabel] == key.Namespace
+	}
+	return b.GetLabels()[translate.NamespaceLabel] != "" && !slices.ContainsFunc(v.pool, ours)
+}
+
 func sameSpec(a, b boat) bool {
 	x, _, _ := unstructured.NestedMap(a.Object, "spec")
 	y, _, _ := unstructured.NestedMap(b.Object, "spec")
@@ -250,13 +265,11 @@ func sameSpec(a, b boat) bool {
 func (v *voyage) clear() {
 	v.Helper()
 	for _, ns := range []string{v.pool[0].Namespace, v.pool[3].Namespace} {
-		if err := tenantPlane.api.DeleteAllOf(v.Context(), emptyBoat(), client.InNamespace(ns)); err != nil {
-			v.Fatal(err)
-		}
+		deleteBoats(v.T, tenantPlane, ns)
 	}
 	var left []boat
 	eventually(v.T, "no image is left", func() bool {
-		left = boats(v.T, hostPlane.api, v.target)
+		left = slices.DeleteFunc(boats(v.T, hostPlane.api, v.target), func(b boat) bool { return v.elsewhere(&b) })
 		return len(left) == len(v.foreign)
 	})
 	for _, b := range left {

@@ -54,7 +54,7 @@ func newOrdeal(t *testing.T, what, protection string, tenant *plane) *ordeal {
 	o := &ordeal{fleet: f, what: what + "_" + protection, journal: f.keepJournal(), master: newHarbourMaster(t, tenant)}
 	f.ns, f.tenantConf = namespace(t, tenant.api), counted(o.master.config(), f.tenant)
 	o.orphan = types.NamespacedName{Namespace: f.ns, Name: "orphan"}
-	f.sweep()
+	f.sweep(f.ns)
 	f.sail()
 	for i := range convoy {
 		if err := tenant.api.Create(t.Context(), newBoat(f.ns, fmt.Sprintf("boat-%d", i), 12)); err != nil {
@@ -242,9 +242,7 @@ func (o *ordeal) recover() {
 	o.Helper()
 	eventually(o.T, "the right one is back", func() bool { return len(o.left()) == convoy })
 	o.unharmed()
-	if err := tenantPlane.api.DeleteAllOf(o.Context(), emptyBoat(), inNamespace(o.fleet)); err != nil {
-		o.Fatal(err)
-	}
+	deleteBoats(o.T, tenantPlane, o.ns)
 	eventually(o.T, "the right one still deletes", func() bool { return len(o.left()) == 0 })
 }
 
