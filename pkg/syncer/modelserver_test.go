@@ -8,16 +8,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/applyconfigurations"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
-	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
 )
 
 // modelServer is an API server in memory: what the fake client leaves out (UIDs,
@@ -39,14 +42,31 @@ var errDown = apierrors.NewServiceUnavailable("the API server is down")
 
 func newModelServer(name string, uids *int) *modelServer {
 	s := &modelServer{
-		Client: clientfake.NewClientBuilder().WithScheme(syncertesting.NewScheme()).WithReturnManagedFields().WithGlobalResourceVersionCounter().Build(),
-		name:   name, uids: uids,
+		Client: clientfake.NewClientBuilder().WithScheme(modelScheme()).WithTypeConverters(modelConverters()...).
+			WithReturnManagedFields().WithGlobalResourceVersionCounter().Build(),
+		name: name, uids: uids,
 		cache: map[types.NamespacedName]*corev1.ConfigMap{}, written: func(string, *corev1.ConfigMap, *corev1.ConfigMap) {},
 	}
 	if err := s.Client.Create(context.Background(), kubeSystem(s.uid())); err != nil {
 		panic(err)
 	}
 	return s
+}
+
+// modelScheme has the kinds that a model stores and no other: the fake client makes a
+// REST mapper of the whole scheme at every write, which took most of the time of a
+// schedule when the scheme had all kinds of client-go.
+func modelScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.ConfigMap{}, &corev1.ConfigMapList{}, &corev1.Namespace{}, &corev1.NamespaceList{})
+	metav1.AddToGroupVersion(s, corev1.SchemeGroupVersion)
+	return s
+}
+
+// modelConverters are those that the fake client has by default, without a scheme of all
+// kinds of client-go that it would make for each model.
+func modelConverters() []managedfields.TypeConverter {
+	return []managedfields.TypeConverter{applyconfigurations.NewTypeConverter(clientgoscheme.Scheme), managedfields.NewDeducedTypeConverter()}
 }
 
 func (s *modelServer) uid() types.UID {
