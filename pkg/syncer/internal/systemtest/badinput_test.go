@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -28,19 +29,18 @@ import (
 func TestBadInput(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		ready  func(t *testing.T, f *fleet) // before the syncer starts
+		ready  func(f *fleet) // before the syncer starts
 		boat   func(f *fleet) *boat
 		event  string
 	}{
 		"NoNamespace": {
 			reason: "The target namespace is missing.",
-			ready:  func(_ *testing.T, f *fleet) { f.target = "missing" },
+			ready:  func(f *fleet) { f.target = "missing" },
 			boat:   func(f *fleet) *boat { return newBoat(f.ns, "a", 12) },
 			event:  `namespaces "missing" not found`,
 		},
 		"Invalid": {
 			reason: "The host does not allow what the tenant does.",
-			ready:  func(t *testing.T, _ *fleet) { t.Helper(); tenantAllows(t, 0) },
 			boat:   func(f *fleet) *boat { return newBoat(f.ns, "a", 0) },
 			event:  "spec.length",
 		},
@@ -55,16 +55,20 @@ func TestBadInput(t *testing.T) {
 		},
 		"InvalidName": {
 			reason: "The name that the syncer chooses is none on the host.",
-			ready:  func(_ *testing.T, f *fleet) { f.syncer = newShouter },
+			ready:  func(f *fleet) { f.syncer = newShouter },
 			boat:   func(f *fleet) *boat { return newBoat(f.ns, "a", 12) },
 			event:  "metadata.name: Invalid value",
 		},
 	}
+	tenantAllows(t, 0) // before tests are parallel: watches of the kind end
+	t.Parallel()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := newFleet(t, "bad", syncer.Options{})
+			f.alone()
 			if tc.ready != nil {
-				tc.ready(t, f)
+				tc.ready(f)
 			}
 			f.sail()
 			begin := f.count()
@@ -107,8 +111,10 @@ func (f *fleet) cold(name, reason string, begin time.Time) {
 }
 
 // TestKindGone: a kind that the host loses while it is synced is told, and not tried in
-// a hot loop; objects of the tenant stay as they are.
+// a hot loop; objects of the tenant stay as they are. When it comes back, after a crash of
+// the host's API server, they are synced as before.
 func TestKindGone(t *testing.T) {
+	t.Parallel()
 	host, err := start(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +131,8 @@ func TestKindGone(t *testing.T) {
 	if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), host.config, host.config, boatKind); err != nil {
 		t.Fatal(err)
 	}
-	f := newFleet(t, "gone", syncer.Options{})
+	f := newFleet(t, "gone", syncer.Options{SlowRecheck: 12 * time.Second}) // later than what is counted
+	f.alone()
 	f.target, f.hostConf = namespace(t, host.api), counted(host.config, f.host)
 	f.sail()
 	b := newBoat(f.ns, "a", 12)
@@ -152,6 +159,24 @@ func TestKindGone(t *testing.T) {
 	if n := len(boats(t, tenantPlane.api, f.ns)); n != 2 {
 		t.Errorf("%d boats of the tenant are left, want 2", n)
 	}
+
+	if err := host.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the host is back", func() bool { return host.Restart(t.Context()) == nil })
+	eventually(t, "so is the kind", func() bool { return host.api.Create(t.Context(), boatCRD()) == nil })
+	eventually(t, "both boats are down", func() bool {
+		list := boatList()
+		return host.api.List(t.Context(), list, client.InNamespace(f.target)) == nil && len(list.Items) == 2
+	})
+	image := newBoat(f.target, f.reg.Names.PhysicalName("late", f.ns), 0)
+	if err := host.api.Patch(t.Context(), image, merge(`{"spec":{"length":1}}`)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the host is watched again", func() bool {
+		length, _, _ := unstructured.NestedInt64(image.Object, "spec", "length")
+		return exists(t, host.api, image) && length == 12
+	})
 }
 
 // tenantAllows relaxes the tenant's copy of the kind.

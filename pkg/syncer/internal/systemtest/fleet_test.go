@@ -35,12 +35,7 @@ func (m *multiManager) Add(r multiRunnable) error {
 // TestFleet: two virtual clusters share a host and a process. One of them goes and
 // comes back; the other one does not notice.
 func TestFleet(t *testing.T) {
-	blue, err := start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = blue.Stop() })
-	planes := map[clusterName]*plane{"red": tenantPlane, "blue": blue}
+	planes := map[clusterName]*plane{"red": tenantPlane, "blue": other(t)}
 	for name, p := range planes {
 		for _, c := range []client.Client{p.api, hostPlane.api} {
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: string(name)}}

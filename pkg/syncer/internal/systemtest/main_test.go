@@ -2,8 +2,12 @@ package systemtest
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"net/http"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,8 +29,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// The two control planes, which the tests may take down.
+// The two control planes, which the tests that are not parallel may take down.
 var hostPlane, tenantPlane *plane
+
+// A third one, which some tests need besides, is started for the first of them.
+var third struct {
+	sync.Mutex
+	plane *plane
+}
 
 var scheme = syncertesting.NewScheme()
 
@@ -49,12 +59,22 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (code int, err error) {
 	ctrllog.SetLogger(logr.Discard())
+	flag.Parse()
+	// Parallel tests of this package wait most of the time: for back-offs, mostly.
+	if err := flag.Set("test.parallel", "32"); err != nil {
+		return 1, err
+	}
 	for _, p := range []**plane{&hostPlane, &tenantPlane} {
 		if *p, err = start(context.Background()); err != nil {
 			return 1, err
 		}
 		defer func() { _ = (*p).Stop() }()
 	}
+	defer func() {
+		if third.plane != nil {
+			_ = third.plane.Stop()
+		}
+	}()
 	if err := hostPlane.api.Create(context.Background(), boatCRD()); err != nil {
 		return 1, err
 	}
@@ -106,6 +126,42 @@ func newFleet(t *testing.T, name string, o syncer.Options) *fleet {
 	f.sweep(f.ns)
 	f.hostConf, f.tenantConf = counted(hostPlane.config, f.host), counted(tenantPlane.config, f.tenant)
 	return f
+}
+
+// other returns the third control plane.
+func other(t *testing.T) *plane {
+	t.Helper()
+	third.Lock()
+	defer third.Unlock()
+	if third.plane == nil {
+		var err error
+		if third.plane, err = start(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return third.plane
+}
+
+// alone shows the fleet's syncer no boats of the tenant but those of its own namespace, so
+// that fleets of parallel tests do not meet.
+func (f *fleet) alone() {
+	f.tenantConf.Wrap(func(next http.RoundTripper) http.RoundTripper { return within{next, f.ns} })
+}
+
+// within is a transport to a tenant whose boats are listed and watched in one namespace.
+type within struct {
+	next      http.RoundTripper
+	namespace string
+}
+
+func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
+	all := "/" + boatKind.Version + "/boats"
+	if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, all) {
+		return w.next.RoundTrip(r)
+	}
+	r = r.Clone(r.Context())
+	r.URL.Path = strings.TrimSuffix(r.URL.Path, "/boats") + "/namespaces/" + w.namespace + "/boats"
+	return w.next.RoundTrip(r)
 }
 
 func counted(c *rest.Config, l *test.Ledger) *rest.Config {

@@ -19,7 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-var objects = flag.Int("objects", manyObjects, "how many objects are taken through their life")
+var objects = flag.Int("objects", 200, "how many objects are taken through their life")
 
 const (
 	strangers = 20
@@ -34,7 +34,9 @@ const (
 // TestManyObjects takes many objects through their life: down, status up, deleted.
 // Host objects of others, some under names that would be ours, stay as they are.
 func TestManyObjects(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "many", syncer.Options{MaxConcurrentReconciles: workers})
+	f.alone()
 	names := translate.Names{Suffix: f.name}
 	foreign := map[string]string{} // as they are, by name
 	for i := range strangers {

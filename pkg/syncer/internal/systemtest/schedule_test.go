@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +19,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
+// One schedule for each way in which hosts and virtual objects are deleted in turn.
+var schedules = flag.Uint64("schedules", 2, "how many schedules to run")
+
 const steps = 60
 
 // TestSchedules does in a random order what can happen to two clusters: creates,
@@ -27,9 +31,9 @@ const steps = 60
 // events can be had.
 func TestSchedules(t *testing.T) {
 	begin, held := time.Now(), 0
-	for seed := range uint64(seeds) {
+	for seed := range *schedules {
 		t.Run(fmt.Sprintf("Seed%d", seed), func(t *testing.T) {
-			newVoyage(t, seed).run()
+			newVoyage(t, seed).run(steps)
 			held++
 		})
 	}
@@ -49,7 +53,7 @@ func TestLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := newVoyage(t, 0)
-	v.run()
+	v.run(10)
 	if !exists(t, tenantPlane.api, b) {
 		t.Error("a schedule has deleted what is not its own")
 	}
@@ -81,7 +85,7 @@ func newVoyage(t *testing.T, seed uint64) *voyage {
 	return v
 }
 
-func (v *voyage) run() {
+func (v *voyage) run(steps int) {
 	v.sail()
 	for range steps {
 		v.step()
