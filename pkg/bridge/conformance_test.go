@@ -2,10 +2,12 @@ package bridge_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,11 +24,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
+// Schedules without faults are all held; for how long those with faults are begun.
+var within = flag.Duration("within", 5*time.Second, "for how long the conformance kit begins schedules with faults")
+
 // TestConformance holds the bridge to what every external client is held to. Its
 // external system is a cluster in memory.
 func TestConformance(t *testing.T) {
 	for name, first := range map[string]bool{"StatusAndSpec": false, "StatusFirst": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, first)
 			host := &breakable{Client: &watched{Client: w.p, w: &world{T: t}}}
 			w.reg.PhysicalManager = &fake.Manager{Client: host, Scheme: w.p.Scheme()}
@@ -45,7 +51,7 @@ func TestConformance(t *testing.T) {
 					{Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 8 }, Want: map[string]string{"size": "8"}},
 					{Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "fast" }, Want: map[string]string{"tier": "fast"}},
 				},
-				Probe: &probe{w.p, host},
+				Probe: &probe{w.p, host}, Within: *within,
 			})
 		})
 	}

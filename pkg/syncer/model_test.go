@@ -27,7 +27,7 @@ import (
 
 var (
 	seed  = flag.Uint64("schedule", 0, "run the schedule of this seed only")
-	seeds = flag.Uint64("schedules", 200, "how many schedules to run")
+	seeds = flag.Uint64("schedules", 60, "how many schedules to run")
 )
 
 const steps = 150

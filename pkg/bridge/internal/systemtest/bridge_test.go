@@ -3,6 +3,7 @@ package systemtest
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -74,9 +75,13 @@ type world struct {
 	ledger     *test.Ledger  // of the host
 }
 
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard()) // once: the tests are parallel
+	os.Exit(m.Run())
+}
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	ctrllog.SetLogger(logr.Discard())
 	w := &world{T: t, config: map[string]*rest.Config{}, ledger: &test.Ledger{}}
 	scheme := syncertesting.NewScheme()
 	w.must(volume.AddToScheme(scheme))
@@ -122,6 +127,7 @@ func (w *world) provide() {
 // control plane: created, ready when their host objects are, changed, corrected,
 // deleted. What is foreign there stays as it is and is told.
 func TestBridge(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	taken := newVolume(target, translate.Names{Suffix: "red"}.PhysicalName("taken", "default"), 9)
 	w.eventually("the host serves the kind", func() bool { return w.host.Create(t.Context(), taken) == nil })
@@ -225,10 +231,13 @@ func (w *world) must(err error) {
 	}
 }
 
-// eventually waits until a condition holds.
+// bound is how long anything may take on a machine that is busy with something else.
+const bound = 10 * time.Minute
+
+// eventually waits until a condition holds. Every wait of this package is one of these.
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()
-	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, 5*time.Minute, true,
+	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, bound, true,
 		func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
 		w.Fatalf("%s: %v", what, err)

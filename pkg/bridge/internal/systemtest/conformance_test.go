@@ -2,6 +2,7 @@ package systemtest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"strings"
@@ -24,10 +25,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
 
+// Schedules without faults are all held; for how long those with faults are begun.
+var within = flag.Duration("within", 5*time.Second, "for how long the conformance kit begins schedules with faults")
+
 // TestConformance holds the bridge to what every external client is held to. Its
 // external system is an API server, which knows who owns which field: so updates are
 // applied, where in memory they are patches.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	probed := newVolume(target, "probed", 1)
 	w.eventually("the host serves the kind", func() bool { return w.host.Create(t.Context(), probed) == nil })
@@ -60,7 +65,7 @@ func TestConformance(t *testing.T) {
 			{Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 8 }, Want: map[string]string{"size": "8"}},
 			{Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "fast" }, Want: map[string]string{"tier": "fast"}},
 		},
-		Probe: &probe{w.host, broken}, CallTimeout: time.Minute,
+		Probe: &probe{w.host, broken}, CallTimeout: time.Minute, Within: *within,
 	})
 	figure("applied_by_the_conformance_kit", applied.Load())
 	if applied.Load() == 0 {
