@@ -51,12 +51,12 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/net v0.59.0 // indirect
+	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/sys v0.48.0 // indirect
-	golang.org/x/term v0.46.0 // indirect
-	golang.org/x/text v0.42.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/term v0.47.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	gomodules.xyz/jsonpatch/v2 v2.5.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
@@ -74,3 +74,26 @@ require (
 )
 
 replace github.com/moorage-dev/moorage => ../..
+
+// The versions of the library: with others, all of Kubernetes' client would be compiled once more.
+replace (
+	github.com/fsnotify/fsnotify => github.com/fsnotify/fsnotify v1.9.0
+	github.com/fxamacker/cbor/v2 => github.com/fxamacker/cbor/v2 v2.9.1
+	github.com/go-openapi/jsonreference => github.com/go-openapi/jsonreference v1.0.0
+	github.com/go-openapi/swag => github.com/go-openapi/swag v0.27.1
+	github.com/go-openapi/swag/cmdutils => github.com/go-openapi/swag/cmdutils v0.27.1
+	github.com/go-openapi/swag/conv => github.com/go-openapi/swag/conv v0.27.1
+	github.com/go-openapi/swag/fileutils => github.com/go-openapi/swag/fileutils v0.27.1
+	github.com/go-openapi/swag/jsonutils => github.com/go-openapi/swag/jsonutils v0.27.1
+	github.com/go-openapi/swag/loading => github.com/go-openapi/swag/loading v0.27.1
+	github.com/go-openapi/swag/mangling => github.com/go-openapi/swag/mangling v0.27.1
+	github.com/go-openapi/swag/netutils => github.com/go-openapi/swag/netutils v0.27.1
+	github.com/go-openapi/swag/pools => github.com/go-openapi/swag/pools v0.27.1
+	github.com/go-openapi/swag/stringutils => github.com/go-openapi/swag/stringutils v0.27.1
+	github.com/go-openapi/swag/typeutils => github.com/go-openapi/swag/typeutils v0.27.1
+	github.com/go-openapi/swag/yamlutils => github.com/go-openapi/swag/yamlutils v0.27.1
+	github.com/google/gnostic-models => github.com/google/gnostic-models v0.7.0
+	gomodules.xyz/jsonpatch/v2 => gomodules.xyz/jsonpatch/v2 v2.4.0
+	k8s.io/kube-openapi => k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad
+	k8s.io/utils => k8s.io/utils v0.0.0-20260626114624-be93311217bd
+)

@@ -46,7 +46,7 @@ var platform, onboarding, mcp *plane
 
 var (
 	scheme  = runtime.NewScheme()
-	objects = flag.Int("objects", 60, "how many objects TestMany has")
+	objects = flag.Int("objects", 24, "how many objects TestMany has")
 	planes  = flag.Int("clusters", 3, "how many control planes they share")
 )
 

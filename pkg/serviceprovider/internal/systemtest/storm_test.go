@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	storm = flag.Duration("storm", 5*time.Second, "how long TestStorm blows")
+	storm = flag.Duration("storm", 2*time.Second, "how long TestStorm blows")
 	seed  = flag.Uint64("seed", 1, "of TestStorm")
 )
 
