@@ -30,7 +30,7 @@ var parts = []part{
 	{name: "vet", what: "what go vet says of every module", target: "vet", minutes: 5},
 	{name: "random", what: "the random and exhaustive tests of single packages at their full length", minutes: 4},
 	{name: "scaffold", what: "every project that the scaffold makes, its linters, and an upgrade to another release", minutes: 12},
-	{name: "demos", what: "the step of each demo fails when what it shows is not so", minutes: 10},
+	{name: "demos", what: "each step of a demo fails when what it shows is not so; a small benchmark", minutes: 10},
 	{name: "sim", what: "every fault at every boundary, in pairs, and at random", target: "sim", minutes: 3,
 		bounds: []bound{exactly("violations", 0), atLeast("schedules", 350_000), atMost("cpu_seconds", 240)}},
 	{name: "sim-options", what: "the same with every option", target: "sim-options", minutes: 2,

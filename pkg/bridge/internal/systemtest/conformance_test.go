@@ -28,10 +28,10 @@ import (
 // Schedules without faults are all held; for how long those with faults are begun.
 var within = flag.Duration("within", 5*time.Second, "for how long the conformance kit begins schedules with faults")
 
-// TestConformance holds the bridge to what every external client is held to. Its
+// TestConformanceOnServers holds the bridge to what every external client is held to. Its
 // external system is an API server, which knows who owns which field: so updates are
 // applied, where in memory they are patches.
-func TestConformance(t *testing.T) {
+func TestConformanceOnServers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	probed := newVolume(target, "probed", 1)
