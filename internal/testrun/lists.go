@@ -101,6 +101,11 @@ func (c command) args() []string {
 	return append(args, strings.Fields(c.flags)...)
 }
 
+// missing returns the tests that did not pass by what they printed: a name that nothing has passes as well.
+func (c command) missing(printed string) []string {
+	return slices.DeleteFunc(slices.Clone(c.tests), func(test string) bool { return strings.Contains(printed, "--- PASS: "+test+" (") })
+}
+
 // split returns the module that a folder is in, and the folder in it.
 func split(folder string) (module, in string) {
 	for module = folder; ; module = filepath.Dir(module) {

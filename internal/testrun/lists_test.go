@@ -172,6 +172,14 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
+func TestMissing(t *testing.T) {
+	c := command{tests: []string{"TestA", "TestA/B", "TestA/C", "TestD"}}
+	printed := "=== RUN   TestA/C\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/B (0.00s)\n    --- PASS: TestA/CC (0.00s)\n--- FAIL: TestD (0.00s)\n"
+	if diff := cmp.Diff([]string{"TestA/C", "TestD"}, c.missing(printed)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 func TestConcurrent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

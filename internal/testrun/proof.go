@@ -156,8 +156,12 @@ func runPart(ctx context.Context, part part, tests []listed, out io.Writer) erro
 		commands = nil
 	}
 	for _, c := range commands {
-		if err := runTo(exec.CommandContext(ctx, "go", c.args()...), out); err != nil {
+		var printed strings.Builder
+		if err := runTo(exec.CommandContext(ctx, "go", c.args()...), io.MultiWriter(out, &printed)); err != nil {
 			return fmt.Errorf("tests of %s: %w", c.folder, err)
+		}
+		if missing := c.missing(printed.String()); len(missing) > 0 {
+			return fmt.Errorf("tests of %s: these did not run: %s", c.folder, strings.Join(missing, ", "))
 		}
 	}
 	if part.target == "" {
