@@ -29,16 +29,24 @@ const (
 func TestMain(m *testing.M) {
 	switch os.Args[len(os.Args)-1] {
 	case waits:
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		// Whichever comes first, the other one does no harm: it stays asked until it has ended.
+		end := make(chan os.Signal, 1)
+		signal.Notify(end, syscall.SIGTERM)
+
+		ended, finish := context.WithCancel(context.Background())
 
 		go func() {
-			defer stop()
+			defer finish()
 
 			_, _ = io.Copy(io.Discard, os.Stdin)
 		}()
 
 		fmt.Println("ready")
-		<-ctx.Done()
+
+		select {
+		case <-end:
+		case <-ended.Done():
+		}
 	case deaf:
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGTERM)
