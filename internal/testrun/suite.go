@@ -121,18 +121,14 @@ func (s *suite) test(ctx context.Context, module string) {
 }
 
 func (s *suite) flags(module string) []string {
-	// Vet reads all that is linked, too: a third of what is compiled cold. It is a part of the proof and of make lint.
+	// Vet reads all that is linked, too: a third of what is compiled cold. It is a part of the proof and of make lint. With -exec, Go repeats no result from its cache:
+	// it does not know what tests read outside of their module, and what they compile.
 	flags := []string{"test", "-vet=off", "-exec", s.self + " exec " + s.records, "-p", strconv.Itoa(s.jobs), "-timeout", "60m"}
 	if skip := skipped(s.proof, module); skip != "" {
 		flags = append(flags, "-skip", skip)
 	}
 	if s.race {
 		flags = append(flags, "-race")
-	}
-	// What tests read outside of their module, and what they compile, is unknown to the cache of test results: projects that moorage makes are compiled with the
-	// library, and its tests follow a page and look after an example.
-	if module == "cmd/moorage" {
-		flags = append(flags, "-count=1")
 	}
 	return flags
 }

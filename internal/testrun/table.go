@@ -25,7 +25,7 @@ type table struct {
 }
 
 func (t table) print(w io.Writer) {
-	fmt.Fprintf(w, "\nwhere the time went, in seconds (a result that Go repeats from its cache took none)\n\n")
+	fmt.Fprintf(w, "\nwhere the time went, in seconds\n\n")
 	t.printModules(w)
 	t.printPackages(w)
 }
