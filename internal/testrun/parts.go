@@ -28,7 +28,7 @@ var parts = []part{
 		bounds: []bound{atLeast("mutants", 64), exactly("missed", 0)}},
 	{name: "kit", what: "every class and kind in the conformance kit", minutes: 8},
 	{name: "vet", what: "what go vet says of every module", target: "vet", minutes: 5},
-	{name: "random", what: "the random and exhaustive tests of single packages at their full length", minutes: 4},
+	{name: "random", what: "the random and the large tests of single packages at their full length", minutes: 4},
 	{name: "scaffold", what: "every project that the scaffold makes, its linters, and an upgrade to another release", minutes: 12},
 	{name: "demos", what: "each step of a demo fails when what it shows is not so; a small benchmark", minutes: 10},
 	{name: "sim", what: "every fault at every boundary, in pairs, and at random", target: "sim", minutes: 3,

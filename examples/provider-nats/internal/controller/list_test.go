@@ -3,6 +3,7 @@ package controller_test
 import (
 	"container/heap"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -140,11 +141,13 @@ func (p *anchorage) asked() uint64 {
 	return state.API.Total
 }
 
-// Ten thousand streams are polled by as many calls as they have pages: forty.
-func TestTenThousandStreamsArePolledByAList(t *testing.T) {
-	const pages = (streams + 255) / 256
+var streams = flag.Int("streams", 1000, "how many streams TestManyStreamsArePolledByAList has; 1,000 at least")
 
-	p := newAnchorage(t, streams, func(*controller.Connecter) []managed.ReconcilerOption {
+// TestManyStreamsArePolledByAList polls streams by as many calls as they have pages: forty for ten thousand.
+func TestManyStreamsArePolledByAList(t *testing.T) {
+	pages := uint64(*streams+255) / 256
+
+	p := newAnchorage(t, *streams, func(*controller.Connecter) []managed.ReconcilerOption {
 		return []managed.ReconcilerOption{managed.WithBulkObservation(0)}
 	})
 	p.run(2 * anchoragePoll) // made, and met
@@ -154,7 +157,7 @@ func TestTenThousandStreamsArePolledByAList(t *testing.T) {
 		p.run(anchoragePoll)
 
 		calls := p.asked() - before
-		t.Logf("%d calls in a poll interval of %d streams", calls, streams)
+		t.Logf("%d calls in a poll interval of %d streams", calls, *streams)
 
 		if calls < pages || calls > pages+5 {
 			t.Errorf("%d calls in a poll interval, want one for each page of 256 streams", calls)
