@@ -24,13 +24,14 @@ func TestProofList(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(root)
+	folders := declared(t)
 	for _, l := range tests {
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == l.part }) {
 			t.Errorf("%s %s: there is no part %s", l.folder, l.test, l.part)
 		}
 		module, _ := split(l.folder)
 		name, _, sub := strings.Cut(l.test, "/")
-		got := declaring(t, module, name)
+		got := folders[[2]string{module, name}]
 		if !slices.Contains(got, l.folder) {
 			t.Errorf("%s: there is no %s", l.folder, name)
 		}
@@ -61,35 +62,38 @@ func TestProofList(t *testing.T) {
 	}
 }
 
-// declaring returns the folders of a module whose tests declare this function.
-func declaring(t *testing.T, module, name string) []string {
+// declares finds the names of tests in a file.
+var declares = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+
+// declared returns the folders whose tests declare a name, by module and name.
+func declared(t *testing.T) map[[2]string][]string {
 	t.Helper()
-	declares := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(name) + `\(t \*testing\.T\)`)
-	var folders []string
-	err := filepath.WalkDir(module, func(file string, d os.DirEntry, err error) error {
+	folders := map[[2]string][]string{}
+	err := filepath.WalkDir(".", func(file string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && d.Name() == "testdata" {
+		if d.IsDir() && file != "." && (ignored(d.Name()) || d.Name() == "bin") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(file, "_test.go") {
 			return nil
 		}
-		folder := filepath.ToSlash(filepath.Dir(file))
-		if in, _ := split(folder); in != module {
-			return nil
-		}
 		text, err := os.ReadFile(file)
-		if declares.Match(text) {
-			folders = append(folders, folder)
+		folder := filepath.ToSlash(filepath.Dir(file))
+		module, _ := split(folder)
+		for _, m := range declares.FindAllStringSubmatch(string(text), -1) {
+			key := [2]string{module, m[1]}
+			if !slices.Contains(folders[key], folder) {
+				folders[key] = append(folders[key], folder)
+			}
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Compact(folders)
+	return folders
 }
 
 // The packages that run under the race detector are computed from what they import and start.
