@@ -96,6 +96,40 @@ func declared(t *testing.T) map[[2]string][]string {
 	return folders
 }
 
+// runsGo finds where a test has the Go command compile, run or list something.
+var runsGo = regexp.MustCompile(`"go", "(build|run|test|list", "-e)\b`)
+
+// No test result is repeated of a package whose tests compile or list what the Go command does not know to be theirs.
+func TestUnrepeated(t *testing.T) {
+	t.Chdir(root)
+	for _, folder := range unrepeated {
+		if _, err := os.Stat(folder); err != nil {
+			t.Error(err)
+		}
+	}
+	folders := map[string]bool{}
+	for _, of := range declared(t) {
+		for _, folder := range of {
+			folders[folder] = true
+		}
+	}
+	for folder := range folders {
+		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if runsGo.Match(text) && !isUnrepeated(folder) {
+				t.Errorf("%s runs the Go command: add its folder to those that are not repeated", file)
+			}
+		}
+	}
+}
+
 // The packages that run under the race detector are computed from what they import and start.
 func TestRaceList(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))

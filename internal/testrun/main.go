@@ -4,7 +4,6 @@
 //	testrun race MODULE...        the packages of race.txt under the race detector
 //	testrun proof [PART...]       what a release rests on, or parts of it, as far as it is not shown on this tree yet
 //	testrun unproven              what of it is not shown on this tree, and the commit on which it last held
-//	testrun exec FOLDER BINARY... one test binary, for "go test -exec": what it took is written to the folder
 //
 // It runs in the root of the repository. The lists proof.txt and race.txt stand beside this file; tests hold them to the code.
 package main
@@ -19,15 +18,8 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: testrun test|race|proof|unproven|exec ...")
+		fmt.Fprintln(os.Stderr, "usage: testrun test|race|proof|unproven ...")
 		os.Exit(2)
-	}
-	if os.Args[1] == "exec" && len(os.Args) > 3 {
-		code, err := wrap(os.Args[2], os.Args[3:])
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "testrun:", err)
-		}
-		os.Exit(code)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1], os.Args[2:])

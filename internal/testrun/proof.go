@@ -173,8 +173,7 @@ func runPart(ctx context.Context, part part, tests []listed, out io.Writer) erro
 func runTo(cmd *exec.Cmd, out io.Writer) error {
 	fmt.Fprintf(out, "$ %s\n", strings.Join(cmd.Args, " "))
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = time.Minute
+	endTogether(cmd)
 	return cmd.Run()
 }
 

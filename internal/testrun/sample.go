@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,19 +26,36 @@ var programs = map[string]kind{
 	"devcluster": serving, "kube-apiserver": serving, "etcd": serving, "nats-server": serving,
 }
 
-// A process is a line of the process table: processor time is in ticks, that of children only of those that were waited for.
+// A process is a line of the process table, with processor time in ticks.
 type process struct {
 	parent int
 	name   string
 	own    int
+	waited int  // of the children that it waited for
 	shared bool // a control plane that ends when nobody uses it any more
 }
 
-// An observer follows all test binaries of a run, and the control planes that they share.
+// A record is what one test binary took, as far as it was seen.
+type record struct {
+	folder string        // of the package
+	wall   time.Duration // from its start to its end
+	cpu    time.Duration // with all that it started
+	kinds  [kinds]time.Duration
+	waited [kinds + 1]time.Duration // of wall time: what was busiest; the last one is nobody
+}
+
+// An observer follows all test binaries that this process has the Go command run, and the control planes that they share. It asks nothing of them: with
+// go test -exec, Go would repeat no result from its cache.
 type observer struct {
-	folder string // that testrun exec writes to
-	roots  map[int]*sampler
-	shared map[int]time.Duration // processor time of shared control planes, by process
+	self    int // this process
+	folder  func(pid int) (name string, isTest bool)
+	running map[int]*sampler
+	ended   []record
+	shared  map[int]time.Duration // processor time of shared control planes, by process
+}
+
+func newObserver() *observer {
+	return &observer{self: os.Getpid(), folder: testFolder, running: map[int]*sampler{}, shared: map[int]time.Duration{}}
 }
 
 // interval is how often the process table is read. It is read once for all test binaries.
@@ -50,6 +68,7 @@ func (o *observer) observe(stop <-chan struct{}) {
 	for last := time.Now(); ; {
 		select {
 		case <-stop:
+			o.sample(0, nil)
 			return
 		case now := <-clock.C:
 			o.sample(now.Sub(last), processes())
@@ -59,42 +78,63 @@ func (o *observer) observe(stop <-chan struct{}) {
 }
 
 func (o *observer) sample(elapsed time.Duration, table map[int]process) {
-	files, _ := filepath.Glob(filepath.Join(o.folder, "*.began"))
-	for _, file := range files {
-		pid, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(file), ".began"))
-		if err == nil && o.roots[pid] == nil {
-			o.roots[pid] = newSampler(pid)
-		}
-	}
-	for root, s := range o.roots {
-		if _, running := table[root]; running {
-			s.sample(elapsed, table)
+	for root, s := range o.running {
+		if _, runs := table[root]; !runs {
+			o.ended = append(o.ended, s.record())
+			delete(o.running, root)
 		}
 	}
 	for pid, p := range table {
 		if p.shared {
 			o.shared[pid] = time.Duration(p.own) * tick
 		}
+		command := table[p.parent]
+		if o.running[pid] != nil || command.name != "go" || command.parent != o.self {
+			continue
+		}
+		if folder, ok := o.folder(pid); ok {
+			o.running[pid] = newSampler(pid, folder)
+		}
 	}
+	for _, s := range o.running {
+		s.sample(elapsed, table)
+	}
+}
+
+// testFolder returns the folder of the package that a process tests, if it is a test binary that the Go command runs.
+func testFolder(pid int) (string, bool) {
+	folder := fmt.Sprintf("/proc/%d", pid)
+	args, err := os.ReadFile(folder + "/cmdline")
+	if err != nil || !strings.Contains(string(args), "\x00-test.") {
+		return "", false
+	}
+	name, err := os.Readlink(folder + "/cwd")
+	return name, err == nil
 }
 
 // A sampler follows a process and its descendants, and control planes that several test binaries share, which are nobody's descendants.
 type sampler struct {
+	folder string
+	root   int
 	mine   map[int]bool
 	last   map[int]int
 	ticks  [kinds]int               // of processors, by kind, of descendants
+	all    int                      // ticks of the root and of all that it waited for
+	wall   time.Duration            // since it was first seen
 	waited [kinds + 1]time.Duration // of wall time: the last one is nobody's
 }
 
 const nobody = kinds
 
-func newSampler(root int) *sampler {
-	return &sampler{mine: map[int]bool{root: true}, last: map[int]int{}}
+func newSampler(root int, folder string) *sampler {
+	return &sampler{folder: folder, root: root, mine: map[int]bool{root: true}, last: map[int]int{}}
 }
 
 // sample adds what each process did since the last sample, and gives the time in between to the kind that did most of it.
 func (s *sampler) sample(elapsed time.Duration, table map[int]process) {
 	s.adopt(table)
+	s.wall += elapsed
+	s.all = table[s.root].own + table[s.root].waited
 	var did [kinds]int
 	for pid, p := range table {
 		shared := p.shared && !s.mine[pid]
@@ -122,6 +162,28 @@ func (s *sampler) sample(elapsed time.Duration, table map[int]process) {
 		most = nobody
 	}
 	s.waited[most] += elapsed
+}
+
+// record returns what has been seen. What is shorter than a sample is not seen by its name, and is mostly a compiler's or the test's own: it is divided as theirs is.
+func (s *sampler) record() record {
+	r := record{folder: s.folder, wall: s.wall, cpu: time.Duration(s.all) * tick, waited: s.waited}
+	var named time.Duration
+	for k, n := range s.ticks {
+		r.kinds[k] = time.Duration(n) * tick
+		named += r.kinds[k]
+	}
+	missing, seen := r.cpu-named, r.kinds[computing]+r.kinds[compiling]
+	switch {
+	case missing <= 0:
+		r.cpu = named
+	case seen == 0:
+		r.kinds[computing] += missing
+	default:
+		part := float64(missing) / float64(seen)
+		r.kinds[computing] += time.Duration(part * float64(r.kinds[computing]))
+		r.kinds[compiling] += time.Duration(part * float64(r.kinds[compiling]))
+	}
+	return r
 }
 
 // adopt takes in the children of those that are followed.
@@ -171,9 +233,9 @@ func parse(line string) (int, process, bool) {
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(line[:from]))
 	rest := strings.Fields(line[to+1:])
-	if err != nil || len(rest) < 13 {
+	if err != nil || len(rest) < 15 {
 		return 0, process{}, false
 	}
 	number := func(i int) int { n, _ := strconv.Atoi(rest[i]); return n }
-	return pid, process{parent: number(1), name: line[from+1 : to], own: number(11) + number(12)}, true
+	return pid, process{parent: number(1), name: line[from+1 : to], own: number(11) + number(12), waited: number(13) + number(14)}, true
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 // A test binary waits for a compiler, then for its own server, then for a shared one, then computes, then sleeps.
 func TestSampler(t *testing.T) {
 	const second = 100 // ticks
-	s := newSampler(10)
+	s := newSampler(10, "pkg/sim")
 	at := func(test, link, own, shared int) map[int]process {
 		return map[int]process{
 			1:  {name: "init"},
@@ -42,19 +41,48 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// Test binaries are followed from when they begin; shared control planes are counted once for all.
+// Test binaries that this program's Go commands run are followed from when they are seen until they are gone; shared control planes are counted once for all.
 func TestObserver(t *testing.T) {
-	folder := t.TempDir()
-	o := &observer{folder: folder, roots: map[int]*sampler{}, shared: map[int]time.Duration{}}
-	table := map[int]process{10: {parent: 1, name: "testrun"}, 11: {parent: 10, name: "a.test", own: 100}, 20: {parent: 1, name: "devcluster", own: 300, shared: true}}
+	o := newObserver()
+	o.self = 2
+	o.folder = func(pid int) (string, bool) { return "pkg/a", pid == 11 }
+	table := map[int]process{
+		2: {name: "testrun"}, 10: {parent: 2, name: "go"}, 11: {parent: 10, name: "a.test", own: 100, waited: 50}, 12: {parent: 10, name: "compile", own: 7},
+		20: {parent: 1, name: "devcluster", own: 300, shared: true},
+		30: {parent: 1, name: "go"}, 11011: {parent: 30, name: "a.test"}, // somebody else's
+	}
 	o.sample(time.Second, table)
-	write(t, filepath.Join(folder, "10.began"), "")
 	o.sample(time.Second, table)
-	if got := o.roots[10]; len(o.roots) != 1 || got == nil || got.ticks[computing] != 100 {
-		t.Errorf("followed: %+v", o.roots)
+	if len(o.ended) != 0 {
+		t.Errorf("it runs: %+v", o.ended)
+	}
+	o.sample(time.Second, map[int]process{2: {name: "testrun"}})
+	want := []record{{folder: "pkg/a", wall: 2 * time.Second, cpu: 1500 * time.Millisecond}}
+	want[0].kinds[computing] = 1500 * time.Millisecond
+	want[0].waited = [kinds + 1]time.Duration{computing: time.Second, nobody: time.Second}
+	if diff := cmp.Diff(want, o.ended, cmp.AllowUnexported(record{})); diff != "" {
+		t.Errorf("ended: -want, +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(map[int]time.Duration{20: 3 * time.Second}, o.shared); diff != "" {
 		t.Errorf("shared: -want, +got:\n%s", diff)
+	}
+}
+
+// The binary of this test tells its folder; what is no test binary is none.
+func TestFolderOfATestBinary(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Logf("this system has no process table: %v", err)
+		return
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if folder, ok := testFolder(os.Getpid()); !ok || folder != here {
+		t.Errorf("%s, %t, want %s", folder, ok, here)
+	}
+	if folder, ok := testFolder(1); ok {
+		t.Errorf("process 1 tests %s", folder)
 	}
 }
 
@@ -66,8 +94,8 @@ func TestParse(t *testing.T) {
 		want   process
 		ok     bool
 	}{
-		"Plain":  {"The fourth field is the parent, the fourteenth and the fifteenth are times.", "7 (go) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "go", own: 130}, true},
-		"Spaces": {"A name may hold spaces and parentheses.", "7 (a) b (c) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "a) b (c", own: 130}, true},
+		"Plain":  {"The fourth field is the parent, the fourteenth and the fifteenth are times, the two after them those of children.", "7 (go) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "go", own: 130, waited: 17}, true},
+		"Spaces": {"A name may hold spaces and parentheses.", "7 (a) b (c) S 3 7 7 0 -1 1 2 3 4 5 60 70 8 9 20 0", 7, process{parent: 3, name: "a) b (c", own: 130, waited: 17}, true},
 		"Short":  {"A line that is cut off says nothing.", "7 (go) S 3 7", 0, process{}, false},
 		"Empty":  {"Nor does an empty one.", "", 0, process{}, false},
 	}

@@ -20,7 +20,7 @@ const longest = 20
 type table struct {
 	records []record
 	modules []moduleTime
-	seen    *observer
+	shared  time.Duration // processor time of the control planes that several packages share
 	wall    time.Duration
 }
 
@@ -41,14 +41,7 @@ func (t table) printModules(w io.Writer) {
 	}
 	fmt.Fprintf(tw, "\t%s\t%s\t%s\tall\t\n", seconds(t.wall), seconds(cpu), seconds(tests))
 	_ = tw.Flush()
-	fmt.Fprintf(w, "besides, control planes that several packages share: %s of processor\n", seconds(t.shared()))
-}
-
-func (t table) shared() (sum time.Duration) {
-	for _, d := range t.seen.shared {
-		sum += d
-	}
-	return sum
+	fmt.Fprintf(w, "besides, control planes that several packages share: %s of processor\n", seconds(t.shared))
 }
 
 // ofModule returns the processor time of the tests of a module: a package belongs to the innermost one.
@@ -56,81 +49,36 @@ func (t table) ofModule(module string) (cpu time.Duration) {
 	for _, r := range t.records {
 		in := "."
 		for _, m := range t.modules {
-			if strings.HasPrefix(short(r.Folder)+"/", m.name+"/") && len(m.name) > len(in) {
+			if strings.HasPrefix(short(r.folder)+"/", m.name+"/") && len(m.name) > len(in) {
 				in = m.name
 			}
 		}
 		if in == module {
-			cpu += r.CPU
+			cpu += r.cpu
 		}
 	}
 	return cpu
 }
 
 func (t table) printPackages(w io.Writer) {
-	slices.SortFunc(t.records, func(a, b record) int { return cmp.Compare(b.Wall, a.Wall) })
+	slices.SortFunc(t.records, func(a, b record) int { return cmp.Compare(b.wall, a.wall) })
 	fmt.Fprintf(w, "\nthe slowest packages; processor time is also that of what they started; what they waited for is what was busiest then\n\n")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "wall\tprocessor\tcomputing\tcompiling\tservers\twaited: computing\tcompiling\tservers\tnothing\tpackage\t")
 	for _, r := range t.records[:min(longest, len(t.records))] {
-		fmt.Fprintf(tw, "%s\t%s\t", seconds(r.Wall), seconds(r.CPU))
-		s := t.seen.roots[r.PID]
-		if s == nil {
-			s = newSampler(r.PID) // it was shorter than a sample
-		}
-		for _, d := range s.shares(r.CPU) {
+		fmt.Fprintf(tw, "%s\t%s\t", seconds(r.wall), seconds(r.cpu))
+		for _, d := range r.kinds {
 			fmt.Fprintf(tw, "%s\t", seconds(d))
 		}
-		for _, d := range s.waited {
+		for _, d := range r.waited {
 			fmt.Fprintf(tw, "%s\t", seconds(d))
 		}
-		fmt.Fprintf(tw, "%s\t\n", short(r.Folder))
+		fmt.Fprintf(tw, "%s\t\n", short(r.folder))
 	}
 	_ = tw.Flush()
 }
 
-// shares divides processor time by kind. What is shorter than a sample is not seen, and is mostly a compiler's or the test's own: it is divided as theirs is.
-func (s *sampler) shares(all time.Duration) [kinds]time.Duration {
-	var shares [kinds]time.Duration
-	missing := all
-	for k, n := range s.ticks {
-		shares[k] = time.Duration(n) * tick
-		missing -= shares[k]
-	}
-	seen := shares[computing] + shares[compiling]
-	switch {
-	case missing <= 0:
-	case seen == 0:
-		shares[computing] += missing
-	default:
-		part := float64(missing) / float64(seen)
-		shares[computing] += time.Duration(part * float64(shares[computing]))
-		shares[compiling] += time.Duration(part * float64(shares[compiling]))
-	}
-	return shares
-}
-
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
-
-func readRecords(folder string) ([]record, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-	if err != nil {
-		return nil, err
-	}
-	var records []record
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		var r record
-		if err := json.Unmarshal(text, &r); err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", file, err)
-		}
-		records = append(records, r)
-	}
-	return records, nil
-}
 
 // memory is where it stands how long each package took the last time. It is a hint about order only: nothing fails without it.
 const memory = "bin/testrun.json"
@@ -146,7 +94,7 @@ func remembered() map[string]time.Duration {
 func remember(records []record) {
 	last := remembered()
 	for _, r := range records {
-		last[r.Folder] = r.Wall
+		last[r.folder] = r.wall
 	}
 	text, err := json.Marshal(last)
 	if err == nil && os.MkdirAll(filepath.Dir(memory), 0o750) == nil {
