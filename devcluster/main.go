@@ -8,6 +8,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
@@ -16,7 +17,14 @@ import (
 	"github.com/moorage-dev/moorage/devcluster/internal/command"
 )
 
+// gcPercent is how much the heap may grow between two collections. A server of tests starts often, lives for minutes, and serves little: collections
+// are a fifth of what its start costs. It takes 100 MB more for it. GOGC sets it to something else.
+const gcPercent = 400
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	switch filepath.Base(os.Args[0]) {
 	case "etcd":
 		etcdmain.Main(os.Args)
