@@ -62,6 +62,34 @@ func TestProofList(t *testing.T) {
 	}
 }
 
+// named finds the tests that a recipe names: those of "-run '^TestX$$'" and of "-run '^(TestX|TestY)$$'", whole names.
+var named = regexp.MustCompile(`-run '?\^\(?((?:Test\w+)(?:\|Test\w+)*)\)?\$\$`)
+
+// TestTargets: a test that a target of the proof names is there: one that is not would pass.
+func TestTargets(t *testing.T) {
+	t.Chdir(root)
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for key := range declared(t) {
+		there[key[1]] = true
+	}
+	count := 0
+	for _, m := range named.FindAllStringSubmatch(string(makefile), -1) {
+		for name := range strings.SplitSeq(m[1], "|") {
+			count++
+			if !there[name] {
+				t.Errorf("the Makefile names %s, and there is no such test", name)
+			}
+		}
+	}
+	if count < 10 {
+		t.Errorf("the Makefile names %d tests: this test does not read them", count)
+	}
+}
+
 // declares finds the names of tests in a file.
 var declares = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 

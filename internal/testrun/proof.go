@@ -33,6 +33,7 @@ type result struct {
 
 // A proof is what is known of one tree.
 type proof struct {
+	tree   string // see treeHash
 	folder string // of results: bin/proof/TREE
 	commit string // or the tree, if it is no commit's
 	page   string // see page
@@ -57,7 +58,7 @@ func newProof(ctx context.Context) (*proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proof{folder: filepath.Join("bin", "proof", tree), commit: commit, page: page, parts: parts}
+	p := &proof{tree: tree, folder: filepath.Join("bin", "proof", tree), commit: commit, page: page, parts: parts}
 	p.run = func(ctx context.Context, of part, out io.Writer) error { return runPart(ctx, of, tests, out) }
 	return p, os.MkdirAll(p.folder, 0o750)
 }
@@ -76,6 +77,9 @@ func (p *proof) prove(ctx context.Context, names []string, w io.Writer) error {
 		r := p.try(ctx, part, w)
 		if ctx.Err() != nil {
 			return errors.New("stopped: the same command goes on with this part")
+		}
+		if key, err := treeHash(ctx); err != nil || key != p.tree {
+			return errors.Join(err, fmt.Errorf("the tree changed while %s ran: its result is of no tree, and is not kept", part.name))
 		}
 		if err := p.keep(r); err != nil {
 			return err
@@ -170,7 +174,15 @@ func runPart(ctx context.Context, part part, tests []listed, out io.Writer) erro
 	return runTo(exec.CommandContext(ctx, "make", part.target), out)
 }
 
+// sizes are the variables of the Makefile that make a part longer or shorter. A proof has the lengths of the Makefile, whatever the caller has set.
+var sizes = []string{"FUZZTIME", "FUZZBOUND", "SIMDEPTH", "SIMSEEDS", "ROUNDS", "OBJECTS", "STORM", "SEED", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES"}
+
+// runTo runs a command and prints it and what it prints.
 func runTo(cmd *exec.Cmd, out io.Writer) error {
+	cmd.Env = slices.DeleteFunc(cmd.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(sizes, name)
+	})
 	fmt.Fprintf(out, "$ %s\n", strings.Join(cmd.Args, " "))
 	cmd.Stdout, cmd.Stderr = out, out
 	endTogether(cmd)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -148,6 +149,52 @@ func TestProofIsStopped(t *testing.T) {
 	}
 	if r, ok := p.known("sim"); ok {
 		t.Errorf("a result of what was stopped: %+v", r)
+	}
+}
+
+// TestProofOfAChangedTree: a result of a tree that changed while the part ran is of no tree.
+func TestProofOfAChangedTree(t *testing.T) {
+	repository(t)
+	p := newTestProof(t, &fakeRun{})
+	p.run = func(_ context.Context, _ part, out io.Writer) error {
+		write(t, "code.go", "package changed\n")
+		_, err := io.WriteString(out, goodSim)
+		return err
+	}
+	if err := p.prove(t.Context(), []string{"sim"}, io.Discard); err == nil || !strings.Contains(err.Error(), "the tree changed while sim ran") {
+		t.Errorf("the tree changed: %v", err)
+	}
+	if r, ok := p.known("sim"); ok {
+		t.Errorf("it was kept: %+v", r)
+	}
+}
+
+// TestProofHasItsOwnLengths: what makes a target shorter for a caller does not make the proof shorter.
+func TestProofHasItsOwnLengths(t *testing.T) {
+	for _, name := range sizes {
+		t.Setenv(name, "1")
+	}
+	t.Setenv("KEPT", "1")
+	var out strings.Builder
+	if err := runTo(exec.CommandContext(t.Context(), "env"), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range sizes {
+		if strings.Contains(out.String(), "\n"+name+"=") {
+			t.Errorf("%s reaches what is run", name)
+		}
+	}
+	if !strings.Contains(out.String(), "\nKEPT=1\n") {
+		t.Errorf("all else does:\n%s", &out)
+	}
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^([A-Z]+) +\?=`).FindAllStringSubmatch(string(makefile), -1) {
+		if name := m[1]; name != "BENCH" && !slices.Contains(sizes, name) {
+			t.Errorf("%s of the Makefile is not among the sizes", name)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package managed_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"runtime"
 	"slices"
@@ -30,6 +31,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
+
+// manyObjects are how many come and go in TestNothingGrowsWithObjects: what is kept of each shows with a few thousand.
+var manyObjects = flag.Int("objects", 10_000, "how many objects come and go")
 
 // A fleet is a reconciler with everything switched on that may remember an
 // object, and what is outside of it.
@@ -374,8 +378,8 @@ func (f *fleet) voyage(from, to int, choose func(i int) life) {
 	}
 }
 
-// TestNothingGrowsWithObjects lets a hundred thousand objects come and go: one in
-// ten of them with a life of some trouble, and one in ten that refers to another.
+// TestNothingGrowsWithObjects lets thousands of objects come and go: one in ten of
+// them with a life of some trouble, and one in ten that refers to another.
 func TestNothingGrowsWithObjects(t *testing.T) {
 	choose := func(i int) life {
 		switch {
@@ -392,9 +396,9 @@ func TestNothingGrowsWithObjects(t *testing.T) {
 	limits := limit.NewSet(limit.WithRate(1e9, 1e9, 1e9))
 	f := newFleet(t, managed.WithLimits(limits), managed.WithBulkObservation(0))
 	f.watch()
-	f.voyage(0, manyObjects/5, choose)
+	f.voyage(0, *manyObjects/5, choose)
 	_, series, goroutines, heap := f.weigh()
-	f.voyage(manyObjects/5, manyObjects, choose)
+	f.voyage(*manyObjects/5, *manyObjects, choose)
 	calm(goroutines)
 	remembered, seriesNow, goroutinesNow, heapNow := f.weigh()
 	if there := metric(t, f.registry, "moorage_managed_resource_exists"); remembered != 0 || there != 0 {
@@ -408,7 +412,7 @@ func TestNothingGrowsWithObjects(t *testing.T) {
 	}
 	// Ten bytes for each object that came in between are less than any entry of
 	// a map takes.
-	if grown := int64(heapNow) - int64(heap); grown > 10*(manyObjects-manyObjects/5) {
+	if grown := int64(heapNow) - int64(heap); grown > int64(10*(*manyObjects-*manyObjects/5)) {
 		t.Errorf("the heap has grown by %d bytes, from %d", grown, heap)
 	}
 }
