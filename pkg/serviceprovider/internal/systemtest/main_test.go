@@ -41,7 +41,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// The three control planes.
+// The three control planes. The onboarding cluster is the one that the packages of a test run share: no story takes it away.
 var platform, onboarding, mcp *plane
 
 var (
@@ -60,7 +60,7 @@ type plane struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	leak.VerifyTestMain(leak.Tests(func() (int, error) { return run(m) }), leak.Informers()...)
+	leak.VerifyTestMain(leak.Tests(func() (int, error) { return run(m) }), append(leak.Connections(), leak.Informers()...)...)
 }
 
 func run(m *testing.M) (code int, err error) {
@@ -73,8 +73,10 @@ func run(m *testing.M) (code int, err error) {
 	}
 	scheme.AddKnownTypes(group, &Garden{}, &GardenList{}, &GardenConfig{}, &GardenConfigList{})
 	metav1.AddToGroupVersion(scheme, group)
-	for _, p := range []**plane{&platform, &onboarding, &mcp} {
-		c, err := devcluster.Start(ctx, devcluster.Options{Own: true, Progress: os.Stderr})
+	for p, of := range map[**plane]func(context.Context, devcluster.Options) (*devcluster.Cluster, error){
+		&platform: devcluster.Start, &onboarding: devcluster.Join, &mcp: devcluster.Start,
+	} {
+		c, err := of(ctx, devcluster.Options{Own: true, Progress: os.Stderr})
 		if err != nil {
 			return 1, err
 		}
@@ -93,7 +95,7 @@ func run(m *testing.M) (code int, err error) {
 	if err := platform.api.Create(ctx, definition("GardenConfig", "gardenconfigs", apiextensionsv1.ClusterScoped)); err != nil {
 		return 1, err
 	}
-	if err := onboarding.api.Create(ctx, definition("Garden", "gardens", apiextensionsv1.NamespaceScoped)); err != nil {
+	if err := client.IgnoreAlreadyExists(onboarding.api.Create(ctx, definition("Garden", "gardens", apiextensionsv1.NamespaceScoped))); err != nil {
 		return 1, err
 	}
 	err = poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(ctx context.Context) (bool, error) {
@@ -119,7 +121,8 @@ type estate struct {
 	granter  *clusterstest.Granter
 	ledger   *test.Ledger // of the onboarding cluster
 	builds   atomic.Int32
-	denied   sync.Map // namespaces of AccessRequests
+	ttl      time.Duration // of its tokens, if a granter is shared
+	denied   sync.Map      // namespaces of AccessRequests
 	stop     func()
 
 	// Of the provider; they can be changed before it starts.
@@ -141,7 +144,8 @@ type estate struct {
 
 func newEstate(t *testing.T, name string) *estate {
 	t.Helper()
-	e := &estate{T: t, ns: name, ledger: &test.Ledger{}, onGone: serviceprovider.DeletionBlock, retry: time.Second, recheck: 200 * time.Millisecond}
+	name = "gardens-" + name // others have namespaces on the onboarding cluster, too
+	e := &estate{T: t, ns: name, ledger: &test.Ledger{}, onGone: serviceprovider.DeletionBlock, retry: 250 * time.Millisecond, recheck: 200 * time.Millisecond}
 	e.at = func(r reconcile.Request) client.ObjectKey {
 		return client.ObjectKey{Namespace: clusteraccess.StableNamespace(r), Name: r.Name}
 	}
@@ -172,27 +176,40 @@ func newEstate(t *testing.T, name string) *estate {
 // manage runs a manager until the test ends or stop is called.
 func manage(t *testing.T, config *rest.Config, seen cache.Options, setup func(ctrl.Manager) error) (stop func()) {
 	t.Helper()
-	m, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme, Cache: seen, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
-	})
+	end, err := launch(config, seen, setup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := setup(m); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- m.Start(ctx) }()
 	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
+		if err := end(); err != nil {
 			t.Errorf("the manager ended with %v", err)
 		}
 	})
 	t.Cleanup(stop)
 
 	return stop
+}
+
+// launch runs a manager until end is called, which returns when it has ended.
+func launch(config *rest.Config, seen cache.Options, setup func(ctrl.Manager) error) (end func() error, err error) {
+	m, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Cache: seen, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := setup(m); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(ctx) }()
+
+	return func() error {
+		cancel()
+
+		return <-ended
+	}, nil
 }
 
 // grant starts the granter.

@@ -21,7 +21,7 @@ func TestMany(t *testing.T) {
 	n := time.Duration(*objects)
 	wait.Allow(t, n*time.Second)
 	e.retry, e.recheck = max(e.retry, n*10*time.Millisecond), max(e.recheck, n*10*time.Millisecond)
-	e.config.Poll.Duration = max(5*time.Second, n*20*time.Millisecond)
+	e.config.Poll.Duration = max(time.Second, n*20*time.Millisecond)
 	if err := platform.api.Update(t.Context(), e.config); err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func bind(ctx context.Context) error {
 				Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "Group", Name: name}},
 			}
 			for _, o := range []client.Object{&rbacv1.ClusterRole{ObjectMeta: meta, Rules: may}, bound} {
-				if err := p.api.Create(ctx, o); err != nil {
+				if err := client.IgnoreAlreadyExists(p.api.Create(ctx, o)); err != nil {
 					return err
 				}
 			}

@@ -18,10 +18,23 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
+// shortStorm is how long TestStorm blows in make test.
+const shortStorm = 2 * time.Second
+
 var (
-	storm = flag.Duration("storm", 2*time.Second, "how long TestStorm blows")
+	storm = flag.Duration("storm", shortStorm, "how long TestStorm blows; one that is longer than by default blows without a rest")
 	seed  = flag.Uint64("seed", 1, "of TestStorm")
 )
+
+// lull is how long each hand waits between two requests. Most of them are refused, since there
+// is such a garden or none: without a rest they are all that the servers do.
+func lull() time.Duration {
+	if *storm > shortStorm {
+		return 0
+	}
+
+	return 20 * time.Millisecond
+}
 
 // TestStorm creates, deletes and rotates at random, with eight workers on both sides. When
 // it ends, every object that is left becomes Ready, those that are deleted go with all that
@@ -75,6 +88,7 @@ func TestStorm(t *testing.T) {
 		all.Go(func() {
 			random := rand.New(rand.NewPCG(*seed, uint64(hand)))
 			for blows() {
+				<-time.After(lull())
 				g := garden(random.IntN(names))
 				// Whatever is not possible just now is not done. What is deleted takes a while
 				// to go, and what is created to be ready: so there is more of that.

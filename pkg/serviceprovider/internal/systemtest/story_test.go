@@ -180,10 +180,11 @@ func TestControlPlaneGoneFirst(t *testing.T) {
 // service never notices that those before have ended. They are renewed when half of their
 // time is over: a busy machine has the other half for it.
 func TestExpiry(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	begin := time.Now()
 	e := newEstate(t, "expiry")
-	e.granter.TokenTTL = time.Minute
-	e.grant()
+	e.ttl = time.Minute
+	e.grantWithOthers("g")
 	e.start()
 	e.plane("g")
 	g := e.create("g")
@@ -199,7 +200,7 @@ func TestExpiry(t *testing.T) {
 		return n >= 3
 	})
 	builds := e.builds.Load()
-	if most := 2 + int32(2*time.Since(begin)/e.granter.TokenTTL); builds > most {
+	if most := 2 + int32(2*time.Since(begin)/e.ttl); builds > most {
 		t.Errorf("want a connection for each of the credentials, %d at most, got %d", most, builds)
 	}
 	e.ends("the first token has really expired", first, g)

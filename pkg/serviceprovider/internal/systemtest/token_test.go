@@ -50,11 +50,13 @@ func (e *estate) ends(what string, old client.Client, g *Garden) {
 // the new one at once: since its Secret is watched, or, where the role does not allow that,
 // since the control plane does not accept the old one. Nothing looks at Secrets by the clock.
 func TestTokensEnd(t *testing.T) {
+	t.Parallel() // it waits, most of the time: a server remembers for ten seconds that a token was good
 	for name, modest := range map[string]bool{"watched": false, "refused": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			e := newEstate(t, "ends-"+name)
 			e.recheck, e.modest = time.Hour, modest
-			e.grant()
+			e.grantWithOthers("g")
 			e.start()
 			g := e.ready("g")
 			old, before := e.holder(g), g.Status.Revision
