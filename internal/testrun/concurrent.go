@@ -30,7 +30,7 @@ func raced(root string, modules []string) ([]string, error) {
 			if name != m && (ignored(d.Name()) || isModule(folder)) {
 				return fs.SkipDir
 			}
-			tested, concurrent, err := look(folder)
+			tested, concurrent, err := inspect(folder)
 			if tested && (concurrent || path.Base(name) == "systemtest") {
 				folders = append(folders, name)
 			}
@@ -55,8 +55,8 @@ func isModule(folder string) bool {
 	return err == nil
 }
 
-// look reads the Go files of a folder: whether there are tests, and whether the code is concurrent.
-func look(folder string) (tested, concurrent bool, err error) {
+// inspect reads the Go files of a folder: whether there are tests, and whether the code is concurrent.
+func inspect(folder string) (tested, concurrent bool, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
 		return false, false, err

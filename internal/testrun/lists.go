@@ -50,16 +50,16 @@ func readList() ([]listed, error) {
 func skipped(tests []listed, module string) string {
 	var names []string
 	for _, t := range tests {
-		if in, _ := split(t.folder); in == module && t.flags == "" {
-			names = append(names, exact(t.test))
+		if in, _ := moduleOf(t.folder); in == module && t.flags == "" {
+			names = append(names, patternOf(t.test))
 		}
 	}
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), "|")
 }
 
-// exact matches a test, element by element.
-func exact(test string) string {
+// patternOf returns the pattern for go test -run or -skip that matches a test and nothing else, element by element.
+func patternOf(test string) string {
 	elements := strings.Split(test, "/")
 	for i, e := range elements {
 		elements[i] = "^" + regexp.QuoteMeta(e) + "$"
@@ -94,9 +94,9 @@ func commandsOf(tests []listed, part string) []command {
 func (c command) args() []string {
 	names := make([]string, len(c.tests))
 	for i, t := range c.tests {
-		names[i] = exact(t)
+		names[i] = patternOf(t)
 	}
-	module, pkg := split(c.folder)
+	module, pkg := moduleOf(c.folder)
 	args := []string{"-C", module, "test", "./" + pkg, "-count=1", "-timeout", "60m", "-v", "-run", strings.Join(names, "|")}
 	return append(args, strings.Fields(c.flags)...)
 }
@@ -106,8 +106,8 @@ func (c command) missing(printed string) []string {
 	return slices.DeleteFunc(slices.Clone(c.tests), func(test string) bool { return strings.Contains(printed, "--- PASS: "+test+" (") })
 }
 
-// split returns the module that a folder is in, and the folder in it.
-func split(folder string) (module, in string) {
+// moduleOf returns the module that a folder is in, and the folder in it.
+func moduleOf(folder string) (module, in string) {
 	for module = folder; ; module = filepath.Dir(module) {
 		if _, err := os.Stat(filepath.Join(module, "go.mod")); err == nil || module == "." {
 			in, _ = filepath.Rel(module, folder)

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write race.txt anew")
 
 const root = "../.."
 
-// Every test that make test leaves out is there, by this name in one package of its module, and belongs to a part of the proof; what make test leaves out is this list
+// TestProofList: every test that make test leaves out is there, by this name in one package of its module, and belongs to a part of the proof; what make test leaves out is this list
 // and nothing else.
 func TestProofList(t *testing.T) {
 	tests, err := readList()
@@ -29,7 +29,7 @@ func TestProofList(t *testing.T) {
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == l.part }) {
 			t.Errorf("%s %s: there is no part %s", l.folder, l.test, l.part)
 		}
-		module, _ := split(l.folder)
+		module, _ := moduleOf(l.folder)
 		name, _, sub := strings.Cut(l.test, "/")
 		got := folders[[2]string{module, name}]
 		if !slices.Contains(got, l.folder) {
@@ -48,7 +48,7 @@ func TestProofList(t *testing.T) {
 		recipe, _, _ = strings.Cut(recipe, "\n.PHONY")
 		for _, c := range commandsOf(tests, p.name) {
 			for _, test := range c.tests {
-				if p.itself && !strings.Contains(recipe, test) {
+				if p.runsListed && !strings.Contains(recipe, test) {
 					t.Errorf("the target %s does not run %s", p.target, test)
 				}
 			}
@@ -109,7 +109,7 @@ func declared(t *testing.T) map[[2]string][]string {
 		}
 		text, err := os.ReadFile(file)
 		folder := filepath.ToSlash(filepath.Dir(file))
-		module, _ := split(folder)
+		module, _ := moduleOf(folder)
 		for _, m := range declares.FindAllStringSubmatch(string(text), -1) {
 			key := [2]string{module, m[1]}
 			if !slices.Contains(folders[key], folder) {
@@ -127,7 +127,7 @@ func declared(t *testing.T) map[[2]string][]string {
 // runsGo finds where a test has the Go command compile, run or list something.
 var runsGo = regexp.MustCompile(`"go", "(build|run|test|list", "-e)\b`)
 
-// No test result is repeated of a package whose tests compile or list what the Go command does not know to be theirs.
+// TestUnrepeated: no test result is repeated of a package whose tests compile or list what the Go command does not know to be theirs.
 func TestUnrepeated(t *testing.T) {
 	t.Chdir(root)
 	for _, folder := range unrepeated {
@@ -158,7 +158,7 @@ func TestUnrepeated(t *testing.T) {
 	}
 }
 
-// The packages that run under the race detector are computed from what they import and start.
+// TestRaceList: the packages that run under the race detector are computed from what they import and start.
 func TestRaceList(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {

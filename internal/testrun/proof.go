@@ -156,7 +156,7 @@ func (p *proof) try(ctx context.Context, part part, w io.Writer) result {
 // runPart runs the listed tests of a part, then its target.
 func runPart(ctx context.Context, part part, tests []listed, out io.Writer) error {
 	commands := commandsOf(tests, part.name)
-	if part.itself {
+	if part.runsListed {
 		commands = nil
 	}
 	for _, c := range commands {
@@ -266,7 +266,7 @@ func (p *proof) report(w io.Writer, asked []part) error {
 		} else if ok {
 			state = "FAILED"
 		}
-		fmt.Fprintf(w, "%-12s %-8s %6.0f s  %s\n", of.name, state, r.Seconds, of.told(r.Figures))
+		fmt.Fprintf(w, "%-12s %-8s %6.0f s  %s\n", of.name, state, r.Seconds, of.boundedFigures(r.Figures))
 		if r.Why != "" {
 			fmt.Fprintf(w, "%-12s %s\n", "", r.Why)
 		}
@@ -280,15 +280,15 @@ func (p *proof) report(w io.Writer, asked []part) error {
 	return nil
 }
 
-// told returns the figures that have bounds, with them.
-func (p part) told(figures map[string]float64) string {
-	var told []string
+// boundedFigures returns the figures that have bounds, with their bounds.
+func (p part) boundedFigures(figures map[string]float64) string {
+	var texts []string
 	for _, b := range p.bounds {
 		if n, ok := figures[b.figure]; ok {
-			told = append(told, fmt.Sprintf("%s %s (%s)", b.figure, number(n), b))
+			texts = append(texts, fmt.Sprintf("%s %s (%s)", b.figure, number(n), b))
 		}
 	}
-	return strings.Join(told, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // treeHash names the contents of all files that git does not ignore, but for the page.
@@ -338,7 +338,7 @@ func (p *proof) writePage() error {
 		r, ok := p.known(part.name)
 		switch {
 		case ok && r.Held:
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", part.name, part.what, r.Commit, r.Day, part.told(r.Figures))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", part.name, part.what, r.Commit, r.Day, part.boundedFigures(r.Figures))
 		case rows[part.name] != "":
 			b.WriteString(rows[part.name] + "\n")
 		default:

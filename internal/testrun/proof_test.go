@@ -72,7 +72,7 @@ const (
 	goodChaos = "leaked: 0\n"
 )
 
-// A part that fails is tried again, one that held is not, until something in the tree changes; and the page tells where each part held.
+// TestProofGoesOnWhereItWas: a part that fails is tried again, one that held is not, until something in the tree changes; and the page tells where each part held.
 func TestProofGoesOnWhereItWas(t *testing.T) {
 	repository(t)
 	f := &fakeRun{says: map[string]string{"sim": goodSim, "chaos": goodChaos}, err: map[string]error{"chaos": errors.New("no server")}}
@@ -137,7 +137,7 @@ func TestProofHoldsFiguresToBounds(t *testing.T) {
 	}
 }
 
-// A part that was stopped has neither held nor failed.
+// TestProofIsStopped: a part that was stopped has neither held nor failed.
 func TestProofIsStopped(t *testing.T) {
 	repository(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A test binary waits for a compiler, then for its own server, then for a shared one, then computes, then sleeps.
+// TestSampler: a test binary waits for a compiler, then for its own server, then for a shared one, then computes, then sleeps.
 func TestSampler(t *testing.T) {
 	const second = 100 // ticks
 	s := newSampler(10, "pkg/sim")
@@ -41,7 +41,7 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// Test binaries that this program's Go commands run are followed from when they are seen until they are gone; shared control planes are counted once for all.
+// TestObserver: test binaries that this program's Go commands run are followed from when they are seen until they are gone; shared control planes are counted once for all.
 func TestObserver(t *testing.T) {
 	o := newObserver()
 	o.self = 2
@@ -68,7 +68,7 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// The binary of this test tells its folder; what is no test binary is none.
+// TestFolderOfATestBinary: the binary of this test tells its folder; what is no test binary is none.
 func TestFolderOfATestBinary(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Logf("this system has no process table: %v", err)
@@ -109,7 +109,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// This process is in the table, under the one that started it.
+// TestProcesses: this process is in the table, under the one that started it.
 func TestProcesses(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Logf("this system has no process table: %v", err)

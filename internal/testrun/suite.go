@@ -103,7 +103,7 @@ func (s *suite) compileAndTest(ctx context.Context, modules []string) error {
 func inTwo(packages []goPackage) [][]goPackage {
 	var repeated, others []goPackage
 	for _, p := range packages {
-		if isUnrepeated(short(p.folder)) {
+		if isUnrepeated(relative(p.folder)) {
 			others = append(others, p)
 		} else {
 			repeated = append(repeated, p)
@@ -136,7 +136,7 @@ func (s *suite) compile(ctx context.Context, module string, packages []goPackage
 func (s *suite) test(ctx context.Context, module string, packages []goPackage) {
 	began := time.Now()
 	flags := s.flags(module)
-	if isUnrepeated(short(packages[0].folder)) {
+	if isUnrepeated(relative(packages[0].folder)) {
 		flags = append(flags, "-count=1")
 	}
 	cmd := s.command(ctx, module, append(flags, paths(packages)...)...)
@@ -173,9 +173,9 @@ func (s *suite) packages(ctx context.Context, module string) ([]goPackage, error
 	var packages []goPackage
 	for line := range strings.Lines(string(out)) {
 		path, folder, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if s.only == nil || slices.Contains(s.only, short(folder)) {
+		if s.only == nil || slices.Contains(s.only, relative(folder)) {
 			packages = append(packages, goPackage{path, folder})
-			s.found = append(s.found, short(folder))
+			s.found = append(s.found, relative(folder))
 		}
 	}
 	last := remembered()
@@ -231,8 +231,8 @@ func processorTime(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// short returns a folder of the repository as it is written in a list.
-func short(folder string) string {
+// relative returns a folder as the lists name it: from the root of the repository, which is the working folder.
+func relative(folder string) string {
 	root, err := os.Getwd()
 	if err != nil {
 		return folder

@@ -49,7 +49,7 @@ func (t table) ofModule(module string) (cpu time.Duration) {
 	for _, r := range t.records {
 		in := "."
 		for _, m := range t.modules {
-			if strings.HasPrefix(short(r.folder)+"/", m.name+"/") && len(m.name) > len(in) {
+			if strings.HasPrefix(relative(r.folder)+"/", m.name+"/") && len(m.name) > len(in) {
 				in = m.name
 			}
 		}
@@ -73,7 +73,7 @@ func (t table) printPackages(w io.Writer) {
 		for _, d := range r.waited {
 			fmt.Fprintf(tw, "%s\t", seconds(d))
 		}
-		fmt.Fprintf(tw, "%s\t\n", short(r.folder))
+		fmt.Fprintf(tw, "%s\t\n", relative(r.folder))
 	}
 	_ = tw.Flush()
 }
