@@ -214,7 +214,8 @@ syncer: devcluster ## Two clusters in step: 2,000 objects beside a floor, outage
 		go test ./pkg/syncer -count=1 -v -timeout 30m -run '^TestSchedules$$' -schedules 200 | grep -v '^=== \|^ *--- PASS'; \
 		go test ./pkg/syncer/internal/systemtest -count=1 -v -timeout 30m -run '^TestSchedules$$' -schedules 10 | grep -v '^=== \|^ *--- PASS'; \
 		echo "seconds_of_all_schedules: $$((SECONDS - begin))"
-	@go test ./pkg/syncer/internal/systemtest -count=1 -v -timeout 30m -objects 2000 -skip '^TestSchedules$$|^Example' | grep -v '^=== \|^ *--- PASS'
+	@go test ./pkg/syncer/internal/systemtest -count=1 -v -timeout 30m -objects 2000 -run '^TestManyObjects$$' | grep -v '^=== \|^ *--- PASS'
+	@go test ./pkg/syncer/internal/systemtest -count=1 -v -timeout 30m -skip '^(TestSchedules|TestManyObjects)$$|^Example' | grep -v '^=== \|^ *--- PASS'
 	@go test ./pkg/bridge ./pkg/bridge/internal/systemtest -count=1 -p 1 -v -timeout 30m -within 30s -skip '^Example' | grep -v '^=== \|^ *--- PASS'
 
 # How long clusters are rotated, made and deleted at random.
