@@ -302,6 +302,35 @@ func TestNoCreationBeginsInAShutdown(t *testing.T) {
 	w.expect("", "Connect Observe", "")
 }
 
+// Connections are closed as soon as the process is asked to stop, and what a client says
+// of that is not always the error of a context.
+func TestAShutdownIsNoFailureOfTheObject(t *testing.T) {
+	for _, call := range []string{"Connect", "Observe"} {
+		t.Run(call, func(t *testing.T) {
+			w := newWorld(t)
+			w.create(nil)
+			w.pass()
+			w.pass()
+			before := w.get()
+			ctx, shutdown := context.WithCancel(t.Context())
+			w.cloud.Before = func(_ context.Context, this string, _ resource.Managed) error {
+				if this != call {
+					return nil
+				}
+				shutdown()
+
+				return errors.New("the connections are closed")
+			}
+			if _, err := w.r.Reconcile(ctx, request()); err == nil || !strings.Contains(err.Error(), "the connections are closed") {
+				t.Errorf("error %v", err)
+			}
+			if after := w.get(); after.ResourceVersion != before.ResourceVersion {
+				t.Errorf("the object was written: %+v", after.Status.Conditions)
+			}
+		})
+	}
+}
+
 func TestAnAPIServerThatFailsForAWhileLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)

@@ -45,9 +45,9 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 		return reconcile.Result{}, p.redact(err)
 	case errors.Is(err, errUnchanged):
 		return reconcile.Result{RequeueAfter: p.stillStopped()}, nil
-	case err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled):
-		// The process is asked to stop. What it did not finish is no failure
-		// of the object.
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
+		// The process is asked to stop, and its connections are closed. What it
+		// did not finish is no failure of the object.
 		p.announce()
 		p.ended = "interrupted"
 
