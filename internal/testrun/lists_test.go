@@ -186,6 +186,28 @@ func TestRaceList(t *testing.T) {
 	}
 }
 
+// TestUnracedList: each test that the race detector does not see exists, in a package that it sees, and nothing else of its module has its name.
+func TestUnracedList(t *testing.T) {
+	tests, err := unraced()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	folders := declared(t)
+	for _, l := range tests {
+		module, _ := moduleOf(l.folder)
+		if diff := cmp.Diff([]string{l.folder}, folders[[2]string{module, l.test}]); diff != "" {
+			t.Errorf("%s is declared elsewhere: -want, +got:\n%s", l.test, diff)
+		}
+		if !slices.Contains(strings.Fields(raceList), l.folder) {
+			t.Errorf("%s: %s is left out of what is left out", l.folder, l.test)
+		}
+	}
+	if len(tests) == 0 {
+		t.Error("nothing is read")
+	}
+}
+
 // modulesOf returns the modules that make race tests: all but devcluster, which is a main around other people's servers, and the tools.
 func modulesOf(t *testing.T) []string {
 	t.Helper()

@@ -59,7 +59,7 @@ func newObserver() *observer {
 }
 
 // interval is how often the process table is read. It is read once for all test binaries.
-const interval = 500 * time.Millisecond
+const interval = time.Second
 
 // observe samples until stop is closed.
 func (o *observer) observe(stop <-chan struct{}) {

@@ -18,10 +18,10 @@ import (
 
 // A suite runs the tests of modules, several modules at a time and several packages of each: tests wait for servers some of their time.
 type suite struct {
-	race  bool
-	jobs  int
-	only  []string // folders of packages; nil: all
-	proof []listed // the tests that are left out
+	race    bool
+	jobs    int
+	only    []string // folders of packages; nil: all
+	leftOut []listed // tests
 
 	mu      sync.Mutex
 	modules []moduleTime
@@ -42,6 +42,10 @@ var unrepeated = []string{"cmd/moorage", "examples/edge/internal/tour", "example
 func isUnrepeated(folder string) bool {
 	return slices.ContainsFunc(unrepeated, func(f string) bool { return strings.HasPrefix(folder+"/", f+"/") })
 }
+
+// gcPercent is how much the heaps of test binaries, of what they start, and of the linker may grow between two collections. They live for seconds or
+// minutes: at 100 %, collections are up to a quarter of all processor time. GOGC sets it to something else.
+const gcPercent = 400
 
 // A goPackage is one to test.
 type goPackage struct{ path, folder string }
@@ -153,7 +157,7 @@ func (s *suite) test(ctx context.Context, module string, packages []goPackage) {
 func (s *suite) flags(module string) []string {
 	// Vet reads all that is linked, too: a third of what is compiled cold. It is a part of the proof and of make lint.
 	flags := []string{"test", "-vet=off", "-p", strconv.Itoa(s.jobs), "-timeout", "60m"}
-	if skip := skipped(s.proof, module); skip != "" {
+	if skip := skipped(s.leftOut, module); skip != "" {
 		flags = append(flags, "-skip", skip)
 	}
 	if s.race {
@@ -195,6 +199,9 @@ func (s *suite) command(ctx context.Context, module string, args ...string) *exe
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = module
 	cmd.Env = append(cmd.Environ(), "MAKEFLAGS=") // with PWD as it is there: Go takes the folder's name from it
+	if os.Getenv("GOGC") == "" {
+		cmd.Env = append(cmd.Env, "GOGC="+strconv.Itoa(gcPercent))
+	}
 	if s.race {
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
 	}

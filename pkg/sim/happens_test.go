@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/moorage-dev/moorage/pkg/sim"
@@ -33,6 +34,21 @@ func TestWhatHappens(t *testing.T) {
 		r := run(t, s, false)
 		if r.Processes != want.processes || r.Together != want.together || r.AtOnce != want.atOnce || r.Overdue != want.overdue || r.Clocks != want.clocks {
 			t.Errorf("%s (%s): %d processes, %d together, %d passes at once, %d overdue, %d clocks; want %+v", line, want.reason, r.Processes, r.Together, r.AtOnce, r.Overdue, r.Clocks, want)
+		}
+	}
+}
+
+// TestAStaleProcessOverlooksWrites: a process that is stale begins with an older object than one
+// that has just crashed, and has conflicts.
+func TestAStaleProcessOverlooksWrites(t *testing.T) {
+	for fault, want := range map[string]bool{"stale": true, "crash": false} {
+		s, err := sim.ParseSchedule("update/opaque Update#1:" + fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, s, true)
+		if got := strings.Contains(strings.Join(r.Trace, "\n"), "the object has been modified"); got != want {
+			t.Errorf("%s: a conflict: %t", s, got)
 		}
 	}
 }

@@ -123,7 +123,11 @@ func (b *budgets) until(t TB, what string, holds func() bool) {
 	t.Helper()
 
 	mine, began := b.of(t), time.Now()
-	for pause := shortestPause; !holds(); pause = min(2*pause, longestPause) {
+	for pause := shortestPause; ; pause = min(2*pause, firstPauses) {
+		looked := time.Now()
+		if holds() {
+			return
+		}
 		left := mine.left()
 		if left == 0 {
 			t.Fatalf("waited in vain for %v: %s; the test's budget of %v is over (%v)",
@@ -131,7 +135,7 @@ func (b *budgets) until(t TB, what string, holds func() bool) {
 
 			return
 		}
-		<-time.After(min(pause, left))
+		<-time.After(min(max(pause, time.Since(looked), time.Since(began)/pausePart), longestPause, left))
 	}
 }
 

@@ -5,11 +5,15 @@ import (
 	"time"
 )
 
-// How long Until pauses between two looks: it begins with the shortest pause and doubles
-// it, so what holds soon costs no time, and what holds late costs no processor.
+// How long Until pauses between two looks. It begins with the shortest pause and doubles
+// it, until it is one of the first pauses. From then on it is a part of the time it has
+// waited, or what the last look took if that is more: so what holds soon costs no time, and
+// what holds late costs no processor.
 const (
 	shortestPause = time.Millisecond
-	longestPause  = 20 * time.Millisecond
+	firstPauses   = 20 * time.Millisecond
+	pausePart     = 20
+	longestPause  = 250 * time.Millisecond
 )
 
 // A TB is what a wait needs of a test, a benchmark or a fuzz target: each testing.TB has
@@ -22,8 +26,8 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Until returns when holds returns true. It calls holds at once, then after pauses of
-// 1 ms to 20 ms, and a last time when the budget of the test is over; then it fails the
+// Until returns when holds returns true. It calls holds at once, then after pauses that
+// grow from 1 ms to 20 ms and, when it has waited for 5 s, to 250 ms, and a last time when the budget of the test is over; then it fails the
 // test with what, such as "the ship is moored", and how long it waited. It cannot interrupt
 // holds: give Context to what may hang.
 //

@@ -65,9 +65,17 @@ func TestUntil(t *testing.T) {
 		}
 
 		const takes = 10 * time.Second
-		b.until(f, "it holds", func() bool { return time.Since(began) >= takes })
+		b.until(f, "it holds", func() bool { looks++; return time.Since(began) >= takes })
 		if took := time.Since(began); took > takes+longestPause {
 			t.Errorf("What holds after %v was seen after %v.", takes, took)
+		}
+		if looks > 120 {
+			t.Errorf("Within %v there were %d looks.", takes, looks)
+		}
+		looks, began = 0, time.Now()
+		b.until(f, "a look takes long", func() bool { looks++; <-time.After(100 * time.Millisecond); return time.Since(began) >= time.Second })
+		if looks > 6 {
+			t.Errorf("Looks of 100 ms took more than half of a second: %d.", looks)
 		}
 		if len(f.failures) > 0 {
 			t.Errorf("The test failed: %q", f.failures)

@@ -73,8 +73,12 @@ func (b bug) in(t *testing.T, client, kind string) string {
 	return strings.Replace(client, right, wrong, 1)
 }
 
-// buggy are the tests of a project with bugs in its clients.
-type buggy struct{ dir, programs string }
+// buggy are the tests of a kind of a project, with bugs in its client.
+type buggy struct {
+	kind    scaffold.Kind
+	folder  string // of the kind
+	program string
+}
 
 // What is planted, too: tests that print the metrics of a provider that has begun and has
 // no objects, and those of one to which things happen.
@@ -83,51 +87,47 @@ const (
 	story   = "story_test.go"
 )
 
-// planted compiles the tests of each kind with all bugs in its client. The project stays
+// planted compiles the tests of a kind with all bugs in its client. The project stays
 // as it is.
-func planted(t *testing.T, dir string, p scaffold.Project) buggy {
+func planted(t *testing.T, dir string, kind scaffold.Kind) buggy {
 	t.Helper()
 
-	b := buggy{dir: dir, programs: t.TempDir()}
-	replaced, args := map[string]string{}, []string{"test", "-c", "-o", b.programs, "-overlay", filepath.Join(b.programs, "overlay.json")}
-	plant := func(path, text string) {
+	lower := strings.ToLower(kind.Kind)
+	folder, programs := filepath.Join(dir, "internal", "controller", lower), t.TempDir()
+	replaced := map[string]string{}
+	plant := func(name, text string) {
 		t.Helper()
 
-		planted := filepath.Join(b.programs, strings.ReplaceAll(path, "/", "-"))
+		planted := filepath.Join(programs, name)
 		if err := os.WriteFile(planted, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 
-		replaced[filepath.Join(dir, filepath.FromSlash(path))] = planted
+		replaced[filepath.Join(folder, name)] = planted
 	}
 
-	for _, kind := range p.Kinds {
-		lower := strings.ToLower(kind.Kind)
-		folder := "internal/controller/" + lower
-		path := folder + "/" + lower + ".go"
-
-		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		client := string(text)
-		for _, bug := range bugs(kind.Class) {
-			client = bug.in(t, client, kind.Kind)
-		}
-
-		plant(path, client)
-		plant(folder+"/planted.go", "package "+lower+"\n\nimport \"os\"\n\nfunc planted(method string) bool { return os.Getenv(\"PLANTED\") == method }\n")
-		args = append(args, "./"+folder)
+	text, err := os.ReadFile(filepath.Join(folder, lower+".go"))
+	if err != nil {
+		t.Fatal(err)
 	}
 
-	for _, name := range []string{exposed, story} {
-		text, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+	client := string(text)
+	for _, bug := range bugs(kind.Class) {
+		client = bug.in(t, client, kind.Kind)
+	}
 
-		plant("internal/controller/berth/"+name, string(text))
+	plant(lower+".go", client)
+	plant("planted.go", "package "+lower+"\n\nimport \"os\"\n\nfunc planted(method string) bool { return os.Getenv(\"PLANTED\") == method }\n")
+
+	if kind.Kind == berth().Kind {
+		for _, name := range []string{exposed, story} {
+			text, err := os.ReadFile(filepath.Join("testdata", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			plant(name, string(text))
+		}
 	}
 
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
@@ -135,19 +135,20 @@ func planted(t *testing.T, dir string, p scaffold.Project) buggy {
 		t.Fatal(err)
 	}
 
-	if err := os.WriteFile(filepath.Join(b.programs, "overlay.json"), overlay, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(programs, "overlay.json"), overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	run(t, dir, "go", args...)
+	b := buggy{kind: kind, folder: folder, program: filepath.Join(programs, lower+".test")}
+	// Nobody debugs it: without what a debugger reads, it is linked in half the time.
+	run(t, dir, "go", "test", "-c", "-ldflags=-s -w", "-o", b.program, "-overlay", filepath.Join(programs, "overlay.json"), "./internal/controller/"+lower)
 
 	return b
 }
 
-// run runs tests of a kind with the bug in a method, until the first failure.
-func (b buggy) run(kind scaffold.Kind, method, tests string) ([]byte, error) {
-	lower := strings.ToLower(kind.Kind)
-	cmd := command(filepath.Join(b.dir, "internal", "controller", lower), filepath.Join(b.programs, lower+".test"), "-test.run", tests, "-test.failfast")
+// run runs tests with the bug in a method, until the first failure.
+func (b buggy) run(method, tests string) ([]byte, error) {
+	cmd := command(b.folder, b.program, "-test.run", tests, "-test.failfast")
 	cmd.Env = append(cmd.Env, "PLANTED="+method)
 
 	return cmd.CombinedOutput()
@@ -157,7 +158,7 @@ func (b buggy) run(kind scaffold.Kind, method, tests string) ([]byte, error) {
 func (b buggy) metrics(t *testing.T, test string) string {
 	t.Helper()
 
-	out, err := b.run(berth(), "none", "^"+test+"$")
+	out, err := b.run("none", "^"+test+"$")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
