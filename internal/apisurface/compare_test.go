@@ -134,7 +134,7 @@ func TestBrokenGoldenFiles(t *testing.T) {
 func TestTwinsAreTheSame(t *testing.T) {
 	for _, group := range alike {
 		paths := imported(group)
-		lib, err := load("../..", paths...)
+		lib, err := everything()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func TestGenericSurfaces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lib, err := load("../..", d.path)
+			lib, err := everything()
 			if err != nil {
 				t.Fatal(err)
 			}

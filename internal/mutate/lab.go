@@ -87,7 +87,7 @@ func (l lab) try(name string, src []byte) (verdict, string) {
 	defer func() { _ = os.Remove(binary) }()
 
 	// The compiler judges a mutant, not vet: unreachable code is no reason to leave one out.
-	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".")
+	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, ".")
 	build.Dir = filepath.Dir(l.file)
 	if out, err := build.CombinedOutput(); err != nil {
 		return broken, string(out)

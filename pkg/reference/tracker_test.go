@@ -191,9 +191,9 @@ func TestErrorsPass(t *testing.T) {
 	}
 }
 
-// TestNothingGrows: 100,000 owners that wait, follow, select and go leave nothing.
+// TestNothingGrows: 10,000 owners that wait, follow, select and go leave nothing.
 func TestNothingGrows(t *testing.T) {
-	const owners = 100_000
+	const owners = 10_000
 	w := newWorld(berth("a", "x", external("X"), version("1")), berth("a", "y", version("1"), labelled("side", "lee")))
 	tr := NewTracker(testScheme())
 

@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"encoding/pem"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -206,15 +207,17 @@ func (p *pier) has(key clusters.Key, what string, n int) {
 	}
 }
 
+var many = flag.Int("many", 1_000, "how many clusters come and go in TestNothingIsLeft; of 10,000 a few hundred bytes each are seen")
+
 // TestNothingIsLeft: clusters come and go, with connections that are used, refused and
 // replaced; with credentials that are of no use; without an answer; and as namesakes of
 // those before. Nothing of them is kept, neither in memory nor on the network.
 func TestNothingIsLeft(t *testing.T) {
 	p := newPier(t)
 	goroutines, heap := 0, int64(0)
-	wait.Allow(t, many*20*time.Millisecond)
-	for i := range many {
-		if i == many/10 {
+	wait.Allow(t, time.Duration(*many)*20*time.Millisecond)
+	for i := range *many {
+		if i == *many/10 {
 			goroutines, heap = runtime.NumGoroutine(), heapNow()
 		}
 		p.asked = i%100 < 4 // one of each kind
@@ -267,7 +270,7 @@ func TestNothingIsLeft(t *testing.T) {
 	for range 20 { // what others of the process do just then is of no interest
 		grown = min(grown, heapNow()-heap)
 	}
-	fmt.Printf("connected_clusters_that_came_and_went: %d\nbytes_of_heap_grown: %d\n", many, grown)
+	fmt.Printf("connected_clusters_that_came_and_went: %d\nbytes_of_heap_grown: %d\n", *many, grown)
 	if grown > 4<<20 {
 		t.Errorf("the heap has grown by %d bytes", grown)
 	}

@@ -60,7 +60,7 @@ func provider(t *testing.T) (dir string) {
 func works(t *testing.T, s *session, account, namespace, scheme string) {
 	t.Helper()
 
-	if err := s.run(t.Context(), "go", "build", "-o", "bin/provider", "./cmd/provider"); err != nil {
+	if err := s.run(t.Context(), "go", "build", "-ldflags=-s -w", "-o", "bin/provider", "./cmd/provider"); err != nil {
 		t.Fatal(err)
 	}
 

@@ -1,7 +1,0 @@
-//go:build race
-
-package connect
-
-// Under the race detector, where everything takes ten times as long, fewer clusters come and
-// go: one that leaves something is as good as ten thousand.
-const many = 1_000
