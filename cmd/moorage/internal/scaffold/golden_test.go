@@ -139,8 +139,23 @@ func TestLinted(t *testing.T) {
 
 // TestProjectWithProviderConfig runs what the workflow of a provider does, whose users
 // say where the API is, but for its linters. Then it plants bugs, which its tests must find.
+// What the tests of each kind are linked of is most of what this costs: here are two kinds,
+// one whose author chooses the name and one whose API does.
 func TestProjectWithProviderConfig(t *testing.T) {
-	p, err := with(t, dock(), kinds(false)...).WithProviderConfig("v1alpha1")
+	all := kinds(false)
+
+	worksAndFindsBugs(t, all[0], all[2])
+}
+
+// TestEveryClassWithProviderConfig does the same with kinds of every class.
+func TestEveryClassWithProviderConfig(t *testing.T) { worksAndFindsBugs(t, kinds(false)...) }
+
+// worksAndFindsBugs makes a provider of these kinds, whose users say where the API is, and
+// runs its tests without bugs and with them.
+func worksAndFindsBugs(t *testing.T, kinds ...scaffold.Kind) {
+	t.Helper()
+
+	p, err := with(t, dock(), kinds...).WithProviderConfig("v1alpha1")
 	if err != nil {
 		t.Fatal(err)
 	}
