@@ -212,10 +212,10 @@ syncer: devcluster ## Two clusters in step: 2,000 objects beside a floor, outage
 	@go test ./pkg/syncer/... ./pkg/bridge/... -run '^$$' >/dev/null
 	@begin=$$SECONDS; \
 		go test ./pkg/syncer -count=1 -v -timeout 30m -run '^TestSchedules$$' -schedules 200 | grep -v '^=== \|^ *--- PASS'; \
-		go test ./pkg/syncer/internal/systemtest -count=1 -v -timeout 30m -run '^TestSchedules$$' -schedules 10 | grep -v '^=== \|^ *--- PASS'; \
+		go test ./pkg/syncer/internal/systemtest -count=1 -v -timeout 30m -run '^TestSchedulesOnServers$$' -schedules 10 | grep -v '^=== \|^ *--- PASS'; \
 		echo "seconds_of_all_schedules: $$((SECONDS - begin))"
 	@go test ./pkg/syncer/internal/systemtest -count=1 -v -timeout 30m -objects 2000 -run '^TestManyObjects$$' | grep -v '^=== \|^ *--- PASS'
-	@go test ./pkg/syncer/internal/systemtest -count=1 -v -timeout 30m -skip '^(TestSchedules|TestManyObjects)$$|^Example' | grep -v '^=== \|^ *--- PASS'
+	@go test ./pkg/syncer/internal/systemtest -count=1 -v -timeout 30m -skip '^(TestSchedulesOnServers|TestManyObjects)$$|^Example' | grep -v '^=== \|^ *--- PASS'
 	@go test ./pkg/bridge ./pkg/bridge/internal/systemtest -count=1 -p 1 -v -timeout 30m -within 30s -skip '^Example' | grep -v '^=== \|^ *--- PASS'
 
 # How long clusters are rotated, made and deleted at random.
@@ -231,7 +231,7 @@ clusters: devcluster ## Many clusters: known defects by number, 1,000 objects ov
 	@go test ./pkg/serviceprovider/internal/systemtest -count=1 -v -timeout 30m -run '^TestMany$$' -objects 1000 -clusters 50 | grep -v '^=== '
 	@CGO_ENABLED=1 go test -race ./pkg/clusters -count=1 -v -timeout 30m -run '^TestCacheAtRandom$$' -storm $(STORM) | grep -v '^=== '
 	@CGO_ENABLED=1 go test -race ./pkg/clusters/connect -count=1 -v -timeout 30m -run '^TestStorm$$' -storm $(STORM) | grep -v '^=== '
-	@CGO_ENABLED=1 go test -race ./pkg/serviceprovider/internal/systemtest -count=1 -v -timeout 30m -run '^TestStorm$$' -storm $(STORM) | grep -v '^=== '
+	@CGO_ENABLED=1 go test -race ./pkg/serviceprovider/internal/systemtest -count=1 -v -timeout 30m -run '^TestStormOfRotations$$' -storm $(STORM) | grep -v '^=== '
 
 # What an author has compiled before, the library and the tools, is compiled by a first
 # run; his own project is a new one in the second.

@@ -27,6 +27,7 @@ var parts = []part{
 	{name: "mutants", what: "each planted defect is found by its schedule", target: "mutants", minutes: 2,
 		bounds: []bound{atLeast("mutants", 64), exactly("missed", 0)}},
 	{name: "kit", what: "every class and kind in the conformance kit", minutes: 8},
+	{name: "systems", what: "outages, storms, servers that are swapped and emptied, credentials that end: the long tests of real servers", minutes: 8},
 	{name: "vet", what: "what go vet says of every module", target: "vet", minutes: 5},
 	{name: "random", what: "the random and the large tests of single packages at their full length", minutes: 4},
 	{name: "scaffold", what: "every project that the scaffold makes, its linters, and an upgrade to another release", minutes: 12},

@@ -132,7 +132,8 @@ func start(t *testing.T) *devenv.Env {
 }
 
 // TestTour walks the tour undisturbed, and it ends well; then with each of the saboteurs, and
-// it ends in the step that is not true.
+// it ends in the step that is not true. A saboteur's number and step are the name of its test
+// in internal/testrun/proof.txt.
 func TestTour(t *testing.T) {
 	env, program := start(t), build(t)
 

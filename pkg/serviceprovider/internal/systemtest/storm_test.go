@@ -18,12 +18,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// shortStorm is how long TestStorm blows in make test.
+// shortStorm is how long TestStormOfRotations blows unless it is told.
 const shortStorm = 2 * time.Second
 
 var (
-	storm = flag.Duration("storm", shortStorm, "how long TestStorm blows; one that is longer than by default blows without a rest")
-	seed  = flag.Uint64("seed", 1, "of TestStorm")
+	storm = flag.Duration("storm", shortStorm, "how long TestStormOfRotations blows; one that is longer than by default blows without a rest")
+	seed  = flag.Uint64("seed", 1, "of TestStormOfRotations")
 )
 
 // lull is how long each hand waits between two requests. Most of them are refused, since there
@@ -36,10 +36,10 @@ func lull() time.Duration {
 	return 20 * time.Millisecond
 }
 
-// TestStorm creates, deletes and rotates at random, with eight workers on both sides. When
+// TestStormOfRotations creates, deletes and rotates at random, with eight workers on both sides. When
 // it ends, every object that is left becomes Ready, those that are deleted go with all that
 // was made for them, and no goroutine is left. It goes on until enough has really happened.
-func TestStorm(t *testing.T) {
+func TestStormOfRotations(t *testing.T) {
 	const names, hands = 12, 4
 	ignored := append(leak.Connections(), goleak.IgnoreCurrent())
 	e := newEstate(t, "storm")

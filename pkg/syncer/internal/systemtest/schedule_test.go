@@ -24,12 +24,12 @@ var schedules = flag.Uint64("schedules", 2, "how many schedules to run")
 
 const steps = 60
 
-// TestSchedules does in a random order what can happen to two clusters: creates,
+// TestSchedulesOnServers does in a random order what can happen to two clusters: creates,
 // changes, deletions, namesakes, foreign objects, tampering, and restarts of the
 // syncer and of either API server. At rest the host holds exactly the image of the
 // virtual side. The package syncer has the same on models, where every order of
 // events can be had.
-func TestSchedules(t *testing.T) {
+func TestSchedulesOnServers(t *testing.T) {
 	begin, held := time.Now(), 0
 	for seed := range *schedules {
 		t.Run(fmt.Sprintf("Seed%d", seed), func(t *testing.T) {
