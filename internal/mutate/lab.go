@@ -36,6 +36,9 @@ type lab struct {
 	tmp  string
 }
 
+// A trial tests a mutant, counted from 1, or with 0 the source without a change.
+type trial func(number int) result
+
 // newLab makes a lab for the package that the file is in. It must be closed.
 func newLab(file string) (lab, error) {
 	abs, err := filepath.Abs(file)
@@ -52,16 +55,16 @@ func newLab(file string) (lab, error) {
 
 func (l lab) close() { _ = os.RemoveAll(l.tmp) }
 
-// tryAll tries the mutants, a few at a time. Each of the channels gives one result.
-func (l lab) tryAll(mutants []mutant) []chan result {
-	results := make([]chan result, len(mutants))
+// tryAll tries so many mutants, a few at a time. Each of the channels gives one result.
+func tryAll(mutants int, try trial) []chan result {
+	results := make([]chan result, mutants)
 	for i := range results {
 		results[i] = make(chan result, 1)
 	}
 	next := make(chan int)
 	go func() {
 		defer close(next)
-		for i := range mutants {
+		for i := range results {
 			next <- i
 		}
 	}()
@@ -69,42 +72,74 @@ func (l lab) tryAll(mutants []mutant) []chan result {
 	for range parallel {
 		workers.Go(func() {
 			for i := range next {
-				v, detail := l.try(strconv.Itoa(i), mutants[i].src)
-				results[i] <- result{v, detail}
+				results[i] <- try(i + 1)
 			}
 		})
 	}
 	return results
 }
 
-// try runs the tests with this version of the file. Compiling and running are two steps, because go test has one exit code for both.
-func (l lab) try(name string, src []byte) (verdict, string) {
-	overlay, err := l.overlay(name, src)
+// trial compiles all mutants at once and, where that does not compile, each when it is tried: the compiler judges them one by one then.
+func (l lab) trial(src []byte, mutants []mutant) (trial, error) {
+	all, choice, err := combined(src, mutants)
 	if err != nil {
-		return broken, err.Error()
+		return nil, err
 	}
-	binary := filepath.Join(l.tmp, name+".test")
-	defer func() { _ = os.Remove(binary) }()
+	binary, _, err := l.compile("all", all, choice)
+	if err != nil {
+		return l.separate(src, mutants), nil
+	}
+	return func(number int) result {
+		v, detail := l.test(binary, number)
+		return result{v, detail}
+	}, nil
+}
 
+// separate compiles each mutant when it is tried.
+func (l lab) separate(src []byte, mutants []mutant) trial {
+	return func(number int) result {
+		text := src
+		if number > 0 {
+			text = mutants[number-1].src
+		}
+		binary, said, err := l.compile(strconv.Itoa(number), text, nil)
+		if err != nil {
+			return result{broken, said}
+		}
+		defer func() { _ = os.Remove(binary) }()
+		v, detail := l.test(binary, 0)
+		return result{v, detail}
+	}
+}
+
+// compile compiles the tests with this version of the file and, unless it is nil, another file beside it. What it says of an error is for people. Compiling and
+// running are two steps, because go test has one exit code for both.
+func (l lab) compile(name string, src, beside []byte) (binary, said string, err error) {
+	overlay, err := l.overlay(name, src, beside)
+	if err != nil {
+		return "", err.Error(), err
+	}
+	binary = filepath.Join(l.tmp, name+".test")
 	// The compiler judges a mutant, not vet: unreachable code is no reason to leave one out.
 	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, ".")
 	build.Dir = filepath.Dir(l.file)
 	if out, err := build.CombinedOutput(); err != nil {
-		return broken, string(out)
+		return "", string(out), err
 	}
 	if _, err := os.Stat(binary); err != nil {
-		return broken, "the package has no tests"
+		return "", "the package has no tests", err
 	}
-	return l.test(binary)
+	return binary, "", nil
 }
 
-// test runs a compiled test and returns what it says.
-func (l lab) test(binary string) (verdict, string) {
+// test runs a compiled test as the mutant of this number, and returns what it says.
+func (l lab) test(binary string, number int) (verdict, string) {
 	// The test ends itself at its timeout; the context is for a process that cannot.
 	ctx, cancel := context.WithTimeout(context.Background(), patience+10*time.Second)
 	defer cancel()
 	test := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout", patience.String())
 	test.Dir = filepath.Dir(l.file)
+	test.Env = append(test.Environ(), chosen+"="+strconv.Itoa(number))
 	out, err := test.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
@@ -118,16 +153,22 @@ func (l lab) test(binary string) (verdict, string) {
 	return broken, fmt.Sprintf("cannot run the tests: %v", err)
 }
 
-// overlay writes the source and the file that puts it in the place of the lab's own.
-func (l lab) overlay(name string, src []byte) (string, error) {
-	source := filepath.Join(l.tmp, name+".go")
-	if err := os.WriteFile(source, src, 0o600); err != nil {
-		return "", err
+// overlay writes the source, what is beside it, and the file that puts them into the lab's package.
+func (l lab) overlay(name string, src, beside []byte) (string, error) {
+	replace := map[string]string{}
+	for path, text := range map[string][]byte{l.file: src, filepath.Join(filepath.Dir(l.file), "mutant_chosen.go"): beside} {
+		if text == nil {
+			continue
+		}
+		replace[path] = filepath.Join(l.tmp, name+"_"+filepath.Base(path))
+		if err := os.WriteFile(replace[path], text, 0o600); err != nil {
+			return "", err
+		}
 	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {l.file: source}})
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(l.tmp, name+".json")
-	return path, os.WriteFile(path, replace, 0o600)
+	return path, os.WriteFile(path, overlay, 0o600)
 }

@@ -54,14 +54,18 @@ func run(out io.Writer, file string) error {
 	}
 	defer l.close()
 
-	switch v, detail := l.try("unmutated", src); v {
+	try, err := l.trial(src, mutants)
+	if err != nil {
+		return err
+	}
+	switch r := try(0); r.verdict {
 	case killed:
-		return fmt.Errorf("the tests fail without a mutation:\n%s", detail)
+		return fmt.Errorf("the tests fail without a mutation:\n%s", r.detail)
 	case broken:
-		return fmt.Errorf("the tests do not run without a mutation:\n%s", detail)
+		return fmt.Errorf("the tests do not run without a mutation:\n%s", r.detail)
 	case survived:
 	}
-	return report(out, mutants, l.tryAll(mutants))
+	return report(out, mutants, tryAll(len(mutants), try))
 }
 
 // report prints a line per mutant, in the order of the source, as soon as it is known.

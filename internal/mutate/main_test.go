@@ -50,12 +50,32 @@ func TestRun(t *testing.T) {
 				err: "3 mutants survived",
 			},
 		},
+		"Nested": {
+			reason: "A decision in a case of another is changed as any other.",
+			file:   "nested/decide.go",
+			want: want{out: []string{
+				`killed   nested/decide.go:7: delete "case a"`,
+				`killed   nested/decide.go:7: exchange "case a" with "case b"`,
+				`killed   nested/decide.go:9: delete "case b"`,
+				`killed   nested/decide.go:13: delete "case b"`,
+				"mutants: 4",
+				"survived: 0",
+			}},
+		},
 		"DoesNotCompile": {
-			reason: "A mutant that does not compile was not killed by a test: that is an error, and the compiler's words say why.",
-			file:   "odd/unused.go",
+			reason: "A mutant that does not compile was not killed by a test: that is an error, and the compiler's words say why. Others are tried all the same.",
+			file:   "odd/falls.go",
 			want: want{
-				out: []string{`BROKEN   odd/unused.go:9: delete "case strings.HasPrefix(name, "a")"`, "imported and not used", "mutants: 1", "survived: 0"},
-				err: "1 mutants do not compile",
+				out: []string{
+					`killed   odd/falls.go:7: delete "case long"`,
+					`BROKEN   odd/falls.go:7: exchange "case long" with "case short"`,
+					"cannot fallthrough final case in switch",
+					`BROKEN   odd/falls.go:10: delete "case short"`,
+					"cannot fallthrough final case in switch",
+					"mutants: 3",
+					"survived: 0",
+				},
+				err: "2 mutants do not compile",
 			},
 		},
 		"NothingToMutate": {
@@ -125,8 +145,8 @@ func told(out string) (lines []string) {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
-		case strings.Contains(line, "imported and not used"):
-			lines = append(lines, "imported and not used")
+		case strings.Contains(line, "cannot fallthrough final case in switch"):
+			lines = append(lines, "cannot fallthrough final case in switch")
 		default:
 			lines = append(lines, line)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -9,12 +10,14 @@ import (
 	"strings"
 )
 
-// A mutant is the source with one change.
+// A mutant is the source with one change, in a switch that is in no other.
 type mutant struct {
-	file string
-	line int
-	what string
-	src  []byte
+	file     string
+	line     int
+	what     string
+	src      []byte
+	from, to int    // the switch in the source without the change
+	changed  []byte // the switch with it
 }
 
 // String names the place and the change, as compilers do.
@@ -28,9 +31,13 @@ func mutate(file string, src []byte) ([]mutant, error) {
 		return nil, err
 	}
 	var out []mutant
+	outer := source{fset: fset, file: file, text: src}
 	ast.Inspect(parsed, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SwitchStmt); ok {
-			out = append(out, ofSwitch(source{fset, file, src}, s)...)
+		if sw, ok := n.(*ast.SwitchStmt); ok {
+			if outer.offset(sw.Pos()) >= outer.to {
+				outer.from, outer.to = outer.span(sw)
+			}
+			out = append(out, ofSwitch(outer, sw)...)
 		}
 		return true
 	})
@@ -56,11 +63,12 @@ func ofSwitch(s source, sw *ast.SwitchStmt) []mutant {
 	return out
 }
 
-// A source is a parsed file and its text.
+// A source is a parsed file and its text, and where in it the switch is that is being changed, or that the one that is changed is in.
 type source struct {
-	fset *token.FileSet
-	file string
-	text []byte
+	fset     *token.FileSet
+	file     string
+	text     []byte
+	from, to int
 }
 
 // without returns the mutant that lacks a case.
@@ -78,16 +86,45 @@ func (s source) exchanged(first, second *ast.CaseClause) mutant {
 }
 
 func (s source) mutant(at *ast.CaseClause, what string, parts ...[]byte) mutant {
-	return mutant{file: s.file, line: s.fset.Position(at.Pos()).Line, what: what, src: slices.Concat(parts...)}
+	src := slices.Concat(parts...)
+	changed := src[s.from : len(src)-(len(s.text)-s.to)]
+	return mutant{file: s.file, line: s.fset.Position(at.Pos()).Line, what: what, src: src, from: s.from, to: s.to, changed: changed}
 }
 
-// span returns the offsets of a case, its statements included.
-func (s source) span(c *ast.CaseClause) (from, to int) {
-	return s.fset.Position(c.Pos()).Offset, s.fset.Position(c.End()).Offset
-}
+// span returns the offsets of a statement, all that is in it included.
+func (s source) span(n ast.Node) (from, to int) { return s.offset(n.Pos()), s.offset(n.End()) }
+
+func (s source) offset(p token.Pos) int { return s.fset.Position(p).Offset }
 
 // head returns the line that a reader knows the case by.
 func (s source) head(c *ast.CaseClause) string {
-	text := s.text[s.fset.Position(c.Pos()).Offset:s.fset.Position(c.Colon).Offset]
+	text := s.text[s.offset(c.Pos()):s.offset(c.Colon)]
 	return `"` + strings.Join(strings.Fields(string(text)), " ") + `"`
+}
+
+// chosen is the environment variable that says which of the mutants a combined source is, counted from 1. Without it, it is the source without a change.
+const chosen = "MOORAGE_MUTANT"
+
+// combined returns one source that is each of the mutants, in the order of the source, and another of the same package, which says which of them it is. To
+// compile and to link once takes a tenth of the time.
+func combined(src []byte, mutants []mutant) (all, choice []byte, err error) {
+	name, err := parser.ParseFile(token.NewFileSet(), "", src, parser.PackageClauseOnly)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out bytes.Buffer
+	end := 0
+	for i, m := range mutants {
+		if i == 0 || m.from != mutants[i-1].from {
+			out.Write(src[end:m.from])
+			out.WriteString("switch mutantChosen {\n")
+		}
+		fmt.Fprintf(&out, "case \"%d\":\n%s\n", i+1, m.changed)
+		if i+1 == len(mutants) || m.from != mutants[i+1].from {
+			fmt.Fprintf(&out, "default:\n%s\n}", src[m.from:m.to])
+			end = m.to
+		}
+	}
+	out.Write(src[end:])
+	return out.Bytes(), fmt.Appendf(nil, "package %s\n\nimport \"os\"\n\nvar mutantChosen = os.Getenv(%q)\n", name.Name, chosen), nil
 }
