@@ -3,6 +3,7 @@
 //	testrun test MODULE...        the tests of these modules, but for those of proof.txt
 //	testrun race MODULE...        the packages of race.txt under the race detector
 //	testrun proof [PART...]       what a release rests on, or parts of it, as far as it is not shown on this tree yet
+//	testrun busy N FOR COMMAND... a command beside N busy loops, which last so long at most
 //	testrun unproven              what of it is not shown on this tree, and the commit on which it last held
 //
 // It runs in the root of the repository. The lists proof.txt and race.txt stand beside this file; tests hold them to the code.
@@ -18,7 +19,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: testrun test|race|proof|unproven ...")
+		fmt.Fprintln(os.Stderr, "usage: testrun test|race|proof|unproven|busy ...")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -36,6 +37,8 @@ func run(ctx context.Context, command string, args []string) error {
 		return testAll(ctx, args)
 	case "race":
 		return raceAll(ctx, args)
+	case "busy":
+		return runBusy(ctx, args)
 	case "proof", "unproven":
 		p, err := newProof(ctx)
 		if err != nil {

@@ -36,7 +36,7 @@ import (
 )
 
 var (
-	lists = flag.Int("lists", 500, "how many random lists of operations are compared with the real API server")
+	lists = flag.Int("lists", 150, "how many random lists of operations are compared with the real API server")
 	first = flag.Uint64("first", 1, "the seed of the first of them")
 )
 

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+var errBusyUsage = errors.New("usage: testrun busy LOOPS DURATION COMMAND...: so many busy loops beside the command, for so long at most")
+
+// runBusy runs a command beside busy loops, each in a thread of its own, to show that it passes on a slow machine. The loops end with the command, or when their
+// time is up: then the command goes on alone, and runBusy says so.
+func runBusy(ctx context.Context, args []string) error {
+	if len(args) < 3 {
+		return errBusyUsage
+	}
+	loops, err := strconv.Atoi(args[0])
+	if err != nil || loops < 1 {
+		return errors.Join(errBusyUsage, err)
+	}
+	most, err := time.ParseDuration(args[1])
+	if err != nil {
+		return errors.Join(errBusyUsage, err)
+	}
+	busy, stop := context.WithTimeout(ctx, most)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	keepBusy(busy, loops, &running)
+	go func() {
+		<-busy.Done()
+		if errors.Is(busy.Err(), context.DeadlineExceeded) {
+			fmt.Printf("the busy loops have ended after %v; the command goes on alone\n", most)
+		}
+	}()
+	fmt.Printf("%d busy loops on %d processors, for %v at most\n", loops, runtime.NumCPU(), most)
+	began := time.Now()
+	cmd := exec.CommandContext(ctx, args[2], args[3:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	endTogether(cmd)
+	err = cmd.Run()
+	fmt.Printf("seconds_beside_busy_loops: %.0f\n", time.Since(began).Seconds())
+	return err
+}
+
+// keepBusy starts loops that compute until the context ends. Each has a thread, which the kernel schedules like any other program's.
+func keepBusy(ctx context.Context, loops int, running *sync.WaitGroup) {
+	runtime.GOMAXPROCS(loops + runtime.NumCPU())
+	var over atomic.Bool
+	context.AfterFunc(ctx, func() { over.Store(true) })
+	for range loops {
+		running.Go(func() {
+			runtime.LockOSThread()
+			for !over.Load() {
+				// Computing is all it is for.
+			}
+		})
+	}
+}
