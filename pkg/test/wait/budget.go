@@ -15,6 +15,7 @@ type budget struct {
 	whole    time.Duration
 	end      time.Time
 	deadline time.Time // of the process, or zero
+	cleaning bool      // it is that of the cleanups
 }
 
 // newBudget starts the budget of t, which has to be over before the deadline.
@@ -36,7 +37,23 @@ func newBudget(t TB, whole time.Duration) *budget {
 func (b *budget) more(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.extend(d)
+}
 
+// cleanUp starts a budget anew for the cleanups of its test, once: the test may have used
+// it up, and they have to wait all the same.
+func (b *budget) cleanUp(whole time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.cleaning {
+		return
+	}
+	b.cleaning, b.whole, b.end = true, 0, time.Now()
+	b.extend(whole)
+}
+
+// extend is more, for whoever holds the lock.
+func (b *budget) extend(d time.Duration) {
 	begin := b.end.Add(-b.whole)
 	b.whole += d
 	if !b.deadline.IsZero() {
@@ -78,17 +95,30 @@ func deadline(t TB) (at time.Time) {
 	return at
 }
 
+// ended tells whether the function of a test is over, and its cleanups run.
+func ended(t TB) bool { return t.Context().Err() != nil }
+
+// identity returns what a test has in common with all that embed it: the end of its
+// context. A test whose context does not end has nothing but itself.
+func identity(t TB) any {
+	if end := t.Context().Done(); end != nil {
+		return end
+	}
+
+	return t
+}
+
 // budgets are those of the tests that run.
 type budgets struct {
 	pace func() pace
 
 	mu    sync.Mutex
-	tests map[TB]*budget
+	tests map[any]*budget // by identity
 }
 
 // newBudgets returns the budgets of a machine with that pace.
 func newBudgets(pace func() pace) *budgets {
-	return &budgets{pace: pace, tests: map[TB]*budget{}}
+	return &budgets{pace: pace, tests: map[any]*budget{}}
 }
 
 // process has the budgets of all tests of this process. It is global because a test that
@@ -100,22 +130,31 @@ func (b *budgets) of(t TB) *budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	if known, ok := b.tests[t]; ok {
+	id := identity(t)
+	if known, ok := b.tests[id]; ok {
+		if ended(t) {
+			known.cleanUp(b.whole())
+		}
+
 		return known
 	}
 
-	started := newBudget(t, b.pace().scale(leastBudget))
-	b.tests[t] = started
-	t.Cleanup(func() { b.forget(t) })
+	started := newBudget(t, b.whole())
+	started.cleaning = ended(t)
+	b.tests[id] = started
+	t.Cleanup(func() { b.forget(id) })
 
 	return started
 }
 
+// whole is how long a budget is at first.
+func (b *budgets) whole() time.Duration { return b.pace().scale(leastBudget) }
+
 // forget drops the budget of a test that ends. A cleanup that waits later starts another.
-func (b *budgets) forget(t TB) {
+func (b *budgets) forget(id any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.tests, t)
+	delete(b.tests, id)
 }
 
 // until is Until with these budgets.

@@ -17,8 +17,9 @@ const (
 )
 
 // A TB is what a wait needs of a test, a benchmark or a fuzz target: each testing.TB has
-// it. The type behind it is comparable, as a pointer is. If it has a method Deadline, as
-// *testing.T does, its budget ends before that.
+// it, and so has what embeds one, which is the same test. The type behind it is comparable,
+// as a pointer is. If it has a method Deadline, as *testing.T does, its budget ends before
+// that.
 type TB interface {
 	Helper()
 	Cleanup(f func())
@@ -40,7 +41,8 @@ func Until(t TB, what string, holds func() bool) {
 
 // Budget returns what is left of the time that t may wait, all its waits together, and
 // never less than zero. The first call for t, by whatever function of this package,
-// starts the budget: it runs on while t does not wait. A subtest has a budget of its own.
+// starts the budget: it runs on while t does not wait. A subtest has a budget of its own,
+// and so have the cleanups of a test, all together, whatever the test has left of its own.
 //
 // A whole budget is 3 minutes on a machine with four processors and nothing else to do. It
 // grows with how long a piece of work of a few milliseconds takes, which is done once per

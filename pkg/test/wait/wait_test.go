@@ -31,7 +31,10 @@ func newFakeTest(t *testing.T) (_ *fakeTest, end context.CancelFunc) {
 
 	return f, func() {
 		cancel()
-		for _, do := range f.cleanups {
+		for len(f.cleanups) > 0 {
+			last := len(f.cleanups) - 1
+			do := f.cleanups[last]
+			f.cleanups = f.cleanups[:last]
 			do()
 		}
 	}
@@ -200,6 +203,59 @@ func TestBudgetIsOnePerTest(t *testing.T) {
 	})
 }
 
+// TestBudgetOfEmbedder shows that a type that embeds a test has no budget besides that of
+// the test, and that a subtest has.
+func TestBudgetOfEmbedder(t *testing.T) {
+	b := newBudgets(always(idle))
+	type world struct{ *testing.T }
+
+	if b.of(&world{t}) != b.of(t) || b.of(&world{t}) != b.of(&world{t}) {
+		t.Error("A test has got another budget by another name.")
+	}
+	t.Run("Sub", func(sub *testing.T) {
+		if b.of(&world{sub}) == b.of(t) {
+			t.Error("A subtest has the budget of its parent.")
+		}
+	})
+	if len(b.tests) != 1 {
+		t.Errorf("%d budgets are kept, want that of the test which runs.", len(b.tests))
+	}
+}
+
+// TestBudgetOfCleanups shows that cleanups may wait though the test has used up its budget,
+// together as long as a test, and not beyond the deadline.
+func TestBudgetOfCleanups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudgets(always(idle))
+		f, end := newFakeTest(t)
+		b.until(f, "time goes back", func() bool { return false })
+		f.Cleanup(func() {
+			began := time.Now()
+			b.until(f, "a minute is over", func() bool { return time.Since(began) >= time.Minute })
+			if left := b.of(f).left(); left > leastBudget-time.Minute {
+				t.Errorf("After a minute, the cleanups have %v left.", left)
+			}
+		})
+		end()
+		if len(f.failures) != 1 {
+			t.Errorf("failures: want that of the test, got %q", f.failures)
+		}
+		if len(b.tests) != 0 {
+			t.Errorf("%d budgets are kept of a test that is over.", len(b.tests))
+		}
+
+		f, end = newFakeTest(t)
+		limited := &limitedTest{fakeTest: f, deadline: time.Now().Add(time.Minute)}
+		b.until(limited, "time goes back", func() bool { return false })
+		f.Cleanup(func() {
+			if left := b.of(limited).left(); left != 5400*time.Millisecond {
+				t.Errorf("6 s before the deadline, the cleanups have %v left, want nine tenths of it.", left)
+			}
+		})
+		end()
+	})
+}
+
 func TestContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudgets(always(idle))
@@ -236,6 +292,8 @@ func TestBudgetEndsBeforeTheDeadline(t *testing.T) {
 		if left := b.of(&limitedTest{fakeTest: f}).left(); left != leastBudget {
 			t.Errorf("Without a deadline: want %v, got %v", leastBudget, left)
 		}
+		f, end = newFakeTest(t)
+		defer end()
 		if left := b.of(&limitedTest{fakeTest: f, deadline: time.Now().Add(time.Minute)}).left(); left != 54*time.Second {
 			t.Errorf("With one minute: want nine tenths of it, got %v", left)
 		}
