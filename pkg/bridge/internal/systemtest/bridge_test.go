@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,6 +27,7 @@ import (
 	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
@@ -130,14 +130,14 @@ func TestBridge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	taken := newVolume(target, translate.Names{Suffix: "red"}.PhysicalName("taken", "default"), 9)
-	w.eventually("the host serves the kind", func() bool { return w.host.Create(t.Context(), taken) == nil })
+	wait.Until(w, "the host serves the kind", func() bool { return w.host.Create(t.Context(), taken) == nil })
 	w.provide()
 	begin := time.Now()
 	for i := range many {
 		w.must(w.here.Create(t.Context(), newVolume("default", fmt.Sprintf("data-%d", i), 3)))
 	}
 	w.must(w.here.Create(t.Context(), newVolume("default", "taken", 3)))
-	w.eventually("all are ready", func() bool { return w.count(w.here, "default", ready) == many })
+	wait.Until(w, "all are ready", func() bool { return w.count(w.here, "default", ready) == many })
 	figure("objects", many)
 	figure("seconds_until_ready", time.Since(begin).Seconds())
 	figure("images", w.count(w.host, target, ours))
@@ -145,23 +145,23 @@ func TestBridge(t *testing.T) {
 	v := newVolume("default", "data-7", 0)
 	image := newVolume(target, "data-7-x-default-x-red", 0)
 	w.must(w.host.Status().Patch(t.Context(), image, merge(`{"status":{"id":"disk-7","usedBytes":5}}`)))
-	w.eventually("the status is up", func() bool { return w.get(w.here, v) && v.Status.ID == "disk-7" && ready(v) })
+	wait.Until(w, "the status is up", func() bool { return w.get(w.here, v) && v.Status.ID == "disk-7" && ready(v) })
 	w.must(w.here.Patch(t.Context(), v, merge(`{"spec":{"sizeGiB":5}}`)))
-	w.eventually("the spec is down", func() bool { return w.get(w.host, image) && image.Spec.SizeGiB == 5 })
+	wait.Until(w, "the spec is down", func() bool { return w.get(w.host, image) && image.Spec.SizeGiB == 5 })
 	if n := len(image.ManagedFields); n == 0 || image.Status.ID != "disk-7" {
 		t.Errorf("the status of the host object is lost: %v", image.Status)
 	}
 	w.must(w.host.Patch(t.Context(), image, merge(`{"spec":{"sizeGiB":1}}`)))
-	w.eventually("it is corrected", func() bool { return w.get(w.host, image) && image.Spec.SizeGiB == 5 })
+	wait.Until(w, "it is corrected", func() bool { return w.get(w.host, image) && image.Spec.SizeGiB == 5 })
 
 	refused := newVolume("default", "taken", 0)
-	w.eventually("the conflict is told", func() bool {
+	wait.Until(w, "the conflict is told", func() bool {
 		return w.get(w.here, refused) && refused.GetCondition(commonv1.TypeSynced).Reason == "ExternalResourceNotOwned"
 	})
 	w.rest()
 
 	w.must(w.here.DeleteAllOf(t.Context(), &volume.Volume{}, client.InNamespace("default")))
-	w.eventually("all are gone", func() bool { return w.count(w.here, "default", anything) == 0 })
+	wait.Until(w, "all are gone", func() bool { return w.count(w.here, "default", anything) == 0 })
 	left := w.count(w.host, target, ours)
 	figure("images_left", left)
 	before := taken.ResourceVersion
@@ -175,7 +175,7 @@ func TestBridge(t *testing.T) {
 func (w *world) rest() {
 	w.Helper()
 	w.ledger.Reset()
-	w.eventually("all were looked at ten times", func() bool { return len(w.ledger.Objects()) > 10*many })
+	wait.Until(w, "all were looked at ten times", func() bool { return len(w.ledger.Objects()) > 10*many })
 	writes := 0
 	for _, r := range w.ledger.Objects() {
 		if r.Verb != "GET" || r.Resource != "volumes" {
@@ -228,19 +228,6 @@ func (w *world) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
-	}
-}
-
-// bound is how long anything may take on a machine that is busy with something else.
-const bound = 10 * time.Minute
-
-// eventually waits until a condition holds. Every wait of this package is one of these.
-func (w *world) eventually(what string, holds func() bool) {
-	w.Helper()
-	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, bound, true,
-		func(context.Context) (bool, error) { return holds(), nil })
-	if err != nil {
-		w.Fatalf("%s: %v", what, err)
 	}
 }
 

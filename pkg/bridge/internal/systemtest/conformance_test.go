@@ -23,6 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer"
 	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // Schedules without faults are all held; for how long those with faults are begun.
@@ -35,7 +36,7 @@ func TestConformanceOnServers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	probed := newVolume(target, "probed", 1)
-	w.eventually("the host serves the kind", func() bool { return w.host.Create(t.Context(), probed) == nil })
+	wait.Until(w, "the host serves the kind", func() bool { return w.host.Create(t.Context(), probed) == nil })
 	w.must(w.host.Delete(t.Context(), probed))
 	scheme := syncertesting.NewScheme()
 	w.must(volume.AddToScheme(scheme))
@@ -65,7 +66,7 @@ func TestConformanceOnServers(t *testing.T) {
 			{Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 8 }, Want: map[string]string{"size": "8"}},
 			{Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "fast" }, Want: map[string]string{"tier": "fast"}},
 		},
-		Probe: &probe{w.host, broken}, CallTimeout: time.Minute, Within: *within,
+		Probe: &probe{w.host, broken}, CallTimeout: wait.Patience(), Within: *within,
 	})
 	figure("applied_by_the_conformance_kit", applied.Load())
 	if applied.Load() == 0 {

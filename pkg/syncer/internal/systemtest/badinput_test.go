@@ -21,6 +21,7 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
@@ -76,7 +77,7 @@ func TestBadInput(t *testing.T) {
 			if err := tenantPlane.api.Create(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the user is told", func() bool { return strings.Contains(f.said(b), tc.event) })
+			wait.Until(t, "the user is told", func() bool { return strings.Contains(f.said(b), tc.event) })
 			if len(f.host.Objects()) == 0 {
 				t.Error("the host was not asked")
 			}
@@ -97,7 +98,7 @@ func (f *fleet) count() time.Time {
 // nobody can do anything about is tried once.
 func (f *fleet) cold(name, reason string, begin time.Time) {
 	f.Helper()
-	eventually(f.T, "it is tried again, or not", func() bool { return time.Since(begin) > 8*time.Second })
+	wait.Until(f.T, "it is tried again, or not", func() bool { return time.Since(begin) > 8*time.Second })
 	requests := append(f.host.Objects(), f.tenant.Objects()...)
 	events := f.tenant.Events()
 	elapsed := time.Since(begin) // longer than what was counted
@@ -123,7 +124,7 @@ func TestKindGone(t *testing.T) {
 	if err := host.api.Create(t.Context(), boatCRD()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the host serves the kind", func() bool {
+	wait.Until(t, "the host serves the kind", func() bool {
 		served, err := translate.KindExists(host.config, boatKind)
 		return served && err == nil
 	})
@@ -139,12 +140,12 @@ func TestKindGone(t *testing.T) {
 	if err := tenantPlane.api.Create(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is down", func() bool { return len(boats(t, host.api, f.target)) == 1 })
+	wait.Until(t, "it is down", func() bool { return len(boats(t, host.api, f.target)) == 1 })
 	if err := host.api.Delete(t.Context(), boatCRD()); err != nil {
 		t.Fatal(err)
 	}
 	// The API server serves a kind for a moment after its definition is gone.
-	eventually(t, "the kind is gone", func() bool {
+	wait.Until(t, "the kind is gone", func() bool {
 		return !exists(t, host.api, boatCRD()) && apierrors.IsNotFound(host.api.List(t.Context(), boatList(), client.InNamespace(f.target)))
 	})
 	// Whatever came of its last moments, this boat is looked at after it.
@@ -153,7 +154,7 @@ func TestKindGone(t *testing.T) {
 	if err := tenantPlane.api.Create(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the user is told", func() bool { return strings.Contains(f.said(b), "could not find the requested resource") })
+	wait.Until(t, "the user is told", func() bool { return strings.Contains(f.said(b), "could not find the requested resource") })
 	f.host.Reset() // passes over the other boat have ended in the same
 	f.cold("KindGone", "A kind that is gone is told once.", begin)
 	if n := len(boats(t, tenantPlane.api, f.ns)); n != 2 {
@@ -163,9 +164,9 @@ func TestKindGone(t *testing.T) {
 	if err := host.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the host is back", func() bool { return host.Restart(t.Context()) == nil })
-	eventually(t, "so is the kind", func() bool { return host.api.Create(t.Context(), boatCRD()) == nil })
-	eventually(t, "both boats are down", func() bool {
+	wait.Until(t, "the host is back", func() bool { return host.Restart(t.Context()) == nil })
+	wait.Until(t, "so is the kind", func() bool { return host.api.Create(t.Context(), boatCRD()) == nil })
+	wait.Until(t, "both boats are down", func() bool {
 		list := boatList()
 		return host.api.List(t.Context(), list, client.InNamespace(f.target)) == nil && len(list.Items) == 2
 	})
@@ -173,7 +174,7 @@ func TestKindGone(t *testing.T) {
 	if err := host.api.Patch(t.Context(), image, merge(`{"spec":{"length":1}}`)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the host is watched again", func() bool {
+	wait.Until(t, "the host is watched again", func() bool {
 		length, _, _ := unstructured.NestedInt64(image.Object, "spec", "length")
 		return exists(t, host.api, image) && length == 12
 	})
@@ -185,7 +186,7 @@ func tenantAllows(t *testing.T, length float64) {
 	if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), hostPlane.config, tenantPlane.config, boatKind); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the kind is changed", func() bool { // while its conditions are
+	wait.Until(t, "the kind is changed", func() bool { // while its conditions are
 		crd := boatCRD()
 		if !exists(t, tenantPlane.api, crd) {
 			t.Fatal("the kind was not copied")
@@ -197,7 +198,7 @@ func tenantAllows(t *testing.T, length float64) {
 		return tenantPlane.api.Update(t.Context(), crd) == nil
 	})
 	probe := newBoat("default", "probe", 0)
-	eventually(t, "the tenant allows it", func() bool { return tenantPlane.api.Create(t.Context(), probe) == nil })
+	wait.Until(t, "the tenant allows it", func() bool { return tenantPlane.api.Create(t.Context(), probe) == nil })
 	if err := tenantPlane.api.Delete(t.Context(), probe); err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +299,7 @@ func serve(t *testing.T, p *plane, kind schema.GroupVersionKind) {
 	if err := p.api.Create(t.Context(), crd); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the kind is served", func() bool {
+	wait.Until(t, "the kind is served", func() bool {
 		served, err := translate.KindExists(p.config, kind)
 		return served && err == nil
 	})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
@@ -61,7 +62,7 @@ func copies(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, kind sc
 	if err := hostPlane.api.Create(t.Context(), crd); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the host serves the kind", func() bool {
+	wait.Until(t, "the host serves the kind", func() bool {
 		served, err := translate.KindExists(hostPlane.config, kind)
 		return served && err == nil
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/syncer"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // What multicluster-runtime calls these: its manager adds what is told of clusters.
@@ -82,7 +83,7 @@ func TestFleet(t *testing.T) {
 		if err := p.api.Create(t.Context(), boat(string(name))); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the boat of "+string(name)+" is down", func() bool { return image(string(name)) })
+		wait.Until(t, "the boat of "+string(name)+" is down", func() bool { return image(string(name)) })
 	}
 
 	disengage()
@@ -91,12 +92,12 @@ func TestFleet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "red still works", func() bool { return !image("red") })
+	wait.Until(t, "red still works", func() bool { return !image("red") })
 	if !image("blue") {
 		t.Error("something is deleted for a virtual cluster that is not engaged")
 	}
 	engage("blue")
-	eventually(t, "blue has come back", func() bool { return !image("blue") })
+	wait.Until(t, "blue has come back", func() bool { return !image("blue") })
 	if err := syncer.SetupMulticluster(&otherManager{}, host, func(clusterName, *synccontext.RegisterContext) (syncer.Syncer, error) { return nil, nil }); err == nil {
 		t.Error("a fleet is added to what takes something else")
 	}

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"sync"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // A harbour master is a proxy that says who answers under the tenant's address. A
@@ -152,6 +152,6 @@ func newPlainManager(c *rest.Config) (manager.Manager, error) {
 	return ctrl.NewManager(c, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true}},
-		Controller: config.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+		Controller: config.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(wait.Patience()),
 	})
 }

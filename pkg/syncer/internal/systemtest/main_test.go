@@ -16,7 +16,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
+	poll "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -26,6 +26,7 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
@@ -79,9 +80,9 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	// A syncer of a kind that the host does not serve yet ends.
-	err = until(context.Background(), func() bool {
+	err = poll.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, wait.Patience(), true, func(context.Context) (bool, error) {
 		served, err := translate.KindExists(hostPlane.config, boatKind)
-		return served && err == nil
+		return served && err == nil, nil
 	})
 	if err != nil {
 		return 1, err
@@ -217,8 +218,9 @@ func (f *fleet) moor() {
 // it did, and the syncer with it: tenants are synced whole, and the next fleet would
 // sync what is left as well.
 func (f *fleet) sweep(ns string) {
-	f.Cleanup(func() {
-		eventually(f.T, "nothing is left in the tenant", func() bool { return swept(context.WithoutCancel(f.Context()), ns) })
+	t := f.T // which another one may take the place of
+	t.Cleanup(func() {
+		wait.Until(t, "nothing is left in the tenant", func() bool { return swept(context.WithoutCancel(t.Context()), ns) })
 	})
 }
 
@@ -245,7 +247,7 @@ func swept(ctx context.Context, ns string) bool {
 // request of a server on a busy machine may take longer than a request may take.
 func deleteBoats(t *testing.T, p *plane, ns string) {
 	t.Helper()
-	eventually(t, "the boats are deleted", func() bool {
+	wait.Until(t, "the boats are deleted", func() bool {
 		return p.api.DeleteAllOf(t.Context(), emptyBoat(), client.InNamespace(ns)) == nil
 	})
 }
@@ -257,22 +259,6 @@ func namespace(t *testing.T, c client.Client) string {
 		t.Fatal(err)
 	}
 	return ns.Name
-}
-
-// bound is how long anything may take on a machine that is busy with something else.
-const bound = 10 * time.Minute
-
-// until waits until a condition holds. Every wait of this package is one of these.
-func until(ctx context.Context, holds func() bool) error {
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, bound, true, func(context.Context) (bool, error) { return holds(), nil })
-}
-
-// eventually waits until a condition holds, in the clean-up of a test as well.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	if err := until(context.WithoutCancel(t.Context()), holds); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }
 
 func exists(t *testing.T, c client.Client, obj client.Object) bool {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/syncer"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
@@ -35,6 +36,7 @@ const (
 // Host objects of others, some under names that would be ours, stay as they are.
 func TestManyObjects(t *testing.T) {
 	t.Parallel()
+	wait.Allow(t, time.Duration(*objects)*200*time.Millisecond)
 	f := newFleet(t, "many", syncer.Options{MaxConcurrentReconciles: workers})
 	f.alone()
 	names := translate.Names{Suffix: f.name}
@@ -62,12 +64,12 @@ func TestManyObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all are down", func() bool { return len(boats(t, hostPlane.api, f.target)) == *objects+len(foreign) })
+	wait.Until(t, "all are down", func() bool { return len(boats(t, hostPlane.api, f.target)) == *objects+len(foreign) })
 	parallel(t, func(ctx context.Context, i int) error {
 		b := newBoat(f.target, names.PhysicalName(fmt.Sprintf("boat-%d", i), f.ns), 0)
 		return hostPlane.api.Status().Patch(ctx, b, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"afloat":true}}`)))
 	})
-	eventually(t, "all statuses are up", func() bool { return afloat(boats(t, tenantPlane.api, f.ns)) == *objects })
+	wait.Until(t, "all statuses are up", func() bool { return afloat(boats(t, tenantPlane.api, f.ns)) == *objects })
 	figure("objects", *objects)
 	figure("seconds_down_and_status_up", time.Since(begin).Seconds())
 	figure("requests_per_object_down_and_status_up", f.perObject())
@@ -80,7 +82,7 @@ func TestManyObjects(t *testing.T) {
 	f.host.Reset()
 	f.tenant.Reset()
 	deleteBoats(t, tenantPlane, f.ns)
-	eventually(t, "nothing of ours is left", func() bool { return len(boats(t, hostPlane.api, f.target)) == len(foreign) })
+	wait.Until(t, "nothing of ours is left", func() bool { return len(boats(t, hostPlane.api, f.target)) == len(foreign) })
 	figure("seconds_deleted", time.Since(begin).Seconds())
 	figure("requests_per_object_deleted", f.perObject())
 	t.Logf("host: %s; tenant: %s", test.SummarizeRequests(f.host.Objects()), test.SummarizeRequests(f.tenant.Objects()))
@@ -112,12 +114,12 @@ func (f *fleet) steady() {
 		f.Fatal(err)
 	}
 	mine := newBoat(f.target, f.reg.Names.PhysicalName("last", f.ns), 0)
-	eventually(f.T, "the last boat is down", func() bool { return exists(f.T, hostPlane.api, mine) })
+	wait.Until(f.T, "the last boat is down", func() bool { return exists(f.T, hostPlane.api, mine) })
 	requests := append(f.host.Objects(), f.tenant.Objects()...)
 	figure("requests_to_look_at_all_again", len(requests))
 	f.Logf("to look again: %s", test.SummarizeRequests(requests))
 	// What is refused is told once more by the new process, in its own time.
-	eventually(f.T, "conflicts are told", func() bool {
+	wait.Until(f.T, "conflicts are told", func() bool {
 		return len(f.tenant.Events()) >= strangers && f.host.Underway()+f.tenant.Underway() == 0
 	})
 	f.host.Reset()
@@ -137,14 +139,14 @@ func (f *fleet) steady() {
 	if err := tenantPlane.api.Delete(f.Context(), last); err != nil {
 		f.Fatal(err)
 	}
-	eventually(f.T, "the last boat is gone", func() bool { return !exists(f.T, hostPlane.api, mine) })
+	wait.Until(f.T, "the last boat is gone", func() bool { return !exists(f.T, hostPlane.api, mine) })
 }
 
 // reportsConflicts waits until so many virtual objects have the event.
 func (f *fleet) reportsConflicts(want int) {
 	f.Helper()
 	var told map[string]bool
-	eventually(f.T, "conflicts are reported", func() bool {
+	wait.Until(f.T, "conflicts are reported", func() bool {
 		told = map[string]bool{}
 		events := &corev1.EventList{}
 		if err := tenantPlane.api.List(f.Context(), events, client.InNamespace(f.ns)); err != nil {
@@ -224,7 +226,7 @@ func boats(t *testing.T, c client.Client, namespace string) []boat {
 	t.Helper()
 	list := boatList()
 	// A server that has just come back, or is busy, may not answer the first time.
-	eventually(t, "boats are listed", func() bool { return c.List(t.Context(), list, client.InNamespace(namespace)) == nil })
+	wait.Until(t, "boats are listed", func() bool { return c.List(t.Context(), list, client.InNamespace(namespace)) == nil })
 	return list.Items
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/syncer"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
@@ -86,6 +87,7 @@ func newVoyage(t *testing.T, seed uint64) *voyage {
 }
 
 func (v *voyage) run(steps int) {
+	wait.Allow(v.T, time.Duration(steps)*time.Second)
 	v.sail()
 	for range steps {
 		v.step()
@@ -98,7 +100,7 @@ func (v *voyage) run(steps int) {
 			v.Logf("at last: %s", last)
 		}
 	})
-	eventually(v.T, "the host is the image of the virtual side", func() bool { last = v.differs(marks); return last == "" })
+	wait.Until(v.T, "the host is the image of the virtual side", func() bool { last = v.differs(marks); return last == "" })
 	v.clear()
 	v.moor()
 }
@@ -142,7 +144,7 @@ func (v *voyage) crash(p *plane) {
 	// Whatever becomes of this voyage: the next one needs the server.
 	defer func() {
 		v.Helper()
-		eventually(v.T, "the server is back", func() bool { return p.Restart(v.Context()) == nil })
+		wait.Until(v.T, "the server is back", func() bool { return p.Restart(v.Context()) == nil })
 	}()
 	if p == hostPlane {
 		v.edits++
@@ -272,7 +274,7 @@ func (v *voyage) clear() {
 		deleteBoats(v.T, tenantPlane, ns)
 	}
 	var left []boat
-	eventually(v.T, "no image is left", func() bool {
+	wait.Until(v.T, "no image is left", func() bool {
 		left = slices.DeleteFunc(boats(v.T, hostPlane.api, v.target), func(b boat) bool { return v.elsewhere(&b) })
 		return len(left) == len(v.foreign)
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
@@ -63,7 +64,7 @@ func newOrdeal(t *testing.T, what, protection string, tenant *plane) *ordeal {
 		}
 	}
 	// An object shows before the answer to its creation is counted.
-	eventually(t, "all are down", func() bool { return len(o.left()) == convoy && len(o.sent("")) >= convoy })
+	wait.Until(t, "all are down", func() bool { return len(o.left()) == convoy && len(o.sent("")) >= convoy })
 	t.Logf("written until all are down: %s", test.SummarizeRequests(o.sent("")))
 	o.images = o.left()
 	f.host.Reset()
@@ -126,17 +127,17 @@ func (o *ordeal) judge(protection string, lost bool) {
 	o.Helper()
 	p := protections[protection]
 	if p.deletes {
-		eventually(o.T, "who believes a cache deletes", func() bool {
+		wait.Until(o.T, "who believes a cache deletes", func() bool {
 			return len(o.sent(http.MethodDelete)) > 0 && (!lost || o.missing() > 0)
 		})
 		figure("images_deleted_while_"+o.what, len(o.sent(http.MethodDelete)))
 		return
 	}
-	eventually(o.T, "deleting the orphan was tried, twice", func() bool { return o.journal.failures(o.orphan) > 1 })
+	wait.Until(o.T, "deleting the orphan was tried, twice", func() bool { return o.journal.failures(o.orphan) > 1 })
 	if p.unguarded && lost {
 		for i := range convoy {
 			name := types.NamespacedName{Namespace: o.ns, Name: fmt.Sprintf("boat-%d", i)}
-			eventually(o.T, "deleting "+name.Name+" was tried", func() bool { return o.journal.failures(name) > 0 })
+			wait.Until(o.T, "deleting "+name.Name+" was tried", func() bool { return o.journal.failures(name) > 0 })
 		}
 	}
 	deleted := o.sent(http.MethodDelete)
@@ -197,7 +198,7 @@ func TestSwappedServer(t *testing.T) {
 					o.master.let(t, nil)
 				}
 				if what == "swapped_after_an_outage" {
-					eventually(t, "the outage is noticed", func() bool { return o.refused() > 0 })
+					wait.Until(t, "the outage is noticed", func() bool { return o.refused() > 0 })
 				}
 				if lost {
 					o.master.let(t, other)
@@ -221,7 +222,7 @@ func (o *ordeal) pirate(p *plane) {
 		o.Fatal(err)
 	}
 	for _, name := range []string{"boat-0", "pirate"} {
-		eventually(o.T, "the other one has boats", func() bool { return p.api.Create(o.Context(), newBoat(o.ns, name, 66)) == nil })
+		wait.Until(o.T, "the other one has boats", func() bool { return p.api.Create(o.Context(), newBoat(o.ns, name, 66)) == nil })
 	}
 }
 
@@ -239,10 +240,10 @@ func (o *ordeal) refused() int {
 // recover: when the right one is back, what is to be deleted is, and only that.
 func (o *ordeal) recover() {
 	o.Helper()
-	eventually(o.T, "the right one is back", func() bool { return len(o.left()) == convoy })
+	wait.Until(o.T, "the right one is back", func() bool { return len(o.left()) == convoy })
 	o.unharmed()
 	deleteBoats(o.T, tenantPlane, o.ns)
-	eventually(o.T, "the right one still deletes", func() bool { return len(o.left()) == 0 })
+	wait.Until(o.T, "the right one still deletes", func() bool { return len(o.left()) == 0 })
 }
 
 // TestEmptiedServer takes the data of the tenant's control plane away: under the same
@@ -276,9 +277,9 @@ func TestEmptiedServer(t *testing.T) {
 			o.moor()
 			o.sail()
 			for _, name := range []string{"boat-0", "new"} { // a namesake, and another one
-				eventually(t, "a boat is made", func() bool { return doomed.api.Create(t.Context(), newBoat(o.ns, name, 12)) == nil })
+				wait.Until(t, "a boat is made", func() bool { return doomed.api.Create(t.Context(), newBoat(o.ns, name, 12)) == nil })
 			}
-			eventually(t, "the new boat is down", func() bool { return o.left()[o.hostName("new")] != "" })
+			wait.Until(t, "the new boat is down", func() bool { return o.left()[o.hostName("new")] != "" })
 			o.unharmed()
 			deleted := o.sent(http.MethodDelete)
 			figure("images_deleted_after_it_was_"+o.what, len(deleted))
