@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-)
 
-// patience is how long goroutines may take to end.
-const patience = 3 * time.Minute
+	"github.com/moorage-dev/moorage/pkg/test/wait"
+)
 
 // VerifyTestMain runs the tests, and exits with their code. If all passed and goroutines
 // are left, it tells which, and the code is 1. A *testing.M is tests; those that need
@@ -56,7 +55,7 @@ func Informers() []goleak.Option {
 // VerifyNone fails a test if goroutines are left.
 func VerifyNone(t testing.TB, o ...goleak.Option) {
 	t.Helper()
-	await(patience, o)
+	await(wait.Patience(), o)
 	goleak.VerifyNone(t, o...)
 }
 
@@ -70,7 +69,7 @@ type patient struct {
 func (m patient) Run() int {
 	code := m.tests.Run()
 	if code == 0 {
-		await(patience, m.options)
+		await(wait.Patience(), m.options)
 	}
 
 	return code

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // What ends after a while is waited for, and what stays is told.
@@ -16,7 +18,7 @@ func TestAwait(t *testing.T) {
 		t.Error("a goroutine is there, and is not found")
 	}
 	time.AfterFunc(2*time.Second, func() { close(end) })
-	if !await(patience, before) {
+	if !await(wait.Patience(), before) {
 		t.Error("a goroutine that has ended is found")
 	}
 	VerifyNone(t, before...)

@@ -27,6 +27,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // A gated provider has an API server of its own, because a kind goes for everybody.
@@ -57,7 +58,7 @@ func newGated(t *testing.T) gated {
 	}
 	m, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Cache: managed.CacheOptions(), Metrics: server.Options{BindAddress: "0"},
-		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +84,7 @@ func (g gated) setUp(of resource.ManagedKind, o ...managed.ReconcilerOption) {
 
 func (g gated) install(crds ...*apiextensionsv1.CustomResourceDefinition) {
 	g.Helper()
-	if _, err := envtest.InstallCRDs(g.config, envtest.CRDInstallOptions{CRDs: crds, Scheme: scheme, MaxTime: 3 * time.Minute}); err != nil {
+	if _, err := envtest.InstallCRDs(g.config, envtest.CRDInstallOptions{CRDs: crds, Scheme: scheme, MaxTime: wait.Patience()}); err != nil {
 		g.Fatal(err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -21,6 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/internal/volume/stories"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // Shared by the tests of this package: the API server of the test run, with the
@@ -64,7 +64,7 @@ func run(m *testing.M) (int, error) {
 func install(c *rest.Config) (client.Client, error) {
 	if _, err := envtest.InstallCRDs(c, envtest.CRDInstallOptions{
 		CRDs:   []*apiextensionsv1.CustomResourceDefinition{volume.CRD(), volume.SnapshotCRD(), volume.ProviderConfigCRD()},
-		Scheme: scheme, MaxTime: 3 * time.Minute,
+		Scheme: scheme, MaxTime: wait.Patience(),
 	}); err != nil {
 		return nil, err
 	}

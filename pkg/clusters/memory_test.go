@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 var many = flag.Int("many", 2_000, "how many clusters come and go in TestMemoryIsFlat; of 10,000 a hundred bytes each are seen")
@@ -27,6 +29,7 @@ var many = flag.Int("many", 2_000, "how many clusters come and go in TestMemoryI
 // credentials of its own, a client and a user; of every hundred one is really asked
 // something. Nothing of them is left.
 func TestMemoryIsFlat(t *testing.T) {
+	wait.Allow(t, time.Duration(*many)*10*time.Millisecond)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"namespaces","kind":"Namespace","verbs":["get"]}]}`)
@@ -42,8 +45,8 @@ func TestMemoryIsFlat(t *testing.T) {
 		t.Helper()
 		for i := from; i < to; i++ {
 			// What ends contexts needs its turn: the Go runtime keeps a record of as many goroutines as there ever were at a time.
-			for begun := time.Now(); runtime.NumGoroutine() > goroutines+100; runtime.Gosched() {
-				if time.Since(begun) > time.Minute {
+			for ; runtime.NumGoroutine() > goroutines+100; runtime.Gosched() {
+				if wait.Budget(t) == 0 {
 					t.Fatalf("%d goroutines are left of %d clusters", runtime.NumGoroutine()-goroutines, i)
 				}
 			}

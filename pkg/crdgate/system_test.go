@@ -143,7 +143,7 @@ func open(t *testing.T) *harbour {
 		t.Fatal(err)
 	}
 	h.manager, err = ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme, Metrics: server.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+		Scheme: scheme, Metrics: server.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(wait.Patience()),
 		Cache: cache.Options{DefaultWatchErrorHandler: func(context.Context, *toolscache.Reflector, error) { h.errored.Add(1) }},
 	})
 	if err != nil {

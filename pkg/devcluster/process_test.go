@@ -30,9 +30,9 @@ func TestAwaitLine(t *testing.T) {
 		timeout time.Duration
 		want    string
 	}{
-		"Line":    {"the first line says that it is ready", "echo ready; exec cat", time.Minute, ""},
-		"Words":   {"a program that fails says why", "echo port taken >&2; exit 1", time.Minute, "port taken"},
-		"Silent":  {"a program that fails without a word has an exit code", "exit 3", time.Minute, "exit status 3"},
+		"Line":    {"the first line says that it is ready", "echo ready; exec cat", wait.Patience(), ""},
+		"Words":   {"a program that fails says why", "echo port taken >&2; exit 1", wait.Patience(), "port taken"},
+		"Silent":  {"a program that fails without a word has an exit code", "exit 3", wait.Patience(), "exit status 3"},
 		"Timeout": {"a program may hang", "echo loading >&2; exec cat", 200 * time.Millisecond, "was not ready after 200ms"},
 	}
 	for name, c := range cases {
@@ -48,21 +48,21 @@ func TestAwaitLine(t *testing.T) {
 func TestAwaitLineEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := shell(t, "exec cat").awaitLine(ctx, time.Minute); !errors.Is(err, context.Canceled) {
+	if err := shell(t, "exec cat").awaitLine(ctx, wait.Patience()); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 }
 
 func TestProcessStops(t *testing.T) {
 	p := shell(t, "echo ready; exec cat")
-	if err := p.stop(time.Minute, p.terminate); err != nil {
+	if err := p.stop(wait.Patience(), p.terminate); err != nil {
 		t.Errorf("stop: %v", err)
 	}
-	if err := p.stop(time.Minute, p.terminate); err != nil {
+	if err := p.stop(wait.Patience(), p.terminate); err != nil {
 		t.Errorf("stop of a process that has ended: %v", err)
 	}
 	stubborn := shell(t, "trap '' TERM; echo ready; while :; do read x || :; done")
-	if err := stubborn.awaitLine(t.Context(), time.Minute); err != nil {
+	if err := stubborn.awaitLine(t.Context(), wait.Patience()); err != nil {
 		t.Fatal(err)
 	}
 	if err := stubborn.stop(100*time.Millisecond, stubborn.terminate); err == nil || !strings.Contains(err.Error(), "was killed") {
@@ -77,7 +77,7 @@ func TestSupervise(t *testing.T) {
 		reason string
 		end    func(*process) error
 	}{
-		"Stop":   {"the owner stops it", func(p *process) error { return p.stop(time.Minute, p.hangUp) }},
+		"Stop":   {"the owner stops it", func(p *process) error { return p.stop(wait.Patience(), p.hangUp) }},
 		"Killed": {"the end of standard input is what a parent's death looks like", func(p *process) error { return p.stdin.Close() }},
 	}
 	for name, c := range cases {
@@ -87,7 +87,7 @@ func TestSupervise(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(p.kill)
-			if err := p.awaitLine(t.Context(), time.Minute); err != nil {
+			if err := p.awaitLine(t.Context(), wait.Patience()); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.end(p); err != nil {
@@ -102,7 +102,7 @@ func TestSupervise(t *testing.T) {
 }
 
 func TestRunDetachedSaysWhyNot(t *testing.T) {
-	err := runDetached(t.Context(), time.Minute, "/bin/sh", "-c", "echo folder is in use >&2; exit 1")
+	err := runDetached(t.Context(), wait.Patience(), "/bin/sh", "-c", "echo folder is in use >&2; exit 1")
 	if err == nil || err.Error() != "folder is in use" {
 		t.Errorf("error %v, want the program's words", err)
 	}

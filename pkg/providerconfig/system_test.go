@@ -77,7 +77,7 @@ func runTests(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: definitions(), Scheme: scheme, MaxTime: 3 * time.Minute}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: definitions(), Scheme: scheme, MaxTime: wait.Patience()}); err != nil {
 		return 1, err
 	}
 	if api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
@@ -116,7 +116,7 @@ func newDock(t *testing.T, setup func(manager.Manager) error, namespaces ...stri
 	}
 	m, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: scheme, Cache: seen, Metrics: server.Options{BindAddress: "0"}, Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
-		GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+		GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -350,7 +350,7 @@ func TestUsersBehindAGate(t *testing.T) {
 	d.create(boat(ns, "one", "", "main"))
 	d.eventually("counted without rafts", main, users(1))
 
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{rafts.DeepCopy()}, Scheme: scheme, MaxTime: 3 * time.Minute}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{rafts.DeepCopy()}, Scheme: scheme, MaxTime: wait.Patience()}); err != nil {
 		t.Fatal(err)
 	}
 	d.create(&Raft{*boat(ns, "one", "", "main")})

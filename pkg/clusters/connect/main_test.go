@@ -122,7 +122,7 @@ func startIn(t *testing.T, namespaces map[string]seen.Config, cache Cache, o ...
 	t.Helper()
 	m, err := ctrl.NewManager(modest, ctrl.Options{
 		Scheme: scheme, Cache: seen.Options{DefaultNamespaces: namespaces}, Metrics: metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+		Controller: config.Controller{SkipNameValidation: new(true)}, GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
 		t.Fatal(err)

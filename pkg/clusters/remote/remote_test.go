@@ -81,7 +81,7 @@ func run(m *testing.M) (int, error) {
 	if err := clusterstest.InstallCRDs(ctx, apis[0], clustersv1alpha1.CRDs()); err != nil {
 		return 1, err
 	}
-	crds := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD()}, Scheme: scheme, MaxTime: 3 * time.Minute}
+	crds := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD()}, Scheme: scheme, MaxTime: wait.Patience()}
 	if _, err := envtest.InstallCRDs(servers[0], crds); err != nil {
 		return 1, err
 	}
@@ -174,7 +174,7 @@ func (w *world) account(i, generation int) []byte {
 func (w *world) start() {
 	w.Helper()
 	m, err := ctrl.NewManager(servers[0], ctrl.Options{
-		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
 		w.Fatal(err)

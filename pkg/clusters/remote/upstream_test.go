@@ -48,7 +48,7 @@ func newFleetOfTwo(t *testing.T) *fleetOfTwo {
 	f.clients = clientmanager.NewClientManager[*clusters.Cluster](f.cache)
 	m, err := ctrl.NewManager(servers[0], ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
-		GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+		GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
 		t.Fatal(err)

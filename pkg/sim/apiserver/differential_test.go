@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +32,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 var (
@@ -71,7 +71,7 @@ func run(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{definition()}, Scheme: scheme, MaxTime: 3 * time.Minute}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{definition()}, Scheme: scheme, MaxTime: wait.Patience()}); err != nil {
 		return 1, err
 	}
 

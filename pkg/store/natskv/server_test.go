@@ -62,7 +62,7 @@ func (h *host) stop() {
 
 func (h *host) connect() *nats.Conn {
 	h.t.Helper()
-	nc, err := nats.Connect(h.srv.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.Timeout(time.Minute))
+	nc, err := nats.Connect(h.srv.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.Timeout(wait.Patience()))
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestBudget(t *testing.T) {
 	if err := kinds.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	crds := envtest.CRDInstallOptions{Paths: []string{"../package/crds"}, ErrorIfPathMissing: true, MaxTime: 3 * time.Minute}
+	crds := envtest.CRDInstallOptions{Paths: []string{"../package/crds"}, ErrorIfPathMissing: true, MaxTime: wait.Patience()}
 	if _, err := envtest.InstallCRDs(config, crds); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func start(t *testing.T, config *rest.Config, scheme *runtime.Scheme, office *ha
 	m, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: scheme, Cache: managed.CacheOptions(), Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller:              ctrlconfig.Controller{SkipNameValidation: new(true)}, // go test -count=2 makes it twice
-		GracefulShutdownTimeout: new(3 * time.Minute),                                 // the machine may be busy
+		GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -193,7 +193,7 @@ func manage(t *testing.T, config *rest.Config, seen cache.Options, setup func(ct
 // launch runs a manager until end is called, which returns when it has ended.
 func launch(config *rest.Config, seen cache.Options, setup func(ctrl.Manager) error) (end func() error, err error) {
 	m, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme, Cache: seen, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(3 * time.Minute), // the machine may be busy
+		Scheme: scheme, Cache: seen, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
 		return nil, err
