@@ -17,6 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestConformance: the client of files is one that the reconciler can rely on.
@@ -47,7 +48,7 @@ func suite(t *testing.T) conformance.Suite {
 	}
 
 	return conformance.Suite{
-		Kind: v1.FileKind, Scheme: v1.Scheme(), Class: conformance.Named, Probe: p, Within: 10 * time.Second, CallTimeout: time.Minute,
+		Kind: v1.FileKind, Scheme: v1.Scheme(), Class: conformance.Named, Probe: p, Within: 10 * time.Second, CallTimeout: wait.Patience(),
 		Connecter: managed.Untyped(managed.TypedExternalConnectorFn[*v1.File](dir.Connect)),
 		Options:   []managed.ReconcilerOption{managed.WithDeterministicExternalName(true)},
 		Samples:   []resource.Managed{sample("motd"), sample("motd-2")},

@@ -18,6 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/store/natskv"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // A harbour makes clients of empty buckets, one for each kind. They live in the bubbles of
@@ -52,16 +53,16 @@ func newHarbour(t *testing.T, scheme *runtime.Scheme) *harbour {
 	}
 	srv.Start()
 	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(time.Minute) {
+	if !srv.ReadyForConnections(wait.Patience()) {
 		t.Fatal("the server does not start")
 	}
-	nc, err := nats.Connect("", nats.InProcessServer(srv), nats.Timeout(time.Minute))
+	nc, err := nats.Connect("", nats.InProcessServer(srv), nats.Timeout(wait.Patience()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
 	h := &harbour{scheme: scheme, jobs: make(chan func() error), done: make(chan error)}
-	if h.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(time.Minute)); err != nil {
+	if h.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(wait.Patience())); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -79,7 +80,7 @@ func serve[T client.Object](h *harbour, name string, o ...kube.KindOption) {
 	d := &dock{name: name}
 	d.open = func(ctx context.Context, bucket string) error {
 		s, err := natskv.New[*kube.Envelope[T]](ctx, h.js, bucket, natskv.Options{
-			Create: &jetstream.KeyValueConfig{Storage: jetstream.MemoryStorage}, Timeout: time.Minute,
+			Create: &jetstream.KeyValueConfig{Storage: jetstream.MemoryStorage}, Timeout: wait.Patience(),
 			Rules: store.Rules{Now: func() time.Time { return h.now }, NewUID: h.uid},
 		})
 		if err == nil {

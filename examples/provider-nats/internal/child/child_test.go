@@ -113,7 +113,7 @@ func ready(p *child.Process) func() bool {
 func TestStop(t *testing.T) {
 	p := start(t, waits, nil)
 	wait.Until(t, "it is ready", ready(p))
-	p.Stop(time.Minute)
+	p.Stop(wait.Patience())
 
 	if code := p.ExitCode(); code != 0 {
 		t.Errorf("it was asked to end, and its exit code is %d", code)

@@ -13,6 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // TestPause: a pause that the spec asks for comes, moves and goes.
@@ -74,7 +75,7 @@ func TestDeliverSubject(t *testing.T) {
 
 	listener, err := w.js.Conn().Subscribe("first", func(*nats.Msg) {})
 	must(t, err)
-	must(t, w.js.Conn().FlushTimeout(10*time.Second))
+	must(t, w.js.Conn().FlushTimeout(wait.Patience()))
 
 	mg.Spec.ForProvider.Push.DeliverSubject = "second"
 	w.observe(c, mg)
@@ -85,7 +86,7 @@ func TestDeliverSubject(t *testing.T) {
 	}
 
 	must(t, listener.Unsubscribe())
-	must(t, w.js.Conn().FlushTimeout(10*time.Second))
+	must(t, w.js.Conn().FlushTimeout(wait.Patience()))
 	must(t, c.Update(t.Context(), mg))
 
 	if got := w.observe(c, mg); !got.ResourceUpToDate || got.Owner != managed.OwnerOurs {

@@ -58,14 +58,14 @@ func newStory(t *testing.T) *story {
 		}
 	})
 
-	nc, err := nats.Connect(env.NATS.URL(), nats.Timeout(time.Minute))
+	nc, err := nats.Connect(env.NATS.URL(), nats.Timeout(wait.Patience()))
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	t.Cleanup(nc.Close)
 
-	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(time.Minute))
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(wait.Patience()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func TestUnreachable(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			ctx := t.Context()
+			ctx := wait.Context(t)
 			if tc.over {
 				ctx = ended
 			}
@@ -176,8 +176,10 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("\n%s\nDial(...): the error is of the class %q, want %q", tc.reason, got, want)
 			}
 
-			if took := time.Since(start); took > 2*time.Minute {
-				t.Errorf("\n%s\nDial(...) took %s", tc.reason, took)
+			t.Logf("Dial(...) took %s", time.Since(start))
+
+			if !tc.over && ctx.Err() != nil {
+				t.Errorf("\n%s\nDial(...) went on for as long as it was let", tc.reason)
 			}
 		})
 	}

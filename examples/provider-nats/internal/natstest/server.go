@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -14,14 +13,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// handshake is how many seconds a client may take to say who it is. By default a
-// server hangs up after two, which a busy machine needs.
-const handshake = 60
-
 // Start starts a server with JetStream on a free loopback port and a store that
 // ends with the test. Each of change may edit its options first.
 func Start(t testing.TB, change ...func(*server.Options)) *server.Server {
 	t.Helper()
+
+	// In which a client has to say who it is. By default a server hangs up after two
+	// seconds, which a busy machine needs.
+	handshake := wait.Patience().Seconds()
 
 	opts := &server.Options{
 		Host:      "127.0.0.1",
@@ -76,7 +75,7 @@ func keep(t testing.TB, store string) {
 func Connect(t testing.TB, s *server.Server, opts ...nats.Option) *nats.Conn {
 	t.Helper()
 
-	nc, err := nats.Connect(s.ClientURL(), append([]nats.Option{nats.Timeout(time.Minute), nats.MaxReconnects(-1)}, opts...)...)
+	nc, err := nats.Connect(s.ClientURL(), append([]nats.Option{nats.Timeout(wait.Patience()), nats.MaxReconnects(-1)}, opts...)...)
 	if err != nil {
 		t.Fatalf("cannot connect to NATS: %v", err)
 	}
@@ -91,7 +90,7 @@ func Connect(t testing.TB, s *server.Server, opts ...nats.Option) *nats.Conn {
 func JetStream(t testing.TB, s *server.Server) jetstream.JetStream {
 	t.Helper()
 
-	js, err := jetstream.New(Connect(t, s), jetstream.WithDefaultTimeout(time.Minute))
+	js, err := jetstream.New(Connect(t, s), jetstream.WithDefaultTimeout(wait.Patience()))
 	if err != nil {
 		t.Fatalf("cannot use JetStream: %v", err)
 	}

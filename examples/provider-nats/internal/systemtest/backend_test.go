@@ -2,7 +2,6 @@ package systemtest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -30,7 +29,7 @@ func TestAnotherNATS(t *testing.T) {
 	}
 
 	other := natstest.Start(t, func(o *server.Options) { o.Authorization, o.JetStreamDomain = token, "hub" })
-	js, err := jetstream.NewWithDomain(natstest.Connect(t, other, nats.Token(token)), "hub", jetstream.WithDefaultTimeout(time.Minute))
+	js, err := jetstream.NewWithDomain(natstest.Connect(t, other, nats.Token(token)), "hub", jetstream.WithDefaultTimeout(wait.Patience()))
 	must(t, err)
 
 	pc := w.providerConfig(other.ClientURL())

@@ -380,7 +380,7 @@ func newSpy(w *world) *spy {
 		s.counts[strings.TrimPrefix(m.Subject, "$JS.API.")]++
 	})
 	must(w.T, err)
-	must(w.T, w.nc.FlushTimeout(10*time.Second))
+	must(w.T, w.nc.FlushTimeout(wait.Patience()))
 
 	return s
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -84,7 +83,7 @@ func TestCorrectedConfiguration(t *testing.T) {
 func awaitMove(t *testing.T, in *server.Server) {
 	t.Helper()
 
-	js, err := jetstream.New(natstest.Connect(t, in, nats.Token(token)), jetstream.WithDefaultTimeout(time.Minute))
+	js, err := jetstream.New(natstest.Connect(t, in, nats.Token(token)), jetstream.WithDefaultTimeout(wait.Patience()))
 	must(t, err)
 
 	w := &world{T: t, js: js}

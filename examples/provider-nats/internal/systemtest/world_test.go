@@ -121,7 +121,7 @@ func newWorldAt(t *testing.T, url string, change ...func(*server.Options)) *worl
 	w.nc = natstest.Connect(t, w.nats, nats.Token(token))
 
 	var err error
-	w.js, err = jetstream.New(w.nc, jetstream.WithDefaultTimeout(time.Minute))
+	w.js, err = jetstream.New(w.nc, jetstream.WithDefaultTimeout(wait.Patience()))
 	must(t, err)
 
 	w.create(w.secret(token), w.providerConfig(cmp.Or(url, w.nats.ClientURL())))

@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -41,7 +42,7 @@ func TestPortIsTaken(t *testing.T) {
 		if err := n.Start(); err != nil {
 			t.Fatal(err)
 		}
-		nc, err := nats.Connect(n.URL(), nats.Timeout(time.Minute))
+		nc, err := nats.Connect(n.URL(), nats.Timeout(wait.Patience()))
 		if err != nil {
 			t.Fatal(err)
 		}

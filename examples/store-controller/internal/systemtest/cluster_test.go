@@ -41,7 +41,7 @@ func newCluster(t *testing.T, size int) *cluster {
 		t.Cleanup(func() { _ = n.Kill() })
 		urls = append(urls, n.URL())
 	}
-	nc, err := nats.Connect(strings.Join(urls, ","), nats.Timeout(time.Minute), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	nc, err := nats.Connect(strings.Join(urls, ","), nats.Timeout(wait.Patience()), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
 	must(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
