@@ -11,9 +11,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // A plane is the control plane that moorage dev runs.
@@ -61,7 +62,7 @@ func control(t *testing.T, dir string) plane {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{pair}}}
 	t.Cleanup(transport.CloseIdleConnections)
 
-	return plane{t, config.Clusters[0].Cluster.Server, &http.Client{Transport: transport, Timeout: 2 * time.Minute}}
+	return plane{t, config.Clusters[0].Cluster.Server, &http.Client{Transport: transport, Timeout: wait.Patience()}}
 }
 
 // call asks the API server for something, or applies a text.
@@ -124,11 +125,15 @@ func (p plane) identity(object string) identity {
 func (p plane) untilReady(object string) {
 	p.t.Helper()
 
-	tick, end := time.NewTicker(100*time.Millisecond), time.After(5*time.Minute)
-	defer tick.Stop()
+	var answer string
 
-	for {
-		answer := p.call(http.MethodGet, object, "")
+	p.t.Cleanup(func() {
+		if p.t.Failed() {
+			p.t.Logf("what was to be ready:\n%s", answer)
+		}
+	})
+	wait.Until(p.t, object+" is ready", func() bool {
+		answer = p.call(http.MethodGet, object, "")
 
 		var found struct {
 			Status struct {
@@ -141,14 +146,10 @@ func (p plane) untilReady(object string) {
 
 		for _, c := range found.Status.Conditions {
 			if c.Type == "Ready" && c.Status == "True" {
-				return
+				return true
 			}
 		}
 
-		select {
-		case <-end:
-			p.t.Fatalf("waited in vain until it is ready:\n%s", answer)
-		case <-tick.C:
-		}
-	}
+		return false
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/cli"
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/port"
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // A transcript is what a program has said so far.
@@ -41,22 +42,35 @@ func (w *transcript) String() string {
 	return w.text.String()
 }
 
-// until waits until something was said so many times, or the program has ended.
+// until waits until something was said so many times, and fails if the program ends before.
 func (w *transcript) until(t *testing.T, said string, times int, ended <-chan int) {
 	t.Helper()
 
-	deadline := time.After(10 * time.Minute) // the API server may have to be compiled
+	enough := false
+	defer func() {
+		if !enough {
+			t.Logf("what was said:\n%s", w)
+		}
+	}()
 
-	for strings.Count(w.String(), said) < times {
+	wait.Until(t, fmt.Sprintf("%q is said %d times", said, times), func() bool {
+		if enough = strings.Count(w.String(), said) >= times; enough {
+			return true
+		}
+
 		select {
 		case code := <-ended:
-			t.Fatalf("it ended with %d before it said %q:\n%s", code, said, w)
-		case <-deadline:
-			t.Fatalf("waited in vain for %q:\n%s", said, w)
-		case <-time.After(50 * time.Millisecond):
+			t.Fatalf("it ended with %d before it said %q", code, said)
+		default:
 		}
-	}
+
+		return false
+	})
 }
+
+// compiling is what a test may wait for compilers besides: those of the API server and of
+// the linters take minutes the first time.
+const compiling = 20 * time.Minute
 
 var bounds = flag.Bool("bounds", false, "hold the first hour to its bounds: for a machine that does nothing else")
 
@@ -110,6 +124,8 @@ func (h *hour) ready() {
 // that is Ready, in three commands and without an edit; then he changes a file, and the
 // provider is another one on the same control plane.
 func TestFirstHour(t *testing.T) {
+	wait.Allow(t, compiling)
+
 	name := "dock"
 	if *bounds { // what is his is not compiled yet, however often this is measured
 		name += strconv.FormatInt(time.Now().Unix(), 36)
@@ -203,10 +219,7 @@ func TestFirstHour(t *testing.T) {
 func untilThere(t *testing.T, url string) {
 	t.Helper()
 
-	tick, end := time.NewTicker(100*time.Millisecond), time.After(5*time.Minute)
-	defer tick.Stop()
-
-	for {
+	wait.Until(t, url+" is there", func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -215,37 +228,18 @@ func untilThere(t *testing.T, url string) {
 		request.Header.Set("Authorization", "Bearer let-me-in")
 
 		response, err := http.DefaultClient.Do(request)
-		if err == nil {
-			_ = response.Body.Close()
-
-			if response.StatusCode == http.StatusOK {
-				return
-			}
+		if err != nil {
+			return false
 		}
+		_ = response.Body.Close()
 
-		select {
-		case <-end:
-			t.Fatalf("waited in vain until %s is there: %v (%v)", url, response, err)
-		case <-tick.C:
-		}
-	}
+		return response.StatusCode == http.StatusOK
+	})
 }
 
-// free returns an address that nobody has, and that no system gives to those who ask for
-// any: it is used only later.
+// free returns an address that nobody has.
 func free(t *testing.T) string {
 	t.Helper()
 
-	for range 100 {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000))))
-		if err == nil {
-			_ = l.Close()
-
-			return l.Addr().String()
-		}
-	}
-
-	t.Fatal("no port is free")
-
-	return ""
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Free(t)))
 }

@@ -7,7 +7,6 @@ package cli_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -25,6 +24,7 @@ import (
 	"time"
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/pinned"
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // page is the quarter of an hour.
@@ -106,6 +106,8 @@ const mostOfPage = 15 * time.Minute
 
 // TestPage follows the page to the letter.
 func TestPage(t *testing.T) {
+	wait.Allow(t, mostOfPage+compiling)
+
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -180,11 +182,8 @@ func (r *reader) run(s step) {
 
 // command runs commands, and remembers what they changed of their terminal.
 func (r *reader) command(in *terminal, s step) error {
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Minute) // the linters may have to be compiled
-	defer cancel()
-
 	state := filepath.Join(r.t.TempDir(), "state")
-	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", s.text+"pwd > "+state+"\nenv -0 >> "+state)
+	cmd := exec.CommandContext(wait.Context(r.t), "bash", "-euo", "pipefail", "-c", s.text+"pwd > "+state+"\nenv -0 >> "+state)
 	cmd.Dir, cmd.Env = in.dir, in.env
 	// All that it started ends with it: others wait for a linter, for example.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -18,9 +18,14 @@ import (
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/pinned"
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 const repository = "../../../.."
+
+// compiling is what a test may wait for the compiler besides: the provider has to be compiled,
+// and the first time the API server.
+const compiling = 10 * time.Minute
 
 // provider makes a provider with one kind in a folder.
 func provider(t *testing.T) (dir string) {
@@ -81,7 +86,7 @@ func works(t *testing.T, s *session, account, namespace, scheme string) {
 		t.Fatal(err)
 	}
 
-	if err := c.awaits(t.Context(), 5*time.Minute, func() error {
+	if err := c.awaits(t.Context(), wait.Budget(t), func() error {
 		if !s.cluster.ready(t.Context(), o) {
 			return errors.New("the object is not ready")
 		}
@@ -145,21 +150,21 @@ func born(t *testing.T, s *session, o object) ([]string, error) {
 func awaitBorn(t *testing.T, s *session, o object, want ...string) {
 	t.Helper()
 
-	tick, end := time.NewTicker(100*time.Millisecond), time.After(5*time.Minute)
-	defer tick.Stop()
+	var (
+		got []string
+		err error
+	)
 
-	for {
-		got, err := born(t, s, o)
-		if err == nil && slices.Equal(got, want) {
-			return
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("objects of %s in %s were born with the finalizers %q, want %q (%v)", o.APIVersion, o.Metadata.Namespace, got, want, err)
 		}
+	})
+	wait.Until(t, "objects are born with their finalizers", func() bool {
+		got, err = born(t, s, o)
 
-		select {
-		case <-end:
-			t.Fatalf("objects of %s in %s are born with the finalizers %q, want %q (%v)", o.APIVersion, o.Metadata.Namespace, got, want, err)
-		case <-tick.C:
-		}
-	}
+		return err == nil && slices.Equal(got, want)
+	})
 }
 
 // unclaimed is the finalizer that a policy gives.
@@ -192,6 +197,8 @@ func elsewhere(t *testing.T, s *session) object {
 // TestChartOnCluster installs the chart of a provider by Helm, changes it, and takes it
 // away: its rights are enough, the kind stays, and the rest goes.
 func TestChartOnCluster(t *testing.T) {
+	wait.Allow(t, compiling)
+
 	var said bytes.Buffer
 
 	s := &session{Options: Options{Dir: provider(t), Out: &locked{to: &said}, Fake: free(t)}}

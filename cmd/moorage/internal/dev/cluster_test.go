@@ -11,7 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 const berth = "/apis/dock.example.org/v1alpha1"
@@ -119,7 +120,7 @@ func TestPlay(t *testing.T) {
 		Options:  Options{Dir: dir, Out: &said},
 		cluster:  &cluster{server: server.URL, http: server.Client()},
 		provider: provider,
-		within:   time.Minute,
+		within:   wait.Budget(t),
 	}
 	if err := s.play(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, &said)

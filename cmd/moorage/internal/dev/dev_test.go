@@ -3,7 +3,7 @@ package dev
 import (
 	"bytes"
 	"context"
-	"math/rand/v2"
+	"fmt"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -12,7 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/port"
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // A record is what was said so far. Several may write it, and others read it.
@@ -37,38 +39,29 @@ func (r *record) String() string {
 	return r.text.String()
 }
 
-// until waits until something was said.
-func (r *record) until(t *testing.T, said string) {
+// until waits until something was said so many times, and tells what was said instead.
+func (r *record) until(t *testing.T, said string, times int) {
 	t.Helper()
 
-	tick, end := time.NewTicker(10*time.Millisecond), time.After(2*time.Minute)
-	defer tick.Stop()
-
-	for !strings.Contains(r.String(), said) {
-		select {
-		case <-end:
-			t.Fatalf("waited in vain for %q:\n%s", said, r)
-		case <-tick.C:
+	enough := false
+	defer func() {
+		if !enough {
+			t.Logf("what was said:\n%s", r)
 		}
-	}
+	}()
+
+	wait.Until(t, fmt.Sprintf("%q is said %d times", said, times), func() bool {
+		enough = strings.Count(r.String(), said) >= times
+
+		return enough
+	})
 }
 
-// free returns an address that nobody has, and that no system gives to those who ask for
-// any.
+// free returns an address that nobody has.
 func free(t *testing.T) string {
 	t.Helper()
 
-	for range 100 {
-		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000)))); err == nil {
-			_ = l.Close()
-
-			return l.Addr().String()
-		}
-	}
-
-	t.Fatal("no port is free")
-
-	return ""
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Free(t)))
 }
 
 // runs starts a process that is stopped with the test.
@@ -149,7 +142,7 @@ func (w *watched) ends(t *testing.T) outcome {
 	select {
 	case got := <-w.end:
 		return got
-	case <-time.After(2 * time.Minute):
+	case <-wait.Context(t).Done():
 		t.Fatalf("it goes on:\n%s", w.said)
 
 		return outcome{}
@@ -177,7 +170,7 @@ func TestWatchEnds(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := watches(t, &session{provider: runs(t, "provider", tc.provider), fake: runs(t, "fake", tc.fake)})
-			w.said.until(t, tc.want)
+			w.said.until(t, tc.want, 1)
 			w.changes(t)
 
 			if got := w.ends(t); got != (outcome{}) {
@@ -225,11 +218,11 @@ func TestWatchExamples(t *testing.T) {
 				Options:  Options{Dir: exampleDir(t), Examples: true},
 				cluster:  &cluster{server: server.URL + tc.path, http: server.Client()},
 				provider: runs(t, "provider", tc.script),
-				within:   5 * time.Minute,
+				within:   wait.Budget(t),
 			})
 
 			for _, said := range tc.said {
-				w.said.until(t, said)
+				w.said.until(t, said, 1)
 			}
 
 			w.changes(t)

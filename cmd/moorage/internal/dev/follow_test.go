@@ -93,16 +93,7 @@ func (w workshop) write(path, text string) {
 func said(t *testing.T, r *record, what string, times int) {
 	t.Helper()
 
-	tick, end := time.NewTicker(10*time.Millisecond), time.After(5*time.Minute)
-	defer tick.Stop()
-
-	for strings.Count(r.String(), what) < times {
-		select {
-		case <-end:
-			t.Fatalf("waited in vain until %q is said %d times:\n%s", what, times, r)
-		case <-tick.C:
-		}
-	}
+	r.until(t, what, times)
 
 	if got := strings.Count(r.String(), what); got > times {
 		t.Errorf("%q is said %d times, and not %d:\n%s", what, got, times, r)

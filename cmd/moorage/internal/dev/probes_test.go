@@ -14,7 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // A container is the provider as a chart deploys it.
@@ -135,14 +136,14 @@ func (p pod) asked(t *testing.T, c *child, scheme string) {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // as the chart tells Prometheus
 	defer transport.CloseIdleConnections()
 
-	user := &http.Client{Transport: transport, Timeout: time.Minute}
+	user := &http.Client{Transport: transport, Timeout: wait.Patience()}
 
 	for url, want := range map[string]string{
 		p.url(t, "http", p.LivenessProbe.HTTPGet.Port, p.LivenessProbe.HTTPGet.Path):   "ok",
 		p.url(t, "http", p.ReadinessProbe.HTTPGet.Port, p.ReadinessProbe.HTTPGet.Path): "ok",
 		p.url(t, scheme, p.metrics, "/metrics"):                                        "\nmoorage_managed_passes_total{kind=\"Berth.dock.example.org\"",
 	} {
-		if err := c.awaits(t.Context(), 5*time.Minute, func() error { return says(t, user, url, want) }); err != nil {
+		if err := c.awaits(t.Context(), wait.Budget(t), func() error { return says(t, user, url, want) }); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // TestKilled kills a process that has started another, as whoever is tired of waiting kills
@@ -51,12 +53,12 @@ func TestKilled(t *testing.T) {
 
 	_ = cmd.Wait()
 
-	if err := held.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := held.SetReadDeadline(time.Now().Add(wait.Budget(t))); err != nil {
 		t.Fatal(err)
 	}
 
 	if _, err := io.ReadAll(lines); err != nil {
-		t.Errorf("its parent was killed a minute ago, and the child goes on: %v", err)
+		t.Errorf("its parent was killed long ago, and the child goes on: %v", err)
 	}
 }
 
@@ -69,7 +71,7 @@ func TestGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	said.until(t, "up")
+	said.until(t, "up", 1)
 	c.stop()
 
 	if got := said.String(); !strings.Contains(got, "alone") {

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // TestChild starts processes and stops them, those that ended before as well.
@@ -19,7 +20,7 @@ func TestChild(t *testing.T) {
 	}
 
 	down := errors.New("down")
-	if err := c.awaits(t.Context(), time.Minute, func() error { return down }); !errors.Is(err, down) || !strings.Contains(err.Error(), "the talker has ended: exit status 3") {
+	if err := c.awaits(t.Context(), wait.Budget(t), func() error { return down }); !errors.Is(err, down) || !strings.Contains(err.Error(), "the talker has ended: exit status 3") {
 		t.Errorf("a process that has ended is waited for no longer: %v", err)
 	}
 
@@ -37,7 +38,7 @@ func TestChild(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	if err := sleeper.awaits(ctx, time.Minute, func() error { return down }); !errors.Is(err, down) {
+	if err := sleeper.awaits(ctx, wait.Budget(t), func() error { return down }); !errors.Is(err, down) {
 		t.Errorf("whoever does not want to wait does not: %v", err)
 	}
 

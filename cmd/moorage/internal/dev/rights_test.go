@@ -12,7 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // serviceAccount returns a kubeconfig of the one that the chart makes.
@@ -56,11 +57,13 @@ func awaitRights(t *testing.T, account string, want map[string]bool) {
 	defer user.http.CloseIdleConnections()
 
 	got := map[string]bool{}
-	tick, end := time.NewTicker(100*time.Millisecond), time.After(5*time.Minute)
 
-	defer tick.Stop()
-
-	for {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the rights of the provider were %v, want %v", got, want)
+		}
+	})
+	wait.Until(t, "the provider has its rights", func() bool {
 		for path := range want {
 			switch err := user.call(t.Context(), http.MethodGet, "/apis/"+dock+"/v1alpha1"+path, nil, nil); {
 			case err == nil:
@@ -73,14 +76,6 @@ func awaitRights(t *testing.T, account string, want map[string]bool) {
 			}
 		}
 
-		if maps.Equal(got, want) {
-			return
-		}
-
-		select {
-		case <-end:
-			t.Fatalf("the rights of the provider are %v, want %v", got, want)
-		case <-tick.C:
-		}
-	}
+		return maps.Equal(got, want)
+	})
 }

@@ -5,6 +5,7 @@
 package dev
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -12,7 +13,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
-	"time"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // withoutMoorage sets what somebody has who has nothing of moorage: a kubectl, and no
@@ -42,6 +44,8 @@ func withoutMoorage(t *testing.T, fake string) {
 // TestTerminals does what the README of a provider says to do without moorage: three targets,
 // each in a terminal, and one more for the examples.
 func TestTerminals(t *testing.T) {
+	wait.Allow(t, compiling)
+
 	said := &record{}
 	s := &session{Options: Options{Dir: provider(t), Out: said, Fake: free(t)}}
 	s.kubeconfig = filepath.Join(s.Dir, "cluster", "kubeconfig")
@@ -54,7 +58,7 @@ func TestTerminals(t *testing.T) {
 		}
 	}
 
-	said.until(t, "-kubeconfig string")
+	said.until(t, "-kubeconfig string", 1)
 
 	readme, err := os.ReadFile(filepath.Join(s.Dir, "README.md"))
 	if err != nil {
@@ -103,7 +107,7 @@ func TestTerminals(t *testing.T) {
 		}
 		defer c.stop()
 
-		if err := c.awaits(t.Context(), 10*time.Minute, runs); err != nil { // the API server may have to be compiled
+		if err := c.awaits(t.Context(), wait.Budget(t), runs); err != nil {
 			t.Fatalf("make %s: %v\n%s", target, err, said)
 		}
 	}
@@ -119,14 +123,5 @@ func TestTerminals(t *testing.T) {
 func awaitReady(t *testing.T, s *session, o object) {
 	t.Helper()
 
-	tick, end := time.NewTicker(100*time.Millisecond), time.After(5*time.Minute)
-	defer tick.Stop()
-
-	for !s.cluster.ready(t.Context(), o) {
-		select {
-		case <-end:
-			t.Fatalf("waited in vain for the %s %s", o.Kind, o.Metadata.Name)
-		case <-tick.C:
-		}
-	}
+	wait.Until(t, fmt.Sprintf("the %s %s is ready", o.Kind, o.Metadata.Name), func() bool { return s.cluster.ready(t.Context(), o) })
 }

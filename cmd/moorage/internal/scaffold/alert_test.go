@@ -25,6 +25,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
 	"sigs.k8s.io/yaml"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // A rule is one that is shipped.
@@ -249,7 +251,7 @@ func at(n int) time.Time { return time.Unix(0, 0).Add(time.Duration(n) * time.Mi
 func (d *data) alerts(t *testing.T) []string {
 	t.Helper()
 
-	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: time.Minute})
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: wait.Patience()})
 
 	var out []string
 

@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
 
 // A panel is one of the dashboard.
@@ -83,7 +85,7 @@ type line struct {
 func (d *data) lines(t *testing.T, p panel, interval time.Duration) map[string]line {
 	t.Helper()
 
-	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: time.Minute})
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: wait.Patience()})
 	out := map[string]line{}
 
 	for _, q := range p.Targets {
