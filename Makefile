@@ -67,7 +67,7 @@ test: devcluster bin/controller-gen bin/testrun ## What a change can break: ever
 	@$(MAKE) mutate
 
 .PHONY: busy
-busy: bin/testrun ## A command beside eight busy loops, which end with it or after 85 minutes: what passes here passes on a slow machine (COMMAND="make test")
+busy: bin/testrun ## Run COMMAND beside eight busy loops, which last 85 minutes at most: no test may depend on how fast a machine is (COMMAND="make test")
 	@bin/testrun busy 8 85m $(or $(COMMAND),make test)
 
 ##@ Change
@@ -123,7 +123,7 @@ proof: devcluster bin/controller-gen bin/testrun ## What a release rests on: sch
 	@bin/testrun proof $(PARTS)
 
 .PHONY: unproven
-unproven: bin/testrun ## Which parts of the proof have not held on this tree, and when each last did
+unproven: bin/testrun ## List the parts of the proof that have not passed on this tree, and when each last did
 	@bin/testrun unproven
 
 .PHONY: race

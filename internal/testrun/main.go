@@ -2,9 +2,9 @@
 //
 //	testrun test MODULE...        the tests of these modules, but for those of proof.txt
 //	testrun race MODULE...        the packages of race.txt under the race detector
-//	testrun proof [PART...]       what a release rests on, or parts of it, as far as it is not shown on this tree yet
+//	testrun proof [PART...]       what a release rests on, or parts of it, as far as they have not passed on this tree
 //	testrun busy N FOR COMMAND... a command beside N busy loops, which last so long at most
-//	testrun unproven              what of it is not shown on this tree, and the commit on which it last held
+//	testrun unproven              which parts of it have not passed on this tree, and the commit on which each last did
 //
 // It runs in the root of the repository. The lists proof.txt and race.txt stand beside this file; tests hold them to the code.
 package main

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,13 +18,13 @@ import (
 	"time"
 )
 
-// page is where it stands on which commit each part last held. It is not part of the tree that is proven: the proof writes it.
+// page has the commit on which each part last passed. The key of a tree leaves it out, because the proof writes it.
 const page = "docs/proof.md"
 
 // A result is what a part printed when it ran.
 type result struct {
 	Part    string
-	Held    bool
+	Passed  bool
 	Why     string // why not
 	Seconds float64
 	Figures map[string]float64
@@ -63,7 +64,7 @@ func newProof(ctx context.Context) (*proof, error) {
 	return p, os.MkdirAll(p.folder, 0o750)
 }
 
-// prove runs the parts of these names, or all, as far as they have not held on this tree, and prints the table.
+// prove runs the parts of these names, or all, as far as they have not passed on this tree, and prints the table.
 func (p *proof) prove(ctx context.Context, names []string, w io.Writer) error {
 	asked, err := p.choose(names)
 	if err != nil {
@@ -71,7 +72,7 @@ func (p *proof) prove(ctx context.Context, names []string, w io.Writer) error {
 	}
 	p.announce(w, asked)
 	for _, part := range asked {
-		if r, ok := p.known(part.name); ok && r.Held {
+		if r, ok := p.known(part.name); ok && r.Passed {
 			continue
 		}
 		r := p.try(ctx, part, w)
@@ -119,8 +120,8 @@ func (p *proof) names() []string {
 func (p *proof) announce(w io.Writer, asked []part) {
 	minutes, left := 0, []string{}
 	for _, part := range asked {
-		if r, ok := p.known(part.name); ok && r.Held {
-			fmt.Fprintf(w, "%s held on this very tree already\n", part.name)
+		if r, ok := p.known(part.name); ok && r.Passed {
+			fmt.Fprintf(w, "%s has passed on this tree already\n", part.name)
 			continue
 		}
 		minutes += part.minutes
@@ -131,7 +132,7 @@ func (p *proof) announce(w io.Writer, asked []part) {
 	}
 }
 
-// try runs a part and holds what it prints to its bounds.
+// try runs a part and compares the figures that it prints with their bounds.
 func (p *proof) try(ctx context.Context, part part, w io.Writer) result {
 	fmt.Fprintf(w, "\n### proof: %s: %s\n", part.name, part.what)
 	began := time.Now()
@@ -148,7 +149,7 @@ func (p *proof) try(ctx context.Context, part part, w io.Writer) result {
 	case broken != "":
 		r.Why = broken
 	default:
-		r.Held = true
+		r.Passed = true
 	}
 	return r
 }
@@ -189,7 +190,7 @@ func runTo(cmd *exec.Cmd, out io.Writer) error {
 	return cmd.Run()
 }
 
-// broken says which bounds do not hold, "" if all do. A figure that was not printed holds nothing.
+// broken says which figures are not within their bounds, "" if all are. A figure that was not printed is not.
 func (p part) broken(figures map[string]float64) string {
 	var broken []string
 	for _, b := range p.bounds {
@@ -254,15 +255,15 @@ func (p *proof) keep(r result) error {
 	return os.WriteFile(filepath.Join(p.folder, r.Part+".json"), append(text, '\n'), 0o600)
 }
 
-// report prints one table of what is known of this tree, and fails unless all that was asked for holds.
+// report prints one table of what is known of this tree, and fails unless all parts that were asked for have passed.
 func (p *proof) report(w io.Writer, asked []part) error {
 	fmt.Fprintf(w, "\nproof of %s\n\n", p.commit)
 	var missing []string
 	for _, of := range p.parts {
 		r, ok := p.known(of.name)
 		state := "not run"
-		if ok && r.Held {
-			state = "held"
+		if ok && r.Passed {
+			state = "passed"
 		} else if ok {
 			state = "FAILED"
 		}
@@ -270,12 +271,12 @@ func (p *proof) report(w io.Writer, asked []part) error {
 		if r.Why != "" {
 			fmt.Fprintf(w, "%-12s %s\n", "", r.Why)
 		}
-		if state != "held" && slices.ContainsFunc(asked, func(a part) bool { return a.name == of.name }) {
+		if state != "passed" && slices.ContainsFunc(asked, func(a part) bool { return a.name == of.name }) {
 			missing = append(missing, of.name)
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("these parts do not hold: %s; what each printed is in %s", strings.Join(missing, ", "), p.folder)
+		return fmt.Errorf("these parts have not passed: %s; their output is in %s", strings.Join(missing, ", "), p.folder)
 	}
 	return nil
 }
@@ -317,8 +318,8 @@ func git(ctx context.Context, env []string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// A row of the page says on which commit a part last held.
-var row = regexp.MustCompile(`(?m)^\| ([a-z-]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
+// A row of the page has a part, what it shows, the commit and the day of its last pass, how many minutes it took, and its figures.
+var row = regexp.MustCompile(`(?m)^\| ([a-z-]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
 
 // writePage takes the results of this tree into the page; the rows of other parts stay.
 func (p *proof) writePage() error {
@@ -333,16 +334,16 @@ func (p *proof) writePage() error {
 	var b strings.Builder
 	head, _, _ := strings.Cut(string(old), "| part |")
 	b.WriteString(head)
-	b.WriteString("| part | what it shows | held on | day | figures and bounds |\n|---|---|---|---|---|\n")
+	b.WriteString("| part | what it shows | last passed on | day | minutes | figures and bounds |\n|---|---|---|---|---|---|\n")
 	for _, part := range p.parts {
 		r, ok := p.known(part.name)
 		switch {
-		case ok && r.Held:
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", part.name, part.what, r.Commit, r.Day, part.boundedFigures(r.Figures))
+		case ok && r.Passed:
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %.0f | %s |\n", part.name, part.what, r.Commit, r.Day, math.Ceil(r.Seconds/60), part.boundedFigures(r.Figures))
 		case rows[part.name] != "":
 			b.WriteString(rows[part.name] + "\n")
 		default:
-			fmt.Fprintf(&b, "| %s | %s | not yet | | |\n", part.name, part.what)
+			fmt.Fprintf(&b, "| %s | %s | not run yet | | | |\n", part.name, part.what)
 		}
 	}
 	if b.String() == string(old) {
@@ -351,7 +352,7 @@ func (p *proof) writePage() error {
 	return os.WriteFile(p.page, []byte(b.String()), 0o644) //nolint:gosec // a page
 }
 
-// unproven prints the parts that have not held on this tree, with the commit on which each last did.
+// unproven prints the parts that have not passed on this tree, with the commit on which each last did.
 func (p *proof) unproven(w io.Writer) error {
 	text, err := os.ReadFile(p.page)
 	if err != nil {
@@ -362,15 +363,15 @@ func (p *proof) unproven(w io.Writer) error {
 		last[m[1]] = m
 	}
 	for _, part := range p.parts {
-		if r, ok := p.known(part.name); ok && r.Held {
+		if r, ok := p.known(part.name); ok && r.Passed {
 			continue
 		}
 		m := last[part.name]
 		if m == nil || m[4] == "" {
-			fmt.Fprintf(w, "%-12s not shown here, and not yet anywhere: %s\n", part.name, part.what)
+			fmt.Fprintf(w, "%-12s not run on this tree, and never before: %s\n", part.name, part.what)
 			continue
 		}
-		fmt.Fprintf(w, "%-12s not shown here; it last held on %s, %s: %s\n", part.name, m[3], m[4], part.what)
+		fmt.Fprintf(w, "%-12s not run on this tree; last passed on %s, %s: %s\n", part.name, m[3], m[4], part.what)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ const (
 	goodChaos = "leaked: 0\n"
 )
 
-// TestProofGoesOnWhereItWas: a part that fails is tried again, one that held is not, until something in the tree changes; and the page tells where each part held.
+// TestProofGoesOnWhereItWas: a part that fails is tried again, one that has passed is not, until something in the tree changes; and the page tells where each part passed.
 func TestProofGoesOnWhereItWas(t *testing.T) {
 	repository(t)
 	f := &fakeRun{says: map[string]string{"sim": goodSim, "chaos": goodChaos}, err: map[string]error{"chaos": errors.New("no server")}}
@@ -84,12 +84,12 @@ func TestProofGoesOnWhereItWas(t *testing.T) {
 	f.err = nil
 	var out strings.Builder
 	if err := newTestProof(t, f).prove(t.Context(), nil, &out); err != nil {
-		t.Errorf("all parts hold: %v", err)
+		t.Errorf("all parts pass: %v", err)
 	}
 	if want := []string{"sim", "chaos", "chaos"}; !slices.Equal(f.ran, want) {
 		t.Errorf("ran %v, want %v", f.ran, want)
 	}
-	for _, want := range []string{"sim held on this very tree already", "left: chaos", "violations 0 (0)", "schedules 120 (>= 100)"} {
+	for _, want := range []string{"sim has passed on this tree already", "left: chaos", "violations 0 (0)", "schedules 120 (>= 100)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, &out)
 		}
@@ -108,7 +108,7 @@ func TestProofGoesOnWhereItWas(t *testing.T) {
 	}
 
 	var left strings.Builder
-	if err := newTestProof(t, f).unproven(&left); err != nil || strings.Contains(left.String(), "sim ") || !strings.Contains(left.String(), "chaos        not shown here; it last held on ") {
+	if err := newTestProof(t, f).unproven(&left); err != nil || strings.Contains(left.String(), "sim ") || !strings.Contains(left.String(), "chaos        not run on this tree; last passed on ") {
 		t.Errorf("left: %v\n%s", err, &left)
 	}
 }
@@ -122,7 +122,7 @@ func TestProofHoldsFiguresToBounds(t *testing.T) {
 		"Good":    {"All figures are within their bounds.", goodSim, ""},
 		"Bad":     {"A command that exits with 0 may still print what may not be.", "schedules: 120\nviolations: 1\n", "violations is 1"},
 		"Few":     {"It has to try enough.", "schedules: 99\nviolations: 0\n", "schedules is 99"},
-		"Missing": {"What is not printed does not hold.", "schedules: 120\n", "violations was not printed"},
+		"Missing": {"What is not printed is not within its bound.", "schedules: 120\n", "violations was not printed"},
 		"Last":    {"The last figure of a name counts.", "violations: 1\n" + goodSim, ""},
 	}
 	for name, tc := range cases {
@@ -137,7 +137,7 @@ func TestProofHoldsFiguresToBounds(t *testing.T) {
 	}
 }
 
-// TestProofIsStopped: a part that was stopped has neither held nor failed.
+// TestProofIsStopped: a part that was stopped has neither passed nor failed.
 func TestProofIsStopped(t *testing.T) {
 	repository(t)
 	ctx, cancel := context.WithCancel(t.Context())

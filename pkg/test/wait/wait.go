@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// How long Until pauses between two looks. It begins with the shortest pause and doubles
-// it, until it is one of the first pauses. From then on it is a part of the time it has
-// waited, or what the last look took if that is more: so what holds soon costs no time, and
-// what holds late costs no processor.
+// How long Until pauses between two calls of its condition. The pause starts at
+// shortestPause and doubles up to firstPauses. From then on it is 1/pausePart of the time
+// waited, or the duration of the last call if that is longer, and longestPause at most: a
+// short wait takes no time, and a long one no processor.
 const (
 	shortestPause = time.Millisecond
 	firstPauses   = 20 * time.Millisecond
@@ -16,10 +16,9 @@ const (
 	longestPause  = 250 * time.Millisecond
 )
 
-// A TB is what a wait needs of a test, a benchmark or a fuzz target: each testing.TB has
-// it, and so has what embeds one, which is the same test. The type behind it is comparable,
-// as a pointer is. If it has a method Deadline, as *testing.T does, its budget ends before
-// that.
+// A TB is what this package needs of a test, a benchmark or a fuzz target. Each testing.TB
+// is one. A type that embeds one shares its budget. The dynamic type must be comparable, as
+// a pointer is. If it has a method Deadline, as *testing.T does, its budget ends before that.
 type TB interface {
 	Helper()
 	Cleanup(f func())
@@ -27,10 +26,10 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Until returns when holds returns true. It calls holds at once, then after pauses that
-// grow from 1 ms to 20 ms and, when it has waited for 5 s, to 250 ms, and a last time when the budget of the test is over; then it fails the
-// test with what, such as "the ship is moored", and how long it waited. It cannot interrupt
-// holds: give Context to what may hang.
+// Until returns when holds returns true. It calls holds at once, and then repeatedly, after
+// pauses that grow from 1 ms to 250 ms. When the budget of t is over it calls holds once
+// more and then fails the test: the message has what, such as "the object is Ready", and
+// the time waited. It cannot interrupt holds: give Context to calls that may hang.
 //
 // Until calls holds in its own goroutine, which has to be that of the test, as for
 // t.Fatalf. In a cleanup it waits as well: it does not end with t.Context.
@@ -44,11 +43,10 @@ func Until(t TB, what string, holds func() bool) {
 // starts the budget: it runs on while t does not wait. A subtest has a budget of its own,
 // and so have the cleanups of a test, all together, whatever the test has left of its own.
 //
-// A whole budget is 3 minutes on a machine with four processors and nothing else to do. It
-// grows with how long a piece of work of a few milliseconds takes, which is done once per
-// process and takes 20 ms of an idle machine at most, and with how few processors there
-// are, up to 30 minutes. It ends half a minute before t.Deadline, or a tenth of the time
-// until then.
+// A whole budget is 3 minutes on an idle machine with four processors. It is longer, up to
+// 30 minutes, on fewer or slower processors: once per process a benchmark of 20 ms at most
+// measures them. The budget ends before t.Deadline, by 30 s or by a tenth of the time left
+// until then, whichever is shorter.
 //
 // Budget may be called from several goroutines.
 func Budget(t TB) time.Duration {
@@ -65,14 +63,14 @@ func Allow(t TB, d time.Duration) {
 	process.of(t).more(process.pace().scale(d))
 }
 
-// Patience returns a whole budget on this machine, of a test without a deadline. It is for
-// where there is no test: TestMain, and programs that tests start and that wait themselves.
-// It may be called from several goroutines.
+// Patience returns the whole budget of a test without a deadline on this machine. It is for
+// code that has no TB: TestMain, and programs that tests start. It may be called from
+// several goroutines.
 func Patience() time.Duration { return process.pace().scale(leastBudget) }
 
-// Context returns a context that ends with the budget of t, as Budget counts it, and with
-// t.Context: in a cleanup it is over. Its cause says which of both it was. Each call for t
-// returns the same context, and may come from any goroutine.
+// Context returns a context that ends with the budget of t, as Budget counts it, or with
+// t.Context, which is over in cleanups: there use Until. Its cause says which of the two
+// ended. Each call for t returns the same context, and may come from any goroutine.
 func Context(t TB) context.Context {
 	t.Helper()
 
