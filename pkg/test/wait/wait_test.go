@@ -209,7 +209,8 @@ func TestBudgetOfEmbedder(t *testing.T) {
 	b := newBudgets(always(idle))
 	type world struct{ *testing.T }
 
-	if b.of(&world{t}) != b.of(t) || b.of(&world{t}) != b.of(&world{t}) {
+	one, other := &world{t}, &world{t}
+	if b.of(one) != b.of(t) || b.of(other) != b.of(one) {
 		t.Error("A test has got another budget by another name.")
 	}
 	t.Run("Sub", func(sub *testing.T) {
