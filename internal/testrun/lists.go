@@ -35,16 +35,18 @@ type listed struct {
 }
 
 // readList reads the lines "part folder test flags" of the list. What follows a # is why.
-func readList() ([]listed, error) {
+func readList() ([]listed, error) { return readLines(proofList) }
+
+func readLines(list string) ([]listed, error) {
 	var tests []listed
-	for line := range strings.Lines(proofList) {
+	for line := range strings.Lines(list) {
 		line, _, _ = strings.Cut(line, "#")
 		fields := strings.Fields(line)
 		if len(fields) == 0 {
 			continue
 		}
-		if len(fields) < 3 {
-			return nil, fmt.Errorf("proof.txt: want part, folder, test and flags: %q", line)
+		if len(fields) < 3 || !filepath.IsLocal(fields[1]) {
+			return nil, fmt.Errorf("proof.txt: want part, folder from the root of the repository, test and flags: %q", line)
 		}
 		tests = append(tests, listed{fields[0], fields[1], fields[2], strings.Join(fields[3:], " ")})
 	}
@@ -127,7 +129,7 @@ func (c command) missing(printed string) []string {
 	return slices.DeleteFunc(slices.Clone(c.tests), func(test string) bool { return strings.Contains(printed, "--- PASS: "+test+" (") })
 }
 
-// moduleOf returns the module that a folder is in, and the folder in it.
+// moduleOf returns the module that a folder is in, and the folder in it. The folder is a local path.
 func moduleOf(folder string) (module, in string) {
 	for module = folder; ; module = filepath.Dir(module) {
 		if _, err := os.Stat(filepath.Join(module, "go.mod")); err == nil || module == "." {

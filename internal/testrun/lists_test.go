@@ -260,6 +260,16 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
+// TestReadLines: a line without a test, or with a folder that is not in the repository, is an error that quotes it.
+func TestReadLines(t *testing.T) {
+	for line, want := range map[string]int{"kit pkg/a TestA": 1, "kit pkg/a TestA -n 3 # why": 1, "# why": 0, "": 0, "kit pkg/a": -1, "kit /pkg/a TestA": -1, "kit ../a TestA": -1} {
+		tests, err := readLines(line + "\n")
+		if want < 0 && (err == nil || !strings.Contains(err.Error(), line)) || want >= 0 && (err != nil || len(tests) != want) {
+			t.Errorf("%q: %v, %v", line, tests, err)
+		}
+	}
+}
+
 func TestMissing(t *testing.T) {
 	c := command{tests: []string{"TestA", "TestA/B", "TestA/C", "TestD"}}
 	printed := "=== RUN   TestA/C\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/B (0.00s)\n    --- PASS: TestA/CC (0.00s)\n--- FAIL: TestD (0.00s)\n"
