@@ -18,7 +18,7 @@ func TestLife(t *testing.T) {
 	for name, first := range map[string]bool{"StatusAndSpec": false, "StatusFirst": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, first)
-			w.create(newVolume("data", 3))
+			w.Create(newVolume("data", 3))
 
 			w.pass()
 			p := w.image("data")
@@ -59,9 +59,7 @@ func TestLife(t *testing.T) {
 			}
 
 			v.Spec.SizeGiB = 5
-			if err := w.v.Update(t.Context(), v); err != nil {
-				t.Fatal(err)
-			}
+			w.Must(w.API.Update(t.Context(), v))
 			w.pass()
 			// A patch, because the server in memory does not show who owns which field.
 			if got := w.image("data"); got.Spec.SizeGiB != 5 || got.UID != p.UID || w.wrote() != "patch "+p.Name {
@@ -74,9 +72,7 @@ func TestLife(t *testing.T) {
 			}
 			w.wrote()
 
-			if err := w.v.Delete(t.Context(), v); err != nil {
-				t.Fatal(err)
-			}
+			w.Delete(v)
 			w.pass()
 			if w.image("data") != nil || w.virtual() != nil || w.wrote() != "delete "+p.Name {
 				t.Error("not deleted")
@@ -91,7 +87,7 @@ func TestMarksOfTheReconciler(t *testing.T) {
 	w := newWorld(t, false)
 	v := newVolume("data", 3)
 	v.Annotations = map[string]string{meta.AnnotationKeyPollInterval: "1h", "example.org/colour": "red"}
-	w.create(v)
+	w.Create(v)
 	w.pass()
 	a := w.image("data").Annotations
 	if a["example.org/colour"] != "red" || a[meta.AnnotationKeyPollInterval] != "" || a[meta.AnnotationKeyExternalName] != "" {
@@ -108,21 +104,17 @@ func TestMarksOfTheReconciler(t *testing.T) {
 // TestForeign: what is not ours is neither changed nor deleted, nor shown.
 func TestForeign(t *testing.T) {
 	w := newWorld(t, false)
-	w.create(newVolume("data", 3))
+	w.Create(newVolume("data", 3))
 	foreign := newVolume(hostName("data").Name, 9)
 	foreign.Namespace = target
-	if err := w.p.Create(t.Context(), foreign); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.p.Create(t.Context(), foreign))
 	w.patchStatus(foreign, `{"status":{"id":"secret"}}`)
 	w.pass()
 	v := w.virtual()
 	if c := v.GetCondition(commonv1.TypeSynced); c.Reason != "ExternalResourceNotOwned" || v.Status.ID != "" {
 		t.Errorf("got %v, %v", c, v.Status)
 	}
-	if err := w.v.Delete(t.Context(), v); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(v)
 	w.pass()
 	if wrote := w.wrote(); wrote != "" || w.virtual() != nil {
 		t.Errorf("written: %s; still there: %v", wrote, w.virtual())
@@ -134,12 +126,10 @@ func TestAdopt(t *testing.T) {
 	w := newWorld(t, false)
 	v := newVolume("data", 3)
 	v.Annotations = map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyIfUnowned}
-	w.create(v)
+	w.Create(v)
 	theirs := newVolume(hostName("data").Name, 9)
 	theirs.Namespace = target
-	if err := w.p.Create(t.Context(), theirs); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.p.Create(t.Context(), theirs))
 	w.pass()
 	w.pass()
 	p := w.image("data")
@@ -162,13 +152,13 @@ func TestRestored(t *testing.T) {
 		"Force": {"The policy force takes it.", func(w *world) {
 			v := w.virtual()
 			v.Annotations = map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyForce}
-			w.must(w.v.Update(w.Context(), v))
+			w.Must(w.API.Update(w.Context(), v))
 		}, false},
 		"ByHand": {"Without a UID the name decides.", func(w *world) {
 			w.patch(w.image("data"), annotation(translator.UIDAnnotation, ""))
 		}, false},
 		"Deleted": {"Where there is none, one is made.", func(w *world) {
-			w.must(w.p.Delete(w.Context(), w.image("data")))
+			w.Must(w.p.Delete(w.Context(), w.image("data")))
 		}, true},
 	}
 	for name, tc := range cases {

@@ -30,19 +30,16 @@ import (
 func (w *world) connect() managed.ExternalClient {
 	w.Helper()
 	c, err := w.bridge.Connect(w.Context(), nil)
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(err)
 	return c
 }
 
 // carried returns a volume whose host object is there.
 func (w *world) carried() *volume.Volume {
 	w.Helper()
-	v := w.create(newVolume("data", 3))
-	if err := w.connect().Create(w.Context(), v); err != nil {
-		w.Fatal(err)
-	}
+	v := newVolume("data", 3)
+	w.Create(v)
+	w.Must(w.connect().Create(w.Context(), v))
 	w.wrote()
 	return v
 }
@@ -70,7 +67,7 @@ func TestObserve(t *testing.T) {
 		"UpToDate": {"It is as the syncer would make it.", func(*world, *volume.Volume) {}, ours, nil},
 		"Absent": {
 			"The host says that there is none.",
-			func(w *world, p *volume.Volume) { w.must(w.p.Delete(w.Context(), p)) },
+			func(w *world, p *volume.Volume) { w.Must(w.p.Delete(w.Context(), p)) },
 			managed.ExternalObservation{}, nil,
 		},
 		"Drifted": {
@@ -117,7 +114,7 @@ func TestObserve(t *testing.T) {
 			"There is no use in changing what is being deleted.",
 			func(w *world, p *volume.Volume) {
 				w.patch(p, `{"metadata":{"finalizers":["example.org/wait"]},"spec":{"sizeGiB":8}}`)
-				w.must(w.p.Delete(w.Context(), p))
+				w.Must(w.p.Delete(w.Context(), p))
 			},
 			ours, nil,
 		},
@@ -130,7 +127,7 @@ func TestObserve(t *testing.T) {
 		"Replaced": {
 			"What another cluster does not have is not gone.",
 			func(w *world, p *volume.Volume) {
-				w.must(w.p.Delete(w.Context(), p))
+				w.Must(w.p.Delete(w.Context(), p))
 				w.renew()
 			},
 			managed.ExternalObservation{}, bridge.ErrHostReplaced,
@@ -153,13 +150,6 @@ func TestObserve(t *testing.T) {
 }
 
 var errNotServed = apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "a", "404 page not found", 0, true)
-
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
 
 // TestTaken: a create that finds the name taken says so, and takes nothing.
 func TestTaken(t *testing.T) {
@@ -203,7 +193,9 @@ func TestDelete(t *testing.T) {
 // TestUpdateWithoutHostObject: there is nothing to update.
 func TestUpdateWithoutHostObject(t *testing.T) {
 	w := newWorld(t, false)
-	if err := w.connect().Update(t.Context(), w.create(newVolume("data", 3))); !external.IsNotFound(err) || w.wrote() != "" {
+	v := newVolume("data", 3)
+	w.Create(v)
+	if err := w.connect().Update(t.Context(), v); !external.IsNotFound(err) || w.wrote() != "" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -213,7 +205,7 @@ func TestExternalName(t *testing.T) {
 	w := newWorld(t, false)
 	v := newVolume("data", 3)
 	meta.SetExternalName(v, "chosen")
-	w.create(v)
+	w.Create(v)
 	w.pass()
 	if w.image("chosen") == nil || w.image("data") != nil {
 		t.Errorf("written: %s", w.wrote())
@@ -343,7 +335,7 @@ func TestRehearsal(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := key(v)
-			w.must(w.v.Get(t.Context(), client.ObjectKeyFromObject(v), before))
+			w.Read(before)
 			got, err := w.connect().Observe(t.Context(), v)
 			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("%s\ngot error %v", tc.reason, err)
@@ -352,7 +344,7 @@ func TestRehearsal(t *testing.T) {
 				t.Errorf("%s\ngot %+v", tc.reason, got)
 			}
 			now := key(v)
-			if err := w.v.Get(t.Context(), client.ObjectKeyFromObject(v), now); err != nil || now.GetResourceVersion() != before.GetResourceVersion() {
+			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(v), now); err != nil || now.GetResourceVersion() != before.GetResourceVersion() {
 				t.Errorf("%s\nlooking has changed the virtual object: %v", tc.reason, err)
 			}
 			if wrote := w.wrote(); wrote != "" {
@@ -386,7 +378,7 @@ func TestNew(t *testing.T) {
 	if _, err := bridge.New(t.Context(), w.reg, syncer.FromTyped(&volume.Volume{}, starting{forward{ferry: f}})); err == nil {
 		t.Error("a Starter is bridged")
 	}
-	w.must(w.p.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}))
+	w.Must(w.p.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}))
 	if _, err := bridge.New(t.Context(), w.reg, w.ferry(false)); err == nil {
 		t.Error("a host that does not say who it is is bridged")
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/bridge"
 	"github.com/moorage-dev/moorage/pkg/conformance"
@@ -34,10 +35,10 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, first)
-			host := &breakable{Client: &watched{Client: w.p, w: &world{T: t}}}
+			host := &breakable{Client: &watched{Client: w.p, w: &world{World: testworld.New[client.Client](t, nil)}}}
 			w.reg.PhysicalManager = &fake.Manager{Client: host, Scheme: w.p.Scheme()}
 			conformance.Run(t, conformance.Suite{
-				Kind: volume.Kind, Scheme: w.v.Scheme(), Class: conformance.Named,
+				Kind: volume.Kind, Scheme: w.API.Scheme(), Class: conformance.Named,
 				NewConnecter: func() managed.ExternalConnecter {
 					b, err := bridge.New(context.Background(), w.reg, w.ferry(first))
 					if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/bridge"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -70,12 +70,12 @@ func (f ferry) Sync(ctx *synccontext.SyncContext, p, v *volume.Volume) (ctrl.Res
 // world is two clusters in memory, a bridge between them, and a reconciler on this
 // side, stepped by hand.
 type world struct {
-	*testing.T
+	testworld.World[client.Client] // this side
 
 	here, host *apiserver.Server
-	v, p       client.Client
-	calls      []string // writes to the host
-	fails      error    // what the host answers to reads of volumes
+	p          client.Client // of the host
+	calls      []string      // writes to the host
+	fails      error         // what the host answers to reads of volumes
 	reg        *synccontext.RegisterContext
 	bridge     *bridge.Bridge
 	reconciler *managed.Reconciler
@@ -94,22 +94,20 @@ func scheme(t testing.TB) *runtime.Scheme {
 
 func newWorld(t *testing.T, first bool, o ...bridge.Option) *world {
 	t.Helper()
-	w := &world{T: t, here: apiserver.New(scheme(t), clock.RealClock{}), host: apiserver.New(scheme(t), clock.RealClock{})}
+	w := &world{here: apiserver.New(scheme(t), clock.RealClock{}), host: apiserver.New(scheme(t), clock.RealClock{})}
 	w.host.Salt(7)
-	w.v = w.here.Client()
+	w.World = testworld.New[client.Client](t, w.here.Client())
 	w.p = w.host.Client()
 	uids := map[client.Client]types.UID{}
-	for _, c := range []client.Client{w.v, w.p} {
+	for _, c := range []client.Client{w.API, w.p} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}
-		if err := c.Create(t.Context(), ns); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(c.Create(t.Context(), ns))
 		uids[c] = ns.UID
 	}
 	w.reg = &synccontext.RegisterContext{
 		Context: t.Context(), TargetNamespace: target, CurrentNamespace: target, CurrentNamespaceClient: w.watched(),
-		Names:           &translate.Names{Suffix: "red", Cluster: string(uids[w.v])},
-		VirtualManager:  &fake.Manager{Client: w.v, Scheme: w.v.Scheme()},
+		Names:           &translate.Names{Suffix: "red", Cluster: string(uids[w.API])},
+		VirtualManager:  &fake.Manager{Client: w.API, Scheme: w.API.Scheme()},
 		PhysicalManager: &fake.Manager{Client: w.watched(), Scheme: w.p.Scheme()},
 	}
 	var err error
@@ -195,15 +193,6 @@ func hostName(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: target, Name: translate.Names{Suffix: "red"}.PhysicalName(name, home)}
 }
 
-// create makes a volume on this side.
-func (w *world) create(v *volume.Volume) *volume.Volume {
-	w.Helper()
-	if err := w.v.Create(w.Context(), v); err != nil {
-		w.Fatal(err)
-	}
-	return v
-}
-
 // pass is one of the reconciler over the volume "data".
 func (w *world) pass() {
 	w.Helper()
@@ -215,20 +204,16 @@ func (w *world) pass() {
 // at returns a volume, or nil.
 func (w *world) at(c client.Client, key types.NamespacedName) *volume.Volume {
 	w.Helper()
-	v := &volume.Volume{}
-	err := c.Get(w.Context(), key, v)
-	if apierrors.IsNotFound(err) {
+	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	if !testworld.New(w, c).Find(v) {
 		return nil
-	}
-	if err != nil {
-		w.Fatal(err)
 	}
 	return v
 }
 
 func (w *world) virtual() *volume.Volume {
 	w.Helper()
-	return w.at(w.v, types.NamespacedName{Namespace: home, Name: "data"})
+	return w.at(w.API, types.NamespacedName{Namespace: home, Name: "data"})
 }
 
 func (w *world) image(name string) *volume.Volume {
@@ -239,16 +224,12 @@ func (w *world) image(name string) *volume.Volume {
 // patch changes an object of the host as somebody else would.
 func (w *world) patch(obj client.Object, patch string) {
 	w.Helper()
-	if err := w.p.Patch(w.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(w.p.Patch(w.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))))
 }
 
 func (w *world) patchStatus(obj client.Object, patch string) {
 	w.Helper()
-	if err := w.p.Status().Patch(w.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(w.p.Status().Patch(w.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))))
 }
 
 // wrote returns and forgets the writes to the host.
@@ -272,6 +253,6 @@ func first(errs ...error) error {
 func (w *world) renew() {
 	w.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}
-	w.must(w.p.Delete(w.Context(), ns))
-	w.must(w.p.Create(w.Context(), &corev1.Namespace{ObjectMeta: ns.ObjectMeta}))
+	w.Must(w.p.Delete(w.Context(), ns))
+	w.Must(w.p.Create(w.Context(), &corev1.Namespace{ObjectMeta: ns.ObjectMeta}))
 }

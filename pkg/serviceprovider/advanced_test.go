@@ -69,9 +69,9 @@ func TestAdditionalData(t *testing.T) {
 	if _, ok := w.domain.given.Cluster("edge"); !ok {
 		t.Error("want the further cluster")
 	}
-	w.delete(f)
+	w.Delete(f)
 	failure = boom
-	if _, err := w.pass(f); !errors.Is(err, boom) || w.gone(f) {
+	if _, err := w.pass(f); !errors.Is(err, boom) || w.Gone(f) {
 		t.Errorf("want %v, got %v", boom, err)
 	}
 	w.shows(f, "Terminating", ReasonReconcileError)
@@ -80,7 +80,7 @@ func TestAdditionalData(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		"Reconcile north gold", "Access mcp north gold", "Access edge north gold",
 		"AccessRequest mcp north gold", "AccessRequest edge north gold", "Reconcile north gold", "Access mcp north gold", "Access edge north gold", "ReconcileDelete north gold",
-	}, access.told); diff != "" || !w.gone(f) {
+	}, access.told); diff != "" || !w.Gone(f) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -85,7 +85,7 @@ func reconciles(t *testing.T, access func(*APIReconcilerBuilder[*Foo, *FooConfig
 				}
 			})
 			if tc.delete {
-				w.delete(f)
+				w.Delete(f)
 			}
 			result, err := w.pass(f)
 			if !errors.Is(err, tc.err) && !(errors.Is(tc.err, errAny) && err != nil) {
@@ -160,9 +160,9 @@ func TestSteady(t *testing.T) {
 	if after := w.get(f).ResourceVersion; after != before {
 		t.Errorf("written in a steady pass: %s, %s", before, after)
 	}
-	w.delete(f)
+	w.Delete(f)
 	w.steady(f)
-	if !w.gone(f) || len(w.r.memory.objects) != 0 {
+	if !w.Gone(f) || len(w.r.memory.objects) != 0 {
 		t.Errorf("left: %d in memory", len(w.r.memory.objects))
 	}
 	if diff := cmp.Diff([]string{"Reconcile", "Reconcile", "Reconcile", "Reconcile", "Reconcile", "ReconcileDelete"}, w.gate.calls); diff != "" {
@@ -191,13 +191,13 @@ func TestTwins(t *testing.T) {
 	w := newWorld(t)
 	f := w.create("foo")
 	w.steady(f)
-	w.delete(f)
+	w.Delete(f)
 	w.steady(f)
 	w.config = nil
 	w.r.sent.gone = true
 	w.r.sent.loaded = false
 	twin := w.create("foo", func(f *Foo) { f.Finalizers = []string{finalizer} })
-	w.delete(twin)
+	w.Delete(twin)
 	w.steady(twin)
 	if w.condition(twin, ConditionDeletionBlocked) != "True/ConfigMissing" {
 		t.Error("a namesake has inherited the configuration")

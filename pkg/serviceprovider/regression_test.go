@@ -77,9 +77,7 @@ func (s *shaky) Get(ctx context.Context, k client.ObjectKey, o client.Object, op
 func named(w *world, c client.Client) (*FooConfig, ConfigSource[*Foo, *FooConfig]) {
 	w.Helper()
 	config := &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: w.ns}, Poll: metav1.Duration{Duration: time.Minute}, Image: "v1"}
-	if err := api.Create(w.Context(), config); err != nil {
-		w.Fatal(err)
-	}
+	w.Create(config)
 
 	return config, NamedConfig[*Foo](clusters.NewTestClusterFromClient("platform", c), w.ns, newFooConfig)
 }
@@ -137,14 +135,12 @@ func TestW4ConfigGoneFirst(t *testing.T) {
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(source) }
 		f := w.create("foo")
 		w.steady(f)
-		if err := api.Delete(t.Context(), config); err != nil {
-			t.Fatal(err)
-		}
+		w.Delete(config)
 		w.steady(f)
 		w.shows(f, "Progressing", ReasonReconcileError)
-		w.delete(f)
+		w.Delete(f)
 		w.steady(f)
-		if !w.gone(f) || w.domain.config.Image != "v1" {
+		if !w.Gone(f) || w.domain.config.Image != "v1" {
 			t.Errorf("want it deleted with the last configuration, got %+v", w.domain.config)
 		}
 	})
@@ -153,21 +149,17 @@ func TestW4ConfigGoneFirst(t *testing.T) {
 		config, source := named(w, api)
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(source) }
 		patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":["example.org/kept"]}}`))
-		if err := api.Patch(t.Context(), config, patch); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(api.Patch(t.Context(), config, patch))
 		t.Cleanup(func() {
 			_ = api.Patch(context.Background(), config, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
 		})
 		f := w.create("foo", func(f *Foo) { f.Finalizers = []string{finalizer} })
-		if err := api.Delete(t.Context(), config); err != nil {
-			t.Fatal(err)
-		}
+		w.Delete(config)
 		w.steady(f)
 		w.shows(f, "Progressing", ReasonReconcileError)
-		w.delete(f)
+		w.Delete(f)
 		w.steady(f)
-		if diff := cmp.Diff([]string{"Delete"}, w.domain.called()); diff != "" || !w.gone(f) {
+		if diff := cmp.Diff([]string{"Delete"}, w.domain.called()); diff != "" || !w.Gone(f) {
 			t.Errorf("calls: -want +got:\n%s", diff)
 		}
 	})
@@ -184,10 +176,10 @@ func TestW4ConfigGoneFirst(t *testing.T) {
 			source := NamedConfig[*Foo](w.home, "nothing", newFooConfig)
 			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(source).WithoutConfig(policy) }
 			f := w.create("foo", func(f *Foo) { f.Finalizers = []string{finalizer} })
-			w.delete(f)
+			w.Delete(f)
 			w.steady(f)
-			if diff := cmp.Diff(want.calls, w.domain.called()); diff != "" || w.gone(f) != want.gone {
-				t.Errorf("gone: %t, calls: -want +got:\n%s", w.gone(f), diff)
+			if diff := cmp.Diff(want.calls, w.domain.called()); diff != "" || w.Gone(f) != want.gone {
+				t.Errorf("gone: %t, calls: -want +got:\n%s", w.Gone(f), diff)
 			}
 			if want.calls != nil && w.domain.config != nil {
 				t.Errorf("want no configuration, got %+v", w.domain.config)
@@ -203,7 +195,7 @@ func TestW4ConfigGoneFirst(t *testing.T) {
 			source = StaticConfig[*Foo](w.config)
 			w.restart()
 			w.steady(f)
-			if !w.gone(f) {
+			if !w.Gone(f) {
 				t.Error("want it to go on when there is a configuration")
 			}
 		})
@@ -217,11 +209,11 @@ func TestW5ClusterGoneFirst(t *testing.T) {
 			w := newWorld(t)
 			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.OnClusterGone(policy) }
 			f := w.create("foo", func(f *Foo) { f.Finalizers = []string{finalizer} })
-			w.delete(f)
+			w.Delete(f)
 			w.gate.err = ErrClusterGone
 			w.steady(f)
-			if w.gone(f) != gone || len(w.domain.called()) != 0 {
-				t.Errorf("want gone %t, got %t and %v", gone, w.gone(f), w.domain.calls)
+			if w.Gone(f) != gone || len(w.domain.called()) != 0 {
+				t.Errorf("want gone %t, got %t and %v", gone, w.Gone(f), w.domain.calls)
 			}
 			if !gone && w.condition(f, ConditionDeletionBlocked) != "True/ClusterGone" {
 				t.Errorf("got %s", w.condition(f, ConditionDeletionBlocked))
@@ -284,23 +276,19 @@ func TestW6StatusSurvives(t *testing.T) {
 		w := newWorld(t)
 		f := w.create("foo", func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} })
 		w.domain.do = func(_ context.Context, f *Foo) error { f.Status.Note = "removed"; return nil }
-		w.delete(f)
+		w.Delete(f)
 		w.steady(f)
 		if got := w.shows(f, "Terminating", ReasonTerminating); got.Status.Note != "removed" || !slices.Equal(got.Finalizers, []string{"example.org/theirs"}) {
 			t.Errorf("want what was said before our finalizer went, got %+v", got)
 		}
-		if err := api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))))
 	})
 	t.Run("ConflictIsSilent", func(t *testing.T) {
 		w := newWorld(t)
 		f := w.create("foo")
 		// A cache that lags: the finalizer goes onto an old version.
 		old := w.get(f)
-		if err := api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"size":"xl"}}`))); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"size":"xl"}}`))))
 		w.restart()
 		w.r.cached = lagging{w.home.Client(), old}
 		result, err := w.pass(f)
@@ -360,7 +348,7 @@ func TestW8DeletionsAreTerminating(t *testing.T) {
 	w := newWorld(t)
 	w.gate.lookErr = boom
 	f := w.create("foo", func(f *Foo) { f.Finalizers = []string{finalizer} })
-	w.delete(f)
+	w.Delete(f)
 	if _, err := w.pass(f); !errors.Is(err, boom) {
 		t.Errorf("want %v, got %v", boom, err)
 	}
@@ -460,8 +448,8 @@ func TestW14ResultsAreKept(t *testing.T) {
 		t.Errorf("who says when is called before the credentials expire, got %s", result.RequeueAfter)
 	}
 	w.domain.result.RequeueAfter = 0
-	w.delete(f)
-	if result := w.steady(f); !result.Requeue || result.RequeueAfter != 0 || w.gone(f) { //nolint:staticcheck // the same
+	w.Delete(f)
+	if result := w.steady(f); !result.Requeue || result.RequeueAfter != 0 || w.Gone(f) { //nolint:staticcheck // the same
 		t.Errorf("a Delete that wants to be called again is not done: %+v", result)
 	}
 	w.domain.result, w.domain.err = ctrl.Result{}, reconcile.TerminalError(boom)
@@ -482,9 +470,7 @@ func TestW15Paused(t *testing.T) {
 		t.Errorf("got %s and %v", w.condition(f, ConditionSynced), w.teller.events)
 	}
 	resume := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":null}}`))
-	if err := api.Patch(t.Context(), f, resume); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(api.Patch(t.Context(), f, resume))
 	w.steady(f)
 	if w.condition(f, ConditionSynced) != "True/ReconcileSuccess" {
 		t.Errorf("got %s", w.condition(f, ConditionSynced))
@@ -494,10 +480,10 @@ func TestW15Paused(t *testing.T) {
 		w := newWorld(t)
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.DeleteWhenPaused(deletes) }
 		f := w.create("foo", annotated(OperationIgnore), func(f *Foo) { f.Finalizers = []string{finalizer} })
-		w.delete(f)
+		w.Delete(f)
 		w.steady(f)
-		if w.gone(f) != deletes {
-			t.Errorf("DeleteWhenPaused(%t): gone is %t", deletes, w.gone(f))
+		if w.Gone(f) != deletes {
+			t.Errorf("DeleteWhenPaused(%t): gone is %t", deletes, w.Gone(f))
 		}
 	}
 }
@@ -594,9 +580,7 @@ func TestNilConfig(t *testing.T) {
 func TestTwoProvidersOfAName(t *testing.T) {
 	w := newWorld(t)
 	m, err := ctrl.NewManager(plane, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(err)
 	if err := w.builder().MustBuild().SetupWithManager(m, w.ns, nil); err != nil {
 		t.Error(err)
 	}
@@ -627,7 +611,7 @@ func TestW17PassesAreCounted(t *testing.T) {
 	w.r.count = func(o string) { outcomes = append(outcomes, o) }
 	f := w.create("foo")
 	w.steady(f)
-	w.delete(f)
+	w.Delete(f)
 	w.steady(f)
 	if diff := cmp.Diff([]string{"Worked", "Released"}, outcomes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -641,9 +625,7 @@ func TestW19ConfigPerObject(t *testing.T) {
 	w := newWorld(t)
 	for _, size := range []string{"s", "xl"} {
 		c := &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: w.ns + "-" + size}, Image: size}
-		if err := api.Create(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		w.Create(c)
 	}
 	source := SelectedConfig(w.home, func(f *Foo, all []*FooConfig) (*FooConfig, error) {
 		for _, c := range all {
@@ -681,9 +663,7 @@ func TestW19ConfigPerObject(t *testing.T) {
 	if diff := cmp.Diff([]string{"foo-xl", "new"}, woken("xl")); diff != "" {
 		t.Errorf("its user, and who will be: -want +got:\n%s", diff)
 	}
-	if err := api.Delete(t.Context(), &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: w.ns + "-s"}}); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(&FooConfig{ObjectMeta: metav1.ObjectMeta{Name: w.ns + "-s"}})
 	if diff := cmp.Diff([]string{"foo-s"}, woken("s")); diff != "" {
 		t.Errorf("it is gone: -want +got:\n%s", diff)
 	}
@@ -859,14 +839,10 @@ func TestConfigReconciler(t *testing.T) {
 	}
 	merge := func(body string) {
 		t.Helper()
-		if err := api.Patch(t.Context(), config, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(api.Patch(t.Context(), config, client.RawPatch("application/merge-patch+json", []byte(body))))
 	}
 	merge(`{"metadata":{"finalizers":["example.org/kept"]}}`)
-	if err := api.Delete(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(config)
 	if o := sent(); o != nil {
 		t.Errorf("want nothing, since it goes, got %v", o)
 	}
@@ -916,9 +892,7 @@ func TestConflictsSayNothing(t *testing.T) {
 	w.steady(f)
 	merge := func(body string) {
 		t.Helper()
-		if err := api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(body))))
 	}
 	merge(`{"spec":{"size":null}}`)
 	old := w.get(f)

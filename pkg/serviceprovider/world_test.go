@@ -26,6 +26,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/internal/leak"
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -319,7 +320,7 @@ func (t *teller) Event(_ runtime.Object, e event.Event) {
 
 // A world is a namespace with an object of the service in it, and everything round it.
 type world struct {
-	*testing.T
+	testworld.World[client.Client]
 
 	ns     string
 	domain *domain
@@ -333,11 +334,10 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	w := &world{World: testworld.New(t, api), domain: &domain{}, gate: &gate{}, teller: &teller{}, home: clusters.NewTestClusterFromClient("home", api)}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "serviceprovider-"}}
-	if err := api.Create(t.Context(), ns); err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, ns: ns.Name, domain: &domain{}, gate: &gate{}, teller: &teller{}, home: clusters.NewTestClusterFromClient("home", api)}
+	w.Create(ns)
+	w.ns = ns.Name
 	w.gate.cluster = w.home
 	w.config = &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: "foo"}, Poll: metav1.Duration{Duration: time.Minute}, Image: "v1"}
 
@@ -365,9 +365,7 @@ func (w *world) create(name string, change ...func(*Foo)) *Foo {
 	for _, c := range change {
 		c(f)
 	}
-	if err := api.Create(w.Context(), f); err != nil {
-		w.Fatal(err)
-	}
+	w.Create(f)
 
 	return f
 }
@@ -384,32 +382,17 @@ func (w *world) pass(f *Foo) (ctrl.Result, error) {
 func (w *world) steady(f *Foo) ctrl.Result {
 	w.Helper()
 	result, err := w.pass(f)
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(err)
 
 	return result
 }
 
 func (w *world) get(f *Foo) *Foo {
 	w.Helper()
-	got := &Foo{}
-	if err := api.Get(w.Context(), client.ObjectKeyFromObject(f), got); err != nil {
-		w.Fatal(err)
-	}
+	got := &Foo{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: f.Name}}
+	w.Read(got)
 
 	return got
-}
-
-func (w *world) gone(f *Foo) bool {
-	return kerrors.IsNotFound(api.Get(w.Context(), client.ObjectKeyFromObject(f), &Foo{}))
-}
-
-func (w *world) delete(f *Foo) {
-	w.Helper()
-	if err := api.Delete(w.Context(), f); err != nil {
-		w.Fatal(err)
-	}
 }
 
 // shows compares phase and condition Ready.

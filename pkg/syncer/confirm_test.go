@@ -62,12 +62,10 @@ func TestConfirmation(t *testing.T) {
 	for name, tc := range confirmations(syncer.ErrVirtualClusterReplaced) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, setting{p: []runtime.Object{imageOf("a")}})
-			live := &answers{Reader: w.v, pinned: "first"}
+			live := &answers{Reader: w.API, pinned: "first"}
 			w.reg.VirtualManager = managerOf{w.reg.VirtualManager, live}
 			core, err := syncer.NewCore(w.reg, w.syncer, withRecorder(syncer.Options{}, w.events), w.clock)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.Must(err)
 			live.script(tc)
 			w.core = core
 			if _, err := w.pass("a"); tc.want != nil && !errors.Is(err, tc.want) {

@@ -133,9 +133,7 @@ func TestWaitForAName(t *testing.T) {
 	if got := w.mustPass(); got.RequeueAfter != syncer.DefaultSlowRecheck {
 		t.Errorf("got %v", got)
 	}
-	if err := w.p.Delete(t.Context(), foreign); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.p.Delete(t.Context(), foreign))
 	w.core.HostSeen(foreign, true, q)
 	if diff := cmp.Diff([]string{"ns/a"}, enqueued(q)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -153,11 +151,9 @@ func TestUpSyncerDeletes(t *testing.T) {
 	}
 	w := newWorld(t, setting{p: []runtime.Object{imageOf("a")}, up: up})
 	// What the cache does not show yet, the API server has.
-	w.reg.VirtualManager = managerOf{w.reg.VirtualManager, &answers{Reader: w.v, pinned: "first"}}
+	w.reg.VirtualManager = managerOf{w.reg.VirtualManager, &answers{Reader: w.API, pinned: "first"}}
 	core, err := syncer.NewCore(w.reg, lookingUp{w.syncer, up}, withRecorder(syncer.Options{}, w.events), w.clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(err)
 	w.core = core
 	w.mustPass()
 	if w.hostNames() == nil {
@@ -170,25 +166,23 @@ func TestHostFirst(t *testing.T) {
 	w := newWorld(t, setting{o: syncer.Options{HostDeletion: syncer.BeforeVirtual}, v: []runtime.Object{virtualMap("a")}})
 	name := translate.PhysicalName("a", "ns")
 	w.mustPass()
-	if m := w.read(w.v, "ns", "a"); len(m.Finalizers) != 1 || w.host(name) == nil {
+	if m := w.read(w.API, "ns", "a"); len(m.Finalizers) != 1 || w.host(name) == nil {
 		t.Fatalf("it is not held before its image is made: %v", m.Finalizers)
 	}
-	if err := w.v.Delete(t.Context(), virtualMap("a")); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(virtualMap("a"))
 	w.core.HostSeen(w.host(name), false, newQueue(t))
-	w.core.VirtualSeen(w.read(w.v, "ns", "a"), false)
+	w.core.VirtualSeen(w.read(w.API, "ns", "a"), false)
 	w.become("second")
 	if _, err := w.pass("a"); !errors.Is(err, syncer.ErrVirtualClusterReplaced) || w.host(name) == nil {
 		t.Fatalf("deleted on the word of another cluster: %v", err)
 	}
 	w.become("first")
 	w.mustPass()
-	if w.host(name) != nil || w.read(w.v, "ns", "a") == nil {
+	if w.host(name) != nil || w.read(w.API, "ns", "a") == nil {
 		t.Fatal("the host object does not go first")
 	}
 	w.mustPass()
-	if w.read(w.v, "ns", "a") != nil {
+	if w.read(w.API, "ns", "a") != nil {
 		t.Error("the virtual object is kept without an image")
 	}
 }
@@ -218,7 +212,7 @@ func TestMemoryForgets(t *testing.T) {
 	if w.core.Remembers() == 0 {
 		t.Error("it does not know where the image is")
 	}
-	if err := w.v.Delete(t.Context(), virtualMap("a")); err != nil {
+	if err := w.API.Delete(t.Context(), virtualMap("a")); err != nil {
 		t.Fatal(err)
 	}
 	w.mustPass()
@@ -235,9 +229,7 @@ func TestMemoryForgetsWhoWaits(t *testing.T) {
 	if _, err := w.pass("a"); !errors.Is(err, syncer.ErrConflict) || w.core.Remembers() != 1 {
 		t.Fatalf("it does not wait: %v", err)
 	}
-	if err := w.v.Delete(t.Context(), virtualMap("a")); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(virtualMap("a"))
 	w.mustPass()
 	if n := w.core.Remembers(); n != 0 {
 		t.Errorf("it remembers %d things of an object that is gone", n)

@@ -198,9 +198,7 @@ func TestStarter(t *testing.T) {
 			w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}})
 			w.syncer.syncErr = tc.syncErr
 			core, err := syncer.NewCore(w.reg, starting{w.syncer, tc.skip, tc.err}, syncer.Options{Recorder: w.events}, w.clock)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.Must(err)
 			w.core = core
 			if _, err := w.pass("a"); !errors.Is(err, tc.want) {
 				t.Errorf("%s\ngot error %v, want %v", tc.reason, err, tc.want)
@@ -224,9 +222,7 @@ func (panicking) SyncDown(*synccontext.SyncContext, client.Object) (ctrl.Result,
 func TestStarterAfterAPanic(t *testing.T) {
 	w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}})
 	core, err := syncer.NewCore(w.reg, panicking{starting{mapSyncer: w.syncer}}, syncer.Options{Recorder: w.events}, w.clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(err)
 	w.core = core
 	func() {
 		defer func() {
@@ -276,9 +272,7 @@ func TestStarterV2(t *testing.T) {
 			w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}})
 			w.syncer.syncErr = tc.syncErr
 			core, err := syncer.NewCore(w.reg, startingV2{w.syncer, tc.skip, tc.err}, syncer.Options{Recorder: w.events}, w.clock)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.Must(err)
 			w.core = core
 			if _, err := w.pass("a"); !errors.Is(err, tc.err) && !errors.Is(err, tc.syncErr) {
 				t.Errorf("%s\ngot error %v", tc.reason, err)
@@ -294,9 +288,7 @@ func TestStarterV2(t *testing.T) {
 func (w *world) hostNames() []string {
 	w.Helper()
 	list := &configMaps{}
-	if err := w.p.List(w.Context(), list, client.InNamespace(target)); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(w.p.List(w.Context(), list, client.InNamespace(target)))
 	var out []string
 	for _, m := range list.Items {
 		out = append(out, m.Name)
@@ -333,9 +325,7 @@ func TestAmbiguousPair(t *testing.T) {
 			if diff := cmp.Diff(first, w.host(name.Name)); diff != "" {
 				t.Errorf("the first's is touched: -was, +is:\n%s", diff)
 			}
-			if err := w.v.Delete(t.Context(), objects[pair[0]]); err != nil {
-				t.Fatal(err)
-			}
+			w.Delete(objects[pair[0]])
 			enqueued(q)
 			if err := pass(pair[0]); err != nil || w.host(name.Name) != nil {
 				t.Fatalf("the first is gone, and its image is not: %v", err)

@@ -90,9 +90,7 @@ func (w *world) tellPass(o syncer.Options) string {
 	seen := &writes{Client: w.p}
 	w.reg.PhysicalManager = clientOf{w.reg.PhysicalManager, seen}
 	core, err := syncer.NewCore(w.reg, w.syncer, withRecorder(o, w.events), w.clock)
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(err)
 	w.core = core
 	result, err := w.pass("a")
 	told := append(w.syncer.calls, seen.verbs...)
@@ -178,22 +176,14 @@ func (s byLabel) TranslateMetadata(vObj client.Object) client.Object {
 func TestNamesThatDependOnTheObject(t *testing.T) {
 	w := newWorld(t, setting{})
 	v := virtualMap("a", func(m *corev1.ConfigMap) { m.Labels = map[string]string{"host": "somewhere"} })
-	if err := w.v.Create(t.Context(), v); err != nil {
-		t.Fatal(err)
-	}
+	w.Create(v)
 	image := imageOf("a", func(m *corev1.ConfigMap) { m.Name = "somewhere" })
-	if err := w.p.Create(t.Context(), image); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.p.Create(t.Context(), image))
 	core, err := syncer.NewCore(w.reg, byLabel{w.syncer}, withRecorder(syncer.Options{}, w.events), w.clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Must(err)
 	w.core = core
 	w.mustPass()
-	if err := w.v.Delete(t.Context(), v); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(v)
 	w.mustPass()
 	if w.host("somewhere") != nil {
 		t.Error("the host object is forgotten")

@@ -63,7 +63,7 @@ func TestLookupErrorIsRetried(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}})
-			index := &failingIndex{Client: w.v, fails: tc.fails}
+			index := &failingIndex{Client: w.API, fails: tc.fails}
 			w.reg.VirtualManager = clientOf{w.reg.VirtualManager, index}
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
@@ -110,13 +110,11 @@ func TestLookupErrorDeletesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, setting{v: []runtime.Object{virtualMap("a", twin)}, p: []runtime.Object{imageOf("a", image)}})
-			index := &failingIndex{Client: w.v, fails: func(n int) bool { return n == 2 || n == 3 }}
+			index := &failingIndex{Client: w.API, fails: func(n int) bool { return n == 2 || n == 3 }}
 			w.reg.VirtualManager = clientOf{w.reg.VirtualManager, index}
 			m := newMapSyncer(w.reg)
 			core, err := syncer.NewCore(w.reg, make(m), withRecorder(syncer.Options{}, w.events), w.clock)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.Must(err)
 			req := ctrl.Request{}
 			req.Namespace, req.Name = "b-x-c", "a"
 			if _, err := core.Reconcile(t.Context(), req); !errors.Is(err, errIndex) {

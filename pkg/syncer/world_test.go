@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/syncer"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
@@ -105,9 +105,9 @@ func (s lookingUp) SyncUp(ctx *synccontext.SyncContext, pObj client.Object) (ctr
 
 // world is two clusters in memory and a syncer between them, stepped by hand.
 type world struct {
-	*testing.T
+	testworld.World[*syncertesting.FakeIndexClient] // the virtual cluster
 
-	p, v   *syncertesting.FakeIndexClient
+	p      *syncertesting.FakeIndexClient
 	reg    *synccontext.RegisterContext
 	syncer *mapSyncer
 	core   *syncer.Core
@@ -127,16 +127,14 @@ func newWorld(t *testing.T, s setting) *world {
 	t.Helper()
 	scheme := syncertesting.NewScheme()
 	w := &world{
-		T: t, events: &heard{}, clock: testclock.NewFakePassiveClock(time.Unix(1e9, 0)),
+		World:  testworld.New(t, syncertesting.NewFakeClient(scheme, append(s.v, kubeSystem("first"))...)),
+		events: &heard{}, clock: testclock.NewFakePassiveClock(time.Unix(1e9, 0)),
 		p: syncertesting.NewFakeClient(scheme, s.p...),
-		v: syncertesting.NewFakeClient(scheme, append(s.v, kubeSystem("first"))...),
 	}
-	w.reg = syncertesting.NewFakeRegisterContext(w.p, w.v)
+	w.reg = syncertesting.NewFakeRegisterContext(w.p, w.API)
 	w.reg.Names = &translate.Names{Suffix: translate.Suffix, Cluster: s.cluster}
 	w.syncer = newMapSyncer(w.reg)
-	if err := w.syncer.RegisterIndices(w.reg); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.syncer.RegisterIndices(w.reg))
 	s.o.Recorder = w.events
 	var what syncer.Syncer = w.syncer
 	if s.looksUp || s.up != nil {
@@ -156,9 +154,7 @@ func (w *world) pass(name string) (ctrl.Result, error) {
 func (w *world) mustPass() ctrl.Result {
 	w.Helper()
 	result, err := w.pass("a")
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(err)
 	return result
 }
 
@@ -167,13 +163,9 @@ func (w *world) host(name string) *corev1.ConfigMap { return w.read(w.p, target,
 
 func (w *world) read(c client.Client, namespace, name string) *corev1.ConfigMap {
 	w.Helper()
-	m := &corev1.ConfigMap{}
-	err := c.Get(w.Context(), types.NamespacedName{Namespace: namespace, Name: name}, m)
-	if apierrors.IsNotFound(err) {
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if !testworld.New(w, c).Find(m) {
 		return nil
-	}
-	if err != nil {
-		w.Fatal(err)
 	}
 	return m
 }
@@ -181,12 +173,8 @@ func (w *world) read(c client.Client, namespace, name string) *corev1.ConfigMap 
 // become makes another cluster answer in place of the virtual one.
 func (w *world) become(uid types.UID) {
 	w.Helper()
-	if err := w.v.Delete(w.Context(), kubeSystem("")); err != nil {
-		w.Fatal(err)
-	}
-	if err := w.v.Create(w.Context(), kubeSystem(uid)); err != nil {
-		w.Fatal(err)
-	}
+	w.Delete(kubeSystem(""))
+	w.Create(kubeSystem(uid))
 }
 
 func kubeSystem(uid types.UID) *corev1.Namespace {

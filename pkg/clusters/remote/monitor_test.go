@@ -37,7 +37,7 @@ type road struct {
 	turned int  // probes that did not get through
 }
 
-func newRoad(t *testing.T, there *rest.Config) *road {
+func newRoad(t testing.TB, there *rest.Config) *road {
 	t.Helper()
 	to, err := url.Parse(there.Host)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *road) count() int {
 }
 
 // kubeconfig leads along the road.
-func (r *road) kubeconfig(t *testing.T, direct []byte) []byte {
+func (r *road) kubeconfig(t testing.TB, direct []byte) []byte {
 	t.Helper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(direct)
 	if err != nil {
@@ -164,9 +164,7 @@ func unreachable(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
 func arch(f *fleetOfTwo, east, west *clustersv1alpha1.Cluster) {
 	for i, c := range []*clustersv1alpha1.Cluster{east, west} {
 		d, err := discovery.NewDiscoveryClientForConfig(servers[i+1])
-		if err != nil {
-			f.Fatal(err)
-		}
+		f.Must(err)
 		said, err := d.ServerVersion()
 		if err != nil || c.Status.Arch == "" || !strings.HasSuffix(said.Platform, "/"+c.Status.Arch) || c.Status.Version != said.GitVersion {
 			f.Errorf("%s: want that of %+v, got %+v, %v", c.Name, said, c.Status, err)
@@ -273,8 +271,6 @@ func connectionManager(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
 	if err := get(key); err == nil || err.Error() != c.Status.Error {
 		f.Errorf("failed: want %q, got %v", c.Status.Error, err)
 	}
-	if err := apis[0].Delete(f.Context(), c); err != nil {
-		f.Fatal(err)
-	}
+	f.Delete(c)
 	wait.Until(f, "gone: it is not found any more", func() bool { return errors.Is(get(key), clusters.ErrNotFound) })
 }

@@ -27,6 +27,7 @@ import (
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/leak"
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
@@ -133,7 +134,7 @@ func (w wrapping) Unwrap() any { return w.TypedExternalClient }
 // A world is ten clusters, each a namespace and a user who may do everything there, over
 // two servers, and volumes in them.
 type world struct {
-	*testing.T
+	testworld.World[client.Client] // the server with the volumes
 
 	built, closed atomic.Int32
 	cache         *clusters.Cache[*clusters.Cluster]
@@ -158,15 +159,11 @@ func (w *world) account(i, generation int) []byte {
 		client.IgnoreAlreadyExists(api.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})),
 		api.Create(w.Context(), account), api.Create(w.Context(), binding), api.SubResource("token").Create(w.Context(), account, token),
 	} {
-		if err != nil {
-			w.Fatal(err)
-		}
+		w.Must(err)
 	}
 	config := &rest.Config{Host: servers[server(i)].Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: servers[server(i)].CAData}}
 	out, err := clusters.New(ns).WithRESTConfig(config).WriteKubeconfig()
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(err)
 
 	return out
 }
@@ -176,9 +173,7 @@ func (w *world) start() {
 	m, err := ctrl.NewManager(servers[0], ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(wait.Patience()),
 	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(err)
 	w.cache = clusters.NewCache(func(_ context.Context, k clusters.Key, in clusters.Input) (*clusters.Cluster, error) {
 		w.built.Add(1)
 		c := clusters.New(k.String()).WithRESTConfig(in.RESTConfig)
@@ -186,9 +181,7 @@ func (w *world) start() {
 		return c, c.InitializeClient(scheme)
 	}, clusters.CacheOptions[*clusters.Cluster]{Close: func(c *clusters.Cluster) { w.closed.Add(1); c.Close() }})
 	w.manager = clusters.NewManager(w.cache)
-	if err := connect.Setup(m, w.cache, connect.WithRecheckInterval(200*time.Millisecond), connect.WithProbeInterval(200*time.Millisecond)); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(connect.Setup(m, w.cache, connect.WithRecheckInterval(200*time.Millisecond), connect.WithProbeInterval(200*time.Millisecond)))
 	find := ByName(m.GetClient(), func(v *volume.Volume) client.ObjectKey {
 		return client.ObjectKey{Namespace: "default", Name: v.Spec.Tier}
 	})
@@ -197,9 +190,7 @@ func (w *world) start() {
 	})
 	err = managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 8}, managed.WithTypedExternalConnector(c),
 		managed.WithDeterministicExternalName(true), managed.WithPollInterval(500*time.Millisecond), managed.WithWatch(&clustersv1alpha1.Cluster{}, c.EnqueueUsers()), managed.WithWatch(&volume.Volume{}, c.ForgetDeleted()))
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Start(ctx) }()
@@ -218,9 +209,7 @@ func (w *world) start() {
 func (w *world) volumes() []volume.Volume {
 	w.Helper()
 	list := &volume.List{}
-	if err := apis[0].List(w.Context(), list, client.InNamespace("default")); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(w.API.List(w.Context(), list, client.InNamespace("default")))
 
 	return list.Items
 }
@@ -272,9 +261,8 @@ func (w *world) connected(want int) {
 // TestTenClusters keeps volumes in ten clusters in step, while the credentials of all of
 // them are rotated and the old ones withdrawn.
 func TestTenClusters(t *testing.T) {
-	w := &world{T: t}
+	w := &world{World: testworld.New(t, apis[0])}
 	w.start()
-	home := apis[0]
 	for i := range fleet {
 		meta := metav1.ObjectMeta{Namespace: "default", Name: name(i)}
 		ref := &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: name(i)}, Key: "kubeconfig"}
@@ -287,11 +275,7 @@ func TestTenClusters(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("v-%d-%d", i, n)}, Spec: volume.Spec{SizeGiB: 1, Tier: name(i)},
 			})
 		}
-		for _, o := range objects {
-			if err := home.Create(t.Context(), o); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.Create(objects...)
 	}
 	w.inStep(1)
 	w.connected(fleet)
@@ -300,33 +284,23 @@ func TestTenClusters(t *testing.T) {
 		for i := range fleet {
 			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name(i)}}
 			body := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q}}`, w.account(i, r))
-			if err := home.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", body)); err != nil {
-				t.Fatal(err)
-			}
+			w.Must(w.API.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", body)))
 			old := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name(i), Name: fmt.Sprint("user-", r-1)}}
-			if err := apis[server(i)].Delete(t.Context(), old); err != nil {
-				t.Fatal(err)
-			}
+			w.Must(apis[server(i)].Delete(t.Context(), old))
 		}
 		for _, v := range w.volumes() {
 			body := fmt.Appendf(nil, `{"spec":{"sizeGiB":%d}}`, r+1)
-			if err := home.Patch(t.Context(), &v, client.RawPatch("application/merge-patch+json", body)); err != nil {
-				t.Fatal(err)
-			}
+			w.Must(w.API.Patch(t.Context(), &v, client.RawPatch("application/merge-patch+json", body)))
 		}
 		w.inStep(int64(r + 1))
 		w.connected(fleet * (r + 1))
 	}
 	orphans := w.volumes()[:fleet]
 	for _, v := range orphans {
-		if err := home.Patch(t.Context(), &v, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}}}`))); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.API.Patch(t.Context(), &v, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}}}`))))
 	}
 	for _, v := range w.volumes() {
-		if err := home.Delete(t.Context(), &v); err != nil {
-			t.Fatal(err)
-		}
+		w.Delete(&v)
 	}
 	wait.Until(t, "no volume and none of their users is left", func() bool {
 		left := 0

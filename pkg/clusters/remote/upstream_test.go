@@ -23,6 +23,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/clusters/clientmanager"
 	"github.com/moorage-dev/moorage/pkg/clusters/connect"
@@ -36,7 +37,7 @@ const threshold = 3
 // and controllers that keep something on them, as they were written before: with the time
 // of the connection in place of a revision.
 type fleetOfTwo struct {
-	*testing.T
+	testworld.World[client.Client] // the third server
 
 	cache   *clusters.Cache[*clusters.Cluster]
 	clients *clientmanager.ClientManager[*clusters.Cluster]
@@ -44,18 +45,14 @@ type fleetOfTwo struct {
 
 func newFleetOfTwo(t *testing.T) *fleetOfTwo {
 	t.Helper()
-	f := &fleetOfTwo{T: t, cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{FailureThreshold: threshold})}
+	f := &fleetOfTwo{World: testworld.New(t, apis[0]), cache: clusters.NewClusterCache(scheme, clusters.CacheOptions[*clusters.Cluster]{FailureThreshold: threshold})}
 	f.clients = clientmanager.NewClientManager[*clusters.Cluster](f.cache)
 	m, err := ctrl.NewManager(servers[0], ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 		GracefulShutdownTimeout: new(wait.Patience()),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := connect.Setup(m, f.cache, connect.WithRecheckInterval(200*time.Millisecond), connect.WithProbeInterval(200*time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	f.Must(err)
+	f.Must(connect.Setup(m, f.cache, connect.WithRecheckInterval(200*time.Millisecond), connect.WithProbeInterval(200*time.Millisecond)))
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Start(ctx) }()
@@ -82,18 +79,12 @@ func (f *fleetOfTwo) kubeconfig(server int) []byte {
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "user-"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: account.Name}},
 	}
-	if err := errors.Join(err, apis[server].Create(f.Context(), binding), apis[server].SubResource("token").Create(f.Context(), account, token)); err != nil {
-		f.Fatal(err)
-	}
+	f.Must(errors.Join(err, apis[server].Create(f.Context(), binding), apis[server].SubResource("token").Create(f.Context(), account, token)))
 	c := &rest.Config{Host: servers[server].Host, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: servers[server].CAData}}
 	out, err := clusters.New("c").WithRESTConfig(c).WriteKubeconfig()
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.Must(err)
 	user, err := client.New(c, client.Options{Scheme: scheme})
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.Must(err)
 	wait.Until(f, fmt.Sprintf("a user of the server %d may do what was granted", server), func() bool {
 		return user.List(f.Context(), &corev1.NamespaceList{}) == nil
 	})
@@ -107,11 +98,7 @@ func (f *fleetOfTwo) cluster(name string, kubeconfig []byte) *clustersv1alpha1.C
 	meta := metav1.ObjectMeta{Namespace: "default", Name: name}
 	ref := &commonv1.LocalSecretKeySelector{LocalSecretReference: commonv1.LocalSecretReference{Name: name}, Key: "kubeconfig"}
 	c := &clustersv1alpha1.Cluster{ObjectMeta: meta, Spec: clustersv1alpha1.ClusterSpec{SecretRef: ref}}
-	for _, o := range []client.Object{&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"kubeconfig": kubeconfig}}, c} {
-		if err := apis[0].Create(f.Context(), o); err != nil {
-			f.Fatal(err)
-		}
-	}
+	f.Create(&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"kubeconfig": kubeconfig}}, c)
 
 	return c
 }
@@ -119,20 +106,10 @@ func (f *fleetOfTwo) cluster(name string, kubeconfig []byte) *clustersv1alpha1.C
 // until reads a cluster again until it looks as wanted and the cache has it so.
 func (f *fleetOfTwo) until(what string, c *clustersv1alpha1.Cluster, holds func() bool) {
 	f.Helper()
-	came := false
-	defer func() {
-		if !came {
-			f.Logf("status: %+v", c.Status)
-		}
-	}()
-	wait.Until(f, c.Name+" "+what, func() bool {
-		if err := apis[0].Get(f.Context(), client.ObjectKeyFromObject(c), c); err != nil {
-			f.Fatal(err)
-		}
+	f.Await(c, what, func() bool {
 		in, _ := f.cache.Known(client.ObjectKeyFromObject(c))
-		came = holds() && string(in.Revision) == c.Status.Revision
 
-		return came
+		return holds() && string(in.Revision) == c.Status.Revision
 	})
 }
 
@@ -149,9 +126,7 @@ func (f *fleetOfTwo) gives(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
 	f.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
 	body := fmt.Appendf(nil, `{"stringData":{"kubeconfig":%q}}`, kubeconfig)
-	if err := apis[0].Patch(f.Context(), secret, client.RawPatch(types.MergePatchType, body)); err != nil {
-		f.Fatal(err)
-	}
+	f.Must(apis[0].Patch(f.Context(), secret, client.RawPatch(types.MergePatchType, body)))
 }
 
 func (f *fleetOfTwo) rotate(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
@@ -165,9 +140,7 @@ func (f *fleetOfTwo) rotate(c *clustersv1alpha1.Cluster, kubeconfig []byte) {
 func (f *fleetOfTwo) answers(c client.Client) types.UID {
 	f.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}
-	if err := c.Get(f.Context(), client.ObjectKeyFromObject(ns), ns); err != nil {
-		f.Fatal(err)
-	}
+	f.Must(c.Get(f.Context(), client.ObjectKeyFromObject(ns), ns))
 
 	return ns.UID
 }
@@ -202,7 +175,7 @@ func TestUpstreamStories(t *testing.T) {
 		{"KubernetesDelete", deleted}, // the last one: it takes a cluster away
 	} {
 		t.Run(story.name, func(t *testing.T) {
-			story.tell(&fleetOfTwo{t, f.cache, clientmanager.NewClientManager[*clusters.Cluster](f.cache)}, east, west)
+			story.tell(&fleetOfTwo{testworld.New(t, apis[0]), f.cache, clientmanager.NewClientManager[*clusters.Cluster](f.cache)}, east, west)
 		})
 	}
 }
@@ -285,9 +258,7 @@ func clusterChange(f *fleetOfTwo, _, west *clustersv1alpha1.Cluster) {
 	m := clusters.NewManager(f.cache)
 	u := clusters.User{Kind: "PortForward", Key: clusters.Key{Name: "port-forward"}}
 	lease, err := m.Get(f.Context(), u, connect.Ref(west))
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.Must(err)
 	running := make(chan error, 1)
 	go func() {
 		<-lease.Context.Done()
@@ -360,9 +331,7 @@ func serviceWatch(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
 	service := func(server int, name string) {
 		f.Helper()
 		meta := metav1.ObjectMeta{Namespace: "default", Name: name, Labels: label}
-		if err := apis[server].Create(f.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}); err != nil {
-			f.Fatal(err)
-		}
+		f.Must(apis[server].Create(f.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}))
 	}
 	service(1, "one")
 	service(2, "two")
@@ -371,9 +340,7 @@ func serviceWatch(f *fleetOfTwo, _, _ *clustersv1alpha1.Cluster) {
 	begin := func() (*serviceWatcher, <-chan error) {
 		f.Helper()
 		lease, err := m.Get(f.Context(), u, connect.Ref(c))
-		if err != nil {
-			f.Fatal(err)
-		}
+		f.Must(err)
 		w, ended := &serviceWatcher{names: map[string]bool{}}, make(chan error, 1)
 		go func() {
 			defer lease.Release()
@@ -416,9 +383,7 @@ func deleted(f *fleetOfTwo, east, _ *clustersv1alpha1.Cluster) {
 	if err != nil || got == nil {
 		f.Fatal(err)
 	}
-	if err := apis[0].Delete(f.Context(), east); err != nil {
-		f.Fatal(err)
-	}
+	f.Delete(east)
 	wait.Until(f, "the connection was dropped", func() bool {
 		_, known := f.cache.Known(client.ObjectKeyFromObject(east))
 

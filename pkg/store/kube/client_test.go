@@ -126,11 +126,11 @@ func TestRefusals(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.create(newVolume("a"))
-			if err := tc.do(t.Context(), w.client); !tc.want(err) {
+			w.Create(newVolume("a"))
+			if err := tc.do(t.Context(), w.API); !tc.want(err) {
 				t.Errorf("%s: got %v", tc.reason, err)
 			}
-			w.must(w.client.Get(t.Context(), client.ObjectKeyFromObject(newVolume("a")), newVolume("a")))
+			w.Read(newVolume("a"))
 		})
 	}
 }
@@ -140,18 +140,18 @@ func TestForms(t *testing.T) {
 	v := newVolume("a")
 	v.Labels = map[string]string{"app": "x"}
 	v.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "1234", Controller: new(true), BlockOwnerDeletion: new(false)}}
-	w.create(v)
+	w.Create(v)
 	key := client.ObjectKeyFromObject(v)
 
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(volume.GroupVersion.WithKind("Volume"))
-	w.must(w.client.Get(t.Context(), key, u))
+	w.Must(w.API.Get(t.Context(), key, u))
 	u.Object["spec"].(map[string]any)["unknown"] = "kept"
-	w.must(w.client.Update(t.Context(), u))
+	w.Must(w.API.Update(t.Context(), u))
 
-	w.must(w.client.Get(t.Context(), key, v))
-	w.must(w.client.Patch(t.Context(), v, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"sizeGiB":2}}`))))
-	w.must(w.client.Get(t.Context(), key, u))
+	w.Read(v)
+	w.Must(w.API.Patch(t.Context(), v, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"sizeGiB":2}}`))))
+	w.Must(w.API.Get(t.Context(), key, u))
 	want := map[string]any{"sizeGiB": int64(2), "unknown": "kept"}
 	if diff := cmp.Diff(want, u.Object["spec"]); diff != "" {
 		t.Errorf("a patch by a program that knows less erases nothing (-want +got):\n%s", diff)
@@ -159,22 +159,22 @@ func TestForms(t *testing.T) {
 
 	p := &metav1.PartialObjectMetadata{}
 	p.SetGroupVersionKind(volume.GroupVersion.WithKind("Volume"))
-	w.must(w.client.Get(t.Context(), key, p))
+	w.Must(w.API.Get(t.Context(), key, p))
 	if diff := cmp.Diff(v.OwnerReferences, p.OwnerReferences); diff != "" || p.Generation != 3 {
 		t.Errorf("generation %d, want 3, and the owners as they were given (-want +got):\n%s", p.Generation, diff)
 	}
-	w.must(w.client.Patch(t.Context(), p, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"y"}}}`))))
+	w.Must(w.API.Patch(t.Context(), p, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"y"}}}`))))
 
 	lists := map[string]client.ObjectList{"typed": &volume.List{}, "unstructured": &unstructured.UnstructuredList{}, "metadata": &metav1.PartialObjectMetadataList{}}
 	for name, list := range lists {
 		if name != "typed" {
 			list.GetObjectKind().SetGroupVersionKind(volume.GroupVersion.WithKind("VolumeList"))
 		}
-		w.must(w.client.List(t.Context(), list, client.MatchingLabels{"app": "y"}, client.InNamespace("default")))
+		w.Must(w.API.List(t.Context(), list, client.MatchingLabels{"app": "y"}, client.InNamespace("default")))
 		if n := meta.LenList(list); n != 1 || list.GetResourceVersion() == "" {
 			t.Errorf("%s: %d objects, version %q", name, n, list.GetResourceVersion())
 		}
-		w.must(w.client.List(t.Context(), list, client.MatchingLabels{"app": "x"}))
+		w.Must(w.API.List(t.Context(), list, client.MatchingLabels{"app": "x"}))
 		if n := meta.LenList(list); n != 0 {
 			t.Errorf("%s: %d objects of another label", name, n)
 		}
@@ -184,12 +184,12 @@ func TestForms(t *testing.T) {
 func TestLists(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"b", "a"} {
-		w.create(newVolume(name))
+		w.Create(newVolume(name))
 	}
 	other := newVolume("a")
 	other.Namespace = "default-too"
-	w.create(other)
-	w.must(w.volumes.Write("default/broken", []byte(`{"metadata":{},"spec":{"sizeGiB":"much"}}`)))
+	w.Create(other)
+	w.Must(w.volumes.Write("default/broken", []byte(`{"metadata":{},"spec":{"sizeGiB":"much"}}`)))
 
 	cases := map[string]struct {
 		reason string
@@ -208,7 +208,7 @@ func TestLists(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			list := &volume.List{}
-			w.must(w.client.List(t.Context(), list, tc.o...))
+			w.Must(w.API.List(t.Context(), list, tc.o...))
 			var got []string
 			for _, v := range list.Items {
 				got = append(got, v.Namespace+"/"+v.Name)
@@ -221,7 +221,7 @@ func TestLists(t *testing.T) {
 	if w.logged() == 0 {
 		t.Error("nobody was told of what cannot be read")
 	}
-	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "broken"}, newVolume("")); !kerrors.IsInternalError(err) {
+	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "broken"}, newVolume("")); !kerrors.IsInternalError(err) {
 		t.Errorf("got %v for what cannot be read", err)
 	}
 }
@@ -229,24 +229,24 @@ func TestLists(t *testing.T) {
 func TestOtherKinds(t *testing.T) {
 	w := newWorld(t)
 	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "c-"}, Data: map[string]string{"a": "1"}}
-	w.create(c)
+	w.Create(c)
 	if !strings.HasPrefix(c.Name, "c-") || len(c.Name) != 7 || c.Generation != 0 {
 		t.Errorf("a built-in kind: name %q, generation %d", c.Name, c.Generation)
 	}
 	c.ResourceVersion, c.Data = "", map[string]string{"a": "2"}
-	w.must(w.client.Update(t.Context(), c)) // without a version, as built-in kinds allow
+	w.Must(w.API.Update(t.Context(), c)) // without a version, as built-in kinds allow
 
 	n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	w.create(n)
-	if namespaced, err := w.client.IsObjectNamespaced(n); namespaced || err != nil {
+	w.Create(n)
+	if namespaced, err := w.API.IsObjectNamespaced(n); namespaced || err != nil {
 		t.Errorf("IsObjectNamespaced: %v, %v", namespaced, err)
 	}
-	w.must(w.client.Get(t.Context(), client.ObjectKey{Name: "default"}, n))
-	w.create(newVolume("a"))
-	w.create(newVolume("b"))
-	w.must(w.client.DeleteAllOf(t.Context(), &volume.Volume{}, client.InNamespace("default")))
+	w.Must(w.API.Get(t.Context(), client.ObjectKey{Name: "default"}, n))
+	w.Create(newVolume("a"))
+	w.Create(newVolume("b"))
+	w.Must(w.API.DeleteAllOf(t.Context(), &volume.Volume{}, client.InNamespace("default")))
 	list := &volume.List{}
-	w.must(w.client.List(t.Context(), list))
+	w.Must(w.API.List(t.Context(), list))
 	if len(list.Items) != 0 {
 		t.Errorf("left by DeleteAllOf: %d", len(list.Items))
 	}
@@ -255,19 +255,19 @@ func TestOtherKinds(t *testing.T) {
 // Many write the same object without a version: nothing is lost.
 func TestPatchesWithoutAVersion(t *testing.T) {
 	w := newWorld(t)
-	w.create(newVolume("a"))
+	w.Create(newVolume("a"))
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
 			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/%d":"x"}}}`, i)
-			if err := w.client.Patch(t.Context(), newVolume("a"), client.RawPatch(types.MergePatchType, patch)); err != nil {
+			if err := w.API.Patch(t.Context(), newVolume("a"), client.RawPatch(types.MergePatchType, patch)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
 	v := newVolume("a")
-	w.must(w.client.Get(t.Context(), client.ObjectKeyFromObject(v), v))
+	w.Read(v)
 	if len(v.Annotations) != 4 {
 		t.Errorf("annotations: %v", v.Annotations)
 	}
@@ -302,7 +302,7 @@ func TestErrorsOfTheStoreArePassedOn(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "a"}, newVolume("")); !errors.Is(err, context.Canceled) {
+	if err := w.API.Get(ctx, client.ObjectKey{Namespace: "default", Name: "a"}, newVolume("")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -30,7 +30,7 @@ import (
 func (w *world) cluster(o kube.Options) *kube.Cluster {
 	w.Helper()
 	c, err := kube.NewCluster(w.scheme, o, w.kinds()...)
-	w.must(err)
+	w.Must(err)
 
 	return c
 }
@@ -73,9 +73,9 @@ func TestCacheFollows(t *testing.T) {
 			clientfeatures.ReplaceFeatureGates(features{gates, watchList})
 			defer clientfeatures.ReplaceFeatureGates(gates)
 			w := newWorld(t)
-			w.create(newVolume("a"))
+			w.Create(newVolume("a"))
 			c := w.cluster(kube.Options{})
-			w.must(c.GetFieldIndexer().IndexField(t.Context(), &volume.Volume{}, "owner", func(o client.Object) []string {
+			w.Must(c.GetFieldIndexer().IndexField(t.Context(), &volume.Volume{}, "owner", func(o client.Object) []string {
 				var names []string
 				for _, ref := range o.GetOwnerReferences() {
 					names = append(names, ref.Name)
@@ -106,10 +106,10 @@ func TestCacheFollows(t *testing.T) {
 			wait.Until(t, "the first list", names("a"))
 			owned := newVolume("b")
 			owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Thing", Name: "owner", UID: "1"}}
-			w.create(owned)
+			w.Create(owned)
 			wait.Until(t, "an addition", names("a", "b"))
 			list := &volume.List{}
-			w.must(c.GetClient().List(t.Context(), list, client.MatchingFields{"owner": "owner"}))
+			w.Must(c.GetClient().List(t.Context(), list, client.MatchingFields{"owner": "owner"}))
 			if len(list.Items) != 1 || list.Items[0].Name != "b" {
 				t.Errorf("owned: %v", list.Items)
 			}
@@ -117,9 +117,9 @@ func TestCacheFollows(t *testing.T) {
 			w.volumes.Break()
 			wait.Until(t, "what went unseen", names("a"))
 			w.volumes.Recreate()
-			w.create(newVolume("c"))
+			w.Create(newVolume("c"))
 			wait.Until(t, "another life of the store", names("c"))
-			w.must(c.GetClient().Get(t.Context(), client.ObjectKeyFromObject(newVolume("c")), newVolume("")))
+			w.Must(c.GetClient().Get(t.Context(), client.ObjectKeyFromObject(newVolume("c")), newVolume("")))
 		})
 	}
 }
@@ -127,22 +127,22 @@ func TestCacheFollows(t *testing.T) {
 func TestClientsOfACluster(t *testing.T) {
 	w := newWorld(t)
 	c := w.cluster(kube.Options{Uncached: []client.Object{&corev1.ConfigMap{}}})
-	w.must(c.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}))
-	w.must(c.GetClient().Create(t.Context(), newVolume("a")))
+	w.Must(c.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}))
+	w.Must(c.GetClient().Create(t.Context(), newVolume("a")))
 	key := client.ObjectKeyFromObject(newVolume("a"))
 
 	// Nothing is started: what answers is not the cache.
-	w.must(c.GetClient().Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "c"}, &corev1.ConfigMap{}))
-	w.must(c.GetAPIReader().Get(t.Context(), key, newVolume("")))
+	w.Must(c.GetClient().Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "c"}, &corev1.ConfigMap{}))
+	w.Must(c.GetAPIReader().Get(t.Context(), key, newVolume("")))
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(volume.GroupVersion.WithKind("Volume"))
-	w.must(c.GetClient().Get(t.Context(), key, u))
+	w.Must(c.GetClient().Get(t.Context(), key, u))
 	var notStarted *cache.ErrCacheNotStarted
 	if err := c.GetClient().Get(t.Context(), key, newVolume("")); !errors.As(err, &notStarted) {
 		t.Errorf("got %v: volumes are read from the cache", err)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.GetConfig().Host, http.NoBody)
-	w.must(err)
+	w.Must(err)
 	if answer, err := c.GetHTTPClient().Do(r); !errors.Is(err, kube.ErrNoAPIServer) {
 		_ = answer.Body.Close()
 		t.Errorf("got %v of an API server that there is not", err)
@@ -171,11 +171,11 @@ func managerOptions() manager.Options {
 func TestManager(t *testing.T) {
 	w := newWorld(t)
 	m, err := kube.NewManager(w.cluster(kube.Options{}), managerOptions())
-	w.must(err)
+	w.Must(err)
 	passes := make(chan string, 100)
 	recorder := m.GetEventRecorder("volumes")
 	older := m.GetEventRecorderFor("volumes") //nolint:staticcheck // controllers that are not changed use it
-	w.must(ctrl.NewControllerManagedBy(m).For(&volume.Volume{}).Owns(&corev1.ConfigMap{}).Complete(reconcile.Func(
+	w.Must(ctrl.NewControllerManagedBy(m).For(&volume.Volume{}).Owns(&corev1.ConfigMap{}).Complete(reconcile.Func(
 		func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 			v := newVolume("")
 			if err := m.GetClient().Get(ctx, r.NamespacedName, v); err != nil {
@@ -189,21 +189,21 @@ func TestManager(t *testing.T) {
 		})))
 	w.run(m.Start)
 	v := newVolume("a")
-	w.must(m.GetClient().Create(t.Context(), v))
+	w.Must(m.GetClient().Create(t.Context(), v))
 	<-passes
 	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
-	w.must(ctrl.SetControllerReference(v, c, w.scheme))
+	w.Must(ctrl.SetControllerReference(v, c, w.scheme))
 	for len(passes) > 0 {
 		<-passes
 	}
-	w.must(m.GetClient().Create(t.Context(), c))
+	w.Must(m.GetClient().Create(t.Context(), c))
 	if got := <-passes; got != "a" {
 		t.Errorf("a pass for %s", got)
 	}
 	wait.Until(t, "both events", func() bool {
 		list := &eventsv1.EventList{}
 		reasons := map[string]bool{}
-		w.must(m.GetAPIReader().List(t.Context(), list))
+		w.Must(m.GetAPIReader().List(t.Context(), list))
 		for _, e := range list.Items {
 			reasons[e.Reason] = e.Regarding.Name == "a" && e.Regarding.UID == v.UID
 		}
@@ -217,7 +217,7 @@ func TestEventsAreLogged(t *testing.T) {
 	w := newWorld(t)
 	lines := make(chan string, 10)
 	c, err := kube.NewCluster(w.scheme, kube.Options{Logger: funcr.New(func(_, line string) { lines <- line }, funcr.Options{})}, kube.Serve(w.volumes))
-	w.must(err)
+	w.Must(err)
 	c.GetEventRecorder("volumes").Eventf(newVolume("a"), nil, corev1.EventTypeNormal, "Seen", "Look", "seen %d times", 2)
 	if line := <-lines; !strings.Contains(line, "seen 2 times") || !strings.Contains(line, `"name"="a"`) {
 		t.Error(line)
@@ -232,7 +232,7 @@ func TestWhatTakesAnAPIServerIsRefused(t *testing.T) {
 		t.Error("there are no leases")
 	}
 	m, err := kube.NewManager(w.cluster(kube.Options{}), managerOptions())
-	w.must(err)
+	w.Must(err)
 	_ = m.GetWebhookServer()
 	if err := m.Start(t.Context()); !errors.Is(err, kube.ErrNoAdmission) {
 		t.Errorf("got %v: nobody would call the webhooks", err)

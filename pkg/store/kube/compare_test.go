@@ -57,16 +57,16 @@ func TestWatchTellsWhatVanished(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				c, err := kube.NewClient(w.scheme, []kube.Kind{kube.Serve(&volumes{Store: w.volumes, short: tc.short})})
-				w.must(err)
-				w.client = c
-				w.create(newVolume("a"))
-				w.create(newVolume("b"))
+				w.Must(err)
+				w.API = c
+				w.Create(newVolume("a"))
+				w.Create(newVolume("b"))
 				running := w.watch(&volume.List{}, client.InNamespace("default"))
 				<-running.ResultChan()
 				<-running.ResultChan()
 				w.volumes.Vanish("default/a")
 				if tc.spoil {
-					w.must(w.volumes.Write("default/b", []byte(`{"spec":{"sizeGiB":"much"}}`)))
+					w.Must(w.volumes.Write("default/b", []byte(`{"spec":{"sizeGiB":"much"}}`)))
 				}
 				select {
 				case e := <-running.ResultChan():
@@ -93,9 +93,9 @@ func TestWatchOfAMuteStore(t *testing.T) {
 		w := newWorld(t)
 		s := &volumes{Store: w.volumes}
 		c, err := kube.NewClient(w.scheme, []kube.Kind{kube.Serve(s)}, w.options(), kube.WithResync(time.Minute))
-		w.must(err)
-		w.client = c
-		w.create(newVolume("a"))
+		w.Must(err)
+		w.API = c
+		w.Create(newVolume("a"))
 		running := w.watch(&volume.List{})
 		<-running.ResultChan()
 		s.mute.Store(true)
@@ -121,8 +121,8 @@ func TestCacheForgetsWhatVanished(t *testing.T) {
 			clientfeatures.ReplaceFeatureGates(features{gates, watchList})
 			defer clientfeatures.ReplaceFeatureGates(gates)
 			w := newWorld(t)
-			w.create(newVolume("a"))
-			w.create(newVolume("b"))
+			w.Create(newVolume("a"))
+			w.Create(newVolume("b"))
 			c := w.cluster(kube.Options{Resync: 20 * time.Millisecond})
 			w.run(c.Start)
 			count := func() int {
@@ -136,7 +136,7 @@ func TestCacheForgetsWhatVanished(t *testing.T) {
 			wait.Until(t, "the first list", func() bool { return count() == 2 })
 			w.volumes.Vanish("default/a")
 			wait.Until(t, "what vanished is gone", func() bool { return count() == 1 })
-			w.must(c.GetClient().Get(t.Context(), client.ObjectKeyFromObject(newVolume("b")), newVolume("")))
+			w.Must(c.GetClient().Get(t.Context(), client.ObjectKeyFromObject(newVolume("b")), newVolume("")))
 		})
 	}
 }

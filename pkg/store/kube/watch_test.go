@@ -15,8 +15,8 @@ import (
 
 func (w *world) watch(list client.ObjectList, o ...client.ListOption) watch.Interface {
 	w.Helper()
-	running, err := w.client.Watch(w.Context(), list, o...)
-	w.must(err)
+	running, err := w.API.Watch(w.Context(), list, o...)
+	w.Must(err)
 	w.Cleanup(func() {
 		running.Stop()
 		for range running.ResultChan() { // ends when the watch has
@@ -28,19 +28,19 @@ func (w *world) watch(list client.ObjectList, o ...client.ListOption) watch.Inte
 
 func (w *world) label(value string) {
 	w.Helper()
-	w.must(w.client.Patch(w.Context(), newVolume("b"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"`+value+`"}}}`))))
+	w.Must(w.API.Patch(w.Context(), newVolume("b"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"`+value+`"}}}`))))
 }
 
 func TestWatch(t *testing.T) {
 	w := newWorld(t)
-	w.create(newVolume("a"))
+	w.Create(newVolume("a"))
 	all := w.watch(&volume.List{})
 	some := w.watch(&volume.List{}, client.MatchingLabels{"app": "x"}, client.InNamespace("default"))
-	w.must(w.volumes.Write("default/broken", []byte(`{"spec":{"sizeGiB":"much"}}`)))
-	w.create(newVolume("b"))
+	w.Must(w.volumes.Write("default/broken", []byte(`{"spec":{"sizeGiB":"much"}}`)))
+	w.Create(newVolume("b"))
 	w.label("x")
 	w.label("y")
-	w.must(w.client.Delete(t.Context(), newVolume("b")))
+	w.Delete(newVolume("b"))
 
 	cases := map[string]struct {
 		reason string
@@ -78,7 +78,7 @@ func TestWatch(t *testing.T) {
 
 func TestWatchWithInitialEvents(t *testing.T) {
 	w := newWorld(t)
-	w.create(newVolume("a"))
+	w.Create(newVolume("a"))
 	initial := true
 	running := w.watch(&volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{SendInitialEvents: &initial, ResourceVersion: "7"}})
 	first, mark := told(t, running), <-running.ResultChan()
@@ -90,7 +90,7 @@ func TestWatchWithInitialEvents(t *testing.T) {
 
 func TestWatchFromAVersion(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.client.Watch(t.Context(), &volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "7"}})
+	_, err := w.API.Watch(t.Context(), &volume.List{}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "7"}})
 	if !kerrors.IsResourceExpired(err) {
 		t.Errorf("got %v: a store keeps no history", err)
 	}

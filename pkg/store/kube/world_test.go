@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
@@ -23,11 +24,10 @@ import (
 
 // A world is stores of some kinds and what their client logs.
 type world struct {
-	*testing.T
+	testworld.World[*kube.Client]
 
 	scheme  *runtime.Scheme
 	volumes *memory.Store[*kube.Envelope[*volume.Volume]]
-	client  *kube.Client
 
 	mu  sync.Mutex
 	log []string
@@ -59,32 +59,17 @@ func (w *world) kinds() []kube.Kind {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, scheme: runtime.NewScheme(), volumes: memory.New[*kube.Envelope[*volume.Volume]]("volumes", memory.WithMaxValue(16<<10))}
-	if err := errors.Join(scheme.AddToScheme(w.scheme), volume.AddToScheme(w.scheme)); err != nil {
-		t.Fatal(err)
-	}
+	w := &world{World: testworld.New[*kube.Client](t, nil), scheme: runtime.NewScheme(), volumes: memory.New[*kube.Envelope[*volume.Volume]]("volumes", memory.WithMaxValue(16<<10))}
+	w.Must(errors.Join(scheme.AddToScheme(w.scheme), volume.AddToScheme(w.scheme)))
 	var err error
-	if w.client, err = kube.NewClient(w.scheme, w.kinds(), w.options()); err != nil {
-		t.Fatal(err)
-	}
+	w.API, err = kube.NewClient(w.scheme, w.kinds(), w.options())
+	w.Must(err)
 
 	return w
 }
 
 func newVolume(name string) *volume.Volume {
 	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.Spec{SizeGiB: 1}}
-}
-
-func (w *world) create(o client.Object) {
-	w.Helper()
-	w.must(w.client.Create(w.Context(), o))
-}
-
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
 }
 
 // Told returns the next event of a watch as a line.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -18,6 +17,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/bridge"
 	"github.com/moorage-dev/moorage/pkg/controller"
@@ -68,11 +68,11 @@ func (f ferry) Sync(ctx *synccontext.SyncContext, p, v *volume.Volume) (ctrl.Res
 
 // A world is two control planes and a provider whose external system is one of them.
 type world struct {
-	*testing.T
+	testworld.World[client.Client] // of this side, with every permission
 
-	config     map[string]*rest.Config
-	here, host client.Client // with every permission, not counted
-	ledger     *test.Ledger  // of the host
+	host   testworld.World[client.Client] // with every permission, not counted
+	config map[string]*rest.Config
+	ledger *test.Ledger // of the host
 }
 
 func TestMain(m *testing.M) {
@@ -82,20 +82,20 @@ func TestMain(m *testing.M) {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, config: map[string]*rest.Config{}, ledger: &test.Ledger{}}
+	here := testworld.New[client.Client](t, nil)
+	w := &world{World: here, host: here, config: map[string]*rest.Config{}, ledger: &test.Ledger{}}
 	scheme := syncertesting.NewScheme()
-	w.must(volume.AddToScheme(scheme))
-	for name, c := range map[string]*client.Client{"here": &w.here, "host": &w.host} {
+	w.Must(volume.AddToScheme(scheme))
+	for name, c := range map[string]*client.Client{"here": &w.API, "host": &w.host.API} {
 		cluster, err := devcluster.Start(t.Context(), devcluster.Options{Own: true})
-		w.must(err)
-		t.Cleanup(func() { w.must(cluster.Stop()) })
+		w.Must(err)
+		t.Cleanup(func() { w.Must(cluster.Stop()) })
 		w.config[name], err = cluster.RESTConfig()
-		w.must(err)
+		w.Must(err)
 		*c, err = client.New(w.config[name], client.Options{Scheme: scheme})
-		w.must(err)
+		w.Must(err)
 	}
-	w.must(w.host.Create(t.Context(), volume.CRD()))
-	w.must(w.host.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: target}}))
+	w.host.Create(volume.CRD(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: target}})
 	return w
 }
 
@@ -105,21 +105,21 @@ func (w *world) provide() {
 	host := rest.CopyConfig(w.config["host"])
 	host.Wrap(w.ledger.Wrap)
 	scheme := syncertesting.NewScheme()
-	w.must(volume.AddToScheme(scheme))
+	w.Must(volume.AddToScheme(scheme))
 	reg, err := syncer.NewRegisterContext(w.Context(), syncer.RegisterOptions{
 		Virtual: w.config["here"], Physical: host, Scheme: scheme, Name: "red", TargetNamespace: target,
 	})
-	w.must(err)
+	w.Must(err)
 	volumes := ferry{translator.NewNamespacedTranslator(reg, "volumes", &volume.Volume{})}
 	b, err := bridge.New(w.Context(), reg, syncer.FromTyped(&volume.Volume{}, volumes))
-	w.must(err)
-	w.must(b.Setup(reg.VirtualManager, volume.Kind, controller.Options{PollInterval: poll, MaxConcurrentReconciles: 8}))
+	w.Must(err)
+	w.Must(b.Setup(reg.VirtualManager, volume.Kind, controller.Options{PollInterval: poll, MaxConcurrentReconciles: 8}))
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- reg.VirtualManager.Start(ctx) }()
 	w.Cleanup(func() {
 		stop()
-		w.must(<-ended)
+		w.Must(<-ended)
 	})
 }
 
@@ -130,42 +130,40 @@ func TestBridge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	taken := newVolume(target, translate.Names{Suffix: "red"}.PhysicalName("taken", "default"), 9)
-	wait.Until(w, "the host serves the kind", func() bool { return w.host.Create(t.Context(), taken) == nil })
+	wait.Until(w, "the host serves the kind", func() bool { return w.host.API.Create(t.Context(), taken) == nil })
 	w.provide()
 	begin := time.Now()
 	for i := range many {
-		w.must(w.here.Create(t.Context(), newVolume("default", fmt.Sprintf("data-%d", i), 3)))
+		w.Create(newVolume("default", fmt.Sprintf("data-%d", i), 3))
 	}
-	w.must(w.here.Create(t.Context(), newVolume("default", "taken", 3)))
-	wait.Until(w, "all are ready", func() bool { return w.count(w.here, "default", ready) == many })
+	w.Create(newVolume("default", "taken", 3))
+	wait.Until(w, "all are ready", func() bool { return w.count(w.API, "default", ready) == many })
 	figure("objects", many)
 	figure("seconds_until_ready", time.Since(begin).Seconds())
-	figure("images", w.count(w.host, target, ours))
+	figure("images", w.count(w.host.API, target, ours))
 
 	v := newVolume("default", "data-7", 0)
 	image := newVolume(target, "data-7-x-default-x-red", 0)
-	w.must(w.host.Status().Patch(t.Context(), image, merge(`{"status":{"id":"disk-7","usedBytes":5}}`)))
-	wait.Until(w, "the status is up", func() bool { return w.get(w.here, v) && v.Status.ID == "disk-7" && ready(v) })
-	w.must(w.here.Patch(t.Context(), v, merge(`{"spec":{"sizeGiB":5}}`)))
-	wait.Until(w, "the spec is down", func() bool { return w.get(w.host, image) && image.Spec.SizeGiB == 5 })
+	w.Must(w.host.API.Status().Patch(t.Context(), image, merge(`{"status":{"id":"disk-7","usedBytes":5}}`)))
+	w.Await(v, "has its status", func() bool { return v.Status.ID == "disk-7" && ready(v) })
+	w.Change(v, func() { v.Spec.SizeGiB = 5 })
+	w.host.Await(image, "has the spec", func() bool { return image.Spec.SizeGiB == 5 })
 	if n := len(image.ManagedFields); n == 0 || image.Status.ID != "disk-7" {
 		t.Errorf("the status of the host object is lost: %v", image.Status)
 	}
-	w.must(w.host.Patch(t.Context(), image, merge(`{"spec":{"sizeGiB":1}}`)))
-	wait.Until(w, "it is corrected", func() bool { return w.get(w.host, image) && image.Spec.SizeGiB == 5 })
+	w.host.Change(image, func() { image.Spec.SizeGiB = 1 })
+	w.host.Await(image, "is corrected", func() bool { return image.Spec.SizeGiB == 5 })
 
 	refused := newVolume("default", "taken", 0)
-	wait.Until(w, "the conflict is told", func() bool {
-		return w.get(w.here, refused) && refused.GetCondition(commonv1.TypeSynced).Reason == "ExternalResourceNotOwned"
-	})
+	w.Await(refused, "tells the conflict", func() bool { return refused.GetCondition(commonv1.TypeSynced).Reason == "ExternalResourceNotOwned" })
 	w.rest()
 
-	w.must(w.here.DeleteAllOf(t.Context(), &volume.Volume{}, client.InNamespace("default")))
-	wait.Until(w, "all are gone", func() bool { return w.count(w.here, "default", anything) == 0 })
-	left := w.count(w.host, target, ours)
+	w.Must(w.API.DeleteAllOf(t.Context(), &volume.Volume{}, client.InNamespace("default")))
+	wait.Until(w, "all are gone", func() bool { return w.count(w.API, "default", anything) == 0 })
+	left := w.count(w.host.API, target, ours)
 	figure("images_left", left)
 	before := taken.ResourceVersion
-	if !w.get(w.host, taken) || taken.ResourceVersion != before || left != 0 {
+	if !w.host.Find(taken) || taken.ResourceVersion != before || left != 0 {
 		t.Errorf("%d images are left; the foreign object is %v", left, taken)
 	}
 }
@@ -205,7 +203,7 @@ func anything(*volume.Volume) bool { return true }
 func (w *world) count(c client.Client, namespace string, is func(*volume.Volume) bool) int {
 	w.Helper()
 	list := &volume.List{}
-	w.must(c.List(w.Context(), list, client.InNamespace(namespace)))
+	w.Must(c.List(w.Context(), list, client.InNamespace(namespace)))
 	n := 0
 	for i := range list.Items {
 		if is(&list.Items[i]) {
@@ -213,22 +211,6 @@ func (w *world) count(c client.Client, namespace string, is func(*volume.Volume)
 		}
 	}
 	return n
-}
-
-func (w *world) get(c client.Client, v *volume.Volume) bool {
-	w.Helper()
-	err := c.Get(w.Context(), client.ObjectKeyFromObject(v), v)
-	if !apierrors.IsNotFound(err) {
-		w.must(err)
-	}
-	return err == nil
-}
-
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
 }
 
 // figure prints a figure alone on its line.

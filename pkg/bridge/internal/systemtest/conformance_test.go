@@ -36,10 +36,10 @@ func TestConformanceOnServers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	probed := newVolume(target, "probed", 1)
-	wait.Until(w, "the host serves the kind", func() bool { return w.host.Create(t.Context(), probed) == nil })
-	w.must(w.host.Delete(t.Context(), probed))
+	wait.Until(w, "the host serves the kind", func() bool { return w.host.API.Create(t.Context(), probed) == nil })
+	w.host.Delete(probed)
 	scheme := syncertesting.NewScheme()
-	w.must(volume.AddToScheme(scheme))
+	w.Must(volume.AddToScheme(scheme))
 
 	broken, applied := &atomic.Bool{}, &atomic.Int64{}
 	host := rest.CopyConfig(w.config["host"])
@@ -48,7 +48,7 @@ func TestConformanceOnServers(t *testing.T) {
 	reg, err := syncer.NewRegisterContext(t.Context(), syncer.RegisterOptions{
 		Virtual: w.config["here"], Physical: host, Scheme: scheme, Name: "red", TargetNamespace: target,
 	})
-	w.must(err)
+	w.Must(err)
 	connecter := func() *bridge.Bridge {
 		volumes := ferry{translator.NewNamespacedTranslator(reg, "volumes", &volume.Volume{})}
 		b, err := bridge.New(context.Background(), reg, syncer.FromTyped(&volume.Volume{}, volumes))
@@ -66,7 +66,7 @@ func TestConformanceOnServers(t *testing.T) {
 			{Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 8 }, Want: map[string]string{"size": "8"}},
 			{Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "fast" }, Want: map[string]string{"tier": "fast"}},
 		},
-		Probe: &probe{w.host, broken}, CallTimeout: wait.Patience(), Within: *within,
+		Probe: &probe{w.host.API, broken}, CallTimeout: wait.Patience(), Within: *within,
 	})
 	figure("applied_by_the_conformance_kit", applied.Load())
 	if applied.Load() == 0 {
