@@ -56,7 +56,7 @@ var moments = map[string]moment{
 	},
 	"Creating": {
 		reason: "What was created does not show yet.",
-		arrive: func(w *world) { w.cloud.Hidden = func(string) bool { return true }; w.create(); w.must() },
+		arrive: func(w *world) { w.cloud.Hidden = func(string) bool { return true }; w.create(); w.mustPass() },
 		want:   [...]status.Status{progressing, progressing, progressing},
 		poll:   time.Second,
 	},
@@ -70,7 +70,7 @@ var moments = map[string]moment{
 		arrive: func(w *world) {
 			w.fail("Create", external.NotCreated(external.Terminal("Quota", errBoom)))
 			w.create()
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{progressing, progressing, failed},
 	},
@@ -80,18 +80,18 @@ var moments = map[string]moment{
 			w.create()
 			w.annotate(meta.AnnotationKeyExternalCreatePending, w.clock.Now().Format(time.RFC3339))
 			w.clock.SetTime(w.clock.Now().Add(time.Hour))
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{progressing, progressing, failed},
 	},
 	"WaitingForReady": {
 		reason: "It exists and cannot be used yet.",
-		arrive: func(w *world) { w.slow = true; w.create(); w.must() },
+		arrive: func(w *world) { w.slow = true; w.create(); w.mustPass() },
 		want:   [...]status.Status{progressing, progressing, progressing},
 	},
 	"ReadyIsNotSaid": {
 		reason: "A client that says nothing of readiness has nothing to wait for.",
-		arrive: func(w *world) { w.silent = true; w.create(); w.must() },
+		arrive: func(w *world) { w.silent = true; w.create(); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
 	"Ready": {
@@ -107,7 +107,7 @@ var moments = map[string]moment{
 	},
 	"Changed": {
 		reason: "What the user asked for is there.",
-		arrive: func(w *world) { w.ready(); w.resize(2); w.must() },
+		arrive: func(w *world) { w.ready(); w.resize(2); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
 	"ChangeFails": {
@@ -121,7 +121,7 @@ var moments = map[string]moment{
 			w.ready()
 			w.fail("Update", external.Terminal("Quota", errBoom))
 			w.resize(2)
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{current, current, failed},
 	},
@@ -137,13 +137,13 @@ var moments = map[string]moment{
 				return nil
 			}
 			w.resize(2)
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{current, current, progressing},
 	},
 	"DriftCorrected": {
 		reason: "Somebody changed it, and it was changed back.",
-		arrive: func(w *world) { w.ready(); w.drift(7); w.must() },
+		arrive: func(w *world) { w.ready(); w.drift(7); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
 	"DriftTolerated": {
@@ -152,7 +152,7 @@ var moments = map[string]moment{
 			w.ready()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
 			w.drift(7)
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{current, current, current},
 	},
@@ -162,7 +162,7 @@ var moments = map[string]moment{
 			w.ready()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
 			w.resize(2)
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{current, current, current},
 	},
@@ -173,12 +173,12 @@ var moments = map[string]moment{
 	},
 	"PolicyNotUnderstood": {
 		reason: "Nothing is done until the user corrects it.",
-		arrive: func(w *world) { w.ready(); w.annotate(meta.AnnotationKeyManagementPolicy, "obsere"); w.must() },
+		arrive: func(w *world) { w.ready(); w.annotate(meta.AnnotationKeyManagementPolicy, "obsere"); w.mustPass() },
 		want:   [...]status.Status{current, current, failed},
 	},
 	"Paused": {
 		reason: "The user wants nothing to happen.",
-		arrive: func(w *world) { w.ready(); w.annotate(meta.AnnotationKeyReconciliationPaused, "true"); w.must() },
+		arrive: func(w *world) { w.ready(); w.annotate(meta.AnnotationKeyReconciliationPaused, "true"); w.mustPass() },
 		want:   [...]status.Status{current, current, current},
 	},
 	"PausedAndChanged": {
@@ -187,7 +187,7 @@ var moments = map[string]moment{
 			w.ready()
 			w.annotate(meta.AnnotationKeyReconciliationPaused, "true")
 			w.resize(2)
-			w.must()
+			w.mustPass()
 		},
 		want:   [...]status.Status{current, progressing, progressing},
 		halted: true,
@@ -198,7 +198,7 @@ var moments = map[string]moment{
 			w.create()
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
 			w.annotate(meta.AnnotationKeyExternalName, "vol-9")
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{current, current, failed},
 	},
@@ -209,7 +209,7 @@ var moments = map[string]moment{
 			w.annotate(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
 			w.cloud.Remove("vol-1")
 			w.later()
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{progressing, progressing, failed},
 	},
@@ -220,7 +220,7 @@ var moments = map[string]moment{
 			w.cloud.Put(volume.Disk{ID: "theirs", SizeGiB: 1})
 			w.create()
 			w.annotate(meta.AnnotationKeyExternalName, "theirs")
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{progressing, progressing, failed},
 	},
@@ -237,7 +237,7 @@ var moments = map[string]moment{
 			w.cloud.Swallow = errBoom
 			w.fail("Delete", errBoom)
 			w.delete()
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{terminating, terminating, terminating},
 	},
@@ -252,7 +252,7 @@ var moments = map[string]moment{
 			w.ready()
 			w.change(func(o resource.Managed) { o.SetFinalizers(append(o.GetFinalizers(), "example.org/backup")) })
 			w.delete()
-			w.must()
+			w.mustPass()
 		},
 		want: [...]status.Status{terminating, terminating, terminating},
 	},
@@ -325,7 +325,7 @@ func TestAReadyObjectIsNotWritten(t *testing.T) {
 			since := len(w.versions)
 			for range polls {
 				w.later()
-				w.must()
+				w.mustPass()
 			}
 			if n := len(w.versions) - since; n != 0 {
 				t.Errorf("%d polls stored %d versions", polls, n)
@@ -348,23 +348,23 @@ func TestALife(t *testing.T) {
 			w.slow = true
 			w.create()
 			for range 3 {
-				w.must()
+				w.mustPass()
 				w.later()
 			}
 			w.slow = false
-			w.must()
+			w.mustPass()
 			w.resize(2)
-			w.must()
+			w.mustPass()
 			w.fail("Update", external.Terminal("Quota", errBoom))
 			w.drift(1)
 			w.later()
-			w.must()
+			w.mustPass()
 			w.cloud.Before = nil
 			w.later()
-			w.must()
+			w.mustPass()
 			w.delete()
 			w.later()
-			w.must()
+			w.mustPass()
 			if _, gone := w.now(); !gone {
 				t.Errorf("the object is still there: %s", w.describe())
 			}
@@ -383,13 +383,11 @@ func TestADefaultTellsThatNobodyHasLooked(t *testing.T) {
 	o := w.object()
 	// a pair is of snapshots
 	o.(*volume.Snapshot).Status.ObservedGeneration = -1
-	if err := w.api.Status().Update(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.API.Status().Update(t.Context(), o))
 	if v, _ := w.now(); v.is != progressing {
 		t.Errorf("nobody has looked: %s", v.is)
 	}
-	w.must()
+	w.mustPass()
 	if v, _ := w.now(); v.is != current {
 		t.Errorf("after a pass: %s: %s", v.is, w.describe())
 	}
@@ -401,7 +399,7 @@ func TestStalledSaysWhy(t *testing.T) {
 	w.ready()
 	w.fail("Update", external.Terminal("QuotaExceeded", errors.New("no more than 5 GiB")))
 	w.resize(9)
-	w.must()
+	w.mustPass()
 	if got := w.condition(commonv1.TypeStalled); got.Status != metav1.ConditionTrue || got.Reason != "QuotaExceeded" {
 		t.Errorf("Stalled is %s with reason %q, want True with the reason of the error", got.Status, got.Reason)
 	}

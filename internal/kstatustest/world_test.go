@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -44,12 +45,11 @@ func (d dialect) String() string { return dialects[d] }
 // real reconciler between them. Every version of the object that is stored is
 // kept.
 type world struct {
-	*testing.T
+	testworld.World[client.WithWatch]
 
 	dialect dialect
 	cloud   *volume.Cloud
 	clock   *testclock.FakePassiveClock
-	api     client.WithWatch
 	r       *managed.Reconciler
 
 	slow     bool          // disks take their time until they can be used
@@ -67,11 +67,9 @@ type version struct {
 func newWorld(t *testing.T, d dialect) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := volume.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, dialect: d, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
-	w.api = interceptor.NewClient(
+	w := &world{World: testworld.New[client.WithWatch](t, nil), dialect: d, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
+	w.Must(volume.AddToScheme(scheme))
+	w.API = interceptor.NewClient(
 		ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&volume.Volume{}, &volume.Snapshot{}).Build(),
 		interceptor.Funcs{
 			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
@@ -95,7 +93,7 @@ func newWorld(t *testing.T, d dialect) *world {
 	if d == pair {
 		o = append(o, managed.WithKstatusConditions())
 	}
-	w.r = managed.NewReconciler(&fake.Manager{Client: w.api, Scheme: scheme}, w.kind(), o...)
+	w.r = managed.NewReconciler(&fake.Manager{Client: w.API, Scheme: scheme}, w.kind(), o...)
 
 	return w
 }
@@ -161,19 +159,14 @@ func (w *world) create() {
 	if w.dialect != conditions {
 		o = &volume.Snapshot{ObjectMeta: m, Spec: volume.SnapshotSpec{SizeGiB: 1}}
 	}
-	if err := w.stored(w.api.Create(w.Context(), o)); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(w.stored(w.API.Create(w.Context(), o)))
 }
 
 // Change what a user can change.
 func (w *world) change(change func(o resource.Managed)) {
 	w.Helper()
 	o := w.object()
-	change(o)
-	if err := w.api.Update(w.Context(), o); err != nil {
-		w.Fatal(err)
-	}
+	w.Change(o, func() { change(o) })
 }
 
 // Resize the object, and count the generation, which the fake API server does not
@@ -205,9 +198,7 @@ func (w *world) annotate(key, value string) {
 
 func (w *world) delete() {
 	w.Helper()
-	if err := w.api.Delete(w.Context(), w.object()); err != nil {
-		w.Fatal(err)
-	}
+	w.Delete(w.object())
 }
 
 // Drift changes the size of the disk behind everybody's back.
@@ -236,9 +227,7 @@ func (w *world) fail(call string, err error) {
 func (w *world) ready() {
 	w.Helper()
 	w.create()
-	if err := w.pass(); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(w.pass())
 	if got := w.object().GetCondition(commonv1.TypeReady); got.Status != metav1.ConditionTrue {
 		w.Fatalf("after the first pass: %+v", got)
 	}
@@ -254,10 +243,8 @@ func (w *world) pass() error {
 func (w *world) object() resource.Managed {
 	w.Helper()
 	// both kinds are managed
-	o := resource.MustCreateObject(schema.GroupVersionKind(w.kind()), w.api.Scheme()).(resource.Managed)
-	if err := w.api.Get(w.Context(), key, o); err != nil {
-		w.Fatal(err)
-	}
+	o := resource.MustCreateObject(schema.GroupVersionKind(w.kind()), w.API.Scheme()).(resource.Managed)
+	w.Must(w.API.Get(w.Context(), key, o))
 
 	return o
 }
@@ -279,11 +266,9 @@ func (w *world) now() (v version, gone bool) {
 	w.Helper()
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind(w.kind()))
-	err := w.api.Get(w.Context(), key, u)
-	if client.IgnoreNotFound(err) != nil {
-		w.Fatal(err)
-	}
-	if err != nil {
+	u.SetNamespace(key.Namespace)
+	u.SetName(key.Name)
+	if !w.Find(u) {
 		return version{}, true
 	}
 	result, err := status.Compute(u)
@@ -329,8 +314,8 @@ func statuses(versions []version) (all []status.Status) {
 	return all
 }
 
-// Must makes a pass that ends without an error.
-func (w *world) must() {
+// mustPass makes a pass that ends without an error.
+func (w *world) mustPass() {
 	w.Helper()
 	if err := w.pass(); err != nil {
 		w.Fatalf("pass: %v", err)

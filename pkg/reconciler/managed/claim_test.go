@@ -209,7 +209,7 @@ func TestAnObjectThatAnAuthorsFinalizerLetGoIsLeftAlone(t *testing.T) {
 	for name, restart := range map[string]bool{"same process": false, "restarted": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.api, "example.org/own")))
+			w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.API, "example.org/own")))
 			w.restart()
 			w.create(func(v *volume.Volume) { v.Finalizers = []string{"foregroundDeletion"} })
 			w.pass()

@@ -160,7 +160,7 @@ func TestAClientThatReadsTheObject(t *testing.T) {
 			v.Finalizers, v.Annotations = []string{"example.com/new"}, map[string]string{"example.com/new": "1"}
 		})
 
-		return w.api.Get(ctx, key, mg)
+		return w.API.Get(ctx, key, mg)
 	}
 	w.pass()
 	w.pass()

@@ -137,7 +137,7 @@ func lingering(w *world) {
 
 // Unreadable lets the object not be read.
 func unreadableObject(w *world) {
-	w.r = managed.NewReconciler(&fake.Manager{Client: unreadable{}, Scheme: w.api.Scheme()}, volume.Kind, w.o...)
+	w.r = managed.NewReconciler(&fake.Manager{Client: unreadable{}, Scheme: w.API.Scheme()}, volume.Kind, w.o...)
 }
 
 // Disconnecting badly.

@@ -321,7 +321,7 @@ func TestAnAuthorsFinalizerAndUpdaterAreCalled(t *testing.T) {
 		managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(ctx context.Context, o client.Object) error {
 			log = append(log, "record "+meta.GetExternalName(o))
 
-			return managed.NewRetryingCriticalAnnotationUpdater(w.api).UpdateCriticalAnnotations(ctx, o)
+			return managed.NewRetryingCriticalAnnotationUpdater(w.API).UpdateCriticalAnnotations(ctx, o)
 		})))
 	w.restart()
 	w.create(nil)

@@ -88,10 +88,6 @@ func (w *world) leaving(of schema.GroupVersionKind, name string) {
 	o.SetGroupVersionKind(of)
 	o.SetName(name)
 	o.SetFinalizers([]string{"example.org/hold"})
-	if err := w.api.Create(w.Context(), o); err != nil {
-		w.Fatal(err)
-	}
-	if err := w.api.Delete(w.Context(), o); err != nil {
-		w.Fatal(err)
-	}
+	w.Create(o)
+	w.Delete(o)
 }

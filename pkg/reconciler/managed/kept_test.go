@@ -64,7 +64,7 @@ func (s *cabinet) changed() (diff string) {
 }
 
 // Untouched fails the test if somebody has changed what the cache keeps.
-func (s *cabinet) untouched(t *testing.T) {
+func (s *cabinet) untouched(t testing.TB) {
 	t.Helper()
 	if diff := s.changed(); diff != "" {
 		t.Errorf("what the cache keeps was changed: %s", diff)

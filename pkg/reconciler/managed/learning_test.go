@@ -158,10 +158,8 @@ func TestCriticalAnnotationUpdaterKeepsWhatUsersSet(t *testing.T) {
 	w.change(func(v *volume.Volume) {
 		meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
 	})
-	u := managed.NewRetryingCriticalAnnotationUpdater(w.api)
-	if err := u.UpdateCriticalAnnotations(t.Context(), mine); err != nil {
-		t.Fatal(err)
-	}
+	u := managed.NewRetryingCriticalAnnotationUpdater(w.API)
+	w.Must(u.UpdateCriticalAnnotations(t.Context(), mine))
 	if v := w.get(); !meta.IsPaused(v) || meta.GetExternalName(v) != "vol-1" {
 		t.Errorf("annotations %v", v.Annotations)
 	}

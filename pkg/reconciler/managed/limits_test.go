@@ -139,20 +139,18 @@ func (f *crowd) user(i int, change func(*volume.Volume)) {
 	f.Helper()
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // a pass may write at the same time
 		v := &volume.Volume{}
-		if err := f.api.Get(f.Context(), named(i).NamespacedName, v); err != nil {
+		if err := f.API.Get(f.Context(), named(i).NamespacedName, v); err != nil {
 			return err
 		}
 		if change == nil {
-			return f.api.Delete(f.Context(), v)
+			return f.API.Delete(f.Context(), v)
 		}
 		change(v)
 		v.Generation++
 
-		return f.api.Update(f.Context(), v)
+		return f.API.Update(f.Context(), v)
 	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.Must(err)
 	f.queue.Add(named(i))
 }
 
@@ -246,7 +244,7 @@ func TestASystemThatIsDown(t *testing.T) {
 		}
 		for i, reason := range map[int]commonv1.ConditionReason{1: commonv1.ReasonExternalSystemUnavailable, 3: commonv1.ReasonReconcileSuccess} {
 			v := &volume.Volume{}
-			if err := f.api.Get(t.Context(), named(i).NamespacedName, v); err != nil || v.GetCondition(commonv1.TypeSynced).Reason != reason {
+			if err := f.API.Get(t.Context(), named(i).NamespacedName, v); err != nil || v.GetCondition(commonv1.TypeSynced).Reason != reason {
 				t.Errorf("%d: %v, Synced %v, want %s", i, err, v.GetCondition(commonv1.TypeSynced), reason)
 			}
 		}

@@ -74,7 +74,7 @@ func TestWhatIsGoneIsNotDeletedAgainBecauseTheCacheShowsIt(t *testing.T) {
 func TestALateCacheCostsAReadThatNoBudgetCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ledger := newWorld(t), &test.Ledger{}
-		w.api = ledger.Count(w.api)
+		w.API = ledger.Count(w.API)
 		w.o = append(w.o, managed.WithLogger(ledger.Logger(nil)))
 		w.create(nil)
 		w.readBehind(time.Second)

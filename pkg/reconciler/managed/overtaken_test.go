@@ -51,7 +51,7 @@ func TestARefusalIsWrittenOverItsOwnAttemptAlone(t *testing.T) {
 				}
 				w.answer = nil
 				patch := client.RawPatch(types.MergePatchType, []byte(strings.TrimPrefix(note, "patch ")))
-				if err := w.api.Patch(ctx, w.get(), patch); err != nil {
+				if err := w.API.Patch(ctx, w.get(), patch); err != nil {
 					t.Error(err)
 				}
 
@@ -65,7 +65,7 @@ func TestARefusalIsWrittenOverItsOwnAttemptAlone(t *testing.T) {
 			}
 			w := newWorld(t)
 			if updater {
-				w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.NewRetryingCriticalAnnotationUpdater(w.api)))
+				w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.NewRetryingCriticalAnnotationUpdater(w.API)))
 				w.restart()
 			}
 			w.create(nil)
@@ -91,7 +91,7 @@ func TestARefusalIsWrittenOverItsOwnAttemptAlone(t *testing.T) {
 // An author's updater is called although the look before it fails at first.
 func TestTheLookBeforeAnUpdaterIsRepeated(t *testing.T) {
 	w := newWorld(t)
-	w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.NewRetryingCriticalAnnotationUpdater(w.api)))
+	w.o = append(w.o, managed.WithCriticalAnnotationUpdater(managed.NewRetryingCriticalAnnotationUpdater(w.API)))
 	w.restart()
 	w.create(nil)
 	w.cloud.Before = refusedAfter(func() { w.failLive = 2 })

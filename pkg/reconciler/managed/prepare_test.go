@@ -54,7 +54,7 @@ func TestInitializersThatWrite(t *testing.T) {
 		}
 		meta.SetExternalName(s, "mine")
 
-		return g.api.Update(ctx, s)
+		return g.API.Update(ctx, s)
 	})))
 	g.create(nil)
 	g.pass()

@@ -62,10 +62,7 @@ func TestConnectionDetailsThatChange(t *testing.T) {
 	g.create(secretNamed("login"))
 	g.pass()
 	s := g.secret("login")
-	s.Data["note"] = []byte("mine")
-	if err := g.api.Update(g.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	g.Change(s, func() { s.Data["note"] = []byte("mine") })
 	g.taken()
 
 	d := g.cloud.Disks()[0]
@@ -85,9 +82,7 @@ func TestConnectionSecretThatWasRemoved(t *testing.T) {
 	g := newGallery(t)
 	g.create(secretNamed("login"))
 	g.pass()
-	if err := g.api.Delete(g.Context(), g.secret("login")); err != nil {
-		t.Fatal(err)
-	}
+	g.Delete(g.secret("login"))
 	g.annotate(meta.AnnotationKeyReconcileRequestedAt, "now")
 	g.taken()
 	g.pass()
@@ -102,9 +97,7 @@ func TestConnectionSecretThatWasRemoved(t *testing.T) {
 func TestSecretsOfOthersAreLeftAlone(t *testing.T) {
 	g := newGallery(t)
 	other := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login"}, Data: map[string][]byte{"password": []byte("theirs")}}
-	if err := g.api.Create(g.Context(), other); err != nil {
-		t.Fatal(err)
-	}
+	g.Create(other)
 	g.create(secretNamed("login"))
 	g.pass()
 	g.expect("patch, patch, create secret, patch status", "Connect Observe Create Observe",

@@ -19,9 +19,7 @@ func (g gallery) volume(name string, change func(*volume.Volume)) {
 	if change != nil {
 		change(v)
 	}
-	if err := g.api.Create(g.Context(), v); err != nil {
-		g.Fatal(err)
-	}
+	g.Create(v)
 }
 
 func referring(to string) func(*volume.Snapshot) {
@@ -54,14 +52,8 @@ func TestReferencesAreWaitedFor(t *testing.T) {
 	g.condition(commonv1.TypeSynced, "False/ReferenceNotReady")
 	g.taken()
 
-	disk := &volume.Volume{}
-	if err := g.api.Get(g.Context(), diskKey, disk); err != nil {
-		t.Fatal(err)
-	}
-	meta.SetExternalName(disk, "vol-42")
-	if err := g.api.Update(g.Context(), disk); err != nil {
-		t.Fatal(err)
-	}
+	disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: diskKey.Namespace, Name: diskKey.Name}}
+	g.Change(disk, func() { meta.SetExternalName(disk, "vol-42") })
 	g.pass()
 	g.expect("patch, patch, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")
 	if got := g.cloud.Disks()[0].Source; got != "vol-42" || g.get().Spec.Volume != "vol-42" {
@@ -98,14 +90,8 @@ func TestReferencesThatFollow(t *testing.T) {
 	g.taken()
 	g.pass()
 	g.expect("", "Connect Observe", "")
-	disk := &volume.Volume{}
-	if err := g.api.Get(g.Context(), diskKey, disk); err != nil {
-		t.Fatal(err)
-	}
-	meta.SetExternalName(disk, "vol-b")
-	if err := g.api.Update(g.Context(), disk); err != nil {
-		t.Fatal(err)
-	}
+	disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: diskKey.Namespace, Name: diskKey.Name}}
+	g.Change(disk, func() { meta.SetExternalName(disk, "vol-b") })
 	g.pass()
 	g.expect("patch", "Connect Observe Update Observe", "Normal/UpdatedExternalResource")
 	if got := g.get().Spec.Volume; got != "vol-b" {
@@ -122,11 +108,9 @@ func TestReferencesThatMakeACycle(t *testing.T) {
 	g.create(referring("disk"))
 
 	// Another controller's volume waits for the snapshot.
-	disk := &volume.Volume{}
-	if err := g.api.Get(g.Context(), diskKey, disk); err != nil {
-		t.Fatal(err)
-	}
-	volumes := reference.NewTracker(g.api.Scheme(), reference.WithGraph(graph)).Reader(diskKey, g.api)
+	disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: diskKey.Namespace, Name: diskKey.Name}}
+	g.Read(disk)
+	volumes := reference.NewTracker(g.API.Scheme(), reference.WithGraph(graph)).Reader(diskKey, g.API)
 	_, err := reference.NewAPIResolver(volumes, disk).Resolve(t.Context(), reference.ResolutionRequest{
 		Reference: &commonv1.NamespacedReference{Name: key.Name},
 		To:        reference.To{Managed: &volume.Snapshot{}, List: &volume.SnapshotList{}},

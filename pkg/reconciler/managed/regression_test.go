@@ -74,7 +74,7 @@ func TestTheEndOfTheWindowIsNotSleptOver(t *testing.T) {
 
 func TestAnAuthorsFinalizerLosesNoStatus(t *testing.T) {
 	w := newWorld(t)
-	w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.api, "example.org/own")))
+	w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.API, "example.org/own")))
 	w.restart()
 	w.create(nil)
 	w.pass()
@@ -92,7 +92,7 @@ func TestAnAuthorsFinalizerLosesNoStatus(t *testing.T) {
 
 func TestAnAuthorsFinalizerAndAResourceThatExists(t *testing.T) {
 	w := newWorld(t)
-	w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.api, "example.org/own")))
+	w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.API, "example.org/own")))
 	w.restart()
 	w.cloud.Put(volume.Disk{ID: "vol-77", SizeGiB: 1})
 	w.create(func(v *volume.Volume) { meta.SetExternalName(v, "vol-77") })
@@ -110,7 +110,7 @@ func TestAnAuthorsFinalizerStoresNoSpec(t *testing.T) {
 		}
 		return nil
 	}
-	w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.api, "example.org/own")))
+	w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.API, "example.org/own")))
 	w.restart()
 	w.create(nil)
 	w.pass()
@@ -121,7 +121,7 @@ func TestAnAuthorsFinalizerStoresNoSpec(t *testing.T) {
 
 func TestAnAuthorsFinalizerUnderOurNameIsNotForeign(t *testing.T) {
 	w := newWorld(t)
-	w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.api, managed.FinalizerName)))
+	w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.API, managed.FinalizerName)))
 	w.restart()
 	w.create(func(v *volume.Volume) { v.Finalizers = []string{"example.org/backup"} })
 	w.pass()
@@ -283,9 +283,7 @@ func TestAFleetTakenOverIsNotCreatedTwice(t *testing.T) {
 	})
 	v := w.get()
 	v.SetConditions(commonv1.ReconcileSuccess(), commonv1.Creating())
-	if err := w.api.Status().Update(t.Context(), v); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(w.API.Status().Update(t.Context(), v))
 	w.pass()
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	w.pass()

@@ -39,24 +39,21 @@ func (g gallery) create(change func(*volume.Snapshot)) {
 	if change != nil {
 		change(s)
 	}
-	if err := g.api.Create(g.Context(), s); err != nil {
-		g.Fatal(err)
-	}
+	g.Create(s)
 }
 
 // Change makes a user's change.
 func (g gallery) change(change func(*volume.Snapshot)) {
 	g.Helper()
 	s := g.get()
-	before := s.DeepCopyObject()
-	change(s)
-	// before is a copy of a Snapshot
-	if !reflect.DeepEqual(before.(*volume.Snapshot).Spec, s.Spec) {
-		s.Generation++ // the fake API server does not count
-	}
-	if err := g.api.Update(g.Context(), s); err != nil {
-		g.Fatal(err)
-	}
+	g.Change(s, func() {
+		before := s.DeepCopyObject()
+		change(s)
+		// before is a copy of a Snapshot
+		if !reflect.DeepEqual(before.(*volume.Snapshot).Spec, s.Spec) {
+			s.Generation++ // the fake API server does not count
+		}
+	})
 }
 
 func (g gallery) annotate(key, value string) {
@@ -66,17 +63,13 @@ func (g gallery) annotate(key, value string) {
 
 func (g gallery) delete() {
 	g.Helper()
-	if err := g.api.Delete(g.Context(), g.get()); err != nil {
-		g.Fatal(err)
-	}
+	g.Delete(g.get())
 }
 
 func (g gallery) get() *volume.Snapshot {
 	g.Helper()
 	s := &volume.Snapshot{}
-	if err := g.api.Get(g.Context(), key, s); err != nil {
-		g.Fatal(err)
-	}
+	g.Must(g.API.Get(g.Context(), key, s))
 
 	return s
 }
@@ -84,12 +77,8 @@ func (g gallery) get() *volume.Snapshot {
 // Gone says whether the object is.
 func (g gallery) gone() bool {
 	g.Helper()
-	err := g.api.Get(g.Context(), key, &volume.Snapshot{})
-	if client.IgnoreNotFound(err) != nil {
-		g.Fatal(err)
-	}
 
-	return err != nil
+	return g.Gone(&volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
 }
 
 // Condition compares a condition, given as "True/Reason".
@@ -106,12 +95,8 @@ func (g gallery) condition(t commonv1.ConditionType, want string) commonv1.Condi
 // Secret returns what the Secret of a name holds, or nil if there is none.
 func (g gallery) secret(name string) *corev1.Secret {
 	g.Helper()
-	s := &corev1.Secret{}
-	err := g.api.Get(g.Context(), client.ObjectKey{Namespace: key.Namespace, Name: name}, s)
-	if client.IgnoreNotFound(err) != nil {
-		g.Fatal(err)
-	}
-	if err != nil {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
+	if !g.Find(s) {
 		return nil
 	}
 

@@ -22,12 +22,8 @@ func TestTakeBack(t *testing.T) {
 	vanish := func(w *world) {
 		v := w.get()
 		v.Finalizers = nil
-		if err := w.api.Update(w.Context(), v); err != nil {
-			w.Fatal(err)
-		}
-		if err := w.api.Delete(w.Context(), v); err != nil {
-			w.Fatal(err)
-		}
+		w.Must(w.API.Update(w.Context(), v))
+		w.Delete(v)
 	}
 	cases := map[string]struct {
 		reason string
@@ -113,12 +109,8 @@ func TestTakeBackWhatMayNotBe(t *testing.T) {
 		}
 		v := w.get()
 		v.Finalizers = nil
-		if err := w.api.Update(ctx, v); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.api.Delete(ctx, v); err != nil {
-			t.Fatal(err)
-		}
+		w.Must(w.API.Update(ctx, v))
+		w.Delete(v)
 
 		return context.DeadlineExceeded
 	}

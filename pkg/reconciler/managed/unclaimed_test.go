@@ -62,7 +62,7 @@ func TestUnclaimed(t *testing.T) {
 				w := newWorld(t, managed.WithDeterministicExternalName(named))
 				w.cloud.Named = named
 				if tc.authors {
-					w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.api, own)))
+					w.o = append(w.o, managed.WithFinalizer(resource.NewAPIFinalizer(w.API, own)))
 					w.restart()
 				}
 				w.create(func(v *volume.Volume) {

@@ -323,9 +323,7 @@ func lifeOf(g gallery, p path, say func() error, armed *bool, details bool) []st
 	}
 	if !g.gone() {
 		data, err := json.Marshal(g.get())
-		if err != nil {
-			g.Fatal(err)
-		}
+		g.Must(err)
 		seen = append(seen, string(data))
 	}
 

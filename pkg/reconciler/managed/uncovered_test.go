@@ -95,11 +95,11 @@ var stations = map[string]func(w *world, conflicting func() error){
 	"Status":   func(w *world, c func() error) { w.answer = onWrite(`"status":`, c) },
 	"LetGo":    func(w *world, c func() error) { w.answer = onWrite(`"finalizers":[]`, c) },
 	"AddFinalizer": func(w *world, c func() error) {
-		w.o = append(w.o, conflictingFinalizer{resource.NewAPIFinalizer(w.api, managed.FinalizerName), c, nil}.option())
+		w.o = append(w.o, conflictingFinalizer{resource.NewAPIFinalizer(w.API, managed.FinalizerName), c, nil}.option())
 		w.restart()
 	},
 	"RemoveFinalizer": func(w *world, c func() error) {
-		w.o = append(w.o, conflictingFinalizer{resource.NewAPIFinalizer(w.api, managed.FinalizerName), nil, c}.option())
+		w.o = append(w.o, conflictingFinalizer{resource.NewAPIFinalizer(w.API, managed.FinalizerName), nil, c}.option())
 		w.restart()
 	},
 }
@@ -262,12 +262,12 @@ func (w *world) readBehind(lag time.Duration) (seen func()) {
 	var stored []version
 	note := func() {
 		v := &volume.Volume{}
-		if err := w.api.Get(w.Context(), key, v); err != nil {
+		if err := w.API.Get(w.Context(), key, v); err != nil {
 			v = nil
 		}
 		stored = append(stored, version{time.Now().Add(lag), v})
 	}
-	cache := interceptor.NewClient(w.api, interceptor.Funcs{
+	cache := interceptor.NewClient(w.API, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 			var shown *volume.Volume
 			for _, s := range stored {
@@ -293,8 +293,8 @@ func (w *world) readBehind(lag time.Duration) (seen func()) {
 			return c.SubResource(sub).Patch(ctx, o, p, opts...)
 		},
 	})
-	manager := &fake.Manager{Client: cache, Scheme: w.api.Scheme()}
-	w.r = managed.NewReconciler(manager, volume.Kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.api})}, w.o...)...)
+	manager := &fake.Manager{Client: cache, Scheme: w.API.Scheme()}
+	w.r = managed.NewReconciler(manager, volume.Kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.API})}, w.o...)...)
 	seen = func() {
 		note()
 		<-time.After(lag)

@@ -219,7 +219,5 @@ func (g gallery) become(c commonv1.Condition) {
 	s := g.get()
 	c.ObservedGeneration = s.Generation
 	s.SetConditions(c)
-	if err := g.api.Status().Update(g.Context(), s); err != nil {
-		g.Fatal(err)
-	}
+	g.Must(g.API.Status().Update(g.Context(), s))
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -29,12 +30,11 @@ import (
 // A world is one volume, the API server it lives on, the cloud behind it, and
 // the reconciler between them.
 type world struct {
-	*testing.T
+	testworld.World[client.WithWatch] // the API server itself
 
 	kind  resource.ManagedKind
 	cloud *volume.Cloud
 	clock *testclock.FakePassiveClock
-	api   client.WithWatch // the API server itself
 	r     *managed.Reconciler
 	o     []managed.ReconcilerOption
 
@@ -66,10 +66,10 @@ func newWorld(t *testing.T, o ...managed.ReconcilerOption) *world {
 	if err := corev1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, kind: volume.Kind, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
+	w := &world{kind: volume.Kind, cloud: &volume.Cloud{}, clock: testclock.NewFakePassiveClock(time.Now())}
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	mapper.Add(volume.GroupVersion.WithKind("Volume"), apimeta.RESTScopeNamespace)
-	w.api = ctrlfake.NewClientBuilder().WithRESTMapper(mapper).WithScheme(scheme).WithStatusSubresource(&volume.Volume{}, &volume.Snapshot{}).Build()
+	w.World = testworld.New(t, ctrlfake.NewClientBuilder().WithRESTMapper(mapper).WithScheme(scheme).WithStatusSubresource(&volume.Volume{}, &volume.Snapshot{}).Build())
 	w.o = append([]managed.ReconcilerOption{
 		managed.WithExternalConnecter(w.cloud),
 		managed.WithRecorder(w),
@@ -99,7 +99,7 @@ func (w *world) wrap(wrap func(managed.ExternalClient) managed.ExternalClient) {
 
 // Restart forgets all that the process knows.
 func (w *world) restart() {
-	observed := interceptor.NewClient(w.api, interceptor.Funcs{
+	observed := interceptor.NewClient(w.API, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if w.lag != nil {
 				w.cabinet.hand(w.lag.DeepCopyObject().(*volume.Volume), o, opts) // the world holds volumes only
@@ -140,7 +140,7 @@ func (w *world) restart() {
 			return nil
 		},
 	})
-	manager := &fake.Manager{Client: observed, Scheme: w.api.Scheme()}
+	manager := &fake.Manager{Client: observed, Scheme: w.API.Scheme()}
 	w.r = managed.NewReconciler(manager, w.kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.listener()})}, w.o...)...)
 }
 
@@ -155,7 +155,7 @@ func (r reader) GetAPIReader() client.Reader { return r.live }
 
 // Listener is the API server itself, and notes what is read of it besides the object.
 func (w *world) listener() client.Reader {
-	return interceptor.NewClient(w.api, interceptor.Funcs{
+	return interceptor.NewClient(w.API, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if w.failLive > 0 {
 				w.failLive--
@@ -211,56 +211,51 @@ func (w *world) WithAnnotations(keysAndValues ...string) event.Recorder {
 	return w
 }
 
+// atKey returns a volume that has nothing but its key.
+func atKey() *volume.Volume {
+	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+}
+
 func (w *world) create(change func(*volume.Volume)) {
 	w.Helper()
-	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Generation: 1}, Spec: volume.Spec{SizeGiB: 1}}
+	v := atKey()
+	v.UID, v.Generation, v.Spec.SizeGiB = "uid-1", 1, 1
 	if change != nil {
 		change(v)
 	}
-	if err := w.api.Create(w.Context(), v); err != nil {
-		w.Fatal(err)
-	}
+	w.Create(v)
 }
 
 // Change makes a user's change.
 func (w *world) change(change func(*volume.Volume)) {
 	w.Helper()
-	v := w.get()
-	before := v.Spec
-	change(v)
-	if v.Spec != before {
-		v.Generation++ // the fake API server does not count
-	}
-	if err := w.api.Update(w.Context(), v); err != nil {
-		w.Fatal(err)
-	}
+	v := atKey()
+	w.Change(v, func() {
+		before := v.Spec
+		change(v)
+		if v.Spec != before {
+			v.Generation++ // the fake API server does not count
+		}
+	})
 }
 
 func (w *world) delete() {
 	w.Helper()
-	if err := w.api.Delete(w.Context(), w.get()); err != nil {
-		w.Fatal(err)
-	}
+	w.Delete(atKey())
 }
 
 func (w *world) get() *volume.Volume {
 	w.Helper()
-	v := &volume.Volume{}
-	if err := w.api.Get(w.Context(), key, v); err != nil {
-		w.Fatal(err)
-	}
+	v := atKey()
+	w.Read(v)
 
 	return v
 }
 
 func (w *world) gone() bool {
 	w.Helper()
-	err := w.api.Get(w.Context(), key, &volume.Volume{})
-	if client.IgnoreNotFound(err) != nil {
-		w.Fatal(err)
-	}
 
-	return err != nil
+	return w.Gone(atKey())
 }
 
 // Pass makes one pass that is expected to end without an error.
