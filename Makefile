@@ -68,7 +68,7 @@ test: devcluster bin/controller-gen bin/testrun ## What a change can break: ever
 
 .PHONY: busy
 busy: bin/testrun ## Run COMMAND beside eight busy loops, which last 85 minutes at most: no test may depend on how fast a machine is (COMMAND="make test")
-	@bin/testrun busy 8 85m $(or $(COMMAND),make test)
+	@bin/testrun busy 8 85m bash -euo pipefail -c "$${COMMAND:-make test}"
 
 ##@ Change
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestBusy(t *testing.T) {
 	}{
 		"Passes":     {"A command that passes beside the loops passes.", []string{"3", "1m", "true"}, 0, false},
 		"Fails":      {"A command that fails fails with its own code.", []string{"1", "1m", "bash", "-c", "exit 7"}, 7, false},
-		"Outlived":   {"A command that takes longer than the loops goes on.", []string{"1", "1ns", "bash", "-c", "exit 3"}, 3, false},
+		"Outlived":   {"A command that takes longer than the loops goes on, and keeps its code.", []string{"1", "1ns", "bash", "-c", "exit 3"}, 3, false},
 		"NoCommand":  {"Without a command there is nothing to run.", []string{"8", "1m"}, 0, true},
 		"NoLoops":    {"No loop is no slow machine.", []string{"0", "1m", "true"}, 0, true},
 		"NoDuration": {"A time without a unit is none.", []string{"8", "60", "true"}, 0, true},
@@ -38,6 +39,13 @@ func TestBusy(t *testing.T) {
 				t.Errorf("%s: %v", tc.reason, err)
 			}
 		})
+	}
+}
+
+// TestBusyOutlived: a command that passes after the loops have ended shows nothing of a busy machine.
+func TestBusyOutlived(t *testing.T) {
+	if err := runBusy(t.Context(), []string{"1", "1ns", "true"}); err == nil || !strings.Contains(err.Error(), "the loops ended after 1ns") {
+		t.Errorf("got %v", err)
 	}
 }
 

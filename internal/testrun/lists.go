@@ -34,14 +34,16 @@ type listed struct {
 	flags  string // if there are any, make test runs it without them, and the proof with them
 }
 
+// comment begins a line or follows a space: TestX/a#01 is the second subtest of a name.
+var comment = regexp.MustCompile(`(^|\s)#.*`)
+
 // readList reads the lines "part folder test flags" of the list. What follows a # is why.
 func readList() ([]listed, error) { return readLines(proofList) }
 
 func readLines(list string) ([]listed, error) {
 	var tests []listed
 	for line := range strings.Lines(list) {
-		line, _, _ = strings.Cut(line, "#")
-		fields := strings.Fields(line)
+		fields := strings.Fields(comment.ReplaceAllString(line, ""))
 		if len(fields) == 0 {
 			continue
 		}
@@ -57,8 +59,7 @@ func readLines(list string) ([]listed, error) {
 func unraced() ([]listed, error) {
 	var tests []listed
 	for line := range strings.Lines(unracedList) {
-		line, _, _ = strings.Cut(line, "#")
-		switch fields := strings.Fields(line); len(fields) {
+		switch fields := strings.Fields(comment.ReplaceAllString(line, "")); len(fields) {
 		case 0:
 		case 2:
 			tests = append(tests, listed{folder: fields[0], test: fields[1]})

@@ -22,7 +22,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: testrun test|race|proof|unproven|busy ...")
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := run(ctx, os.Args[1], os.Args[2:])
 	stop()
 	if err != nil {
@@ -32,6 +32,9 @@ func main() {
 }
 
 func run(ctx context.Context, command string, args []string) error {
+	if len(args) == 0 && (command == "test" || command == "race") {
+		return fmt.Errorf("name the modules to %s", command)
+	}
 	switch command {
 	case "test":
 		return testAll(ctx, args)

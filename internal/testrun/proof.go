@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,7 @@ type result struct {
 // A proof is what is known of one tree.
 type proof struct {
 	tree   string // see treeHash
-	folder string // of results: bin/proof/TREE
+	folder string // of results: bin/proof/TREE-GO
 	commit string // or the tree, if it is no commit's
 	page   string // see page
 	parts  []part
@@ -52,14 +53,18 @@ func newProof(ctx context.Context) (*proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	if changed, err := git(ctx, nil, "status", "--porcelain", "--", ".", ":!"+page); err != nil || changed != "" {
+	if head, err := hashOf(ctx, "HEAD", false); err != nil || head != tree {
 		commit = "tree " + tree[:9]
+	}
+	with, err := toolchain(ctx)
+	if err != nil {
+		return nil, err
 	}
 	tests, err := readList()
 	if err != nil {
 		return nil, err
 	}
-	p := &proof{tree: tree, folder: filepath.Join("bin", "proof", tree), commit: commit, page: page, parts: parts}
+	p := &proof{tree: tree, folder: filepath.Join("bin", "proof", tree+"-"+with), commit: commit, page: page, parts: parts}
 	p.run = func(ctx context.Context, of part, out io.Writer) error { return runPart(ctx, of, tests, out) }
 	return p, os.MkdirAll(p.folder, 0o750)
 }
@@ -70,6 +75,11 @@ func (p *proof) prove(ctx context.Context, names []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	unlock, err := lock(filepath.Join(filepath.Dir(p.folder), "lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	p.announce(w, asked)
 	for _, part := range asked {
 		if r, ok := p.known(part.name); ok && r.Passed {
@@ -80,14 +90,14 @@ func (p *proof) prove(ctx context.Context, names []string, w io.Writer) error {
 			return errors.New("stopped: the same command goes on with this part")
 		}
 		if key, err := treeHash(ctx); err != nil || key != p.tree {
-			return errors.Join(err, fmt.Errorf("the tree changed while %s ran: its result is of no tree, and is not kept", part.name))
+			return errors.Join(err, fmt.Errorf("the tree changed while %s ran: its result is of no tree, and is not kept (%s)", part.name, cmp.Or(r.Why, "it would have passed")))
 		}
 		if err := p.keep(r); err != nil {
 			return err
 		}
-	}
-	if err := p.writePage(); err != nil {
-		return err
+		if err := p.writePage(); err != nil {
+			return err
+		}
 	}
 	return p.report(w, asked)
 }
@@ -102,6 +112,9 @@ func (p *proof) choose(names []string) ([]part, error) {
 		i := slices.IndexFunc(p.parts, func(of part) bool { return of.name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no part %q of the proof; there are: %s", name, strings.Join(p.names(), " "))
+		}
+		if slices.ContainsFunc(chosen, func(of part) bool { return of.name == name }) {
+			continue
 		}
 		chosen = append(chosen, p.parts[i])
 	}
@@ -176,7 +189,10 @@ func runPart(ctx context.Context, part part, tests []listed, out io.Writer) erro
 }
 
 // sizes are the variables of the Makefile that make a part longer or shorter. A proof has the lengths of the Makefile, whatever the caller has set.
-var sizes = []string{"FUZZTIME", "FUZZBOUND", "SIMDEPTH", "SIMSEEDS", "ROUNDS", "OBJECTS", "STORM", "SEED", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES"}
+var sizes = []string{"FUZZTIME", "FUZZBOUND", "SIMDEPTH", "SIMSEEDS", "ROUNDS", "OBJECTS", "STORM", "SEED", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKEFILES", "GODEBUG"}
+
+// flags are those of the Makefile, whatever the caller has set.
+var flags = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off"}
 
 // runTo runs a command and prints it and what it prints.
 func runTo(cmd *exec.Cmd, out io.Writer) error {
@@ -184,6 +200,7 @@ func runTo(cmd *exec.Cmd, out io.Writer) error {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.Contains(sizes, name)
 	})
+	cmd.Env = append(cmd.Env, flags...)
 	fmt.Fprintf(out, "$ %s\n", strings.Join(cmd.Args, " "))
 	cmd.Stdout, cmd.Stderr = out, out
 	endTogether(cmd)
@@ -224,7 +241,7 @@ type figures struct {
 }
 
 // figure is a line of a figure, perhaps behind the place that a test's log begins with.
-var figure = regexp.MustCompile(`^(?: *\S+\.go:\d+: )?([a-z][a-z_]*): ([0-9][0-9.]*)\b`)
+var figure = regexp.MustCompile(`^(?: *\S+\.go:\d+: )?([a-z][a-z_]*): ([0-9][0-9.]*)(?:\s|$)`)
 
 func (f *figures) Write(text []byte) (int, error) {
 	f.rest = append(f.rest, text...)
@@ -290,32 +307,6 @@ func (p part) boundedFigures(figures map[string]float64) string {
 		}
 	}
 	return strings.Join(texts, ", ")
-}
-
-// treeHash names the contents of all files that git does not ignore, but for the page.
-func treeHash(ctx context.Context) (string, error) {
-	dir, err := os.MkdirTemp("", "proof-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
-	env := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
-	for _, args := range [][]string{{"read-tree", "HEAD"}, {"add", "--all", "."}, {"rm", "--cached", "--quiet", "--ignore-unmatch", "--", page}} {
-		if _, err := git(ctx, env, args...); err != nil {
-			return "", err
-		}
-	}
-	return git(ctx, env, "write-tree")
-}
-
-func git(ctx context.Context, env []string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Env = append(os.Environ(), env...)
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w", args[0], err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }
 
 // A row of the page has a part, what it shows, the commit and the day of its last pass, how many minutes it took, and its figures.

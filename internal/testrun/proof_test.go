@@ -169,6 +169,66 @@ func TestProofOfAChangedTree(t *testing.T) {
 	}
 }
 
+// TestKeyOfATree: whatever changes what Go compiles changes the key, also where settings of one user hide it from git; what a build makes and the page do not.
+func TestKeyOfATree(t *testing.T) {
+	repository(t)
+	write(t, ".git/info/exclude", "hidden.go\n")
+	last, err := treeHash(t.Context())
+	if head, errHead := hashOf(t.Context(), "HEAD", false); err != nil || errHead != nil || head != last {
+		t.Fatalf("nothing has changed: %s, %s, %v, %v", head, last, err, errHead)
+	}
+	for _, step := range []struct {
+		what    string
+		do      func()
+		changes bool
+	}{
+		{"a build", func() { write(t, "bin/x", "x") }, false},
+		{"the page", func() { write(t, page, "# Other\n") }, false},
+		{"a new file", func() { write(t, "new.go", "package code\n") }, true},
+		{"a file that one user excludes", func() { write(t, "hidden.go", "package code\n") }, true},
+		{"its lines", func() { write(t, "hidden.go", "package code\r\n") }, true},
+		{"its mode", func() { must(t, os.Chmod("new.go", 0o700)) }, true}, //nolint:gosec // that it can be run is what is tested
+		{"a file less", func() { must(t, os.Remove("code.go")) }, true},
+	} {
+		step.do()
+		key, err := treeHash(t.Context())
+		if err != nil || (key != last) != step.changes {
+			t.Errorf("%s: the key changed: %t, %v", step.what, key != last, err)
+		}
+		last = key
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestProofIsAlone: a second proof of a checkout does not begin while one runs; and what has passed is on the page before the next part ends.
+func TestProofIsAlone(t *testing.T) {
+	repository(t)
+	p := newTestProof(t, &fakeRun{})
+	p.run = func(ctx context.Context, of part, out io.Writer) error {
+		if of.name == "sim" {
+			_, err := io.WriteString(out, goodSim)
+			return err
+		}
+		if err := newTestProof(t, &fakeRun{}).prove(ctx, nil, io.Discard); err == nil || !strings.Contains(err.Error(), "another proof") {
+			t.Errorf("a second one: %v", err)
+		}
+		if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "schedules 120") {
+			t.Errorf("the page: %v\n%s", err, text)
+		}
+		_, err := io.WriteString(out, goodChaos)
+		return err
+	}
+	if err := p.prove(t.Context(), []string{"sim", "sim", "chaos"}, io.Discard); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestProofHasItsOwnLengths: what makes a target shorter for a caller does not make the proof shorter.
 func TestProofHasItsOwnLengths(t *testing.T) {
 	for _, name := range sizes {
@@ -209,7 +269,7 @@ func TestUnknownPart(t *testing.T) {
 func TestFigures(t *testing.T) {
 	got := map[string]float64{}
 	f := &figures{of: got}
-	for _, text := range []string{"leak", "ed: 0\nseconds: 3.5 of them\n", "    a_test.go:12: rounds: 10\nnot: a figure\nFAIL: 3\n", "half: 1"} {
+	for _, text := range []string{"leak", "ed: 0\nseconds: 3.5 of them\n", "    a_test.go:12: rounds: 10\nnot: a figure\nFAIL: 3\n", "missed: 1,200\nhalf: 1"} {
 		if _, err := io.WriteString(f, text); err != nil {
 			t.Fatal(err)
 		}

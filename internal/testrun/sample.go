@@ -49,13 +49,15 @@ type record struct {
 type observer struct {
 	self    int // this process
 	folder  func(pid int) (name string, isTest bool)
+	sampled bool // at least once
 	running map[int]*sampler
 	ended   []record
-	shared  map[int]time.Duration // processor time of shared control planes, by process
+	before  map[int]int           // ticks of shared control planes when they were first seen, by process
+	shared  map[int]time.Duration // processor time of shared control planes since then
 }
 
 func newObserver() *observer {
-	return &observer{self: os.Getpid(), folder: testFolder, running: map[int]*sampler{}, shared: map[int]time.Duration{}}
+	return &observer{self: os.Getpid(), folder: testFolder, running: map[int]*sampler{}, before: map[int]int{}, shared: map[int]time.Duration{}}
 }
 
 // interval is how often the process table is read. It is read once for all test binaries.
@@ -86,7 +88,10 @@ func (o *observer) sample(elapsed time.Duration, table map[int]process) {
 	}
 	for pid, p := range table {
 		if p.shared {
-			o.shared[pid] = time.Duration(p.own) * tick
+			if _, known := o.before[pid]; !known {
+				o.before[pid] = o.ownBefore(p)
+			}
+			o.shared[pid] = time.Duration(p.own-o.before[pid]) * tick
 		}
 		command := table[p.parent]
 		if o.running[pid] != nil || command.name != "go" || command.parent != o.self {
@@ -99,6 +104,15 @@ func (o *observer) sample(elapsed time.Duration, table map[int]process) {
 	for _, s := range o.running {
 		s.sample(elapsed, table)
 	}
+	o.sampled = o.sampled || len(table) > 0
+}
+
+// ownBefore returns what a shared control plane did before this run: nothing if it has started since, and all if it was there at the first sample.
+func (o *observer) ownBefore(p process) int {
+	if o.sampled {
+		return 0
+	}
+	return p.own
 }
 
 // testFolder returns the folder of the package that a process tests, if it is a test binary that the Go command runs.

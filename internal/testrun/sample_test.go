@@ -51,6 +51,8 @@ func TestObserver(t *testing.T) {
 		20: {parent: 1, name: "devcluster", own: 300, shared: true},
 		30: {parent: 1, name: "go"}, 11011: {parent: 30, name: "a.test"}, // somebody else's
 	}
+	o.sample(time.Second, map[int]process{21: {parent: 1, name: "devcluster", own: 1000, shared: true}}) // it served another run before
+	table[21] = process{parent: 1, name: "devcluster", own: 1200, shared: true}
 	o.sample(time.Second, table)
 	o.sample(time.Second, table)
 	if len(o.ended) != 0 {
@@ -63,7 +65,7 @@ func TestObserver(t *testing.T) {
 	if diff := cmp.Diff(want, o.ended, cmp.AllowUnexported(record{})); diff != "" {
 		t.Errorf("ended: -want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(map[int]time.Duration{20: 3 * time.Second}, o.shared); diff != "" {
+	if diff := cmp.Diff(map[int]time.Duration{20: 3 * time.Second, 21: 2 * time.Second}, o.shared); diff != "" {
 		t.Errorf("shared: -want, +got:\n%s", diff)
 	}
 }

@@ -198,7 +198,7 @@ func paths(packages []goPackage) []string {
 func (s *suite) command(ctx context.Context, module string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = module
-	cmd.Env = append(cmd.Environ(), "MAKEFLAGS=") // with PWD as it is there: Go takes the folder's name from it
+	cmd.Env = append(cmd.Environ(), "MAKEFLAGS=", "GOWORK=off") // with PWD as it is there: Go takes the folder's name from it
 	if os.Getenv("GOGC") == "" {
 		cmd.Env = append(cmd.Env, "GOGC="+strconv.Itoa(gcPercent))
 	}

@@ -41,7 +41,7 @@ func (t table) printModules(w io.Writer) {
 	}
 	fmt.Fprintf(tw, "\t%s\t%s\t%s\tall\t\n", seconds(t.wall), seconds(cpu), seconds(tests))
 	_ = tw.Flush()
-	fmt.Fprintf(w, "besides, control planes that several packages share: %s of processor\n", seconds(t.shared))
+	fmt.Fprintf(w, "besides, shared control planes on this machine: %s of processor\n", seconds(t.shared))
 }
 
 // ofModule returns the processor time of the tests of a module: a package belongs to the innermost one.

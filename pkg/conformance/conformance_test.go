@@ -15,9 +15,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 )
 
-// TestClasses: a correct client of each class passes, whether its system can tell
+// TestClassesOfClients: a correct client of each class passes, whether its system can tell
 // owners or not, and meets all faults.
-func TestClasses(t *testing.T) {
+func TestClassesOfClients(t *testing.T) {
 	for _, class := range []Class{Named, Token, Findable, Opaque} {
 		for _, stamped := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/stamped=%t", class, stamped), func(t *testing.T) {

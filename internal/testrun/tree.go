@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// treeHash names the contents of all files of the working tree, but for the page: those that are not committed, too, and whatever a user's settings of git leave out.
+// Files that the repository itself ignores are made by a build.
+func treeHash(ctx context.Context) (string, error) { return hashOf(ctx, "HEAD", true) }
+
+// hashOf names the contents of a commit, or of the working tree on top of it.
+func hashOf(ctx context.Context, commit string, worktree bool) (string, error) {
+	dir, err := os.MkdirTemp("", "proof-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	steps := [][]string{{"read-tree", commit}, {"rm", "--cached", "--quiet", "--ignore-unmatch", "--", page}}
+	if worktree {
+		others := filepath.Join(dir, "others")
+		list, err := git(ctx, nil, "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore", "--", ".", ":!"+page)
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(others, []byte(list), 0o600); err != nil {
+			return "", err
+		}
+		raw := []string{"-c", "core.attributesFile=/dev/null", "-c", "core.autocrlf=false", "add"}
+		steps = append(steps[:1], slices.Concat(raw, []string{"--update", "."}), slices.Concat(raw, []string{"--force", "--pathspec-file-nul", "--pathspec-from-file=" + others}), steps[1])
+		if list == "" {
+			steps = slices.Delete(steps, 2, 3)
+		}
+	}
+	for _, args := range steps {
+		if _, err := git(ctx, env, args...); err != nil {
+			return "", err
+		}
+	}
+	return git(ctx, env, "write-tree")
+}
+
+// toolchain names the version of Go and what it compiles for.
+func toolchain(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH", "GOEXPERIMENT").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env: %w", err)
+	}
+	return strings.Join(strings.Fields(string(out)), "-"), nil
+}
+
+func git(ctx context.Context, env []string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// lock keeps a second proof of the same checkout out until the function that it returns is called, or this process ends.
+func lock(file string) (unlock func(), err error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another proof of this checkout runs: %w", err), f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
