@@ -18,6 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
 // probe is everything that can be registered, and writes down when it is called.
@@ -97,7 +98,8 @@ func TestRunner(t *testing.T) {
 	if err := hostPlane.api.Create(t.Context(), service); err != nil {
 		t.Fatal(err)
 	}
-	reg, err := syncer.NewRegisterContext(t.Context(), syncer.RegisterOptions{
+	// Its budget ends the reads of probes, too, which wait for a manager that may not have started.
+	reg, err := syncer.NewRegisterContext(wait.Context(t), syncer.RegisterOptions{
 		Virtual: tenantPlane.config, Physical: hostPlane.config, Scheme: scheme, Name: "red", TargetNamespace: target, ServiceName: "red", SetOwner: true,
 	})
 	if err != nil {
@@ -116,10 +118,15 @@ func TestRunner(t *testing.T) {
 	if len(owners) != 1 || owners[0].UID != service.UID || owners[0].Kind != "Service" {
 		t.Errorf("the service does not own host objects: %v", owners)
 	}
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(wait.Context(t))
+	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- r.Start(ctx) }()
-	<-r.Ready()
+	select {
+	case <-r.Ready():
+	case err := <-ended:
+		t.Fatalf("ended before it was ready: %v", err)
+	}
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("ended with %v", err)
