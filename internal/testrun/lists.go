@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,6 +55,19 @@ func readLines(list string) ([]listed, error) {
 		tests = append(tests, listed{fields[0], fields[1], fields[2], strings.Join(fields[3:], " ")})
 	}
 	return tests, nil
+}
+
+// printLeftOut prints what skipped returns for a module.
+func printLeftOut(modules []string, w io.Writer) error {
+	if len(modules) != 1 {
+		return errors.New("name one module")
+	}
+	tests, err := readList()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, skipped(tests, modules[0]))
+	return err
 }
 
 // unraced reads the lines "folder test" of the list.

@@ -4,6 +4,7 @@
 //	testrun race MODULE...        the packages of race.txt under the race detector
 //	testrun proof [PART...]       what a release rests on, or parts of it, as far as they have not passed on this tree
 //	testrun busy N FOR COMMAND... a command beside N busy loops, which last so long at most
+//	testrun leftout MODULE        the tests of the module that make test leaves out, as go test -skip takes them
 //	testrun unproven              which parts of it have not passed on this tree, and the commit on which each last did
 //
 // It runs in the root of the repository. The lists proof.txt and race.txt stand beside this file; tests hold them to the code.
@@ -19,7 +20,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: testrun test|race|proof|unproven|busy ...")
+		fmt.Fprintln(os.Stderr, "usage: testrun test|race|proof|busy|leftout|unproven ...")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -42,6 +43,8 @@ func run(ctx context.Context, command string, args []string) error {
 		return raceAll(ctx, args)
 	case "busy":
 		return runBusy(ctx, args)
+	case "leftout":
+		return printLeftOut(args, os.Stdout)
 	case "proof", "unproven":
 		p, err := newProof(ctx)
 		if err != nil {
