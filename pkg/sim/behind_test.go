@@ -54,7 +54,7 @@ func stored(t *testing.T) (client.Client, func() uint64) {
 var (
 	storeDepth = flag.Int("store-depth", 1, "how many faults TestOnStores combines exhaustively in the lives that most objects have")
 	storeSeeds = flag.Uint64("store-seeds", 300, "how many random schedules TestRandomOnStores runs")
-	storeAll   = flag.Bool("store-all", false, "TestOnStores tries faults in all scenarios")
+	storeAll   = flag.Bool("store-all", false, "TestScenariosOnStores tries faults in all scenarios")
 )
 
 // onStore runs a schedule with the objects in stores.
@@ -93,9 +93,9 @@ func TestRandomOnStores(t *testing.T) {
 	}
 }
 
-// TestOnStores: every scenario goes well with the objects in stores, and those that
+// TestScenariosOnStores: every scenario goes well with the objects in stores, and those that
 // most objects live do so whatever goes wrong at any of their boundaries.
-func TestOnStores(t *testing.T) {
+func TestScenariosOnStores(t *testing.T) {
 	ran := 0
 	run := func(t *testing.T, s Schedule) Result {
 		t.Helper()
