@@ -52,7 +52,7 @@ func stored(t *testing.T) (client.Client, func() uint64) {
 }
 
 var (
-	storeDepth = flag.Int("store-depth", 1, "how many faults TestOnStores combines exhaustively in the lives that most objects have")
+	storeDepth = flag.Int("store-depth", 1, "how many faults TestScenariosOnStores combines exhaustively in the lives that most objects have")
 	storeSeeds = flag.Uint64("store-seeds", 300, "how many random schedules TestRandomOnStores runs")
 	storeAll   = flag.Bool("store-all", false, "TestScenariosOnStores tries faults in all scenarios")
 )
