@@ -16,7 +16,7 @@ CODE    := $(filter-out hack/tools,$(MODULES))
 OWN     := $(filter-out devcluster,$(CODE))
 
 # Compilers and linters live for seconds: at Go's 100 %, a part of their processor time goes into collecting garbage. internal/testrun does the same for tests.
-GROWING := GOGC=$${GOGC:-400}
+LESS_GC := GOGC=$${GOGC:-400}
 
 PROVIDER := examples/provider-nats
 # Decisions are pure and stand in a file of that name, in a package that imports nothing.
@@ -111,12 +111,12 @@ tidy: ## Tidy every go.mod
 
 .PHONY: vet
 vet: ## Vet every module
-	@for m in $(CODE); do echo "== vet $$m"; $(GROWING) go -C $$m vet ./...; done
+	@for m in $(CODE); do echo "== vet $$m"; $(LESS_GC) go -C $$m vet ./...; done
 
 .PHONY: lint
 lint: bin/golangci-lint ## Lint (devcluster: make vet) and check the format
 	@bad=$$(gofmt -l $(wildcard apis pkg internal cmd devcluster examples)); [ -z "$$bad" ] || { echo "run gofmt -w on:" $$bad >&2; exit 1; }
-	@for m in $(OWN); do echo "== lint $$m"; (cd $$m && $(GROWING) $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yaml ./...); done
+	@for m in $(OWN); do echo "== lint $$m"; (cd $$m && $(LESS_GC) $(CURDIR)/bin/golangci-lint run --config $(CURDIR)/.golangci.yaml ./...); done
 
 ##@ Look closer
 
@@ -256,8 +256,8 @@ mutate: ## Change every decision in every way; the tests must notice each
 .PHONY: devcluster
 devcluster: ## Build the API server for tests and demo (minutes the first time, cached)
 	@echo "Looking for devcluster; compiling what looks for it takes a minute the first time."
-	@$(GROWING) go build -v -o bin/devcluster-build ./pkg/devcluster/build $(progress)
-	@$(GROWING) bin/devcluster-build
+	@$(LESS_GC) go build -v -o bin/devcluster-build ./pkg/devcluster/build $(progress)
+	@$(LESS_GC) bin/devcluster-build
 
 # Tools, built from the versions that hack/tools/go.mod pins.
 
@@ -270,4 +270,4 @@ bin/controller-gen: hack/tools/go.mod hack/tools/go.sum
 
 bin/golangci-lint: hack/tools/go.mod hack/tools/go.sum
 	@echo "Compiling golangci-lint; this takes minutes, once."
-	@$(GROWING) go -C hack/tools build -v -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint $(progress)
+	@$(LESS_GC) go -C hack/tools build -v -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint $(progress)
