@@ -45,7 +45,7 @@ func TestUsersFirst(t *testing.T) {
 			}
 		}
 		if behind != handOuts/10 {
-			t.Errorf("found L6 after 0s by %d polls that have been due for an hour: of %d hand-outs %d went to them while users waited, not every tenth", polls, handOuts, behind)
+			t.Errorf("found L6 after 1 schedules by %d polls that have been due for an hour: of %d hand-outs %d went to them while users waited, not every tenth", polls, handOuts, behind)
 		}
 	})
 }

@@ -4,10 +4,10 @@
 //
 //	go run ./pkg/sim/internal/mutants [-search] [-learn] FOLDER [NAME...]
 //
-// Each is found by the schedule that stands with it, usually at once. With -search it is found without that, within ten seconds of a processor, unless its file
+// Each is found by the schedule that stands with it, usually at once. With -search it is found without that, within 25,000 schedules, unless its file
 // says why it cannot be (search:), and with -learn the least schedule that was found is written to its file. A line tells of
-// each which property it broke, by which schedule, and how many seconds the test ran,
-// without compiling: with -search those of processors. A defect that is not found in time, that does not compile, or whose
+// each which property it broke, by which schedule, after how many others, and how many seconds the test ran,
+// without compiling. A defect that is not found, that does not compile, or whose
 // text is no longer in the source, is an error.
 package main
 
@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,12 +28,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/internal/planted"
 )
 
-const (
-	parallel = 2
-
-	// How much of a processor a search for a defect may take.
-	patience = 10 * time.Second
-)
+const parallel = 2
 
 func main() {
 	search := flag.Bool("search", false, "find them as if their schedules were not known")
@@ -125,6 +121,7 @@ func forEach(n int, do func(int)) {
 type finding struct {
 	of                 planted.Defect
 	property, schedule string
+	ran                int // schedules until it was found
 	took               time.Duration
 	searched           bool
 	output             string
@@ -136,12 +133,11 @@ func (f finding) right() bool {
 		breaks = f.of.Breaks
 	}
 
-	// A search has so much of a processor; how long a known schedule takes by the clock is told, and says something of the machine alone.
-	return slices.Contains(breaks, f.property) && (f.took < patience || !f.searched)
+	return slices.Contains(breaks, f.property)
 }
 
 func (f finding) String() string {
-	line := fmt.Sprintf("%-26s %-4s %-60s %6.2f", f.of.Name, f.property, f.schedule, f.took.Seconds())
+	line := fmt.Sprintf("%-26s %-4s %-60s %6d %6.2f", f.of.Name, f.property, f.schedule, f.ran, f.took.Seconds())
 	if !f.right() {
 		return "MISSED " + line
 	}
@@ -149,11 +145,10 @@ func (f finding) String() string {
 	return line
 }
 
-var told = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?found (\w+) after (\S+) by (.*)$`)
+var told = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?found (\w+) after (\d+) schedules by (.*)$`)
 
-// Find runs the test that is to find the defect. How long that takes is told by the
-// test where it searches, because it goes on to find the least schedule; else it is
-// the time of the whole run.
+// Find runs the test that is to find the defect. Where it searches, it goes on to find the
+// least schedule: that is in the time, too.
 func find(program string, d planted.Defect, search bool) finding {
 	test := "TestPlanted"
 	if d.Test != "" {
@@ -166,9 +161,7 @@ func find(program string, d planted.Defect, search bool) finding {
 	f := finding{of: d, searched: search, took: time.Since(began), output: strings.TrimSpace(string(out))}
 	if match := told.FindStringSubmatch(string(out)); match != nil {
 		f.property, f.schedule = match[1], match[3]
-		if after, err := time.ParseDuration(match[2]); err == nil && search {
-			f.took = after
-		}
+		f.ran, _ = strconv.Atoi(match[2])
 	}
 
 	return f
