@@ -120,12 +120,12 @@ func TestSim(t *testing.T) {
 	}
 	b := &book{account: newAccount(), replayed: corpusHolds(t)}
 	began, spent := time.Now(), sim.ProcessorTime(t)
-	work, pieces := b.work(t), &reference{}
+	work, ref := b.work(t), &reference{}
 	t.Run("workers", func(t *testing.T) {
 		for i := range runtime.GOMAXPROCS(0) {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
-				b.worker(t, work, pieces)
+				b.worker(t, work, ref)
 			})
 		}
 	})
@@ -133,7 +133,7 @@ func TestSim(t *testing.T) {
 	fmt.Printf("schedules_per_second: %.0f (by the clock, on all cores)\n", float64(b.Ran)/time.Since(began).Seconds())
 	fmt.Printf("cpu_seconds: %.0f\nschedules_per_cpu_second: %.0f (on one core)\n", spent.Seconds(), float64(b.Ran)/spent.Seconds())
 	if *processes {
-		fmt.Printf("pieces_of_reference_work: %.0f (in that time of the processor, %d of them measured beside)\n", pieces.in(spent), pieces.pieces)
+		fmt.Printf("pieces_of_reference_work: %.0f (in that time of the processor, %d of them measured beside)\n", ref.in(spent), ref.pieces)
 	}
 	b.figures(os.Stdout)
 	if b.Total > 0 {

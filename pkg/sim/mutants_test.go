@@ -16,7 +16,7 @@ var (
 	searched   = flag.Bool("search", false, "TestPlanted finds it as if its schedule were not known")
 )
 
-// How many schedules a search for a defect runs at most: ten seconds of a processor of 2024.
+// mostSearched is how many schedules a search for a defect runs at most: ten seconds of a processor of 2024.
 // A count is the same on a slow machine and on a busy one.
 const mostSearched = 25_000
 

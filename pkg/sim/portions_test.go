@@ -86,7 +86,7 @@ func scenarios(t *testing.T) []portion {
 }
 
 // Worker does portions until there is no more, by itself or in a process of its own.
-func (b *book) worker(t *testing.T, work chan portion, pieces *reference) {
+func (b *book) worker(t *testing.T, work chan portion, ref *reference) {
 	t.Helper()
 	do := func(p portion) (*account, error) { return try(t, p), nil }
 	if *processes {
@@ -108,7 +108,7 @@ func (b *book) worker(t *testing.T, work chan portion, pieces *reference) {
 		}
 		b.enter(a)
 		if *processes {
-			pieces.now(t)
+			ref.now(t)
 		}
 	}
 }

@@ -6,7 +6,7 @@
 //
 // Each is found by the schedule that stands with it, usually at once. With -search it is found without that, within 25,000 schedules, unless its file
 // says why it cannot be (search:), and with -learn the least schedule that was found is written to its file. A line tells of
-// each which property it broke, by which schedule, after how many others, and how many seconds the test ran,
+// each which property it broke, by which schedule, how many were run for that, and how many seconds the test ran,
 // without compiling. A defect that is not found, that does not compile, or whose
 // text is no longer in the source, is an error.
 package main
@@ -121,7 +121,7 @@ func forEach(n int, do func(int)) {
 type finding struct {
 	of                 planted.Defect
 	property, schedule string
-	ran                int // schedules until it was found
+	ran                int // schedules, with the one that found it
 	took               time.Duration
 	searched           bool
 	output             string
