@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"reflect"
@@ -439,7 +441,7 @@ func FuzzAnnotations(f *testing.F) {
 			v.SetDeletionTimestamp(&deletion)
 			v.SetFinalizers([]string{managed.FinalizerName})
 		}
-		open := meta.ExternalCreateIncomplete(v) && (attempt == "" || abandoned != attempt)
+		open := meta.ExternalCreateIncomplete(v) && !ofAnotherObject(v) && (attempt == "" || abandoned != attempt)
 		s := newShelf()
 		s.put(v)
 		j := &judge{T: t, facts: facts(outside), shelf: s, key: client.ObjectKeyFromObject(v), exists: outside&1 != 0, upToDate: outside&2 != 0}
@@ -453,4 +455,16 @@ func FuzzAnnotations(f *testing.F) {
 			}
 		}
 	})
+}
+
+// OfAnotherObject says whether the id of the attempt ends in a mark, and not in
+// that of the object: what is recorded was then copied from the object it was
+// made for.
+func ofAnotherObject(v *vessel) bool {
+	id, _, _ := strings.Cut(v.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
+	_, of, bound := strings.Cut(id, "-")
+	own := fnv.New32a()
+	own.Write([]byte(v.GetUID()))
+
+	return bound && of != fmt.Sprintf("%08x", own.Sum32())
 }
