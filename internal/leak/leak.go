@@ -46,10 +46,15 @@ func Connections() []goleak.Option {
 	}
 }
 
-// Informers leaves alone what informers of metadata leave when they end while something comes
-// in: controller-runtime filters their watches with what nobody can stop then.
+// Informers leaves alone what informers of controller-runtime leave when they end: those of
+// metadata while something comes in, whose watches are filtered with what nobody can stop then;
+// and those of several namespaces before they have synced, for which it waits for ever.
 func Informers() []goleak.Option {
-	return []goleak.Option{goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop")}
+	return []goleak.Option{
+		goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop"),
+		goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/cache.newMultiNamespaceInformer.func1"),
+		goleak.IgnoreAnyFunction("sigs.k8s.io/controller-runtime/pkg/cache.newMultiNamespaceInformerHandlerRegistration.func1"),
+	}
 }
 
 // VerifyNone fails a test if goroutines are left.

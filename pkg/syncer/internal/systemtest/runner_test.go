@@ -87,12 +87,8 @@ func (probe) FakeSync(*synccontext.SyncContext, client.Object) (ctrl.Result, err
 // TestRunner: what is registered is called in an order that can be relied on, and
 // nothing is left running when the context ends. The owner is looked up.
 func TestRunner(t *testing.T) {
-	connections := []goleak.Option{
-		goleak.IgnoreCurrent(), // the control planes of this package
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
-		goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*ClientConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*http2ClientConn).readLoop"),
-		goleak.IgnoreAnyFunction("net/http/internal/http2.(*ClientConn).readLoop"),
-	}
+	others := append(leak.Connections(), leak.Informers()...)
+	others = append(others, goleak.IgnoreCurrent()) // the control planes of this package
 	target := namespace(t, hostPlane.api)
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: target, Name: "red"}, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}
 	if err := hostPlane.api.Create(t.Context(), service); err != nil {
@@ -138,5 +134,5 @@ func TestRunner(t *testing.T) {
 	if diff := cmp.Diff(want, log.entries); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	leak.VerifyNone(t, connections...)
+	leak.VerifyNone(t, others...)
 }
