@@ -39,6 +39,8 @@ var parts = []part{
 	{name: "sim-check", what: "the simulator against the real API server, queue and stores", target: "sim-check", runsListed: true, minutes: 6},
 	{name: "search", what: "each planted defect is found without its schedule", target: "mutants-search", minutes: 6,
 		bounds: []bound{atLeast("mutants", 64), exactly("missed", 0)}},
+	{name: "mutate-shell", what: "the tests notice 95 % of random changes of the code around the decisions", target: "mutate-shell", minutes: 10,
+		bounds: []bound{atLeast("mutants", 300), atLeast("compiled", 300), atLeast("percent", 95), atMost("seconds", 600)}},
 	{name: "fuzz", what: "inputs that nobody thought of", target: "fuzz", minutes: 10,
 		bounds: []bound{atLeast("targets", 19), atLeast("inputs", 190_000), exactly("failed", 0)}},
 	{name: "chaos", what: "a provider whose servers are killed, suspended and cut off", target: "chaos", minutes: 7,
