@@ -4,6 +4,7 @@ package provider
 
 import (
 	"context"
+	stderrors "errors"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -72,6 +73,11 @@ type Options struct {
 	// Election says how several replicas wait for one that works.
 	Election Election
 
+	// RestoreProbe is how often a provider without an election asks the API server for
+	// its version, so that it ends when that was restored to an earlier state. One with an
+	// election sees it with each renewal. Zero means never.
+	RestoreProbe time.Duration
+
 	// Namespace is the one whose objects are looked at. Empty means all.
 	Namespace string
 
@@ -99,6 +105,7 @@ func DefaultOptions() Options {
 		Timeout:          time.Minute,
 		MaxReconcileRate: 10,
 		Election:         DefaultElection(),
+		RestoreProbe:     controller.ProbeInterval,
 		HealthAddress:    ":8081",
 		MetricsAddress:   ":8080",
 		ProfilingAddress: "0",
@@ -127,7 +134,9 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 
 	mo := managerOptions(scheme, o)
 
-	lease, err := o.Election.elect(cfg, &mo)
+	restores := controller.NewRestoreDetector(controller.WithRestoreLogger(logging.NewLogrLogger(o.Logger)))
+
+	lease, err := o.Election.elect(cfg, &mo, restores)
 	if err != nil {
 		return err
 	}
@@ -137,7 +146,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		return errors.Wrap(err, "cannot make a manager")
 	}
 
-	if err := probes(mgr); err != nil {
+	if err := stderrors.Join(probes(mgr), endWithRestore(mgr, restores, o)); err != nil {
 		return err
 	}
 
@@ -163,6 +172,23 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 	}
 
 	return errors.Wrap(mgr.Start(ctx), "the manager failed")
+}
+
+// endWithRestore ends the provider when the API server was restored to an earlier state:
+// its caches are of another history, and the next process lists everything anew.
+func endWithRestore(mgr ctrl.Manager, restores *controller.RestoreDetector, o Options) error {
+	if err := mgr.Add(restores); err != nil {
+		return errors.Wrap(err, "cannot watch for a restore of the API server")
+	}
+
+	if o.Election.Enabled || o.RestoreProbe <= 0 {
+		return nil
+	}
+
+	probe := controller.NewRestoreProbe(restores, mgr.GetAPIReader(), v1alpha1.GroupVersion().WithKind(v1alpha1.StreamKind),
+		controller.WithProbeInterval(o.RestoreProbe), controller.WithProbeNamespace(o.Namespace))
+
+	return errors.Wrap(mgr.Add(probe), "cannot ask the API server for its version")
 }
 
 // setup adds all controllers to the manager.

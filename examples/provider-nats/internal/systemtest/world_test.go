@@ -59,6 +59,7 @@ func runProviderWith(t *testing.T, change func(*provider.Options), ledgers ...*t
 	o := provider.DefaultOptions()
 	o.MaxReconcileRate = 200
 	o.PollWhenTold = 0 // tests count looks at single streams
+	o.RestoreProbe = 0 // and what is sent for objects
 	o.HealthAddress, o.MetricsAddress = "0", "0"
 	o.Logger, o.ChangeLog = logged.logger(), changes
 	change(&o)
