@@ -107,7 +107,7 @@ func (p *pass) recover(ctx context.Context) error {
 	if err != nil {
 		return observing.failed(err)
 	}
-	var found bool
+	found, named := false, meta.GetExternalName(p.mg)
 	err = p.call(release, func() error {
 		return p.ask(limited, telemetry.Recover, func(ctx context.Context) (err error) {
 			found, err = p.recoverer.RecoverCreation(ctx, p.mg, p.token())
@@ -120,7 +120,7 @@ func (p *pass) recover(ctx context.Context) error {
 		return observing.failed(errors.Wrap(err, "cannot look up what was created"))
 	case found && meta.GetExternalName(p.mg) == "":
 		return observing.failed(errors.New("what was created was found, and has no external name: RecoverCreation has to set it"))
-	case found && created(p.mg) != "" && meta.GetExternalName(p.mg) == meta.GetExternalName(p.read):
+	case found && created(p.mg) != "" && meta.GetExternalName(p.mg) == named:
 		p.shown = true
 
 		return nil

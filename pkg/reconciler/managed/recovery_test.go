@@ -52,6 +52,21 @@ func TestATokenFindsWhatWasCreated(t *testing.T) {
 	w.condition(commonv1.TypeReady, "True/Available")
 }
 
+// What the search finds of a creation whose result is stored is not stored again, also when
+// a second has passed since.
+func TestAFoundCreationIsRecordedOnce(t *testing.T) {
+	w := newWorld(t, managed.WithCreationGracePeriod(0))
+	w.cloud.Window = 30 * time.Second
+	w.cloud.Before = func(_ context.Context, name string, _ resource.Managed) error {
+		w.clock.SetTime(w.clock.Now().Add(time.Second))
+
+		return nil
+	}
+	w.create(nil)
+	w.pass()
+	w.expect("patch, patch, patch status", "Connect Observe Create Recover Observe", "Normal/CreatedExternalResource")
+}
+
 // Of a deleted object it is asked, too: nobody else knows what to delete.
 func TestATokenFindsWhatToDelete(t *testing.T) {
 	w := newWorld(t, managed.WithCreationTokens(), managed.WithCreationGracePeriod(0))
