@@ -99,11 +99,16 @@ func (l *Ledger) Events() []Request {
 	return l.filter(func(r entry) bool { return r.Resource == "events" })
 }
 
-// SummarizeRequests says how many requests there were by verb and resource.
+// SummarizeRequests says how many requests there were by verb and resource, and by
+// the answers that were no success: "1 PATCH volumes, 1 PATCH volumes answered 409".
 func SummarizeRequests(requests []Request) string {
 	counts := map[string]int{}
 	for _, r := range requests {
-		counts[r.Verb+" "+r.Resource]++
+		what := r.Verb + " " + r.Resource
+		if r.Status >= http.StatusMultipleChoices {
+			what += fmt.Sprintf(" answered %d", r.Status)
+		}
+		counts[what]++
 	}
 	var lines []string
 	for what, n := range counts {

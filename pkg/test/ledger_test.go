@@ -57,6 +57,17 @@ func TestLedgerCountsApart(t *testing.T) {
 	}
 }
 
+// Answers that were no success are told apart.
+func TestSummarizeRequests(t *testing.T) {
+	sent := []Request{
+		{Verb: "PATCH", Resource: "volumes", Status: http.StatusOK}, {Verb: "PATCH", Resource: "volumes", Status: http.StatusConflict},
+		{Verb: "PATCH", Resource: "volumes"}, {Verb: "GET", Resource: "volumes", Status: http.StatusNotFound},
+	}
+	if got, want := SummarizeRequests(sent), "1 GET volumes answered 404, 1 PATCH volumes answered 409, 2 PATCH volumes"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A request counts from when it is sent, and is under way until its answer is there.
 func TestLedgerCountsWhatIsUnderWay(t *testing.T) {
 	l := &Ledger{}
