@@ -139,6 +139,18 @@ func parts(s, form, other string) []string {
 	return all
 }
 
+// survivors returns how often a form of a secret is in what is left of a text. What the
+// mark and its neighbours look like together is no part of what was there: "]" is also the
+// end of the mark.
+func survivors(masked, form string) int {
+	n := 0
+	for _, left := range strings.Split(masked, mark) {
+		n += strings.Count(left, form)
+	}
+
+	return n
+}
+
 // FuzzSecret takes any bytes for a secret.
 func FuzzSecret(f *testing.F) {
 	for _, s := range canaries {
@@ -162,7 +174,7 @@ func FuzzSecret(f *testing.F) {
 
 		for i, encode := range slices.Concat(encodings[:6], encodings[len(encodings)-4:len(encodings)-1]) {
 			form := encode(s, "", "")
-			if got := m.Text(before + form + after); strings.Count(got, form) > strings.Count(before+after+mark+before+mark+after, form) {
+			if got := m.Text(before + form + after); survivors(got, form) > strings.Count(before+after+mark+before+mark+after, form) {
 				t.Fatalf("%d: %q survives in %q -> %q", i, form, before+form+after, got)
 			}
 		}
