@@ -3,6 +3,7 @@
 package records
 
 import (
+	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -82,6 +83,16 @@ func (r *Records[R]) Clear() {
 	r.mu.Unlock()
 	for _, e := range all {
 		r.gone(&e.record)
+	}
+}
+
+// Each calls visit with each record, in no order.
+func (r *Records[R]) Each(visit func(types.NamespacedName, types.UID, *R)) {
+	r.mu.Lock()
+	all := maps.Clone(r.records)
+	r.mu.Unlock()
+	for name, e := range all {
+		visit(name, e.uid, &e.record)
 	}
 }
 

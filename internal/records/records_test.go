@@ -1,6 +1,7 @@
 package records_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -29,6 +30,16 @@ func TestRecords(t *testing.T) {
 		t.Error("a namesake in another namespace inherits")
 	}
 	*r.Of(name, "2"), *r.Of(other, "2") = 8, 9
+	met := map[types.NamespacedName]int{}
+	r.Each(func(name types.NamespacedName, uid types.UID, n *int) {
+		if r.Peek(name, uid) != n {
+			t.Errorf("visited another record than that of %s", name)
+		}
+		met[name] = *n
+	})
+	if want := map[types.NamespacedName]int{name: 8, other: 9}; !maps.Equal(met, want) {
+		t.Errorf("visited %v, want %v", met, want)
+	}
 	r.Forget(name)
 	r.Forget(name)
 	if r.Peek(name, "2") != nil || r.Len() != 1 {

@@ -11,6 +11,9 @@ import (
 	"testing"
 )
 
+// forThisModule are names that take a type of an internal package: nobody else can call them.
+var forThisModule = []string{"func WithObjectStates"}
+
 // Whoever adds a name to managed adds it here: a provider that imports this path must not find less. That the same name is the same thing is checked in
 // internal/apisurface.
 func TestEveryNameOfManagedIsHere(t *testing.T) {
@@ -19,7 +22,7 @@ func TestEveryNameOfManagedIsHere(t *testing.T) {
 		t.Fatal("managed exports nothing: nothing was checked")
 	}
 	for _, name := range want {
-		if !slices.Contains(got, name) {
+		if !slices.Contains(got, name) && !slices.Contains(forThisModule, name) {
 			t.Errorf("%s is in managed and not here: a type needs an alias, a function a function that calls it", name)
 		}
 	}

@@ -159,12 +159,12 @@ func TestWhatIsInAPicture(t *testing.T) {
 			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer", "critical", "timeout", "pollInterval", "minPollInterval",
 			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "errorsAsFailures", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
 			"fence", "lease", "volatile", "ignoredFinalizers", "supported", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "random",
-			"provider", "providerVersion", "observability", "watches",
+			"provider", "providerVersion", "observability", "watches", "states",
 			// are nothing, or nobody's business, in a world of which pictures are taken
 			"graph", "tracker", "watching", "limits", "roll", "waker", "pruned", "telemetry", "pace",
 		},
 		reflect.TypeFor[process](): {
-			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", // are in the picture
+			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", "states", // are in the picture
 			"world", "ctx", "cancel", "reconcile", "watches", "meters", // are made anew
 			"observing", "active", "held", "stopping", "deposed", "renewed", "excused", "done", // are nothing when one is taken
 		},

@@ -4,7 +4,13 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"unsafe"
 )
+
+// Reachable returns a field that cannot be copied by its name, because that is not exported.
+func reachable(field reflect.Value) reflect.Value {
+	return reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem()
+}
 
 // Fills puts something into all that a value leads to within this package.
 func fills(v reflect.Value, depth int) {

@@ -3,6 +3,7 @@ package sim
 import (
 	"time"
 
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
@@ -35,6 +36,7 @@ func (p *process) equip() {
 		managed.WithCluster(split{m, noting{direct, p}}),
 		managed.WithClock(clock),
 		managed.WithRandom(w.random.Float64),
+		managed.WithObjectStates(&p.states),
 		managed.WithPollInterval(pollInterval),
 		managed.WithMetricsRegisterer(p.meters),
 		managed.WithTracerProvider(tracers{to: w.told}),
@@ -61,6 +63,6 @@ func (p *process) equip() {
 		_ = real.Notifications().Start(p.ctx, bell{process: p}) // it cannot fail
 	}
 	if w.config.replace != nil {
-		p.reconcile = w.config.replace(p, m.Client)
+		p.reconcile, p.states = w.config.replace(p, m.Client), objectstate.Handle{}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -84,6 +86,9 @@ func (w *World) judgeUntouched(l lent) {
 // more than that a time, or a quantity, is put in another way.
 func alike(a, b reflect.Value) bool {
 	for _, i := range leading(a.Type()) {
+		if !a.Type().Field(i).IsExported() {
+			return same(a.Interface(), b.Interface())
+		}
 		a, b := a.Field(i), b.Field(i)
 		if a.Kind() == reflect.Struct {
 			if !alike(a, b) {
@@ -91,9 +96,6 @@ func alike(a, b reflect.Value) bool {
 			}
 
 			continue
-		}
-		if !a.CanInterface() {
-			a, b = reachable(a), reachable(b)
 		}
 		if !(a.IsZero() && b.IsZero() || same(a.Interface(), b.Interface())) {
 			return false
@@ -114,6 +116,41 @@ func same(a, b any) bool {
 		return slices.Equal(a, b.([]commonv1.Condition)) //nolint:forcetypeassert // both are the same field
 	default:
 		return reflect.DeepEqual(a, b)
+	}
+}
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// Fields that lead somewhere, by type.
+var leads sync.Map
+
+func leading(t reflect.Type) []int {
+	if known, ok := leads.Load(t); ok {
+		return known.([]int) //nolint:forcetypeassert // nothing else is stored
+	}
+	var fields []int
+	for i := range t.NumField() {
+		if leadsOn(t.Field(i).Type) {
+			fields = append(fields, i)
+		}
+	}
+	leads.Store(t, fields)
+
+	return fields
+}
+
+// LeadsOn says whether a copy of a value leads to the same as the value. Where a time is
+// is not changed by anybody.
+func leadsOn(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan, reflect.Interface, reflect.UnsafePointer:
+		return true
+	case reflect.Struct:
+		return t != timeType && len(leading(t)) > 0
+	case reflect.Array:
+		return leadsOn(t.Elem())
+	default:
+		return false
 	}
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"maps"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"time"
 
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
@@ -26,7 +26,7 @@ type picture struct {
 	told      int
 	random    rand.PCG
 	processes []*process
-	recalls   reflect.Value // what the reconciler of the one that lives remembers
+	recalls   map[objectstate.Key]objectstate.Record // what the reconciler of the one that lives remembers
 }
 
 // Plain says whether all that matters of the world is in a picture.
@@ -54,7 +54,7 @@ func (w *World) picture(whole bool) picture {
 		of := p.outline()
 		if whole && !p.dead {
 			of.has(p)
-			shot.recalls = copied(p.records())
+			shot.recalls = p.states.Snapshot()
 		}
 		shot.processes = append(shot.processes, of)
 	}
@@ -79,7 +79,7 @@ func (w *World) restore(shot picture) {
 			p.cache.server = w.server
 			p.ctx, p.cancel = context.WithCancel(context.Background())
 			p.equip()
-			p.records().Set(copied(shot.recalls))
+			p.states.Restore(shot.recalls)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
@@ -41,6 +42,7 @@ type process struct {
 	cache     *cache
 	queue     *queue
 	reconcile reconcile.Reconciler
+	states    objectstate.Handle // what the reconciler remembers, if it is ours
 	watches   predicate.Predicate
 
 	knows     acquaintance

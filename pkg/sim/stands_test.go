@@ -2,48 +2,9 @@ package sim
 
 import (
 	"fmt"
-	"reflect"
-	"slices"
 	"testing"
 	"testing/synctest"
-
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
-
-// TestWhatIsRemembered: of all that the reconciler remembers of an object it was decided
-// whether it can make a difference. Who adds to it has to decide.
-func TestWhatIsRemembered(t *testing.T) {
-	matters := []string{
-		"record",
-		"live", "seen", "mark", "name", "creation", "since", "troubles", "deleteSent", "letGo", "search", "searchSince", "absentSince", "absentAs",
-		"stop", "revision", "due", "until", "published", "publishedAs", "dropped", "noted",
-	}
-	memory, ok := reflect.TypeFor[managed.Reconciler]().FieldByName("memory")
-	if !ok {
-		t.Fatal("the reconciler has no memory")
-	}
-	records, ok := memory.Type.Elem().FieldByName("records")
-	if !ok {
-		t.Fatal("there are no records in it")
-	}
-	var look func(of reflect.Type)
-	look = func(of reflect.Type) {
-		for i := range of.NumField() {
-			f := of.Field(i)
-			if forgettable[f.Name] == slices.Contains(matters, f.Name) {
-				t.Errorf("it was not decided, or twice, whether %s of %s matters", f.Name, of)
-			}
-			next := f.Type
-			if next.Kind() == reflect.Pointer {
-				next = next.Elem()
-			}
-			if next.Kind() == reflect.Struct && next != timeType && !forgettable[f.Name] {
-				look(next)
-			}
-		}
-	}
-	look(records.Type.Elem().Elem())
-}
 
 // TestSameStandSameSequel: where everything stands as it did in another run, the same
 // happens next. What depends on how long something takes may differ, such as who is asked

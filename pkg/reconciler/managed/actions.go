@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -56,10 +57,10 @@ func (p *pass) observe(ctx context.Context) error {
 		p.compare(o)
 	}
 	if o.ResourceExists {
-		p.memo.absentSince, p.memo.absentAs = time.Time{}, ""
+		p.memo.NotFoundSince, p.memo.NotFoundName = time.Time{}, ""
 	}
 	if o.ResourceExists && !stranger {
-		p.memo.seen, p.found = creation(p.mg, p.mg), true
+		p.memo.Seen, p.found = creation(p.mg, p.mg), true
 		p.remember()
 	}
 	p.unsaid = p.unpublished()
@@ -174,7 +175,7 @@ func (p *pass) addFinalizer(ctx context.Context) error {
 	p.newest = newest
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
 	p.mg.SetFinalizers(answer.GetFinalizers())
-	p.memo.version = answer.GetResourceVersion()
+	p.memo.Version = answer.GetResourceVersion()
 
 	return nil
 }
@@ -197,7 +198,7 @@ func (p *pass) create(ctx context.Context) error {
 		return err
 	}
 	p.leaveToCreate = leave
-	p.memo.seen = origin{} // whatever the call answers, it may have had its effect
+	p.memo.Seen = objectstate.CreationRef{} // whatever the call answers, it may have had its effect
 	before := maps.Clone(p.mg.GetAnnotations())
 	err = p.begun(p.external.Create(ContextWithCreationToken(ctx, p.token()), p.mg))
 	p.acted, p.made, p.observed = true, err == nil, false
@@ -215,10 +216,10 @@ func (p *pass) create(ctx context.Context) error {
 
 		return creating.failed(err)
 	}
-	p.memo.seen, p.memo.since, p.memo.creation = origin{}, p.r.at(p.now()), created(p.mg)
-	p.memo.changed = p.memo.since
+	p.memo.Seen, p.memo.Since, p.memo.Creation = objectstate.CreationRef{}, p.r.at(p.now()), created(p.mg)
+	p.memo.Changed = p.memo.Since
 	if p.r.named {
-		p.memo.creation = createdHere
+		p.memo.Creation = createdHere
 	}
 	p.tell(event.Normal(reasonCreated, "Successfully requested creation of external resource"))
 
@@ -253,7 +254,7 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 // object is what was read: where nothing had to be written before a create,
 // nothing has failed on a stale read.
 func (p *pass) checkLive(ctx context.Context) error {
-	if p.memo.live {
+	if p.memo.Live {
 		return nil
 	}
 	live, err := p.readLive(ctx)
@@ -263,7 +264,7 @@ func (p *pass) checkLive(ctx context.Context) error {
 	case live.GetResourceVersion() != p.mg.GetResourceVersion():
 		return kerrors.NewConflict(schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}, p.mg.GetName(), errors.New("the cache lags behind"))
 	}
-	p.memo.live = true
+	p.memo.Live = true
 
 	return nil
 }
@@ -285,9 +286,9 @@ func (p *pass) update(ctx context.Context) error {
 		return updating.failed(err)
 	}
 	p.acted, p.observed = true, false
-	p.memo.since = p.r.at(p.now()) // an update may replace what it changes
-	if p.memo.unchanged == 0 {
-		p.memo.changed = p.memo.since
+	p.memo.Since = p.r.at(p.now()) // an update may replace what it changes
+	if p.memo.Unchanged == 0 {
+		p.memo.Changed = p.memo.Since
 		p.tell(event.Normal(reasonUpdated, "Successfully requested update of external resource"))
 	}
 
@@ -308,12 +309,12 @@ func (p *pass) delete(ctx context.Context) error {
 	if err != nil && !external.IsNotFound(err) {
 		return deleting.failed(err)
 	}
-	if p.memo.deleteSent.IsZero() {
-		p.memo.changed = p.r.at(p.now())
+	if p.memo.DeleteSent.IsZero() {
+		p.memo.Changed = p.r.at(p.now())
 		p.tell(event.Normal(reasonDeleted, "Successfully requested deletion of external resource"))
 	}
 	p.acted, p.observed = true, false
-	p.memo.deleteSent = p.now()
+	p.memo.DeleteSent = p.now()
 
 	return recording.failed(p.keepOperation(ctx))
 }
@@ -325,17 +326,17 @@ func (p *pass) letGo(ctx context.Context) error {
 	}
 	if p.r.finalizer != nil {
 		err := resource.IgnoreNotFound(p.r.finalizer.RemoveFinalizer(ctx, p.mg))
-		p.memo.letGo = err == nil
+		p.memo.FinalizerRemoved = err == nil
 
 		return lettingGo.failed(err)
 	}
 	err := p.removeFinalizer(ctx)
 	if errors.Is(err, errReplaced) {
-		p.memo.gone = true
+		p.memo.Gone = true
 
 		return nil
 	}
-	p.memo.gone = err == nil && len(p.mg.GetFinalizers()) == 0
+	p.memo.Gone = err == nil && len(p.mg.GetFinalizers()) == 0
 
 	return lettingGo.failed(err)
 }

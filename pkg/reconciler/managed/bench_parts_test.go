@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
@@ -25,7 +26,7 @@ func halfwayPass() *pass {
 	read := clone(v)
 
 	return &pass{
-		r: r, mg: v, read: read, newest: read, generation: 1, memo: (&memo{seen: creation(v, v)}).wake(),
+		r: r, mg: v, read: read, newest: read, generation: 1, memo: (&memo{State: objectstate.State{Seen: creation(v, v)}}).wake(),
 		observed: true, observation: ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
 	}
 }

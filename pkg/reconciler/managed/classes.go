@@ -4,6 +4,7 @@ import (
 	"time"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
@@ -130,14 +131,6 @@ func retryAfter(err error, random float64) time.Duration {
 // ErrUnchanged says that nothing has changed of what a terminal error waits for.
 var errUnchanged = errors.New("nothing has changed since the last error")
 
-// A stop is what is known of a terminal error.
-type stop struct {
-	version  string // of the object
-	revision string // of the connection
-	due      time.Time
-	until    time.Time
-}
-
 // AwaitCause returns when to look whether the cause of a terminal error has changed.
 // Changes of the object, of its configuration and of what it refers to are events. A
 // change of the credentials is none: it shows in the revision of the connection, which
@@ -148,9 +141,9 @@ func (p *pass) awaitCause(o outcome) time.Duration {
 		return until
 	}
 	next := min(p.jitter(p.interval()), until)
-	p.memo.stop = stop{
-		version: p.mg.GetResourceVersion(), revision: p.connection.Revision,
-		due: p.now().Add(next), until: p.now().Add(until),
+	p.memo.Stop = objectstate.Stop{
+		Version: p.mg.GetResourceVersion(), Revision: p.connection.Revision,
+		Due: p.now().Add(next), Until: p.now().Add(until),
 	}
 
 	return next
@@ -159,18 +152,18 @@ func (p *pass) awaitCause(o outcome) time.Duration {
 // Unchanged says whether the pass was made by time alone, and nothing has changed that
 // could have made a terminal error pass.
 func (p *pass) unchanged() bool {
-	s := p.memo.stop
+	s := p.memo.Stop
 	now := p.now()
 
-	return s.revision != "" && s.revision == p.connection.Revision && s.version == p.read.GetResourceVersion() &&
-		!now.Before(s.due) && now.Before(s.until)
+	return s.Revision != "" && s.Revision == p.connection.Revision && s.Version == p.read.GetResourceVersion() &&
+		!now.Before(s.Due) && now.Before(s.Until)
 }
 
 // StillStopped ends a pass in which nothing was called because nothing has changed.
 func (p *pass) stillStopped() time.Duration {
 	p.ended, p.next = "awaiting-cause", lifecycle.Poll
-	next := max(min(p.jitter(p.interval()), p.memo.stop.until.Sub(p.now())), time.Millisecond)
-	p.memo.stop.due = p.now().Add(next)
+	next := max(min(p.jitter(p.interval()), p.memo.Stop.Until.Sub(p.now())), time.Millisecond)
+	p.memo.Stop.Due = p.now().Add(next)
 
 	return next
 }

@@ -70,9 +70,9 @@ func (p *pass) nextPoll(interval time.Duration) time.Duration {
 
 // Doubled is a second, and twice as long after each wait that followed on one.
 func (p *pass) doubled(interval time.Duration) time.Duration {
-	p.memo.waits++
+	p.memo.Backoffs++
 
-	return p.jitter(min(time.Second<<min(p.memo.waits-1, 20), interval))
+	return p.jitter(min(time.Second<<min(p.memo.Backoffs-1, 20), interval))
 }
 
 // Tenth is a tenth of the time that has passed since the external system was given
@@ -105,7 +105,7 @@ func (p *pass) busySince() time.Time {
 		}
 	}
 	later(meta.GetExternalCreateSucceeded(p.mg))
-	later(p.r.time(p.memo.changed))
+	later(p.r.time(p.memo.Changed))
 	if deleted := p.mg.GetDeletionTimestamp(); deleted != nil {
 		later(deleted.Time)
 	}
@@ -140,12 +140,12 @@ func (p *pass) interval() time.Duration {
 func (p *pass) checkPollInterval() {
 	_, _, err := meta.GetPollInterval(p.mg)
 	if err == nil {
-		p.memo.badInterval = ""
+		p.memo.LastBadInterval = ""
 
 		return
 	}
-	if warning := p.redact(err); p.memo.badInterval != warning.Error() {
-		p.memo.badInterval = warning.Error()
+	if warning := p.redact(err); p.memo.LastBadInterval != warning.Error() {
+		p.memo.LastBadInterval = warning.Error()
 		p.tell(event.Warning(reasonInvalidPollInterval, warning))
 	}
 }

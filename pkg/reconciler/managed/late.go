@@ -68,10 +68,10 @@ func (p *pass) tellReverted(paths []mergepatch.Path) {
 	}
 	slices.Sort(names)
 	text := "fields that were filled in from the external resource were removed again, and are left unset: " + strings.Join(names, ", ")
-	if p.memo.reverted == text {
+	if p.memo.LastReverted == text {
 		return
 	}
-	p.memo.reverted = text
+	p.memo.LastReverted = text
 	p.tell(event.Warning(reasonLateReverted, p.redact(errors.New(text))))
 }
 

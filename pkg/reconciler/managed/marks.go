@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -266,34 +266,10 @@ func created(mg resource.Managed) string {
 	return mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded]
 }
 
-// An origin is what identifies the external resource that an object stands for:
-// the creation or adoption that it is marked with, and the name.
-type origin struct{ mark, name string }
-
-// Creation returns the origin that mg is marked with, under the name that named
-// has.
-func creation(mg, named resource.Managed) origin {
-	return origin{created(mg), meta.GetExternalName(named)}
-}
-
-// String returns the origin as the condition Created tells it.
-func (o origin) String() string { return o.mark + " of " + strconv.Quote(o.name) }
-
-// Is says whether a text is what String returns.
-func (o origin) is(text string) bool {
-	_, name := o.toldBy(text)
-
-	return name
-}
-
-// ToldBy says whether a text of the condition Created is about the origin, and
-// whether it is about another name of the same creation or this one.
-func (o origin) toldBy(text string) (creation, name bool) {
-	rest, marked := strings.CutPrefix(text, o.mark)
-	rest, creation = strings.CutPrefix(rest, " of ")
-	var quoted [128]byte // of the stack: a pass asks several times
-
-	return marked && creation, marked && creation && rest == string(strconv.AppendQuote(quoted[:0], o.name))
+// Creation returns the reference to the creation that mg is marked with, under the
+// name that named has.
+func creation(mg, named resource.Managed) objectstate.CreationRef {
+	return objectstate.CreationRef{Mark: created(mg), Name: meta.GetExternalName(named)}
 }
 
 // RecordResult stores what Create did to the annotations and how it ended. With
@@ -310,7 +286,7 @@ func (p *pass) recordResult(ctx context.Context, before map[string]string, err e
 			finish(p.mg, attemptFailed, p.now())
 			ended = true
 		default:
-			p.memo.lost = p.redact(err).Error()
+			p.memo.UnknownCreateErr = p.redact(err).Error()
 			lose(p.mg, err, p.now())
 		}
 	}

@@ -1,14 +1,15 @@
 package managed
 
 import (
-	"crypto/sha256"
 	"reflect"
 	"slices"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/internal/records"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
@@ -21,33 +22,20 @@ type memo struct {
 	counted telemetry.Object
 	place   *roll.Place // nil: nobody wanted to know yet
 
-	version string // resourceVersion answered by our last write
-	live    bool   // it was written, or read from the API server itself, in this process
-
-	known  bool // a pass was made by this process
-	failed bool // the last pass failed
-	noted  bool // annotations were written in this pass
-	gone   bool // it was let go, and the answer to that was that nobody keeps it
-
-	seen     origin  // whose external resource an observation found
-	creation string  // the creation whose window is running: its mark, or our own
-	since    instant // when this process first knew of it
-
+	objectstate.State
 	*troubles // never nil within a pass
 
 	mu    sync.Mutex
 	wrote map[string][]string // annotations as we wrote them lately
 }
 
-// An instant is a time that a memo keeps in a third of the room: how long after the
-// reconciler was made, by the same clock. Zero is none.
-type instant time.Duration
-
 // At returns the instant of a time.
-func (r *Reconciler) at(t time.Time) instant { return instant(t.Sub(r.made)) }
+func (r *Reconciler) at(t time.Time) objectstate.Instant {
+	return objectstate.Instant(t.Sub(r.made))
+}
 
 // Time returns the time of an instant.
-func (r *Reconciler) time(i instant) time.Time {
+func (r *Reconciler) time(i objectstate.Instant) time.Time {
 	if i == 0 {
 		return time.Time{}
 	}
@@ -59,34 +47,9 @@ func (r *Reconciler) time(i instant) time.Time {
 // with connection details. Most objects have none, most of the time, and then nothing
 // is kept.
 type troubles struct {
-	tried   wish    // what a user asked for and the last pass tried, while the object does not tell
-	changed instant // when this process first changed what its passes wait for since
-
-	deleteSent time.Time // when the last Delete was sent
-	letGo      bool      // the author's finalizer was removed
-
-	search      string    // the attempt that is being looked up
-	searchSince time.Time // since when this process knows of it
-	absentSince time.Time // when what is to be deleted was first not found
-	absentAs    string    // and under which name
-	lost        string    // how the last create ended whose result is not known
+	objectstate.Cold
 
 	held *turn // that the object was given because it was told to come back
-	stop stop  // the terminal error in which the last pass ended, if its cause can be told
-
-	waits     int // consecutive passes that doubled their wait
-	unchanged int // consecutive passes whose Update did not show
-	conflicts int // consecutive passes that ended in a conflict
-
-	published   [sha256.Size]byte // the connection details that were published last
-	publishedAs string            // how the status tells that
-
-	told        map[string]string // the last message of a warning, by reason; never empty
-	disconnect  string            // the last complaint about a disconnect
-	reverted    string            // the last complaint about fields that were unset again
-	badInterval string            // the last complaint about a poll interval
-	dropped     [sha256.Size]byte // the status patch that the server dropped, with its base
-	volatileAt  time.Time         // when volatile fields were last written
 }
 
 // A turn is a place among those who wait for a connection.
@@ -125,21 +88,10 @@ func (o *memo) rest() {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.noted {
+	if !o.Noted {
 		o.wrote = nil
 	}
-	o.noted = false
-}
-
-// Older says whether a version read is older than our own last write. What
-// cannot be compared is not.
-func (o *memo) older(version string) bool {
-	if o.version == "" || version == "" || o.version == version {
-		return false
-	}
-	order, err := resourceversion.CompareResourceVersion(version, o.version)
-
-	return err == nil && order < 0
+	o.Noted = false
 }
 
 // How many values of an annotation are remembered: those of a few passes, whose
@@ -152,7 +104,7 @@ func (o *memo) writes(changes map[string]any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	o.noted = o.noted || len(changes) > 0
+	o.Noted = o.Noted || len(changes) > 0
 	if o.wrote == nil {
 		o.wrote = map[string][]string{}
 	}
@@ -176,4 +128,29 @@ func (o *memo) ours(key, value string) bool {
 	delete(o.wrote, key)
 
 	return false
+}
+
+// A keeper lets who made the reconciler see and replace what it remembers.
+type keeper struct{ of *records.Records[memo] }
+
+// Records calls visit with what is remembered of each object.
+func (k keeper) Records(visit func(objectstate.Key, objectstate.Record)) {
+	k.of.Each(func(name types.NamespacedName, uid types.UID, o *memo) {
+		r := objectstate.Record{State: o.State, Written: o.wrote}
+		if o.troubles != nil {
+			r.Cold = &o.Cold
+		}
+		visit(objectstate.Key{Object: name, UID: uid}, r)
+	})
+}
+
+// Replace forgets everything, and remembers this instead.
+func (k keeper) Replace(with map[objectstate.Key]objectstate.Record) {
+	k.of.Clear()
+	for key, r := range with {
+		o := k.of.Of(key.Object, key.UID)
+		if o.State, o.wrote = r.State, r.Written; r.Cold != nil {
+			o.troubles = &troubles{Cold: *r.Cold}
+		}
+	}
 }

@@ -6,21 +6,6 @@ import (
 	"unsafe"
 )
 
-func TestOlder(t *testing.T) {
-	cases := []struct {
-		wrote, read string
-		want        bool
-	}{
-		{"10", "9", true}, {"10", "10", false}, {"9", "10", false},
-		{"", "9", false}, {"10", "", false}, {"10", "not a number", false},
-	}
-	for _, tc := range cases {
-		if got := (&memo{version: tc.wrote}).older(tc.read); got != tc.want {
-			t.Errorf("wrote %q, read %q: older %t, want %t", tc.wrote, tc.read, got, tc.want)
-		}
-	}
-}
-
 func TestWritesAreRememberedForAWhile(t *testing.T) {
 	o := &memo{}
 	for i := range 3 * writesRemembered {
@@ -52,22 +37,22 @@ func TestMemoIsSmall(t *testing.T) {
 // Between passes an object with which all is well takes next to nothing.
 func TestMemoRests(t *testing.T) {
 	o := (&memo{}).wake()
-	o.waits = 3
+	o.Backoffs = 3
 	o.writes(map[string]any{"key": "value"})
 	o.rest()
 	if o.troubles == nil || !o.ours("key", "value") {
 		t.Error("what a pass that wrote has learned is forgotten")
 	}
 
-	if o.wake(); o.waits != 3 {
-		t.Errorf("a trouble is forgotten: %d", o.waits)
+	if o.wake(); o.Backoffs != 3 {
+		t.Errorf("a trouble is forgotten: %d", o.Backoffs)
 	}
-	o.waits = 0
+	o.Backoffs = 0
 	o.rest()
 	if o.troubles != nil || o.wrote != nil {
 		t.Errorf("kept between passes: %v, %v", o.troubles, o.wrote)
 	}
-	if o.wake(); o.troubles == nil || o.waits != 0 {
+	if o.wake(); o.troubles == nil || o.Backoffs != 0 {
 		t.Error("the next pass cannot note a trouble, or finds that of another object")
 	}
 }

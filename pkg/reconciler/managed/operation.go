@@ -95,7 +95,7 @@ func (p *pass) uncreate(err error) {
 	if !external.IsNotCreated(err) || !p.unseen() {
 		return
 	}
-	p.memo.creation = ""
+	p.memo.Creation = ""
 	if !p.r.named {
 		finish(p.mg, attemptFailed, p.now())
 	}

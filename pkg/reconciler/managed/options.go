@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -190,6 +191,13 @@ func WithThrottledRecorder(er event.Recorder) ReconcilerOption {
 // default is the system's. Timers are not its business.
 func WithClock(c clock.PassiveClock) ReconcilerOption {
 	return func(r *Reconciler) { r.clock = c }
+}
+
+// WithObjectStates puts the keeper of what the reconciler remembers of its objects
+// into a handle, for the simulator to compare and restore. Only this module can
+// make such a handle.
+func WithObjectStates(in *objectstate.Handle) ReconcilerOption {
+	return func(r *Reconciler) { r.states = in }
 }
 
 // WithRandom sets the source of jitter, uniform in [0,1). The default is that of

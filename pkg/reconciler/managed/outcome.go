@@ -154,8 +154,8 @@ var refused = outcome{
 			err = errors.New(textUnseen)
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnseen)
 		default:
-			if p.memo.lost != "" {
-				err = errors.New(textUnresolved + "; it ended with: " + p.memo.lost)
+			if p.memo.UnknownCreateErr != "" {
+				err = errors.New(textUnresolved + "; it ended with: " + p.memo.UnknownCreateErr)
 			}
 			err = p.redact(err)
 			o.synced = commonv1.ReconcileError(err)
@@ -198,7 +198,7 @@ var kept = outcome{
 	name: "kept", synced: commonv1.ReconcileSuccess(),
 	upToDate: upToDate(metav1.ConditionTrue, commonv1.ReasonObserveMatched), again: poll,
 	refine: func(p *pass, o outcome) outcome {
-		p.memo.unchanged = 0
+		p.memo.Unchanged = 0
 		if ready := p.mg.GetCondition(commonv1.TypeReady); ready.Reason != "" && ready.Status != metav1.ConditionTrue {
 			o.again, o.progress = soon, moving
 		}
@@ -215,8 +215,8 @@ var awaitingEffect = outcome{
 	name: "awaiting-effect", synced: commonv1.ReconcileSuccess(),
 	upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRequested), again: growing, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
-		p.memo.unchanged++
-		if p.memo.unchanged >= keepsChanging {
+		p.memo.Unchanged++
+		if p.memo.Unchanged >= keepsChanging {
 			text := "the external resource still differs after several updates: something else changes it back, or the change has no effect"
 			o.upToDate = o.upToDate.WithMessage(text)
 			o.event = event.Warning(reasonKeepsChanging, errors.New(text))

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -104,7 +105,7 @@ func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
 		policy: r.checkPolicies(mg), requested: request(mg),
 	}
 	s := p.standing()
-	p.urgency, p.next, p.memo.known = s.Urgency(), s.Urgency(), true
+	p.urgency, p.next, p.memo.Known = s.Urgency(), s.Urgency(), true
 	p.well, p.waits = s.Well, r.spread && s.MayWait()
 	if p.heard(); p.urgency != lifecycle.Poll {
 		p.waits = false
@@ -193,7 +194,7 @@ func (p *pass) held() bool {
 		return p.finalized
 	}
 	if p.r.finalizer != nil && slices.ContainsFunc(p.mg.GetFinalizers(), func(name string) bool { return !p.r.ignoredFinalizers[name] }) {
-		return !p.memo.letGo
+		return !p.memo.FinalizerRemoved
 	}
 
 	return meta.FinalizerExists(p.mg, FinalizerName) || deleted && len(p.mg.GetFinalizers()) == 0
@@ -225,18 +226,18 @@ func (p *pass) window() time.Duration {
 	mark := created(p.mg)
 	// Under a name of our choice a finalizer without a mark means created here,
 	// maybe just before this process began.
-	lately := meta.WasDeleted(p.mg) && p.held() && p.memo.seen == origin{}
-	if p.r.named && (p.memo.creation == createdHere || lately) {
+	lately := meta.WasDeleted(p.mg) && p.held() && p.memo.Seen == objectstate.CreationRef{}
+	if p.r.named && (p.memo.Creation == createdHere || lately) {
 		mark = createdHere
 	}
-	if mark != p.memo.creation {
-		p.memo.creation, p.memo.since = mark, p.r.at(p.now())
+	if mark != p.memo.Creation {
+		p.memo.Creation, p.memo.Since = mark, p.r.at(p.now())
 	}
 	if mark == "" {
 		return 0
 	}
 
-	return max(p.r.grace-p.now().Sub(p.r.time(p.memo.since)), 0)
+	return max(p.r.grace-p.now().Sub(p.r.time(p.memo.Since)), 0)
 }
 
 // CreatedHere stands for a creation by this process that needs no mark.
@@ -247,13 +248,13 @@ const createdHere = "by this process"
 // status.
 func (p *pass) unseen() bool {
 	if p.r.named {
-		return p.memo.creation == createdHere && p.memo.seen == origin{}
+		return p.memo.Creation == createdHere && p.memo.Seen == objectstate.CreationRef{}
 	}
 	this := creation(p.mg, p.mg)
-	if this.mark == "" || p.memo.seen == this {
+	if this.Mark == "" || p.memo.Seen == this {
 		return false
 	}
-	_, told := this.toldBy(p.mg.GetCondition(commonv1.TypeCreated).Message)
+	_, told := this.MatchesCondition(p.mg.GetCondition(commonv1.TypeCreated).Message)
 
 	return !told
 }
@@ -267,7 +268,7 @@ func (p *pass) resolves() bool {
 // DeleteSent says whether a delete was sent so lately that it need not be sent
 // again.
 func (p *pass) deleteSent() bool {
-	sent := p.memo.deleteSent
+	sent := p.memo.DeleteSent
 
 	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
 }
@@ -281,8 +282,8 @@ func (p *pass) stranger() bool {
 		return false
 	}
 	this := creation(p.mg, p.read)
-	told, underThisName := this.toldBy(p.mg.GetCondition(commonv1.TypeCreated).Message)
-	claimed := this.mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName)
+	told, underThisName := this.MatchesCondition(p.mg.GetCondition(commonv1.TypeCreated).Message)
+	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName)
 
 	if p.r.named && p.observation.Owner == OwnerUnknown {
 		claimed = claimed || p.held() // a finalizer without a mark means created here
@@ -295,7 +296,7 @@ func (p *pass) stranger() bool {
 // changes nothing.
 func (p *pass) end(ctx context.Context) {
 	p.logChanges(ctx)
-	p.memo.disconnect = p.disconnect(ctx)
+	p.memo.LastDisconnectErr = p.disconnect(ctx)
 	p.memo.rest()
 	p.hangUp()
 }
@@ -310,7 +311,7 @@ func (p *pass) disconnect(ctx context.Context) (failed string) {
 	for _, d := range p.disconnects {
 		if err := p.redact(p.step(ctx, telemetry.Disconnect, d.Disconnect)); err != nil {
 			failed = err.Error()
-			if p.memo.disconnect != failed {
+			if p.memo.LastDisconnectErr != failed {
 				p.mention(event.Warning(reasonCannotDisconnect, err))
 			}
 		}

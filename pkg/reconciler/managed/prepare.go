@@ -102,7 +102,7 @@ func (p *pass) takeOver() {
 		return
 	}
 	p.read = clone(p.mg)
-	p.newest, p.generation, p.memo.version = p.read, p.mg.GetGeneration(), version
+	p.newest, p.generation, p.memo.Version = p.read, p.mg.GetGeneration(), version
 }
 
 func isReferencer(mg resource.Managed) bool {

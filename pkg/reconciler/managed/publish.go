@@ -64,16 +64,16 @@ func (p *pass) unpublished() bool {
 	}
 	p.details = digest(to, details)
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
-	if p.memo.published == p.details {
+	if p.memo.Published == p.details {
 		if ok { // again, if what told it was lost
-			hasher.SetConnectionDetailsHash(p.memo.publishedAs)
+			hasher.SetConnectionDetailsHash(p.memo.PublishedAs)
 		}
 
 		return p.requested != "" && !p.publishedNow
 	}
-	if ok && p.memo.published == none && p.requested == "" && hasher.GetConnectionDetailsHash() != "" {
+	if ok && p.memo.Published == none && p.requested == "" && hasher.GetConnectionDetailsHash() != "" {
 		if as := stored(p.mg, p.details); hasher.GetConnectionDetailsHash() == as {
-			p.memo.published, p.memo.publishedAs = p.details, as
+			p.memo.Published, p.memo.PublishedAs = p.details, as
 
 			return false
 		}
@@ -120,10 +120,10 @@ func (p *pass) publish(ctx context.Context) error {
 		return nil
 	}
 	p.r.telemetry.Wrote(telemetry.Secret, changed)
-	p.memo.published, p.publishedNow, p.unpublishable = p.details, true, nil
+	p.memo.Published, p.publishedNow, p.unpublishable = p.details, true, nil
 	if hasher, ok := p.mg.(resource.ConnectionDetailsHasher); ok {
-		p.memo.publishedAs = stored(p.mg, p.details)
-		hasher.SetConnectionDetailsHash(p.memo.publishedAs)
+		p.memo.PublishedAs = stored(p.mg, p.details)
+		hasher.SetConnectionDetailsHash(p.memo.PublishedAs)
 	}
 
 	return nil
@@ -132,7 +132,7 @@ func (p *pass) publish(ctx context.Context) error {
 func (p *pass) publishedBefore() bool {
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
 
-	return p.memo.published != none || ok && hasher.GetConnectionDetailsHash() != ""
+	return p.memo.Published != none || ok && hasher.GetConnectionDetailsHash() != ""
 }
 
 func secretFor(mg resource.Managed) string {

@@ -50,12 +50,12 @@ func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (reso
 			return nil, err
 		}
 		known := r.memory.Peek(key, mg.GetUID())
-		if known != nil && known.gone {
-			known.gone = false // should it still be there the next time, the API server is asked
+		if known != nil && known.Gone {
+			known.Gone = false // should it still be there the next time, the API server is asked
 
 			return nil, errUnnoticed
 		}
-		if known == nil || !known.older(mg.GetResourceVersion()) {
+		if known == nil || !known.Older(mg.GetResourceVersion()) {
 			return mg, nil
 		}
 	}

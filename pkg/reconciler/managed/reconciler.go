@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/changelog"
@@ -101,6 +102,7 @@ type Reconciler struct {
 	made    time.Time      // shortly before now
 	random  func() float64 // uniform in [0,1)
 	memory  *records.Records[memo]
+	states  *objectstate.Handle // nil: nobody wants to get at the memory
 	pruned  *prunedFields
 	roll    *roll.Roll // nil: nobody wants to know
 	waker   waker
@@ -137,7 +139,9 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 		option(r)
 	}
 	r.made = r.clock.Now().Add(-1) // no instant since is zero
-	r.memory = records.New(r.forget)
+	if r.memory = records.New(r.forget); r.states != nil {
+		r.states.Keeper = keeper{r.memory}
+	}
 	r.client = r.cluster.GetClient()
 	r.telemetry = r.newTelemetry()
 	r.tracker = r.newTracker()

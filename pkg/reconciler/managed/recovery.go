@@ -140,18 +140,18 @@ func (p *pass) recover(ctx context.Context) error {
 // result, under whatever name: a user may have chosen another one since.
 func (p *pass) neverSeen() bool {
 	this := creation(p.mg, p.mg)
-	told, _ := this.toldBy(p.mg.GetCondition(commonv1.TypeCreated).Message)
+	told, _ := this.MatchesCondition(p.mg.GetCondition(commonv1.TypeCreated).Message)
 
-	return p.unseen() && p.memo.seen.mark != this.mark && !told
+	return p.unseen() && p.memo.Seen.Mark != this.Mark && !told
 }
 
 // SearchedSince returns since when this process knows of the attempt.
 func (p *pass) searchedSince() time.Time {
-	if token := p.token(); p.memo.search != token {
-		p.memo.search, p.memo.searchSince = token, p.now()
+	if token := p.token(); p.memo.Search != token {
+		p.memo.Search, p.memo.SearchSince = token, p.now()
 	}
 
-	return p.memo.searchSince
+	return p.memo.SearchSince
 }
 
 // How long the absence of what is to be deleted is doubted, if nothing was sent
@@ -164,13 +164,13 @@ func (p *pass) doubt() time.Duration {
 	if p.shown { // for as long as the two answers differ
 		rest = p.r.pollInterval
 	}
-	asked := !p.memo.deleteSent.IsZero() || len(p.mg.GetFinalizers()) == 0 // the latter only exists in tests
+	asked := !p.memo.DeleteSent.IsZero() || len(p.mg.GetFinalizers()) == 0 // the latter only exists in tests
 	if !meta.WasDeleted(p.mg) || !p.observed || p.observation.ResourceExists || asked {
 		return rest
 	}
-	if name := meta.GetExternalName(p.mg); p.memo.absentSince.IsZero() || p.memo.absentAs != name {
-		p.memo.absentSince, p.memo.absentAs = p.now(), name
+	if name := meta.GetExternalName(p.mg); p.memo.NotFoundSince.IsZero() || p.memo.NotFoundName != name {
+		p.memo.NotFoundSince, p.memo.NotFoundName = p.now(), name
 	}
 
-	return max(rest, doubt-p.now().Sub(p.memo.absentSince))
+	return max(rest, doubt-p.now().Sub(p.memo.NotFoundSince))
 }

@@ -36,7 +36,7 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 		p.leave(o, err)
 
 		return reconcile.Result{}, nil
-	case conflicts(err) && !terminal && p.memo.conflicts < silentConflicts:
+	case conflicts(err) && !terminal && p.memo.Conflicts < silentConflicts:
 		return p.conflicted(o), nil
 	case errors.Is(err, errNotBegun):
 		// Whoever may not act outside leaves the object to who may, too.
@@ -59,7 +59,7 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	o = p.conclude(o)
 	werr := p.writeStatus(ctx)
 	switch {
-	case conflicts(werr) && p.memo.conflicts < silentConflicts:
+	case conflicts(werr) && p.memo.Conflicts < silentConflicts:
 		return p.conflicted(o), nil
 	case werr != nil && (errors.Is(werr, errReplaced) || kerrors.IsNotFound(werr)):
 		p.takeBack(ctx, werr)
@@ -67,7 +67,7 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 
 		return reconcile.Result{}, nil
 	}
-	p.memo.conflicts = 0
+	p.memo.Conflicts = 0
 	p.announce()
 	p.ended = o.name
 	p.tried(o, err != nil || werr != nil, err != nil && !terminal || werr != nil)
@@ -110,14 +110,14 @@ func (p *pass) conclude(o outcome) outcome {
 		o.ready = commonv1.Creating().WithMessage("the connection details are not published yet")
 	}
 	if o.again != growing && o.again != afterGrace && o.again != soon {
-		p.memo.waits = 0
+		p.memo.Backoffs = 0
 	}
 	if o.again == poll { // nothing is waited for
-		p.memo.changed = 0
+		p.memo.Changed = 0
 	}
-	if this := creation(p.mg, p.mg); p.found && this.mark != "" {
+	if this := creation(p.mg, p.mg); p.found && this.Mark != "" {
 		text := p.mg.GetCondition(commonv1.TypeCreated).Message
-		if !this.is(text) {
+		if !this.Is(text) {
 			text = this.String()
 		}
 		p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: text})
@@ -134,7 +134,7 @@ func (p *pass) conclude(o outcome) outcome {
 		p.tell(o.event)
 	}
 	if o.event.Type != event.TypeWarning {
-		p.memo.told = nil
+		p.memo.LastWarnings = nil
 	}
 	p.checkPollInterval()
 
@@ -184,14 +184,14 @@ func (p *pass) news(o outcome) bool {
 
 // First says whether a message is not the last that was told for the reason.
 func (p *pass) first(reason, message string) bool {
-	last, told := p.memo.told[reason]
+	last, told := p.memo.LastWarnings[reason]
 	if told && (last == message || external.Normalize(last) == external.Normalize(message)) {
 		return false
 	}
-	if p.memo.told == nil {
-		p.memo.told = map[string]string{}
+	if p.memo.LastWarnings == nil {
+		p.memo.LastWarnings = map[string]string{}
 	}
-	p.memo.told[reason] = message
+	p.memo.LastWarnings[reason] = message
 
 	return true
 }
@@ -247,7 +247,7 @@ func (p *pass) leave(o outcome, err error) {
 // Conflicted asks for another pass, with the queue's back-off and in silence:
 // what was read was stale.
 func (p *pass) conflicted(o outcome) reconcile.Result {
-	p.memo.conflicts++
+	p.memo.Conflicts++
 	p.announce()
 	p.ended = "conflict"
 	p.log().Debug("Object has changed, trying again", "outcome", o.name)

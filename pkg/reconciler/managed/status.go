@@ -107,7 +107,7 @@ func (p *pass) patchStatus(ctx context.Context) error {
 		return err
 	}
 	patch := newest.patchTo(desired)
-	if !p.worthWriting(patch) || p.memo.dropped != none && p.memo.dropped == fingerprint(newest, patch) {
+	if !p.worthWriting(patch) || p.memo.DroppedStatus != none && p.memo.DroppedStatus == fingerprint(newest, patch) {
 		return nil
 	}
 	data, err := json.Marshal(map[string]any{"metadata": p.precondition(map[string]any{}), "status": patch})
@@ -120,14 +120,14 @@ func (p *pass) patchStatus(ctx context.Context) error {
 		return err
 	}
 	p.r.telemetry.Wrote(telemetry.Status, answer.GetResourceVersion() != before)
-	p.memo.dropped, p.memo.volatileAt = none, p.now()
+	p.memo.DroppedStatus, p.memo.VolatileWritten = none, p.now()
 	if before != "" && answer.GetResourceVersion() == before {
-		p.memo.dropped = fingerprint(newest, patch)
+		p.memo.DroppedStatus = fingerprint(newest, patch)
 		p.sayDropped(desired, answer)
 	}
 	p.newest = answer
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
-	p.memo.version = answer.GetResourceVersion()
+	p.memo.Version = answer.GetResourceVersion()
 
 	return nil
 }
@@ -176,11 +176,11 @@ func (p *pass) worthWriting(patch map[string]any) bool {
 		return false
 	case len(mergepatch.Without(patch, p.r.volatile)) > 0:
 		return true
-	case p.memo.volatileAt.IsZero():
-		p.memo.volatileAt = p.now()
+	case p.memo.VolatileWritten.IsZero():
+		p.memo.VolatileWritten = p.now()
 	}
 
-	return p.r.volatileInterval > 0 && p.now().Sub(p.memo.volatileAt) >= p.r.volatileInterval
+	return p.r.volatileInterval > 0 && p.now().Sub(p.memo.VolatileWritten) >= p.r.volatileInterval
 }
 
 // StampOthers stamps the conditions of other types than ours that were set in

@@ -187,7 +187,7 @@ func (p *pass) knows(answer resource.Managed) {
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
 	p.mg.SetFinalizers(slices.Clone(answer.GetFinalizers()))
 	p.mg.SetAnnotations(maps.Clone(answer.GetAnnotations()))
-	p.memo.version, p.memo.live = answer.GetResourceVersion(), true
+	p.memo.Version, p.memo.Live = answer.GetResourceVersion(), true
 }
 
 // Precondition adds to the metadata of a patch what makes it fail for another

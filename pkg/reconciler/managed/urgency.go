@@ -6,6 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
@@ -20,13 +21,6 @@ import (
 // moorage.dev/reconcile-requested-at are acted on at once in any case.
 func WithSpreadAfterRestart(spread bool) ReconcilerOption {
 	return func(r *Reconciler) { r.spread = spread }
-}
-
-// A wish is what a user asks of an object.
-type wish struct {
-	generation int64
-	deleted    bool
-	request    string
 }
 
 // Priorities in the queue.
@@ -64,10 +58,10 @@ func (p *pass) standing() lifecycle.Standing {
 	ready, synced := p.read.GetCondition(commonv1.TypeReady), p.read.GetCondition(commonv1.TypeSynced)
 	observed := p.generationObserved(p.read)
 	s := lifecycle.Standing{
-		Asked:  p.wish() != p.memo.tried && (!observed || p.requested != "" || meta.WasDeleted(p.mg)),
-		Failed: p.memo.failed || synced.Status == "False",
+		Asked:  p.wish() != p.memo.Tried && (!observed || p.requested != "" || meta.WasDeleted(p.mg)),
+		Failed: p.memo.Failed || synced.Status == "False",
 		Busy:   ready.Reason != "" && ready.Status != "True" || meta.WasDeleted(p.mg),
-		Known:  p.memo.known,
+		Known:  p.memo.Known,
 	}
 	differs := p.read.GetCondition(commonv1.TypeUpToDate).Status == "False"
 	s.Well = observed && ready.Status == "True" && synced.Status == "True" && !differs && p.policy == nil && !halted(p.mg)
@@ -75,7 +69,9 @@ func (p *pass) standing() lifecycle.Standing {
 	return s
 }
 
-func (p *pass) wish() wish { return wish{p.generation, meta.WasDeleted(p.mg), p.requested} }
+func (p *pass) wish() objectstate.Wish {
+	return objectstate.Wish{Generation: p.generation, Deleted: meta.WasDeleted(p.mg), Request: p.requested}
+}
 
 // GenerationObserved says whether the object, as it was read or answered, says that the
 // spec was looked at on which this pass works.
@@ -97,13 +93,13 @@ func (p *pass) generationObserved(mg resource.Managed) bool {
 // whether that is tried again by itself. What was stopped by a connection was not
 // tried, and goes on with the urgency it had.
 func (p *pass) tried(o outcome, failed, again bool) {
-	p.memo.stop = stop{}
+	p.memo.Stop = objectstate.Stop{}
 	if o.unfinished {
 		return
 	}
-	p.memo.failed = failed
-	if p.memo.tried = p.wish(); p.tells() {
-		p.memo.tried = wish{}
+	p.memo.Failed = failed
+	if p.memo.Tried = p.wish(); p.tells() {
+		p.memo.Tried = objectstate.Wish{}
 	}
 	p.next = o.urgency()
 	if again {

@@ -1,0 +1,43 @@
+package objectstate
+
+import "time"
+
+// Significant is what of a record can make a difference to what happens next, in numbers.
+type Significant [18]uint64
+
+// Significant returns what of the record can make a difference to what a reconciler does,
+// apart from when it does it and what it says. role returns what a text is to the objects,
+// such as a name or the id of an attempt; it is not called for an empty one. Of how often and
+// when something was, it says whether it was.
+func (r *Record) Significant(role func(string) uint64) Significant {
+	text := func(s string) uint64 {
+		if s == "" {
+			return 0
+		}
+
+		return role(s)
+	}
+	out := Significant{
+		flag(r.Live), flag(r.Noted), text(r.Seen.Mark), text(r.Seen.Name), text(r.Creation), flag(r.Since != 0),
+	}
+	if c := r.Cold; c != nil {
+		copy(out[6:], []uint64{
+			when(c.DeleteSent), flag(c.FinalizerRemoved), text(c.Search), when(c.SearchSince), when(c.NotFoundSince), text(c.NotFoundName),
+			text(c.Stop.Revision), when(c.Stop.Due), when(c.Stop.Until), flag(c.Published != none), text(c.PublishedAs), flag(c.DroppedStatus != none),
+		})
+	}
+
+	return out
+}
+
+var none [32]byte
+
+func flag(is bool) uint64 {
+	if is {
+		return 1
+	}
+
+	return 0
+}
+
+func when(t time.Time) uint64 { return flag(!t.IsZero()) }

@@ -1,0 +1,184 @@
+// Package objectstate is what a managed reconciler remembers of each object beyond what is
+// stored in it. It holds plain values only, so that a snapshot can be taken, compared and
+// restored; what belongs to a running process (metrics, places in lists and queues) stays in
+// the reconciler. Losing a state, by a restart, may cost time or a request, never safety.
+package objectstate
+
+import (
+	"crypto/sha256"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// An Instant is a time in a third of the room: how long after the reconciler was made, by
+// its clock. Zero is none.
+type Instant time.Duration
+
+// A State is kept for each object, whether anything happens to it or not: it is small. The
+// zero value is that of an object of which nothing is known. It is not safe for concurrent
+// use: only the pass of that object uses it.
+type State struct {
+	Version string // resourceVersion answered by our last write
+	Live    bool   // it was written, or read from the API server itself, in this process
+
+	Known  bool // a pass was made by this process
+	Failed bool // the last pass failed
+	Noted  bool // annotations were written in this pass
+	Gone   bool // its finalizer was removed, and the answer to that was that nobody keeps it
+
+	Seen     CreationRef // whose external resource an observation found
+	Creation string      // the creation whose window is running: its mark, or our own
+	Since    Instant     // when this process first knew of it
+}
+
+// Older reports whether a version read is older than the last write of this process. What
+// cannot be compared is not.
+func (s *State) Older(version string) bool {
+	if s.Version == "" || version == "" || s.Version == version {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(version, s.Version)
+
+	return err == nil && order < 0
+}
+
+// A Cold is the part that says nothing of most objects, most of the time: it is kept for
+// those with which not all is well, and for those with connection details.
+type Cold struct {
+	Tried   Wish    // what a user asked for and the last pass tried, while the object does not tell
+	Changed Instant // when this process first changed what its passes wait for since
+
+	DeleteSent       time.Time // when the last Delete was sent
+	FinalizerRemoved bool      // the author's finalizer was removed
+
+	Search           string    // the attempt that is being looked up
+	SearchSince      time.Time // since when this process knows of it
+	NotFoundSince    time.Time // when what is to be deleted was first not found
+	NotFoundName     string    // and under which name
+	UnknownCreateErr string    // how the last create ended whose result is not known
+
+	Stop Stop // the terminal error in which the last pass ended, if its cause can be told
+
+	Backoffs  int // consecutive passes that doubled their wait
+	Unchanged int // consecutive passes whose Update did not show
+	Conflicts int // consecutive passes that ended in a conflict
+
+	Published   [sha256.Size]byte // the connection details that were published last
+	PublishedAs string            // how the status tells that
+
+	LastWarnings      map[string]string // the last message of a warning, by reason; never empty
+	LastDisconnectErr string            // the last complaint about a disconnect
+	LastReverted      string            // the last complaint about fields that were unset again
+	LastBadInterval   string            // the last complaint about a poll interval
+	DroppedStatus     [sha256.Size]byte // the status patch that the server dropped, with its base
+	VolatileWritten   time.Time         // when volatile fields were last written
+}
+
+// A Wish is what a user asks of an object.
+type Wish struct {
+	Generation int64
+	Deleted    bool
+	Request    string
+}
+
+// A Stop is what is known of a terminal error.
+type Stop struct {
+	Version  string // of the object
+	Revision string // of the connection
+	Due      time.Time
+	Until    time.Time
+}
+
+// A CreationRef identifies the external resource that an object stands for: the creation or
+// adoption that it is marked with, and the external name.
+type CreationRef struct{ Mark, Name string }
+
+// String returns the reference as the condition Created tells it.
+func (c CreationRef) String() string { return c.Mark + " of " + strconv.Quote(c.Name) }
+
+// Is reports whether a text is what String returns.
+func (c CreationRef) Is(text string) bool {
+	_, name := c.MatchesCondition(text)
+
+	return name
+}
+
+// MatchesCondition reports whether a text of the condition Created is about the creation, and
+// whether it is about this name of it, too.
+func (c CreationRef) MatchesCondition(text string) (creation, name bool) {
+	rest, marked := strings.CutPrefix(text, c.Mark)
+	rest, creation = strings.CutPrefix(rest, " of ")
+	var quoted [128]byte // of the stack: a pass asks several times
+
+	return marked && creation, marked && creation && rest == string(strconv.AppendQuote(quoted[:0], c.Name))
+}
+
+// A Key names an object. Another object of the same name has another UID.
+type Key struct {
+	Object types.NamespacedName
+	UID    types.UID
+}
+
+// A Record is all that is remembered of one object.
+type Record struct {
+	State
+	*Cold // nil: says nothing
+
+	Written map[string][]string // annotations as this process wrote them lately
+}
+
+// Clone returns a copy that shares nothing with the record.
+func (r Record) Clone() Record {
+	if r.Cold != nil {
+		cold := *r.Cold
+		cold.LastWarnings = maps.Clone(cold.LastWarnings)
+		r.Cold = &cold
+	}
+	r.Written = maps.Clone(r.Written)
+	for key, values := range r.Written {
+		r.Written[key] = slices.Clone(values)
+	}
+
+	return r
+}
+
+// A Keeper is who remembers: a reconciler. Neither method is safe while a pass is made.
+type Keeper interface {
+	// Records calls visit with each record, whose contents may be read until it returns.
+	Records(visit func(Key, Record))
+	// Replace forgets everything, and remembers this instead. It keeps what it is given.
+	Replace(map[Key]Record)
+}
+
+// A Handle is how somebody gets to what a reconciler remembers: whoever makes the reconciler
+// hands one in, and the reconciler puts itself there. The zero value holds nobody.
+type Handle struct{ Keeper }
+
+// Snapshot returns a copy of what is remembered.
+func (h *Handle) Snapshot() map[Key]Record {
+	out := map[Key]Record{}
+	if h.Keeper != nil {
+		h.Records(func(k Key, r Record) { out[k] = r.Clone() })
+	}
+
+	return out
+}
+
+// Restore makes the reconciler remember what a snapshot says. The snapshot can be restored
+// again.
+func (h *Handle) Restore(snapshot map[Key]Record) {
+	if h.Keeper == nil {
+		return
+	}
+	records := map[Key]Record{}
+	for k, r := range snapshot {
+		records[k] = r.Clone()
+	}
+	h.Replace(records)
+}

@@ -1,0 +1,188 @@
+package objectstate
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestOlder(t *testing.T) {
+	cases := []struct {
+		wrote, read string
+		want        bool
+	}{
+		{"10", "9", true}, {"10", "10", false}, {"9", "10", false},
+		{"", "9", false}, {"10", "", false}, {"10", "not a number", false},
+	}
+	for _, tc := range cases {
+		if got := (&State{Version: tc.wrote}).Older(tc.read); got != tc.want {
+			t.Errorf("wrote %q, read %q: older %t, want %t", tc.wrote, tc.read, got, tc.want)
+		}
+	}
+}
+
+func TestCreationRefMatchesCondition(t *testing.T) {
+	ref := CreationRef{"0badcafe/succeeded", `vol "1"`}
+	cases := []struct {
+		reason, text   string
+		creation, name bool
+	}{
+		{"its own text", ref.String(), true, true},
+		{"another name of the same creation", CreationRef{ref.Mark, "vol-2"}.String(), true, false},
+		{"another creation", CreationRef{"0badcafe/failed", ref.Name}.String(), false, false},
+		{"the mark alone", ref.Mark, false, false},
+		{"nothing", "", false, false},
+		{"a text that goes on", ref.String() + "!", true, false},
+	}
+	for _, tc := range cases {
+		creation, name := ref.MatchesCondition(tc.text)
+		if creation != tc.creation || name != tc.name || ref.Is(tc.text) != tc.name {
+			t.Errorf("%s: creation %t, name %t, want %t, %t", tc.reason, creation, name, tc.creation, tc.name)
+		}
+	}
+}
+
+// TestEveryFieldIsDecided: of each field it was decided whether it can make a difference to
+// what happens next. A field that is added has to be decided, too.
+func TestEveryFieldIsDecided(t *testing.T) {
+	ignored := []string{
+		// whose effect is on when a pass is made, or on which object is read first
+		"Version", "Known", "Failed", "Gone", "Tried", "Changed", "Backoffs", "Unchanged", "Conflicts",
+		// which only say something, or keep from saying it again
+		"UnknownCreateErr", "LastWarnings", "LastDisconnectErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
+		// versions are compared with those of the object, which are in no fingerprint
+		"Stop.Version",
+	}
+	nothing := (&Record{Cold: &Cold{}}).Significant(roles)
+	filled(func(path string, r Record) {
+		differs := r.Significant(roles) != nothing
+		if differs == slices.Contains(ignored, path) {
+			t.Errorf("%s: makes a difference: %t; that was not decided, or otherwise", path, differs)
+		}
+		ignored = slices.DeleteFunc(ignored, func(s string) bool { return s == path })
+	})
+	if len(ignored) > 0 {
+		t.Errorf("no fields, or not filled: %v", ignored)
+	}
+	if (&Record{}).Significant(roles) != nothing {
+		t.Error("a cold part that says nothing makes a difference")
+	}
+}
+
+// TestCloneSharesNothing: what is changed in a copy, however deep, does not change in the
+// original, and nothing is left out.
+func TestCloneSharesNothing(t *testing.T) {
+	filled(func(path string, r Record) {
+		c := r.Clone()
+		if diff := cmp.Diff(r, c); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+		if r.Cold == c.Cold {
+			t.Errorf("%s: the cold part is shared", path)
+		}
+		for _, m := range c.Written {
+			m[0] = "another"
+		}
+		for key := range c.LastWarnings {
+			c.LastWarnings[key] = "another"
+		}
+		if path == "Written" && r.Written["a"][0] != "a" || path == "LastWarnings" && r.LastWarnings["a"] != "a" {
+			t.Errorf("%s is shared", path)
+		}
+	})
+}
+
+// TestSnapshotCanBeRestoredAgain: a snapshot stays as it was taken, whatever becomes of it.
+func TestSnapshotCanBeRestoredAgain(t *testing.T) {
+	key := Key{types.NamespacedName{Namespace: "a", Name: "x"}, "uid-1"}
+	k := keeper{key: {State: State{Version: "7"}, Written: map[string][]string{"a": {"a"}}}}
+	h := Handle{&k}
+	shot := h.Snapshot()
+	for range 2 {
+		k[key].Written["a"][0] = "another"
+		delete(k, key)
+		h.Restore(shot)
+		if r := k[key]; r.Version != "7" || r.Written["a"][0] != "a" {
+			t.Errorf("restored %+v", r)
+		}
+	}
+	var nobody Handle
+	if nobody.Restore(shot); len(nobody.Snapshot()) != 0 {
+		t.Error("nobody remembers something")
+	}
+}
+
+type keeper map[Key]Record
+
+func (k *keeper) Records(visit func(Key, Record)) {
+	for key, r := range *k {
+		visit(key, r)
+	}
+}
+
+func (k *keeper) Replace(with map[Key]Record) { *k = with }
+
+func roles(text string) uint64 { return uint64(len(text)) }
+
+// filled calls visit with records in each of which one field says something.
+func filled(visit func(path string, r Record)) {
+	var walk func(path string, index []int, of reflect.Type)
+	walk = func(path string, index []int, of reflect.Type) {
+		for i := range of.NumField() {
+			f, at := of.Field(i), append(slices.Clone(index), i)
+			inner := f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			switch {
+			case f.Anonymous:
+				walk(path, at, inner)
+			case inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() && inner != reflect.TypeFor[Wish]():
+				walk(f.Name+".", at, inner)
+			default:
+				r := Record{Cold: &Cold{}}
+				fill(reflect.ValueOf(&r).Elem().FieldByIndex(at))
+				visit(path+f.Name, r)
+			}
+		}
+	}
+	walk("", nil, reflect.TypeFor[Record]())
+}
+
+// fill puts something into a value.
+func fill(v reflect.Value) {
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(time.Unix(1, 0)))
+
+		return
+	case map[string]string:
+		v.Set(reflect.ValueOf(map[string]string{"a": "a"}))
+
+		return
+	case map[string][]string:
+		v.Set(reflect.ValueOf(map[string][]string{"a": {"a"}}))
+
+		return
+	case [32]byte:
+		v.Set(reflect.ValueOf([32]byte{1}))
+
+		return
+	case Wish:
+		v.Set(reflect.ValueOf(Wish{Generation: 1}))
+
+		return
+	}
+	switch v.Kind() { //nolint:exhaustive // no field is of another kind; if one were, the test of fields would say so
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.String:
+		v.SetString("a")
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	}
+}
