@@ -159,7 +159,8 @@ func readChoice(clause *ast.CaseClause) (choice, error) {
 	return c, nil
 }
 
-// phrase writes a condition, each fact as say has it.
+// phrase writes a condition, each fact as say has it. A fact that is one of several states is
+// said as "fact=state".
 func phrase(e ast.Expr, say func(fact string, holds bool) (string, error)) (string, error) {
 	switch e := e.(type) {
 	case nil:
@@ -172,10 +173,8 @@ func phrase(e ast.Expr, say func(fact string, holds bool) (string, error)) (stri
 	case *ast.SelectorExpr:
 		return say(fact(e), true)
 	case *ast.BinaryExpr:
-		if e.Op == token.EQL || e.Op == token.NEQ { // the one fact that is no yes or no
-			is := map[token.Token]string{token.EQL: "is", token.NEQ: "is not"}[e.Op]
-
-			return fmt.Sprintf("the class %s `%s`", is, e.Y.(*ast.Ident).Name), nil
+		if e.Op == token.EQL || e.Op == token.NEQ { // a fact that is no yes or no
+			return say(fact(e.X)+"="+e.Y.(*ast.Ident).Name, e.Op == token.EQL)
 		}
 		left, err := phrase(e.X, say)
 		if err != nil {
@@ -205,6 +204,14 @@ func fact(e ast.Expr) string {
 
 // name says a fact by its name.
 func (w words) name(fact string, holds bool) (string, error) {
+	if state, is, some := strings.Cut(fact, "="); some {
+		fact = state + " is " + is
+		if !holds {
+			fact = state + " is not " + is
+		}
+
+		return fact, nil
+	}
 	if holds {
 		return fact, nil
 	}
@@ -217,6 +224,9 @@ func (w words) meaning(fact string, holds bool) (string, error) {
 		return w.permission(of, lower(action), holds)
 	}
 	says, ok := find(w.facts, fact)
+	if _, is, some := strings.Cut(fact, "="); some {
+		says, ok = find(w.actions, is) // the states stand among them
+	}
 	if !ok || says == "" {
 		return "", fmt.Errorf("the fact %q has no comment that says what it means", fact)
 	}

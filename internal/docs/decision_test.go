@@ -17,7 +17,15 @@ type Facts struct {
 
 	// Fed: the cat was fed, so that it is content.
 	Fed bool
+
+	Mood Mood // How it feels.
 }
+
+// The moods.
+const (
+	Calm  Mood = iota // The cat purrs.
+	Cross             // The cat hisses.
+)
 
 // Permissions are what the owners allow.
 type Permissions struct {
@@ -50,6 +58,8 @@ func Decide(f Facts) Action {
 // Play with the cat.
 func play(f Facts) Action {
 	switch {
+	case f.Mood == Cross || f.Mood != Calm && f.Hungry:
+		return Wait
 	case f.Fed || f.Hungry && !f.May.Feed:
 		return Wait
 	default:
@@ -67,11 +77,13 @@ func play(f Facts) Action {
 		"### `play`", "", "Play with the cat.", "",
 		"| # | If | Then | What that means |",
 		"|---|---|---|---|",
-		"| 1 | Fed, or Hungry and not May.Feed | **Wait** | If the cat was fed, or the cat is hungry and the owners do not allow to feed: do nothing. |",
-		"| 2 | otherwise | **Feed** | Open a tin. |", "", "",
+		"| 1 | Mood is Cross, or Mood is not Calm and Hungry | **Wait** | If the cat hisses, or it is not so that the cat purrs and the cat is hungry: do nothing. |",
+		"| 2 | Fed, or Hungry and not May.Feed | **Wait** | If the cat was fed, or the cat is hungry and the owners do not allow to feed: do nothing. |",
+		"| 3 | otherwise | **Feed** | Open a tin. |", "", "",
 	}, "\n")
 	wantFacts := "| Fact | What it says |\n|---|---|\n| Asleep | The cat sleeps. |\n| Hungry | The cat is hungry: it will say so. |\n" +
-		"| May | What the owners allow. |\n| Fed | The cat was fed, so that it is content. |\n"
+		"| May | What the owners allow. |\n| Fed | The cat was fed, so that it is content. |\n" +
+		"| Mood | How it feels. |\n"
 	tables, glossary, goOn, err := decisions([]byte(decide), []byte(someFacts))
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func (p *pass) delay(a again) time.Duration {
 		if p.searching > 0 { // each look may be an expensive search
 			step = p.doubled(interval)
 		}
-		if rest := max(p.window(), p.doubt()); rest > 0 {
+		if rest := max(p.window(), p.unconfirmed()); rest > 0 {
 			return min(step, rest)
 		}
 

@@ -166,21 +166,52 @@ func (p *pass) facts() lifecycle.Facts {
 
 // AddObserved adds the facts that matter once something was observed.
 func (p *pass) addObserved(f *lifecycle.Facts) {
-	f.Observed, f.Exists, f.UpToDate = true, p.observation.ResourceExists, p.observation.ResourceUpToDate
+	if f.Presence = lifecycle.Absent; p.observation.ResourceExists {
+		f.Presence = lifecycle.Present
+	}
+	f.UpToDate = p.observation.ResourceUpToDate
 	f.Awaited = len(p.awaited()) > 0
 	f.Class = p.class()
-	f.Settling = p.window() > 0
 	f.NameKnown = meta.GetExternalName(p.mg) != ""
+	f.Doubt = p.doubt()
 	lost := unresolved(p.mg)
-	f.Unresolved = lost && !p.absent
-	f.Unseen = p.unseen() && !p.absent
+	f.Attempt = p.attempt(lost)
 	f.DeleteSent = p.deleteSent()
-	f.Stranger = p.stranger()
+	if p.stranger() {
+		f.Ownership = lifecycle.Foreign
+	}
 	f.Resolves = lost && !p.claimed && p.resolves()
 	f.Learned = f.Resolves || !p.claimed && (p.learned() || p.adopts())
 	f.Unpublished = p.unsaid
-	f.Searching = p.doubt() > 0
 	f.Acted = p.acted
+}
+
+// Attempt returns what is known of the last attempt to create, whose result is lost
+// or not.
+func (p *pass) attempt(lost bool) lifecycle.Attempt {
+	switch {
+	case p.absent:
+		return lifecycle.Settled
+	case lost:
+		return lifecycle.Unknown
+	case p.unseen():
+		return lifecycle.Unseen
+	default:
+		return lifecycle.Settled
+	}
+}
+
+// Doubt returns why an absence may not be so.
+func (p *pass) doubt() lifecycle.Doubt {
+	settling, unconfirmed := p.window() > 0, p.unconfirmed() > 0
+	switch {
+	case settling:
+		return lifecycle.Grace
+	case unconfirmed:
+		return lifecycle.Unconfirmed
+	default:
+		return lifecycle.NoDoubt
+	}
 }
 
 // Held says whether our finalizer keeps the object. Whether a finalizer of the

@@ -158,8 +158,8 @@ func (p *pass) searchedSince() time.Time {
 // that explains it: an answer may be wrong once.
 const doubt = 5 * time.Second
 
-// Doubt returns for how long absence is not believed yet.
-func (p *pass) doubt() time.Duration {
+// Unconfirmed returns for how long absence is not believed yet.
+func (p *pass) unconfirmed() time.Duration {
 	rest := max(p.searching, 0)
 	if p.shown { // for as long as the two answers differ
 		rest = p.r.pollInterval

@@ -16,62 +16,83 @@ func Decide(f Facts) Action {
 		return Reject
 	case f.Deleted && !f.May.Delete:
 		return Orphan
-	case !f.Observed:
+	case f.Presence == Unobserved:
 		return Observe
+	case f.Deleted && f.Presence == Present:
+		return removing(f)
 	case f.Deleted:
-		return depart(f)
+		return removed(f)
+	case f.Presence == Present:
+		return existing(f)
 	default:
-		return live(f)
+		return missing(f)
 	}
 }
 
-// Depart: the object is deleted, holds our finalizer, and the external
-// resource is to go with it.
-func depart(f Facts) Action {
+// Removing: the object is deleted, holds our finalizer, and the external
+// resource exists and is to go with it.
+func removing(f Facts) Action {
 	switch {
-	case f.Exists && f.Stranger && f.Unresolved && f.Class != Named:
+	case f.Ownership == Foreign && f.Attempt == Unknown && f.Class != Named:
 		return Refuse
-	case f.Exists && f.Stranger:
+	case f.Ownership == Foreign:
 		return Release
-	case f.Exists && f.Resolves:
+	case f.Resolves:
 		return Claim
-	case f.Awaited && (f.Exists || f.Settling || f.Unseen):
+	case f.Awaited:
 		return AwaitFinalizers
-	case (f.DeleteSent || f.Acted) && (f.Exists || f.Settling && f.Unseen):
+	case f.DeleteSent || f.Acted:
 		return AwaitGone
-	case f.Exists || (f.Settling || f.Unseen) && f.NameKnown && !f.DeleteSent && !f.Acted:
+	default:
 		return Delete
-	case f.Settling && f.Unseen || f.Searching:
+	}
+}
+
+// Removed: the object is deleted, holds our finalizer, and no external resource
+// was found.
+func removed(f Facts) Action {
+	switch {
+	case f.Awaited && (f.Doubt == Grace || f.Attempt == Unseen):
+		return AwaitFinalizers
+	case (f.Doubt == Grace || f.Attempt == Unseen) && f.NameKnown && !f.DeleteSent && !f.Acted:
+		return Delete
+	case f.Doubt == Grace && (f.Attempt == Unseen || !f.DeleteSent && !f.Acted) || f.Doubt == Unconfirmed:
 		return AwaitGone
-	case f.Unresolved && f.Class == Token && f.May.Create && !f.Acted:
+	case f.Attempt == Unknown && f.Class == Token && f.May.Create && !f.Acted:
 		return Create
-	case f.Unresolved && f.Class != Named:
+	case f.Attempt == Unknown && f.Class != Named:
 		return Refuse
 	default:
 		return Finalize
 	}
 }
 
-// Live: the object is wanted. What exists comes first, then what does not.
-func live(f Facts) Action {
+// Existing: the object is wanted, and the external resource exists.
+func existing(f Facts) Action {
 	switch {
-	case f.Exists && f.Stranger:
+	case f.Ownership == Foreign:
 		return Disown
-	case f.Exists && (!f.Held || f.Learned):
+	case !f.Held || f.Learned:
 		return Claim
-	case f.Exists && f.Unpublished:
+	case f.Unpublished:
 		return Publish
-	case f.Exists && f.UpToDate:
+	case f.UpToDate:
 		return Keep
-	case f.Exists && f.Acted:
+	case f.Acted:
 		return AwaitEffect
-	case f.Exists && !f.May.Update:
+	case !f.May.Update:
 		return Tolerate
-	case f.Exists:
+	default:
 		return Update
-	case f.Settling || f.Acted || f.Searching:
+	}
+}
+
+// Missing: the object is wanted, and no external resource was found.
+func missing(f Facts) Action {
+	switch {
+	case f.Doubt != NoDoubt || f.Acted:
 		return AwaitExistence
-	case (f.Unresolved || f.Unseen) && f.Class != Named && f.Class != Token:
+	case f.Attempt != Settled && f.Class != Named && f.Class != Token:
 		return Refuse
 	case !f.May.Create:
 		return ReportMissing

@@ -31,78 +31,82 @@ func TestDecideBeforeLooking(t *testing.T) {
 		{"without our finalizer there is nothing left to do", Facts{Deleted: true}, Rest},
 		{"a policy that forbids to delete needs no look outside", Facts{Deleted: true, Held: true}, Orphan},
 		{"a deleted object that we do not hold is looked at by nobody", Facts{Deleted: true, May: everything}, Rest},
-		{"first look, then decide: old knowledge counts for nothing", Facts{Deleted: true, Held: true, May: everything, Exists: true, Stranger: true}, Observe},
+		{"first look, then decide: old knowledge counts for nothing", Facts{Deleted: true, Held: true, May: everything, UpToDate: true, Ownership: Foreign}, Observe},
 		{"first look, also at what is wanted", Facts{May: everything}, Observe},
 	})
 }
 
 func TestDecideForDeletedObjects(t *testing.T) {
 	decides(t, []row{
-		{"a stranger's resource stays, whoever else waits", departing(Facts{Exists: true, Stranger: true, Awaited: true}), Release},
-		{"a stranger's resource resolves nothing", departing(Facts{Exists: true, Stranger: true, Resolves: true}), Release},
-		{"a stranger's resource may be ours without its mark", departing(Facts{Exists: true, Stranger: true, Unresolved: true}), Refuse},
-		{"not under a name we chose", departing(Facts{Exists: true, Stranger: true, Unresolved: true, Class: Named}), Release},
-		{"what was created is known before others are waited for", departing(Facts{Exists: true, Resolves: true, Unresolved: true, Awaited: true}), Claim},
-		{"what is gone resolves nothing", departing(Facts{Resolves: true, Unresolved: true}), Refuse},
-		{"others are done first, although a delete was sent", departing(Facts{Exists: true, Awaited: true, DeleteSent: true}), AwaitFinalizers},
-		{"others are done first, also while nothing shows yet", departing(Facts{Settling: true, NameKnown: true, Awaited: true}), AwaitFinalizers},
-		{"and while nobody has seen what was created", departing(Facts{Unseen: true, Awaited: true}), AwaitFinalizers},
+		{"a stranger's resource stays, whoever else waits", departing(Facts{Presence: Present, Ownership: Foreign, Awaited: true}), Release},
+		{"a stranger's resource resolves nothing", departing(Facts{Presence: Present, Ownership: Foreign, Resolves: true}), Release},
+		{"a stranger's resource may be ours without its mark", departing(Facts{Presence: Present, Ownership: Foreign, Attempt: Unknown}), Refuse},
+		{"not under a name we chose", departing(Facts{Presence: Present, Ownership: Foreign, Attempt: Unknown, Class: Named}), Release},
+		{"what was created is known before others are waited for", departing(Facts{Presence: Present, Resolves: true, Attempt: Unknown, Awaited: true}), Claim},
+		{"what is gone resolves nothing", departing(Facts{Resolves: true, Attempt: Unknown}), Refuse},
+		{"others are done first, although a delete was sent", departing(Facts{Presence: Present, Awaited: true, DeleteSent: true}), AwaitFinalizers},
+		{"others are done first, also while nothing shows yet", departing(Facts{Doubt: Grace, NameKnown: true, Awaited: true}), AwaitFinalizers},
+		{"and while nobody has seen what was created", departing(Facts{Attempt: Unseen, Awaited: true}), AwaitFinalizers},
 		{"others do not matter once the resource is gone", departing(Facts{Awaited: true}), Finalize},
-		{"one delete is enough for a while", departing(Facts{Exists: true, DeleteSent: true}), AwaitGone},
-		{"what exists is deleted", departing(Facts{Exists: true}), Delete},
-		{"what may not show yet is deleted by its name", departing(Facts{Settling: true, Unseen: true, NameKnown: true}), Delete},
-		{"also when the window is over, if it was never seen", departing(Facts{Unseen: true, NameKnown: true}), Delete},
-		{"after that, absence is believed when the window is over", departing(Facts{Settling: true, Unseen: true, NameKnown: true, DeleteSent: true}), AwaitGone},
-		{"what was seen before is gone when our delete says so", departing(Facts{Settling: true, NameKnown: true, DeleteSent: true}), Finalize},
-		{"without a name only time can tell", departing(Facts{Settling: true, Unseen: true, Unresolved: true}), AwaitGone},
-		{"nobody knows what to delete", departing(Facts{Unresolved: true}), Refuse},
-		{"a name we chose answers the question", departing(Facts{Unresolved: true, Class: Named}), Finalize},
+		{"one delete is enough for a while", departing(Facts{Presence: Present, DeleteSent: true}), AwaitGone},
+		{"what exists is deleted", departing(Facts{Presence: Present}), Delete},
+		{"what may not show yet is deleted by its name", departing(Facts{Doubt: Grace, Attempt: Unseen, NameKnown: true}), Delete},
+		{"also when the window is over, if it was never seen", departing(Facts{Attempt: Unseen, NameKnown: true}), Delete},
+		{"after that, absence is believed when the window is over", departing(Facts{Doubt: Grace, Attempt: Unseen, NameKnown: true, DeleteSent: true}), AwaitGone},
+		{"what was seen before is gone when our delete says so", departing(Facts{Doubt: Grace, NameKnown: true, DeleteSent: true}), Finalize},
+		{"without a name only time can tell", departing(Facts{Doubt: Grace, Attempt: Unseen}), AwaitGone},
+		{"also if it was seen before", departing(Facts{Doubt: Grace}), AwaitGone},
+		{"one delete for what was not seen", departing(Facts{Attempt: Unseen, NameKnown: true, DeleteSent: true}), Finalize},
+		{"nobody knows what to delete", departing(Facts{Attempt: Unknown}), Refuse},
+		{"a name we chose answers the question", departing(Facts{Attempt: Unknown, Class: Named}), Finalize},
 		{"gone", departing(Facts{}), Finalize},
-		{"absence is not believed at once", departing(Facts{Searching: true, Unresolved: true}), AwaitGone},
-		{"creating again with the same token tells what there is to delete", departing(Facts{Unresolved: true, Class: Token}), Create},
-		{"that is no reason to create against the policy", without(departing(Facts{Unresolved: true, Class: Token}), Permissions{Delete: true}), Refuse},
-		{"one create per pass", departing(Facts{Unresolved: true, Class: Token, Acted: true}), Refuse},
-		{"what was just created again is deleted in the next pass", departing(Facts{Exists: true, Acted: true}), AwaitGone},
-		{"also if it does not show yet", departing(Facts{Settling: true, Unseen: true, NameKnown: true, Acted: true}), AwaitGone},
-		{"and if it was seen before", departing(Facts{Settling: true, NameKnown: true, Acted: true}), Finalize},
+		{"absence is not believed at once", departing(Facts{Doubt: Unconfirmed, Attempt: Unknown}), AwaitGone},
+		{"creating again with the same token tells what there is to delete", departing(Facts{Attempt: Unknown, Class: Token}), Create},
+		{"that is no reason to create against the policy", without(departing(Facts{Attempt: Unknown, Class: Token}), Permissions{Delete: true}), Refuse},
+		{"one create per pass", departing(Facts{Attempt: Unknown, Class: Token, Acted: true}), Refuse},
+		{"what was just created again is deleted in the next pass", departing(Facts{Presence: Present, Acted: true}), AwaitGone},
+		{"also if it does not show yet", departing(Facts{Doubt: Grace, Attempt: Unseen, NameKnown: true, Acted: true}), AwaitGone},
+		{"and if it was seen before", departing(Facts{Doubt: Grace, NameKnown: true, Acted: true}), Finalize},
 	})
 }
 
 func TestDecideForWantedObjects(t *testing.T) {
 	decides(t, []row{
 		// The object is wanted and the resource exists.
-		{"a stranger's resource is not claimed", living(Facts{Exists: true, Stranger: true}), Disown},
-		{"a stranger's resource is left alone, however well it fits", living(Facts{Exists: true, Stranger: true, Held: true, UpToDate: true}), Disown},
-		{"what exists is claimed before all else", living(Facts{Exists: true, UpToDate: true}), Claim},
-		{"what was learned is stored", living(Facts{Exists: true, Held: true, Learned: true, UpToDate: true}), Claim},
-		{"a Secret is filled before all is well", living(Facts{Exists: true, Held: true, UpToDate: true, Unpublished: true}), Publish},
-		{"and before a difference is corrected, which may fail", living(Facts{Exists: true, Held: true, Unpublished: true}), Publish},
-		{"as desired", living(Facts{Exists: true, Held: true, UpToDate: true, Acted: true}), Keep},
-		{"one change per pass", without(living(Facts{Exists: true, Held: true, Acted: true}), Permissions{}), AwaitEffect},
-		{"a difference the policy wants left alone", without(living(Facts{Exists: true, Held: true}), Permissions{Create: true, Delete: true}), Tolerate},
-		{"a difference", living(Facts{Exists: true, Held: true, Settling: true}), Update},
+		{"a stranger's resource is not claimed", living(Facts{Presence: Present, Ownership: Foreign}), Disown},
+		{"a stranger's resource is left alone, however well it fits", living(Facts{Presence: Present, Ownership: Foreign, Held: true, UpToDate: true}), Disown},
+		{"what exists is claimed before all else", living(Facts{Presence: Present, UpToDate: true}), Claim},
+		{"what was learned is stored", living(Facts{Presence: Present, Held: true, Learned: true, UpToDate: true}), Claim},
+		{"a Secret is filled before all is well", living(Facts{Presence: Present, Held: true, UpToDate: true, Unpublished: true}), Publish},
+		{"and before a difference is corrected, which may fail", living(Facts{Presence: Present, Held: true, Unpublished: true}), Publish},
+		{"as desired", living(Facts{Presence: Present, Held: true, UpToDate: true, Acted: true}), Keep},
+		{"one change per pass", without(living(Facts{Presence: Present, Held: true, Acted: true}), Permissions{}), AwaitEffect},
+		{"a difference the policy wants left alone", without(living(Facts{Presence: Present, Held: true}), Permissions{Create: true, Delete: true}), Tolerate},
+		{"a difference", living(Facts{Presence: Present, Held: true, Doubt: Grace}), Update},
 
 		// The object is wanted and the resource does not exist.
-		{"absence is not believed yet", living(Facts{Settling: true, Unresolved: true}), AwaitExistence},
+		{"absence is not believed yet", living(Facts{Doubt: Grace, Attempt: Unknown}), AwaitExistence},
 		{"one create per pass, also without a window", living(Facts{Acted: true}), AwaitExistence},
-		{"a create whose result is unknown is not repeated", without(living(Facts{Unresolved: true}), Permissions{}), Refuse},
-		{"a create whose result was never seen is not repeated because time passed", living(Facts{Unseen: true}), Refuse},
-		{"a create under a name we chose is", living(Facts{Unresolved: true, Unseen: true, Class: Named}), Create},
+		{"a create whose result is unknown is not repeated", without(living(Facts{Attempt: Unknown}), Permissions{}), Refuse},
+		{"a create whose result was never seen is not repeated because time passed", living(Facts{Attempt: Unseen}), Refuse},
+		{"a create under a name we chose is", living(Facts{Attempt: Unknown, Class: Named}), Create},
+		{"also when its result was never seen", living(Facts{Attempt: Unseen, Class: Named}), Create},
 		{"missing, and to stay so", without(living(Facts{}), Permissions{Update: true}), ReportMissing},
 		{"missing", living(Facts{}), Create},
-		{"a lookup that found nothing may be too early", living(Facts{Searching: true, Unresolved: true, Class: Findable}), AwaitExistence},
-		{"what is being searched for is not created", living(Facts{Searching: true}), AwaitExistence},
-		{"a create with the same token is repeated", living(Facts{Unresolved: true, Unseen: true, Class: Token}), Create},
+		{"a lookup that found nothing may be too early", living(Facts{Doubt: Unconfirmed, Attempt: Unknown, Class: Findable}), AwaitExistence},
+		{"what is being searched for is not created", living(Facts{Doubt: Unconfirmed}), AwaitExistence},
+		{"a create with the same token is repeated", living(Facts{Attempt: Unknown, Class: Token}), Create},
+		{"also when its result was never seen", living(Facts{Attempt: Unseen, Class: Token}), Create},
 	})
 }
 
 func departing(f Facts) Facts {
-	f.Deleted, f.Held, f.Observed, f.May = true, true, true, everything
+	f.Deleted, f.Held, f.Presence, f.May = true, true, max(f.Presence, Absent), everything
 	return f
 }
 
 func living(f Facts) Facts {
-	f.Observed, f.May = true, everything
+	f.Presence, f.May = max(f.Presence, Absent), everything
 	return f
 }
 

@@ -4,42 +4,35 @@ package lifecycle
 type Facts struct {
 	// Read from the object.
 
-	Paused   bool  // The user asked us to keep our hands off.
-	Invalid  bool  // A policy has a value nobody knows.
-	Deleted  bool  // The object has a deletion timestamp.
-	Held     bool  // Our finalizer keeps the object.
-	Awaited  bool  // Somebody else's finalizer is to go before the resource does.
-	Class    Class // What makes it safe to repeat a create.
-	May      Permissions
-	Settling bool // A creation succeeded so recently that "not found" may be wrong.
+	Paused  bool  // The user asked us to keep our hands off.
+	Invalid bool  // A policy has a value nobody knows.
+	Deleted bool  // The object has a deletion timestamp.
+	Held    bool  // Our finalizer keeps the object.
+	Awaited bool  // Somebody else's finalizer is to go before the resource does.
+	Class   Class // What makes it safe to repeat a create.
+	May     Permissions
 
 	// NameKnown: the external name is stored, so that what cannot be found
 	// yet can be deleted.
 	NameKnown bool
 
-	// Unresolved: a create was begun whose result is not known.
-	Unresolved bool
-
-	// Unseen: a create succeeded, and no observation has found its result.
-	Unseen bool
+	// Attempt: what is known of the last attempt to create.
+	Attempt Attempt
 
 	// DeleteSent: a delete was sent, lately enough to wait for its effect.
 	DeleteSent bool
 
 	// Learned in this pass.
 
-	Observed bool // What follows is the state now. After an effect it is not.
-	Exists   bool // The external resource exists.
-	UpToDate bool // It is as desired.
-	Stranger bool // It is not ours, and no policy says that we may have it.
-	Learned  bool // Observe found something that has to be stored in the object.
-	Resolves bool // It is what a create led to whose result was not known.
+	Presence  Presence  // Whether the external resource exists now.
+	Doubt     Doubt     // Why its absence may not be so.
+	Ownership Ownership // Whose it is, if it exists.
+	UpToDate  bool      // It is as desired.
+	Learned   bool      // Observe found something that has to be stored in the object.
+	Resolves  bool      // It is what a create led to whose result was not known.
 
 	// Unpublished: what one needs to connect to it is not in its Secret yet.
 	Unpublished bool
-
-	// Searching: nothing was found, and that is not believed yet.
-	Searching bool
 
 	Acted bool // This pass has made its one change outside.
 }
@@ -47,7 +40,7 @@ type Facts struct {
 // NeedsPermission says whether a decision may depend on May. It does not before a look,
 // nor when the resource is as desired, which is how most passes end.
 func (f Facts) NeedsPermission() bool {
-	return f.Deleted || f.Observed && !(f.Exists && f.UpToDate)
+	return f.Deleted || f.Presence != Unobserved && !(f.Presence == Present && f.UpToDate)
 }
 
 // A Class says what makes it safe to repeat a create whose result is not known.
@@ -58,7 +51,7 @@ const (
 	Opaque   Class = iota // Nothing does.
 	Named                 // The external name is chosen by us.
 	Token                 // A create with the same token leads to the same resource.
-	Findable              // What was created can be looked up, see Searching.
+	Findable              // What was created can be looked up.
 )
 
 // String returns the class's name.
@@ -70,6 +63,45 @@ func (c Class) String() string {
 
 	return names[c]
 }
+
+// A Presence says whether the external resource exists.
+type Presence int
+
+// The presences.
+const (
+	Unobserved Presence = iota // Nobody has looked since the last effect.
+	Absent                     // The external resource was not found.
+	Present                    // The external resource exists.
+)
+
+// An Attempt says what is known of the last attempt to create.
+type Attempt int
+
+// The attempts.
+const (
+	Settled Attempt = iota // There was none, it failed, or its result was seen.
+	Unknown                // A create was begun whose result is not known.
+	Unseen                 // A create succeeded, and no observation has found its result.
+)
+
+// A Doubt says why an absence may not be so.
+type Doubt int
+
+// The doubts.
+const (
+	NoDoubt     Doubt = iota // There is no reason to doubt it.
+	Grace                    // A creation succeeded so recently that "not found" may be wrong.
+	Unconfirmed              // Nothing was found, and that is not believed yet.
+)
+
+// An Ownership says whose an external resource is.
+type Ownership int
+
+// The ownerships.
+const (
+	Ours    Ownership = iota // It is ours, or a policy says that we may have it.
+	Foreign                  // It is not ours, and no policy says that we may have it.
+)
 
 // Permissions are what the policies of the object allow.
 type Permissions struct {

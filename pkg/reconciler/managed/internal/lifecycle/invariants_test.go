@@ -11,73 +11,73 @@ var invariants = map[string]func(Facts, Action) bool{
 		return !(f.Paused || f.Invalid) || a == Pause || a == Reject || !f.Paused && a == Rest
 	},
 	"nothing is changed that was not looked at in this state": func(f Facts, a Action) bool {
-		return !a.Mutates() || f.Observed
+		return !a.Mutates() || f.Presence != Unobserved
 	},
 	"at most one change outside in a pass": func(f Facts, a Action) bool {
 		return !f.Acted || !a.Mutates()
 	},
 	"a create only for what does not exist": func(f Facts, a Action) bool {
-		return a != Create || !f.Exists && (!f.Settling || f.Deleted) && !f.Searching
+		return a != Create || f.Presence != Present && (f.Doubt != Grace || f.Deleted) && f.Doubt != Unconfirmed
 	},
 	"a create only if the policy allows it": func(f Facts, a Action) bool {
 		return a != Create || f.May.Create
 	},
 	"a create for a deleted object only to learn what an earlier one led to": func(f Facts, a Action) bool {
-		return a != Create || !f.Deleted || f.Unresolved && f.Class == Token
+		return a != Create || !f.Deleted || f.Attempt == Unknown && f.Class == Token
 	},
 	"a create is never repeated blindly": func(f Facts, a Action) bool {
-		return a != Create || f.Class == Named || f.Class == Token || !f.Unresolved && !f.Unseen
+		return a != Create || f.Class == Named || f.Class == Token || f.Attempt != Unknown && f.Attempt != Unseen
 	},
 	"an update only of what exists, is ours, is held and may be updated": func(f Facts, a Action) bool {
-		return a != Update || f.Exists && !f.Stranger && f.Held && f.May.Update && !f.Deleted
+		return a != Update || f.Presence == Present && f.Ownership == Ours && f.Held && f.May.Update && !f.Deleted
 	},
 	"a delete only for a deleted object that we hold and whose policy allows it": func(f Facts, a Action) bool {
 		return a != Delete || f.Deleted && f.Held && f.May.Delete
 	},
 	"a delete never of a stranger's resource": func(f Facts, a Action) bool {
-		return a != Delete || !f.Exists || !f.Stranger
+		return a != Delete || f.Presence != Present || f.Ownership == Ours
 	},
 	"a delete never before others are done": func(f Facts, a Action) bool {
 		return a != Delete || !f.Awaited
 	},
 	"a resource that exists is deleted again only when the last delete is long ago": func(f Facts, a Action) bool {
-		return a != Delete || !f.DeleteSent || !f.Exists
+		return a != Delete || !f.DeleteSent || f.Presence != Present
 	},
 	"nothing is claimed that does not exist": func(f Facts, a Action) bool {
-		return a != Claim || f.Exists && f.Observed
+		return a != Claim || f.Presence == Present && f.Presence != Unobserved
 	},
 	"nothing of a stranger is claimed": func(f Facts, a Action) bool {
-		return a != Claim || !f.Stranger
+		return a != Claim || f.Ownership == Ours
 	},
 	"the finalizer goes only after a look that found nothing": func(f Facts, a Action) bool {
-		return a != Finalize || f.Observed && !f.Exists
+		return a != Finalize || f.Presence != Unobserved && f.Presence != Present
 	},
 	"the finalizer stays while a created resource may not show yet": func(f Facts, a Action) bool {
-		return a != Finalize || !f.Settling || !f.Unseen
+		return a != Finalize || f.Doubt != Grace || f.Attempt != Unseen
 	},
 	"the finalizer stays while nobody knows what was created": func(f Facts, a Action) bool {
-		return a != Finalize || !f.Unresolved || f.Class == Named
+		return a != Finalize || f.Attempt != Unknown || f.Class == Named
 	},
 	"the finalizer stays while absence is not proved": func(f Facts, a Action) bool {
-		return a != Finalize || !f.Searching
+		return a != Finalize || f.Doubt != Unconfirmed
 	},
 	"the finalizer is only let go of a deleted object": func(f Facts, a Action) bool {
 		return a != Finalize && a != Orphan && a != Release || f.Deleted
 	},
 	"a resource is left behind only by policy or because it is not ours": func(f Facts, a Action) bool {
-		return a != Orphan && a != Release || !f.May.Delete || f.Stranger
+		return a != Orphan && a != Release || !f.May.Delete || f.Ownership == Foreign
 	},
 	"nothing is released while it may be what a create of ours led to": func(f Facts, a Action) bool {
-		return a != Release || !f.Unresolved || f.Class == Named
+		return a != Release || f.Attempt != Unknown || f.Class == Named
 	},
 	"connection details are published only of what is ours, held and wanted": func(f Facts, a Action) bool {
-		return a != Publish || f.Observed && f.Exists && !f.Stranger && f.Held && !f.Deleted
+		return a != Publish || f.Presence != Unobserved && f.Presence == Present && f.Ownership == Ours && f.Held && !f.Deleted
 	},
 	"nobody is told that all is well before the Secret is written": func(f Facts, a Action) bool {
 		return a != Keep || !f.Unpublished
 	},
 	"all is well only with what exists, is ours, held and as desired": func(f Facts, a Action) bool {
-		return a != Keep || f.Exists && f.UpToDate && !f.Stranger && f.Held && f.Observed
+		return a != Keep || f.Presence == Present && f.UpToDate && f.Ownership == Ours && f.Held && f.Presence != Unobserved
 	},
 }
 
@@ -141,7 +141,7 @@ func steps(f Facts, claimed bool, depth int) int {
 	case a == Publish:
 		f.Unpublished = false
 	default:
-		f.Acted, f.Observed, f.Held = true, false, true
+		f.Acted, f.Presence, f.Held = true, Unobserved, true
 		f.DeleteSent = f.DeleteSent || a == Delete
 	}
 
@@ -150,7 +150,7 @@ func steps(f Facts, claimed bool, depth int) int {
 
 func stepsAfterLook(f Facts, claimed bool, depth int) int {
 	// What was known of the outside before does not matter.
-	f.Observed, f.Exists, f.UpToDate, f.Stranger, f.Searching = true, false, false, false, false
+	f.Presence, f.UpToDate, f.Ownership = Unobserved, false, Ours
 	f.Learned, f.Resolves, f.Unpublished = false, false, false
 	from := looked{f, claimed, depth}
 	if longest, known := lengths[from]; known {
@@ -158,10 +158,20 @@ func stepsAfterLook(f Facts, claimed bool, depth int) int {
 	}
 	longest := 0
 	for bits := range 128 {
-		f.Searching = bits&64 != 0
-		f.Exists, f.UpToDate, f.Stranger, f.Unpublished = bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&32 != 0
-		f.Learned, f.Resolves = bits&8 != 0 && !claimed, bits&16 != 0 && !claimed
-		longest = max(longest, steps(f, claimed, depth+1))
+		next := func() bool {
+			bit := bits&1 != 0
+			bits >>= 1
+
+			return bit
+		}
+		answer := f
+		if next() {
+			answer.Doubt = Unconfirmed
+		}
+		answer.Learned, answer.Resolves = next() && !claimed, next() && !claimed
+		answer.UpToDate, answer.Unpublished = next(), next()
+		answer.Presence, answer.Ownership = Absent+Presence(bits&1), Ownership(bits>>1&1)
+		longest = max(longest, steps(answer, claimed, depth+1))
 	}
 	lengths[from] = longest
 
@@ -179,20 +189,26 @@ type looked struct {
 
 // EveryFacts calls fn with every combination of facts.
 func everyFacts(fn func(Facts)) {
-	const fields = 22
-	for bits := range 4 << fields {
-		next := func() bool {
+	const flags = 15
+	for choice := range (Findable + 1) * (Class(Present) + 1) * (Class(Unseen) + 1) * (Class(Unconfirmed) + 1) * (Class(Foreign) + 1) << flags {
+		bits := int(choice)
+		flag := func() bool {
 			bit := bits&1 != 0
 			bits >>= 1
 
 			return bit
 		}
+		state := func(states int) int {
+			state := bits % states
+			bits /= states
+
+			return state
+		}
 		fn(Facts{
-			Paused: next(), Invalid: next(), Deleted: next(), Held: next(), Awaited: next(),
-			May:      Permissions{Create: next(), Update: next(), Delete: next()},
-			Settling: next(), NameKnown: next(), Unresolved: next(), Unseen: next(), DeleteSent: next(),
-			Observed: next(), Exists: next(), UpToDate: next(), Stranger: next(), Learned: next(), Resolves: next(), Unpublished: next(),
-			Searching: next(), Acted: next(), Class: Class(bits),
+			Paused: flag(), Invalid: flag(), Deleted: flag(), Held: flag(), Awaited: flag(),
+			May:       Permissions{Create: flag(), Update: flag(), Delete: flag()},
+			NameKnown: flag(), DeleteSent: flag(), UpToDate: flag(), Learned: flag(), Resolves: flag(), Unpublished: flag(), Acted: flag(),
+			Presence: Presence(state(3)), Attempt: Attempt(state(3)), Doubt: Doubt(state(3)), Ownership: Ownership(state(2)), Class: Class(state(4)),
 		})
 	}
 }
