@@ -1,0 +1,28 @@
+// Package gone tells an answer that an object does not exist from the other answers
+// with the code 404. IsNotFound of k8s.io/apimachinery and IgnoreNotFound of
+// controller-runtime hold for all of them, and some say nothing about the object:
+//
+//   - the page of a load balancer or of a proxy whose backends are away;
+//   - the answer of an API server that does not know the kind yet, or not any more: one
+//     replica of several learns of a definition later than another;
+//   - the answer to a version, or to a scope, that the server does not serve;
+//   - the answer to a write of the status of a kind that has no status subresource,
+//     which names the object although the object is there;
+//   - the answer to a write that names another object: the namespace, or what a webhook
+//     did not find.
+//
+// A controller that takes one of them for the end of the object forgets what was made
+// for it, or never looks at it again. The first three have the cause UnexpectedServerResponse, or do not name the object.
+// So [Answered] wants the name, without that cause.
+//
+// The last two are answers to writes, and therefore a write is never enough: after any
+// 404 of a patch, an update or a create, [Confirmed] reads the object from the API server.
+// Only that answer counts. A DELETE of the object itself is looked up as a GET is: if it
+// is answered with the name of the object, [Ignore] may drop the error.
+//
+// A cache answers with the name of the object too. It says that the cache does not have
+// the object, perhaps because it does not have it yet. That is enough to end a pass,
+// because the event that brings the object begins another one; and to create an object,
+// because the API server refuses to create what exists. It is not enough to clean up or to
+// forget: for that, give [Confirmed] a reader without a cache.
+package gone
