@@ -57,11 +57,13 @@ type Cold struct {
 	DeleteSent       time.Time // when the last Delete was sent
 	FinalizerRemoved bool      // the author's finalizer was removed
 
-	Search           string    // the attempt that is being looked up
-	SearchSince      time.Time // since when this process knows of it
-	NotFoundSince    time.Time // when what is to be deleted was first not found
-	NotFoundName     string    // and under which name
-	UnknownCreateErr string    // how the last create ended whose result is not known
+	Uncalled         []Intent          // what was sent to the API server, and Create was not called for
+	Search           string            // the attempt that is being looked up
+	SearchSince      time.Time         // since when this process knows of it
+	NotFoundSince    time.Time         // when what is to be deleted was first not found
+	NotFoundName     string            // and under which name
+	Unwritten        map[string]string // annotations that tell how the last create ended, and could not be stored
+	UnknownCreateErr string            // how the last create ended whose result is not known
 
 	Stop Stop // the terminal error in which the last pass ended, if its cause can be told
 
@@ -78,6 +80,13 @@ type Cold struct {
 	LastBadInterval   string            // the last complaint about a poll interval
 	DroppedStatus     [sha256.Size]byte // the status patch that the server dropped, with its base
 	VolatileWritten   time.Time         // when volatile fields were last written
+}
+
+// An Intent is what an object is marked with before Create is called.
+type Intent struct {
+	Pending string // the time
+	Attempt string // the id
+	Before  string // what the annotation of the attempt said before
 }
 
 // A Wish is what a user asks of an object.
@@ -138,6 +147,8 @@ func (r Record) Clone() Record {
 	if r.Cold != nil {
 		cold := *r.Cold
 		cold.LastWarnings = maps.Clone(cold.LastWarnings)
+		cold.Uncalled = slices.Clone(cold.Uncalled)
+		cold.Unwritten = maps.Clone(cold.Unwritten)
 		r.Cold = &cold
 	}
 	r.Written = maps.Clone(r.Written)

@@ -87,10 +87,16 @@ func TestCloneSharesNothing(t *testing.T) {
 		for _, m := range c.Written {
 			m[0] = "another"
 		}
-		for key := range c.LastWarnings {
-			c.LastWarnings[key] = "another"
+		for _, m := range []map[string]string{c.LastWarnings, c.Unwritten} {
+			for key := range m {
+				m[key] = "another"
+			}
 		}
-		if path == "Written" && r.Written["a"][0] != "a" || path == "LastWarnings" && r.LastWarnings["a"] != "a" {
+		for i := range c.Uncalled {
+			c.Uncalled[i].Attempt = "another"
+		}
+		if path == "Uncalled" && r.Uncalled[0].Attempt != "a" || path == "Written" && r.Written["a"][0] != "a" || path == "LastWarnings" && r.LastWarnings["a"] != "a" ||
+			path == "Unwritten" && r.Unwritten["a"] != "a" {
 			t.Errorf("%s is shared", path)
 		}
 	})
@@ -170,6 +176,10 @@ func fill(v reflect.Value) {
 		return
 	case [32]byte:
 		v.Set(reflect.ValueOf([32]byte{1}))
+
+		return
+	case []Intent:
+		v.Set(reflect.ValueOf([]Intent{{Pending: "a", Attempt: "a", Before: "a"}}))
 
 		return
 	case Wish:

@@ -99,6 +99,11 @@ const (
 	// user allows it.
 	ReasonBackendChanged ConditionReason = "BackendChanged"
 
+	// ReasonMarksNotStored: the API server accepted a write and did not store
+	// the annotations or the finalizer that nothing may be created without: an
+	// admission webhook, a policy or a proxy drops them.
+	ReasonMarksNotStored ConditionReason = "MarksNotStored"
+
 	// ReasonThrottled: more is asked of the external system than it allows.
 	ReasonThrottled ConditionReason = "Throttled"
 

@@ -35,6 +35,9 @@ func (p *pass) observe(ctx context.Context) error {
 	if err := p.prepare(ctx); err != nil {
 		return err
 	}
+	if err := p.writeUnwritten(ctx); err != nil {
+		return err
+	}
 	if err := p.connect(ctx); err != nil {
 		return connecting.failed(err)
 	}
@@ -197,7 +200,7 @@ func (p *pass) create(ctx context.Context) error {
 	if err := p.prepareCreate(ctx); err != nil {
 		return err
 	}
-	p.leaveToCreate = leave
+	p.leaveToCreate, p.memo.Uncalled = leave, nil
 	p.memo.Seen = objectstate.CreationRef{} // whatever the call answers, it may have had its effect
 	before := maps.Clone(p.mg.GetAnnotations())
 	err = p.begun(p.external.Create(ContextWithCreationToken(ctx, p.token()), p.mg))
@@ -238,12 +241,17 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 	}
 	p.remember()
 	p.abandon()
+	before := maps.Clone(p.mg.GetAnnotations())
 	if !p.r.named {
-		begin(p.mg, p.nextAttempt(), p.now())
+		p.intend()
 	}
 
 	p.late = nil
 	if err := p.store(ctx, telemetry.Intent); err != nil {
+		if isNotStored(err) {
+			p.withdraw(ctx, before)
+		}
+
 		return recordingIntent.failed(err)
 	}
 

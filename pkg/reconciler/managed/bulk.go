@@ -137,7 +137,7 @@ func (p *pass) served() bool {
 	alone := p.place.Alone
 	p.place.Alone = false
 
-	return !alone && p.window() == 0 && !p.unseen() && !unresolved(p.mg) && !p.r.roll.Told(p.place)
+	return !alone && p.window() == 0 && !p.unseen() && !p.unresolved() && !p.r.roll.Told(p.place)
 }
 
 // Consult the list of the connection. It is not ok if the object is to be observed

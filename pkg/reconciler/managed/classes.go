@@ -23,6 +23,7 @@ type class struct {
 var failureClasses = []class{
 	{"held", gates.IsHeld, "", true},
 	{"terminal", isTerminal, "", false},
+	{"not-stored", isNotStored, commonv1.ReasonMarksNotStored, false},
 	{"throttled", isThrottled, commonv1.ReasonThrottled, true},
 	{"unauthorized", external.IsUnauthorized, commonv1.ReasonUnauthorized, true},
 	{"unavailable", external.IsUnavailable, commonv1.ReasonExternalSystemUnavailable, true},

@@ -150,7 +150,7 @@ var refused = outcome{
 			}
 			o.ready = commonv1.Deleting()
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, text)
-		case !unresolved(p.mg):
+		case !p.unresolved():
 			err = errors.New(textUnseen)
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnseen)
 		default:

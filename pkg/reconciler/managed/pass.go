@@ -174,7 +174,7 @@ func (p *pass) addObserved(f *lifecycle.Facts) {
 	f.Class = p.class()
 	f.NameKnown = meta.GetExternalName(p.mg) != ""
 	f.Doubt = p.doubt()
-	lost := unresolved(p.mg)
+	lost := p.unresolved()
 	f.Attempt = p.attempt(lost)
 	f.DeleteSent = p.deleteSent()
 	if p.stranger() {
@@ -293,7 +293,7 @@ func (p *pass) unseen() bool {
 // Resolves says whether an observation has shown what became of a create whose
 // result was not known.
 func (p *pass) resolves() bool {
-	return !p.r.named && p.observed && p.observation.ResourceExists && unresolved(p.mg)
+	return !p.r.named && p.observed && p.observation.ResourceExists && p.unresolved()
 }
 
 // DeleteSent says whether a delete was sent so lately that it need not be sent

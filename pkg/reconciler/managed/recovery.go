@@ -97,7 +97,7 @@ func (p *pass) recover(ctx context.Context) error {
 	if p.class() != lifecycle.Findable { // which nearly all are not
 		return nil
 	}
-	if lost := unresolved(p.mg) || p.neverSeen() && p.window() == 0; !lost || p.token() == "" {
+	if lost := p.unresolved() || p.neverSeen() && p.window() == 0; !lost || p.token() == "" {
 		return nil
 	}
 	since := p.searchedSince()

@@ -287,6 +287,8 @@ func (p *pass) failed(err error) outcome {
 	}
 	if reason, terminal := external.TerminalReason(err); terminal {
 		o.synced.Reason, o.progress = commonv1.ConditionReason(reason), stuck
+	} else if isNotStored(err) {
+		o.again, o.after, o.progress = growing, p.doubled(longestUnstored), stuck
 	} else {
 		o.after = retryAfter(err, p.r.random())
 	}

@@ -58,7 +58,11 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	}
 	body["metadata"] = p.precondition(metadata)
 	before := p.newest.GetGeneration()
+	finalizers := slices.Clone(desired.GetFinalizers())
 	if err := p.patch(ctx, what, desired, body); err != nil {
+		return err
+	}
+	if err := checkStored(annotations, finalizers, desired); err != nil {
 		return err
 	}
 	// The write would have failed on any version but the newest that is known, so
@@ -89,14 +93,15 @@ func (p *pass) removeFinalizer(ctx context.Context) error {
 // API server refuses them as they are (they may be too large), our own go alone:
 // a client's note may be lost, a name may not. That a creation came to nothing is
 // stored over that creation alone: a process that was held up does not deny what
-// another has begun since.
+// another has begun since. So is what a later pass stores.
 func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) error {
 	p.memo.writes(changes)
 	metadata := map[string]any{"annotations": changes}
 	if uid := p.mg.GetUID(); uid != "" {
 		metadata["uid"] = uid
 	}
-	denies, version := isFailed(changes[meta.AnnotationKeyCreateAttempt]), p.newest.GetResourceVersion()
+	denies := isFailed(changes[meta.AnnotationKeyCreateAttempt]) || len(p.memo.Unwritten) > 0
+	version := p.newest.GetResourceVersion()
 	if denies && version != "" {
 		metadata["resourceVersion"] = version
 	}

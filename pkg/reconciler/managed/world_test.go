@@ -47,6 +47,8 @@ type world struct {
 	// Answer, if set, may answer a write instead of the API server. Note is
 	// what the request looks like in the list of requests.
 	answer func(ctx context.Context, note string) error
+	// Admit, if set, changes what is stored of an object that was patched.
+	admit func(client.Object)
 	// FailLive is how many of the next reads of the API server itself fail.
 	failLive int
 	// Lag, if set, is what the cache answers instead of what is stored.
@@ -125,7 +127,12 @@ func (w *world) restart() {
 				return err
 			}
 
-			return c.Patch(ctx, o, patch, opts...)
+			if err := c.Patch(ctx, o, patch, opts...); err != nil || w.admit == nil {
+				return err
+			}
+			w.admit(o)
+
+			return c.Update(ctx, o)
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			if err := w.request(ctx, "patch "+sub, o, patch); err != nil {

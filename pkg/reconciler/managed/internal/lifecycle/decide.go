@@ -18,10 +18,27 @@ func Decide(f Facts) Action {
 		return Orphan
 	case f.Presence == Unobserved:
 		return Observe
-	case f.Deleted && f.Presence == Present:
-		return removing(f)
 	case f.Deleted:
+		return depart(f)
+	default:
+		return live(f)
+	}
+}
+
+// Depart: the object is deleted, holds our finalizer, and the external resource
+// is to go with it.
+func depart(f Facts) Action {
+	switch {
+	case f.Presence == Present:
+		return removing(f)
+	default:
 		return removed(f)
+	}
+}
+
+// Live: the object is wanted, and the external resource with it.
+func live(f Facts) Action {
+	switch {
 	case f.Presence == Present:
 		return existing(f)
 	default:
@@ -29,8 +46,7 @@ func Decide(f Facts) Action {
 	}
 }
 
-// Removing: the object is deleted, holds our finalizer, and the external
-// resource exists and is to go with it.
+// Removing: the object is deleted, and the external resource exists.
 func removing(f Facts) Action {
 	switch {
 	case f.Ownership == Foreign && f.Attempt == Unknown && f.Class != Named:
@@ -48,8 +64,7 @@ func removing(f Facts) Action {
 	}
 }
 
-// Removed: the object is deleted, holds our finalizer, and no external resource
-// was found.
+// Removed: the object is deleted, and no external resource was found.
 func removed(f Facts) Action {
 	switch {
 	case f.Awaited && (f.Doubt == Grace || f.Attempt == Unseen):

@@ -1,0 +1,179 @@
+package managed_test
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// TestNothingIsCreatedWhoseMarksAreNotStored: admission that drops annotations or finalizers
+// answers 200. Nothing is created then, the object says what is dropped, and once it is kept
+// the object goes on by itself.
+func TestNothingIsCreatedWhoseMarksAreNotStored(t *testing.T) {
+	classes := map[string][]managed.ReconcilerOption{
+		"opaque": nil,
+		"named":  {managed.WithDeterministicExternalName(true)},
+		"token":  {managed.WithCreationTokens()},
+	}
+	drops := map[string]struct {
+		admit func(client.Object)
+		names map[string]string // by class: what the object says is dropped; none: nothing of ours is
+	}{
+		"all annotations": {
+			func(o client.Object) { o.SetAnnotations(nil) },
+			map[string]string{"opaque": meta.AnnotationKeyCreateAttempt, "named": meta.AnnotationKeyExternalName, "token": meta.AnnotationKeyExternalCreatePending},
+		},
+		"annotations of a prefix": {
+			func(o client.Object) {
+				kept := maps.Clone(o.GetAnnotations())
+				maps.DeleteFunc(kept, func(key, _ string) bool { return strings.HasPrefix(key, "moorage.dev/") })
+				o.SetAnnotations(kept)
+			},
+			map[string]string{"opaque": meta.AnnotationKeyCreateAttempt, "token": meta.AnnotationKeyCreateAttempt},
+		},
+		"finalizers": {
+			func(o client.Object) { o.SetFinalizers(nil) },
+			map[string]string{"opaque": managed.FinalizerName, "named": managed.FinalizerName, "token": managed.FinalizerName},
+		},
+	}
+	for class, options := range classes {
+		for what, drop := range drops {
+			t.Run(class+"/"+what, func(t *testing.T) {
+				if drop.names[class] == "" {
+					t.Log("nothing of ours is dropped")
+				}
+				w := newWorld(t, append(options, managed.WithPollInterval(time.Hour))...)
+				w.cloud.Tokens = class == "token"
+				w.admit = drop.admit
+				w.create(nil)
+				var waited time.Duration
+				for range 8 {
+					after := w.pass().RequeueAfter
+					if drop.names[class] != "" && (after <= 0 || after > 10*time.Minute+time.Minute) {
+						t.Errorf("the next pass is due in %s", after)
+					}
+					waited += after
+					w.clock.SetTime(w.clock.Now().Add(after))
+				}
+				if drop.names[class] == "" {
+					if n := len(w.cloud.Disks()); n != 1 {
+						t.Errorf("%d disks, want 1", n)
+					}
+
+					return
+				}
+				if n := len(w.cloud.Disks()); n != 0 {
+					t.Errorf("%d disks were created although it could not be recorded", n)
+				}
+				if c := w.condition(commonv1.TypeSynced, "False/MarksNotStored"); !strings.Contains(c.Message, drop.names[class]) {
+					t.Errorf("%s is not named: %s", drop.names[class], c.Message)
+				}
+				if waited < 2*time.Minute {
+					t.Errorf("eight passes within %s: they do not become rarer", waited)
+				}
+				w.admit = nil
+				for range 3 {
+					w.clock.SetTime(w.clock.Now().Add(w.pass().RequeueAfter))
+				}
+				if n := len(w.cloud.Disks()); n != 1 {
+					t.Errorf("%d disks once everything is stored, want 1", n)
+				}
+			})
+		}
+	}
+}
+
+// TestAResultIsWrittenWhenTheAPIServerIsBack: an API server that is away for longer than the
+// result of a Create is tried to be stored takes no name from a process that lives, whatever
+// makes a create safe to repeat, and whether the object is still wanted.
+func TestAResultIsWrittenWhenTheAPIServerIsBack(t *testing.T) {
+	for class, options := range map[string][]managed.ReconcilerOption{"opaque": nil, "token": {managed.WithCreationTokens()}} {
+		for _, deleted := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, append(options, managed.WithClock(realClock{}))...)
+				w.cloud.Tokens = class == "token"
+				away := false
+				w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
+					away = away || call == "Create"
+
+					return nil
+				}
+				w.answer = func(context.Context, string) error {
+					if away {
+						return errLost
+					}
+
+					return nil
+				}
+				w.create(nil)
+				_, _ = w.try()
+				w.cloud.After = nil
+				for range 3 {
+					<-time.After(time.Minute)
+					if _, err := w.try(); err == nil {
+						t.Errorf("%s: the pass ended well although nothing can be stored", class)
+					}
+				}
+				if away = false; deleted {
+					w.delete()
+				}
+				for range 4 {
+					<-time.After(time.Minute)
+					if w.gone() {
+						break
+					}
+					w.pass()
+				}
+				want := 1
+				if deleted {
+					want = 0
+				}
+				if n := len(w.cloud.Disks()); n != want || w.gone() != deleted {
+					t.Errorf("%s, deleted %t: %d disks, gone %t", class, deleted, n, w.gone())
+				}
+				if !deleted {
+					w.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
+				}
+			})
+		}
+	}
+}
+
+// TestAnUnwrittenResultIsNotWrittenOverAnother: what another process has begun since is not
+// denied, and nothing is waited for.
+func TestAnUnwrittenResultIsNotWrittenOverAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, managed.WithClock(realClock{}))
+		w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
+			if call == "Create" {
+				w.answer = func(context.Context, string) error { return errLost }
+			}
+
+			return nil
+		}
+		w.create(nil)
+		_, _ = w.try()
+		w.cloud.After, w.answer = nil, nil
+		w.change(func(v *volume.Volume) {
+			meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyCreateAttempt: "0badcafe"})
+		})
+		w.pass()
+		if got := w.get().GetAnnotations(); got[meta.AnnotationKeyCreateAttempt] != "0badcafe" || got[meta.AnnotationKeyExternalName] != "" {
+			t.Errorf("the attempt of another process was overwritten: %v", got)
+		}
+		if w.condition(commonv1.TypeSynced, "False/ReconcileError"); len(w.cloud.Disks()) != 1 {
+			t.Errorf("disks: %v", w.cloud.Disks())
+		}
+	})
+}
