@@ -70,6 +70,11 @@ func badInputs() map[string]wrong {
 			map[string]string{"example.org/note": strings.Repeat("x", 262144-64)}, nil,
 			"False/ReconcileError", "cannot update managed resource", 0,
 		},
+		"AnnotationsWithoutRoomForTheResult": {
+			"where the intent fits and the result does not, nothing is created either",
+			map[string]string{"example.org/note": strings.Repeat("x", 262144-48-160)}, nil,
+			"False/ReconcileError", "so that there is room for", 0,
+		},
 		"InvalidUTF8": {
 			"what an external system says may be anything",
 			nil, external.NotCreated(errors.New("bad \xff\xfe\x00 answer " + strings.Repeat("é", 4096))),

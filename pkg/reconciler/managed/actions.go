@@ -244,6 +244,9 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 	before := maps.Clone(p.mg.GetAnnotations())
 	if !p.r.named {
 		p.intend()
+		if err := checkRoom(p.mg.GetAnnotations()); err != nil {
+			return recordingIntent.failed(err)
+		}
 	}
 
 	p.late = nil

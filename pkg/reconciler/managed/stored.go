@@ -30,6 +30,29 @@ func isNotStored(err error) bool {
 // policy has changed.
 const longestUnstored = 10 * time.Minute
 
+// An API server refuses an object whose annotations have more bytes in all, keys and values
+// (apimachinery, ValidateAnnotationsSize). So much of that is left for the result of a Create:
+// two times, how the attempt ended, and the external name.
+const (
+	annotationsLimit = 256 << 10
+	resultRoom       = 2 << 10
+)
+
+// CheckRoom says whether the result of a Create can be stored beside the annotations: a name
+// that cannot is lost.
+func checkRoom(annotations map[string]string) error {
+	size := 0
+	for key, value := range annotations {
+		size += len(key) + len(value)
+	}
+	if size+resultRoom <= annotationsLimit {
+		return nil
+	}
+
+	return errors.Errorf("the annotations of the object have %d bytes, and the API server stores %d at most: remove some, so that there is room for "+
+		"%d bytes in which the result of a creation is recorded; nothing is created until then", size, annotationsLimit, resultRoom)
+}
+
 // CheckStored compares the answer to a write with what was sent: without our own annotations
 // and our finalizer nothing may be done outside, because nobody would know of it after a
 // restart. Annotations of clients may be dropped.

@@ -177,3 +177,33 @@ func TestAnUnwrittenResultIsNotWrittenOverAnother(t *testing.T) {
 		}
 	})
 }
+
+// TestNothingIsCreatedWhoseResultHasNoRoom: where the intent fits into the annotations and the
+// result does not, the name that Create returns would be lost.
+func TestNothingIsCreatedWhoseResultHasNoRoom(t *testing.T) {
+	const key, limit = "example.org/note", 256 << 10
+	for reason, tc := range map[string]struct{ note, disks int }{
+		"the intent fits, the result does not": {limit - 48 - 160, 0},
+		"everything fits":                      {limit - 3<<10, 1},
+	} {
+		w := newWorld(t)
+		w.create(func(v *volume.Volume) {
+			v.Annotations = map[string]string{key: strings.Repeat("x", tc.note-len(key))}
+		})
+		_, _ = w.try()
+		if n := len(w.cloud.Disks()); n != tc.disks {
+			t.Errorf("%s: %d disks, want %d", reason, n, tc.disks)
+		}
+		if tc.disks > 0 {
+			continue
+		}
+		if c := w.condition(commonv1.TypeSynced, "False/ReconcileError"); !strings.Contains(c.Message, "remove some") {
+			t.Errorf("%s: %s", reason, c.Message)
+		}
+		w.change(func(v *volume.Volume) { delete(v.Annotations, key) })
+		w.pass()
+		if n := len(w.cloud.Disks()); n != 1 {
+			t.Errorf("%s: %d disks once there is room, want 1", reason, n)
+		}
+	}
+}
