@@ -12,13 +12,18 @@
 //     did not find.
 //
 // A controller that takes one of them for the end of the object forgets what was made
-// for it, or never looks at it again. The first three have the cause UnexpectedServerResponse, or do not name the object.
-// So [Answered] wants the name, without that cause.
+// for it, or never looks at it again. The first three have the cause
+// UnexpectedServerResponse, or do not name the object. So [Answered] wants the name,
+// without that cause.
 //
-// The last two are answers to writes, and therefore a write is never enough: after any
-// 404 of a patch, an update or a create, [Confirmed] reads the object from the API server.
-// Only that answer counts. A DELETE of the object itself is looked up as a GET is: if it
-// is answered with the name of the object, [Ignore] may drop the error.
+// The last two are answers to writes, and therefore the answer to a write of a subresource
+// or to a create is never enough: [Confirmed] reads the object from the API server, and
+// only that answer counts; [IgnoreConfirmed] does so after a write. A DELETE and a PATCH
+// of the object itself are looked up as a GET is: if they are answered with the name of the
+// object, [Ignore] may drop the error.
+//
+// A test of internal/hygiene forbids what it replaces elsewhere. Examples, which use only
+// what is public, ask IsNotFound of pkg/resource.
 //
 // A cache answers with the name of the object too. It says that the cache does not have
 // the object, perhaps because it does not have it yet. That is enough to end a pass,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,10 +14,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Unserved tells whether err is a 404 that is not about any object: a proxy answered,
-// or an API server that does not serve the kind, the version or the path.
+// Unserved tells whether err is a 404 that names no object, or a mapper's error that it
+// does not know the kind: a proxy answered, or an API server that does not serve the
+// kind, the version or the path. It says so of that server at that moment alone: to wait
+// or to refuse a start is right, to clean up is not.
 func Unserved(err error) bool {
-	return kerrors.IsNotFound(err) && kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	return meta.IsNoMatchError(err) || kerrors.IsNotFound(err) && !Named(err)
+}
+
+// Named tells whether err is the answer that some object does not exist, and says which.
+// It is for those who did not ask themselves, and do not know the name.
+func Named(err error) bool {
+	details, ok := answer(err)
+	return ok && details.Name != ""
 }
 
 // Answered tells whether err is the answer that there is no object of that name. The
@@ -29,8 +39,8 @@ func Unserved(err error) bool {
 // The answer to a write may be about a subresource. To know that the object is gone, ask
 // Confirmed.
 func Answered(err error, name string, resources ...schema.GroupResource) bool {
-	details, ok := answer(err, name)
-	return ok && (len(resources) == 0 || slices.ContainsFunc(resources, func(r schema.GroupResource) bool { return about(details, r) }))
+	details, ok := answer(err)
+	return ok && name != "" && details.Name == name && (len(resources) == 0 || slices.ContainsFunc(resources, func(r schema.GroupResource) bool { return about(details, r) }))
 }
 
 // Ignore returns nil if Answered, and err otherwise. It is for reads, and for the
@@ -55,8 +65,8 @@ func Confirmed(ctx context.Context, live client.Reader, obj client.Object) (bool
 	if err == nil {
 		return obj.GetUID() != "" && now.GetUID() != "" && now.GetUID() != obj.GetUID(), nil
 	}
-	details, ok := answer(err, key.Name)
-	if ok && about(details, names(live, obj, details)) {
+	details, ok := answer(err)
+	if ok && key.Name != "" && details.Name == key.Name && about(details, names(live, obj, details)) {
 		return true, nil
 	}
 	if kerrors.IsNotFound(err) {
@@ -66,9 +76,27 @@ func Confirmed(ctx context.Context, live client.Reader, obj client.Object) (bool
 	return false, errors.Wrapf(err, "cannot ask the API server whether %s is gone", key)
 }
 
-// answer returns what a NotFound says that it is about, if that has the name.
-func answer(err error, name string) (*metav1.StatusDetails, bool) {
-	if !kerrors.IsNotFound(err) || Unserved(err) {
+// IgnoreConfirmed is what Ignore is, for the error of a write: it returns nil if that is a
+// 404, of whatever sort, and Confirmed says that the object is gone. A 404 for an object
+// that is there is an error that says what to check.
+func IgnoreConfirmed(ctx context.Context, live client.Reader, obj client.Object, err error) error {
+	if !kerrors.IsNotFound(err) {
+		return err
+	}
+	switch absent, readErr := Confirmed(ctx, live, obj); {
+	case readErr != nil:
+		return readErr
+	case absent:
+		return nil
+	default:
+		return errors.Wrapf(err, "%s is there, although a write of it is answered with not-found: check that its kind has the subresource "+
+			"that is written, and that nothing answers in the place of the API server", client.ObjectKeyFromObject(obj))
+	}
+}
+
+// answer returns what a NotFound says that it is about.
+func answer(err error) (*metav1.StatusDetails, bool) {
+	if !kerrors.IsNotFound(err) || kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return nil, false
 	}
 	var status kerrors.APIStatus
@@ -76,7 +104,7 @@ func answer(err error, name string) (*metav1.StatusDetails, bool) {
 		return nil, false
 	}
 	details := status.Status().Details
-	return details, details != nil && name != "" && details.Name == name
+	return details, details != nil
 }
 
 // about tells whether an answer may be about a resource. Without a group of its own, an

@@ -79,6 +79,23 @@ func TestAnswered(t *testing.T) {
 			}
 		})
 	}
+	for reason, tc := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"it says which object":      {err: kerrors.NewNotFound(policies, "b"), want: true},
+		"a page is no answer":       {err: page(policies, "a")},
+		"it names no object":        {err: bare(&metav1.StatusDetails{})},
+		"it has no details":         {err: bare(nil)},
+		"another answer is no 404":  {err: kerrors.NewGone("a")},
+		"there is no error at all":  {},
+		"it is found when wrapped":  {err: errors.Wrap(kerrors.NewNotFound(policies, "b"), "cannot get"), want: true},
+		"an error without a status": {err: errors.New("not found")},
+	} {
+		if got := gone.Named(tc.err); got != tc.want {
+			t.Errorf("Named(%v): %t, want %t: %s", tc.err, got, tc.want, reason)
+		}
+	}
 	if gone.Answered(bare(&metav1.StatusDetails{}), "") {
 		t.Error("Answered without a name: true, want false: no answer names an object without a name")
 	}
@@ -92,6 +109,8 @@ func TestUnserved(t *testing.T) {
 		"a page is":                          {err: errors.Wrap(page(policies, "a"), "cannot get"), want: true},
 		"an answer that names the object no": {err: kerrors.NewNotFound(policies, "a")},
 		"a page with another code is not":    {err: kerrors.NewGenericServerResponse(http.StatusBadGateway, http.MethodGet, policies, "a", "502", 0, true)},
+		"a 404 without a name is":            {err: bare(&metav1.StatusDetails{Kind: "networkpolicies"}), want: true},
+		"a kind that no mapper knows is":     {err: &meta.NoKindMatchError{}, want: true},
 		"no error is not":                    {},
 	} {
 		if got := gone.Unserved(tc.err); got != tc.want {
@@ -178,6 +197,44 @@ func TestConfirmed(t *testing.T) {
 			}
 			if obj.GetLabels()["of"] != tc.obj.GetLabels()["of"] {
 				t.Errorf("Confirmed(...) changed the object that it was given: %v", obj.GetLabels())
+			}
+		})
+	}
+}
+
+func TestIgnoreConfirmed(t *testing.T) {
+	policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "a", UID: "u1"}}
+	named, boom := kerrors.NewNotFound(policies, "a"), errors.New("boom")
+	for name, tc := range map[string]struct {
+		reason string
+		write  error // the answer to the write
+		read   error // the answer to the read, if it is not that of controller-runtime's fake
+		there  bool
+		want   error
+		says   string
+	}{
+		"Written":     {reason: "there is no error to ignore"},
+		"Other error": {reason: "only a 404 is doubted", write: boom, want: boom},
+		"Gone":        {reason: "the read confirms the answer to the write", write: named},
+		"Page, gone":  {reason: "whatever 404 the write got, the read counts", write: page(policies, "a")},
+		"Page, there": {reason: "a proxy has answered the write", write: page(policies, "a"), there: true, want: page(policies, "a"), says: "nothing answers in the place"},
+		"No status":   {reason: "a kind without the subresource has answered the write", write: named, there: true, want: named, says: "has the subresource"},
+		"Page twice":  {reason: "nobody has confirmed it", write: named, read: page(policies, "a"), want: page(policies, "a"), says: "check that its kind is served"},
+		"No read":     {reason: "nobody has confirmed it", write: named, read: boom, want: boom},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := fake.NewClientBuilder()
+			if tc.there {
+				b.WithObjects(policy.DeepCopy())
+			}
+			if tc.read != nil {
+				b.WithInterceptorFuncs(interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+					return tc.read
+				}})
+			}
+			err := gone.IgnoreConfirmed(t.Context(), b.Build(), policy, tc.write)
+			if (err != nil) != (tc.want != nil) || err != nil && !strings.Contains(err.Error(), tc.want.Error()) || err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("IgnoreConfirmed(%v): %v, want %v with %q: %s", tc.write, err, tc.want, tc.says, tc.reason)
 			}
 		})
 	}

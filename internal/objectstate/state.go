@@ -76,6 +76,7 @@ type Cold struct {
 
 	LastWarnings      map[string]string // the last message of a warning, by reason; never empty
 	LastDisconnectErr string            // the last complaint about a disconnect
+	LastStatusErr     string            // the last complaint about a status that cannot be written
 	LastReverted      string            // the last complaint about fields that were unset again
 	LastBadInterval   string            // the last complaint about a poll interval
 	DroppedStatus     [sha256.Size]byte // the status patch that the server dropped, with its base

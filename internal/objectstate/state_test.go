@@ -53,7 +53,7 @@ func TestEveryFieldIsDecided(t *testing.T) {
 		// whose effect is on when a pass is made, or on which object is read first
 		"Version", "Known", "Failed", "Gone", "Tried", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// which only say something, or keep from saying it again
-		"UnknownCreateErr", "LastWarnings", "LastDisconnectErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
+		"UnknownCreateErr", "LastWarnings", "LastDisconnectErr", "LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
 		// versions are compared with those of the object, which are in no fingerprint
 		"Stop.Version",
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -284,7 +285,7 @@ func (p *pass) checkLive(ctx context.Context) error {
 func (p *pass) readLive(ctx context.Context) (resource.Managed, error) {
 	live := p.r.newManaged()
 	err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKeyFromObject(p.mg), live)
-	if kerrors.IsNotFound(err) || err == nil && live.GetUID() != p.mg.GetUID() {
+	if gone.Answered(err, p.mg.GetName()) || err == nil && live.GetUID() != p.mg.GetUID() {
 		return nil, errReplaced
 	}
 
@@ -336,7 +337,7 @@ func (p *pass) letGo(ctx context.Context) error {
 		p.abandon()
 	}
 	if p.r.finalizer != nil {
-		err := resource.IgnoreNotFound(p.r.finalizer.RemoveFinalizer(ctx, p.mg))
+		err := gone.IgnoreConfirmed(ctx, p.r.cluster.GetAPIReader(), p.mg, p.r.finalizer.RemoveFinalizer(ctx, p.mg))
 		p.memo.FinalizerRemoved = err == nil
 
 		return lettingGo.failed(err)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 )
@@ -42,7 +42,7 @@ func (p *pass) spare(ctx context.Context) (bool, error) {
 		}
 		object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: above.apiVersion, Kind: above.kind}}
 		err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKey{Name: above.name}, object)
-		if err != nil && !apierrors.IsNotFound(err) {
+		if err != nil && !gone.Answered(err, above.name) {
 			return false, errors.Wrapf(err, "cannot tell whether %s %s is being deleted", above.kind, above.name)
 		}
 		if err == nil && !object.DeletionTimestamp.IsZero() {

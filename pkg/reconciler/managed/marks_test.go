@@ -152,7 +152,7 @@ func (tardy) Error() string   { return "i/o timeout" }
 func (tardy) Timeout() bool   { return true }
 func (tardy) Temporary() bool { return true }
 
-func TestReplaced(t *testing.T) {
+func TestAnotherUID(t *testing.T) {
 	volumes, kind := schema.GroupResource{Resource: "volumes"}, schema.GroupKind{Kind: "Volume"}
 	foreignUID := kerrors.NewInvalid(kind, "a", nil)
 	foreignUID.ErrStatus.Details.Causes = []metav1.StatusCause{{Field: "metadata.uid"}}
@@ -163,14 +163,14 @@ func TestReplaced(t *testing.T) {
 		want bool
 	}{
 		"None":       {nil, false},
-		"NotFound":   {kerrors.NewNotFound(volumes, "a"), true},
+		"NotFound":   {kerrors.NewNotFound(volumes, "a"), false},
 		"ForeignUID": {foreignUID, true},
 		"Invalid":    {otherwise, false},
 		"Conflict":   {kerrors.NewConflict(volumes, "a", errors.New("x")), false},
 		"Plain":      {errors.New("metadata.uid"), false},
 	}
 	for name, tc := range cases {
-		if got := replaced(tc.err); got != tc.want {
+		if got := anotherUID(tc.err); got != tc.want {
 			t.Errorf("%s: %t, want %t", name, got, tc.want)
 		}
 	}

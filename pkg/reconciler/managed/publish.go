@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -199,7 +200,7 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 	current := &corev1.Secret{}
 	err = s.reader.Get(ctx, client.ObjectKeyFromObject(secret), current)
 	switch {
-	case kerrors.IsNotFound(err) && s.known:
+	case gone.Answered(err, secret.Name) && s.known:
 		return true, errors.Wrap(s.client.Create(ctx, secret), "cannot create connection secret")
 	case err != nil:
 		return false, errors.Wrap(err, "cannot get connection secret")

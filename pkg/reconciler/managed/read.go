@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -62,7 +62,7 @@ func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (reso
 	r.log.Debug("The cache lags behind, asking the API server", "object", key.String())
 	mg := r.newManaged()
 	err := r.cluster.GetAPIReader().Get(ctx, key, mg)
-	if kerrors.IsNotFound(err) {
+	if gone.Answered(err, key.Name) {
 		return nil, errUnnoticed
 	}
 

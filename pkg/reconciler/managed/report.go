@@ -61,13 +61,14 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	switch {
 	case conflicts(werr) && p.memo.Conflicts < silentConflicts:
 		return p.conflicted(o), nil
-	case werr != nil && (errors.Is(werr, errReplaced) || kerrors.IsNotFound(werr)):
+	case errors.Is(werr, errReplaced):
 		p.takeBack(ctx, werr)
 		p.leave(o, nil)
 
 		return reconcile.Result{}, nil
 	}
 	p.memo.Conflicts = 0
+	p.tellUnwritable(werr)
 	p.announce()
 	p.ended = o.name
 	p.tried(o, err != nil || werr != nil, err != nil && !terminal || werr != nil)
@@ -76,6 +77,19 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	}
 
 	return p.answer(o, err, werr)
+}
+
+// TellUnwritable tells once that the status cannot be written although the object is there:
+// no condition can say so.
+func (p *pass) tellUnwritable(err error) {
+	text := ""
+	if kerrors.IsNotFound(err) {
+		text = p.redact(err).Error()
+	}
+	if text != "" && text != p.memo.LastStatusErr {
+		p.tell(event.Warning(reasonCannotUpdateManaged, errors.New("cannot update managed resource status: "+text)))
+	}
+	p.memo.LastStatusErr = text
 }
 
 // Conflicts says whether an error is a conflict. Of no error it costs nothing to find

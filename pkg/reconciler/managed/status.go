@@ -64,12 +64,9 @@ func (p *pass) writeStatus(ctx context.Context) error {
 	if err := p.patchStatus(ctx); !kerrors.IsConflict(err) {
 		return err
 	}
-	live := p.r.newManaged()
-	if err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKeyFromObject(p.mg), live); err != nil {
+	live, err := p.readLive(ctx)
+	if err != nil {
 		return err
-	}
-	if live.GetUID() != p.mg.GetUID() {
-		return errReplaced
 	}
 	if p.overtaken(live) {
 		return p.conflict()
@@ -117,7 +114,7 @@ func (p *pass) patchStatus(ctx context.Context) error {
 	before := p.mg.GetResourceVersion()
 	answer := clone(p.mg)
 	if err := p.r.client.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, data)); err != nil {
-		return err
+		return p.vanished(ctx, err)
 	}
 	p.r.telemetry.Wrote(telemetry.Status, answer.GetResourceVersion() != before)
 	p.memo.DroppedStatus, p.memo.VolatileWritten = none, p.now()

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
@@ -135,7 +136,7 @@ func persistently(ctx context.Context, fn func(context.Context) error) error {
 		if last = fn(ctx); last == nil {
 			return true, nil
 		}
-		if replaced(last) || errors.Is(last, errReplaced) {
+		if errors.Is(last, errReplaced) {
 			return false, errReplaced
 		}
 
@@ -148,12 +149,27 @@ func persistently(ctx context.Context, fn func(context.Context) error) error {
 	return last
 }
 
-// Replaced says whether the answer to a patch with a UID means that the object
-// is gone. A foreign UID is answered as invalid, not as a conflict.
-func replaced(err error) bool {
-	if kerrors.IsNotFound(err) {
-		return true
+// Vanished returns errReplaced if a write failed because the object is gone, and
+// the error otherwise. A 404 is also answered by proxies, by an API server that does
+// not know the kind yet, and for a subresource that the kind does not have: the
+// object is gone only if the API server, asked for the object itself, says so.
+func (p *pass) vanished(ctx context.Context, err error) error {
+	if anotherUID(err) {
+		return errReplaced
 	}
+	if !kerrors.IsNotFound(err) {
+		return err
+	}
+	if err := gone.IgnoreConfirmed(ctx, p.r.cluster.GetAPIReader(), p.mg, err); err != nil {
+		return err
+	}
+
+	return errReplaced
+}
+
+// AnotherUID says whether the answer to a patch with a UID means that the object
+// has another one. That is answered as invalid, not as a conflict.
+func anotherUID(err error) bool {
 	var status kerrors.APIStatus
 	if !kerrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return false
@@ -171,12 +187,8 @@ func (p *pass) patch(ctx context.Context, what telemetry.Write, desired resource
 	if err != nil {
 		return errors.Wrap(err, "cannot encode patch")
 	}
-	err = p.r.client.Patch(ctx, desired, client.RawPatch(types.MergePatchType, data))
-	if replaced(err) {
-		return errReplaced
-	}
-	if err != nil {
-		return err
+	if err := p.r.client.Patch(ctx, desired, client.RawPatch(types.MergePatchType, data)); err != nil {
+		return p.vanished(ctx, err)
 	}
 	p.r.telemetry.Wrote(what, desired.GetResourceVersion() != p.mg.GetResourceVersion())
 	p.knows(desired)

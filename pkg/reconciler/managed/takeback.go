@@ -3,18 +3,9 @@ package managed
 import (
 	"context"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 )
-
-// Gone says whether an answer means that the object is gone, rather than that its
-// kind is not served at the moment.
-func gone(err error) bool {
-	return errors.Is(err, errReplaced) || kerrors.IsNotFound(err) && !kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
-}
 
 // TakeBack deletes what this pass has created for an object that is gone by now, if
 // that is why something failed. A finalizer does not always keep an object: an API
@@ -25,7 +16,7 @@ func gone(err error) bool {
 // Create has just said so, unless the look after it says that somebody else has the name
 // by now. It is the one exception from one change in a pass.
 func (p *pass) takeBack(ctx context.Context, why error) {
-	if !gone(why) || !p.made || len(p.read.GetFinalizers()) > 0 || !p.may().Delete {
+	if !errors.Is(why, errReplaced) || !p.made || len(p.read.GetFinalizers()) > 0 || !p.may().Delete {
 		return
 	}
 	if p.observed && p.observation.ResourceExists && p.observation.Owner == OwnerOther {
