@@ -57,6 +57,8 @@ type Cold struct {
 	DeleteSent       time.Time // when the last Delete was sent
 	FinalizerRemoved bool      // the author's finalizer was removed
 
+	Called           Intent            // Create was called for it, and its result is not known
+	Made             CreationRef       // what the last Create made, until an observation has found it
 	Uncalled         []Intent          // what was sent to the API server, and Create was not called for
 	Search           string            // the attempt that is being looked up
 	SearchSince      time.Time         // since when this process knows of it
@@ -108,6 +110,17 @@ type Stop struct {
 // A CreationRef identifies the external resource that an object stands for: the creation or
 // adoption that it is marked with, and the external name.
 type CreationRef struct{ Mark, Name string }
+
+// ParseCreationRef reads what String wrote, and returns nothing of any other text.
+func ParseCreationRef(text string) CreationRef {
+	mark, quoted, ok := strings.Cut(text, " of ")
+	name, err := strconv.Unquote(quoted)
+	if !ok || err != nil || mark == "" {
+		return CreationRef{}
+	}
+
+	return CreationRef{mark, name}
+}
 
 // String returns the reference as the condition Created tells it.
 func (c CreationRef) String() string { return c.Mark + " of " + strconv.Quote(c.Name) }

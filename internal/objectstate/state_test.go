@@ -25,6 +25,19 @@ func TestOlder(t *testing.T) {
 	}
 }
 
+func TestParseCreationRef(t *testing.T) {
+	for _, ref := range []CreationRef{{"0badcafe/succeeded", "vol-1"}, {"2026-01-01T00:00:00Z", ""}, {"a", "x of \"y\"\n"}} {
+		if got := ParseCreationRef(ref.String()); got != ref {
+			t.Errorf("%q is read as %v", ref, got)
+		}
+	}
+	for _, text := range []string{"", "0badcafe", "0badcafe of vol-1", ` of "vol-1"`, "0badcafe of \"vol-1", "the password of \"root\" is \"x\""} {
+		if got := ParseCreationRef(text); got != (CreationRef{}) {
+			t.Errorf("%q is read as %v", text, got)
+		}
+	}
+}
+
 func TestCreationRefMatchesCondition(t *testing.T) {
 	ref := CreationRef{"0badcafe/succeeded", `vol "1"`}
 	cases := []struct {
@@ -54,6 +67,8 @@ func TestEveryFieldIsDecided(t *testing.T) {
 		"Version", "Known", "Failed", "Gone", "Tried", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// which only say something, or keep from saying it again
 		"UnknownCreateErr", "LastWarnings", "LastDisconnectErr", "LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
+		// is told by the attempt
+		"Called.Pending", "Called.Before",
 		// versions are compared with those of the object, which are in no fingerprint
 		"Stop.Version",
 	}

@@ -36,11 +36,14 @@ func (p *pass) observe(ctx context.Context) error {
 	if err := p.prepare(ctx); err != nil {
 		return err
 	}
-	if err := p.writeUnwritten(ctx); err != nil {
-		return err
-	}
 	if err := p.connect(ctx); err != nil {
 		return connecting.failed(err)
+	}
+	if err := p.writeUnwritten(ctx); err != nil { // whose text may bear what only the client knows to be secret
+		return err
+	}
+	if err := p.storeRestored(ctx); err != nil {
+		return err
 	}
 	if p.unchanged() {
 		return errUnchanged
@@ -64,7 +67,7 @@ func (p *pass) observe(ctx context.Context) error {
 		p.memo.NotFoundSince, p.memo.NotFoundName = time.Time{}, ""
 	}
 	if o.ResourceExists && !stranger {
-		p.memo.Seen, p.found = creation(p.mg, p.mg), true
+		p.memo.Seen, p.memo.Made, p.found = creation(p.mg, p.mg), objectstate.CreationRef{}, true
 		p.remember()
 	}
 	p.unsaid = p.unpublished()
@@ -198,36 +201,44 @@ func (p *pass) create(ctx context.Context) error {
 		return creating.failed(err)
 	}
 	defer leave(context.Canceled)
+	lost, again := meta.GetExternalName(p.mg), p.wasSeen() && !meta.WasDeleted(p.mg)
 	if err := p.prepareCreate(ctx); err != nil {
 		return err
 	}
+	if again {
+		p.tell(event.Warning(reasonRecreated, errors.Errorf("the external resource %q was there and is not found any more: another is created", lost)))
+	}
 	p.leaveToCreate, p.memo.Uncalled = leave, nil
+	p.memo.Made, p.memo.Called = objectstate.CreationRef{}, p.intended()
 	p.memo.Seen = objectstate.CreationRef{} // whatever the call answers, it may have had its effect
 	before := maps.Clone(p.mg.GetAnnotations())
 	err = p.begun(p.external.Create(ContextWithCreationToken(ctx, p.token()), p.mg))
 	p.acted, p.made, p.observed = true, err == nil, false
-	lost := p.recordResult(ctx, before, err)
+	unwritten := p.recordResult(ctx, before, err)
 
 	switch {
 	case external.IsAlreadyExists(err):
 		p.taken = err
 
-		return recording.failed(lost)
+		return recording.failed(unwritten)
 	case err != nil:
-		if lost != nil {
-			p.tell(event.Warning(reasonCannotUpdateManaged, p.redact(lost)))
+		if unwritten != nil {
+			p.tell(event.Warning(reasonCannotUpdateManaged, p.redact(unwritten)))
 		}
 
 		return creating.failed(err)
 	}
 	p.memo.Seen, p.memo.Since, p.memo.Creation = objectstate.CreationRef{}, p.r.at(p.now()), created(p.mg)
+	if !p.r.named {
+		p.memo.Made = creation(p.mg, p.mg)
+	}
 	p.memo.Changed = p.memo.Since
 	if p.r.named {
 		p.memo.Creation = createdHere
 	}
 	p.tell(event.Normal(reasonCreated, "Successfully requested creation of external resource"))
 
-	return recording.failed(lost)
+	return recording.failed(unwritten)
 }
 
 // PrepareCreate does all that must be durable before Create is called.

@@ -165,9 +165,12 @@ func TestWhatWasSeenAndVanishedIsCreatedAgain(t *testing.T) {
 				w.pass() // the window starts anew with the process
 				w.expect("", "Connect Observe", "")
 				w.clock.SetTime(w.clock.Now().Add(time.Minute))
+			} else {
+				w.clock.SetTime(w.clock.Now().Add(w.pass().RequeueAfter)) // the first answer may be wrong
+				w.expect("", "Connect Observe", "")
 			}
 			w.pass()
-			w.expect("patch, patch, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")
+			w.expect("patch, patch, patch status", "Connect Observe Create Observe", "Warning/ExternalResourceRecreated, Normal/CreatedExternalResource")
 			w.condition("Ready", "True/Available")
 			if got := meta.GetExternalName(w.get()); got != "vol-2" {
 				t.Errorf("external name %q", got)

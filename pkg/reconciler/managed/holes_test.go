@@ -306,6 +306,7 @@ func TestUpToDateOfWhatIsNotThere(t *testing.T) {
 	g.cloud.Remove("vol-1")
 	g.cloud.Before = failing("Create", errLost)
 	g.clock.SetTime(g.clock.Now().Add(time.Hour))
+	g.clock.SetTime(g.clock.Now().Add(g.pass().RequeueAfter)) // the first answer may be wrong
 	_, _ = g.try()
 	g.pass()
 	if c := g.get().GetCondition(commonv1.TypeUpToDate); c.Status != "Unknown" {

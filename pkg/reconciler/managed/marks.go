@@ -259,6 +259,16 @@ func (p *pass) uncalled() bool {
 	})
 }
 
+// Intended returns the attempt that the object is marked with.
+func (p *pass) intended() objectstate.Intent {
+	if p.r.named {
+		return objectstate.Intent{}
+	}
+	marks := p.mg.GetAnnotations()
+
+	return objectstate.Intent{Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt]}
+}
+
 // How many intents are remembered that were not followed by a call: writes whose answers
 // were lost may have their effect late.
 const intentsRemembered = 4
@@ -329,6 +339,11 @@ func creation(mg, named resource.Managed) objectstate.CreationRef {
 // harmless. It goes on when ctx is cancelled.
 func (p *pass) recordResult(ctx context.Context, before map[string]string, err error) error {
 	ended := false
+	defer func() {
+		if ended || errors.Is(err, errNotBegun) {
+			p.memo.Called = objectstate.Intent{}
+		}
+	}()
 	if !p.r.named {
 		switch {
 		case err == nil:

@@ -40,6 +40,7 @@ const (
 	reasonLateReverted   event.Reason = "LateInitializationReverted"
 
 	reasonNotOwned             event.Reason = "ExternalResourceNotOwned"
+	reasonRecreated            event.Reason = "ExternalResourceRecreated"
 	reasonMissing              event.Reason = "ExternalResourceMissing"
 	reasonKeepsChanging        event.Reason = "ExternalResourceKeepsChanging"
 	reasonAbandoned            event.Reason = "CreationAttemptAbandoned"

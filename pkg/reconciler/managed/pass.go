@@ -50,6 +50,7 @@ type pass struct {
 	labels   map[string]any // and in the labels
 	late     map[string]any // what Observe filled in and has to be stored
 
+	restored      bool              // the record of a creation was put back and is not stored yet
 	requested     string            // the request of the user's that this pass handles
 	details       [sha256.Size]byte // of the connection details that were observed
 	unsaid        bool              // they are not published
@@ -104,6 +105,7 @@ func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
 		memo:   known,
 		policy: r.checkPolicies(mg), requested: request(mg),
 	}
+	p.restore()
 	s := p.standing()
 	p.urgency, p.next, p.memo.Known = s.Urgency(), s.Urgency(), true
 	p.well, p.waits = s.Well, r.spread && s.MayWait()

@@ -7,11 +7,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
 // Predicate returns what the controller of this reconciler has to watch for:
 // changes that ask for a pass, which are those of the generation, the labels,
-// the deletion timestamp, the finalizers of others and the annotations. Status
+// the deletion timestamp, the finalizers of others, ours if somebody takes it from
+// an object that is not deleted, and the annotations. Status
 // writes, and what this reconciler itself wrote, are not: an event takes an
 // object out of its back-off, so that a reconciler which hears itself never
 // backs off.
@@ -26,6 +29,7 @@ func (r *Reconciler) Predicate() predicate.Predicate {
 			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
 			!maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
 			!slices.Equal(foreign(e.ObjectOld), foreign(e.ObjectNew)) ||
+			released(e.ObjectOld, e.ObjectNew) ||
 			r.annotated(e.ObjectOld, e.ObjectNew)
 	}}
 }
@@ -37,14 +41,19 @@ func (r *Reconciler) annotated(before, now client.Object) bool {
 		return false
 	}
 	known := r.memory.Peek(client.ObjectKeyFromObject(now), now.GetUID())
-	for key, value := range changes {
+	others := false
+	for key, value := range changes { // each of them is noted, in whatever order they come
 		text, _ := value.(string)
-		if known == nil || !known.ours(key, text) {
-			return true
-		}
+		others = known == nil || !known.ours(key, text) || others
 	}
 
-	return false
+	return others
+}
+
+// Released says whether our finalizer was taken from an object that is not deleted, which
+// only somebody else does.
+func released(before, now client.Object) bool {
+	return now.GetDeletionTimestamp().IsZero() && meta.FinalizerExists(before, FinalizerName) && !meta.FinalizerExists(now, FinalizerName)
 }
 
 func foreign(o client.Object) []string {

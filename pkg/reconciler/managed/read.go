@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +38,12 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resour
 	}
 
 	return mg, nil
+}
+
+// NotThere says whether a cache has no such object. A client that is no cache may be
+// answered by somebody who knows nothing of the object.
+func notThere(err error) bool {
+	return kerrors.IsNotFound(err) && !kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // Recent returns the object, never in a version older than our own last write of

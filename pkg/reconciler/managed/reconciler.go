@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
@@ -187,7 +186,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	if errors.Is(err, errUnnoticed) {
 		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
 	}
-	if gone.Ignore(err, req.Name) != nil {
+	if err != nil && !notThere(err) {
 		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get managed resource"))
 	}
 	if err != nil {

@@ -154,8 +154,9 @@ func (p *pass) searchedSince() time.Time {
 	return p.memo.SearchSince
 }
 
-// How long the absence of what is to be deleted is doubted, if nothing was sent
-// that explains it: an answer may be wrong once.
+// How long the absence of what was seen, or is to be deleted, is doubted, if nothing
+// was sent that explains it: an answer may be wrong once. Whoever looks again does so
+// over a new connection.
 const doubt = 5 * time.Second
 
 // Unconfirmed returns for how long absence is not believed yet.
@@ -164,8 +165,7 @@ func (p *pass) unconfirmed() time.Duration {
 	if p.shown { // for as long as the two answers differ
 		rest = p.r.pollInterval
 	}
-	asked := !p.memo.DeleteSent.IsZero() || len(p.mg.GetFinalizers()) == 0 // the latter only exists in tests
-	if !meta.WasDeleted(p.mg) || !p.observed || p.observation.ResourceExists || asked {
+	if !p.observed || p.observation.ResourceExists || !p.surprising() {
 		return rest
 	}
 	if name := meta.GetExternalName(p.mg); p.memo.NotFoundSince.IsZero() || p.memo.NotFoundName != name {
@@ -174,3 +174,17 @@ func (p *pass) unconfirmed() time.Duration {
 
 	return max(rest, doubt-p.now().Sub(p.memo.NotFoundSince))
 }
+
+// Surprising says whether nothing is known that explains that there is no external
+// resource. Under a name of our choice nothing can be made twice, so that there is no
+// need to ask again for an object that is wanted; nor is there where nothing may be made.
+func (p *pass) surprising() bool {
+	if meta.WasDeleted(p.mg) {
+		return p.memo.DeleteSent.IsZero() && len(p.mg.GetFinalizers()) > 0 // no finalizer: only in tests
+	}
+
+	return !p.r.named && p.wasSeen() && p.may().Create
+}
+
+// WasSeen says whether an observation has found what the object is marked with.
+func (p *pass) wasSeen() bool { return created(p.mg) != "" && !p.unseen() && !p.unresolved() }

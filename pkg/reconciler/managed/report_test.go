@@ -162,6 +162,9 @@ func TestAnObjectThatGoesDuringAPassIsNoError(t *testing.T) {
 	d.UsedBytes = 7
 	w.cloud.Put(d)
 	w.answer = func(context.Context, string) error {
+		w.change(func(v *volume.Volume) { v.Finalizers = nil })
+		w.delete()
+
 		return kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, key.Name)
 	}
 	if got := w.pass(); !got.IsZero() {

@@ -32,6 +32,7 @@ func TestTakeBack(t *testing.T) {
 		answer func(note string) error
 		want   string // calls that change something
 		disks  int
+		fails  bool
 	}{
 		"Gone": {reason: "Nobody else knows of it.", during: vanish, want: "Create Delete"},
 		"Namesake": {
@@ -61,7 +62,7 @@ func TestTakeBack(t *testing.T) {
 			create: func(v *volume.Volume) { v.Finalizers = []string{"example.org/backup"} },
 		},
 		"NotServed": {
-			reason: "A kind that is not served says nothing of the object.", during: func(*world) {}, want: "Create", disks: 1,
+			reason: "A kind that is not served says nothing of the object.", during: func(*world) {}, want: "Create", disks: 1, fails: true,
 			answer: func(note string) error {
 				if strings.HasPrefix(note, "patch status") {
 					return kerrors.NewGenericServerResponse(http.StatusNotFound, "patch", schema.GroupResource{}, "", "", 0, true)
@@ -88,7 +89,9 @@ func TestTakeBack(t *testing.T) {
 					w.answer = func(_ context.Context, note string) error { return tc.answer(note) }
 				}
 				w.create(tc.create)
-				w.pass()
+				if _, err := w.try(); (err != nil) != tc.fails {
+					t.Errorf("%s\nerror %v", tc.reason, err)
+				}
 				if _, calls, _ := w.taken(); mutating(calls) != tc.want {
 					t.Errorf("%s\ncalls %q", tc.reason, calls)
 				}

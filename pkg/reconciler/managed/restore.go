@@ -1,0 +1,126 @@
+package managed
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Restore puts back the record of the creation where somebody has taken it, or a part of it,
+// from the metadata. "kubectl replace", Helm --force and Argo CD's Replace=true do that: they
+// write the manifest in the place of the object, and leave its status. What the record said is
+// known from the memory of this process, and from the condition Created. Before anything is
+// asked outside it is stored.
+func (p *pass) restore() {
+	if p.r.named {
+		return
+	}
+	ref, since := p.lastCreation()
+	switch {
+	case ref.Mark != "" && restoreCreation(p.mg, ref, since):
+		p.restored = true
+		p.log().Info("The record of the creation was removed from the metadata, and is restored", "externalName", ref.Name)
+	case restoreAttempt(p.mg, p.memo.Called):
+		p.restored = true
+		p.log().Info("The record of an attempt whose result is not known was removed from the metadata, and is restored")
+	}
+}
+
+// StoreRestored stores what was put back.
+func (p *pass) storeRestored(ctx context.Context) error {
+	if !p.restored {
+		return nil
+	}
+	p.restored = false
+
+	return updatingObject.failed(p.store(ctx, telemetry.Result))
+}
+
+// LastCreation returns the last creation that succeeded, as far as it is known without the
+// metadata, and when.
+func (p *pass) lastCreation() (ref objectstate.CreationRef, since time.Time) {
+	since = p.now()
+	told := p.mg.GetCondition(commonv1.TypeCreated)
+	if at := told.LastTransitionTime.Time; !at.IsZero() {
+		since = at
+	}
+	switch {
+	case p.memo.Called != objectstate.Intent{}: // it is not the last
+		return objectstate.CreationRef{}, since
+	case p.memo.Seen != objectstate.CreationRef{}:
+		return p.memo.Seen, since
+	case p.memo.Made != objectstate.CreationRef{}:
+		if p.givenUp() {
+			p.memo.Made = objectstate.CreationRef{}
+		}
+
+		return p.memo.Made, p.r.time(p.memo.Since)
+	default:
+		return objectstate.ParseCreationRef(told.Message), since
+	}
+}
+
+// GivenUp says whether a user has removed the marks of a creation whose result was never
+// found, as the condition asks him to. The name stays then; a replace takes it along.
+func (p *pass) givenUp() bool {
+	told := p.mg.GetCondition(commonv1.TypeSynced).Reason == commonv1.ReasonCreationUnresolved
+
+	return told && created(p.mg) == "" && meta.GetExternalName(p.mg) == p.memo.Made.Name
+}
+
+// RestoreCreation puts back what is missing of the record of a creation, and says whether
+// anything was. What tells of another creation, of an attempt since, or of another name that a
+// user has chosen, stays as it is. So does a copy whose status came along with it.
+func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since time.Time) bool {
+	id, result, byID := strings.Cut(ref.Mark, "/")
+	if byID && (result != attemptSucceeded || copied(mg, id)) || meta.ExternalCreateIncomplete(mg) && meta.GetExternalCreatePending(mg).After(since) {
+		return false
+	}
+	marks := mg.GetAnnotations()
+	name, attempt, succeeded := marks[meta.AnnotationKeyExternalName], marks[meta.AnnotationKeyCreateAttempt], marks[meta.AnnotationKeyExternalCreateSucceeded]
+	want := since.UTC().Format(time.RFC3339)
+	if !byID {
+		want = ref.Mark
+	}
+	other := name != "" && name != ref.Name ||
+		byID && attempt != "" && attempt != ref.Mark ||
+		!byID && (attempt != "" || succeeded != "" && succeeded != want)
+	if other {
+		return false
+	}
+	missing := map[string]string{}
+	if byID && attempt == "" {
+		missing[meta.AnnotationKeyCreateAttempt] = ref.Mark
+	}
+	if succeeded == "" {
+		missing[meta.AnnotationKeyExternalCreateSucceeded] = want
+	}
+	if name == "" && ref.Name != "" {
+		missing[meta.AnnotationKeyExternalName] = ref.Name
+	}
+	meta.AddAnnotations(mg, missing)
+
+	return len(missing) > 0
+}
+
+// RestoreAttempt puts back the record of an attempt whose result is not known, if nothing is
+// left of it, or all but its id. That the time alone is missing is how a user says that it is
+// safe to proceed.
+func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {
+	marks := mg.GetAnnotations()
+	pending := marks[meta.AnnotationKeyExternalCreatePending]
+	if called.Attempt == "" || marks[meta.AnnotationKeyCreateAttempt] != "" || pending != "" && pending != called.Pending {
+		return false
+	}
+	meta.AddAnnotations(mg, map[string]string{
+		meta.AnnotationKeyExternalCreatePending: called.Pending, meta.AnnotationKeyCreateAttempt: called.Attempt,
+	})
+
+	return true
+}
