@@ -67,6 +67,8 @@ type Cold struct {
 	Unwritten        map[string]string // annotations that tell how the last create ended, and could not be stored
 	UnknownCreateErr string            // how the last create ended whose result is not known
 
+	Reworded Rewordings // how often a failure was told in other words
+
 	Stop Stop // the terminal error in which the last pass ended, if its cause can be told
 
 	Backoffs  int // consecutive passes that doubled their wait
@@ -105,6 +107,13 @@ type Stop struct {
 	Revision string // of the connection
 	Due      time.Time
 	Until    time.Time
+}
+
+// Rewordings are how often the text of one failure has changed.
+type Rewordings struct {
+	Of    string    // the failure, whatever its text
+	Since time.Time // when it was told first
+	Told  int       // how often in other words since
 }
 
 // A CreationRef identifies the external resource that an object stands for: the creation or

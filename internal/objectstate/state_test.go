@@ -66,7 +66,7 @@ func TestEveryFieldIsDecided(t *testing.T) {
 		// whose effect is on when a pass is made, or on which object is read first
 		"Version", "Known", "Failed", "Gone", "Tried", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// which only say something, or keep from saying it again
-		"UnknownCreateErr", "LastWarnings", "LastDisconnectErr", "LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
+		"Reworded.Of", "Reworded.Since", "Reworded.Told", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr", "LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
 		// is told by the attempt
 		"Called.Pending", "Called.Before",
 		// versions are compared with those of the object, which are in no fingerprint

@@ -58,6 +58,7 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	}
 	o = p.conclude(o)
 	werr := p.writeStatus(ctx)
+	p.countRewording(werr)
 	switch {
 	case conflicts(werr) && p.memo.Conflicts < silentConflicts:
 		return p.conflicted(o), nil
@@ -313,5 +314,5 @@ func (p *pass) failed(err error) outcome {
 		}
 	}
 
-	return o
+	return p.reworded(o)
 }

@@ -1,0 +1,59 @@
+package managed_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// TestAFailureWhoseTextChanges: an error that bears another id each time is told a few times an
+// hour, and not at each of a thousand passes. What a user does about it is shown at once.
+func TestAFailureWhoseTextChanges(t *testing.T) {
+	w := newWorld(t)
+	n, what := 0, "operation op-%s failed"
+	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+		if n++; call == "Observe" {
+			return errors.Errorf(what, strings.Repeat(string(rune('a'+n%26)), 3)+strings.Repeat(string(rune('a'+n/26%26)), 2))
+		}
+
+		return nil
+	}
+	w.create(nil)
+	passes := func() (writes, events int) {
+		for range 1000 {
+			if _, err := w.try(); err == nil {
+				t.Fatal("the pass ended well")
+			}
+			w.clock.SetTime(w.clock.Now().Add(3 * time.Second))
+		}
+		requests, _, told := w.taken()
+
+		return strings.Count(requests, "patch status"), strings.Count(told, "Warning/")
+	}
+	if writes, events := passes(); writes > 7 || events > 7 || writes < 2 {
+		t.Errorf("%d writes and %d events in fifty minutes, want a few", writes, events)
+	}
+	w.change(func(v *volume.Volume) { v.Spec.SizeGiB++ })
+	what = "quota %s of this generation"
+	_, _ = w.try()
+	if c := w.condition(commonv1.TypeSynced, "False/ReconcileError"); !strings.Contains(c.Message, "quota") {
+		t.Errorf("after the user's change the condition says %q", c.Message)
+	}
+	passes()
+	w.change(func(v *volume.Volume) {
+		meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyReconcileRequestedAt: fmt.Sprint(n)})
+	})
+	what = "the answer to the request, %s"
+	_, _ = w.try()
+	if c := w.get().GetCondition(commonv1.TypeSynced); !strings.Contains(c.Message, "the answer") {
+		t.Errorf("after the user's request the condition says %q", c.Message)
+	}
+}
