@@ -144,6 +144,9 @@ var others = map[Kind][]time.Duration{
 // process recovers from it.
 type crash struct{ process *process }
 
+// EndsProcess keeps the reconciler from recovering.
+func (crash) EndsProcess() {}
+
 // String is what a sink's caller says, who goes on, and has no effect any more.
 func (crash) String() string { return "the process died" }
 

@@ -104,6 +104,10 @@ const (
 	// admission webhook, a policy or a proxy drops them.
 	ReasonMarksNotStored ConditionReason = "MarksNotStored"
 
+	// ReasonClientPanicked: the provider's client of the external system
+	// panicked, which is a defect of the provider.
+	ReasonClientPanicked ConditionReason = "ClientPanicked"
+
 	// ReasonThrottled: more is asked of the external system than it allows.
 	ReasonThrottled ConditionReason = "Throttled"
 

@@ -5,6 +5,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/internal/panics"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
@@ -23,6 +24,7 @@ type class struct {
 var failureClasses = []class{
 	{"held", gates.IsHeld, "", true},
 	{"terminal", isTerminal, "", false},
+	{"panicked", isPanic, commonv1.ReasonClientPanicked, false},
 	{"not-stored", isNotStored, commonv1.ReasonMarksNotStored, false},
 	{"throttled", isThrottled, commonv1.ReasonThrottled, true},
 	{"unauthorized", external.IsUnauthorized, commonv1.ReasonUnauthorized, true},
@@ -45,6 +47,12 @@ func isTerminal(err error) bool {
 	_, ok := external.TerminalReason(err)
 
 	return ok
+}
+
+func isPanic(err error) bool {
+	var p *panics.Error
+
+	return err != nil && errors.As(err, &p)
 }
 
 func isThrottled(err error) bool {

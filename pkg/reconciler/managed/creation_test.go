@@ -23,12 +23,17 @@ func conflict() error {
 	return kerrors.NewConflict(schema.GroupResource{Resource: "volumes"}, key.Name, errors.New("it has changed"))
 }
 
+// A processEnd is what nothing in the process recovers from.
+type processEnd struct{}
+
+func (processEnd) EndsProcess() {}
+
 // CrashAfterCreate lets the process die after the effect of Create, before its
 // result is stored.
 func crashAfterCreate(w *world) {
 	w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
 		if call == "Create" {
-			panic("crash")
+			panic(processEnd{})
 		}
 
 		return nil

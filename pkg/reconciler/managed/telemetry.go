@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/moorage-dev/moorage/internal/panics"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -61,10 +63,15 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	return recorder
 }
 
-// Step makes an external call that is counted, timed and traced.
+// Step makes an external call that is counted, timed and traced. A panic is an error of
+// the call: of a Create it does not tell what became of it.
 func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	ctx, made := p.r.telemetry.Step(ctx, step)
-	err := call(ctx)
+	err := panics.Call(func() error { return call(ctx) })
+	var panicked *panics.Error
+	if errors.As(err, &panicked) {
+		p.log().Info("A client panicked", "step", step.String(), "error", p.redact(err), "stack", p.mask().String(string(panicked.Stack)))
+	}
 	made.End(p.redact(err))
 	if telemetry.Observe <= step && step <= telemetry.Delete {
 		p.touched()
