@@ -62,7 +62,7 @@ func TestAnswered(t *testing.T) {
 		"Another resource": {reason: "it is about an object of another kind with the same name", err: kerrors.NewNotFound(ingresses, "a"), of: []schema.GroupResource{policies, kind}},
 		"Another group":    {reason: "it is about an object of another group with the same name", err: kerrors.NewNotFound(schema.GroupResource{Group: "example.org", Resource: policies.Resource}, "a"), of: []schema.GroupResource{policies}},
 		"Namespace":        {reason: "the namespace of a Secret is missing, and has the name of the Secret", err: kerrors.NewNotFound(corev1.Resource("namespaces"), "a"), of: []schema.GroupResource{secrets}},
-		"Other answers":    {reason: "only NotFound says that an object does not exist", err: kerrors.NewGone("a")},
+		"Other answers":    {reason: "only NotFound says that an object does not exist", err: kerrors.NewResourceExpired("a")},
 		"Other errors":     {reason: "an error that is no answer says nothing", err: errors.New("not found")},
 	}
 	for name, tc := range cases {
@@ -87,7 +87,7 @@ func TestAnswered(t *testing.T) {
 		"a page is no answer":       {err: page(policies, "a")},
 		"it names no object":        {err: bare(&metav1.StatusDetails{})},
 		"it has no details":         {err: bare(nil)},
-		"another answer is no 404":  {err: kerrors.NewGone("a")},
+		"another answer is no 404":  {err: kerrors.NewResourceExpired("a")},
 		"there is no error at all":  {},
 		"it is found when wrapped":  {err: errors.Wrap(kerrors.NewNotFound(policies, "b"), "cannot get"), want: true},
 		"an error without a status": {err: errors.New("not found")},

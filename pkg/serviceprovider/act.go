@@ -142,6 +142,7 @@ func (p *pass[T, C]) clean(ctx context.Context) *outcome {
 
 // Withdraw gives access back.
 func (p *pass[T, C]) withdraw(ctx context.Context) *outcome {
+	p.leaves = true
 	result, err := p.r.access.ReconcileDelete(ctx, p.req, p.data...)
 	if err != nil {
 		return p.failed(err, "failed cluster access reconcile delete")

@@ -162,7 +162,7 @@ type ClusterAccessProvider interface {
 	MCPCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error)
 
 	// MCPAccessRequest returns what access to the control plane was asked for with. The
-	// error is a Kubernetes not-found if there is none.
+	// error is a Kubernetes not-found that names it if there is none.
 	MCPAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error)
 
 	// WorkloadCluster is MCPCluster for the workload cluster.
@@ -208,7 +208,7 @@ type AccessDetailer interface {
 	Access(ctx context.Context, request reconcile.Request, id string) (Access, error)
 
 	// AccessRequest returns what access to it was asked for with. The error is a
-	// Kubernetes not-found if there is none.
+	// Kubernetes not-found that names it if there is none.
 	AccessRequest(ctx context.Context, request reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error)
 }
 

@@ -3,7 +3,6 @@ package serviceprovider
 import (
 	"context"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
@@ -34,7 +34,7 @@ func (r *ConfigReconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (
 	var sent event.GenericEvent
 	err := r.platform.Client().Get(ctx, req.NamespacedName, config)
 	switch {
-	case kerrors.IsNotFound(err):
+	case gone.Answered(err, req.Name):
 	case err != nil:
 		return ctrl.Result{}, errors.Wrap(err, "cannot get the provider config")
 	case config.GetDeletionTimestamp().IsZero():

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -33,6 +33,7 @@ type pass[T API, C Config] struct {
 	wait     time.Duration // that the access provider asked for
 	why      error         // access is denied, or a cluster gone
 	called   bool          // the domain has said what the status is
+	leaves   bool          // access is given back
 }
 
 // Read finds out what the object looks like.
@@ -44,7 +45,7 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 		p.obj = p.r.empty()
 		err = p.r.onboarding.Client().Get(ctx, p.req.NamespacedName, p.obj)
 	}
-	if kerrors.IsNotFound(err) {
+	if gone.Answered(err, p.req.Name) {
 		p.r.memory.forget(p.req.NamespacedName)
 
 		return nil
@@ -59,7 +60,7 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 	_, defaults := p.r.domain.(Defaulter[T])
 	p.facts = passage.Facts{
 		Found: true, Leaving: !p.obj.GetDeletionTimestamp().IsZero(), Held: meta.FinalizerExists(p.obj, p.obj.Finalizer()),
-		Paused: p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore, Defaulted: !defaults,
+		Paused: p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore, Made: p.made(), Defaulted: !defaults,
 		DeletePaused: p.r.deletePaused, OrphanGone: p.r.onGone == DeletionOrphan,
 		NoConfigOrphan: p.r.withoutConfig == DeletionOrphan, NoConfigDelete: p.r.withoutConfig == DeletionDelete,
 	}
@@ -151,24 +152,25 @@ func (p *pass[T, C]) fill(ctx context.Context) error {
 	return p.patchMain(ctx, func(o T) error { return d.Default(ctx, o) }, "cannot fill up the object")
 }
 
-// Check looks whether access is being taken away, or was never asked for: then there is
-// nothing in the clusters, or no way to them.
+// Check looks whether access is being taken away, so that there is no way to the clusters,
+// or is not there.
 func (p *pass[T, C]) check(ctx context.Context) error {
 	if err := p.gather(ctx); err != nil {
 		return err
 	}
+	found := passage.Asked
 	for _, id := range p.r.clusterIDs {
 		request, err := p.r.access.AccessRequest(ctx, p.req, id, p.data...)
 		switch {
-		case kerrors.IsNotFound(err):
-			p.facts.AccessLeaving = true
+		case gone.Named(err):
+			found = max(found, passage.Missing)
 		case err != nil:
 			return err
 		case request != nil && !request.GetDeletionTimestamp().IsZero():
-			p.facts.AccessLeaving = true
+			found = passage.Leaving
 		}
 	}
-	p.facts.AccessChecked = true
+	p.facts.Request = found
 
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -28,7 +29,7 @@ func (p *pass[T, C]) writeStatus(ctx context.Context) error {
 	}
 	live := p.r.empty()
 	if err := p.r.onboarding.Client().Get(ctx, p.req.NamespacedName, live); err != nil {
-		return errors.Wrap(client.IgnoreNotFound(err), "cannot get the object")
+		return errors.Wrap(gone.Ignore(err, p.req.Name), "cannot get the object")
 	}
 	if live.GetUID() != p.obj.GetUID() {
 		return nil
@@ -57,7 +58,9 @@ func (p *pass[T, C]) sendStatus(ctx context.Context, version string, status map[
 		p.known.version = sent.GetResourceVersion()
 	}
 
-	return errors.Wrap(client.IgnoreNotFound(err), "cannot update the status")
+	err = gone.IgnoreConfirmed(ctx, p.r.onboarding.Client(), p.obj, err)
+
+	return errors.Wrap(err, "cannot update the status")
 }
 
 // StatusPatch returns the merge patch from one status to the other, nil if they are the

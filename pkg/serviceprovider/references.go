@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
@@ -89,7 +90,7 @@ func (r *APIReconciler[T, C]) live(ref reference) func(context.Context, client.O
 	return func(ctx context.Context, changed client.Object) []reconcile.Request {
 		o := ref.empty()
 		err := r.platform.Client().Get(ctx, client.ObjectKeyFromObject(changed), o)
-		if client.IgnoreNotFound(err) != nil {
+		if gone.Ignore(err, changed.GetName()) != nil {
 			logging.Error(r.logger, err, "failed to read what objects refer to")
 
 			return r.enqueueAll(ctx)

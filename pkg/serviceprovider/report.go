@@ -87,8 +87,34 @@ func (p *pass[T, C]) describe(o outcome) *event.Event {
 		condition(p.obj, ConditionClusterAccessReady, status, o.access, message)
 	}
 	p.describeBlock(o, message)
+	p.describeMade()
 
 	return tell
+}
+
+// DescribeMade says whether there may be something in the clusters. A deletion relies on
+// it: it is written again if the domain, or an older version, has left it out.
+func (p *pass[T, C]) describeMade() {
+	worked := p.called && !p.facts.Leaving
+	left := p.facts.Made && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated)
+	switch {
+	case p.leaves && p.facts.Made && p.facts.Cleaned:
+		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonDeleted, "")
+	case p.leaves && p.facts.Made:
+		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonOrphaned, "")
+	case !p.leaves && (worked || left):
+		condition(p.obj, ConditionServiceCreated, metav1.ConditionTrue, ReasonCreated, "")
+	}
+}
+
+// Made reports whether the status says that there may be something in the clusters. That
+// of an older version says whether there was access when it was written last.
+func (p *pass[T, C]) made() bool {
+	if c := meta.FindStatusCondition(p.spoken(), ConditionServiceCreated); c != nil {
+		return c.Status == metav1.ConditionTrue
+	}
+
+	return meta.IsStatusConditionTrue(p.spoken(), ConditionClusterAccessReady)
 }
 
 func (p *pass[T, C]) say(reason, message string) {

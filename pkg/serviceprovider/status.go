@@ -13,6 +13,11 @@ const (
 	// ConditionClusterAccessReady says whether there is access to the clusters.
 	ConditionClusterAccessReady = "ClusterAccessReady"
 
+	// ConditionServiceCreated is True once CreateOrUpdate was called, and False again when
+	// a deletion gives access back. While it is True, a deletion calls Delete, also if
+	// access has to be asked for anew.
+	ConditionServiceCreated = "ServiceCreated"
+
 	// ConditionDeletionBlocked is True while a deletion waits for something that does
 	// not come by itself.
 	ConditionDeletionBlocked = "DeletionBlocked"
@@ -43,6 +48,9 @@ const (
 	ReasonClusterGone             = "ClusterGone"
 	ReasonConfigMissing           = "ConfigMissing"
 	ReasonGranted                 = "Granted"
+	ReasonCreated                 = "Created"
+	ReasonDeleted                 = "Deleted"
+	ReasonOrphaned                = "Orphaned"
 )
 
 // StatusProgressing says that the service is not ready, and is being worked on. Other

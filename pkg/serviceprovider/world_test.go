@@ -294,6 +294,9 @@ func (g *gate) request(r reconcile.Request, id string) (*clustersv1alpha1.Access
 
 func (g *gate) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
 	g.note("Reconcile")
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unasked = g.unasked && g.err != nil
 
 	return reconcile.Result{RequeueAfter: g.pending}, g.err
 }

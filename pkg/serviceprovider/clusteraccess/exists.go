@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -16,7 +17,7 @@ import (
 
 // Exists returns an error if the cluster that an AccessRequest is for does not. Who may
 // not look at it believes that it does; and so does, while the platform does not answer,
-// who has a grant that is still good.
+// or not about the cluster, who has a grant that is still good.
 func (r *Requester) exists(ctx context.Context, ar clusters.Key, cluster client.ObjectKey) error {
 	if r.shown(ctx, cluster) {
 		return nil
@@ -25,7 +26,7 @@ func (r *Requester) exists(ctx context.Context, ar clusters.Key, cluster client.
 	switch {
 	case err == nil || kerrors.IsForbidden(err):
 		return nil
-	case kerrors.IsNotFound(err):
+	case gone.Answered(err, cluster.Name):
 		return errors.Wrapf(serviceprovider.ErrClusterGone, "Cluster %s", cluster)
 	case r.holds(ar) && ctx.Err() == nil:
 		r.logger.Info("Cannot look at a cluster, going on with the access there is", "cluster", cluster.String(), "error", redact.Error(err))

@@ -2,6 +2,7 @@ package clusteraccess
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -48,6 +49,7 @@ var (
 	clusterName    = client.ObjectKey{Namespace: "platform", Name: "east"}
 	errForbidden   = kerrors.NewForbidden(schema.GroupResource{Resource: "clusters"}, clusterName.Name, errors.New("not yours"))
 	errAbsent      = kerrors.NewNotFound(schema.GroupResource{Resource: "clusters"}, clusterName.Name)
+	errPage        = kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{Group: clustersv1alpha1.GroupVersion.Group, Resource: "clusters"}, clusterName.Name, "404 page not found", 0, true)
 	errOutage      = kerrors.NewServiceUnavailable("come back later")
 )
 
@@ -182,6 +184,8 @@ func TestOutageOfThePlatform(t *testing.T) {
 		"the cluster is gone":         {before: true, get: errAbsent, want: serviceprovider.ErrClusterGone},
 		"the credentials are no good": {before: true, later: 2 * time.Hour, get: errOutage, want: errOutage},
 		"nothing was granted":         {get: errOutage, want: errOutage},
+		"a proxy answers":             {before: true, get: errPage, granted: true},
+		"a proxy answers first":       {get: errPage, want: errPage},
 		"nor may we look":             {get: errForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {

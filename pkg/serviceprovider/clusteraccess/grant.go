@@ -9,12 +9,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -56,7 +56,7 @@ func (r *Requester) granted(ctx context.Context, reg Registration, request recon
 	g := &grant{request: request, scheme: reg.ID, version: ar.GetResourceVersion(), secret: serviceprovider.SecretKeyOf(ar), ar: ar.DeepCopy()}
 	_, err = r.load(ctx, key, g, nil)
 	switch {
-	case kerrors.IsNotFound(err):
+	case gone.Answered(err, g.secret.Name):
 		return false, nil // it is on its way
 	case err != nil && good && g.flaw == nil && ctx.Err() == nil:
 		r.logger.Info(goingOn, "accessRequest", key.String(), "error", redact.Error(err))

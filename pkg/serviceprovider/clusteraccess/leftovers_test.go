@@ -37,7 +37,7 @@ type clerk struct {
 	kubeconfig []byte
 }
 
-var errNone = kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), "")
+var accessRequests = clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource()
 
 func (c *clerk) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	switch o := o.(type) {
@@ -49,7 +49,7 @@ func (c *clerk) Get(_ context.Context, key client.ObjectKey, o client.Object, _ 
 	case *clustersv1alpha1.AccessRequest:
 		found := c.requests[key]
 		if found == nil {
-			return errNone
+			return kerrors.NewNotFound(accessRequests, key.Name)
 		}
 		found.DeepCopyInto(o)
 	}

@@ -6,12 +6,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -84,7 +84,7 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 	wanted := ar.Spec
 	err := r.reader().Get(ctx, client.ObjectKeyFromObject(ar), ar)
 	switch {
-	case kerrors.IsNotFound(err):
+	case gone.Answered(err, want.Name):
 		return false, r.create(ctx, &clustersv1alpha1.AccessRequest{ObjectMeta: want, Spec: wanted})
 	case err != nil:
 		return false, errors.Wrap(err, "cannot get the AccessRequest")
@@ -113,10 +113,10 @@ func (r *Requester) clusterRequest(ctx context.Context, reg Registration, reques
 	want := cr.DeepCopy()
 	err := r.reader().Get(ctx, client.ObjectKeyFromObject(cr), cr)
 	switch {
-	case kerrors.IsNotFound(err) && reg.Request != nil:
+	case gone.Answered(err, want.Name) && reg.Request != nil:
 		return nil, r.create(ctx, want)
-	case kerrors.IsNotFound(err):
-		return nil, errors.Wrapf(serviceprovider.ErrClusterGone, "ClusterRequest %s", client.ObjectKeyFromObject(cr))
+	case gone.Answered(err, want.Name):
+		return nil, r.withoutRequest(ctx, want)
 	case err != nil:
 		return nil, errors.Wrap(err, "cannot get the ClusterRequest")
 	case reg.Request != nil && !r.ours(cr, want.ObjectMeta):
@@ -128,6 +128,18 @@ func (r *Requester) clusterRequest(ctx context.Context, reg Registration, reques
 	default:
 		return cr, nil
 	}
+}
+
+// WithoutRequest returns what it means that the reader does not have a ClusterRequest of
+// somebody else: that a cluster is gone if the platform has none either, since a deletion
+// may forget what was in it, and nothing while the cache is behind.
+func (r *Requester) withoutRequest(ctx context.Context, cr *clustersv1alpha1.ClusterRequest) error {
+	absent, err := gone.Confirmed(ctx, r.platform.Client(), cr)
+	if absent {
+		return errors.Wrapf(serviceprovider.ErrClusterGone, "ClusterRequest %s", client.ObjectKeyFromObject(cr))
+	}
+
+	return err
 }
 
 // Await remembers that an object waits for a ClusterRequest of somebody else.
@@ -144,7 +156,7 @@ func (r *Requester) await(key client.ObjectKey, request reconcile.Request) {
 func (r *Requester) create(ctx context.Context, o client.Object) error {
 	c := r.platform.Client()
 	err := c.Create(ctx, o)
-	if kerrors.IsNotFound(err) {
+	if gone.Answered(err, o.GetNamespace(), corev1.Resource("namespaces")) {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: o.GetNamespace()}}
 		if err := client.IgnoreAlreadyExists(c.Create(ctx, ns)); err != nil {
 			return errors.Wrap(err, "cannot create the namespace of the request")
@@ -168,10 +180,10 @@ func (r *Requester) change(ctx context.Context, ar *clustersv1alpha1.AccessReque
 // it is gone. What belongs to somebody else is.
 func (r *Requester) remove(ctx context.Context, o client.Object) (bool, error) {
 	want := metav1.ObjectMeta{Labels: o.GetLabels()}
-	c := r.platform.Client()
-	err := c.Get(ctx, client.ObjectKeyFromObject(o), o)
+	c, key := r.platform.Client(), client.ObjectKeyFromObject(o)
+	err := c.Get(ctx, key, o)
 	switch {
-	case kerrors.IsNotFound(err):
+	case gone.Answered(err, key.Name):
 		return true, nil
 	case err != nil:
 		return false, errors.Wrap(err, "cannot get the request")
@@ -180,7 +192,7 @@ func (r *Requester) remove(ctx context.Context, o client.Object) (bool, error) {
 	case o.GetDeletionTimestamp().IsZero():
 		uid := o.GetUID()
 		err := c.Delete(ctx, o, client.Preconditions{UID: &uid})
-		if err := client.IgnoreNotFound(err); err != nil {
+		if err := gone.Ignore(err, key.Name); err != nil {
 			return false, errors.Wrap(err, "cannot delete the request")
 		}
 

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"time"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
@@ -110,7 +110,7 @@ func (r *Requester) review(ctx context.Context, q queue, key clusters.Key) {
 	again := *g
 	replaced, err := r.load(ctx, key, &again, g)
 	switch {
-	case kerrors.IsNotFound(err):
+	case gone.Answered(err, again.secret.Name):
 		// Access was withdrawn. The object finds out what that means for it.
 		r.lose(key)
 		q.Add(g.request)

@@ -52,9 +52,9 @@ func leaving(f Facts) Action {
 		return Release
 	case f.Cleaned:
 		return Withdraw
-	case !f.AccessChecked:
+	case f.Request == Unchecked:
 		return Check
-	case f.AccessLeaving:
+	case f.Request == Leaving || f.Request == Missing && !f.Made:
 		return Withdraw
 	case !f.ConfigAsked:
 		return Configure

@@ -32,7 +32,11 @@ func TestDecide(t *testing.T) {
 		// The service is to go.
 		{"we are done with it", Facts{Found: true, Leaving: true}, Rest},
 		{"is access being taken away already?", held(Facts{}), Check},
-		{"it is, so there is nothing left to clean, whatever the configuration", checked(Facts{AccessLeaving: true}), Withdraw},
+		{"it is, so there is nothing left to clean, whatever the configuration", checked(Facts{Request: Leaving, Made: true}), Withdraw},
+		{"there is no request, and nothing was made: there is nothing to clean", checked(Facts{Request: Missing}), Withdraw},
+		{"there is no request, but something was made: it is cleaned over access that is asked for anew", checked(Facts{Request: Missing, Made: true}), Configure},
+		{"what was made goes with the request", cleaned(Facts{Request: Missing, Made: true}), AwaitAccess},
+		{"what was made is forgotten by a policy only", cleaned(Facts{Request: Missing, Made: true, ClusterGone: true, OrphanGone: true}), Withdraw},
 		{"the configuration is looked for only then", checked(Facts{}), Configure},
 		{"an old hiccup does not matter", checked(Facts{ConfigUnknown: true}), Configure},
 		{"a hiccup changes nothing", checked(Facts{ConfigAsked: true, ConfigUnknown: true, NoConfigOrphan: true}), AwaitConfig},
@@ -78,7 +82,9 @@ func held(f Facts) Facts {
 
 func checked(f Facts) Facts {
 	f = held(f)
-	f.AccessChecked = true
+	if f.Request == Unchecked {
+		f.Request = Asked
+	}
 
 	return f
 }

@@ -8,21 +8,21 @@ type Facts struct {
 	Leaving bool // It is being deleted.
 	Held    bool // Our finalizer is on it.
 	Paused  bool // Its annotation says that it is to be left alone.
+	Made    bool // Its status says that the domain may have made something that is not removed.
 
 	// Learned in this pass.
 
-	ConfigAsked   bool // The configuration was looked for.
-	ConfigFound   bool // There is one. For a deletion the last one that was known will do.
-	ConfigUnknown bool // It cannot be told at the moment whether there is one.
-	Defaulted     bool // The object was filled up, or needs no filling up.
-	AccessChecked bool // It was looked at whether access is being taken away.
-	AccessLeaving bool // Access is being taken away, or was never asked for.
-	AccessAsked   bool // Access was asked for.
-	Granted       bool // There is access to all clusters.
-	Denied        bool // The platform refuses it.
-	ClusterGone   bool // A cluster does not exist any more.
-	Cleaned       bool // The domain has removed what it made.
-	Withdrawn     bool // Access was given back.
+	ConfigAsked   bool    // The configuration was looked for.
+	ConfigFound   bool    // There is one. For a deletion the last one that was known will do.
+	ConfigUnknown bool    // It cannot be told at the moment whether there is one.
+	Defaulted     bool    // The object was filled up, or needs no filling up.
+	Request       Request // What became of the requests for access.
+	AccessAsked   bool    // Access was asked for.
+	Granted       bool    // There is access to all clusters.
+	Denied        bool    // The platform refuses it.
+	ClusterGone   bool    // A cluster does not exist any more.
+	Cleaned       bool    // The domain has removed what it made.
+	Withdrawn     bool    // Access was given back.
 
 	// What the options say.
 
@@ -31,6 +31,19 @@ type Facts struct {
 	NoConfigOrphan bool // Without a configuration, what was made stays.
 	NoConfigDelete bool // Without a configuration, the domain deletes with an empty one.
 }
+
+// A Request is what became of the requests for access of an object. If they differ, the
+// greatest counts.
+type Request int
+
+// The states of requests.
+const (
+	Unchecked Request = iota // It was not looked at them.
+
+	Asked   // They are there.
+	Missing // One does not exist.
+	Leaving // One is being deleted: access is being taken away.
+)
 
 // An Action is what a pass does next.
 type Action int

@@ -23,13 +23,18 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != Clean || f.ConfigFound || f.NoConfigDelete
 	},
 	"while access is being taken away the domain is not called": func(f Facts, a Action) bool {
-		return a != Clean || !f.AccessLeaving
+		return a != Clean || f.Request != Leaving
+	},
+	"a request that is missing is no reason to let go of what the domain may have made": func(f Facts, a Action) bool {
+		policy := f.ConfigAsked && !f.ConfigFound && f.NoConfigOrphan || f.AccessAsked && f.ClusterGone && f.OrphanGone
+
+		return a != Withdraw || !f.Made || f.Request != Missing || f.Cleaned || policy
 	},
 	"the finalizer goes only after access was given back": func(f Facts, a Action) bool {
 		return a != Release || f.Leaving && f.Held && f.Withdrawn
 	},
 	"access is given back only from what goes, and after cleaning, or where there is nothing to clean, or by a policy": func(f Facts, a Action) bool {
-		nothing := f.AccessChecked && f.AccessLeaving
+		nothing := f.Request == Leaving || f.Request == Missing && !f.Made
 		policy := f.ConfigAsked && !f.ConfigFound && f.NoConfigOrphan || f.AccessAsked && f.ClusterGone && f.OrphanGone
 
 		return a != Withdraw || f.Leaving && f.Held && (f.Cleaned || nothing || policy)
@@ -43,7 +48,7 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != Hold || !f.Leaving && !f.Held && f.ConfigFound
 	},
 	"access is not asked for anew for what goes while it is being taken away": func(f Facts, a Action) bool {
-		return a != Access || !f.Leaving || f.AccessChecked && !f.AccessLeaving
+		return a != Access || !f.Leaving || f.Request == Asked || f.Request == Missing && f.Made
 	},
 	"access is asked for once": func(f Facts, a Action) bool { return a != Access || !f.AccessAsked },
 	"the configuration is looked for once": func(f Facts, a Action) bool {
@@ -83,7 +88,7 @@ func TestAnyFactsEnd(t *testing.T) {
 			case Default:
 				f.Defaulted = true
 			case Check:
-				f.AccessChecked = true
+				f.Request = Asked
 			case Access:
 				f.AccessAsked = true
 			case Clean:
@@ -113,13 +118,14 @@ func TestEveryActionIsReached(t *testing.T) {
 }
 
 func everyFacts(visit func(Facts)) {
-	const facts = 20
+	const facts = 21
 	for bits := range 1 << facts {
 		n := 0
 		next := func() bool { n++; return bits>>(n-1)&1 == 1 }
+		two := func() Request { n += 2; return Request(bits >> (n - 2) & 3) }
 		f := Facts{
-			Found: next(), Leaving: next(), Held: next(), Paused: next(),
-			ConfigAsked: next(), ConfigFound: next(), ConfigUnknown: next(), Defaulted: next(), AccessChecked: next(), AccessLeaving: next(),
+			Found: next(), Leaving: next(), Held: next(), Paused: next(), Made: next(),
+			ConfigAsked: next(), ConfigFound: next(), ConfigUnknown: next(), Defaulted: next(), Request: two(),
 			AccessAsked: next(), Granted: next(), Denied: next(), ClusterGone: next(), Cleaned: next(), Withdrawn: next(),
 			DeletePaused: next(), OrphanGone: next(), NoConfigOrphan: next(), NoConfigDelete: next(),
 		}
