@@ -6,13 +6,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // A role is what the provider may do on a cluster, by namespaces, "" for all of them.
@@ -85,6 +85,6 @@ func (t *tour) permitted(ctx context.Context, c *cluster, config *rest.Config) e
 		}
 		kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: keepNamespace, Name: "none"}}
 
-		return user.List(ctx, &MessagingList{}) == nil && kerrors.IsNotFound(user.Delete(ctx, kept)), nil
+		return user.List(ctx, &MessagingList{}) == nil && resource.IsNotFound(user.Delete(ctx, kept)), nil
 	})
 }

@@ -6,13 +6,13 @@ import (
 
 	"github.com/nats-io/nkeys"
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
@@ -76,12 +76,12 @@ func (s *service) Delete(ctx context.Context, a *Account, _ *Messaging, cc servi
 			return ctrl.Result{}, err
 		}
 	}
-	if err := client.IgnoreNotFound(cc.MCPCluster.Client().Delete(ctx, delivered(a))); err != nil {
+	if err := resource.IgnoreNotFound(cc.MCPCluster.Client().Delete(ctx, delivered(a))); err != nil {
 		return ctrl.Result{}, errors.Wrap(err, "cannot take the credentials back")
 	}
 	kept := s.kept(a)
 
-	return ctrl.Result{}, errors.Wrap(client.IgnoreNotFound(s.platform.Client().Delete(ctx, kept)), "cannot remove the keys of the account")
+	return ctrl.Result{}, errors.Wrap(resource.IgnoreNotFound(s.platform.Client().Delete(ctx, kept)), "cannot remove the keys of the account")
 }
 
 func fail(a *Account, err error) (ctrl.Result, error) {
@@ -102,7 +102,7 @@ func (s *service) keys(ctx context.Context, a *Account) (nkeys.KeyPair, error) {
 	if err == nil {
 		return nkeys.FromSeed(kept.Data["seed"])
 	}
-	if !kerrors.IsNotFound(err) {
+	if !resource.IsNotFound(err) {
 		return nil, errors.Wrap(err, "cannot read the keys of the account")
 	}
 	made, err := nkeys.CreateAccount()
@@ -127,7 +127,7 @@ func delivered(a *Account) *corev1.Secret {
 func (s *service) deliver(ctx context.Context, a *Account, keys nkeys.KeyPair, mcp client.Client) error {
 	secret := delivered(a)
 	err := mcp.Get(ctx, client.ObjectKeyFromObject(secret), secret)
-	if err == nil || !kerrors.IsNotFound(err) {
+	if err == nil || !resource.IsNotFound(err) {
 		return errors.Wrap(err, "cannot look for the credentials")
 	}
 	creds, err := credentials(keys)

@@ -17,6 +17,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/clusteraccess"
 )
@@ -305,7 +306,7 @@ func merge(ctx context.Context, c client.Client, o client.Object, body string) e
 func gone(ctx context.Context, c client.Client, o client.Object) error {
 	err := c.Get(ctx, client.ObjectKeyFromObject(o), o)
 	switch {
-	case kerrors.IsNotFound(err):
+	case resource.IsNotFound(err):
 		return nil
 	case err != nil:
 		return err

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/moorage-dev/moorage/pkg/resource"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
@@ -71,7 +72,7 @@ func (nodes) FakeSync(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Re
 	if err != nil || needed {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, client.IgnoreNotFound(ctx.VirtualClient.Delete(ctx.Context, vObj))
+	return ctrl.Result{}, resource.IgnoreNotFound(ctx.VirtualClient.Delete(ctx.Context, vObj))
 }
 
 func needed(ctx *synccontext.SyncContext, node string) (bool, error) {

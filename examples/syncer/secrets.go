@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/syncer"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
@@ -96,5 +97,5 @@ func shared(secret *corev1.Secret) bool { return secret.Labels[shareLabel] == "t
 
 func remove(ctx *synccontext.SyncContext, vObj *corev1.Secret) error {
 	p := client.Preconditions{UID: &vObj.UID, ResourceVersion: &vObj.ResourceVersion}
-	return client.IgnoreNotFound(ctx.VirtualClient.Delete(ctx.Context, vObj, p))
+	return resource.IgnoreNotFound(ctx.VirtualClient.Delete(ctx.Context, vObj, p))
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
@@ -84,7 +84,7 @@ func (t *tour) image(name, route string) *ferry {
 // get returns nil if there is no such ferry, and an error if it cannot be told.
 func (t *tour) get(ctx context.Context, from client.Reader, f *ferry) (*ferry, error) {
 	err := from.Get(ctx, client.ObjectKeyFromObject(f), f)
-	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+	if resource.IsNotFound(err) {
 		return nil, nil
 	}
 	return f, err
@@ -172,7 +172,7 @@ func (t *tour) unshare(ctx context.Context) error {
 func (t *tour) tenantSecret(want string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		got := &corev1.Secret{}
-		err := client.IgnoreNotFound(t.tenant.Get(ctx, client.ObjectKey{Namespace: sharedNamespace, Name: "key"}, got))
+		err := resource.IgnoreNotFound(t.tenant.Get(ctx, client.ObjectKey{Namespace: sharedNamespace, Name: "key"}, got))
 		if err == nil && string(got.Data["word"]) != want {
 			return errors.New("the tenant's secret is not as it should be")
 		}
@@ -190,7 +190,7 @@ func pod() *corev1.Pod {
 func (t *tour) hasNode(want bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := t.tenant.Get(ctx, client.ObjectKey{Name: "deck"}, &corev1.Node{})
-		if client.IgnoreNotFound(err) != nil {
+		if resource.IgnoreNotFound(err) != nil {
 			return err
 		}
 		if (err == nil) != want {

@@ -3,12 +3,12 @@ package bridge
 import (
 	"context"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -114,7 +114,7 @@ func (b *Bridge) read(ctx context.Context, v client.Object) (client.Object, erro
 	switch {
 	case err == nil:
 		return pObj, nil
-	case !apierrors.IsNotFound(err) || unserved(err):
+	case !gone.Answered(err, name.Name):
 		return nil, errors.Wrap(err, "cannot read the host object")
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -209,10 +208,4 @@ func (c *carrier) virtual(mg resource.Managed) (client.Object, error) {
 // this side: policies, names, marks.
 func ownAnnotation(key string) bool {
 	return strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/")
-}
-
-// unserved tells whether a 404 says nothing about an object: the kind is not served,
-// or a proxy answered.
-func unserved(err error) bool {
-	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

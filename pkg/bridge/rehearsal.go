@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/fields"
+	"github.com/moorage-dev/moorage/internal/gone"
 )
 
 // A rehearsal is a client of the host that notes what would be changed there, and
@@ -38,7 +38,7 @@ func (r rehearsal) note(verb string, obj client.Object, fields ...string) error 
 func (r rehearsal) change(ctx context.Context, obj client.Object, then func(now client.Object) (map[string]any, error)) (map[string]any, error) {
 	now := obj.DeepCopyObject().(client.Object)
 	err := r.Get(ctx, client.ObjectKeyFromObject(obj), now)
-	if apierrors.IsNotFound(err) {
+	if gone.Answered(err, obj.GetName()) {
 		return nil, r.note("create", obj)
 	}
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -54,6 +54,7 @@ type apiServer struct {
 	interval    time.Duration
 	definitions *catalogue
 	resources   func(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
+	groups      func(ctx context.Context) (*metav1.APIGroupList, error)
 	ask         chan struct{}
 
 	mu      sync.Mutex
@@ -77,7 +78,7 @@ func newAPIServer(c Cluster, o options) (*apiServer, error) {
 
 	return &apiServer{
 		cluster: c, logger: o.logger, interval: o.interval,
-		definitions: newCatalogue(), resources: d.ServerResourcesForGroupVersionWithContext,
+		definitions: newCatalogue(), resources: d.ServerResourcesForGroupVersionWithContext, groups: d.ServerGroupsWithContext,
 		ask: make(chan struct{}, 1), answers: map[schema.GroupVersionKind]answer{},
 	}, nil
 }
@@ -244,16 +245,30 @@ func (s *apiServer) answered() map[schema.GroupVersionKind]answer {
 	return maps.Clone(s.answers)
 }
 
-// List returns what a group version serves, nothing if there is no such.
+// List returns what a group version serves, nothing if the API server lists its group
+// versions without it. The 404 of discovery alone is also that of a proxy.
 func (s *apiServer) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	list, err := s.resources(ctx, gv.String())
-	if kerrors.IsNotFound(err) {
+	if !gone.Unserved(err) && !gone.Answered(err, gv.String()) {
+		return list, err
+	}
+	groups, err := s.groups(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(groups.Groups) == 0 || lists(groups, gv):
+		return nil, errors.Errorf("the API server answers not-found for %s, which it does not leave out of its list", gv)
+	default:
 		return &metav1.APIResourceList{}, nil
 	}
+}
 
-	return list, err
+func lists(all *metav1.APIGroupList, gv schema.GroupVersion) bool {
+	return slices.ContainsFunc(all.Groups, func(g metav1.APIGroup) bool {
+		return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == gv.String() })
+	})
 }
 
 func names(list *metav1.APIResourceList, kind string) bool {

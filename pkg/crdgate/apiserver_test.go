@@ -2,6 +2,7 @@ package crdgate
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,6 +23,9 @@ type discovered struct {
 	kinds map[string][]string // nil: not found
 	err   error
 	asked []string
+
+	away      bool // a proxy answers everything
+	groupsErr error
 }
 
 func (d *discovered) list(_ context.Context, gv string) (*metav1.APIResourceList, error) {
@@ -43,6 +47,21 @@ func (d *discovered) list(_ context.Context, gv string) (*metav1.APIResourceList
 	return list, nil
 }
 
+// groups lists the group versions that are there, beside those of every API server.
+func (d *discovered) groups(context.Context) (*metav1.APIGroupList, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.away {
+		return &metav1.APIGroupList{}, nil // client-go takes a 404 for an empty list
+	}
+	all := &metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: "apps", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "apps/v1"}}}}}
+	for gv := range d.kinds {
+		all.Groups = append(all.Groups, metav1.APIGroup{Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: gv}}})
+	}
+
+	return all, d.groupsErr
+}
+
 func (d *discovered) set(err error, gv string, kinds ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,7 +71,7 @@ func (d *discovered) set(err error, gv string, kinds ...string) {
 func newServer(d *discovered) *apiServer {
 	return &apiServer{
 		logger: logging.NewNopLogger(), interval: time.Minute, definitions: newCatalogue(),
-		resources: d.list, ask: make(chan struct{}, 1), answers: map[schema.GroupVersionKind]answer{},
+		resources: d.list, groups: d.groups, ask: make(chan struct{}, 1), answers: map[schema.GroupVersionKind]answer{},
 	}
 }
 
@@ -100,8 +119,15 @@ func TestServedWithoutDefinition(t *testing.T) {
 	d.err = errors.New("unavailable")
 	probe("what cannot be asked stays", false)
 	want("stays", metric, byDiscovery, true)
-	d.err = nil
+	d.err = kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{}, "", "404 page not found", 0, true)
+	probe("the page of a proxy, for what is listed", false)
+	d.away = true
+	probe("the page of a proxy, for everything", false)
+	d.away, d.groupsErr = false, errors.New("unavailable")
 	delete(d.kinds, "metrics.example.org/v1")
+	probe("the groups cannot be listed", false)
+	want("stays", metric, byDiscovery, true)
+	d.err, d.groupsErr = nil, nil
 	probe("it went", true)
 	want("went", metric, "", true)
 }

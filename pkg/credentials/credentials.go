@@ -19,11 +19,11 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
@@ -158,7 +158,7 @@ func (e *Extractor) fromSecret(ctx context.Context, namespace string, ref *commo
 
 	secret, key := &corev1.Secret{}, types.NamespacedName{Namespace: namespace, Name: ref.Name}
 	if err := e.secrets.Get(ctx, key, secret); err != nil {
-		if kerrors.IsNotFound(err) {
+		if gone.Answered(err, key.Name) {
 			err = &kind{error: err, is: errMissing}
 		}
 

@@ -2,6 +2,7 @@ package credentials
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +71,7 @@ func TestSecrets(t *testing.T) {
 		"quay/db":  {"url": []byte(canary), "empty": {}, "other": []byte("CANARY" + canary)},
 		"other/db": {"url": []byte("of others " + canary)},
 	}
+	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{Resource: "secrets"}, "db", "404 page not found", 0, true)
 	outage := kerrors.NewInternalError(errors.New("outage"))
 	ref := func(namespace, name, key string) *commonv1.SecretKeySelector {
 		return &commonv1.SecretKeySelector{Reference: commonv1.Reference{Namespace: namespace, Name: name}, Key: key}
@@ -94,6 +96,7 @@ func TestSecrets(t *testing.T) {
 		"MissingKey":       {reason: "Or no key in it; its neighbours are not told.", namespace: "quay", ref: ref("", "db", "nothing"), want: result{Missing: true, Failed: true, Asked: []string{"quay/db"}}},
 		"EmptyValue":       {reason: "An empty value is none.", namespace: "quay", ref: ref("", "db", "empty"), want: result{Missing: true, Failed: true, Asked: []string{"quay/db"}}},
 		"Outage":           {reason: "Not to know is neither.", namespace: "quay", ref: ref("", "db", "url"), err: outage, want: result{Failed: true, Asked: []string{"quay/db"}}},
+		"Proxy":            {reason: "Nor is the page of a proxy.", namespace: "quay", ref: ref("", "db", "url"), err: page, want: result{Failed: true, Asked: []string{"quay/db"}}},
 		"NamespaceOfNames": {reason: "A path is no way into another namespace.", namespace: "quay", ref: ref("", "../other/db", "url"), want: result{Missing: true, Failed: true, Asked: []string{"quay/../other/db"}}},
 	}
 

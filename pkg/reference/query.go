@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
@@ -109,7 +109,7 @@ func (q *query) holds(o client.Object) bool {
 // notRead says what a failed read means.
 func (q *query) notRead(to Referent, err error) error {
 	switch {
-	case !kerrors.IsNotFound(err):
+	case !gone.Answered(err, to.Name):
 		return errors.Wrapf(err, "cannot get %s", to)
 	case crosses(q.self, to.Namespace):
 		return q.refused(to, ReasonNotGranted, "")

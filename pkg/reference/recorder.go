@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -159,7 +159,7 @@ func (r *Recorder) note(e edge, read runtime.Object, s labels.Selector) error {
 // watch begins to watch the kind wherever it is not watched yet. A kind that is
 // not served is not: whoever reads it comes again.
 func (r *Recorder) watch(gvk schema.GroupVersionKind, err error) {
-	if apimeta.IsNoMatchError(err) {
+	if gone.Unserved(err) {
 		return
 	}
 

@@ -2,12 +2,15 @@ package reference
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +39,7 @@ func refIn(namespace, name string, p *commonv1.ReferencePolicy) *commonv1.Namesp
 
 func TestResolveReference(t *testing.T) {
 	boom := errors.New("boom")
+	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, schema.GroupResource{Resource: "berths"}, "b", "404 page not found", 0, true)
 	inA := boat("a", "boat", uid("u"))
 
 	cases := map[string]struct {
@@ -129,6 +133,13 @@ func TestResolveReference(t *testing.T) {
 			readErr: boom,
 			req:     ResolutionRequest{Reference: ref("b", optional), To: toBerth},
 			err:     boom,
+			reads:   []string{"get Berth a/b"},
+		},
+		"Proxy": {
+			reason:  "The page of a proxy is no answer that the referent does not exist.",
+			readErr: page,
+			req:     ResolutionRequest{Reference: ref("b", optional), To: toBerth},
+			err:     page,
 			reads:   []string{"get Berth a/b"},
 		},
 		"UnknownResolve": {

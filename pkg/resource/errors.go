@@ -5,6 +5,7 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -25,10 +26,19 @@ func IgnoreAny(err error, is ...ErrorIs) error {
 	return err
 }
 
-// IgnoreNotFound returns nil if err says that a Kubernetes object does not
-// exist, and err otherwise. Wrapped errors count.
+// IsNotFound reports whether err says that a Kubernetes object does not exist.
+// Wrapped errors count. It differs from the function of that name in
+// k8s.io/apimachinery in that the answer has to name the object: the 404 of a
+// proxy, or of an API server that does not serve the kind, is no news of it.
+//
+// The answer to a write may be about a subresource or a namespace, and that of a
+// cache may be old: before something is cleaned up or forgotten, read the object
+// from the API server.
+func IsNotFound(err error) bool { return gone.Named(err) }
+
+// IgnoreNotFound returns nil if IsNotFound, and err otherwise.
 func IgnoreNotFound(err error) error {
-	return Ignore(kerrors.IsNotFound, err)
+	return Ignore(IsNotFound, err)
 }
 
 // IsAPIError reports whether err itself, not an error that it wraps, is an answer

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
@@ -96,7 +96,7 @@ func (a *APIFinalizer) RemoveFinalizer(ctx context.Context, obj Object) error {
 	}
 
 	err := a.patch(ctx, obj, meta.RemoveFinalizer)
-	if kerrors.IsNotFound(err) {
+	if gone.Answered(err, obj.GetName()) {
 		meta.RemoveFinalizer(obj, a.finalizer)
 
 		return nil

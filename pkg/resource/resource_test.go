@@ -2,6 +2,7 @@ package resource_test
 
 import (
 	"context"
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,7 @@ import (
 
 func TestIgnore(t *testing.T) {
 	gr := schema.GroupResource{Resource: "berths"}
+	page := kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, gr, "b", "404 page not found", 0, true)
 	gone, conflict, boom := kerrors.NewNotFound(gr, "b"), kerrors.NewConflict(gr, "b", nil), errors.New("boom")
 
 	cases := map[string]struct {
@@ -31,6 +33,7 @@ func TestIgnore(t *testing.T) {
 		"NotAny":         {reason: "None of the sorts fits.", got: resource.IgnoreAny(boom, kerrors.IsConflict, kerrors.IsNotFound), want: boom},
 		"NoSorts":        {reason: "Without a sort nothing is dropped.", got: resource.IgnoreAny(boom), want: boom},
 		"NotFound":       {reason: "Not found is dropped.", got: resource.IgnoreNotFound(errors.Wrap(gone, "cannot get"))},
+		"NotServed":      {reason: "A 404 that is not about an object stays.", got: resource.IgnoreNotFound(page), want: page},
 		"NotFoundOther":  {reason: "Another stays.", got: resource.IgnoreNotFound(boom), want: boom},
 		"NotFoundOfNone": {reason: "No error stays no error.", got: resource.IgnoreNotFound(nil)},
 	}

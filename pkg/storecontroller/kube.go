@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 )
@@ -199,7 +200,7 @@ func kubeSecondary(c client.Client, kind string, owner store.Owner, obj client.O
 	s.remove = func(ctx context.Context) error {
 		err := c.Delete(ctx, obj.DeepCopyObject().(client.Object), client.Preconditions{UID: &uid, ResourceVersion: &version},
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		if gone.Named(err) || apierrors.IsConflict(err) {
 			return nil // it is not what was seen any more: the next pass looks again
 		}
 

@@ -50,7 +50,7 @@ type knowledge int
 
 const (
 	present knowledge = iota
-	gone
+	absent
 	lost       // missing in a store that is not the one it was in
 	unreadable // there, but not to be decoded
 )
@@ -106,7 +106,7 @@ func (c *Controller[T]) absent(ctx context.Context, key string) (knowledge, erro
 		}
 	}
 
-	return gone, nil
+	return absent, nil
 }
 
 // now returns the state of the store, which must be the one that is followed.

@@ -18,6 +18,7 @@ import (
 
 var (
 	notFound  = apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "a")
+	noSystem  = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "kube-system")
 	notServed = apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "a", "404 page not found", 0, true)
 )
 
@@ -31,12 +32,14 @@ func confirmations(replaced error) map[string]confirmation {
 		"Other":        {"Another cluster answers.", says{uid: "second"}, notFound, says{uid: "second"}, replaced, false},
 		"OtherBefore":  {"Another cluster has answered, and the right one has come back.", says{uid: "second"}, notFound, says{uid: "first"}, replaced, false},
 		"OtherAfter":   {"Another cluster has taken its place in between.", says{uid: "first"}, notFound, says{uid: "second"}, replaced, false},
-		"Emptied":      {"The cluster has lost its data.", says{err: notFound}, notFound, says{err: notFound}, replaced, false},
-		"EmptiedAfter": {"The cluster has lost its data in between.", says{uid: "first"}, notFound, says{err: notFound}, replaced, false},
+		"Emptied":      {"The cluster has lost its data.", says{err: noSystem}, notFound, says{err: noSystem}, replaced, false},
+		"EmptiedAfter": {"The cluster has lost its data in between.", says{uid: "first"}, notFound, says{err: noSystem}, replaced, false},
 		"Down":         {"Nobody answers.", says{err: boom}, boom, says{err: boom}, boom, false},
 		"DownBetween":  {"Nobody answers for the object.", says{uid: "first"}, boom, says{uid: "first"}, boom, false},
 		"DownBefore":   {"Nobody says who would answer.", says{err: boom}, notFound, says{uid: "first"}, boom, false},
 		"DownAfter":    {"Nobody says who answered.", says{uid: "first"}, notFound, says{err: boom}, boom, false},
+		"Proxy":        {"A proxy answers whoever asks who it is.", says{err: notServed}, notFound, says{uid: "first"}, nil, false},
+		"ProxyAfter":   {"A proxy answers the last question.", says{uid: "first"}, notFound, says{err: notServed}, nil, false},
 		"NotServed":    {"The kind is not served, which says nothing about objects.", says{uid: "first"}, notServed, says{uid: "first"}, nil, false},
 	}
 }
@@ -68,8 +71,12 @@ func TestConfirmation(t *testing.T) {
 			w.Must(err)
 			live.script(tc)
 			w.core = core
-			if _, err := w.pass("a"); tc.want != nil && !errors.Is(err, tc.want) {
+			_, err = w.pass("a")
+			if tc.want != nil && !errors.Is(err, tc.want) {
 				t.Errorf("%s\ngot error %v, want %v", tc.reason, err, tc.want)
+			}
+			if tc.want == nil && errors.Is(err, syncer.ErrVirtualClusterReplaced) {
+				t.Errorf("%s\ngot error %v", tc.reason, err)
 			}
 			if gone := w.hostNames() == nil; gone != tc.gone {
 				t.Errorf("%s\nthe host object is gone: %t", tc.reason, gone)
@@ -93,6 +100,9 @@ func TestHostWitness(t *testing.T) {
 			err = witness.Gone(t.Context(), &corev1.ConfigMap{}, types.NamespacedName{Namespace: target, Name: "a"})
 			if tc.want != nil && !errors.Is(err, tc.want) || (err == nil) != tc.gone {
 				t.Errorf("%s\ngot error %v, want %v", tc.reason, err, tc.want)
+			}
+			if tc.want == nil && errors.Is(err, syncer.ErrHostReplaced) {
+				t.Errorf("%s\ngot error %v", tc.reason, err)
 			}
 			if there := tc.object == nil; there && !apierrors.IsConflict(err) {
 				t.Errorf("%s\ngot %v, want a conflict", tc.reason, err)

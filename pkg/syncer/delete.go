@@ -4,6 +4,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	"github.com/moorage-dev/moorage/pkg/syncer/internal/pass"
 )
@@ -24,7 +25,8 @@ func DeleteObject(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result
 		opts = preconditions(pObj)
 	}
 	ctx.Log.Infof("delete physical object %s/%s", pObj.GetNamespace(), pObj.GetName())
-	err := client.IgnoreNotFound(ctx.PhysicalClient.Delete(ctx.Context, pObj, opts...))
+	name := pObj.GetName() // a client may decode the answer into the object
+	err := gone.Ignore(ctx.PhysicalClient.Delete(ctx.Context, pObj, opts...), name)
 	if err != nil {
 		ctx.Log.Errorf("cannot delete physical object %s/%s: %v", pObj.GetNamespace(), pObj.GetName(), err)
 	}

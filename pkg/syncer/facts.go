@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/syncer/internal/dispatch"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
@@ -50,7 +50,7 @@ func (p *passage) places() []types.NamespacedName {
 // get returns nil, without a type, for what does not exist.
 func get(ctx context.Context, c client.Reader, into client.Object, name types.NamespacedName) (client.Object, error) {
 	err := c.Get(ctx, name, into)
-	if apierrors.IsNotFound(err) {
+	if gone.Answered(err, name.Name) {
 		return nil, nil
 	}
 	if err != nil {

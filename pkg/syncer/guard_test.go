@@ -43,9 +43,11 @@ func (i *impostor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch who := i.who.Load(); who {
 	case "down":
 		w.WriteHeader(http.StatusInternalServerError)
+	case "proxy":
+		http.NotFound(w, r)
 	case "nobody":
 		w.WriteHeader(http.StatusNotFound)
-		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","reason":"NotFound","code":404}`)
+		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"kind":"namespaces","name":"kube-system"}}`)
 	default:
 		_, _ = fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, who)
 	}
@@ -84,6 +86,10 @@ func TestGuard(t *testing.T) {
 		"Emptied": {
 			"A cluster without a kube-system namespace is another one.", "nobody",
 			[]string{"GET " + pods, "POST " + pods}, []string{"", ""}, 1, 2, true,
+		},
+		"Proxy": {
+			"The page of a proxy is no answer that there is no such namespace.", "proxy",
+			[]string{"GET " + pods, "PATCH " + pod}, []string{"", "proxy speaks"}, 2, 1, false,
 		},
 		"Down": {
 			"Who cannot say who it is, is not believed, and is not another cluster either.", "down",

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
@@ -100,7 +101,7 @@ func (p *passage) finalizer(change func(client.Object, string) bool) error {
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	err := p.sync.VirtualClient.Patch(p.ctx, p.vObj, patch)
-	if apierrors.IsNotFound(err) {
+	if gone.Named(err) || gone.Unserved(err) {
 		// The cache is behind, or another cluster answers: no reason to stop here.
 		return conflict(err)
 	}

@@ -3,7 +3,6 @@ package syncer
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
@@ -120,7 +120,7 @@ func served(obj client.Object, in map[string]manager.Manager) error {
 			return errors.Wrap(err, "cannot tell the kind of its objects")
 		}
 		_, err = m.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-		if meta.IsNoMatchError(err) {
+		if gone.Unserved(err) {
 			return errors.Wrapf(translate.ErrKindNotServed, "%s in the %s cluster", kind, side)
 		}
 		if err != nil {

@@ -4,10 +4,9 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -81,8 +80,7 @@ func outdated(err error) bool {
 // hopeless tells whether the same request will fail for as long as the object stays
 // as it is.
 func hopeless(err error) bool {
-	notServed := apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || tooLarge(err) || meta.IsNoMatchError(err) || notServed
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || tooLarge(err) || gone.Unserved(err)
 }
 
 // tooLarge knows both limits: that of the API server, which has a code, and that of

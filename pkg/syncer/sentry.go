@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
@@ -95,11 +96,7 @@ func (s *sentry) confirm(ctx context.Context, empty client.Object, name types.Na
 	}
 	obj := empty.DeepCopyObject().(client.Object)
 	err := s.reader.Get(ctx, name, obj)
-	absent := apierrors.IsNotFound(err)
-	// A kind that is not served, or a proxy in between, answers 404 as well.
-	if absent && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
-		return errors.Wrap(err, "cannot confirm that the object is gone")
-	}
+	absent := gone.Answered(err, name.Name)
 	if err != nil && !absent {
 		return errors.Wrapf(err, "cannot ask the %s for the object", s.of)
 	}
@@ -118,8 +115,11 @@ func (s *sentry) confirm(ctx context.Context, empty client.Object, name types.Na
 func (s *sentry) same(ctx context.Context) error {
 	now, err := identify(ctx, s.reader, s.of)
 	switch {
-	case apierrors.IsNotFound(err):
+	case gone.Answered(err, metav1.NamespaceSystem):
 		return errors.Wrap(s.replaced, "it has no namespace kube-system")
+	case gone.Unserved(err):
+		// Every API server serves namespaces. Unlike a kind that is not served, this passes.
+		return errors.Errorf("cannot tell which %s answers, because what answers is no API server: %v", s.of, err)
 	case err == nil && now != s.uid:
 		return errors.Wrapf(s.replaced, "its kube-system namespace has UID %s, at the start it was %s", now, s.uid)
 	default:

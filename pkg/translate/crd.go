@@ -8,7 +8,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -94,7 +94,7 @@ func ConvertKindToResource(config *rest.Config, groupVersionKind schema.GroupVer
 		return schema.GroupVersionResource{}, errors.Wrap(err, "cannot make a discovery client")
 	}
 	list, err := d.ServerResourcesForGroupVersion(gv.String())
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err != nil && !gone.Unserved(err) && !gone.Named(err) {
 		return schema.GroupVersionResource{}, err
 	}
 	if list != nil {
@@ -156,7 +156,7 @@ func install(ctx context.Context, config *rest.Config, crd *apiextensionsv1.Cust
 	err = wait.PollUntilContextTimeout(ctx, servedPoll, servedTimeout, true, func(ctx context.Context) (bool, error) {
 		got := &apiextensionsv1.CustomResourceDefinition{}
 		if err := c.Get(ctx, client.ObjectKeyFromObject(crd), got); err != nil {
-			return false, client.IgnoreNotFound(err)
+			return false, gone.Ignore(err, crd.GetName())
 		}
 		return established(got), nil
 	})
@@ -179,7 +179,7 @@ func discovered(ctx context.Context, config *rest.Config, gvk schema.GroupVersio
 	}
 	err = wait.PollUntilContextTimeout(ctx, servedPoll, servedTimeout, true, func(context.Context) (bool, error) {
 		_, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-		if meta.IsNoMatchError(err) {
+		if gone.Unserved(err) {
 			return false, nil
 		}
 		return err == nil, err

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
@@ -101,7 +102,7 @@ func end(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRe
 		if keep(list.Items[i].Name) {
 			continue
 		}
-		if err := client.IgnoreNotFound(c.Delete(ctx, &list.Items[i])); err != nil {
+		if err := gone.Ignore(c.Delete(ctx, &list.Items[i]), list.Items[i].GetName()); err != nil {
 			return errors.Wrap(err, "cannot end a token")
 		}
 	}
@@ -155,7 +156,7 @@ func revoke(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.Acces
 		if _, shared := o.(*corev1.Namespace); shared {
 			continue
 		}
-		if err := client.IgnoreNotFound(c.Delete(ctx, o)); err != nil {
+		if err := gone.Ignore(c.Delete(ctx, o), o.GetName()); err != nil {
 			return errors.Wrapf(err, "cannot delete %T %s", o, o.GetName())
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -123,12 +124,12 @@ func (g *Granter) SetupWithManager(m manager.Manager) error {
 func (g *Granter) cluster(ctx context.Context, r reconcile.Request) (ctrl.Result, error) {
 	cr := &clustersv1alpha1.ClusterRequest{}
 	if err := g.client.Get(ctx, r.NamespacedName, cr); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return ctrl.Result{}, gone.Ignore(err, r.Name)
 	}
 	cluster := &clustersv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: cr.Namespace, Name: cr.Name}}
 	cluster.Spec.Purposes = []string{cr.Spec.Purpose}
 	if !cr.GetDeletionTimestamp().IsZero() {
-		if err := client.IgnoreNotFound(g.client.Delete(ctx, cluster)); err != nil {
+		if err := gone.Ignore(g.client.Delete(ctx, cluster), cluster.GetName()); err != nil {
 			return ctrl.Result{}, err
 		}
 
@@ -159,7 +160,7 @@ func (g *Granter) cluster(ctx context.Context, r reconcile.Request) (ctrl.Result
 func (g *Granter) access(ctx context.Context, r reconcile.Request) (ctrl.Result, error) {
 	ar := &clustersv1alpha1.AccessRequest{}
 	if err := g.live.Get(ctx, r.NamespacedName, ar); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return ctrl.Result{}, gone.Ignore(err, r.Name)
 	}
 	config, phase, err := g.answer(ctx, ar)
 	switch {
@@ -214,7 +215,7 @@ func (g *Granter) answer(ctx context.Context, ar *clustersv1alpha1.AccessRequest
 	}
 	cr := &clustersv1alpha1.ClusterRequest{}
 	if err := g.client.Get(ctx, key, cr); err != nil {
-		return config, clustersv1alpha1.RequestPending, client.IgnoreNotFound(err)
+		return config, clustersv1alpha1.RequestPending, gone.Ignore(err, key.Name)
 	}
 	if cr.Status.Phase != clustersv1alpha1.RequestGranted {
 		return config, clustersv1alpha1.RequestPending, nil
@@ -233,7 +234,7 @@ func (g *Granter) renew(ctx context.Context, config *rest.Config, ar *clustersv1
 	err := g.live.Get(ctx, client.ObjectKey{Namespace: ar.Namespace, Name: secretName(ar)}, secret)
 	left := expiration(secret).Sub(clock.RealClock{}.Now()) - g.ttl(ar)/2
 	switch {
-	case err != nil && !kerrors.IsNotFound(err):
+	case gone.Ignore(err, secretName(ar)) != nil:
 		return 0, err
 	case err != nil || ar.Status.ObservedGeneration != ar.Generation || left <= 0:
 		left = g.ttl(ar) / 2
@@ -306,7 +307,7 @@ func (g *Granter) issue(ctx context.Context, config *rest.Config, ar *clustersv1
 func (g *Granter) put(ctx context.Context, ar *clustersv1alpha1.AccessRequest, data map[string][]byte) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: secretName(ar)}}
 	err := g.live.Get(ctx, client.ObjectKeyFromObject(secret), secret)
-	if client.IgnoreNotFound(err) != nil {
+	if gone.Ignore(err, secretName(ar)) != nil {
 		return err
 	}
 	base := secret.DeepCopy()
@@ -337,12 +338,12 @@ func (g *Granter) finalize(ctx context.Context, o client.Object) (ctrl.Result, e
 	}
 	err := g.client.Patch(ctx, o, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
 
-	return again(client.IgnoreNotFound(err))
+	return again(gone.IgnoreConfirmed(ctx, g.live, o, err))
 }
 
 // Again tries what somebody else was faster at.
 func again(err error) (ctrl.Result, error) {
-	if kerrors.IsConflict(err) || kerrors.IsNotFound(err) {
+	if kerrors.IsConflict(err) || gone.Named(err) {
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
 	}
 

@@ -103,11 +103,11 @@ func newPier(t *testing.T) *pier {
 	return p
 }
 
-func (p *pier) get(_ context.Context, _ client.ObjectKey, o client.Object) error {
+func (p *pier) get(_ context.Context, key client.ObjectKey, o client.Object) error {
 	switch o := o.(type) {
 	case *clustersv1alpha1.Cluster:
 		if p.now == nil {
-			return kerrors.NewNotFound(schema.GroupResource{}, o.Name)
+			return kerrors.NewNotFound(schema.GroupResource{}, key.Name)
 		}
 		p.now.DeepCopyInto(o)
 	case *corev1.Secret:

@@ -162,7 +162,7 @@ func TestRotationWithTwoProcesses(t *testing.T) {
 // speaks of neither says anything, nor lets go of the connection there is.
 func TestRevisionThatCannotBeLookedInto(t *testing.T) {
 	w := newOffice(t, newCluster("sea", "east"))
-	r := w.process(failing{}, "")
+	r := w.process(failing{err: errLater}, "")
 	c := w.c.DeepCopy()
 	c.Status.Revision = "b"
 	known := &record{generation: 1, seen: "a", in: clusters.Input{Revision: "a", RESTConfig: &rest.Config{}}}

@@ -11,6 +11,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
@@ -45,7 +46,7 @@ func Ref(c *clustersv1alpha1.Cluster) clusters.Ref {
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	c := &clustersv1alpha1.Cluster{}
 	err := r.client.Get(ctx, request.NamespacedName, c)
-	if kerrors.IsNotFound(err) || err == nil && !c.GetDeletionTimestamp().IsZero() {
+	if gone.Answered(err, request.Name) || err == nil && !c.GetDeletionTimestamp().IsZero() {
 		r.cache.Drop(request.NamespacedName)
 		r.memory.Forget(request.NamespacedName)
 		r.refused.forget(request.NamespacedName)

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -63,7 +63,7 @@ func (r *reconciler) kubeconfig(ctx context.Context, c *clustersv1alpha1.Cluster
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: c.GetNamespace(), Name: ref.Name}
 	if err := r.secrets.Get(ctx, key, secret); err != nil {
-		if kerrors.IsNotFound(err) {
+		if gone.Answered(err, ref.Name) {
 			return nil, "", &flaw{clustersv1alpha1.ReasonSecretMissing, errors.Errorf("there is no Secret %s", ref.Name)}
 		}
 

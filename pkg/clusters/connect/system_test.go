@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -311,11 +313,17 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// Failing is an API server that has enough to do.
-type failing struct{ client.Reader }
+var errLater = errors.New("try again later")
 
-func (failing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
-	return errors.New("try again later")
+// Failing is an API server that has enough to do, or something in its place.
+type failing struct {
+	client.Reader
+
+	err error
+}
+
+func (f failing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return f.err
 }
 
 // expiredCertificate returns a client certificate that was valid in 1970.
@@ -341,7 +349,23 @@ func expiredCertificate(t *testing.T) (cert, key []byte) {
 // TestSettingsThatCannotBeRead: while the API server does not let us read the Secret, a
 // connection that there is stays.
 func TestSettingsThatCannotBeRead(t *testing.T) {
-	r := newReconciler(nil, failing{}, nil, options{logger: logging.NewNopLogger(), clock: clock.RealClock{}, recheck: time.Minute})
+	for name, err := range map[string]error{
+		"outage": errLater,
+		"proxy":  kerrors.NewGenericServerResponse(http.StatusNotFound, http.MethodGet, corev1.Resource("secrets"), "east", "404 page not found", 0, true),
+	} {
+		t.Run(name, func(t *testing.T) { cannotBeRead(t, err) })
+	}
+	if _, err := ask(t.Context(), &record{in: clusters.Input{RESTConfig: &rest.Config{Host: "http://%zz"}}}, "/version"); reasonOf(err) != commonv1.ReasonConnectionUnavailable {
+		t.Errorf("got %v", err)
+	}
+	if version, arch := versionOf([]byte("nothing")); unauthorized(nil) || version != "" || arch != "" {
+		t.Error("no answer is no refusal, and nothing is no version")
+	}
+}
+
+func cannotBeRead(t *testing.T, err error) {
+	t.Helper()
+	r := newReconciler(nil, failing{err: err}, nil, options{logger: logging.NewNopLogger(), clock: clock.RealClock{}, recheck: time.Minute})
 	c := newCluster("sea", "east")
 	c.Generation = 1
 	known := &record{generation: 1, in: clusters.Input{Revision: "a", RESTConfig: &rest.Config{}}}
@@ -351,11 +375,5 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	c.Generation = 2
 	if err := r.look(t.Context(), c, known); err == nil {
 		t.Error("want an error: the spec is another one, and nothing is known of it")
-	}
-	if _, err := ask(t.Context(), &record{in: clusters.Input{RESTConfig: &rest.Config{Host: "http://%zz"}}}, "/version"); reasonOf(err) != commonv1.ReasonConnectionUnavailable {
-		t.Errorf("got %v", err)
-	}
-	if version, arch := versionOf([]byte("nothing")); unauthorized(nil) || version != "" || arch != "" {
-		t.Error("no answer is no refusal, and nothing is no version")
 	}
 }

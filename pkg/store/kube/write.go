@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/jsonpatch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
@@ -321,7 +322,7 @@ func (c *Client) DeleteAllOf(ctx context.Context, o client.Object, opts ...clien
 	for i := range list.Items {
 		item := &list.Items[i]
 		item.SetGroupVersionKind(k.gvk)
-		if err := c.Delete(ctx, item, &options.DeleteOptions); client.IgnoreNotFound(err) != nil {
+		if err := c.Delete(ctx, item, &options.DeleteOptions); gone.Ignore(err, item.GetName()) != nil {
 			return err
 		}
 	}

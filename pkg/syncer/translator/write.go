@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/fields"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	"github.com/moorage-dev/moorage/pkg/syncer/internal/pass"
@@ -73,7 +74,7 @@ func (w writer) update(pObj client.Object) error {
 	before := pObj.DeepCopyObject().(client.Object)
 	err := w.client.Get(w.ctx, client.ObjectKeyFromObject(pObj), before)
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && before.GetResourceVersion() != pObj.GetResourceVersion():
+	case gone.Answered(err, pObj.GetName()) || err == nil && before.GetResourceVersion() != pObj.GetResourceVersion():
 		return changed(pObj)
 	case err != nil:
 		return err

@@ -10,7 +10,6 @@ import (
 	"os"
 	"text/tabwriter"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -19,6 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/edge/internal/device"
 	v1 "github.com/moorage-dev/moorage/examples/edge/internal/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 )
 
@@ -84,7 +84,7 @@ func (l *Line) applyOne(ctx context.Context, document []byte) error {
 	have := &v1.File{}
 	err := l.client.Get(ctx, client.ObjectKeyFromObject(f), have)
 	switch {
-	case kerrors.IsNotFound(err):
+	case resource.IsNotFound(err):
 		err = l.client.Create(ctx, f)
 	case err == nil:
 		want, ok := have.DeepCopyObject().(*v1.File)

@@ -20,6 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/edge/internal/device"
 	v1 "github.com/moorage-dev/moorage/examples/edge/internal/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 )
 
@@ -140,7 +141,7 @@ func (t *tour) file(name string) string { return filepath.Join(device.Files(t.di
 func (t *tour) get(ctx context.Context, name string) (*v1.File, error) {
 	f := &v1.File{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, f)
-	if client.IgnoreNotFound(err) == nil && err != nil {
+	if resource.IgnoreNotFound(err) == nil && err != nil {
 		return nil, nil
 	}
 

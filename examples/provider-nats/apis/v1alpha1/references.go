@@ -11,6 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reference"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // ResolveReferences puts the name of the stream into the spec, once the Stream that
@@ -52,7 +53,7 @@ func (c *Consumer) watch(ctx context.Context, r client.Reader, ref *commonv1.Nam
 
 		stream := &Stream{}
 		if err := r.Get(ctx, key, stream); err != nil {
-			return client.IgnoreNotFound(err)
+			return resource.IgnoreNotFound(err)
 		}
 
 		return c.together(stream)

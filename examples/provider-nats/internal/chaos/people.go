@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // hands is how many people work at a time.
@@ -86,10 +87,10 @@ func (p *people) act(ctx context.Context, i int, r *rand.Rand) {
 		p.full[i] = err == nil || apierrors.IsAlreadyExists(err)
 	case chance < 75:
 		err = p.kube.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(s.change(p.revision[i]))))
-		p.full[i] = !apierrors.IsNotFound(err)
+		p.full[i] = !resource.IsNotFound(err)
 	default:
 		err = p.kube.Delete(ctx, obj)
-		p.full[i] = err != nil && !apierrors.IsNotFound(err)
+		p.full[i] = err != nil && !resource.IsNotFound(err)
 	}
 
 	if err == nil {

@@ -31,6 +31,7 @@ import (
 	manifests "github.com/moorage-dev/moorage/examples/provider-nats/package"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // Namespace is where the ProviderConfig of an Env is.
@@ -235,7 +236,7 @@ func (e *Env) configure(ctx context.Context, url string) error {
 	pc.Spec = spec
 
 	switch {
-	case apierrors.IsNotFound(err):
+	case resource.IsNotFound(err):
 		return errors.Wrap(e.Client.Create(ctx, pc), "cannot create a ProviderConfig")
 	case err != nil:
 		return errors.Wrap(err, "cannot read the ProviderConfig")

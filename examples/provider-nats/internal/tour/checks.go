@@ -9,7 +9,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -126,7 +125,7 @@ func (t *Tour) gone(ctx context.Context, obj object) error {
 		err := t.env.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 
 		switch {
-		case apierrors.IsNotFound(err):
+		case resource.IsNotFound(err):
 			return nil
 		case err != nil:
 			return err

@@ -11,13 +11,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 	"github.com/moorage-dev/moorage/pkg/storecontroller/controllerruntime"
@@ -94,7 +94,7 @@ func (c *Controller) SyncHandler(key string) error {
 	}
 	d, err := c.deployments.Deployments(c.namespace).Get(foo.Spec.DeploymentName)
 	switch {
-	case apierrors.IsNotFound(err):
+	case resource.IsNotFound(err):
 		d, err = c.kube.AppsV1().Deployments(c.namespace).Create(ctx, c.deployment(foo), metav1.CreateOptions{})
 	case err != nil:
 	case !c.owns(d, key):
@@ -146,7 +146,7 @@ func (c *Controller) remove(ctx context.Context, key string) error {
 	}
 	for _, d := range made {
 		err := c.kube.AppsV1().Deployments(c.namespace).Delete(ctx, d.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &d.UID}})
-		if err != nil && !apierrors.IsNotFound(err) {
+		if err != nil && !resource.IsNotFound(err) {
 			return err
 		}
 	}
