@@ -18,6 +18,9 @@ type record struct {
 	futile   string    // a write of the status that changed nothing: the definition lacks its fields
 
 	connection commonv1.ConditionReason // that was told last
+
+	lag    int       // passes in a row that could do nothing, because the cache lagged behind
+	lagged time.Time // the last of them
 }
 
 // Ahead reports whether our last write is newer than a version that was read. The
@@ -32,4 +35,15 @@ func (r *record) ahead(version string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, r.version)
 
 	return err == nil && order < 0
+}
+
+// Lags notes a pass that could do nothing: what the cache shows is older than our last
+// write, or a write of it conflicts. Passes within a second of each other are one, so that
+// users that come and go by the hundred do not have the API server asked while the cache
+// takes its time.
+func (r *record) lags(now time.Time) {
+	if since := now.Sub(r.lagged); r.lag > 0 && since >= 0 && since < again {
+		return
+	}
+	r.lag, r.lagged = r.lag+1, now
 }

@@ -37,6 +37,7 @@ const (
 type reconciler struct {
 	kind      *form
 	client    client.Client
+	live      client.Reader // asks the API server itself
 	finalizer resource.Finalizer
 	tracker   *tracker
 	memory    *records.Records[record]
@@ -50,23 +51,27 @@ type reconciler struct {
 // Reconcile looks at one configuration. Conflicts are silent: whoever changed it has
 // made an event of it.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	config, err := r.kind.new()
+	config, known, err := r.read(ctx, request.NamespacedName)
 	if err != nil {
-		return reconcile.Result{}, err
-	}
-	if err := r.client.Get(ctx, request.NamespacedName, config); err != nil {
-		if kerrors.IsNotFound(err) {
-			r.memory.Forget(request.NamespacedName)
-
-			return reconcile.Result{}, nil
-		}
-
 		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get the ProviderConfig"))
 	}
-	after, err := r.keep(ctx, config, r.memory.Of(request.NamespacedName, config.GetUID()))
+	if config == nil {
+		r.memory.Forget(request.NamespacedName)
+
+		return reconcile.Result{}, nil
+	}
+	if known.ahead(config.GetResourceVersion()) {
+		known.lags(r.clock.Now())
+
+		return reconcile.Result{RequeueAfter: again}, nil // the cache lags behind our own write, and will tell
+	}
+	after, err := r.keep(ctx, config, known)
 	if kerrors.IsConflict(err) {
+		known.lags(r.clock.Now())
+
 		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The only way to try again that is silent and keeps the back-off.
 	}
+	known.lag = 0
 
 	return reconcile.Result{RequeueAfter: after}, redact.Error(err)
 }
@@ -76,8 +81,6 @@ func (r *reconciler) keep(ctx context.Context, config Config, known *record) (ti
 	deleted, ours := !config.GetDeletionTimestamp().IsZero(), meta.FinalizerExists(config, FinalizerName)
 	k := key{kind: r.kind.gvk.Kind, namespace: config.GetNamespace(), name: config.GetName()}
 	switch {
-	case known.ahead(config.GetResourceVersion()):
-		return again, nil // the cache lags behind our own write, and will tell
 	case deleted && !ours:
 		return recheck, nil
 	case !ours:
@@ -112,7 +115,7 @@ func (r *reconciler) release(ctx context.Context, config Config, k key, known *r
 	}
 	known.released, known.version = read, config.GetResourceVersion()
 
-	return recheck, nil
+	return again, nil // until it is seen to be gone, or held by others only
 }
 
 // Count writes into the status how many users there are, and whom deletion waits

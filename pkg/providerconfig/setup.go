@@ -131,7 +131,7 @@ func (always) NeedLeaderElection() bool { return false }
 func add(m manager.Manager, kind *form, t *tracker, chosen options) error {
 	name := "providerconfig/" + strings.ToLower(kind.gvk.GroupKind().String())
 	r := &reconciler{
-		kind: kind, client: m.GetClient(), finalizer: resource.NewAPIFinalizer(m.GetClient(), FinalizerName),
+		kind: kind, client: m.GetClient(), live: m.GetAPIReader(), finalizer: resource.NewAPIFinalizer(m.GetClient(), FinalizerName),
 		tracker: t, memory: records.New[record](nil), logger: chosen.logger.WithValues("controller", name),
 		recorder: chosen.recorder, clock: chosen.clock, interval: chosen.interval, limits: chosen.limits,
 	}

@@ -190,8 +190,11 @@ type port struct {
 
 	// before, if set, is called before a write.
 	before func() error
-	// stale, if set, is what is read, as from a cache that lags behind.
+	// stale, if set, is what the cache shows, which lags behind, or does not notice that
+	// the API server was restored.
 	stale *Wharf
+	// gets are the reads that the cache did not answer.
+	gets int
 	// prunes makes the server drop whatever is written to a status.
 	prunes bool
 }
@@ -210,16 +213,27 @@ func (c fakeCache) List(ctx context.Context, l client.ObjectList, o ...client.Li
 func newPort(t *testing.T, objects ...client.Object) *port {
 	t.Helper()
 	p := &port{T: t, clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), rs: map[string]*reconciler{}}
-	write := func(what string, obj client.Object) error {
-		p.writes = append(p.writes, what+" "+obj.GetName())
-		if p.before != nil {
-			return p.before()
-		}
-
-		return nil
+	p.restore(objects...)
+	f, err := newFamily(kinds, p.Client)
+	if err != nil {
+		t.Fatal(err)
 	}
-	s := newScheme()
-	p.Client = fake.NewClientBuilder().WithScheme(s).WithObjects(objects...).WithStatusSubresource(&Wharf{}, &ClusterWharf{}).
+	p.tracker = newTracker(f, fakeCache{client: p}, p.Scheme())
+	p.tracker.users[group.WithKind("Boat")] = true
+	for _, kind := range f {
+		p.rs[kind.gvk.Kind] = &reconciler{
+			kind: kind, client: p, live: live{p}, finalizer: resource.NewAPIFinalizer(p, FinalizerName), tracker: p.tracker,
+			memory: records.New[record](nil), logger: logging.NewNopLogger(), recorder: p, clock: p.clock, interval: 5 * time.Second,
+		}
+	}
+
+	return p
+}
+
+// Restore puts another API server in the place of the one that there is. It has these
+// objects, with the versions that they come with.
+func (p *port) restore(objects ...client.Object) {
+	p.Client = fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).WithStatusSubresource(&Wharf{}, &ClusterWharf{}).
 		WithInterceptorFuncs(interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object, o ...client.GetOption) error {
 				if w, ok := obj.(*Wharf); ok && p.stale != nil {
@@ -231,14 +245,14 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 				return c.Get(ctx, k, obj, o...)
 			},
 			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, o ...client.PatchOption) error {
-				if err := write("patch", obj); err != nil {
+				if err := p.write("patch", obj); err != nil {
 					return err
 				}
 
 				return c.Patch(ctx, obj, patch, o...)
 			},
 			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, o ...client.SubResourcePatchOption) error {
-				if err := write(sub, obj); err != nil {
+				if err := p.write(sub, obj); err != nil {
 					return err
 				}
 				if p.prunes {
@@ -248,20 +262,31 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 				return c.SubResource(sub).Patch(ctx, obj, patch, o...)
 			},
 		}).Build()
-	f, err := newFamily(kinds, p.Client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.tracker = newTracker(f, fakeCache{client: p.Client}, s)
-	p.tracker.users[group.WithKind("Boat")] = true
-	for _, kind := range f {
-		p.rs[kind.gvk.Kind] = &reconciler{
-			kind: kind, client: p.Client, finalizer: resource.NewAPIFinalizer(p.Client, FinalizerName), tracker: p.tracker,
-			memory: records.New[record](nil), logger: logging.NewNopLogger(), recorder: p, clock: p.clock, interval: 5 * time.Second,
-		}
+}
+
+func (p *port) write(what string, obj client.Object) error {
+	p.writes = append(p.writes, what+" "+obj.GetName())
+	if p.before != nil {
+		return p.before()
 	}
 
-	return p
+	return nil
+}
+
+// Live reads from the API server, whatever its cache shows.
+type live struct{ port *port }
+
+func (l live) Get(ctx context.Context, k client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+	l.port.gets++
+	stale := l.port.stale
+	l.port.stale = nil
+	defer func() { l.port.stale = stale }()
+
+	return l.port.Get(ctx, k, obj, o...)
+}
+
+func (l live) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+	return l.port.List(ctx, list, o...)
 }
 
 // Event writes an event down.

@@ -1,0 +1,51 @@
+package providerconfig
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Patience is how many passes wait for the cache to catch up. Then the API server is asked.
+const patience = 3
+
+// Read returns a configuration and what is known of it, or nil if it is gone. The cache
+// answers, unless it has lagged behind for too long: then the API server does. A cache may
+// never catch up, because an API server that was restored to an older state gives out
+// versions that are lower than those that we know.
+func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Config, *record, error) {
+	config, err := r.get(ctx, r.client, name)
+	if config == nil {
+		return nil, nil, err
+	}
+	known := r.memory.Of(name, config.GetUID())
+	if known.lag < patience {
+		return config, known, nil
+	}
+	config, err = r.get(ctx, r.live, name)
+	if config == nil {
+		return nil, nil, err
+	}
+	known.lag = 0
+	if known = r.memory.Of(name, config.GetUID()); known.ahead(config.GetResourceVersion()) {
+		r.logger.Info("The API server was restored to an older state: what it has now counts", "name", name.Name, "namespace", name.Namespace,
+			"version", config.GetResourceVersion(), "known", known.version)
+		*known = record{}
+	}
+
+	return config, known, nil
+}
+
+// Get returns nil if there is no such configuration.
+func (r *reconciler) get(ctx context.Context, from client.Reader, name types.NamespacedName) (Config, error) {
+	config, err := r.kind.new()
+	if err != nil {
+		return nil, err
+	}
+	if err := from.Get(ctx, name, config); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+
+	return config, nil
+}
