@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -100,7 +100,7 @@ func read(ctx context.Context, r Reader, k key, kind *form) (Config, error) {
 		return nil, err
 	}
 	err = r.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: k.name}, config)
-	if kerrors.IsNotFound(err) {
+	if gone.Answered(err, k.name) {
 		return nil, k.refuse(missing, "does not exist")
 	}
 	if err != nil {

@@ -3,8 +3,11 @@ package providerconfig
 import (
 	"context"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/gone"
 )
 
 // Patience is how many passes wait for the cache to catch up. Then the API server is asked.
@@ -44,8 +47,22 @@ func (r *reconciler) get(ctx context.Context, from client.Reader, name types.Nam
 		return nil, err
 	}
 	if err := from.Get(ctx, name, config); err != nil {
-		return nil, client.IgnoreNotFound(err)
+		return nil, gone.Ignore(err, name.Name)
 	}
 
 	return config, nil
+}
+
+// Replaced returns nil for the error of a write to a configuration that is gone, or is
+// another one by now: that makes an event of its own. The answer to a write does not prove
+// it, so the API server is asked.
+func (r *reconciler) replaced(ctx context.Context, config Config, err error) error {
+	if !kerrors.IsInvalid(err) && !gone.Answered(err, config.GetName()) {
+		return err
+	}
+	if is, unknown := gone.Confirmed(ctx, r.live, config); unknown == nil && is {
+		return nil
+	}
+
+	return err
 }

@@ -85,7 +85,7 @@ func (r *reconciler) keep(ctx context.Context, config Config, known *record) (ti
 		return recheck, nil
 	case !ours:
 		if err := r.finalizer.AddFinalizer(ctx, config); err != nil {
-			return 0, ignoreReplaced(err)
+			return 0, r.replaced(ctx, config, err)
 		}
 		known.version = config.GetResourceVersion()
 	}
@@ -111,7 +111,7 @@ func (r *reconciler) release(ctx context.Context, config Config, k key, known *r
 
 	read := config.GetResourceVersion()
 	if err := r.finalizer.RemoveFinalizer(ctx, config); err != nil {
-		return recheck, ignoreReplaced(err)
+		return recheck, r.replaced(ctx, config, err)
 	}
 	known.released, known.version = read, config.GetResourceVersion()
 
@@ -210,13 +210,4 @@ func (r *reconciler) write(ctx context.Context, config Config, base client.Objec
 	}
 
 	return nil
-}
-
-// What is gone, or is another one by now, makes an event of its own.
-func ignoreReplaced(err error) error {
-	if kerrors.IsNotFound(err) || kerrors.IsInvalid(err) {
-		return nil
-	}
-
-	return err
 }

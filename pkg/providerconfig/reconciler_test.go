@@ -296,19 +296,24 @@ func TestConfigMadeAnew(t *testing.T) {
 
 func TestWritesThatFail(t *testing.T) {
 	conflict := kerrors.NewConflict(schema.GroupResource{Resource: "wharves"}, "main", errors.New("changed"))
-	gone := kerrors.NewNotFound(schema.GroupResource{Resource: "wharves"}, "main")
+	resource := schema.GroupResource{Resource: "wharves"}
+	gone, page := kerrors.NewNotFound(resource, "main"), kerrors.NewGenericServerResponse(404, "patch", resource, "main", "", 0, true)
 	replaced := kerrors.NewInvalid(schema.GroupKind{Kind: "Wharf"}, "main", nil)
 	boom := errors.New("boom: password=hunter2")
 	for name, tc := range map[string]struct {
 		reason  string
 		err     error
 		known   bool // it has its finalizer
+		deleted bool // by somebody else, when it is written to
 		requeue bool
 		want    string
 	}{
 		"FinalizerConflict": {reason: "silent", err: conflict, requeue: true},
-		"FinalizerGone":     {reason: "the event of its deletion comes", err: gone},
-		"FinalizerReplaced": {reason: "so does that of the new one", err: replaced},
+		"FinalizerGone":     {reason: "the event of its deletion comes", err: gone, deleted: true},
+		"FinalizerReplaced": {reason: "so does that of the new one", err: replaced, deleted: true},
+		"FinalizerLacks":    {reason: "an answer to a write proves nothing, and a pass that ends in silence never comes back", err: gone, want: `cannot update object: wharves "main" not found`},
+		"FinalizerInvalid":  {reason: "the definition was tightened", err: replaced, want: `cannot update object: Wharf "main" is invalid`},
+		"FinalizerUnserved": {reason: "a proxy says nothing of the object", err: page, want: "cannot update object: the server could not find the requested resource (patch wharves main)"},
 		"FinalizerError":    {reason: "told, without secrets", err: boom, want: "cannot update object: boom: password=[REDACTED]"},
 		"StatusConflict":    {reason: "silent", err: conflict, known: true, requeue: true},
 		"StatusError":       {reason: "told, without secrets", err: boom, known: true, want: "cannot update the status of the ProviderConfig: boom: password=[REDACTED]"},
@@ -322,6 +327,9 @@ func TestWritesThatFail(t *testing.T) {
 			p.sail(boat("a", "one", "", "main"))
 			fails := true
 			p.before = func() error {
+				if fails && tc.deleted {
+					p.remove(w)
+				}
 				if fails {
 					return tc.err
 				}
@@ -338,6 +346,11 @@ func TestWritesThatFail(t *testing.T) {
 			fails = false
 			p.pass(w)
 			p.pass(w)
+			if tc.deleted {
+				p.wantWrites("nobody is there to protect", "patch main")
+
+				return
+			}
 			p.wantUsers(w, 1)
 		})
 	}

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/crdgate"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -189,7 +190,7 @@ func (d *dock) eventually(what string, o Config, holds func(Config) bool) {
 	}()
 	wait.Until(d, what, func() bool {
 		err := api.Get(d.Context(), client.ObjectKeyFromObject(o), o)
-		if client.IgnoreNotFound(err) != nil {
+		if gone.Ignore(err, o.GetName()) != nil {
 			d.Fatal(err)
 		}
 		if err != nil {
@@ -206,7 +207,7 @@ func users(n int64) func(Config) bool {
 	return func(c Config) bool { return c != nil && c.GetUsers() == n }
 }
 
-func gone(c Config) bool { return c == nil }
+func isGone(c Config) bool { return c == nil }
 
 func protected(c Config) bool { return c != nil && meta.FinalizerExists(c, FinalizerName) }
 
@@ -274,7 +275,7 @@ func TestLifeOfConfigurations(t *testing.T) {
 	if err := api.DeleteAllOf(t.Context(), &Boat{}, client.InNamespace(a)); err != nil {
 		t.Fatal(err)
 	}
-	d.eventually("unused", main, gone)
+	d.eventually("unused", main, isGone)
 	d.eventually("the other of this name", wharf(b, "main"), users(1))
 	d.toldOnce(a)
 	d.create(wharf(a, "main"))
@@ -282,11 +283,11 @@ func TestLifeOfConfigurations(t *testing.T) {
 
 	d.writes()
 	d.remove(wharf(a, "main"))
-	d.eventually("gone at once", wharf(a, "main"), gone)
+	d.eventually("gone at once", wharf(a, "main"), isGone)
 	d.wantWrites("deletion without users", "1 PATCH wharves")
 	d.remove(boat(b, "other", "", ""))
 	d.remove(all)
-	d.eventually("gone", all, gone)
+	d.eventually("gone", all, isGone)
 }
 
 // ToldOnce waits for the event of a namespace, and checks that there is one.
@@ -362,7 +363,7 @@ func TestUsersBehindAGate(t *testing.T) {
 		return c != nil && c.(*Wharf).GetCondition(commonv1.TypeTerminating).Message == "Deletion waits for 1 user: Raft "+ns+"/one"
 	})
 	d.remove(rafts)
-	d.eventually("no rafts any more", main, gone)
+	d.eventually("no rafts any more", main, isGone)
 }
 
 func TestSetupRefuses(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -347,7 +348,7 @@ func (p *port) try(c Config) (reconcile.Result, error) {
 func (p *port) load(c Config) bool {
 	p.Helper()
 	err := p.Get(p.Context(), client.ObjectKeyFromObject(c), c)
-	if client.IgnoreNotFound(err) != nil {
+	if gone.Ignore(err, c.GetName()) != nil {
 		p.Fatal(err)
 	}
 
