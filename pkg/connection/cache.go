@@ -17,7 +17,7 @@ var ErrDropped = errors.New("the connection was dropped while it was built")
 // A Resolver finds out what a connection depends on: the revision of its
 // settings, and a function that builds a connection with these settings. That
 // function is called only if there is no connection of this revision. An error
-// takes the connection from everybody, unless it is marked by Unsure.
+// takes the connection from everybody, unless it is marked by Unsure or by Missing.
 //
 // Both run once on behalf of everyone who waits, so their context is not that of
 // one caller, although it carries the values of the first one. It ends after the
@@ -58,6 +58,8 @@ type entry[C any] struct {
 	// doubted is when the first look ended that could not tell whether current is
 	// right, of those since one could. Zero means that there was none.
 	doubted time.Time
+	// kept is not nil while current is open only for those who delete, see Missing.
+	kept *kept
 
 	// recheck says that a look was asked for, rechecked when one was last granted.
 	recheck   bool
@@ -100,14 +102,16 @@ func New[C any](close func(C), opts ...Option) *Cache[C] {
 // its credentials may have been withdrawn. But if resolve says that it is Unsure,
 // and there is a connection that was right for this version, that is still handed
 // out, for a bounded time (see WithUncertainty) in which every failure interval
-// brings another try.
+// brings another try. And if it says that the settings are Missing, whoever asks with
+// ForDeletion is still given the last connection that was right for this version.
 //
 // Whoever calls waits under a context of his own. If it ends, an error that wraps
 // that of the context is returned, and the work goes on for the others. After Close the
 // error is ErrClosed.
-func (c *Cache[C]) Acquire(ctx context.Context, key, version string, resolve Resolver[C]) (*Lease[C], error) {
+func (c *Cache[C]) Acquire(ctx context.Context, key, version string, resolve Resolver[C], opts ...AcquireOption) (*Lease[C], error) {
+	w := want[C]{key: key, version: version, resolve: resolve, deletion: forDeletion(opts)}
 	for {
-		lease, f, err := c.take(ctx, key, version, resolve)
+		lease, f, err := c.take(ctx, w)
 		if f == nil {
 			return lease, err
 		}
@@ -117,11 +121,11 @@ func (c *Cache[C]) Acquire(ctx context.Context, key, version string, resolve Res
 		select {
 		case <-f.done:
 			if joined {
-				return f.lease(c)
+				return f.lease(c, w.deletion)
 			}
 		case <-ctx.Done():
 			if joined {
-				c.leave(f)
+				c.leave(f, w.deletion)
 			}
 
 			return nil, errors.Wrap(ctx.Err(), "cannot wait for the connection")
@@ -151,6 +155,7 @@ func (c *Cache[C]) Drop(key string) {
 	var unused []*connection[C]
 	if e, ok := c.entries[key]; ok {
 		e.dropped = true
+		e.letGo()
 		if e.flight != nil {
 			e.flight.cancel()
 		}
@@ -169,6 +174,7 @@ func (c *Cache[C]) Close() {
 	c.closed = true
 	var unused []*connection[C]
 	for key, e := range c.entries {
+		e.letGo()
 		if e.flight != nil {
 			e.flight.cancel()
 		}
@@ -181,9 +187,16 @@ func (c *Cache[C]) Close() {
 	c.running.Wait()
 }
 
+// want is what somebody asks for.
+type want[C any] struct {
+	key, version string
+	resolve      Resolver[C]
+	deletion     bool
+}
+
 // take returns a lease or an error if the answer is known, otherwise the flight
 // that will find out.
-func (c *Cache[C]) take(ctx context.Context, key, version string, resolve Resolver[C]) (*Lease[C], *flight[C], error) {
+func (c *Cache[C]) take(ctx context.Context, w want[C]) (*Lease[C], *flight[C], error) {
 	now := c.o.clock.Now()
 
 	c.mu.Lock()
@@ -193,7 +206,7 @@ func (c *Cache[C]) take(ctx context.Context, key, version string, resolve Resolv
 		return nil, nil, ErrClosed
 	}
 	idle := c.sweep(now)
-	conn, f, err := c.find(ctx, key, version, resolve, now)
+	conn, f, err := c.find(ctx, w, now)
 	c.mu.Unlock()
 
 	c.closeAll(idle)
@@ -206,16 +219,16 @@ func (c *Cache[C]) take(ctx context.Context, key, version string, resolve Resolv
 
 // find is the part of take that needs the lock. A connection that it returns is
 // counted as leased.
-func (c *Cache[C]) find(ctx context.Context, key, version string, resolve Resolver[C], now time.Time) (*connection[C], *flight[C], error) {
-	e, ok := c.entries[key]
+func (c *Cache[C]) find(ctx context.Context, w want[C], now time.Time) (*connection[C], *flight[C], error) {
+	e, ok := c.entries[w.key]
 	if !ok {
 		e = &entry[C]{}
-		c.entries[key] = e
+		c.entries[w.key] = e
 	}
 	e.asked = now
 
-	if e.flight == nil && e.fresh(version, now, c.o) {
-		if e.err != nil {
+	if e.flight == nil && e.fresh(w.version, now, c.o) {
+		if e.err != nil && !(w.deletion && e.kept != nil) {
 			return nil, nil, e.err
 		}
 		e.current.leases++
@@ -224,10 +237,10 @@ func (c *Cache[C]) find(ctx context.Context, key, version string, resolve Resolv
 	}
 
 	if e.flight == nil {
-		c.start(ctx, e, version, resolve, now)
+		c.start(ctx, e, w, now)
 	}
-	if e.flight.version == version {
-		e.flight.waiting++
+	if e.flight.version == w.version {
+		e.flight.join(w.deletion, 1)
 	}
 
 	return nil, e.flight, nil
@@ -274,7 +287,7 @@ func (c *Cache[C]) sweep(now time.Time) []*connection[C] {
 
 	var idle []*connection[C]
 	for key, e := range c.entries {
-		if e.flight != nil {
+		if e.flight != nil || e.kept != nil {
 			continue
 		}
 		if conn := e.current; conn != nil && conn.leases == 0 && now.Sub(conn.used) >= c.o.idle {

@@ -18,18 +18,33 @@ type flight[C any] struct {
 	// done is closed when conn and err are set.
 	done chan struct{}
 
-	// waiting counts those who will take a lease when it lands, landed says that
-	// they were given one. Both are guarded by the lock of the cache.
-	waiting int
-	landed  bool
+	// waiting counts those who will take a lease when it lands, deleting those of them
+	// who do so for a deletion; landed says that they were given one. All are guarded by
+	// the lock of the cache.
+	waiting, deleting int
+	landed            bool
 
+	// conn is there without an error, or, for those who delete, with one.
 	conn *connection[C]
 	err  error
 }
 
+// join counts n more of those who wait; the lock is held.
+func (f *flight[C]) join(deletion bool, n int) {
+	f.waiting += n
+	if deletion {
+		f.deleting += n
+	}
+}
+
+// brings tells whether the flight brought a connection, for a deletion or not.
+func (f *flight[C]) brings(deletion bool) bool {
+	return f.err == nil || deletion && f.conn != nil
+}
+
 // lease returns what the flight brought. The lease was counted when it landed.
-func (f *flight[C]) lease(c *Cache[C]) (*Lease[C], error) {
-	if f.err != nil {
+func (f *flight[C]) lease(c *Cache[C], deletion bool) (*Lease[C], error) {
+	if !f.brings(deletion) {
 		return nil, f.err
 	}
 
@@ -37,31 +52,31 @@ func (f *flight[C]) lease(c *Cache[C]) (*Lease[C], error) {
 }
 
 // leave takes one who waits off the flight, too late if need be.
-func (c *Cache[C]) leave(f *flight[C]) {
+func (c *Cache[C]) leave(f *flight[C], deletion bool) {
 	c.mu.Lock()
 	landed := f.landed
 	if !landed {
-		f.waiting--
+		f.join(deletion, -1)
 	}
 	c.mu.Unlock()
 
-	if landed && f.err == nil {
+	if landed && f.brings(deletion) {
 		c.giveBack(f.conn)
 	}
 }
 
 // start begins a flight; the lock is held. A caller's context ends with his pass,
 // and must not end the work of the others.
-func (c *Cache[C]) start(ctx context.Context, e *entry[C], version string, resolve Resolver[C], now time.Time) {
+func (c *Cache[C]) start(ctx context.Context, e *entry[C], w want[C], now time.Time) {
 	if e.recheck {
 		e.recheck, e.rechecked = false, now
 	}
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.o.timeout)
-	e.flight = &flight[C]{version: version, cancel: cancel, done: make(chan struct{})}
+	e.flight = &flight[C]{version: w.version, cancel: cancel, done: make(chan struct{})}
 
 	c.running.Add(1)
-	go c.fly(ctx, e, e.flight, resolve)
+	go c.fly(ctx, e, e.flight, w.resolve)
 }
 
 // fly resolves and builds, and lands whatever happens: those who wait must not
@@ -125,19 +140,31 @@ func (c *Cache[C]) land(e *entry[C], f *flight[C], built *connection[C], err err
 	case e.dropped:
 		err = ErrDropped
 		unused = e.retire()
+	default:
+		unused = c.keep(e, f.version, err)
 	}
 	err = e.judge(f.version, err, now, c.o.uncertainty)
 
 	e.looked, e.version, e.checked, e.err = true, f.version, now, err
 	e.flight = nil
-	if err == nil {
-		f.conn = e.current
-		f.conn.leases += f.waiting
-		f.conn.used = now
-	}
+	f.give(e, now)
 	f.err, f.landed = err, true
 	c.mu.Unlock()
 
 	close(f.done)
 	c.closeAll(unused)
+}
+
+// give leases the connection to those who wait and may have it; the lock is held.
+func (f *flight[C]) give(e *entry[C], now time.Time) {
+	leases := f.waiting
+	if e.err != nil {
+		leases = f.deleting
+	}
+	if e.err != nil && e.kept == nil {
+		return
+	}
+	f.conn = e.current
+	f.conn.leases += leases
+	f.conn.used = now
 }

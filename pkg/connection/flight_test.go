@@ -122,12 +122,12 @@ func TestGiveUpTooLate(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
 
-	_, f, err := c.take(t.Context(), "key", "1", w.resolve)
+	_, f, err := c.take(t.Context(), want[string]{key: "key", version: "1", resolve: w.resolve})
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-f.done
-	c.leave(f)
+	c.leave(f, false)
 
 	w.set(func() { w.revision = "r2" })
 	w.acquire(t, c, "2").Release()
@@ -142,11 +142,11 @@ func TestBuiltForNobody(t *testing.T) {
 	gate := make(chan struct{})
 	w.during = func(context.Context) error { <-gate; return nil }
 
-	_, f, err := c.take(t.Context(), "key", "1", w.resolve)
+	_, f, err := c.take(t.Context(), want[string]{key: "key", version: "1", resolve: w.resolve})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.leave(f)
+	c.leave(f, false)
 	close(gate)
 	<-f.done
 
