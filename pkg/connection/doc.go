@@ -14,5 +14,6 @@
 //
 // The revision is asked for when the version changes, after an interval, and
 // after Cache.Recheck. A connection is built only if the revision changed. Who
-// cannot tell the revision at the moment says so by Unsure.
+// cannot tell the revision at the moment says so by Unsure. Whoever finds that the Secret
+// is gone says so by Missing: then those who ask with ForDeletion keep what they have.
 package connection

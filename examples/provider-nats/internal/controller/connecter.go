@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natsconn"
 	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/providerconfig"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -27,7 +27,7 @@ func ProviderConfigKinds() providerconfig.Kinds {
 // Connections are the connections of all ProviderConfigs and
 // ClusterProviderConfigs, shared by all objects and kinds. Use NewConnections.
 type Connections struct {
-	kube  providerconfig.Reader
+	kube  client.Client
 	live  client.Reader
 	cache *connection.Cache[*natsconn.Conn]
 
@@ -43,10 +43,10 @@ type Follower interface {
 // then read again by the next who acquires it. It must be called before Acquire.
 func (c *Connections) Follow(f Follower) { c.secrets = f }
 
-// NewConnections returns an empty set of connections. Configurations are read
-// through kube, which should have a cache; Secrets through live, which must have
+// NewConnections returns an empty set of connections. Configurations, and the objects
+// that use them, are read through kube, which should have a cache; Secrets through live, which must have
 // none: the provider may get them, but neither list nor watch.
-func NewConnections(kube providerconfig.Reader, live client.Reader, o ...connection.Option) *Connections {
+func NewConnections(kube client.Client, live client.Reader, o ...connection.Option) *Connections {
 	return &Connections{kube: kube, live: live, cache: connection.New((*natsconn.Conn).Close, o...)}
 }
 
@@ -64,22 +64,29 @@ type Link struct {
 
 // Acquire returns the connection that an object names. Its errors say what a user has
 // to correct, and are marked if they are the fault of no object, see package external.
+// An object that is being deleted is given the last good connection where the Secret is
+// gone: a namespace that is deleted takes it first.
 func (c *Connections) Acquire(ctx context.Context, mg resource.Managed) (*Link, error) {
 	pc, err := c.configuration(ctx, mg)
 	if err != nil {
 		return nil, err
 	}
 
-	kind, cfg, err := settings(pc)
+	kind, cfg, spec, err := settings(pc)
 	if err != nil {
 		return nil, err
 	}
 
-	id, version := kind+"/"+string(pc.GetUID()), strconv.FormatInt(pc.GetGeneration(), 10)
-
-	lease, err := c.cache.Acquire(ctx, id, version, c.resolver(cfg, id, version))
+	version, err := connection.Version(spec)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot connect as %s %q says", kind, pc.GetName())
+		return nil, err
+	}
+
+	id := kind + "/" + string(pc.GetUID())
+
+	lease, err := c.cache.Acquire(ctx, id, version, c.resolver(pc, cfg, id, version), connection.ForDeletion(meta.WasDeleted(mg)))
+	if err != nil {
+		return nil, explain(err, kind, pc, mg)
 	}
 
 	conn := lease.Value()
@@ -93,6 +100,29 @@ func (c *Connections) Acquire(ctx context.Context, mg resource.Managed) (*Link, 
 		},
 		Release: lease.Release,
 	}, nil
+}
+
+// explain says why there is no connection. Where a namespace is deleted, nobody can create
+// a Secret any more.
+func explain(err error, kind string, pc providerconfig.Config, mg resource.Managed) error {
+	wrapped := errors.Wrapf(err, "cannot connect as %s %q says", kind, pc.GetName())
+	if !connection.IsMissing(err) || !meta.WasDeleted(mg) || pc.GetNamespace() == "" {
+		return wrapped
+	}
+
+	return errors.Wrapf(wrapped, "create the Secret again; if its namespace is being deleted, name a %s in spec.providerConfigRef, "+
+		"or, if what is in NATS may stay, set the annotation %s to %q",
+		v1alpha1.ClusterProviderConfigKind, meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyOrphan)
+}
+
+// needed tells whether what is being deleted uses a configuration. Where nobody can tell, it
+// may.
+func (c *Connections) needed(pc providerconfig.Config) func(context.Context) bool {
+	return func(ctx context.Context) bool {
+		needed, err := providerconfig.UsedForDeletion(ctx, c.kube, ProviderConfigKinds(), users(), pc)
+
+		return needed || err != nil
+	}
 }
 
 // name returns by what the condition Connected of a configuration is found.
@@ -133,20 +163,20 @@ func (f fresh) Get(ctx context.Context, key client.ObjectKey, obj client.Object,
 	return f.live.Get(ctx, key, obj, o...)
 }
 
-func settings(pc providerconfig.Config) (kind string, cfg natsconn.Config, err error) {
+func settings(pc providerconfig.Config) (kind string, cfg natsconn.Config, spec any, err error) {
 	switch pc := pc.(type) {
 	case *v1alpha1.ProviderConfig:
-		return v1alpha1.ProviderConfigKind, natsconn.FromProviderConfig(pc), nil
+		return v1alpha1.ProviderConfigKind, natsconn.FromProviderConfig(pc), &pc.Spec, nil
 	case *v1alpha1.ClusterProviderConfig:
-		return v1alpha1.ClusterProviderConfigKind, natsconn.FromClusterProviderConfig(pc), nil
+		return v1alpha1.ClusterProviderConfigKind, natsconn.FromClusterProviderConfig(pc), &pc.Spec, nil
 	default:
-		return "", natsconn.Config{}, errors.Errorf("a %T does not say how to connect", pc)
+		return "", natsconn.Config{}, nil, errors.Errorf("a %T does not say how to connect", pc)
 	}
 }
 
 // resolver reads the Secrets of a configuration and says how to build the
 // connection from them. When NATS refuses them later, they are read again.
-func (c *Connections) resolver(cfg natsconn.Config, id, version string) connection.Resolver[*natsconn.Conn] {
+func (c *Connections) resolver(pc providerconfig.Config, cfg natsconn.Config, id, version string) connection.Resolver[*natsconn.Conn] {
 	read := func(ctx context.Context, name types.NamespacedName) (*corev1.Secret, error) {
 		secret := &corev1.Secret{}
 
@@ -155,6 +185,10 @@ func (c *Connections) resolver(cfg natsconn.Config, id, version string) connecti
 
 	return func(ctx context.Context) (string, func(context.Context) (*natsconn.Conn, error), error) {
 		settings, err := natsconn.Resolve(ctx, cfg, read)
+		if connection.IsMissing(err) {
+			err = connection.Missing(err, c.needed(pc))
+		}
+
 		if err != nil {
 			return "", nil, err
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/providerconfig"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -244,6 +245,114 @@ func TestHiccup(t *testing.T) {
 
 	if err := acquire(5 * time.Second); !strings.Contains(text(err), "does not exist: create it") {
 		t.Errorf("without the Secret: %v", err)
+	}
+}
+
+// TestSecretGoesFirst: a namespace that is deleted takes its Secrets before its objects.
+// What is being deleted keeps the connection that there is, whether its ProviderConfig is
+// deleted as well or not. Nobody else does.
+func TestSecretGoesFirst(t *testing.T) {
+	live := func(s *v1alpha1.Stream) { s.Name, s.Finalizers = "live", []string{managed.FinalizerName} }
+	deleted := func(s *v1alpha1.Stream) { s.Name, s.Finalizers = "deleted", []string{managed.FinalizerName} }
+
+	cases := map[string]struct {
+		reason string
+		then   func(t *testing.T, d *desk, pc *v1alpha1.ProviderConfig)
+		told   string // what is being deleted is told, if it is not connected
+	}{
+		"Gone":   {"no more than that", func(*testing.T, *desk, *v1alpha1.ProviderConfig) {}, ""},
+		"Config": {"a deletion raises the generation", leave, ""},
+		"Edited": {"whoever names another NATS does not mean this one", edit, "does not exist: create it"},
+		"Replaced": {"a Secret without contents takes it from everybody", func(t *testing.T, d *desk, _ *v1alpha1.ProviderConfig) {
+			must(t, d.Create(t.Context(), secret("")))
+		}, `has no value under the key "token"`},
+		"Forced": {"without its configuration, nobody knows where an object belongs", func(t *testing.T, d *desk, pc *v1alpha1.ProviderConfig) {
+			pc.Finalizers = nil
+			must(t, d.Update(t.Context(), pc))
+			must(t, d.Delete(t.Context(), pc))
+		}, "create the configuration"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := natstest.Start(t, func(o *server.Options) { o.Authorization = "right" })
+			pc := providerConfig(s.ClientURL())
+			d := newDesk(t, pc, secret("right"), stream(live), stream(deleted))
+			clock := &watch{now: time.Unix(0, 0)}
+			connections := controller.NewConnections(d, d, connection.WithClock(clock))
+			t.Cleanup(connections.Close)
+
+			acquire := func(pass time.Duration, mg *v1alpha1.Stream) error {
+				must(t, d.Get(t.Context(), kube.ObjectKeyFromObject(mg), mg))
+
+				clock.now = clock.now.Add(pass)
+
+				link, err := connections.Acquire(t.Context(), mg)
+				if err == nil {
+					link.Release()
+				}
+
+				return err
+			}
+			must(t, acquire(0, stream(live)))
+			must(t, d.Delete(t.Context(), secret("right")))
+			must(t, d.Delete(t.Context(), stream(deleted)))
+			must(t, acquire(time.Minute, stream(deleted)))
+			tc.then(t, d, pc)
+
+			for range 2 {
+				if err := acquire(5*time.Second, stream(live)); err == nil {
+					t.Errorf("\n%s\nwhat is not being deleted is connected", tc.reason)
+				}
+
+				if err := acquire(0, stream(deleted)); !strings.Contains(text(err), tc.told) || err != nil && tc.told == "" {
+					t.Errorf("\n%s\nwhat is being deleted: want %q, got %v", tc.reason, tc.told, err)
+				}
+			}
+
+			if tc.told == "" && s.NumClients() != 1 {
+				t.Errorf("\n%s\n%d connections, want the one that there was", tc.reason, s.NumClients())
+			}
+		})
+	}
+}
+
+// leave deletes a configuration that is in use, as an API server does.
+func leave(t *testing.T, d *desk, pc *v1alpha1.ProviderConfig) {
+	t.Helper()
+
+	pc.Generation++
+	must(t, d.Update(t.Context(), pc))
+	must(t, d.Delete(t.Context(), pc))
+}
+
+func edit(t *testing.T, d *desk, pc *v1alpha1.ProviderConfig) {
+	t.Helper()
+
+	pc.Generation++
+	pc.Spec.Domain = "elsewhere"
+	must(t, d.Update(t.Context(), pc))
+}
+
+// TestSecretGoneBefore: a process that was never connected has nothing to keep, and says
+// what to do where no Secret can be created any more.
+func TestSecretGoneBefore(t *testing.T) {
+	d := newDesk(t, providerConfig("nats://127.0.0.1:1"))
+	connections := controller.NewConnections(d, d)
+	t.Cleanup(connections.Close)
+
+	deleted := stream(func(s *v1alpha1.Stream) {
+		s.Finalizers, s.DeletionTimestamp = []string{managed.FinalizerName}, &metav1.Time{Time: time.Unix(1, 0)}
+	})
+
+	_, err := connections.Acquire(t.Context(), deleted)
+	for _, want := range []string{
+		`the Secret "login"`, `create it in the namespace "ns"`,
+		"name a ClusterProviderConfig in spec.providerConfigRef", meta.AnnotationKeyDeletionPolicy + ` to "orphan"`,
+	} {
+		if !strings.Contains(text(err), want) {
+			t.Errorf("want an error with %q, got: %v", want, err)
+		}
 	}
 }
 

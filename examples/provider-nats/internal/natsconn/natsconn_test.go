@@ -110,6 +110,7 @@ func TestUnsure(t *testing.T) {
 		want   bool
 	}{
 		"NotFound":        {"somebody took it away", store{}.read, false},
+		"Page":            {"a proxy answers for the API server", failing(apierrors.NewGenericServerResponse(404, "get", secrets, "login", "", 0, true)), true},
 		"Forbidden":       {"somebody took the permission away", failing(apierrors.NewForbidden(secrets, "login", nil)), false},
 		"MissingKey":      {"the Secret was read, and lacks it", holding(nil), false},
 		"Empty":           {"the Secret was read, and nothing is in it", holding(map[string][]byte{"seed": {}}), false},
@@ -126,6 +127,10 @@ func TestUnsure(t *testing.T) {
 			_, err := natsconn.Resolve(t.Context(), natsconn.FromProviderConfig(&v1alpha1.ProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Credentials: login("NKey")}}), tc.read)
 			if got := connection.IsUnsure(err); err == nil || got != tc.want {
 				t.Errorf("\n%s\nResolve(...): unsure is %t, want %t; error: %v", tc.reason, got, tc.want, err)
+			}
+
+			if got := connection.IsMissing(err); got != (name == "NotFound") {
+				t.Errorf("\n%s\nResolve(...): missing is %t; error: %v", tc.reason, got, err)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/moorage-dev/moorage/pkg/connection"
+	"github.com/moorage-dev/moorage/pkg/credentials"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -70,14 +71,15 @@ func (s *secrets) get(ctx context.Context, name types.NamespacedName, field stri
 	}
 
 	secret, err := s.read(ctx, name)
+	err = credentials.ReadError(err, name.Name)
 
 	switch {
-	case apierrors.IsNotFound(err):
+	case connection.IsMissing(err):
 		return nil, errors.Wrapf(err, "the Secret %q, which %s names, does not exist: create it in the namespace %q", name.Name, field, name.Namespace)
 	case apierrors.IsForbidden(err):
 		return nil, errors.Wrapf(err, "the provider may not read the Secret %q, which %s names: let its role get secrets", name.Name, field)
 	case err != nil:
-		return nil, connection.Unsure(errors.Wrapf(err, "cannot read the Secret %q, which %s names", name.Name, field))
+		return nil, errors.Wrapf(err, "cannot read the Secret %q, which %s names", name.Name, field)
 	}
 
 	s.seen[name] = secret

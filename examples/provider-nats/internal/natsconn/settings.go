@@ -39,12 +39,13 @@ type SecretReader func(ctx context.Context, secret types.NamespacedName) (*corev
 
 // Resolve reads the Secrets that a configuration names, each of them once. Its
 // errors say what a user has to correct; those that say nothing about the Secrets,
-// because one could not be read now, are marked by connection.Unsure.
+// because one could not be read now, are marked by connection.Unsure; that one does not
+// exist is marked by connection.Missing.
 func Resolve(ctx context.Context, cfg Config, read SecretReader) (Settings, error) {
 	s := &secrets{read: read, seen: map[types.NamespacedName]*corev1.Secret{}}
 	out := Settings{servers: cfg.servers, domain: cfg.domain, prefix: cfg.prefix}
 
-	login, err := credentials(ctx, cfg.login, s)
+	login, err := authenticate(ctx, cfg.login, s)
 	if err != nil {
 		return Settings{}, err
 	}
@@ -80,7 +81,7 @@ const (
 	defaultCAKey    = "ca.crt"
 )
 
-func credentials(ctx context.Context, l login, s *secrets) (nats.Option, error) {
+func authenticate(ctx context.Context, l login, s *secrets) (nats.Option, error) {
 	const field = "spec.credentials.secretRef"
 
 	if l.source != v1alpha1.CredentialsSecret {

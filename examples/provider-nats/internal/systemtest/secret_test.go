@@ -19,17 +19,7 @@ func TestWatchedSecret(t *testing.T) {
 	runProviderWith(t, func(o *provider.Options) { o.PollInterval, o.WatchSecrets = never, true })
 
 	w := newWorld(t)
-	w.create(
-		&rbacv1.Role{ObjectMeta: w.meta("watch"), Rules: []rbacv1.PolicyRule{{
-			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{login}, Verbs: []string{"watch"},
-		}}},
-		&rbacv1.RoleBinding{
-			ObjectMeta: w.meta("watch"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "watch"},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: provider.Name}},
-		},
-	)
-
-	w.awaitWatch()
+	w.letWatch()
 
 	mg := &v1alpha1.Stream{ObjectMeta: w.meta("orders")}
 	begin := time.Now()
@@ -63,6 +53,22 @@ func TestWatchedSecret(t *testing.T) {
 			t.Fatalf("it took %s: the provider may have read the Secret because it does so each minute", took)
 		}
 	}
+}
+
+// letWatch lets the provider watch the one Secret of the connection.
+func (w *world) letWatch() {
+	w.Helper()
+	w.create(
+		&rbacv1.Role{ObjectMeta: w.meta("watch"), Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{login}, Verbs: []string{"watch"},
+		}}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: w.meta("watch"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "watch"},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: provider.Name}},
+		},
+	)
+
+	w.awaitWatch()
 }
 
 // awaitWatch waits until the API server has learnt that the provider may watch the
