@@ -61,8 +61,8 @@ type Client struct {
 	// identity is that of the JetStream, or empty.
 	identity string
 
-	// seen is when what Observe saw last was created.
-	seen string
+	// seen is when what Observe saw last was created, and mark the mark that it bore.
+	seen, mark string
 }
 
 // NewClient returns the client of one object of the given kind, which owns what
@@ -109,11 +109,15 @@ func (c *Client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 // observe says what was seen, and puts it into the status of mg if that is ours.
 func (c *Client) observe(mg resource.Managed, t target, seen *sight) (managed.ExternalObservation, error) {
 	out := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: c.owner(mg, t, seen)}
-	c.seen = when(seen.created)
+	c.seen, c.mark = when(seen.created), seen.metadata[managed.StampKey]
 
 	switch out.Owner {
 	case managed.OwnerOther:
 		c.forget(t, seen)
+
+		// It lacks our mark, whatever it is otherwise: if the reconciler takes it over
+		// by force, it has to be updated. Nothing of it is shown before.
+		out.ResourceUpToDate = onlyObserves(mg)
 
 		return out, nil
 	case managed.OwnerOurs:
@@ -293,8 +297,10 @@ func (c *Client) forget(t target, seen *sight) {
 	}
 }
 
-// owned looks once more and fails if it has become somebody else's. What is
-// nobody's must be what the reconciler decided upon. Nil is what is gone.
+// owned looks once more and fails if it has become somebody else's. What is not ours must
+// be what the reconciler decided upon: it takes over what is nobody's where the adoption
+// policy says so, and what bears another's mark where that is force, and calls neither
+// Update nor Delete otherwise. Nil is what is gone.
 func (c *Client) owned(ctx context.Context, mg resource.Managed, t target) (*sight, error) {
 	seen, err := t.look(ctx)
 	if err != nil || seen == nil {
@@ -304,7 +310,7 @@ func (c *Client) owned(ctx context.Context, mg resource.Managed, t target) (*sig
 	switch owner := c.owner(mg, t, seen); {
 	case owner == managed.OwnerOurs:
 		return seen, nil
-	case owner == managed.OwnerOther:
+	case owner == managed.OwnerOther && c.mark != seen.metadata[managed.StampKey]:
 		return nil, errors.Errorf("%s has just become the property of somebody else: it is left alone", t.label)
 	case c.seen != when(seen.created):
 		return nil, errors.Errorf("%s has just been made anew by somebody else: it is left alone", t.label)

@@ -155,12 +155,12 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"Others": {
-			"nothing of it is shown", fake{info: stored("somebody")}, stream(),
-			want{observation: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOther}},
+			"nothing of it is shown; it lacks our mark", fake{info: stored("somebody")}, stream(),
+			want{observation: managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther}},
 		},
 		"OtherUID": {
 			"an object of the same name is not the same object", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) { s.UID = "new" }),
-			want{observation: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOther}},
+			want{observation: managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther}},
 		},
 		"Leaderless": {
 			"no leader, no service", fake{info: stored(ours(), func(i *jetstream.StreamInfo) { i.Cluster = &jetstream.ClusterInfo{Name: "c"} })}, stream(),

@@ -222,6 +222,58 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
+// TestForce: what bears another's mark is updated, and marked as ours, if the reconciler
+// says so: its policy is force. Only what it has looked at is, and not what has become a
+// third one's since.
+func TestForce(t *testing.T) {
+	theirs, thirds := map[string]string{managed.StampKey: "them"}, map[string]string{managed.StampKey: "third"}
+
+	for name, i := range instances() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c := w.client(i.kind, i.mg)
+			must(t, c.Create(t.Context(), i.mg))
+
+			for _, change := range []func(){
+				func() { i.mark(w, theirs) }, // nobody has looked
+				func() { i.mark(w, thirds) }, // another's now
+				func() { i.replace(w) },      // nobody's, and another one
+				func() { i.mark(w, theirs) }, // another's again
+			} {
+				change()
+
+				if err := c.Update(t.Context(), i.mg); err == nil {
+					t.Errorf("Update(...) of what bears %v: want an error", i.metadata(w))
+				}
+
+				if err := c.Delete(t.Context(), i.mg); err == nil {
+					t.Errorf("Delete(...) of what bears %v: want an error", i.metadata(w))
+				}
+
+				w.observe(c, i.mg)
+			}
+
+			if got := w.observe(c, i.mg); got.Owner != managed.OwnerOther || got.ResourceUpToDate || got.Diff != "" {
+				t.Errorf("before: %+v, want another's, whose mark differs, and nothing of it shown", got)
+			}
+
+			must(t, c.Update(t.Context(), i.mg))
+
+			if got := w.observe(c, i.mg); got.Owner != managed.OwnerOurs || !got.ResourceUpToDate {
+				t.Errorf("after: %+v", got)
+			}
+
+			i.mark(w, theirs)
+			w.observe(c, i.mg)
+			must(t, c.Delete(t.Context(), i.mg))
+
+			if got := w.observe(c, i.mg); got.ResourceExists {
+				t.Errorf("after Delete: %+v", got)
+			}
+		})
+	}
+}
+
 // TestOwner: whose a stream without a mark is, given what is known of the last.
 func TestOwner(t *testing.T) {
 	const (

@@ -248,6 +248,9 @@ func TestOwnership(t *testing.T) {
 				t.Errorf("\n%s\nObserve(...): owner is %s, want other", tc.reason, got)
 			}
 
+			// The reconciler, which has seen that, calls neither. Who has not seen it does nothing.
+			other = w.client(tc.otherKind, tc.other)
+
 			if err := other.Update(t.Context(), tc.other); err == nil {
 				t.Errorf("\n%s\nUpdate(...): want an error", tc.reason)
 			}

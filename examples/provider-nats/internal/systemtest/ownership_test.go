@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/test/wait"
@@ -153,6 +154,40 @@ func TestNotOurs(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestForce: a user who says so takes over what belongs to an object of former times. It
+// becomes as he wants it, and his, and goes with his object.
+func TestForce(t *testing.T) {
+	runProvider(t, badPoll)
+
+	for name, k := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			w := newWorld(t)
+			k.prepare(w)
+			before := w.snapshot()
+
+			mg := k.make(w, "data")
+			k.edit(mg)
+			w.paused(mg)
+			k.plant(w, "data", metadata(strings.Replace(string(stampOf(w, k.Kind, mg)), string(mg.GetUID()), "another-uid", 1)))
+			w.resume(mg)
+			w.awaitSynced(mg, "False/ExternalResourceNotOwned")
+
+			w.annotate(mg, meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyForce)
+			w.await(mg, "is carried out", func() bool { return ready(mg) && k.edited(w, "data") })
+			w.checkStamp(k, mg, "the adoption", nil)
+
+			w.delete(mg)
+			w.awaitGone(mg)
+
+			if diff := cmp.Diff(before, w.snapshot()); diff != "" {
+				t.Errorf("what was taken over is left: -before, +after:\n%s", diff)
+			}
+		})
 	}
 }
 
