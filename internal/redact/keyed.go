@@ -203,7 +203,7 @@ func headerLen(s string) int {
 		gap := len(s[n:]) - len(strings.TrimLeft(s[n:], ", \t"))
 		next := 0
 		if after := s[n+gap:]; !introduces(after) && !isScheme(after) {
-			next = valueLen(after)
+			next = parameterLen(after)
 		}
 
 		n += gap + next
@@ -211,6 +211,26 @@ func headerLen(s string) int {
 	}
 
 	return n
+}
+
+// parameter is the name before a value in the header of a request.
+var parameter = regexp.MustCompile("^[A-Za-z][\\w-]*[ \\t]*=[ \\t]*(?:(\\\\*[\"'`])|[^\\s,=]+)")
+
+// parameterLen is valueLen for a value that may have a name. A quoted one can have spaces
+// and commas, and what is behind it is told from the value by a comma alone.
+func parameterLen(s string) int {
+	m := parameter.FindStringSubmatchIndex(s)
+
+	switch {
+	case m == nil:
+		return valueLen(s)
+	case m[2] >= 0:
+		return m[2] + valueLen(s[m[2]:])
+	case strings.HasPrefix(s[m[1]:], ","):
+		return m[1]
+	default:
+		return valueLen(s)
+	}
 }
 
 // valueLen returns the length of the value that s begins with. A value that is
