@@ -12,7 +12,8 @@ import (
 // quote and the separator.
 var keys = regexp.MustCompile(`(?i)` +
 	`(authorization|pass(?:word|wd|phrase)|pwd|secret|token|credential` +
-	`|(?:api|access|private|secret|signing|encryption|account|shared)[-_]?key` +
+	`|(?:api|access|private|secret|signing|encryption|account|shared|auth|hmac|jwt|admin|subscription|application|functions?|master|license|session|webhook)[-_]?key` +
+	`|client[-_]?key[-_]?data|passcode` +
 	`|\b(?:auth|pass|sig|signature)\b)` +
 	`[s\d]*(?:[-_]?(?:value|data|base64|b64|hash))?` +
 	"(\\\\*[\"'`]?\\]?)" +
@@ -30,16 +31,20 @@ var complaint = regexp.MustCompile(`^(?:Invalid|Unsupported|Duplicate) value: `)
 
 // prose holds first words of errors, which often follow a name and a colon
 // ("cannot read token: permission denied"), in lower case.
-var prose = set(`a all already an and another at authentication authorization auth bad
-	but by can can't cannot certificate challenge client configmap configmaps conflict
-	connection context could couldn't creating credentials crypto data dial do does duplicate
-	eof error errors expected expired failed failure field for forbidden found get go header http
-	https i/o illegal in internal invalid io is it json key lookup malformed metadata missing must
-	name namespace net no none not null nil <nil> object of oauth2 on only open operation parse parsing
-	patch pem permission please post put reading realm received request required resource response rpc
-	scheme secret secrets server service should skipping spec stat status string system the this tls to
-	token tokens too true false type unable unauthenticated unauthorized unexpected unknown unsupported
-	unmarshal update use user validation value was we while with wrong x509 yaml you your`)
+var prose = set(`a all already an and another any as at audience audiences authentication authorization
+	auth bad been before but by can can't cannot certificate challenge characters claim claims client
+	configmap configmaps conflict connection contains context could couldn't creating credentials
+	crypto crypto/rsa crypto/ecdsa crypto/ed25519 data denied dial do does doesn't don't duplicate each either
+	eof error errors every exceeded exceeds expected expired failed failure field for forbidden found get go
+	had has have header http https i/o if illegal in internal invalid io is isn't issuer it its json jwt key
+	lacks length lookup malformed maximum metadata minimum missing must name namespace neither net no none not
+	null nil <nil> object of oauth2 oidc on one only open operation or parse parsing patch pem permission
+	please pods post put reading realm received refused rejected request required requires resource response
+	revoked rpc scheme secret secrets server service serviceaccount serviceaccounts should signature skipping
+	some spec square/go-jose stat status string such system that the their then there these they this those
+	tls to token tokens too true false type unable unauthenticated unauthorized unexpected unknown
+	unsupported unmarshal until update use user validation value verification was wasn't we were when
+	which while will with without would wrong x509 yaml you your`)
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
@@ -58,41 +63,65 @@ func withoutKeyed(s string) string {
 
 	var b strings.Builder
 
-	for {
-		m := keys.FindStringSubmatchIndex(s)
+	for at := 0; ; {
+		m := keys.FindStringSubmatchIndex(s[at:])
 		if m == nil {
-			b.WriteString(s)
+			b.WriteString(s[at:])
 
 			return b.String()
 		}
 
-		key, quote, sep, rest := s[m[2]:m[3]], s[m[4]:m[5]], s[m[6]:m[1]], s[m[1]:]
-		b.WriteString(s[:m[1]])
+		end := at + m[1]
+		k := key{before: s[:at+m[2]], name: s[at+m[2] : at+m[3]], end: s[at+m[3] : at+m[4]], quote: s[at+m[4] : at+m[5]], sep: s[at+m[6] : end]}
 
-		if c := complaint.FindString(rest); c != "" {
-			b.WriteString(c)
-			sep, rest = "=", rest[len(c):]
+		if c := complaint.FindString(s[end:]); c != "" {
+			k.sep = "="
+			end += len(c)
 		}
 
-		n := 0
+		b.WriteString(s[at:end])
 
-		switch {
-		case weak.MatchString(key) && quote == "" && !strings.Contains(sep, "="):
-		case sep[0] == ':' && len(sep) > 1 && isProse(rest, quote != ""):
-		case introduces(rest): // The next round finds it.
-		case strings.EqualFold(key, "authorization"):
-			n = headerLen(rest)
-		case isScheme(rest): // withoutSchemes finds it.
-		default:
-			n = valueLen(rest)
-		}
-
+		n := k.valueLen(s[end:])
 		if n > 0 {
 			b.WriteString(mark)
 		}
 
-		s = rest[n:]
+		at = end + n
 	}
+}
+
+// A key is what stands before a value.
+type key struct {
+	before string // the text up to the name
+	name   string
+	end    string // of the name, such as an s
+	quote  string
+	sep    string // with the spaces behind it
+}
+
+// valueLen returns how much of rest, which follows the key, is secret.
+func (k key) valueLen(rest string) int {
+	switch {
+	case weak.MatchString(k.name) && k.quote == "" && !strings.Contains(k.sep, "="):
+		return 0
+	case k.sep[0] == ':' && len(k.sep) > 1 && isProse(rest, k.quote != ""):
+		return 0
+	case introduces(rest): // The next round finds it.
+		return 0
+	case k.isPartOfName(rest), k.isAnswer(rest):
+		return 0
+	case strings.EqualFold(k.name, "authorization"):
+		return headerLen(rest)
+	case isScheme(rest): // withoutSchemes finds it.
+		return 0
+	}
+
+	n := valueLen(rest)
+	if k.isHarmless(rest[:n], rest[n:]) {
+		return 0
+	}
+
+	return n
 }
 
 // inKeys and inSchemes are parts of which each match of the expressions has one.
@@ -149,7 +178,7 @@ func introduces(s string) bool {
 	word := firstWord(s)
 	m := keys.FindStringIndex(word)
 
-	return m != nil && m[1] == len(word)
+	return m != nil && m[1] == len(word) && len(word) < longestName
 }
 
 // isScheme reports whether the first word of s is the scheme before a secret.
@@ -159,7 +188,9 @@ func isScheme(s string) bool {
 	return m != nil && m[0] == 0
 }
 
+// firstWord returns the first word of s, or the beginning of one that is no name.
 func firstWord(s string) string {
+	s = s[:min(len(s), longestName)]
 	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
 		return s[:i]
 	}
@@ -178,7 +209,7 @@ func isProse(s string, afterQuote bool) bool {
 	case prose[bare], strings.HasPrefix(bare, "realm="), isStatusCode(bare):
 		return true
 	default:
-		return afterQuote && isWord(bare) && next != "" && unicode.IsLetter(rune(next[0]))
+		return afterQuote && isWord(bare) && len(word) < longestName && next != "" && unicode.IsLetter(rune(next[0]))
 	}
 }
 
@@ -194,7 +225,7 @@ func isStatusCode(s string) bool {
 // headerLen returns the length of the value of an Authorization header: a
 // scheme, and one parameter or several with commas between them.
 func headerLen(s string) int {
-	n := valueLen(s)
+	n := parameterLen(s)
 	if n == 0 || strings.ContainsAny(s[:1], "\"'`\\[{") {
 		return n
 	}
@@ -286,7 +317,7 @@ func endsValue(after string, quote byte, slashes int) bool {
 		return false
 	}
 
-	return strings.IndexByte(" \t\n,;:.)]}>&\\\"'`", after[0]) >= 0
+	return strings.IndexByte(" \t\n,;:.)]}>&\\\"'`", after[0]) >= 0 || strings.HasPrefix(after, "/>")
 }
 
 // bareLen is valueLen for a value without quotes: it ends at a space outside of

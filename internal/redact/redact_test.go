@@ -259,6 +259,7 @@ func TestLinear(t *testing.T) {
 	for _, unit := range []string{
 		"x", " ", "a=", "://", "x://a:b", "://a@", "password=", "password: ", "token:(", "password='", `password=\"`, "bearer ", "authorization: a, ",
 		"-----BEGIN ", "-----BEGIN A-----", "eyJ", "eyJabcdefgh.", "SU", "AKIA", "\xff", "\x00", `\`, `"`, "ä", "token: Invalid value: ", "|", "pass pass ",
+		"<password>", "cookie:[", `digest a="`, "mysql -p", "a:b@h:22 ", `"token":null,`, `"secret":{"name":"`, "token:", "/token:1.2 ", "identified by ", "$2a$", "&lt;",
 	} {
 		for _, prefix := range []string{"", "password=", "password='", "x://a:b", "-----BEGIN A-----"} {
 			if got := String(prefix + strings.Repeat(unit, worst/len(unit))); len(got) > MaxLen {
@@ -304,6 +305,16 @@ var forms = map[string]form{
 	"Seed":       {text: seed, secret: seed},
 	"SeedBlock":  {text: "-----BEGIN USER NKEY SEED-----\n" + seed + "\n------END USER NKEY SEED------", secret: seed},
 	"AWS":        {text: awsKey, secret: awsKey},
+	"SQLRole":    {text: "CREATE ROLE bob PASSWORD '" + canary + "'", secret: canary},
+	"SQLUser":    {text: "CREATE USER bob IDENTIFIED BY '" + canary + "'", secret: canary},
+	"DSN":        {text: "bob:" + canary + "@tcp(host:3306)/x", secret: canary},
+	"Flag":       {text: "--password " + canary, secret: canary},
+	"Cookie":     {text: "Cookie: sid=" + canary + "; a=b", secret: canary},
+	"Digest":     {text: `Authorization: Digest username="bob", uri="/a", response="` + canary + `"`, secret: canary},
+	"Element":    {text: "<Password>" + canary + "</Password>", secret: canary},
+	"Pair":       {text: `{"name":"DB_PASSWORD","value":"` + canary + `"}`, secret: canary},
+	"Webhook":    {text: "https://hooks.slack.com/services/T0/B0/" + canary, secret: canary},
+	"Vault":      {text: "hvs." + canary + canary, secret: canary},
 	"Query":      {text: "https://h/a?X-Amz-Signature=" + canary + "&x=y", secret: canary},
 }
 
