@@ -154,7 +154,7 @@ func podValues(t *testing.T, helm, chart, name string) {
 
 	made := renderedBy(t, helm, chart,
 		"--set", "manager.replicas=5,manager.image.pullPolicy=Always,manager.imagePullSecrets[0].name=pull,manager.envSecret=keys",
-		"--set", "manager.resources.requests.cpu=2,manager.resources.limits.memory=1Gi,manager.podAnnotations.note=read me",
+		"--set", "manager.resources.requests.cpu=2,manager.resources.limits.memory=1Gi,manager.podAnnotations.note=read me,manager.terminationGracePeriodSeconds=90",
 		"--set", "manager.nodeSelector.disk=fast,manager.tolerations[0].key=dedicated,manager.tolerations[0].operator=Exists",
 		"--set", "manager.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey=kubernetes.io/hostname",
 		"--set", "serviceAccount.name=pilot,serviceAccount.annotations.role=harbour",
@@ -168,7 +168,7 @@ func podValues(t *testing.T, helm, chart, name string) {
 		"pullPolicy": container["imagePullPolicy"], "envFrom": container["envFrom"], "resources": container["resources"],
 		"account": made["ServiceAccount pilot"].at("metadata", "annotations"),
 	}
-	for _, part := range []string{"serviceAccountName", "imagePullSecrets", "nodeSelector", "tolerations", "affinity"} {
+	for _, part := range []string{"serviceAccountName", "terminationGracePeriodSeconds", "imagePullSecrets", "nodeSelector", "tolerations", "affinity"} {
 		got[part] = spec[part]
 	}
 
@@ -178,7 +178,7 @@ func podValues(t *testing.T, helm, chart, name string) {
 		"resources": map[string]any{
 			"requests": map[string]any{"cpu": float64(2), "memory": "64Mi"}, "limits": map[string]any{"memory": "1Gi"},
 		},
-		"account": map[string]any{"role": "harbour"}, "serviceAccountName": "pilot",
+		"account": map[string]any{"role": "harbour"}, "serviceAccountName": "pilot", "terminationGracePeriodSeconds": float64(90),
 		"imagePullSecrets": []any{map[string]any{"name": "pull"}}, "nodeSelector": map[string]any{"disk": "fast"},
 		"tolerations": tolerations, "affinity": affinity,
 	}

@@ -38,6 +38,12 @@ import (
 // server.
 const Name = "provider-nats"
 
+// shutdown is how long what is under way may take to end: a creation goes on for 4 s, its
+// result is recorded within 25 s and the status of the pass within 10 s, and sinks have
+// 10 s to send what they hold. Then the lease is released, and the process ends: a pod
+// needs terminationGracePeriodSeconds that are longer, see deploy.
+const shutdown = 50 * time.Second
+
 // Options say how the provider runs. Use DefaultOptions, and change what differs.
 type Options struct {
 	// PollInterval is how often each resource is compared with its object, and
@@ -249,6 +255,8 @@ func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 		Metrics:                server.Options{BindAddress: o.MetricsAddress, SecureServing: o.MetricsSecure},
 		HealthProbeBindAddress: o.HealthAddress,
 		PprofBindAddress:       o.ProfilingAddress,
+		// Less would cut off a creation whose result is not recorded yet.
+		GracefulShutdownTimeout: new(shutdown),
 		Controller: config.Controller{
 			// A replica that waits has its caches and its queue filled when its turn
 			// comes.
