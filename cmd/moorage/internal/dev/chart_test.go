@@ -60,9 +60,9 @@ func provider(t *testing.T) (dir string) {
 }
 
 // works runs the provider as the chart does, with the rights of its service account and no
-// others, until an object of the namespace is ready, and its probes and, by that scheme, its
-// metrics are answered.
-func works(t *testing.T, s *session, account, namespace, scheme string) {
+// others, until an object of the namespace is ready, and its probes and, by that scheme and token,
+// its metrics are answered.
+func works(t *testing.T, s *session, account, namespace, scheme, token string) {
 	t.Helper()
 
 	if err := s.run(t.Context(), "go", "build", "-ldflags=-s -w", "-o", "bin/provider", "./cmd/provider"); err != nil {
@@ -97,7 +97,7 @@ func works(t *testing.T, s *session, account, namespace, scheme string) {
 		t.Fatalf("%v\n%s", err, &said)
 	}
 
-	p.asked(t, c, scheme)
+	p.asked(t, c, scheme, token)
 
 	where, err := s.cluster.await(t.Context(), o)
 	if err != nil {
@@ -243,7 +243,8 @@ func TestChartOnCluster(t *testing.T) {
 
 	chart := filepath.Join(s.Dir, "deploy", "chart")
 
-	helm("install", "dock", chart, "--create-namespace")
+	helm("install", "dock", chart, "--create-namespace",
+		"--set", "metrics.readers[0].kind=ServiceAccount,metrics.readers[0].name=scraper,metrics.readers[0].namespace=harbour")
 
 	if !there(deployment) || !there(role) || !there(crd) || !there(policy) || there(local) {
 		t.Error("the chart is installed, and not all of it is there")
@@ -259,9 +260,9 @@ func TestChartOnCluster(t *testing.T) {
 	account := serviceAccount(t, s)
 	awaitRights(t, account, map[string]bool{berths: true, "/namespaces/harbour" + berths: true})
 
-	works(t, s, account, "default", "http")
+	works(t, s, account, "default", "https", scraper(t, s))
 
-	helm("upgrade", "dock", chart, "--set", "rbac.namespaced=true,networkPolicy.enabled=true,metrics.secure=true")
+	helm("upgrade", "dock", chart, "--set", "rbac.namespaced=true,networkPolicy.enabled=true,metrics.secure=false")
 
 	if !there(local) || !there("/apis/networking.k8s.io/v1/namespaces/harbour/networkpolicies/dock-provider-dock") {
 		t.Error("values were changed, and what is there did not")
@@ -273,7 +274,7 @@ func TestChartOnCluster(t *testing.T) {
 
 	awaitRights(t, account, map[string]bool{berths: false, "/namespaces/harbour" + berths: true})
 
-	works(t, s, account, "harbour", "https")
+	works(t, s, account, "harbour", "http", "")
 
 	installs(t, s, helm)
 

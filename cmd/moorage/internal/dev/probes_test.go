@@ -129,8 +129,9 @@ func (p pod) url(t *testing.T, scheme, port, path string) string {
 	return ""
 }
 
-// asked asks the provider what a kubelet and, by that scheme, Prometheus ask it, where they do.
-func (p pod) asked(t *testing.T, c *child, scheme string) {
+// asked asks the provider what a kubelet and, by that scheme and with that token if it is not
+// empty, Prometheus ask it, where they do. Without the token it says that to nobody.
+func (p pod) asked(t *testing.T, c *child, scheme, token string) {
 	t.Helper()
 
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // as the chart tells Prometheus
@@ -143,19 +144,27 @@ func (p pod) asked(t *testing.T, c *child, scheme string) {
 		p.url(t, "http", p.ReadinessProbe.HTTPGet.Port, p.ReadinessProbe.HTTPGet.Path): "ok",
 		p.url(t, scheme, p.metrics, "/metrics"):                                        "\nmoorage_managed_passes_total{kind=\"Berth.dock.example.org\"",
 	} {
-		if err := c.awaits(t.Context(), wait.Budget(t), func() error { return says(t, user, url, want) }); err != nil {
+		if err := c.awaits(t.Context(), wait.Budget(t), func() error { return says(t, user, token, url, want) }); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
+
+	if err := says(t, user, "", p.url(t, scheme, p.metrics, "/metrics"), "moorage_"); token != "" && (err == nil || !strings.HasPrefix(err.Error(), "401 ")) {
+		t.Errorf("metrics are asked for without a token: %v", err)
+	}
 }
 
-// says returns an error unless what is at a URL holds a text.
-func says(t *testing.T, user *http.Client, url, want string) error {
+// says returns an error unless what is at a URL, by that token if it is not empty, holds a text.
+func says(t *testing.T, user *http.Client, token, url, want string) error {
 	t.Helper()
 
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		return err
+	}
+
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 
 	response, err := user.Do(request)

@@ -5,6 +5,7 @@
 package dev
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"os"
@@ -40,6 +41,40 @@ func serviceAccount(t *testing.T, s *session) (kubeconfig string) {
 	}
 
 	return kubeconfig
+}
+
+// scraper makes a service account that the chart's values name as a reader of metrics, and returns
+// a token of it.
+func scraper(t *testing.T, s *session) string {
+	t.Helper()
+
+	const where = "/api/v1/namespaces/harbour/serviceaccounts/scraper"
+
+	account := []byte("{apiVersion: v1, kind: ServiceAccount, metadata: {name: scraper, namespace: harbour}}")
+	if err := s.cluster.call(t.Context(), http.MethodPatch, where+"?fieldManager=test&force=true", account, nil); err != nil {
+		t.Fatal(err)
+	}
+
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.cluster.server+where+"/token",
+		strings.NewReader(`{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	request.Header.Set("Content-Type", "application/json")
+
+	response, err := s.cluster.http.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+
+	var made struct{ Status struct{ Token string } }
+	if err := json.NewDecoder(response.Body).Decode(&made); err != nil || made.Status.Token == "" {
+		t.Fatalf("%s has no token: %s (%v)", where, response.Status, err)
+	}
+
+	return made.Status.Token
 }
 
 // berths is where all objects of the kind are.

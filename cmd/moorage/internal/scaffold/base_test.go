@@ -39,7 +39,7 @@ func shared(t *testing.T, made map[string]object) map[string]object {
 		}
 
 		switch kind {
-		case "CustomResourceDefinition":
+		case "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding":
 			kind += " " + name
 		case "MutatingAdmissionPolicy":
 			delete(same, "name") // a package calls it after what it does

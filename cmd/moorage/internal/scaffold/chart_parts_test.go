@@ -124,10 +124,42 @@ func prometheus(t *testing.T, dir string, made map[string]object, name string) {
 	ports := named(service.at("spec", "ports"))
 
 	for _, endpoint := range monitor.at("spec", "endpoints").([]any) {
+		if e := endpoint.(map[string]any); e["scheme"] != "https" || e["bearerTokenFile"] != "/var/run/secrets/kubernetes.io/serviceaccount/token" {
+			t.Errorf("Prometheus shows no token by TLS: %v", e)
+		}
+
 		port := ports[endpoint.(map[string]any)["port"]]
 		if target := inside[port["targetPort"]]; target == nil || target["containerPort"] != float64(9090) {
 			t.Errorf("what is scraped leads to %v of the container, by %v", target, port)
 		}
+	}
+}
+
+// readers looks at who may read metrics: the provider may ask who somebody is and what that
+// user may do, and the readers that values name may get the path.
+func readers(t *testing.T, helm, chart, name string) {
+	t.Helper()
+
+	made := rendered(t, helm, chart, "metrics.readers[0].kind=ServiceAccount,metrics.readers[0].name=scraper,metrics.readers[0].namespace=monitoring")
+
+	want := []string{"authentication.k8s.io/tokenreviews: create", "authorization.k8s.io/subjectaccessreviews: create"}
+	if diff := cmp.Diff(want, rights(t, made["ClusterRole "+name+"-metrics"])); diff != "" {
+		t.Errorf("the provider: -want, +got:\n%s", diff)
+	}
+
+	for role, subject := range map[string]map[string]any{
+		name + "-metrics":        {"kind": "ServiceAccount", "name": name, "namespace": "harbour"},
+		name + "-metrics-reader": {"kind": "ServiceAccount", "name": "scraper", "namespace": "monitoring"},
+	} {
+		binding := made["ClusterRoleBinding "+role]
+		if diff := cmp.Diff([]any{subject}, binding["subjects"]); diff != "" || binding.at("roleRef", "name") != role {
+			t.Errorf("%v is bound: -want, +got:\n%s", binding["roleRef"], diff)
+		}
+	}
+
+	reads := []any{map[string]any{"nonResourceURLs": []any{"/metrics"}, "verbs": []any{"get"}}}
+	if diff := cmp.Diff(reads, made["ClusterRole "+name+"-metrics-reader"]["rules"]); diff != "" {
+		t.Errorf("readers: -want, +got:\n%s", diff)
 	}
 }
 

@@ -121,14 +121,17 @@ func TestChart(t *testing.T) {
 	}
 	const policy, binding = "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"
 
-	rest := []string{
+	shown := []string{"ClusterRole " + name + "-metrics", "ClusterRole " + name + "-metrics-reader", "ClusterRoleBinding " + name + "-metrics"}
+	rest := append([]string{
 		"ClusterRole " + name, "ClusterRoleBinding " + name, "Deployment " + name, policy + " " + name, binding + " " + name,
 		"Service " + name, "ServiceAccount " + name,
-	}
+	}, shown...)
 	all := slices.Sorted(slices.Values(slices.Concat(crds, rest)))
 
-	without := func(kinds ...string) []string {
-		return slices.DeleteFunc(slices.Clone(all), func(o string) bool { return slices.Contains(kinds, strings.Fields(o)[0]) })
+	without := func(what ...string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(o string) bool {
+			return slices.Contains(what, strings.Fields(o)[0]) || slices.Contains(what, o)
+		})
 	}
 	and := func(kinds ...string) []string {
 		for i := range kinds {
@@ -145,7 +148,7 @@ func TestChart(t *testing.T) {
 		hasNot string
 	}{
 		"Default":      {nil, all, "--metrics-bind-address=:8080", "--namespace"},
-		"NoManager":    {[]string{"manager.enabled=false"}, without("Deployment", "Service"), "", ""},
+		"NoManager":    {[]string{"manager.enabled=false"}, without(append([]string{"Deployment", "Service"}, shown...)...), "", ""},
 		"Image":        {[]string{"manager.image.repository=r/dock", "manager.image.tag=v9"}, all, "r/dock:v9", ""},
 		"Args":         {[]string{"manager.args={--poll=5m}"}, all, "--poll=5m", ""},
 		"Env":          {[]string{"manager.env[0].name=A", "manager.env[0].value=one"}, all, "one", "two"},
@@ -153,9 +156,10 @@ func TestChart(t *testing.T) {
 		"NoAdmission":  {[]string{"admission.enabled=false"}, without(policy, binding), "", ""},
 		"NoCRDs":       {[]string{"crd.enabled=false"}, rest, "", ""},
 		"NoAccount":    {[]string{"serviceAccount.enabled=false"}, without("ServiceAccount"), "", ""},
-		"NoMetrics":    {[]string{"metrics.enabled=false"}, without("Service"), "--metrics-bind-address=0", "containerPort:8080"},
+		"NoMetrics":    {[]string{"metrics.enabled=false"}, without(append([]string{"Service"}, shown...)...), "--metrics-bind-address=0", "containerPort:8080"},
 		"Port":         {[]string{"metrics.port=9090"}, all, "--metrics-bind-address=:9090", "8080"},
-		"Secure":       {[]string{"metrics.secure=true"}, all, "--metrics-secure", ""},
+		"Open":         {[]string{"metrics.secure=false"}, without(shown...), "--metrics-secure=false", ""},
+		"Readers":      {[]string{"metrics.readers[0].kind=ServiceAccount"}, slices.Sorted(slices.Values(append([]string{"ClusterRoleBinding " + name + "-metrics-reader"}, all...))), "", "--metrics-secure"},
 		"Prometheus":   {[]string{"prometheus.enabled=true"}, and("ServiceMonitor", "PrometheusRule"), "", ""},
 		"Policy":       {[]string{"networkPolicy.enabled=true"}, and("NetworkPolicy"), "", ""},
 		"Namespaced":   {[]string{"rbac.namespaced=true"}, and("Role", "RoleBinding"), "--namespace=harbour", ""},
@@ -232,6 +236,7 @@ func TestChart(t *testing.T) {
 	t.Run("Scraped", func(t *testing.T) {
 		prometheus(t, dir, rendered(t, helm, chart, "prometheus.enabled=true", "metrics.port=9090"), name)
 	})
+	t.Run("Readers", func(t *testing.T) { readers(t, helm, chart, name) })
 	t.Run("Rights", func(t *testing.T) {
 		everywhere, here := rendered(t, helm, chart), rendered(t, helm, chart, "rbac.namespaced=true")
 
@@ -270,8 +275,8 @@ func TestExampleChart(t *testing.T) {
 	run(t, chart, helm, "lint", "--strict", ".")
 
 	made := rendered(t, helm, chart, "rbac.namespaced=true", "metrics.secure=true", "prometheus.enabled=true", "networkPolicy.enabled=true")
-	if len(made) != 6+7+2+2+1 {
-		t.Errorf("the chart makes %d objects, and not its 6 kinds, 7 that are always there, a role and its binding, 2 for Prometheus and a policy of the network", len(made))
+	if len(made) != 6+7+3+2+2+1 {
+		t.Errorf("the chart makes %d objects, and not its 6 kinds, 7 that are always there, 3 for readers of metrics, a role and its binding, 2 for Prometheus and a policy of the network", len(made))
 	}
 
 	var known []byte

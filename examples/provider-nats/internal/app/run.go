@@ -32,7 +32,7 @@ func tuning(flags *flag.FlagSet, o *provider.Options) (debug *bool) {
 	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress, "where to serve /healthz and /readyz; 0 means nowhere")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress, "where to serve /metrics; 0 means nowhere")
 
-	flags.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure, "serve /metrics by TLS, with a certificate that is made at every start")
+	flags.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure, "serve /metrics by TLS, with a certificate that is made at every start, to those alone whom the API server lets get it")
 	flags.StringVar(&o.ProfilingAddress, "pprof-bind-address", o.ProfilingAddress, "where to serve /debug/pprof; 0 means nowhere")
 	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "look at the objects of this namespace alone; empty means all")
 

@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/controller"
@@ -85,7 +84,8 @@ type Options struct {
 	// ProfilingAddress /debug/pprof. "0" switches one off.
 	HealthAddress, MetricsAddress, ProfilingAddress string
 
-	// MetricsSecure serves metrics by TLS, with a certificate made for the occasion.
+	// MetricsSecure serves metrics by TLS, with a certificate made for the occasion, and
+	// to those alone whom the API server lets get /metrics, see GuardMetrics.
 	MetricsSecure bool
 
 	// ChangeLog is told of every change that the provider makes in NATS. Nil
@@ -107,6 +107,7 @@ func DefaultOptions() Options {
 		Election:         DefaultElection(),
 		HealthAddress:    ":8081",
 		MetricsAddress:   ":8080",
+		MetricsSecure:    true,
 		ProfilingAddress: "0",
 		Logger:           logr.Discard(),
 	}
@@ -252,7 +253,7 @@ func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 		Cache:  caches,
 		// Secrets are read one by one: a provider that lists them could read all.
 		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Metrics:                server.Options{BindAddress: o.MetricsAddress, SecureServing: o.MetricsSecure},
+		Metrics:                metricsOptions(o),
 		HealthProbeBindAddress: o.HealthAddress,
 		PprofBindAddress:       o.ProfilingAddress,
 		// Less would cut off a creation whose result is not recorded yet.

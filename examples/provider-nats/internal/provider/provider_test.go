@@ -37,6 +37,7 @@ func TestInProduction(t *testing.T) {
 	o.Election.Enabled, o.Election.Namespace = true, devenv.Namespace
 	o.Election.LeaseDuration, o.Election.RenewDeadline = 5*time.Minute, 4*time.Minute // a busy machine must not take the lease away
 	o.HealthAddress, o.MetricsAddress = fmt.Sprint("127.0.0.1:", port.Free(t)), fmt.Sprint("127.0.0.1:", port.Free(t))
+	o.MetricsSecure = false // whom they are shown is tested by itself
 	changes := &changes{}
 	o.ChangeLog = changes
 
