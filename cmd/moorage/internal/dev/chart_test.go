@@ -262,7 +262,7 @@ func TestChartOnCluster(t *testing.T) {
 
 	works(t, s, account, "default", "https", scraper(t, s))
 
-	helm("upgrade", "dock", chart, "--set", "rbac.namespaced=true,networkPolicy.enabled=true,metrics.secure=false")
+	helm("upgrade", "dock", chart, "--set", "rbac.namespaced=true,rbac.namespaces={kube-public},networkPolicy.enabled=true,metrics.secure=false")
 
 	if !there(local) || !there("/apis/networking.k8s.io/v1/namespaces/harbour/networkpolicies/dock-provider-dock") {
 		t.Error("values were changed, and what is there did not")

@@ -76,6 +76,36 @@ func rights(t *testing.T, role object) []string {
 	return slices.Sorted(slices.Values(out))
 }
 
+// rightsByNamespace keeps the provider to two namespaces that are not that of the release: it has
+// its lease there, all else in those two, and what is in no namespace in all.
+func rightsByNamespace(t *testing.T, helm, chart, name string) {
+	t.Helper()
+
+	made := rendered(t, helm, chart, "rbac.namespaces={quay,pier}")
+	leases := func(right string) bool { return strings.HasPrefix(right, "coordination.k8s.io/leases") }
+
+	here := slices.DeleteFunc(slices.Clone(least), func(right string) bool { return !leases(right) })
+	there := slices.DeleteFunc(slices.Clone(least), leases)
+
+	for namespace, want := range map[string][]string{"harbour": here, "quay": there, "pier": there} {
+		where := name + " in " + namespace
+
+		if diff := cmp.Diff(slices.Sorted(slices.Values(want)), rights(t, made["Role "+where])); diff != "" {
+			t.Errorf("in %s: -want, +got:\n%s", namespace, diff)
+		}
+
+		binding := made["RoleBinding "+where]
+		if diff := cmp.Diff(made["ClusterRoleBinding "+name]["subjects"], binding["subjects"]); diff != "" || binding.at("roleRef", "kind") != "Role" {
+			t.Errorf("in %s %v is bound: -want, +got:\n%s", namespace, binding["roleRef"], diff)
+		}
+	}
+
+	anywhere := rendered(t, helm, chart, "rbac.namespaced=true")["ClusterRole "+name]
+	if diff := cmp.Diff(anywhere["rules"], made["ClusterRole "+name]["rules"]); diff != "" {
+		t.Errorf("in no namespace: -for one, +for two:\n%s", diff)
+	}
+}
+
 // within tells whether labels have all that a selector wants.
 func within(selector, labels any) bool {
 	want, _ := selector.(map[string]any)

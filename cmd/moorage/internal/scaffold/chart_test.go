@@ -92,8 +92,11 @@ func printed(t *testing.T, dir, program string, args ...string) map[string]objec
 			t.Fatalf("%s makes no YAML: %v\n%s", program, err, text)
 		}
 
-		if len(o) > 0 {
-			all[fmt.Sprint(o["kind"], " ", o.at("metadata", "name"))] = o
+		switch what := fmt.Sprint(o["kind"], " ", o.at("metadata", "name")); {
+		case o["kind"] == "Role", o["kind"] == "RoleBinding": // of which there may be one in each namespace
+			all[fmt.Sprint(what, " in ", o.at("metadata", "namespace"))] = o
+		case len(o) > 0:
+			all[what] = o
 		}
 	}
 
@@ -141,6 +144,15 @@ func TestChart(t *testing.T) {
 		return slices.Sorted(slices.Values(append(kinds, all...)))
 	}
 
+	roles := func(namespaces ...string) []string {
+		out := slices.Clone(all)
+		for _, namespace := range namespaces {
+			out = append(out, "Role "+name+" in "+namespace, "RoleBinding "+name+" in "+namespace)
+		}
+
+		return slices.Sorted(slices.Values(out))
+	}
+
 	cases := map[string]struct {
 		values []string
 		want   []string
@@ -162,7 +174,9 @@ func TestChart(t *testing.T) {
 		"Readers":      {[]string{"metrics.readers[0].kind=ServiceAccount"}, slices.Sorted(slices.Values(append([]string{"ClusterRoleBinding " + name + "-metrics-reader"}, all...))), "", "--metrics-secure"},
 		"Prometheus":   {[]string{"prometheus.enabled=true"}, and("ServiceMonitor", "PrometheusRule"), "", ""},
 		"Policy":       {[]string{"networkPolicy.enabled=true"}, and("NetworkPolicy"), "", ""},
-		"Namespaced":   {[]string{"rbac.namespaced=true"}, and("Role", "RoleBinding"), "--namespace=harbour", ""},
+		"Namespaced":   {[]string{"rbac.namespaced=true"}, roles("harbour"), "--namespace=harbour", ""},
+		"Namespaces":   {[]string{"rbac.namespaces={quay,pier,quay}"}, roles("harbour", "quay", "pier"), "--namespace=quay,pier", ""},
+		"Both":         {[]string{"rbac.namespaced=true", "rbac.namespaces={quay,harbour}"}, roles("harbour", "quay"), "--namespace=harbour,quay", ""},
 	}
 
 	flags, err := command(dir, "go", "run", "./cmd/provider", "--help").CombinedOutput()
@@ -219,7 +233,9 @@ func TestChart(t *testing.T) {
 			t.Errorf("the policy: -in package, +in the chart:\n%s", diff)
 		}
 
-		where := map[string]any{"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": "harbour"}}}
+		where := map[string]any{"namespaceSelector": map[string]any{"matchExpressions": []any{
+			map[string]any{"key": "kubernetes.io/metadata.name", "operator": "In", "values": []any{"harbour"}},
+		}}}
 		for _, tc := range []struct {
 			made map[string]object
 			want map[string]any
@@ -237,6 +253,7 @@ func TestChart(t *testing.T) {
 		prometheus(t, dir, rendered(t, helm, chart, "prometheus.enabled=true", "metrics.port=9090"), name)
 	})
 	t.Run("Readers", func(t *testing.T) { readers(t, helm, chart, name) })
+	t.Run("RightsByNamespace", func(t *testing.T) { rightsByNamespace(t, helm, chart, name) })
 	t.Run("Rights", func(t *testing.T) {
 		everywhere, here := rendered(t, helm, chart), rendered(t, helm, chart, "rbac.namespaced=true")
 
@@ -244,7 +261,7 @@ func TestChart(t *testing.T) {
 			t.Errorf("the least rights are others: -want, +got:\n%s", diff)
 		}
 
-		if diff := cmp.Diff(everywhere["ClusterRole "+name]["rules"], here["Role "+name]["rules"]); diff != "" {
+		if diff := cmp.Diff(everywhere["ClusterRole "+name]["rules"], here["Role "+name+" in harbour"]["rules"]); diff != "" {
 			t.Errorf("-in all namespaces, +in one:\n%s", diff)
 		}
 
@@ -277,6 +294,15 @@ func TestExampleChart(t *testing.T) {
 	made := rendered(t, helm, chart, "rbac.namespaced=true", "metrics.secure=true", "prometheus.enabled=true", "networkPolicy.enabled=true")
 	if len(made) != 6+7+3+2+2+1 {
 		t.Errorf("the chart makes %d objects, and not its 6 kinds, 7 that are always there, 3 for readers of metrics, a role and its binding, 2 for Prometheus and a policy of the network", len(made))
+	}
+
+	writes := func(values ...string) []string {
+		return slices.DeleteFunc(rights(t, rendered(t, helm, chart, values...)["ClusterRole dock-provider-nats"]), func(right string) bool {
+			return !strings.HasPrefix(right, "/secrets: ")
+		})
+	}
+	if with, without := writes(), writes("rbac.connectionSecrets=false"); !slices.Equal(with, []string{"/secrets: create get patch"}) || !slices.Equal(without, []string{"/secrets: get"}) {
+		t.Errorf("where connection Secrets are published the rights are %q, and elsewhere %q", with, without)
 	}
 
 	var known []byte

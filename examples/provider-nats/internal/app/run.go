@@ -34,7 +34,7 @@ func tuning(flags *flag.FlagSet, o *provider.Options) (debug *bool) {
 
 	flags.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure, "serve /metrics by TLS, with a certificate that is made at every start, to those alone whom the API server lets get it")
 	flags.StringVar(&o.ProfilingAddress, "pprof-bind-address", o.ProfilingAddress, "where to serve /debug/pprof; 0 means nowhere")
-	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "look at the objects of this namespace alone; empty means all")
+	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "look at the objects of this namespace alone, or of several, separated by commas; empty means all")
 
 	return flags.Bool("debug", false, "log what is normally of no interest")
 }

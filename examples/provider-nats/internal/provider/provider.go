@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -77,7 +78,8 @@ type Options struct {
 	// Election says how several replicas wait for one that works.
 	Election Election
 
-	// Namespace is the one whose objects are looked at. Empty means all.
+	// Namespace is the one whose objects are looked at, or several, separated by commas.
+	// Empty means all.
 	Namespace string
 
 	// HealthAddress serves /healthz and /readyz, MetricsAddress /metrics and
@@ -244,7 +246,10 @@ func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 	caches.SyncPeriod = &o.SyncInterval
 
 	if o.Namespace != "" {
-		caches.DefaultNamespaces = map[string]cache.Config{o.Namespace: {}}
+		caches.DefaultNamespaces = map[string]cache.Config{}
+		for _, name := range strings.FieldsFunc(o.Namespace, func(r rune) bool { return r == ',' }) {
+			caches.DefaultNamespaces[name] = cache.Config{}
+		}
 	}
 
 	return ctrl.Options{

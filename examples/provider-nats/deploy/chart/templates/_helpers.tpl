@@ -29,6 +29,39 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toJson $out }}
 {{- end }}
 
+{{/* The namespaces that the provider is kept to, or none. */}}
+{{- define "provider.namespaces" -}}
+{{- $out := .Values.rbac.namespaces }}
+{{- if .Values.rbac.namespaced }}{{ $out = prepend $out .Release.Namespace }}{{ end }}
+{{- uniq $out | toJson }}
+{{- end }}
+
+{{/* Of rules, what they say of resources whose plurals are in a list, or are not. */}}
+{{- define "provider.about" -}}
+{{- $out := list }}
+{{- range $rule := .rules }}
+{{- $resources := list }}
+{{- range $rule.resources }}{{ if eq (has (splitList "/" . | first) $.plurals) $.are }}{{ $resources = append $resources . }}{{ end }}{{ end }}
+{{- if $resources }}{{ $out = append $out (merge (dict "resources" $resources) $rule) }}{{ end }}
+{{- end }}
+{{- toJson $out }}
+{{- end }}
+
+{{/* What the provider may do: what its role says, but for writing Secrets if nobody wants any. */}}
+{{- define "provider.rules" -}}
+{{- $rules := (.Files.Get "files/rbac/role.yaml" | fromYaml).rules }}
+{{- if not .Values.rbac.connectionSecrets }}
+{{- $left := include "provider.about" (dict "rules" $rules "plurals" (list "secrets") "are" false) | fromJsonArray }}
+{{- range $rule := include "provider.about" (dict "rules" $rules "plurals" (list "secrets") "are" true) | fromJsonArray }}
+{{- $verbs := list }}
+{{- range $rule.verbs }}{{ if has . (list "get" "list" "watch") }}{{ $verbs = append $verbs . }}{{ end }}{{ end }}
+{{- if $verbs }}{{ $left = append $left (merge (dict "verbs" $verbs) $rule) }}{{ end }}
+{{- end }}
+{{- $rules = $left }}
+{{- end }}
+{{- toJson $rules }}
+{{- end }}
+
 {{- define "provider.subjects" -}}
 - kind: ServiceAccount
   name: {{ include "provider.serviceAccount" . }}
