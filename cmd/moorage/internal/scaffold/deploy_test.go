@@ -203,34 +203,3 @@ func TestHealth(t *testing.T) {
 		})
 	}
 }
-
-// TestWorkflow looks whether what the workflow runs is in the Makefile.
-func TestWorkflow(t *testing.T) {
-	var workflow struct {
-		Jobs map[string]struct {
-			Steps []struct{ Uses, Run string }
-		}
-	}
-	if err := yaml.Unmarshal(made(t, ".github/workflows/ci.yaml"), &workflow); err != nil {
-		t.Fatal(err)
-	}
-
-	ran := 0
-
-	for _, step := range workflow.Jobs["check"].Steps {
-		target, ok := strings.CutPrefix(step.Run, "make ")
-		if !ok {
-			continue
-		}
-
-		ran++
-
-		if !strings.Contains(string(made(t, "Makefile")), "\n"+target+": ") {
-			t.Errorf("the workflow runs make %s, which there is not", target)
-		}
-	}
-
-	if ran != 3 {
-		t.Errorf("%d targets are run, and verify, lint and test are to be", ran)
-	}
-}

@@ -6,6 +6,7 @@
 package scaffold_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -59,6 +60,8 @@ func TestImages(t *testing.T) {
 	dir := generated(t, with(t, dock(), berth()))
 	run(t, dir, "bash", "-c", build[1]+" "+filepath.Join(t.TempDir(), "provider")+" "+build[2])
 
+	listed(t, dir)
+
 	// Docker has no checkout: that is said to whom it concerns, and so is the line that is in the way.
 	const way = "go mod download"
 
@@ -69,5 +72,29 @@ func TestImages(t *testing.T) {
 
 	if !strings.Contains(dockerfile, "\nRUN "+way+"\n") || !strings.Contains(string(readme), way) || strings.Contains(string(made(t, "README.md")), way) {
 		t.Errorf("with a checkout one has to know of %q, and with a release not:\n%s", way, readme)
+	}
+}
+
+// listed lets a project list what its program is made of, and looks for the library there.
+func listed(t *testing.T, dir string) {
+	t.Helper()
+
+	run(t, dir, "make", "sbom")
+
+	text, err := os.ReadFile(filepath.Join(dir, "bin", "provider-dock.spdx.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var list struct {
+		SPDXVersion string
+		Packages    []struct{ Name string }
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+
+	if list.SPDXVersion != "SPDX-2.3" || len(list.Packages) < 20 || list.Packages[0].Name != "example.org/provider-dock" {
+		t.Errorf("this is no list of what a provider is made of:\n%s", text)
 	}
 }

@@ -54,7 +54,7 @@ func TestTargets(t *testing.T) {
 		}
 	}
 
-	want := []string{"build", "cluster", "fake", "generate", "lint", "run", "sample", "test", "verify"}
+	want := []string{"build", "cluster", "fake", "generate", "lint", "run", "sample", "sbom", "test", "verify", "vulncheck"}
 	if got := slices.Sorted(maps.Keys(named)); !slices.Equal(got, want) {
 		t.Errorf("%q are named, want %q", got, want)
 	}
