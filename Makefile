@@ -253,6 +253,11 @@ first-hour: devcluster ## From nothing to a Ready object of a new kind: in six c
 mutate: ## Change every decision in every way; the tests must notice each
 	@for d in $(DECISIONS); do echo "== mutate $$d"; go run ./internal/mutate $$d; done
 
+.PHONY: mutate-shell
+mutate-shell: devcluster bin/testrun | bin ## Change 300 places of the code around the decisions, drawn by a seed; the tests must notice 95 % of them (SEED)
+	@go build -o bin/mutate-shell ./internal/mutate/shell
+	@bin/mutate-shell -seed $${SEED:-$$(date +%s)} -skip "$$(bin/testrun leftout .)"
+
 .PHONY: devcluster
 devcluster: ## Build the API server for tests and demo (minutes the first time, cached)
 	@echo "Looking for devcluster; compiling what looks for it takes a minute the first time."

@@ -13,7 +13,7 @@ var table = []layer{
 		{path: "internal/layering/...", why: "this table and its test", sealed: true},
 		{path: "internal/systemtest/...", why: "tests of the library against a real API server", sealed: true},
 		{path: "internal/testrun/...", why: "runs the tests, and the proof of a release", sealed: true},
-		{path: "internal/mutate/...", why: "mutates a decision and runs its tests", sealed: true},
+		{path: "internal/mutate/...", why: "mutates decisions, and what surrounds them, and runs their tests", sealed: true},
 		{path: "internal/kstatustest/...", why: "own module: tests of conditions with the real kstatus", sealed: true},
 	}},
 	{"5", "programs: they may use everything public", []unit{

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestOperators: each operator makes the mutants that it says, and no others.
+func TestOperators(t *testing.T) {
+	got := map[string][]string{}
+	for _, m := range loaded(t, "operators").candidates {
+		got[m.function()] = append(got[m.function()], m.what+": "+strings.Join(changes(m), " "))
+	}
+	want := map[string][]string{
+		"box.conditions": {
+			`exchange the statements "if a == c { return false }" and "for a < 5 { a += c }": for a < 5 { a += c } if a == c { return false`,
+			`negate "a == c": if a != c {`,
+			`change false to true: return true`,
+			`exchange the statements "for a < 5 { a += c }" and "if !ok || a > c { return b.full }": if !ok || a > c { return b.full } for a < 5 { a += c`,
+			`negate "a < 5": for a >= 5 {`,
+			`exchange the operands "a" and "5": for 5 < a {`,
+			`change the constant 5 to 11: for a < 11 {`,
+			`remove the assignment "a += c": `,
+			`negate "!ok || a > c": if !(!ok || a > c) {`,
+			`negate "!ok": if ok || a > c {`,
+			`negate "a > c": if !ok || a <= c {`,
+			`exchange the operands "a" and "c": if !ok || c > a {`,
+			`negate "ok": return !(ok) && b.full`,
+			`negate "b.full": return ok && !(b.full)`,
+		},
+		"box.cases": {
+			`exchange the cases "a > limit" and "b.full": case b.full: return b.size case a > limit: return a`,
+			`negate "a > limit": case a <= limit:`,
+			`exchange the operands "a" and "limit": case limit > a:`,
+			`change the constant "limit" to its double and one: case a > (limit*2+1):`,
+			`negate "b.full": case !(b.full):`,
+			`change the constant 0 to 1: return 1`,
+		},
+		"box.removals": {
+			`remove the call "b.mu.Lock()": `,
+			`remove the call "defer b.mu.Unlock()": `,
+			`remove the assignment "b.size++": `,
+			`remove the assignment "b.full = true": `,
+			`change true to false: b.full = false`,
+		},
+		"box.order": {
+			`exchange the statements "if b.full { return nil }" and "if err := ask(); err != nil { return fmt.Errorf("cannot ask box %d of ...": if err := ask(); err != nil { return fmt.Errorf("cannot ask box %d of %d: %w", b.size, limit, err) } if b.full { return nil`,
+			`negate "b.full": if !(b.full) {`,
+			`negate "err != nil": if err := ask(); err == nil {`,
+			`change the constant "limit" to its double and one: return fmt.Errorf("cannot ask box %d of %d: %w", b.size, (limit*2+1), err)`,
+			`remove the assignment "b.size = size + twice": `,
+			`change the constant "empty": return errors.New("empty-changed")`,
+		},
+		"pairs": {
+			`exchange the operands "max(a, b)" and "a": _ = a - max(a, b)`,
+			`exchange the arguments "a" and "b": return between(b, a, c), between(b, a, c), box{full: false, size: len(c)}`,
+			`exchange the arguments "b" and "a": return between(a, b, c), between(a, b, c), box{full: false, size: len(c)}`,
+			`change false to true: return between(a, b, c), between(b, a, c), box{full: true, size: len(c)}`,
+		},
+		"between": {
+			`negate "text != "" && text != "some words"": if !(text != "" && text != "some words") {`,
+			`negate "text != """: if text == "" && text != "some words" {`,
+			`change the constant "": if text != "-changed" && text != "some words" {`,
+			`negate "text != "some words"": if text != "" && text == "some words" {`,
+			`change the constant 2 to 3: return 3`,
+			`exchange the operands "make([]int, 3)[0]" and "(a - b)": return (a - b) / make([]int, 3)[0]`,
+			`change the constant 0 to 1: return make([]int, 3)[1] / (a - b)`,
+			`exchange the operands "a" and "b": return make([]int, 3)[0] / (b - a)`,
+		},
+		"swapped": {
+			`remove the call "f()": `,
+			`remove the assignment "label = "later"": later := func() {  }`,
+			`change the constant "later": later := func() { label = "later-changed" }`,
+			`remove the call "later()": `,
+			`remove the call "go f()": `,
+			`exchange the operands "label + "-"" and ""end"": return "end" + label + "-"`,
+			`exchange the operands "label" and ""-"": return "-" + label + "end"`,
+			`change the constant "-": return label + "--changed" + "end"`,
+			`change the constant "end": return label + "-" + "end-changed"`,
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// changes returns the lines that a mutant puts into the place of others.
+func changes(m *mutant) (lines []string) {
+	for _, line := range m.diff() {
+		if text, ok := strings.CutPrefix(line, "+ "); ok {
+			lines = append(lines, strings.TrimSpace(text))
+		}
+	}
+	return lines
+}
+
+func TestBatches(t *testing.T) {
+	took := map[string]float64{"a": 0.1, "b": 0.2, "c": 0.9, "d": 1, "e": 2, "f": 9, "g": 30}
+	got := batches([]string{"a", "b", "c", "d", "e", "f", "g"}, took)
+	want := [][]string{{"a", "b"}, {"c", "d", "e"}, {"f"}, {"g"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the quickest come first, and then five times as much: -want, +got:\n%s", diff)
+	}
+	if got := batches(nil, took); got != nil {
+		t.Errorf("a mutant that no test reaches is not run: got %v", got)
+	}
+}
+
+func TestHook(t *testing.T) {
+	got, err := hook("x_test.go", []byte("package x_test\n\nfunc TestX(t *testing.T) { t.Log() }\nfunc Testing() {}\nfunc TestMain(m *testing.M) {}\nfunc ExampleY() {}\nfunc FuzzZ(f *testing.F) {}\nfunc Test_(*testing.T) {}\n"))
+	want := "package x_test\n\nfunc TestX(t *testing.T) { defer mutantTest(\"TestX\", t)();  t.Log() }\nfunc Testing() {}\nfunc TestMain(m *testing.M) {}\n" +
+		"func ExampleY() { defer mutantTest(\"ExampleY\", nil)(); }\nfunc FuzzZ(f *testing.F) { defer mutantTest(\"FuzzZ\", f)(); }\nfunc Test_(*testing.T) { defer mutantTest(\"Test_\", nil)(); }\n"
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v: -want, +got:\n%s", err, diff)
+	}
+}

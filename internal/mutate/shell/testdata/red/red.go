@@ -1,0 +1,4 @@
+// Package red has tests that fail.
+package red
+
+func Yes() bool { return true }

@@ -1,0 +1,9 @@
+package red
+
+import "testing"
+
+func TestYes(t *testing.T) {
+	if Yes() {
+		t.Error("it is red")
+	}
+}

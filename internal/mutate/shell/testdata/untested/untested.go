@@ -1,0 +1,4 @@
+// Package untested has no tests.
+package untested
+
+func Yes() bool { return true }

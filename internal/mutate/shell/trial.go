@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A result says how the tests took a mutant.
+type result struct {
+	mutant *mutant
+	killed bool
+	slow   bool   // by nothing but the time that it took
+	by     string // the test, or what ended the run
+}
+
+// compare orders tests by the time that they take, and by their names.
+func compare(a, b float64, one, other string) int {
+	return cmp.Or(cmp.Compare(a, b), strings.Compare(one, other))
+}
+
+// tryAll tries all mutants, a few at a time, and hands on each result, one at a time. Of a subject whose tests share a control plane one mutant runs at a time; its
+// mutants come first, so that others run beside them.
+func (l lab) tryAll(ctx context.Context, drawn []*mutant, took func(result)) {
+	var lanes [][]*mutant // one after the other
+	shared := map[*subject]int{}
+	var single []*mutant
+	for _, m := range drawn {
+		if !m.subject.cluster {
+			single = append(single, m)
+			continue
+		}
+		i, ok := shared[m.subject]
+		if !ok {
+			i = len(lanes)
+			shared[m.subject] = i
+			lanes = append(lanes, nil)
+		}
+		lanes[i] = append(lanes[i], m)
+	}
+	work := make(chan []*mutant)
+	go func() {
+		defer close(work)
+		for _, lane := range lanes {
+			work <- lane
+		}
+		for _, m := range single {
+			work <- []*mutant{m}
+		}
+	}()
+	var one sync.Mutex
+	var workers sync.WaitGroup
+	for range max(l.parallel, 1) {
+		workers.Go(func() {
+			for lane := range work {
+				for _, m := range lane {
+					r := l.try(ctx, m)
+					if ctx.Err() != nil {
+						continue // it was not the mutant that ended the run
+					}
+					one.Lock()
+					took(r)
+					one.Unlock()
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// try runs the tests that reach a mutant, the quickest first, until one fails.
+func (l lab) try(ctx context.Context, m *mutant) result {
+	for _, batch := range batches(m.covered, m.subject.took) {
+		if ctx.Err() != nil {
+			return result{mutant: m}
+		}
+		seconds := m.subject.startup
+		for _, test := range batch {
+			seconds += m.subject.took[test]
+		}
+		out, err := l.start(ctx, m.subject, l.bound(seconds), []string{fmt.Sprintf("%s=%d", chosen, m.number)}, "-test.skip="+l.skip, "-test.run=^("+strings.Join(batch, "|")+")$")
+		if err != nil {
+			return result{mutant: m, killed: true, slow: errors.Is(err, errSlow), by: failed(out, err)}
+		}
+	}
+	return result{mutant: m}
+}
+
+// bound is how long a run may take that takes so many seconds without a mutation.
+func (s settings) bound(seconds float64) time.Duration {
+	const times = 5
+	return s.patience + time.Duration(times*seconds*float64(time.Second))
+}
+
+// batches divides tests, the quickest first, into runs: a second's worth, then five times as much as before, so that a failure of a quick one costs no slow one,
+// and the many starts of the binary cost little.
+func batches(tests []string, took map[string]float64) (all [][]string) {
+	most, sum := 1.0, 0.0
+	for i, test := range tests {
+		if i == 0 || sum+took[test] > most {
+			if i > 0 {
+				most *= 5
+			}
+			all, sum = append(all, nil), 0
+		}
+		all[len(all)-1] = append(all[len(all)-1], test)
+		sum += took[test]
+	}
+	return all
+}
+
+var failure = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+
+// failed says which test failed, or else what ended the run.
+func failed(out []byte, err error) string {
+	if m := failure.FindSubmatch(out); m != nil {
+		return string(m[1])
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return err.Error()
+}
