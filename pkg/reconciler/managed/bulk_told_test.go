@@ -1,0 +1,68 @@
+package managed_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// What is told to have changed while a poll of it is under way is observed by this pass,
+// even if the pass comes first and could make a list.
+func TestWhatIsToldDuringAPollIsObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &herald{}
+		f := newCrowd(t, managed.WithExternalEvents(h, toldPoll), managed.WithRandom(rand.Float64), managed.WithBulkObservation(0))
+		var mu sync.Mutex
+		armed, told := false, map[string][]string{} // the calls of each object since it was told to have changed
+		f.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
+			if call == "List" {
+				return nil
+			}
+			mu.Lock()
+			calls, known := told[mg.GetName()]
+			first := armed && !known && call == "Connect"
+			if known || first {
+				told[mg.GetName()] = append(calls, call)
+			}
+			mu.Unlock()
+			if first {
+				h.to.Changed(mg.GetName())
+				<-time.After(time.Millisecond) // a list that is begun now is later than what was told
+			}
+
+			return nil
+		}
+		queue, ok := f.queue.(workqueue.TypedRateLimitingInterface[reconcile.Request])
+		if !ok {
+			t.Fatal("the queue is none of a controller")
+		}
+		if err := f.r.Notifications().Start(t.Context(), queue); err != nil {
+			t.Fatal(err)
+		}
+		f.operate()
+		<-time.After(3 * crowdPoll)
+		mu.Lock()
+		armed = true
+		mu.Unlock()
+		<-time.After(2 * toldPoll)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(told) != crowdSize {
+			t.Fatalf("%d objects were told to have changed, want all %d", len(told), crowdSize)
+		}
+		for name, calls := range told {
+			if len(calls) < 2 || calls[1] != "Observe" {
+				t.Errorf("%s was told to have changed during the first of %v, want it to be observed in this pass", name, calls)
+			}
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package managed_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// One request that hangs costs a part of the time for the result of a Create, not all of
+// it: the next tells the name.
+func TestARequestThatHangsCostsNoName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.create(nil)
+		hung := 0
+		w.answer = func(ctx context.Context, note string) error {
+			if !strings.Contains(note, "/succeeded") || hung > 0 {
+				return nil
+			}
+			hung++
+			<-ctx.Done()
+
+			return ctx.Err()
+		}
+		begin := time.Now()
+		w.pass()
+		if name := meta.GetExternalName(w.get()); name != "vol-1" || hung != 1 {
+			t.Errorf("external name %q after %d requests that hung", name, hung)
+		}
+		if took := time.Since(begin); took < time.Second || took > 10*time.Second {
+			t.Errorf("the pass took %s, want the bound of one request", took)
+		}
+	})
+}
+
+// A user's edit during a Create is met by the write of the result, which carries no
+// version. A later write of the pass shows its generation, and does not make it one that
+// the pass has worked on.
+func TestAnEditDuringACreateIsNotObserved(t *testing.T) {
+	g := newGallery(t)
+	g.create(nil)
+	g.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
+		if call == "Create" {
+			g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 2 })
+			d := g.cloud.Disks()[0]
+			d.Tier = "gold" // which Observe fills in
+			g.cloud.Put(d)
+		}
+
+		return nil
+	}
+	g.pass()
+	s := g.get()
+	if s.Generation != 2 || s.Spec.Tier != "gold" {
+		t.Fatalf("generation %d, tier %q, want an edit, and a write after it", s.Generation, s.Spec.Tier)
+	}
+	if c := s.GetCondition(commonv1.TypeSynced); s.Status.ObservedGeneration != 1 || c.ObservedGeneration != 1 {
+		t.Errorf("observed generation %d, that of the condition %d, want that of the object which the pass has read", s.Status.ObservedGeneration, c.ObservedGeneration)
+	}
+}
