@@ -28,10 +28,8 @@ var maybeCredulous = map[string]string{
 	"internal/testworld/":     "tests ask the API server that they have started",
 	"internal/volume/stories": "tests ask the API server in memory that they have made, and judge what it has",
 
-	"pkg/reconciler/managed/": "not converted yet",
-	"pkg/providerconfig/":     "not converted yet",
-	"pkg/sim/":                "not converted yet",
-	"examples/provider-nats/internal/natsconn/secrets": "not converted yet",
+	"pkg/reconciler/managed/read": "a cache says that it has no such object, and fakes of authors do not name it",
+	"pkg/sim/":                    "it is the API server that answers",
 }
 
 // TestAbsenceIsAskedOfOnePackage: whether an object is gone is for internal/gone to say, and in examples, which may use only what is public, for pkg/resource.

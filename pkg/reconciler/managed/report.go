@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -84,7 +85,7 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 // no condition can say so.
 func (p *pass) tellUnwritable(err error) {
 	text := ""
-	if kerrors.IsNotFound(err) {
+	if gone.Named(err) || gone.Unserved(err) {
 		text = p.redact(err).Error()
 	}
 	if text != "" && text != p.memo.LastStatusErr {

@@ -157,9 +157,6 @@ func (p *pass) vanished(ctx context.Context, err error) error {
 	if anotherUID(err) {
 		return errReplaced
 	}
-	if !kerrors.IsNotFound(err) {
-		return err
-	}
 	if err := gone.IgnoreConfirmed(ctx, p.r.cluster.GetAPIReader(), p.mg, err); err != nil {
 		return err
 	}
