@@ -1,0 +1,114 @@
+package managed
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+)
+
+// Uncalled says whether the marks of the object are those of an attempt for which this
+// process did not call Create: the answer to the write was lost, or said that not
+// everything was stored.
+func (p *pass) uncalled() bool {
+	pending, id := p.mg.GetAnnotations()[meta.AnnotationKeyExternalCreatePending], p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+
+	return slices.ContainsFunc(p.memo.Uncalled, func(i objectstate.Intent) bool {
+		return i.Pending == pending && (i.Attempt == id || i.Before == id)
+	})
+}
+
+// How many intents are remembered that were not followed by a call: writes whose answers
+// were lost may have their effect late.
+const intentsRemembered = 4
+
+// Intend marks that an attempt to create is about to be made, and remembers until
+// [pass.create] calls Create that it was not called. Of the repetition of an attempt
+// that says nothing.
+func (p *pass) intend() {
+	known := p.uncalled()
+	before := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	begin(p.mg, p.nextAttempt(), p.now())
+	if !known {
+		p.memo.Uncalled = nil
+	}
+	if !p.repeats {
+		marks, late := p.mg.GetAnnotations(), p.memo.Uncalled // which may be stored yet
+		p.memo.Uncalled = append(late[max(0, len(late)-intentsRemembered+1):], objectstate.Intent{
+			Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt], Before: before,
+		})
+	}
+}
+
+// Intended returns the attempt that the object is marked with.
+func (p *pass) intended() objectstate.Intent {
+	if p.r.named {
+		return objectstate.Intent{}
+	}
+	marks := p.mg.GetAnnotations()
+
+	return objectstate.Intent{Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt]}
+}
+
+// Withdraw takes back what was stored of an intent that was not stored whole, so that
+// another process does not wait for the result of an attempt that nobody has made.
+func (p *pass) withdraw(ctx context.Context, before map[string]string) {
+	for _, key := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt} {
+		if value, was := before[key]; was {
+			meta.AddAnnotations(p.mg, map[string]string{key: value})
+		} else {
+			meta.RemoveAnnotations(p.mg, key)
+		}
+	}
+	if err := p.store(ctx, telemetry.Intent); err != nil {
+		p.log().Debug("Cannot take back the marks of an attempt that was not made", "error", p.redact(err))
+	}
+}
+
+// Texts returns the annotations that are set by changes.
+func texts(changes map[string]any) map[string]string {
+	set := map[string]string{}
+	for key, change := range changes {
+		if text, ok := change.(string); ok {
+			set[key] = text
+		}
+	}
+
+	return set
+}
+
+// WriteUnwritten stores the result of a Create that an earlier pass of this process
+// could not store, as long as the API server shows the attempt without a result:
+// whatever was called since has marks of its own.
+func (p *pass) writeUnwritten(ctx context.Context) error {
+	if len(p.memo.Unwritten) == 0 {
+		return nil
+	}
+	of, _, _ := strings.Cut(p.memo.Unwritten[meta.AnnotationKeyCreateAttempt], "/")
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	live, err := p.readLive(ctx)
+	if err != nil {
+		return recording.failed(err)
+	}
+	if id, result := attempt(live); id != of || result != "" {
+		p.memo.Unwritten = nil // it was stored, or is about another attempt
+
+		return nil
+	}
+	changes := map[string]any{}
+	for key, text := range p.memo.Unwritten {
+		changes[key] = text
+	}
+	meta.AddAnnotations(p.mg, p.memo.Unwritten)
+	if err := p.writeResult(ctx, changes); err != nil {
+		return recording.failed(err)
+	}
+	p.memo.Unwritten = nil
+	p.log().Info("Stored how a creation ended that could not be stored before")
+
+	return nil
+}
