@@ -340,11 +340,11 @@ func TestMarksThatAreRemovedAreForgotten(t *testing.T) {
 	w.pass()
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	w.pass()
-	w.change(func(v *volume.Volume) { v.Annotations = nil })
+	w.change(func(v *volume.Volume) { v.Annotations, v.Finalizers = nil, nil })
 	w.pass()
 	w.condition("Synced", "False/CreationUnresolved") // a replace is no answer of the user's
 	w.cloud.Remove("vol-1")
-	w.change(taking(meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt))
+	w.change(func(v *volume.Volume) { v.Annotations = nil })
 	hidden = false
 	w.pass()
 	w.pass()

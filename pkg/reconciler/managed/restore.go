@@ -21,6 +21,9 @@ func (p *pass) restore() {
 	if p.r.named {
 		return
 	}
+	if p.givenUp() {
+		p.memo.Made, p.memo.Called = objectstate.CreationRef{}, objectstate.Intent{}
+	}
 	ref, since := p.lastCreation()
 	switch {
 	case ref.Mark != "" && restoreCreation(p.mg, ref, since):
@@ -56,22 +59,20 @@ func (p *pass) lastCreation() (ref objectstate.CreationRef, since time.Time) {
 	case p.memo.Seen != objectstate.CreationRef{}:
 		return p.memo.Seen, since
 	case p.memo.Made != objectstate.CreationRef{}:
-		if p.givenUp() {
-			p.memo.Made = objectstate.CreationRef{}
-		}
-
 		return p.memo.Made, p.r.time(p.memo.Since)
 	default:
 		return objectstate.ParseCreationRef(told.Message), since
 	}
 }
 
-// GivenUp says whether a user has removed the marks of a creation whose result was never
-// found, as the condition asks him to. The name stays then; a replace takes it along.
+// GivenUp says whether a user has removed the marks of a creation whose result is not known or
+// was never found, as the condition asks him to. The finalizer stays then; a replace takes it
+// along.
 func (p *pass) givenUp() bool {
-	told := p.mg.GetCondition(commonv1.TypeSynced).Reason == commonv1.ReasonCreationUnresolved
+	told := p.mg.GetCondition(commonv1.TypeSynced)
+	asked := told.Reason == commonv1.ReasonCreationUnresolved || strings.HasPrefix(told.Message, textUnresolved)
 
-	return told && created(p.mg) == "" && meta.GetExternalName(p.mg) == p.memo.Made.Name
+	return asked && len(p.mg.GetFinalizers()) > 0 && created(p.mg) == "" && meta.GetExternalCreatePending(p.mg).IsZero()
 }
 
 // RestoreCreation puts back what is missing of the record of a creation, and says whether
