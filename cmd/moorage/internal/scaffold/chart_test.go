@@ -284,16 +284,16 @@ func TestChart(t *testing.T) {
 }
 
 // TestExampleChart renders the chart of the golden project, whose program has another command
-// line, with all that is switched on by values.
+// line, with all that is switched on by values, and what is switched off by a flag.
 func TestExampleChart(t *testing.T) {
 	example := filepath.Join(repository, "examples", "provider-nats")
 	helm, chart := tool(t, filepath.Join("testdata", "helm"), "helm"), filepath.Join(example, "deploy", "chart")
 
 	run(t, chart, helm, "lint", "--strict", ".")
 
-	made := rendered(t, helm, chart, "rbac.namespaced=true", "metrics.secure=true", "prometheus.enabled=true", "networkPolicy.enabled=true")
-	if len(made) != 6+7+3+2+2+1 {
-		t.Errorf("the chart makes %d objects, and not its 6 kinds, 7 that are always there, 3 for readers of metrics, a role and its binding, 2 for Prometheus and a policy of the network", len(made))
+	made := rendered(t, helm, chart, "rbac.namespaced=true", "metrics.secure=false", "prometheus.enabled=true", "networkPolicy.enabled=true")
+	if len(made) != 6+7+2+2+1 {
+		t.Errorf("the chart makes %d objects, and not its 6 kinds, 7 that are always there, a role and its binding, 2 for Prometheus and a policy of the network", len(made))
 	}
 
 	writes := func(values ...string) []string {

@@ -40,7 +40,8 @@ const (
 )
 
 // A guard lets those read metrics who show a token of a user whom the API server lets get
-// the path. It asks at each scrape, by a TokenReview and a SubjectAccessReview.
+// the path. It asks at each scrape, by a TokenReview and a SubjectAccessReview. (That of
+// controller-runtime, in its package filters, needs the module k8s.io/apiserver.)
 type guard struct {
 	tokens authenticationclient.TokenReviewInterface
 	access authorizationclient.SubjectAccessReviewInterface
