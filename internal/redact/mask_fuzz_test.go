@@ -4,7 +4,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"html"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,6 +41,10 @@ var encodings = []func(secret, before, after string) string{
 	func(s, _, _ string) string { return fmt.Sprintf("% x", s) },
 	func(s, _, _ string) string { return fmt.Sprint([]byte(s)) },
 	func(s, _, _ string) string { return fmt.Sprintf("%#v", []byte(s)) },
+	func(s, _, _ string) string { return strings.ToUpper(s) },
+	func(s, _, _ string) string { return html.EscapeString(s) },
+	func(s, _, _ string) string { return url.QueryEscape(html.EscapeString(s)) },
+	func(s, _, _ string) string { return inJSON(html.EscapeString(html.EscapeString(s))) },
 }
 
 // breaks are what stands between the parts of a text that was broken.
@@ -155,6 +161,8 @@ func FuzzSecret(f *testing.F) {
 	f.Add([]byte("\\hunter\\u00"), "\\", "41")
 	f.Add([]byte(`{"password":"a\u0000bcdef"}`), "", "")
 	f.Add([]byte("++++++"), "+", "+")
+	f.Add([]byte("hunter&#6"), "&", "0;")
+	f.Add([]byte("hunter%26"), "", "lt;")
 
 	f.Fuzz(func(t *testing.T, secret []byte, before, after string) {
 		m := NewMask(secret)
@@ -164,7 +172,7 @@ func FuzzSecret(f *testing.F) {
 			return
 		}
 
-		for i, encode := range encodings[:6] {
+		for i, encode := range slices.Concat(encodings[:6], encodings[len(encodings)-4:len(encodings)-1]) {
 			form := encode(s, "", "")
 			if got := m.Text(before + form + after); survivors(got, form) > strings.Count(before+after+mark+before+mark+after, form) {
 				t.Fatalf("%d: %q survives in %q -> %q", i, form, before+form+after, got)

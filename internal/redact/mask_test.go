@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"net/url"
 	"strconv"
@@ -44,6 +45,19 @@ func TestMaskText(t *testing.T) {
 		"JSON":          {reason: "JSON escapes it.", secret: awkward, in: `{"a":"` + inJSON(awkward) + `"}`, want: `{"a":"[REDACTED]"}`},
 		"JSONInJSON":    {reason: "A text in a text twice.", secret: awkward, in: inJSON(inJSON(awkward)) + `\"`, want: `[REDACTED]\"`},
 		"JSONUnicode":   {reason: "Any character can be escaped.", secret: "hunter\U0001F5DD", in: `\u0068\u0075nter\ud83d\udddd!`, want: "[REDACTED]!"},
+		"HTML":          {reason: "A page escapes it.", secret: awkward, in: "<p>" + html.EscapeString(awkward) + "</p>", want: "<p>[REDACTED]</p>"},
+		"HTMLTwice":     {reason: "Also twice.", secret: awkward, in: "<p>" + html.EscapeString(html.EscapeString(awkward)) + "</p>", want: "<p>[REDACTED]</p>"},
+		"HTMLInJSON":    {reason: "And JSON escapes the ampersands.", secret: awkward, in: `{"a":"` + inJSON(html.EscapeString(awkward)) + `"}`, want: `{"a":"[REDACTED]"}`},
+		"HTMLNumbers":   {reason: "Any character can be escaped.", secret: "hunt>2'<ü", in: "&#104;unt&gt;2&apos;&#x3C;&#xFc;!", want: "[REDACTED]!"},
+		"HTMLFolded":    {reason: "A line break within does not hide it.", secret: "hunt>er2", in: "hunt&g\nt;er2", want: "[REDACTED]"},
+		"HTMLEnd":       {reason: "What ends like an escape goes as a whole.", secret: "hunter&l", in: "hunter&lt; hunter&lz", want: "[REDACTED]t; [REDACTED]z"},
+		"HTMLInside":    {reason: "What begins within an escape is found.", secret: "lt;hunter2", in: "&lt;hunter2", want: "&[REDACTED]"},
+		"CutHTML":       {reason: "Or cut an escape of HTML.", secret: "hunter2x>z", in: "hunter2x&g", want: "[REDACTED]"},
+		"Upper":         {reason: "Somebody shouts.", in: "USER " + strings.ToUpper(canary) + " IS UNKNOWN", want: "USER [REDACTED] IS UNKNOWN"},
+		"Title":         {reason: "Headers get capital letters.", secret: "hunter-two-x", in: "Hunter-Two-X: y", want: "[REDACTED]: y"},
+		"UpperForeign":  {reason: "In other alphabets, too.", secret: "пароль-ς", in: "ПАРОЛЬ-Σ!", want: "[REDACTED]!"},
+		"UpperSlash":    {reason: "A capital letter escapes nothing.", secret: `W:\new\user`, in: `W:\NEW\USER`, want: `[REDACTED]`},
+		"UpperQuery":    {reason: "Escapes do not change it.", secret: awkward, in: "?a=" + url.QueryEscape(strings.ToUpper(awkward)), want: "?a=[REDACTED]"},
 		"Quoted":        {reason: "So does %q.", secret: "\xff\xfehunter2\x00", in: strconv.Quote("\xff\xfehunter2\x00"), want: `"[REDACTED]"`},
 		"QuotedASCII":   {reason: "And %+q.", secret: awkward, in: strconv.QuoteToASCII(awkward), want: `"[REDACTED]"`},
 		"Foreign":       {reason: "A value of another alphabet is one.", secret: "пароль", in: `x пароль \u043f\u0430\u0440\u043e\u043b\u044c ` + url.QueryEscape("пароль"), want: "x [REDACTED] [REDACTED] [REDACTED]"},
@@ -200,7 +214,7 @@ func TestMaskCost(t *testing.T) {
 	start := spent(t)
 	m := NewMask([]byte(strings.Repeat("a", 4096)), []byte(strings.Repeat(`\n`, 2000)+"hunter2"), []byte(strings.Repeat("%25", 2000)+"b"))
 
-	for _, unit := range []string{"a", "a ", `\n`, "%25", "%2525", "%", `\`, `\u005c`, `a\n`, " ", "YWFh", "61", "\xff", "ä"} {
+	for _, unit := range []string{"a", "a ", `\n`, "%25", "%2525", "%", `\`, `\u005c`, `a\n`, " ", "YWFh", "61", "\xff", "ä", "&amp;", "&#38;#38;", "amp;"} {
 		for _, s := range []string{strings.Repeat(unit, 1<<14), strings.Repeat(unit, 1<<14) + "..."} {
 			m.Text(s)
 			m.String(s)

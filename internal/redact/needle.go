@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"html"
 	"net/url"
 	"regexp"
 	"slices"
@@ -39,7 +40,9 @@ type needle struct {
 }
 
 // half finds the beginning of an escape that was cut.
-var half = regexp.MustCompile(`(?:%(?:25)*[0-9A-Fa-f]?|\\+(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?)$`)
+var half = regexp.MustCompile(`(?:%(?:25)*[0-9A-Fa-f]?|\\+(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?` +
+	`|(?:&|%(?:25)*26|\\+(?:[uU](?:0000)?0026|x26))(?:(?i:amp);)*` +
+	`(?i:#(?:[0-9]{0,7}|x[0-9a-f]{0,6})|l|lt|g|gt|a|am|amp|ap|apo|apos|q|qu|quo|quot|n|nb|nbs|nbsp)?)$`)
 
 // needles returns all forms of a secret that are searched for. It is nil if the
 // secret is too short.
@@ -50,6 +53,10 @@ func needles(secret string, fold folding) []needle {
 	}
 
 	forms := []needle{rawNeedle(secret, fold)}
+	if strings.ContainsAny(secret, `\%`) { // A capital letter behind a backslash escapes nothing.
+		forms = append(forms, rawNeedle(strings.ToUpper(secret), fold), rawNeedle(strings.ToLower(secret), fold))
+	}
+
 	add := func(form string, packed bool) {
 		forms = append(forms, needle{runes: runesOf(form, fold), packed: packed})
 	}
@@ -191,9 +198,10 @@ func literals(secret string) []string {
 		url.QueryEscape, url.PathEscape, inJSON,
 		func(s string) string { return unquoted(strconv.Quote(s)) },
 		func(s string) string { return unquoted(strconv.QuoteToASCII(s)) },
+		html.EscapeString,
 	}
 
-	all := []string{secret}
+	all := []string{secret, strings.ToUpper(secret), strings.ToLower(secret)}
 
 	// What is escaped is often escaped again.
 	for range 2 {

@@ -25,8 +25,27 @@ const (
 // unit reads one character at s[i], however often it was escaped on its way, and
 // returns it with the index behind it. All escapes of one character read as that
 // character: what is searched for and what is searched are read alike, so that
-// they need not have come the same way.
+// they need not have come the same way. Capital letters read as small ones.
 func unit(s string, i int, fold folding) (rune, int) {
+	if c := s[i]; c < utf8.RuneSelf && c != '%' && c != '\\' && c != '&' {
+		return small[c], i + 1
+	}
+
+	r, next := character(s, i, fold)
+	for r == '&' {
+		e, after, ok := entity(s, next, fold)
+		if !ok {
+			break
+		}
+
+		r, next = e, after // An ampersand that was escaped again.
+	}
+
+	return r, next
+}
+
+// character is unit without the escapes of HTML.
+func character(s string, i int, fold folding) (rune, int) {
 	switch c := s[i]; {
 	case c == '%':
 		b, next, ok := percent(s, i, fold)
@@ -55,15 +74,26 @@ func unit(s string, i int, fold folding) (rune, int) {
 	}
 }
 
-// telling returns r, or junk.
+// small is what telling returns for ASCII.
+var small = func() (all [utf8.RuneSelf]rune) {
+	for c := range all {
+		all[c] = telling(rune(c))
+	}
+
+	return all
+}()
+
+// telling returns r as a small letter, or junk.
 func telling(r rune) rune {
 	switch {
+	case r >= 'A' && r <= 'Z':
+		return r + 'a' - 'A'
 	case r > ' ' && r < 0x7f && r != '+' && r != '\\':
 		return r
 	case r <= 0x7f, r == utf8.RuneError, unicode.IsSpace(r), unicode.In(r, unicode.Cc, unicode.Cf):
 		return junk
 	default:
-		return r
+		return unicode.ToLower(unicode.ToUpper(r)) // Some small letters share a capital one.
 	}
 }
 
