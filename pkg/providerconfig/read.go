@@ -30,7 +30,6 @@ func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Confi
 	if config == nil {
 		return nil, nil, err
 	}
-	known.lag = 0
 	if known = r.memory.Of(name, config.GetUID()); known.ahead(config.GetResourceVersion()) {
 		r.logger.Info("The API server was restored to an older state: what it has now counts", "name", name.Name, "namespace", name.Namespace,
 			"version", config.GetResourceVersion(), "known", known.version)

@@ -149,7 +149,10 @@ func TestCacheThatCatchesUp(t *testing.T) {
 		p.load(w)
 		p.stale = w.DeepCopyObject().(*Wharf)
 		p.sail(boat("a", fmt.Sprint("boat-", i), "", "main"))
-		p.passes(w, 3*time.Second) // one that writes, and two that do nothing
+		for range 3 { // one that writes, and two that do nothing
+			p.pass(w)
+			p.clock.SetTime(p.clock.Now().Add(again))
+		}
 		p.stale = nil
 		p.passes(w, 10*time.Second)
 		p.wantUsers(w, int64(i+1))
