@@ -54,8 +54,8 @@ func leaving(f Facts) Action {
 		return Withdraw
 	case f.Request == Unchecked:
 		return Check
-	case f.Request == Leaving || f.Request == Missing && !f.Made:
-		return Withdraw
+	case f.Request != Asked && (f.Request != Missing || !f.Made):
+		return Withdraw // no way to the clusters, or nothing in them
 	case !f.ConfigAsked:
 		return Configure
 	case f.ConfigUnknown:
