@@ -18,13 +18,22 @@ import (
 //	})
 //
 // and give [Lease.Deadline] to the reconcilers, so that a process which was
-// paused for longer than its lease changes nothing when it goes on. It may be
-// used concurrently.
+// paused for longer than its lease changes nothing when it goes on.
+//
+// It also sees the version of the object behind the lock, at each renewal and each look of
+// a process that waits for it, and shows it to a [RestoreDetector]. Once the API server was
+// restored to an earlier state, the deadline has passed, because caches are of another
+// history; and the lease is neither renewed nor given up, so that all that wait see the
+// restore, too. That ends the process when the deadline for the renewal is over, even if
+// the detector was not added to the manager. Another one leads when the lease is over.
+//
+// It may be used concurrently.
 type Lease struct {
 	resourcelock.Interface
 
 	renewDeadline time.Duration
 	clock         clock.PassiveClock
+	restores      *RestoreDetector
 
 	mu       sync.Mutex
 	deadline time.Time
@@ -39,25 +48,37 @@ func WithLeaseClock(c clock.PassiveClock) LeaseOption {
 	return func(l *Lease) { l.clock = c }
 }
 
+// WithRestoreDetector sets who is shown the versions of the lease. Add it to the manager:
+// then the process ends as soon as one went back. The default is a detector that logs
+// nothing and belongs to the lease alone.
+func WithRestoreDetector(d *RestoreDetector) LeaseOption {
+	return func(l *Lease) { l.restores = d }
+}
+
 // NewLease wraps a lock. The deadline for its renewal has to be that of the
 // manager (ten seconds by its default), and is less than the duration of the
-// lease.
+// lease. Versions are seen of a [resourcelock.LeaseLock], which is copied.
 func NewLease(lock resourcelock.Interface, renewDeadline time.Duration, o ...LeaseOption) *Lease {
-	l := &Lease{Interface: lock, renewDeadline: renewDeadline, clock: clock.RealClock{}}
+	l := &Lease{renewDeadline: renewDeadline, clock: clock.RealClock{}}
 	for _, option := range o {
 		option(l)
 	}
+	if l.restores == nil {
+		l.restores = NewRestoreDetector()
+	}
+	l.Interface = versioned(lock, l.restores)
 
 	return l
 }
 
 // Deadline returns until when this process may act as the leader: the deadline
 // for the renewal, counted from before its last successful one. Before the first
-// one it is a time that has passed; it is never the zero time.
+// one, and once the API server was restored, it is a time that has passed; it is never
+// the zero time.
 func (l *Lease) Deadline() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.deadline.IsZero() {
+	if l.deadline.IsZero() || l.restores.Restored() != nil {
 		return time.Unix(0, 0)
 	}
 
@@ -75,6 +96,9 @@ func (l *Lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord)
 }
 
 func (l *Lease) renew(r resourcelock.LeaderElectionRecord, write func() error) error {
+	if err := l.refuse(); err != nil {
+		return err
+	}
 	begun := l.clock.Now()
 	if err := write(); err != nil {
 		return err
@@ -88,4 +112,18 @@ func (l *Lease) renew(r resourcelock.LeaderElectionRecord, write func() error) e
 	}
 
 	return nil
+}
+
+// Refuse returns an error if this process held the lease when the API server was
+// restored. Then it writes nothing more, not even that it gives the lease up: those who
+// wait have to see the version that went back, until the lease is over. A process that did
+// not hold it may still take it: if nothing else ends it, to lose the lease does.
+func (l *Lease) refuse() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.deadline.IsZero() {
+		return nil
+	}
+
+	return l.restores.Restored()
 }

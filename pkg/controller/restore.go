@@ -1,0 +1,163 @@
+package controller
+
+import (
+	"context"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/logging"
+)
+
+// ErrRestored is why a process ends, or stops working with a cluster: its API server
+// was restored to an earlier state, and caches hold what that does not know.
+var ErrRestored = errors.New("the API server was restored to an earlier state")
+
+// WentBack says whether an API server that has told the version known answers with a
+// lower one now, which it does only if its etcd was restored to an earlier state.
+//
+// Both are versions of the same object, or both of lists of the same resource: the
+// version of an object is that of its last write, so that those of two objects say
+// nothing about each other. And known is what was known when the request was sent: of two
+// requests that are under way at once, the later one may be answered first. An object that
+// was deleted and created anew has a higher version than before. Versions that cannot be
+// compared say nothing.
+func WentBack(known, answered string) bool {
+	order, err := resourceversion.CompareResourceVersion(answered, known)
+
+	return err == nil && order < 0
+}
+
+// A RestoreDetector tells, once, that an API server was restored to an earlier state
+// while this process runs. Watches then wait for versions of a history that is gone, and
+// caches stay as they were until versions have grown beyond them. A [Lease] reports to
+// one, and so do a [RestoreProbe] and whoever reads from the API server itself.
+//
+// There is one for each client of a cluster, for as long as its caches live: what has
+// told of a restore is to be replaced together with them. For the manager's own cluster
+// the process is: added to the manager, the detector ends that with an error. The next
+// process has seen no version yet, and lists everything anew, so that it does not end for
+// the same restore.
+//
+// Use NewRestoreDetector. It may be used concurrently.
+type RestoreDetector struct {
+	log     logging.Logger
+	counter prometheus.Counter
+	found   chan struct{}
+
+	mu  sync.Mutex
+	err error // what was found, if anything
+}
+
+// A RestoreOption changes a RestoreDetector.
+type RestoreOption func(*RestoreDetector)
+
+// WithRestoreLogger sets the logger that is told of a restore, as an error. The default
+// is none.
+func WithRestoreLogger(l logging.Logger) RestoreOption {
+	return func(d *RestoreDetector) { d.log = l }
+}
+
+// NewRestoreDetector returns a detector that has seen no version. The restores that all
+// detectors of the process find are counted by moorage_apiserver_restores_total.
+func NewRestoreDetector(o ...RestoreOption) *RestoreDetector {
+	d := &RestoreDetector{log: logging.NewNopLogger(), counter: restores(), found: make(chan struct{})}
+	for _, option := range o {
+		option(d)
+	}
+
+	return d
+}
+
+// Restores returns the counter of the process.
+func restores() prometheus.Counter {
+	counter := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "moorage_apiserver_restores_total",
+		Help: "Restores of API servers to an earlier state that this process has noticed.",
+	})
+	var registered prometheus.AlreadyRegisteredError
+	if err := ctrlmetrics.Registry.Register(counter); errors.As(err, &registered) {
+		if existing, ok := registered.ExistingCollector.(prometheus.Counter); ok {
+			return existing
+		}
+	}
+
+	return counter
+}
+
+// Seen reports the version that the API server answered for an object of a kind, or for a
+// list of it, of which the version known was known when the request was sent. It returns
+// what [WentBack] does. The first that went back is logged and counted, and ends the
+// process if the detector was added to its manager; later ones are of the same restore.
+func (d *RestoreDetector) Seen(of schema.GroupKind, known, answered string) (wentBack bool) {
+	if !WentBack(known, answered) {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err != nil {
+		return true
+	}
+	d.err = errors.Errorf("%w: %s had version %s and is answered with %s; start this process anew if nothing does, so that it lists everything again",
+		ErrRestored, of, known, answered)
+	d.counter.Inc()
+	logging.Error(d.log, ErrRestored, "Caches hold what the API server has forgotten, everything has to be listed anew. "+
+		"Look for external resources of objects that are not in the backup: nobody manages them",
+		"kind", of.String(), "knownVersion", known, "answeredVersion", answered)
+	close(d.found)
+
+	return true
+}
+
+// Restored returns an error that is an ErrRestored, once a version went back.
+func (d *RestoreDetector) Restored() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return d.err
+}
+
+// Start waits until ctx ends, or a version goes back: then it returns an error, which
+// ends the manager that it was added to.
+func (d *RestoreDetector) Start(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-d.found:
+		return d.Restored()
+	}
+}
+
+// NeedLeaderElection is false: who waits for its turn has caches, too.
+func (d *RestoreDetector) NeedLeaderElection() bool { return false }
+
+// Highest is the highest version that was answered for one object, or for the lists of
+// one resource. The zero value with a detector has seen none.
+type highest struct {
+	detector *RestoreDetector
+	of       schema.GroupKind
+
+	mu      sync.Mutex
+	version string
+}
+
+// Asks is called before a request is sent, and what it returns with the version in the
+// answer.
+func (h *highest) asks() (answered func(version string)) {
+	h.mu.Lock()
+	known := h.version
+	h.mu.Unlock()
+
+	return func(version string) {
+		h.detector.Seen(h.of, known, version)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.version == "" || WentBack(version, h.version) { // higher than what is known
+			h.version = version
+		}
+	}
+}
