@@ -29,6 +29,13 @@ func Named(err error) bool {
 	return ok && details.Name != ""
 }
 
+// NoPage is Named for fakes that leave the name out, as those of authors do: a 404 with
+// details, and without the cause of one that is not an API server's.
+func NoPage(err error) bool {
+	_, ok := answer(err)
+	return ok
+}
+
 // Answered tells whether err is the answer that there is no object of that name. The
 // answer names it, so that a 404 of a proxy, or about a kind that is not served, is none.
 //

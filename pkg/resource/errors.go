@@ -28,13 +28,13 @@ func IgnoreAny(err error, is ...ErrorIs) error {
 
 // IsNotFound reports whether err says that a Kubernetes object does not exist.
 // Wrapped errors count. It differs from the function of that name in
-// k8s.io/apimachinery in that the answer has to name the object: the 404 of a
+// k8s.io/apimachinery in that the answer has to be about an object: the 404 of a
 // proxy, or of an API server that does not serve the kind, is no news of it.
 //
 // The answer to a write may be about a subresource or a namespace, and that of a
 // cache may be old: before something is cleaned up or forgotten, read the object
 // from the API server.
-func IsNotFound(err error) bool { return gone.Named(err) }
+func IsNotFound(err error) bool { return gone.NoPage(err) }
 
 // IgnoreNotFound returns nil if IsNotFound, and err otherwise.
 func IgnoreNotFound(err error) error {

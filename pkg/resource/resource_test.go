@@ -33,6 +33,7 @@ func TestIgnore(t *testing.T) {
 		"NotAny":         {reason: "None of the sorts fits.", got: resource.IgnoreAny(boom, kerrors.IsConflict, kerrors.IsNotFound), want: boom},
 		"NoSorts":        {reason: "Without a sort nothing is dropped.", got: resource.IgnoreAny(boom), want: boom},
 		"NotFound":       {reason: "Not found is dropped.", got: resource.IgnoreNotFound(errors.Wrap(gone, "cannot get"))},
+		"NotFoundNoName": {reason: "Fakes may leave the name out.", got: resource.IgnoreNotFound(kerrors.NewNotFound(schema.GroupResource{}, ""))},
 		"NotServed":      {reason: "A 404 that is not about an object stays.", got: resource.IgnoreNotFound(page), want: page},
 		"NotFoundOther":  {reason: "Another stays.", got: resource.IgnoreNotFound(boom), want: boom},
 		"NotFoundOfNone": {reason: "No error stays no error.", got: resource.IgnoreNotFound(nil)},
