@@ -27,6 +27,8 @@ func tuning(flags *flag.FlagSet, o *provider.Options) (debug *bool) {
 		"how often while JetStream tells what happens; streams share lists in between; 0 means that each is looked at by itself")
 	flags.BoolVar(&o.WatchSecrets, "watch-secrets", o.WatchSecrets, "watch the Secrets that connections are made from, each by its name; the role has to allow it")
 	flags.DurationVar(&o.SyncInterval, "sync", o.SyncInterval, "how often all objects are reconciled anew")
+	flags.DurationVar(&o.RestoreProbe, "restore-probe", o.RestoreProbe,
+		"without an election, how often to ask the API server for its version, to end when it was restored to an earlier state; 0 means never")
 	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long one pass may take in NATS")
 	flags.IntVar(&o.MaxReconcileRate, "max-reconcile-rate", o.MaxReconcileRate, "how many passes may begin in a second, and run at a time")
 	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress, "where to serve /healthz and /readyz; 0 means nowhere")
@@ -49,6 +51,8 @@ func check(o provider.Options) error {
 		return errors.Errorf("%w: --poll-when-told must not be negative", errUsage)
 	case o.SyncInterval <= 0:
 		return errors.Errorf("%w: --sync must be more than 0", errUsage)
+	case o.RestoreProbe < 0:
+		return errors.Errorf("%w: --restore-probe must not be negative", errUsage)
 	case o.Timeout <= 0:
 		return errors.Errorf("%w: --timeout must be more than 0", errUsage)
 	case o.MaxReconcileRate <= 0:

@@ -85,8 +85,9 @@ func (e Election) Check() error {
 
 // elect makes the manager wait until it leads, if it is to, and returns the lease by
 // which it does. The lock is made here and not by the manager, because whoever changes
-// something outside has to know how long the lease still lasts.
-func (e Election) elect(cfg *rest.Config, mo *ctrl.Options) (*controller.Lease, error) {
+// something outside has to know how long the lease still lasts, and because its versions
+// tell when the API server was restored.
+func (e Election) elect(cfg *rest.Config, mo *ctrl.Options, restores *controller.RestoreDetector) (*controller.Lease, error) {
 	mo.LeaderElection, mo.LeaderElectionID = e.Enabled, leaseName // the latter for metrics alone
 	if !e.Enabled {
 		return nil, nil
@@ -97,7 +98,7 @@ func (e Election) elect(cfg *rest.Config, mo *ctrl.Options) (*controller.Lease, 
 		return nil, errors.Wrap(err, "cannot take part in an election")
 	}
 
-	lease := controller.NewLease(lock, e.RenewDeadline)
+	lease := controller.NewLease(lock, e.RenewDeadline, controller.WithRestoreDetector(restores))
 	mo.LeaderElectionResourceLockInterface = lease
 	mo.LeaderElectionReleaseOnCancel = true
 	mo.LeaseDuration, mo.RenewDeadline, mo.RetryPeriod = &e.LeaseDuration, &e.RenewDeadline, &e.RetryPeriod

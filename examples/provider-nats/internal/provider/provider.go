@@ -4,6 +4,7 @@ package provider
 
 import (
 	"context"
+	stderrors "errors"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -78,6 +79,12 @@ type Options struct {
 	// Election says how several replicas wait for one that works.
 	Election Election
 
+	// RestoreProbe is how often a provider without an election asks the API server for
+	// its version, so that it ends when that was restored to an earlier state. One with an
+	// election sees it with each renewal. Zero, the default, means never: without it a
+	// provider in steady state sends no request.
+	RestoreProbe time.Duration
+
 	// Namespace is the one whose objects are looked at, or several, separated by commas.
 	// Empty means all.
 	Namespace string
@@ -136,7 +143,9 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 
 	mo := managerOptions(scheme, o)
 
-	lease, err := o.Election.elect(cfg, &mo)
+	restores := controller.NewRestoreDetector(controller.WithRestoreLogger(logging.NewLogrLogger(o.Logger)))
+
+	lease, err := o.Election.elect(cfg, &mo, restores)
 	if err != nil {
 		return err
 	}
@@ -146,7 +155,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		return errors.Wrap(err, "cannot make a manager")
 	}
 
-	if err := probes(mgr); err != nil {
+	if err := stderrors.Join(probes(mgr), endWithRestore(mgr, restores, o)); err != nil {
 		return err
 	}
 
@@ -172,6 +181,26 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 	}
 
 	return errors.Wrap(mgr.Start(ctx), "the manager failed")
+}
+
+// endWithRestore ends the provider when the API server was restored to an earlier state:
+// its caches are of another history, and the next process lists everything anew.
+func endWithRestore(mgr ctrl.Manager, restores *controller.RestoreDetector, o Options) error {
+	if err := mgr.Add(restores); err != nil {
+		return errors.Wrap(err, "cannot watch for a restore of the API server")
+	}
+
+	if o.Election.Enabled || o.RestoreProbe <= 0 {
+		return nil
+	}
+
+	po := []controller.ProbeOption{controller.WithProbeInterval(o.RestoreProbe)}
+	if names := o.namespaces(); len(names) > 0 { // the version is the server's: any one tells it
+		po = append(po, controller.WithProbeNamespace(names[0]))
+	}
+	probe := controller.NewRestoreProbe(restores, mgr.GetAPIReader(), v1alpha1.GroupVersion().WithKind(v1alpha1.StreamKind), po...)
+
+	return errors.Wrap(mgr.Add(probe), "cannot ask the API server for its version")
 }
 
 // setup adds all controllers to the manager.
@@ -241,13 +270,18 @@ func version() string {
 	return "devel"
 }
 
+// namespaces returns the ones whose objects are looked at; none means all.
+func (o Options) namespaces() []string {
+	return strings.FieldsFunc(o.Namespace, func(r rune) bool { return r == ',' })
+}
+
 func managerOptions(scheme *runtime.Scheme, o Options) ctrl.Options {
 	caches := managed.CacheOptions()
 	caches.SyncPeriod = &o.SyncInterval
 
-	if o.Namespace != "" {
+	if names := o.namespaces(); len(names) > 0 {
 		caches.DefaultNamespaces = map[string]cache.Config{}
-		for _, name := range strings.FieldsFunc(o.Namespace, func(r rune) bool { return r == ',' }) {
+		for _, name := range names {
 			caches.DefaultNamespaces[name] = cache.Config{}
 		}
 	}
