@@ -8,7 +8,7 @@
 //
 // All drawn mutants of a subject are compiled into one test binary: each mutated function holds a copy of its body per mutant, and an environment variable
 // chooses one. One run of the unchanged code says which tests reach which mutant, and how long they take. A mutant is run with these tests only, the quickest
-// first, and until the first fails. A run that takes many times as long as the unchanged code, or that takes gigabytes of memory, fails, too.
+// first, and until the first fails. A run that takes many times as long as the unchanged code takes at the moment, or that takes gigabytes of memory, fails, too.
 //
 // For each mutant that survives it prints where it is, the change as a diff, and how many tests reach it. reasons.txt says of some why no test can tell them
 // from the unchanged code; they are printed with their reason, and count as survivors all the same. The last lines are figures, "name: value" each. It exits 1 if
