@@ -109,3 +109,32 @@ func TestNothingIsCreatedBeforeTheAPIServerHasAnswered(t *testing.T) {
 		t.Errorf("%d creates after the API server has answered", n)
 	}
 }
+
+// What was not found and then was is not gone: when it is not found again, that is doubted
+// as if it were the first time.
+func TestAnAbsenceThatWasWrongIsDoubtedAnew(t *testing.T) {
+	w := newWorld(t, managed.WithCreationGracePeriod(0))
+	w.create(nil)
+	w.pass()
+	w.change(func(v *volume.Volume) { v.Finalizers = append(v.Finalizers, "example.org/other") })
+	w.delete()
+	hidden := func(string) bool { return true }
+	look := func(hide func(string) bool) {
+		t.Helper()
+		w.cloud.Hidden = hide
+		w.pass()
+		w.clock.SetTime(w.clock.Now().Add(6 * time.Second)) // longer than an absence is doubted
+	}
+	look(hidden)
+	look(nil) // the other's finalizer keeps it
+	w.change(func(v *volume.Volume) { v.Finalizers = []string{managed.FinalizerName} })
+	look(hidden)
+	if w.gone() {
+		t.Fatalf("the object is let go, and %v is left over", w.cloud.Disks())
+	}
+	look(nil)
+	look(nil)
+	if n := len(w.cloud.Disks()); n != 0 || !w.gone() {
+		t.Errorf("%d disks, gone %t", n, w.gone())
+	}
+}
