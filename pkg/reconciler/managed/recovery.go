@@ -171,19 +171,22 @@ func (p *pass) unconfirmed() time.Duration {
 	if name := meta.GetExternalName(p.mg); p.memo.NotFoundSince.IsZero() || p.memo.NotFoundName != name {
 		p.memo.NotFoundSince, p.memo.NotFoundName = p.now(), name
 	}
+	if !meta.WasDeleted(p.mg) && !p.may().Create { // nothing is made, whatever is so
+		return rest
+	}
 
 	return max(rest, doubt-p.now().Sub(p.memo.NotFoundSince))
 }
 
 // Surprising says whether nothing is known that explains that there is no external
 // resource. Under a name of our choice nothing can be made twice, so that there is no
-// need to ask again for an object that is wanted; nor is there where nothing may be made.
+// need to ask again for an object that is wanted.
 func (p *pass) surprising() bool {
 	if meta.WasDeleted(p.mg) {
 		return p.memo.DeleteSent.IsZero() && len(p.mg.GetFinalizers()) > 0 // no finalizer: only in tests
 	}
 
-	return !p.r.named && p.wasSeen() && p.may().Create
+	return !p.r.named && p.wasSeen()
 }
 
 // WasSeen says whether an observation has found what the object is marked with.
