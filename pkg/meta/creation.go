@@ -48,6 +48,10 @@ const (
 	// AnnotationKeyAbandonAttempt is written by a user: the attempt of this id
 	// need not be resolved, the resource it may have created is given up.
 	AnnotationKeyAbandonAttempt = "moorage.dev/abandon-attempt"
+
+	// AnnotationKeyAllowRecreation is written by a user: what the creation of
+	// this id made is gone, and may be created again.
+	AnnotationKeyAllowRecreation = "moorage.dev/allow-recreation"
 )
 
 // GetExternalName returns the name of the external resource, or "" if none is

@@ -40,6 +40,9 @@ func WithAdoptionPolicy(policy string) ReconcilerOption { return managed.WithAdo
 // WithDeletionGuard is [managed.WithDeletionGuard].
 func WithDeletionGuard() ReconcilerOption { return managed.WithDeletionGuard() }
 
+// WithRecreationOnRequest is [managed.WithRecreationOnRequest].
+func WithRecreationOnRequest() ReconcilerOption { return managed.WithRecreationOnRequest() }
+
 // WithFence is [managed.WithFence].
 func WithFence(fence func(context.Context) error) ReconcilerOption { return managed.WithFence(fence) }
 

@@ -78,6 +78,10 @@ const (
 	// the object's policy forbids to create it.
 	ReasonExternalResourceMissing ConditionReason = "ExternalResourceMissing"
 
+	// ReasonRecreationNotRequested: the external resource was there and is
+	// gone, and is created again only if a user asks for it.
+	ReasonRecreationNotRequested ConditionReason = "RecreationNotRequested"
+
 	// ReasonCreationUnresolved: a creation was interrupted and nothing can tell
 	// whether it took effect. Repeating it might create a second resource, so a
 	// human has to decide.

@@ -278,6 +278,9 @@ var missingResource = outcome{
 	synced: unsynced(commonv1.ReasonExternalResourceMissing, textMissing),
 	event:  event.Warning(reasonMissing, errors.New(textMissing)),
 	refine: func(p *pass, o outcome) outcome {
+		if permissions(p.mg).Create {
+			o = p.unrequested()
+		}
 		if isReady(p.mg) {
 			o.ready = commonv1.Unavailable()
 		}

@@ -60,10 +60,12 @@ func permissions(mg resource.Managed) lifecycle.Permissions {
 	}
 }
 
-// May returns the permissions, less what turned out to be spared.
+// May returns the permissions, less what turned out to be spared, and what has to be
+// asked for.
 func (p *pass) may() lifecycle.Permissions {
 	may := permissions(p.mg)
 	may.Delete = may.Delete && !p.spared
+	may.Create = may.Create && !p.awaitsRequest()
 
 	return may
 }

@@ -79,6 +79,7 @@ type Reconciler struct {
 	tokens            bool
 	errorsAsFailures  bool
 	guarded           bool
+	recreateOnRequest bool
 	adoption          string
 	limits            *gates.Set                  // nil: none
 	bulk              bool                        // lists are shared

@@ -171,7 +171,7 @@ func (p *pass) unconfirmed() time.Duration {
 	if name := meta.GetExternalName(p.mg); p.memo.NotFoundSince.IsZero() || p.memo.NotFoundName != name {
 		p.memo.NotFoundSince, p.memo.NotFoundName = p.now(), name
 	}
-	if !meta.WasDeleted(p.mg) && !p.may().Create { // nothing is made, whatever is so
+	if !meta.WasDeleted(p.mg) && !permissions(p.mg).Create { // nothing is made, whatever is so
 		return rest
 	}
 

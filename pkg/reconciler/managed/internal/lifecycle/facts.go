@@ -103,7 +103,7 @@ const (
 	Foreign                  // It is not ours, and no policy says that we may have it.
 )
 
-// Permissions are what the policies of the object allow.
+// Permissions are what the policies of the object and of its provider allow.
 type Permissions struct {
 	Create, Update, Delete bool
 }
@@ -135,7 +135,7 @@ const (
 	Tolerate        // It differs, and the policy forbids to change it.
 	Update          // Make the external resource as desired.
 	AwaitExistence  // The creation was made and does not show yet.
-	ReportMissing   // It does not exist, and the policy forbids to create it.
+	ReportMissing   // It does not exist, and a policy forbids to create it.
 	Create          // Create the external resource.
 
 	end // Not an action.
