@@ -47,7 +47,11 @@ func (c *carrier) Observe(ctx context.Context, mg resource.Managed) (managed.Ext
 		return managed.ExternalObservation{}, err
 	}
 	o := managed.ExternalObservation{ResourceExists: true}
-	if o.Owner, err = c.owner(v, c.seen); err != nil || o.Owner != managed.OwnerOurs {
+	o.Owner, err = c.owner(v, c.seen)
+	if o.Owner == managed.OwnerOther {
+		o.OwnerNamespace = c.ownerNamespace(c.seen)
+	}
+	if err != nil || o.Owner != managed.OwnerOurs {
 		return o, err // nothing of it is shown; to make it ours is an update
 	}
 	mg.SetConditions(c.ready(c.seen))
@@ -145,6 +149,20 @@ func (c *carrier) owner(v, pObj client.Object) (managed.Owner, error) {
 	default:
 		return managed.OwnerOurs, nil
 	}
+}
+
+// ownerNamespace returns the namespace of the object whose image a host object is, if that
+// is known.
+func (c *carrier) ownerNamespace(pObj client.Object) string {
+	ours, err := c.syncer.IsManaged(pObj)
+	if err != nil || !ours {
+		return ""
+	}
+	of, err := syncer.VirtualName(c.syncer, pObj)
+	if err != nil {
+		return ""
+	}
+	return of.Namespace
 }
 
 // sync lets the syncer see both objects, until it brings no other status up.

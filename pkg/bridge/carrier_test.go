@@ -56,6 +56,7 @@ func annotation(key, value string) string {
 func TestObserve(t *testing.T) {
 	ours := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOurs}
 	other := managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther}
+	otherImage := managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther, OwnerNamespace: "ns"}
 	where := "change " + hostName("data").String() + ": "
 	boom := errors.New("boom")
 	cases := map[string]struct {
@@ -90,12 +91,12 @@ func TestObserve(t *testing.T) {
 		"OtherObject": {
 			"The image of another object is its.",
 			func(w *world, p *volume.Volume) { w.patch(p, annotation(translator.NameAnnotation, "data-2")) },
-			other, nil,
+			otherImage, nil,
 		},
 		"Namesake": {
 			"An object that is created anew under an old name does not inherit.",
 			func(w *world, p *volume.Volume) { w.patch(p, annotation(translator.UIDAnnotation, "former")) },
-			other, nil,
+			otherImage, nil,
 		},
 		"OldImage": {
 			"Without a UID the name decides; it is to get one.",
@@ -108,7 +109,7 @@ func TestObserve(t *testing.T) {
 				w.patch(p, annotation(translator.UIDAnnotation, ""))
 				w.patch(p, annotation(translator.ClusterAnnotation, "elsewhere"))
 			},
-			other, nil,
+			otherImage, nil,
 		},
 		"Going": {
 			"There is no use in changing what is being deleted.",

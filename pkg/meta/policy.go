@@ -89,7 +89,9 @@ const (
 	// nobody and is as desired already, so that nothing of it changes.
 	AdoptionPolicyIfMatching = "if-matching"
 
-	// AdoptionPolicyForce takes over an existing resource, whoever's it is.
+	// AdoptionPolicyForce takes over an existing resource, whoever's it is, as far
+	// as whoever runs the provider allows it: by default, only what is known to
+	// belong to an object of the same namespace.
 	AdoptionPolicyForce = "force"
 )
 

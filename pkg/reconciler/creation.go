@@ -37,6 +37,11 @@ func WithCreateErrorsAsFailures() ReconcilerOption { return managed.WithCreateEr
 // WithAdoptionPolicy is [managed.WithAdoptionPolicy].
 func WithAdoptionPolicy(policy string) ReconcilerOption { return managed.WithAdoptionPolicy(policy) }
 
+// WithAllowedAdoptionPolicies is [managed.WithAllowedAdoptionPolicies].
+func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
+	return managed.WithAllowedAdoptionPolicies(policies...)
+}
+
 // WithDeletionGuard is [managed.WithDeletionGuard].
 func WithDeletionGuard() ReconcilerOption { return managed.WithDeletionGuard() }
 

@@ -70,6 +70,11 @@ const (
 	// and belongs to somebody else. It is left alone, also on deletion.
 	ReasonExternalResourceNotOwned ConditionReason = "ExternalResourceNotOwned"
 
+	// ReasonAdoptionNotAllowed: an external resource of this name exists, and
+	// whoever runs the provider does not allow the adoption policy by which the
+	// object would take it over. It is left alone, also on deletion.
+	ReasonAdoptionNotAllowed ConditionReason = "AdoptionNotAllowed"
+
 	// ReasonInvalidManagementPolicy: a policy of the object has a value nobody
 	// knows. Nothing is called until it is corrected.
 	ReasonInvalidManagementPolicy ConditionReason = "InvalidManagementPolicy"

@@ -126,6 +126,12 @@ type ExternalObservation struct {
 	// OwnerUnknown: the client cannot tell, and whatever exists under the
 	// external name is taken for ours.
 	Owner Owner
+
+	// OwnerNamespace is the namespace of the object that the external resource
+	// belongs to, if the Owner is OwnerOther and that is known: see
+	// [Stamp.Namespace]. Without it the adoption policy "force" of an object that
+	// has a namespace takes nothing over, unless the operator allows that.
+	OwnerNamespace string
 }
 
 // ConnectionDetails are secret values by the keys under which a Secret has them.
@@ -149,7 +155,8 @@ const (
 	OwnerNobody
 
 	// OwnerOther is another object, cluster or tool. It is not changed,
-	// unless the adoption policy is "force".
+	// unless the adoption policy is "force" and that is allowed, see
+	// [WithAllowedAdoptionPolicies].
 	OwnerOther
 )
 

@@ -189,6 +189,10 @@ var disowned = outcome{
 		}
 		o.ready = commonv1.Unavailable()
 		o.synced = unsynced(commonv1.ReasonExternalResourceNotOwned, text)
+		if why := p.notAllowed(); why != "" {
+			text = why
+			o.synced = unsynced(commonv1.ReasonAdoptionNotAllowed, text)
+		}
 		o.event = event.Warning(reasonNotOwned, errors.New(text))
 
 		return o

@@ -306,25 +306,6 @@ func (p *pass) deleteSent() bool {
 	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
 }
 
-// Stranger says whether what was found is not ours to change. A mark of creation
-// or adoption counts for the name it was made for, which the object tells once it
-// was found: another name than the stored one has to be claimed anew.
-func (p *pass) stranger() bool {
-	owner, adoption, matches := lifecycle.Owner(p.observation.Owner), p.adoption(), p.observation.ResourceUpToDate
-	if !lifecycle.Stranger(owner, false, adoption, matches) { // whatever the marks say, which takes longer to find out
-		return false
-	}
-	this := creation(p.mg, p.read)
-	told, underThisName := this.MatchesCondition(p.mg.GetCondition(commonv1.TypeCreated).Message)
-	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName)
-
-	if p.r.named && p.observation.Owner == OwnerUnknown {
-		claimed = claimed || p.held() // a finalizer without a mark means created here
-	}
-
-	return lifecycle.Stranger(owner, claimed, adoption, matches)
-}
-
 // End tells what was changed, and disconnects. A failure to do so is told, and
 // changes nothing.
 func (p *pass) end(ctx context.Context) {

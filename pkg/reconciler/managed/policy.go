@@ -70,30 +70,6 @@ func (p *pass) may() lifecycle.Permissions {
 	return may
 }
 
-// WithAdoptionPolicy sets what becomes of external resources that were there
-// before their objects, for objects whose annotation does not say: one of the
-// AdoptionPolicy values of package meta. The default, which any other value is
-// too, leaves what is known to belong to nobody or somebody else alone, and
-// takes for ours what cannot tell to whom it belongs.
-func WithAdoptionPolicy(policy string) ReconcilerOption {
-	return func(r *Reconciler) { r.adoption = policy }
-}
-
-var adoptions = map[string]lifecycle.Adoption{
-	meta.AdoptionPolicyNever:      lifecycle.AdoptNever,
-	meta.AdoptionPolicyIfUnowned:  lifecycle.AdoptUnowned,
-	meta.AdoptionPolicyIfMatching: lifecycle.AdoptMatching,
-	meta.AdoptionPolicyForce:      lifecycle.AdoptForce,
-}
-
-func (p *pass) adoption() lifecycle.Adoption {
-	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
-		return adoptions[own]
-	}
-
-	return adoptions[p.r.adoption]
-}
-
 func mayLateInitialize(mg resource.Managed) bool {
 	return policies(mg).Allow(commonv1.ManagementActionLateInitialize)
 }

@@ -26,6 +26,7 @@ import (
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/deadline"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/roll"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
@@ -80,7 +81,7 @@ type Reconciler struct {
 	errorsAsFailures  bool
 	guarded           bool
 	recreateOnRequest bool
-	adoption          string
+	adoption          lifecycle.Adoptions
 	limits            *gates.Set                  // nil: none
 	bulk              bool                        // lists are shared
 	staleness         time.Duration               // of a list that still counts

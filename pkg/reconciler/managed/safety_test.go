@@ -149,17 +149,17 @@ func TestAdoptionPolicies(t *testing.T) {
 		size               int64
 		adopted            bool
 	}{
-		"unknown, nothing said":              {managed.OwnerUnknown, "", "", 1, true},
-		"unknown, never":                     {managed.OwnerUnknown, "never", "", 1, false},
-		"unknown, the annotation wins":       {managed.OwnerUnknown, "never", "if-unowned", 1, true},
-		"unknown, matching":                  {managed.OwnerUnknown, "if-matching", "", 1, true},
-		"unknown, not matching":              {managed.OwnerUnknown, "if-matching", "", 7, false},
-		"nobody's, nothing said":             {managed.OwnerNobody, "", "", 1, false},
-		"nobody's, unowned by option":        {managed.OwnerNobody, "if-unowned", "", 7, true},
-		"nobody's, matching by annotation":   {managed.OwnerNobody, "", "if-matching", 1, true},
-		"another's, unowned":                 {managed.OwnerOther, "if-unowned", "", 1, false},
-		"another's, by force":                {managed.OwnerOther, "", "force", 7, true},
-		"a value of the option nobody knows": {managed.OwnerNobody, "please", "", 1, false},
+		"unknown, nothing said":                   {managed.OwnerUnknown, "", "", 1, true},
+		"unknown, never":                          {managed.OwnerUnknown, "never", "", 1, false},
+		"unknown, the annotation wins":            {managed.OwnerUnknown, "never", "if-unowned", 1, true},
+		"unknown, matching":                       {managed.OwnerUnknown, "if-matching", "", 1, true},
+		"unknown, not matching":                   {managed.OwnerUnknown, "if-matching", "", 7, false},
+		"nobody's, nothing said":                  {managed.OwnerNobody, "", "", 1, false},
+		"nobody's, unowned by option":             {managed.OwnerNobody, "if-unowned", "", 7, true},
+		"nobody's, matching by annotation":        {managed.OwnerNobody, "", "if-matching", 1, true},
+		"another's, unowned":                      {managed.OwnerOther, "if-unowned", "", 1, false},
+		"another's, by force, nobody knows where": {managed.OwnerOther, "", "force", 1, false},
+		"a value of the option nobody knows":      {managed.OwnerNobody, "please", "", 1, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

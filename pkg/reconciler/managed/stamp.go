@@ -45,6 +45,23 @@ func (s Stamp) Owner(found string) Owner {
 	}
 }
 
+// Namespace returns the namespace of the object that the stamp names, in whichever
+// cluster that is, or nothing: the object has none, or this is no stamp of ours.
+func (s Stamp) Namespace() string {
+	parts := strings.Split(string(s), "/")
+	if len(parts) != stampParts {
+		return ""
+	}
+
+	return parts[stampNamespace]
+}
+
+// The parts of a stamp: none of them contains what they are joined by.
+const (
+	stampParts     = 6
+	stampNamespace = 3
+)
+
 // ClusterUID returns what identifies a Kubernetes cluster for its lifetime: the
 // UID of its namespace kube-system. It needs permission to get that namespace
 // and is meant to be called once per process, with a reader that has no cache.

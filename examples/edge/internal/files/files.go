@@ -105,7 +105,8 @@ func (d *Dir) Observe(_ context.Context, f *v1.File) (managed.ExternalObservatio
 
 	return managed.ExternalObservation{
 		ResourceExists: true, ResourceUpToDate: same && info.Mode().Perm() == mode(f), Owner: d.stamp(f).Owner(string(whose)),
-		Diff: fmt.Sprintf("content: as wanted is %v; mode: have %s, want %s", same, info.Mode().Perm(), mode(f)),
+		OwnerNamespace: managed.Stamp(whose).Namespace(),
+		Diff:           fmt.Sprintf("content: as wanted is %v; mode: have %s, want %s", same, info.Mode().Perm(), mode(f)),
 	}, nil
 }
 

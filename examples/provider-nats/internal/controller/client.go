@@ -113,6 +113,8 @@ func (c *Client) observe(mg resource.Managed, t target, seen *sight) (managed.Ex
 
 	switch out.Owner {
 	case managed.OwnerOther:
+		out.OwnerNamespace = managed.Stamp(c.mark).Namespace()
+
 		c.forget(t, seen)
 
 		// It lacks our mark, whatever it is otherwise: if the reconciler takes it over

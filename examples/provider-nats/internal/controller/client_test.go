@@ -160,7 +160,7 @@ func TestObserve(t *testing.T) {
 		},
 		"OtherUID": {
 			"an object of the same name is not the same object", fake{info: stored(ours())}, stream(func(s *v1alpha1.Stream) { s.UID = "new" }),
-			want{observation: managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther}},
+			want{observation: managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther, OwnerNamespace: stream().Namespace}},
 		},
 		"Leaderless": {
 			"no leader, no service", fake{info: stored(ours(), func(i *jetstream.StreamInfo) { i.Cluster = &jetstream.ClusterInfo{Name: "c"} })}, stream(),

@@ -72,6 +72,7 @@ func (c client) Observe(ctx context.Context, b *v1alpha1.Berth) (managed.Externa
 		ResourceExists:   true,
 		ResourceUpToDate: found.Metres == b.Spec.Metres && found.Power == b.Spec.Power,
 		Owner:            c.stamp.Owner(found.Note),
+		OwnerNamespace:   managed.Stamp(found.Note).Namespace(),
 	}, nil
 }
 

@@ -40,3 +40,22 @@ func Stranger(o Owner, claimed bool, policy Adoption, matches bool) bool {
 		return o == OwnerNobody || policy == AdoptNever
 	}
 }
+
+// Adoptions are the adoption policies that whoever runs the provider allows.
+type Adoptions struct {
+	Default Adoption          // What an object that does not say gets.
+	Listed  map[Adoption]bool // What an object may say. Nil: everything, by force only what is near.
+}
+
+// Allowed returns what is allowed of a policy that is asked for, for what belongs to
+// the owner. Near means that this is an object of the same namespace.
+func (a Adoptions) Allowed(asked Adoption, o Owner, near bool) Adoption {
+	switch {
+	case asked == AdoptUnsaid || asked == AdoptNever || a.Listed[asked]:
+		return asked
+	case a.Listed != nil && asked != a.Default, asked == AdoptForce && o == OwnerOther && !near:
+		return AdoptNever
+	default:
+		return asked
+	}
+}

@@ -1,0 +1,95 @@
+package managed
+
+import (
+	"fmt"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+)
+
+// WithAdoptionPolicy sets what becomes of external resources that were there
+// before their objects, for objects whose annotation does not say: one of the
+// AdoptionPolicy values of package meta. The default, which any other value is
+// too, leaves what is known to belong to nobody or somebody else alone, and
+// takes for ours what cannot tell to whom it belongs. It is no bound: for that
+// see [WithAllowedAdoptionPolicies].
+func WithAdoptionPolicy(policy string) ReconcilerOption {
+	return func(r *Reconciler) { r.adoption.Default = adoptions[policy] }
+}
+
+// WithAllowedAdoptionPolicies sets which adoption policies the annotation of an
+// object may name, of the AdoptionPolicy values of package meta. The default is
+// all of them, but AdoptionPolicyForce takes over only what is known to belong to
+// an object of the same namespace, see [ExternalObservation]; given here, it takes
+// over whatever there is. AdoptionPolicyNever and what [WithAdoptionPolicy] says
+// are always allowed, the latter within the bound of the default. What a policy that
+// is not allowed would take over is left alone, and the object says so.
+//
+// Whoever may edit an object can give it the external name of anything that its
+// credentials reach. This option is the bound for that, where clients can tell
+// owners; where they cannot, give WithAdoptionPolicy(meta.AdoptionPolicyNever), too.
+func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
+	return func(r *Reconciler) {
+		r.adoption.Listed = map[lifecycle.Adoption]bool{}
+		for _, policy := range policies {
+			r.adoption.Listed[adoptions[policy]] = true
+		}
+	}
+}
+
+var adoptions = map[string]lifecycle.Adoption{
+	meta.AdoptionPolicyNever:      lifecycle.AdoptNever,
+	meta.AdoptionPolicyIfUnowned:  lifecycle.AdoptUnowned,
+	meta.AdoptionPolicyIfMatching: lifecycle.AdoptMatching,
+	meta.AdoptionPolicyForce:      lifecycle.AdoptForce,
+}
+
+// Adoption returns the adoption policy that the object asks for, and what of it is
+// allowed for what was found.
+func (p *pass) adoption() (asked, allowed lifecycle.Adoption) {
+	asked = p.r.adoption.Default
+	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
+		asked = adoptions[own]
+	}
+	near := p.observation.OwnerNamespace == p.mg.GetNamespace()
+
+	return asked, p.r.adoption.Allowed(asked, lifecycle.Owner(p.observation.Owner), near)
+}
+
+// Stranger says whether what was found is not ours to change. A mark of creation
+// or adoption counts for the name it was made for, which the object tells once it
+// was found: another name than the stored one has to be claimed anew.
+func (p *pass) stranger() bool {
+	owner, matches := lifecycle.Owner(p.observation.Owner), p.observation.ResourceUpToDate
+	_, adoption := p.adoption()
+	if !lifecycle.Stranger(owner, false, adoption, matches) { // whatever the marks say, which takes longer to find out
+		return false
+	}
+	this := creation(p.mg, p.read)
+	told, underThisName := this.MatchesCondition(p.mg.GetCondition(commonv1.TypeCreated).Message)
+	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName)
+
+	if p.r.named && p.observation.Owner == OwnerUnknown {
+		claimed = claimed || p.held() // a finalizer without a mark means created here
+	}
+
+	return lifecycle.Stranger(owner, claimed, adoption, matches)
+}
+
+// NotAllowed says of a stranger's resource why the adoption policy of the object does
+// not take it over, if it would but for its bound. Otherwise it returns nothing.
+func (p *pass) notAllowed() string {
+	owner := lifecycle.Owner(p.observation.Owner)
+	asked, allowed := p.adoption()
+	if asked == allowed || lifecycle.Stranger(owner, false, asked, p.observation.ResourceUpToDate) {
+		return ""
+	}
+	policy, bound := meta.GetAdoptionPolicy(p.mg), "is not allowed by this provider"
+	if p.r.adoption.Allowed(asked, owner, true) == asked {
+		policy, bound = meta.AdoptionPolicyForce, "takes over only what is known to belong to an object of the same namespace"
+	}
+
+	return fmt.Sprintf("the external resource is left as it is: the adoption policy %q %s: choose another name by the annotation %s, "+
+		"or ask whoever runs the provider to allow the policy (managed.WithAllowedAdoptionPolicies)", policy, bound, meta.AnnotationKeyExternalName)
+}
