@@ -117,6 +117,10 @@ const (
 	// panicked, which is a defect of the provider.
 	ReasonClientPanicked ConditionReason = "ClientPanicked"
 
+	// ReasonCallOverdue: the provider's client of the external system does not
+	// return although its time is over, which is a defect of the provider.
+	ReasonCallOverdue ConditionReason = "CallOverdue"
+
 	// ReasonThrottled: more is asked of the external system than it allows.
 	ReasonThrottled ConditionReason = "Throttled"
 

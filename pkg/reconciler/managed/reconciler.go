@@ -108,6 +108,7 @@ type Reconciler struct {
 	pruned  *prunedFields
 	roll    *roll.Roll // nil: nobody wants to know
 	waker   waker
+	calls   calls
 
 	provider, providerVersion string
 

@@ -64,6 +64,7 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 		WatchesRawSource(r.References(m.GetCache())).
 		WatchesRawSource(r.Notifications()).
 		WatchesRawSource(r.ending()).
+		WatchesRawSource(r.overdue()).
 		WithOptions(options)
 	for _, w := range r.watches {
 		b = b.Watches(w.object, w.handler)
@@ -87,7 +88,7 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 
 		return crdgate.RunController(ctx, m, controllerName(of), options, func(c cache.Cache) []source.Source {
 			var own client.Object = mg
-			sources := []source.Source{source.Kind(c, own, &handler.EnqueueRequestForObject{}, r.Predicate()), r.References(c), r.Notifications()}
+			sources := []source.Source{source.Kind(c, own, &handler.EnqueueRequestForObject{}, r.Predicate()), r.References(c), r.Notifications(), r.overdue()}
 			for _, w := range r.watches {
 				sources = append(sources, source.Kind(c, w.object, w.handler))
 			}

@@ -67,7 +67,9 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 // the call: of a Create it does not tell what became of it.
 func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	ctx, made := p.r.telemetry.Step(ctx, step)
+	p.r.calls.begin(p, step)
 	err := panics.Call(func() error { return call(ctx) })
+	p.r.calls.end(p)
 	var panicked *panics.Error
 	if errors.As(err, &panicked) {
 		p.log().Info("A client panicked", "step", step.String(), "error", p.redact(err), "stack", p.mask().String(string(panicked.Stack)))

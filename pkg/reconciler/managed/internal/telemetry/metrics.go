@@ -20,6 +20,7 @@ type metrics struct {
 	inFlight    prometheus.Gauge
 	steps       [len(stepNames)]stepMetrics
 	abandoned   prometheus.Counter
+	overdue     prometheus.Counter
 	writes      [len(writeNames)]writeMetrics
 	drifts      map[Finding]prometheus.Counter
 	terminals   *bounded
@@ -102,6 +103,8 @@ func makeMetrics(kind schema.GroupVersionKind, o Options) (metrics, error) {
 			"Passes that did not do what they had to, by kind and class of the failure.", "kind", "class"), name, o.Classes...),
 		abandoned: s.counter("abandoned_attempts_total",
 			"Attempts to create that users gave up without knowing what they led to, by kind.", "kind").WithLabelValues(name),
+		overdue: s.counter("overdue_calls_total",
+			"Calls that did not return although their time was over, by kind.", "kind").WithLabelValues(name),
 		drifts: map[Finding]prometheus.Counter{},
 	}
 	took := s.histogram("external_step_seconds", "Time that calls to the external system took, by kind and step.", callBuckets, "kind", "step")

@@ -218,6 +218,10 @@ func (r *Recorder) Wrote(w Write, changed bool) {
 // led to is nobody's.
 func (r *Recorder) Abandoned() { r.metrics.abandoned.Inc() }
 
+// Overdue counts a call to the external system that did not return although its time
+// was over.
+func (r *Recorder) Overdue() { r.metrics.overdue.Inc() }
+
 // Terminal counts a pass that ended in an error which trying again does not
 // mend, by the reason that its author gave. Beyond several dozens of reasons,
 // and for what is no word, the reason is "other".

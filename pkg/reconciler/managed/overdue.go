@@ -1,0 +1,149 @@
+package managed
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+)
+
+const (
+	// How much longer than a pass may take a call lasts before that is told: a client
+	// whose context has ended needs a moment.
+	overduePatience = 30 * time.Second
+
+	// How often is looked for calls that are overdue.
+	overdueInterval = 10 * time.Second
+)
+
+// A call is one that a pass waits for.
+type call struct {
+	object     client.ObjectKey
+	uid        types.UID
+	generation int64
+	step       telemetry.Step
+	since      time.Time
+	told       bool
+}
+
+// Calls are those that passes wait for at the moment. The zero value has none. It is safe
+// for concurrent use.
+type calls struct {
+	mu sync.Mutex
+	of map[*pass]call
+}
+
+// Begin notes that a pass waits for a call.
+func (c *calls) begin(p *pass, step telemetry.Step) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[*pass]call{}
+	}
+	c.of[p] = call{
+		object: client.ObjectKeyFromObject(p.newest), uid: p.newest.GetUID(), generation: p.generation, step: step, since: p.now(),
+	}
+}
+
+// End notes that the pass does not wait for the call any more.
+func (c *calls) end(p *pass) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of, p)
+}
+
+// Overdue returns the calls that were begun before a time, and were not told yet.
+func (c *calls) overdue(before time.Time) map[*pass]call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := map[*pass]call{}
+	for p, call := range c.of {
+		if call.since.Before(before) && !call.told {
+			out[p] = call
+		}
+	}
+
+	return out
+}
+
+// Tell notes that a call was told.
+func (c *calls) tell(p *pass, told call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[p] == told {
+		told.told = true
+		c.of[p] = told
+	}
+}
+
+// Overdue is a source of nothing. While the controller runs, it looks for calls that do not
+// end although the time of their pass is over.
+func (r *Reconciler) overdue() source.Source {
+	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		go func() {
+			ticker := time.NewTicker(overdueInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					r.tellOverdue(ctx)
+				}
+			}
+		}()
+
+		return nil
+	})
+}
+
+// TellOverdue tells of each call that is overdue, once, on its object. The pass that waits
+// for it cannot: nothing ends a call that does not mind its context.
+func (r *Reconciler) tellOverdue(ctx context.Context) {
+	for p, c := range r.calls.overdue(r.clock.Now().Add(-r.timeout - overduePatience)) {
+		if err := r.markOverdue(ctx, c); err != nil {
+			r.log.Info("Cannot tell that a call is overdue, trying again", "object", c.object.String(), "step", c.step.String(), "error", err)
+
+			continue
+		}
+		r.calls.tell(p, c)
+		r.telemetry.Overdue()
+		r.log.Info("A call does not end although its context has: a worker waits for it", "object", c.object.String(), "step", c.step.String())
+	}
+}
+
+// MarkOverdue puts into the status of an object that a call is overdue. An object that is
+// gone need not be told.
+func (r *Reconciler) markOverdue(ctx context.Context, c call) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	live := r.newManaged()
+	err := r.cluster.GetAPIReader().Get(ctx, c.object, live)
+	if gone.Answered(err, c.object.Name) || err == nil && live.GetUID() != c.uid {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p := &pass{r: r, memo: (&memo{}).wake(), mg: clone(live), read: live, newest: live, generation: c.generation}
+	p.set(unsynced(commonv1.ReasonCallOverdue, fmt.Sprintf(
+		"the call %q has not returned, although a pass may take %s: the provider's client does not mind the end of its context; "+
+			"restart the provider, one of whose workers waits until then, and report this to its author", c.step, r.timeout)))
+	p.show(outcome{progress: stuck})
+	if err := p.writeStatus(ctx); !errors.Is(err, errReplaced) {
+		return err
+	}
+
+	return nil
+}
