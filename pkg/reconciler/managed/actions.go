@@ -294,8 +294,11 @@ func (p *pass) checkLive(ctx context.Context) error {
 
 // ReadLive returns the object as the API server has it now.
 func (p *pass) readLive(ctx context.Context) (resource.Managed, error) {
-	live := p.r.newManaged()
-	err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKeyFromObject(p.mg), live)
+	known := p.mg.GetResourceVersion()
+	if p.memo.Older(known) {
+		known = p.memo.Version
+	}
+	live, err := p.r.live(ctx, client.ObjectKeyFromObject(p.mg), known)
 	if gone.Answered(err, p.mg.GetName()) || err == nil && live.GetUID() != p.mg.GetUID() {
 		return nil, errReplaced
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -168,6 +169,15 @@ func WithFinalizer(f resource.Finalizer) ReconcilerOption {
 // given to [NewReconciler].
 func WithCluster(c Cluster) ReconcilerOption {
 	return func(r *Reconciler) { r.cluster = c }
+}
+
+// WithRestoreDetector reports to d when the API server answers an object in an older version
+// than it has answered before, which it does only if its etcd was restored to an earlier state.
+// The pass then fails with an error that is a [controller.ErrRestored], and nothing is decided.
+// It costs no request: it looks at those reads of the API server that a pass makes anyway. Give
+// every Reconciler of a manager the detector that was added to it. The default is none.
+func WithRestoreDetector(d *controller.RestoreDetector) ReconcilerOption {
+	return func(r *Reconciler) { r.restores = d }
 }
 
 // WithLogger sets the logger. The default logs nothing.

@@ -49,6 +49,7 @@ func notThere(err error) bool {
 // Recent returns the object, never in a version older than our own last write of
 // it: what is decided from such a version has been decided already.
 func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
+	var ours string // the version of our own last write, if the cache shows an older one
 	for _, wait := range cacheWaits {
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err
@@ -66,15 +67,31 @@ func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (reso
 		if known == nil || !known.Older(mg.GetResourceVersion()) {
 			return mg, nil
 		}
+		ours = known.Version
 	}
 	r.log.Debug("The cache lags behind, asking the API server", "object", key.String())
-	mg := r.newManaged()
-	err := r.cluster.GetAPIReader().Get(ctx, key, mg)
+	mg, err := r.live(ctx, key, ours)
 	if gone.Answered(err, key.Name) {
 		return nil, errUnnoticed
 	}
 
 	return mg, err
+}
+
+// Live reads an object from the API server itself, which has told a version of it before. An
+// older version than that is an error: it is told to the [controller.RestoreDetector], and
+// nothing is decided from it, because the caches and the memory of this process are of another
+// history.
+func (r *Reconciler) live(ctx context.Context, key types.NamespacedName, known string) (resource.Managed, error) {
+	mg := r.newManaged()
+	if err := r.cluster.GetAPIReader().Get(ctx, key, mg); err != nil {
+		return nil, err
+	}
+	if r.restores != nil && r.restores.Seen(schema.GroupKind{Group: r.of.Group, Kind: r.of.Kind}, known, mg.GetResourceVersion()) {
+		return nil, r.restores.Restored()
+	}
+
+	return mg, nil
 }
 
 // ErrUnnoticed says that an object is gone which the cache still shows. What is

@@ -89,6 +89,7 @@ type Reconciler struct {
 	pollWhenTold      time.Duration               // while somebody does
 	fence             func(context.Context) error // nil: nobody is asked
 	lease             func() time.Time            // nil: no deadline
+	restores          *controller.RestoreDetector // nil: nobody wants to know
 	volatile          []mergepatch.Path
 	ignoredFinalizers map[string]bool
 	supported         []commonv1.ManagementPolicies // nil: all

@@ -53,6 +53,8 @@ type world struct {
 	failLive int
 	// Lag, if set, is what the cache answers instead of what is stored.
 	lag *volume.Volume
+	// Restored, if set, is what the API server itself answers, whose etcd was put back.
+	restored *volume.Volume
 
 	cabinet cabinet // of the cache
 }
@@ -168,6 +170,11 @@ func (w *world) listener() client.Reader {
 				w.failLive--
 
 				return errLost
+			}
+			if v, ok := o.(*volume.Volume); ok && w.restored != nil {
+				*v = *w.restored.DeepCopyObject().(*volume.Volume)
+
+				return nil
 			}
 			if above, ok := o.(*metav1.PartialObjectMetadata); ok {
 				w.mu.Lock()

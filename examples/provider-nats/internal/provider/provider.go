@@ -159,7 +159,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		return err
 	}
 
-	options := []managed.ReconcilerOption{managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version())}
+	options := []managed.ReconcilerOption{managed.WithTimeout(o.Timeout), managed.WithProvider(Name, version()), managed.WithRestoreDetector(restores)}
 	if o.PollJitter > 0 {
 		options = append(options, managed.WithPollJitterHook(o.PollJitter))
 	}

@@ -1,0 +1,33 @@
+package managed_test
+
+import (
+	"testing"
+
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+// An API server that answers an older version than before was restored. Nothing is decided
+// from what it answers, because the caches are of another history, and the process is told.
+func TestARestoreIsNoticedByALiveRead(t *testing.T) {
+	d := controller.NewRestoreDetector()
+	w := newWorld(t, managed.WithRestoreDetector(d))
+	w.create(nil)
+	before := w.get()
+	w.pass()
+	w.taken()
+
+	w.lag = before
+	if _, err := w.try(); err != nil || d.Restored() != nil {
+		t.Fatalf("a cache that lags behind is taken for a restore: %v, %v", err, d.Restored())
+	}
+	w.taken()
+
+	w.restored = before
+	_, err := w.try()
+	if !errors.Is(err, controller.ErrRestored) || !errors.Is(d.Restored(), controller.ErrRestored) {
+		t.Errorf("the pass ends with %v, the detector knows %v", err, d.Restored())
+	}
+	w.expect("", "", "")
+}
