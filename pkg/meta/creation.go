@@ -52,6 +52,16 @@ const (
 	// AnnotationKeyAllowRecreation is written by a user: what the creation of
 	// this id made is gone, and may be created again.
 	AnnotationKeyAllowRecreation = "moorage.dev/allow-recreation"
+
+	// AnnotationKeyRestoredFrom is written by a user: the object is restored from a
+	// backup, and takes its external resource over from the object before it. The value
+	// is the stamp of that one, as the external resource bears it, or the UID of the
+	// cluster that it was in.
+	AnnotationKeyRestoredFrom = "moorage.dev/restored-from"
+
+	// AnnotationKeyRestored is the UID of the object that has taken its external
+	// resource over after a restore: AnnotationKeyRestoredFrom has had its effect.
+	AnnotationKeyRestored = "moorage.dev/restored"
 )
 
 // GetExternalName returns the name of the external resource, or "" if none is

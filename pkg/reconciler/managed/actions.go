@@ -67,6 +67,7 @@ func (p *pass) observe(ctx context.Context) error {
 		p.memo.NotFoundSince, p.memo.NotFoundName = time.Time{}, ""
 	}
 	if o.ResourceExists && !stranger {
+		p.endRestore()
 		p.memo.Seen, p.memo.Made, p.found = creation(p.mg, p.mg), objectstate.CreationRef{}, true
 		p.remember()
 	}
@@ -158,7 +159,7 @@ func (p *pass) claim(ctx context.Context) error {
 func (p *pass) adopts() bool {
 	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
 
-	return p.observation.ResourceExists && (unheld || p.observation.Owner == OwnerNobody) && created(p.mg) == ""
+	return p.observation.ResourceExists && (unheld || p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
 }
 
 // AddFinalizer adds the finalizer of the author, or prepares ours to be stored.

@@ -52,7 +52,14 @@ func (p *pass) adoption() (asked, allowed lifecycle.Adoption) {
 	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
 		asked = adoptions[own]
 	}
-	near := p.observation.OwnerNamespace == p.mg.GetNamespace()
+	if p.takesOverRestored() {
+		return lifecycle.AdoptForce, lifecycle.AdoptForce
+	}
+	owner := p.observation.OwnerNamespace
+	if owner == "" {
+		owner = p.observation.OwnerStamp.Namespace()
+	}
+	near := owner == p.mg.GetNamespace()
 
 	return asked, p.r.adoption.Allowed(asked, lifecycle.Owner(p.observation.Owner), near)
 }

@@ -132,6 +132,12 @@ type ExternalObservation struct {
 	// [Stamp.Namespace]. Without it the adoption policy "force" of an object that
 	// has a namespace takes nothing over, unless the operator allows that.
 	OwnerNamespace string
+
+	// OwnerStamp is what the external resource bears, if the Owner is OwnerOther and
+	// that is a [Stamp]. It tells the namespace, too, so that OwnerNamespace need not be
+	// set. Without it an object that was restored from a backup cannot take over what
+	// the one before it had.
+	OwnerStamp Stamp
 }
 
 // ConnectionDetails are secret values by the keys under which a Secret has them.

@@ -35,6 +35,7 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyBackendIdentity:         true,
 	meta.AnnotationKeyLateInitialized:         true,
 	meta.AnnotationKeyOperation:               true,
+	meta.AnnotationKeyRestored:                true,
 }
 
 // Belongings are what a call of an author's may not take away from an object.

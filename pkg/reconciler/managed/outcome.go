@@ -43,6 +43,7 @@ const (
 	reasonRecreated            event.Reason = "ExternalResourceRecreated"
 	reasonMissing              event.Reason = "ExternalResourceMissing"
 	reasonKeepsChanging        event.Reason = "ExternalResourceKeepsChanging"
+	reasonRestored             event.Reason = "ExternalResourceRestored"
 	reasonAbandoned            event.Reason = "CreationAttemptAbandoned"
 	reasonSpared               event.Reason = "ExternalResourceSpared"
 	reasonInvalidPolicy        event.Reason = "InvalidManagementPolicy"
@@ -186,6 +187,9 @@ var disowned = outcome{
 			text = fmt.Sprintf("the external resource exists, bears no mark of an owner, and is left as it is: "+
 				"set the annotation %s to %q to take it over, or choose another name by the annotation %s",
 				meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned, meta.AnnotationKeyExternalName)
+		}
+		if how := p.restoredFrom(); how != "" {
+			text = how
 		}
 		o.ready = commonv1.Unavailable()
 		o.synced = unsynced(commonv1.ReasonExternalResourceNotOwned, text)

@@ -80,6 +80,7 @@ type Reconciler struct {
 	tokens            bool
 	errorsAsFailures  bool
 	guarded           bool
+	restoreElsewhere  bool // what was restored may have another namespace or name than before
 	recreateOnRequest bool
 	adoption          lifecycle.Adoptions
 	limits            *gates.Set                  // nil: none

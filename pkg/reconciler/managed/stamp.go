@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,6 +44,24 @@ func (s Stamp) Owner(found string) Owner {
 	default:
 		return OwnerOther
 	}
+}
+
+// Names says whether the stamp names an object of the same kind, namespace and name as
+// other does, of whatever cluster and UID.
+func (s Stamp) names(other Stamp) bool {
+	these, those := strings.Split(string(s), "/"), strings.Split(string(other), "/")
+
+	return len(these) == stampParts && len(those) == stampParts && slices.Equal(these[1:stampParts-1], those[1:stampParts-1])
+}
+
+// Cluster returns the UID of the cluster that the stamp names, or nothing: this is no stamp.
+func (s Stamp) cluster() string {
+	parts := strings.Split(string(s), "/")
+	if len(parts) != stampParts {
+		return ""
+	}
+
+	return parts[0]
 }
 
 // Namespace returns the namespace of the object that the stamp names, in whichever
