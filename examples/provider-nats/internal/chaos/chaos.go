@@ -126,6 +126,16 @@ func run(ctx context.Context, o Options) (res *Result, err error) {
 		}
 	}
 
+	for _, after := range []func(context.Context, *Result) error{w.rewindTo, w.dropAnnotations} {
+		if !res.Held() {
+			break
+		}
+
+		if err := after(ctx, res); err != nil {
+			return res, errors.Wrap(err, "after the rounds")
+		}
+	}
+
 	if res.Held() {
 		if v := forgotten(o, res.Rounds, w.count()); !v.held() {
 			res.add(v, w.count(), w.people.done.Load())

@@ -11,5 +11,10 @@
 // each other one has the stream or consumer it asks for, with its own stamp, and
 // there is nothing else but what strangers put there, untouched.
 //
+// Meanwhile people replace objects by their manifests, and a proxy between the provider and the
+// API server answers one of a hundred requests with a page. After the rounds the API server is
+// restored to an earlier state under two replicas, and a policy drops what the provider writes
+// into annotations: nothing may be created then, and every object has to say why.
+//
 // What is true is asked of the API server and of NATS, never of the provider.
 package chaos

@@ -66,6 +66,8 @@ func (w *world) happen(ctx context.Context, f fault) error {
 		return w.outage(ctx, f)
 	case silence:
 		return w.silence(ctx, f)
+	case pages:
+		return w.pages(ctx, w.o.Window-f.at)
 	default:
 		return errors.Errorf("nobody knows how to make a %s", f.trouble)
 	}
@@ -166,6 +168,24 @@ func (w *world) silence(ctx context.Context, f fault) error {
 	}
 
 	w.happened(f.trouble, "started NATS again")
+
+	return nil
+}
+
+// pages has the gateway answer requests by itself for a while.
+func (w *world) pages(ctx context.Context, lasts time.Duration) error {
+	before := w.gateway.answers.Load()
+
+	w.gateway.wrong.Store(true)
+	defer w.gateway.wrong.Store(false)
+
+	if err := pause(ctx, lasts); err != nil {
+		return err
+	}
+
+	if n := w.gateway.answers.Load() - before; n > 0 {
+		w.happened(pages, "a proxy answered %d requests with pages that say nothing of objects", n)
+	}
 
 	return nil
 }

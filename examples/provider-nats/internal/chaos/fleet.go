@@ -6,11 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -43,7 +45,8 @@ type fleet struct {
 	replicas [2]*child.Process // nil: it does not run
 	words    [2]*child.Process // the last ones
 	panics   []string
-	failure  error // why one could not be started
+	restored [2]int // how often each has ended because the API server was restored
+	failure  error  // why one could not be started
 }
 
 // start starts one replica, or two of which one leads, that look as the course says.
@@ -125,6 +128,10 @@ func (f *fleet) keep(ctx context.Context, i int, command []string, log io.Writer
 			if p.ExitCode() == 2 {
 				f.panics = append(f.panics, p.LastWords())
 			}
+
+			if strings.Contains(p.LastWords(), controller.ErrRestored.Error()) {
+				f.restored[i]++
+			}
 		})
 
 		_ = pause(ctx, startAgain)
@@ -153,6 +160,14 @@ func (f *fleet) replica(i int) *child.Process {
 	defer f.mu.Unlock()
 
 	return f.replicas[i]
+}
+
+// ends returns how often each replica has ended because the API server was restored.
+func (f *fleet) ends() [2]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return f.restored
 }
 
 // broken returns why there is no fleet any more, and what panicked.

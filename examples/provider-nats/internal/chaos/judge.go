@@ -65,10 +65,11 @@ const (
 	touched    flaw = "touched"    // something of a stranger that is not as it was
 	panicked   flaw = "panicked"   // a provider that broke down by itself
 	untried    flaw = "untried"    // a kind of fault that was planned, and never happened
+	unended    flaw = "unended"    // a restore after which no replica ended, or one more than once
 )
 
 func flaws() []flaw {
-	return []flaw{leaked, duplicated, stuck, missing, different, recreated, touched, panicked, untried}
+	return []flaw{leaked, duplicated, stuck, missing, different, recreated, touched, panicked, untried, unended}
 }
 
 // A verdict is what does not hold: nothing, if it is empty.

@@ -33,13 +33,15 @@ type people struct {
 	hands []*rand.Rand
 
 	full     []bool // by slot, as its one user believes
+	bare     []bool // was replaced, and not claimed again as far as was seen
 	revision []int
 
-	done atomic.Int64 // what was answered
+	done     atomic.Int64 // what was answered
+	replaced atomic.Int64 // what was replaced by its manifest
 }
 
 func newPeople(kube client.Client, seed uint64, slots []slot) *people {
-	p := &people{kube: kube, slots: slots, full: make([]bool, len(slots)), revision: make([]int, len(slots))}
+	p := &people{kube: kube, slots: slots, full: make([]bool, len(slots)), bare: make([]bool, len(slots)), revision: make([]int, len(slots))}
 	for i := range hands {
 		p.hands = append(p.hands, rand.New(rand.NewPCG(seed, 1000+uint64(i))))
 	}
@@ -85,17 +87,65 @@ func (p *people) act(ctx context.Context, i int, r *rand.Rand) {
 	case !p.full[i]:
 		err = p.kube.Create(ctx, obj)
 		p.full[i] = err == nil || apierrors.IsAlreadyExists(err)
+	case chance < 2:
+		err = p.replace(ctx, obj)
+		p.bare[i] = p.bare[i] || err == nil
+		p.full[i] = !resource.IsNotFound(err)
 	case chance < 75:
 		err = p.kube.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(s.change(p.revision[i]))))
 		p.full[i] = !resource.IsNotFound(err)
 	default:
-		err = p.kube.Delete(ctx, obj)
+		err = p.remove(ctx, i, obj)
 		p.full[i] = err != nil && !resource.IsNotFound(err)
 	}
 
 	if err == nil {
 		p.done.Add(1)
 	}
+}
+
+// replace puts the manifest in the place of an object, as kubectl replace does: the
+// annotations and finalizers of the provider are not in it. Nobody does so to an object that
+// is being deleted.
+func (p *people) replace(ctx context.Context, manifest client.Object) error {
+	now := manifest.DeepCopyObject().(client.Object)
+	if err := p.kube.Get(ctx, client.ObjectKeyFromObject(manifest), now); err != nil {
+		return err
+	}
+
+	if now.GetDeletionTimestamp() != nil {
+		return errors.New("it is being deleted")
+	}
+
+	manifest.SetResourceVersion(now.GetResourceVersion())
+
+	err := p.kube.Update(ctx, manifest)
+	if err == nil {
+		p.replaced.Add(1)
+	}
+
+	return err
+}
+
+// remove deletes an object, unless it was just replaced: the API server removes an object
+// without a finalizer at once, and asks nobody.
+func (p *people) remove(ctx context.Context, i int, obj client.Object) error {
+	if !p.bare[i] {
+		return p.kube.Delete(ctx, obj)
+	}
+
+	now := obj.DeepCopyObject().(client.Object)
+	if err := p.kube.Get(ctx, client.ObjectKeyFromObject(obj), now); err != nil {
+		return err
+	}
+
+	if len(now.GetFinalizers()) == 0 {
+		return errors.New("it was replaced, and nobody has claimed it again")
+	}
+
+	p.bare[i] = false
+
+	return p.kube.Delete(ctx, obj)
 }
 
 // finish creates the streams that consumers wait for.

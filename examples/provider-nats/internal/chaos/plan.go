@@ -16,9 +16,15 @@ const (
 	suspend trouble = "suspend" // the leader, until another one leads and longer
 	outage  trouble = "outage"  // of the API server
 	silence trouble = "silence" // of NATS
+	pages   trouble = "pages"   // of a proxy, in the place of answers of the API server
+	replace trouble = "replace" // of objects by their manifests, by people
+	rewind  trouble = "rewind"  // of the API server to an earlier state, after the rounds
+	drop    trouble = "drop"    // of annotations by a policy, after the rounds
 )
 
-func troubles() []trouble { return []trouble{kill, restart, suspend, outage, silence} }
+func troubles() []trouble {
+	return []trouble{kill, restart, suspend, outage, silence, pages, replace, rewind, drop}
+}
 
 // A fault is what goes wrong once in a round.
 type fault struct {
@@ -101,6 +107,7 @@ func plan(seed uint64, round int, window time.Duration) course {
 
 	add(outage, within(0.05, 0.9))
 	add(silence, within(0.05, 0.9))
+	add(pages, within(0, 0.1)) // until the end of the round's faults
 
 	if c.pair {
 		add(suspend, within(0.05, 0.4))
@@ -120,7 +127,7 @@ func plan(seed uint64, round int, window time.Duration) course {
 // forgotten finds the kinds of faults that were planned for rounds and never made: who did
 // not meet them has not shown that he bears them.
 func forgotten(o Options, rounds int, made map[trouble]int) verdict {
-	planned := map[trouble]int{}
+	planned := map[trouble]int{replace: 1, rewind: 1, drop: 1}
 
 	for n := range rounds {
 		for _, f := range plan(o.Seed, n+1, o.Window).faults {

@@ -28,6 +28,7 @@ type world struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	cluster types.UID
+	gateway *gateway
 	fleet   *fleet
 	people  *people
 	foreign map[key]asset // what strangers put into NATS before it all began
@@ -83,7 +84,16 @@ func (w *world) open(ctx context.Context) error {
 		return err
 	}
 
-	w.fleet = &fleet{program: w.o.Provider, kubeconfig: w.env.ProviderKubeconfig, dir: w.o.Dir}
+	cfg, err := w.env.ProviderConfig(ctx)
+	if err != nil {
+		return err
+	}
+
+	if w.gateway, err = newGateway(cfg, w.o.Dir); err != nil {
+		return err
+	}
+
+	w.fleet = &fleet{program: w.o.Provider, kubeconfig: w.gateway.kubeconfig, dir: w.o.Dir}
 	w.people = newPeople(w.env.Client, w.o.Seed, slots(w.o.Objects))
 
 	return nil
@@ -105,13 +115,20 @@ func (w *world) count() map[trouble]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	return maps.Clone(w.made)
+	made := maps.Clone(w.made)
+	made[replace] = int(w.people.replaced.Load())
+
+	return made
 }
 
 // stop stops everything that was started.
 func (w *world) stop() error {
 	if w.fleet != nil {
 		w.fleet.stop()
+	}
+
+	if w.gateway != nil {
+		w.gateway.stop()
 	}
 
 	if w.nc != nil {
