@@ -210,6 +210,11 @@ chaos: devcluster ## Break everything round the provider for five minutes, and a
 	@go -C $(PROVIDER) build -v -o $(CURDIR)/bin/ . ./internal/chaos/provider-nats-chaos $(progress)
 	@bin/provider-nats-chaos --provider bin/provider-nats --seed $${SEED:-$$(date +%s)} --rounds $(ROUNDS) --objects $(OBJECTS)
 
+.PHONY: disaster
+disaster: devcluster ## Restore 200 objects into another cluster, put etcd back under a running provider, and the external system under running objects (OBJECTS)
+	@go test ./internal/disaster -count=1 -v -timeout 30m -objects $(OBJECTS) \
+		-run '^(TestAnotherClusterWhenTheFirstIsGone|TestAnotherClusterWhileTheFirstIsAlive|TestEtcdIsPutBack|TestTheExternalSystemIsPutBack)$$' | grep -v '^=== '
+
 .PHONY: store
 store: devcluster ## Kill servers under controllers over NATS, with 10,000 objects, and measure them beside Kubernetes
 	@go -C examples/store-controller test ./internal/systemtest -count=1 -v -timeout 30m -primaries 10000 -changes 500 -rounds 3 -bounds | grep -v '^=== '

@@ -11,6 +11,7 @@ var table = []layer{
 		{path: "internal/docs/...", why: "what is generated and checked in the pages of docs, and the tutorial", sealed: true},
 		{path: "internal/hygiene/...", why: "tests about the repository", sealed: true},
 		{path: "internal/layering/...", why: "this table and its test", sealed: true},
+		{path: "internal/disaster/...", why: "the drill of a restore, on real API servers", sealed: true},
 		{path: "internal/systemtest/...", why: "tests of the library against a real API server", sealed: true},
 		{path: "internal/testrun/...", why: "runs the tests, and the proof of a release", sealed: true},
 		{path: "internal/mutate/...", why: "mutates decisions, and what surrounds them, and runs their tests", sealed: true},

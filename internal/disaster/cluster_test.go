@@ -1,0 +1,248 @@
+package disaster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/internal/volume/stories"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
+)
+
+// A cluster is an API server with the kind installed, and namespaces by class.
+type cluster struct {
+	*testing.T
+
+	server *devcluster.Cluster
+	config *rest.Config
+	admin  client.Client
+	uid    types.UID
+	stop   func() // the provider, if it runs
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{T: t, stop: func() {}}
+	var err error
+	if c.server, err = devcluster.Start(t.Context(), devcluster.Options{Own: true, Progress: os.Stderr}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.stop()
+		_ = c.server.Stop()
+	})
+	if c.config, err = c.server.RESTConfig(); err != nil {
+		t.Fatal(err)
+	}
+	scheme, err := stories.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{
+		CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD()}, Scheme: scheme, MaxTime: wait.Patience(),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if c.admin, err = client.New(c.config, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
+	}
+	if c.uid, err = managed.ClusterUID(t.Context(), c.admin); err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range classes() {
+		if err := c.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: class.name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return c
+}
+
+// run runs a provider of all classes until the cluster is stopped. A process that ends because
+// the API server was restored is started again, as a cluster does; restarted counts these.
+func (c *cluster) run(systems []*system) (restarted func() int) {
+	c.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context()))
+	ends := make(chan int, 1)
+	ends <- 0
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			if err := c.process(ctx, systems); errors.Is(err, controller.ErrRestored) {
+				ends <- 1 + <-ends
+			} else if err != nil {
+				c.Errorf("the provider ends with %v", err)
+
+				return
+			}
+		}
+	}()
+	c.stop = func() {
+		cancel()
+		<-done
+		c.stop = func() {}
+	}
+
+	return func() int {
+		n := <-ends
+		ends <- n
+
+		return n
+	}
+}
+
+// process runs managers of all classes, until ctx ends or the API server was restored.
+func (c *cluster) process(ctx context.Context, systems []*system) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	restores := controller.NewRestoreDetector()
+	ended := make(chan error, len(systems))
+	for i, s := range systems {
+		m, err := c.manager(s, restores, i == 0)
+		if err != nil {
+			return err
+		}
+		go func() { ended <- m.Start(ctx) }()
+	}
+	var first error
+	for range systems {
+		if err := <-ended; first == nil {
+			first = err
+		}
+		cancel()
+	}
+
+	return first
+}
+
+// manager returns one that reconciles the objects of a class. One of them looks after restores.
+func (c *cluster) manager(s *system, restores *controller.RestoreDetector, probes bool) (manager.Manager, error) {
+	o := stories.ManagerOptions(c.admin.Scheme())
+	o.Cache = managed.CacheOptions()
+	o.Cache.DefaultNamespaces = map[string]cache.Config{s.name: {}}
+	m, err := manager.New(c.config, o)
+	if err != nil {
+		return nil, err
+	}
+	if probes {
+		probe := controller.NewRestoreProbe(restores, m.GetAPIReader(), schema.GroupVersionKind(volume.Kind), controller.WithProbeInterval(probeInterval))
+		if err := errors.Join(m.Add(restores), m.Add(probe)); err != nil {
+			return nil, err
+		}
+	}
+	options := append([]managed.ReconcilerOption{
+		managed.WithExternalConnecter(s.connecter(c.uid)), managed.WithPollInterval(pollInterval),
+		managed.WithSpreadAfterRestart(false), managed.WithRestoreDetector(restores),
+	}, s.options...)
+
+	return m, managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 4}, options...)
+}
+
+// volumes returns all objects.
+func (c *cluster) volumes() []volume.Volume {
+	c.Helper()
+	all := &volume.List{}
+	if err := c.admin.List(c.Context(), all); err != nil {
+		c.Fatal(err)
+	}
+
+	return all.Items
+}
+
+// fill creates so many objects of each class.
+func (c *cluster) fill(from, to int) {
+	c.Helper()
+	for _, class := range classes() {
+		for i := from; i < to; i++ {
+			if err := c.admin.Create(c.Context(), stories.NewVolume(class.name, fmt.Sprintf("data-%03d", i))); err != nil {
+				c.Fatal(err)
+			}
+		}
+	}
+}
+
+// resize changes what all objects ask for.
+func (c *cluster) resize(gib int64) {
+	c.Helper()
+	for _, v := range c.volumes() {
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"sizeGiB":%d}}`, gib))
+		if err := c.admin.Patch(c.Context(), &v, patch); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// settled says whether all objects have the condition Synced with a reason, of their newest
+// generation, and are Ready if they are to be.
+func settled(all []volume.Volume, reason commonv1.ConditionReason) bool {
+	for _, v := range all {
+		ready, synced := v.GetCondition(commonv1.TypeReady), v.GetCondition(commonv1.TypeSynced)
+		well := reason == commonv1.ReasonReconcileSuccess
+		if synced.Reason != reason || synced.ObservedGeneration != v.Generation || well != (ready.Status == metav1.ConditionTrue) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// restoreFrom creates the objects of a backup of another cluster, by the rules of Velero: without
+// status, with new UIDs, and with their annotations, labels and finalizers.
+func (c *cluster) restoreFrom(objects []volume.Volume) {
+	c.Helper()
+	for _, old := range objects {
+		v := stories.NewVolume(old.Namespace, old.Name)
+		v.Spec, v.Annotations, v.Finalizers = old.Spec, old.Annotations, old.Finalizers
+		v.Labels = map[string]string{"velero.io/backup-name": "drill", "velero.io/restore-name": "drill"}
+		if err := c.admin.Create(c.Context(), v); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// say says of all objects which cluster they were restored from, as docs/backup.md has a
+// person do.
+func (c *cluster) say(from types.UID) {
+	c.Helper()
+	for _, v := range c.volumes() {
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyRestoredFrom, from))
+		if err := c.admin.Patch(c.Context(), &v, patch); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// etcd returns the folder of its data.
+func (c *cluster) etcd() string { return filepath.Join(c.server.Dir, "etcd") }
+
+// whileDown does something while no API server runs.
+func (c *cluster) whileDown(what func() error) {
+	c.Helper()
+	if err := errors.Join(c.server.Kill(), what()); err != nil {
+		c.Fatal(err)
+	}
+	if err := c.server.Restart(c.Context()); err != nil {
+		c.Fatal(err)
+	}
+}

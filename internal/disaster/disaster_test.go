@@ -1,0 +1,248 @@
+package disaster_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume/stories"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
+)
+
+var objects = flag.Int("objects", 8, "how many objects there are, of all classes together")
+
+const (
+	pollInterval  = 5 * time.Second
+	probeInterval = 500 * time.Millisecond
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	ctrllog.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+func newSystems() []*system {
+	var all []*system
+	for _, c := range classes() {
+		all = append(all, newSystem(c))
+	}
+
+	return all
+}
+
+// each is how many objects of each class there are.
+func each() int { return max(*objects/len(classes()), 1) }
+
+// filled returns a cluster whose provider has made a disk for each object.
+func filled(t *testing.T, systems []*system) (c *cluster, restarted func() int) {
+	t.Helper()
+	c = newCluster(t)
+	restarted = c.run(systems)
+	c.fill(0, each())
+	wait.Until(t, "all objects are ready", func() bool { return settled(c.volumes(), commonv1.ReasonReconcileSuccess) })
+
+	return c, restarted
+}
+
+// changed returns how many calls of a cluster changed something in any system.
+func changed(systems []*system, by types.UID) int {
+	n := 0
+	for _, s := range systems {
+		n += s.changed(by)
+	}
+
+	return n
+}
+
+// owners checks that each object of a cluster owns one disk, which is as it asks for, and returns
+// how many disks belong to nobody of it.
+func owners(t *testing.T, c *cluster, systems []*system) (left int) {
+	t.Helper()
+	for _, s := range systems {
+		owned, sizes := s.owned(), map[string]int64{}
+		for _, d := range s.cloud.Disks() {
+			sizes[d.ID] = d.SizeGiB
+		}
+		for _, v := range c.volumes() {
+			if v.Namespace != s.name {
+				continue
+			}
+			stamp := stampOf(c.uid, &v)
+			if disks := owned[stamp]; len(disks) != 1 || disks[0] != meta.GetExternalName(&v) {
+				t.Errorf("%s/%s owns %v, and its external name is %q", v.Namespace, v.Name, disks, meta.GetExternalName(&v))
+			}
+			if got := sizes[meta.GetExternalName(&v)]; got != v.Spec.SizeGiB {
+				t.Errorf("the disk of %s/%s has %d GiB, want %d", v.Namespace, v.Name, got, v.Spec.SizeGiB)
+			}
+			delete(owned, stamp)
+		}
+		for _, disks := range owned {
+			left += len(disks)
+		}
+	}
+
+	return left
+}
+
+// TestAnotherClusterWhileTheFirstIsAlive restores objects into a second cluster while the first
+// one is alive: the second changes nothing until a person says that it may.
+func TestAnotherClusterWhileTheFirstIsAlive(t *testing.T) {
+	restored(t, true)
+}
+
+// TestAnotherClusterWhenTheFirstIsGone restores objects into a second cluster when the first one
+// is gone: one command lets them take over what they had.
+func TestAnotherClusterWhenTheFirstIsGone(t *testing.T) {
+	restored(t, false)
+}
+
+func restored(t *testing.T, alive bool) {
+	t.Helper()
+	systems := newSystems()
+	first, _ := filled(t, systems)
+	backup := first.volumes()
+	if !alive {
+		first.stop()
+		if err := first.server.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	begin := time.Now()
+	second := newCluster(t)
+	second.restoreFrom(backup)
+	second.run(systems)
+	wait.Until(t, "all objects say that their resources belong to others", func() bool {
+		return settled(second.volumes(), commonv1.ReasonExternalResourceNotOwned)
+	})
+	if n := changed(systems, second.uid); n != 0 {
+		t.Errorf("the second cluster has changed something %d times before a person said that it may", n)
+	}
+	if alive {
+		before := changed(systems, first.uid)
+		wait.Until(t, "the first cluster goes on", func() bool { return settled(first.volumes(), commonv1.ReasonReconcileSuccess) })
+		if n := changed(systems, first.uid); n != before {
+			t.Errorf("the first cluster has changed something %d times", n-before)
+		}
+		first.stop() // which a person does before he says that the second may
+	}
+
+	second.say(first.uid)
+	wait.Until(t, "all objects have taken over", func() bool { return settled(second.volumes(), commonv1.ReasonReconcileSuccess) })
+	created := 0
+	for _, s := range systems {
+		created += s.cloud.Count("Create")
+	}
+	if created != len(backup) {
+		t.Errorf("%d disks were created for %d objects", created, len(backup))
+	}
+	if left := owners(t, second, systems); left != 0 {
+		t.Errorf("%d disks belong to no object", left)
+	}
+	figure(t, "objects_restored_into_another_cluster", len(backup))
+	figure(t, "seconds_until_all_have_taken_over", int(time.Since(begin).Seconds()))
+}
+
+// TestEtcdIsPutBack puts etcd back to an older state under a running provider: the process ends
+// once, and the next carries out what the older objects ask for.
+func TestEtcdIsPutBack(t *testing.T) {
+	systems := newSystems()
+	c, restarted := filled(t, systems)
+	old := filepath.Join(t.TempDir(), "etcd")
+	c.whileDown(func() error { return os.CopyFS(old, os.DirFS(c.etcd())) })
+	for gib := int64(2); gib < 5; gib++ {
+		c.resize(gib)
+		wait.Until(t, "all objects have grown", func() bool { return settled(c.volumes(), commonv1.ReasonReconcileSuccess) && grown(systems, gib) })
+	}
+
+	begin := time.Now()
+	c.whileDown(func() error { return errors.Join(os.RemoveAll(c.etcd()), os.CopyFS(c.etcd(), os.DirFS(old))) })
+	wait.Until(t, "the disks are as the older objects say", func() bool {
+		return grown(systems, 1) && settled(c.volumes(), commonv1.ReasonReconcileSuccess)
+	})
+	if n := restarted(); n != 1 {
+		t.Errorf("the process has ended %d times", n)
+	}
+	if left := owners(t, c, systems); left != 0 {
+		t.Errorf("%d disks belong to no object", left)
+	}
+	c.resize(7)
+	wait.Until(t, "what users change is carried out again", func() bool { return grown(systems, 7) })
+	figure(t, "seconds_after_etcd_was_put_back", int(time.Since(begin).Seconds()))
+}
+
+// grown says whether all disks have a size.
+func grown(systems []*system, gib int64) bool {
+	for _, s := range systems {
+		for _, d := range s.cloud.Disks() {
+			if d.SizeGiB != gib {
+				return false
+			}
+		}
+	}
+
+	return true
+}
+
+// TestTheExternalSystemIsPutBack puts the external system back under running objects: what it has
+// forgotten is created again with a warning, what it has back is as its object says.
+func TestTheExternalSystemIsPutBack(t *testing.T) {
+	systems := newSystems()
+	c, _ := filled(t, systems)
+	var backups []backup
+	for _, s := range systems {
+		backups = append(backups, s.backup())
+	}
+	c.resize(2)
+	c.fill(each(), each()+each()/2+1)
+	wait.Until(t, "all objects are ready", func() bool { return settled(c.volumes(), commonv1.ReasonReconcileSuccess) })
+	gone := stories.NewVolume(systems[0].name, "data-000")
+	if err := c.admin.Delete(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	wait.Until(t, "an object is gone", func() bool { return len(c.volumes()) == 4*(each()+each()/2+1)-1 })
+
+	begin := time.Now()
+	for i, s := range systems {
+		s.restore(backups[i])
+	}
+	wait.Until(t, "every object has its disk", func() bool { return all(c, systems) && settled(c.volumes(), commonv1.ReasonReconcileSuccess) })
+	if left := owners(t, c, systems); left != 1 {
+		t.Errorf("%d disks belong to no object, want the one whose object was deleted since the backup", left)
+	}
+	figure(t, "seconds_after_the_external_system_was_put_back", int(time.Since(begin).Seconds()))
+}
+
+// all says whether there is a disk for each object, of the size that it asks for.
+func all(c *cluster, systems []*system) bool {
+	for _, s := range systems {
+		sizes := map[string]int64{}
+		for _, d := range s.cloud.Disks() {
+			sizes[d.ID] = d.SizeGiB
+		}
+		for _, v := range c.volumes() {
+			if v.Namespace == s.name && sizes[meta.GetExternalName(&v)] != v.Spec.SizeGiB {
+				return false
+			}
+		}
+	}
+
+	return true
+}
+
+// figure prints a figure alone on its line.
+func figure(t *testing.T, name string, value int) {
+	t.Helper()
+	fmt.Printf("%s: %d\n", name, value)
+}
