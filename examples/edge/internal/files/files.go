@@ -3,21 +3,17 @@
 package files
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	stderrors "errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	v1 "github.com/moorage-dev/moorage/examples/edge/internal/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -37,6 +33,7 @@ const (
 type Dir struct {
 	path   string
 	device types.UID
+	mu     sync.Mutex // held by whoever changes a file, from when he reads whose it is
 }
 
 // Open makes the directory, if there is none, for the objects of a device.
@@ -50,9 +47,9 @@ func Open(path string, device types.UID) (*Dir, error) {
 	return &Dir{path: path, device: device}, nil
 }
 
-// Connect returns the client: there is nothing to connect to.
+// Connect returns a client for one pass: there is nothing to connect to.
 func (d *Dir) Connect(context.Context, *v1.File) (managed.TypedExternalClient[*v1.File], error) {
-	return d, nil
+	return &client{Dir: d}, nil
 }
 
 // At returns where a file and its owner are.
@@ -77,80 +74,6 @@ func mode(f *v1.File) fs.FileMode {
 	return plain
 }
 
-// Observe reads the file.
-func (d *Dir) Observe(_ context.Context, f *v1.File) (managed.ExternalObservation, error) {
-	file, owner, err := d.at(f)
-	if err != nil {
-		return managed.ExternalObservation{}, err
-	}
-	content, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return managed.ExternalObservation{}, nil
-	}
-	if err != nil {
-		return managed.ExternalObservation{}, errors.Wrap(err, "cannot read the file")
-	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return managed.ExternalObservation{}, errors.Wrap(err, "cannot read the file")
-	}
-	whose, err := os.ReadFile(owner)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return managed.ExternalObservation{}, errors.Wrap(err, "cannot read whose the file is")
-	}
-	sum := sha256.Sum256(content)
-	f.Status.Size, f.Status.Digest = info.Size(), hex.EncodeToString(sum[:])
-	f.SetConditions(commonv1.Available())
-	same := bytes.Equal(content, []byte(f.Spec.Content))
-
-	return managed.ExternalObservation{
-		ResourceExists: true, ResourceUpToDate: same && info.Mode().Perm() == mode(f), Owner: d.stamp(f).Owner(string(whose)),
-		OwnerNamespace: managed.Stamp(whose).Namespace(),
-		Diff:           fmt.Sprintf("content: as wanted is %v; mode: have %s, want %s", same, info.Mode().Perm(), mode(f)),
-	}, nil
-}
-
-// Create writes the file, unless there is one.
-func (d *Dir) Create(_ context.Context, f *v1.File) error {
-	file, owner, err := d.at(f)
-	if err != nil {
-		return external.NotCreated(err)
-	}
-	if err := d.claim(owner, string(d.stamp(f))); err != nil {
-		return err
-	}
-	draft, err := d.draft(f)
-	if err != nil {
-		return external.NotCreated(err)
-	}
-	defer func() { _ = os.Remove(draft) }()
-	err = errors.Wrap(os.Link(draft, file), "cannot make the file") // which never replaces one
-	if errors.Is(err, fs.ErrExist) {
-		return external.AlreadyExists(err)
-	}
-
-	return external.NotCreated(err)
-}
-
-// Claim writes whose a file will be, which must be nobody else's.
-func (d *Dir) claim(owner, stamp string) error {
-	draft, err := d.write([]byte(stamp), plain)
-	if err != nil {
-		return external.NotCreated(err)
-	}
-	defer func() { _ = os.Remove(draft) }()
-	err = os.Link(draft, owner)
-	if !errors.Is(err, fs.ErrExist) {
-		return external.NotCreated(errors.Wrap(err, "cannot write whose the file is"))
-	}
-	whose, err := os.ReadFile(owner)
-	if err == nil && string(whose) != stamp {
-		return external.AlreadyExists(errors.New("the file is another object's"))
-	}
-
-	return external.NotCreated(err)
-}
-
 // Draft writes what the file should be like somewhere else.
 func (d *Dir) draft(f *v1.File) (string, error) { return d.write([]byte(f.Spec.Content), mode(f)) }
 
@@ -168,31 +91,26 @@ func (d *Dir) write(content []byte, mode fs.FileMode) (string, error) {
 	return draft.Name(), errors.Wrap(err, "cannot write")
 }
 
-// Update replaces the file at once: nobody sees half of it.
-func (d *Dir) Update(_ context.Context, f *v1.File) error {
-	file, _, err := d.at(f)
-	if err != nil {
-		return err
-	}
-	draft, err := d.draft(f)
-	if err != nil {
-		return err
+// Whose returns the stamp in the file of an owner, or nothing if there is none.
+func whose(owner string) (string, error) {
+	stamp, err := os.ReadFile(owner)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
 	}
 
-	return errors.Wrap(os.Rename(draft, file), "cannot replace the file")
+	return string(stamp), errors.Wrap(err, "cannot read whose the file is")
 }
 
-// Delete removes the file, and then whose it was.
-func (d *Dir) Delete(_ context.Context, f *v1.File) error {
-	file, owner, err := d.at(f)
+// Mark writes that a file is the object's, whosever it was.
+func (d *Dir) mark(f *v1.File, owner string) error {
+	stamp := string(d.stamp(f))
+	if was, err := whose(owner); err != nil || was == stamp {
+		return err
+	}
+	draft, err := d.write([]byte(stamp), plain)
 	if err != nil {
 		return err
 	}
-	for _, path := range []string{file, owner} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return errors.Wrap(err, "cannot remove the file")
-		}
-	}
 
-	return nil
+	return errors.Wrap(os.Rename(draft, owner), "cannot write whose the file is")
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,6 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/edge/internal/files"
 	v1 "github.com/moorage-dev/moorage/examples/edge/internal/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
@@ -23,6 +25,86 @@ func newFile(name, uid string) *v1.File {
 	return f
 }
 
+// Pass returns the client of a pass.
+func pass(t *testing.T, d *files.Dir) managed.TypedExternalClient[*v1.File] {
+	t.Helper()
+	c, err := d.Connect(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return c
+}
+
+// A place is a directory with one name in it, and two objects that both want it.
+type place struct {
+	*testing.T
+	*files.Dir
+
+	path         string
+	ours, theirs *v1.File
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	p := place{T: t, path: filepath.Join(t.TempDir(), "files"), ours: newFile("f", "1"), theirs: newFile("f", "2")}
+	var err error
+	if p.Dir, err = files.Open(p.path, "device"); err != nil {
+		t.Fatal(err)
+	}
+	p.theirs.Spec.Content = "something else"
+
+	return p
+}
+
+func (p place) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// ByHand writes the file as somebody does who knows of no objects.
+func (p place) byHand() { p.must(os.WriteFile(filepath.Join(p.path, "f"), []byte("by hand"), 0o600)) }
+
+// Holds checks what is in the file, and whose a look by the object says it is.
+func (p place) holds(content string, f *v1.File, want managed.Owner, upToDate bool) {
+	p.Helper()
+	got, err := os.ReadFile(filepath.Join(p.path, "f"))
+	if err != nil || string(got) != content {
+		p.Errorf("the file has %q, %v; want %q", got, err, content)
+	}
+	o, err := pass(p.T, p.Dir).Observe(p.Context(), f.DeepCopyObject().(*v1.File))
+	if err != nil || !o.ResourceExists || o.Owner != want || o.ResourceUpToDate != upToDate {
+		p.Errorf("object %s observes %+v, %v; want owner %s, up to date: %t", f.UID, o, err, want, upToDate)
+	}
+}
+
+// HoldsNothing checks that no file, mark or draft is left.
+func (p place) holdsNothing() {
+	p.Helper()
+	var left []string
+	for _, pattern := range []string{"f", "*/*"} {
+		found, err := filepath.Glob(filepath.Join(p.path, pattern))
+		p.must(err)
+		left = append(left, found...)
+	}
+	if len(left) > 0 {
+		p.Errorf("left behind: %v", left)
+	}
+}
+
+// Refused checks that a pass neither changes nor deletes the file.
+func (p place) refused(c managed.TypedExternalClient[*v1.File], f *v1.File) {
+	p.Helper()
+	if err := c.Update(p.Context(), f); err == nil {
+		p.Errorf("Update by object %s: want an error", f.UID)
+	}
+	if err := c.Delete(p.Context(), f); err == nil {
+		p.Errorf("Delete by object %s: want an error", f.UID)
+	}
+}
+
 func TestNames(t *testing.T) {
 	root := t.TempDir()
 	d, err := files.Open(filepath.Join(root, "files"), "device")
@@ -32,7 +114,7 @@ func TestNames(t *testing.T) {
 	for name, fits := range map[string]bool{
 		"motd": true, "a b.txt": true, "": false, ".": false, "..": false, "../x": false, "/etc/passwd": false, "a/b": false, `a\b`: false, ".owners": false,
 	} {
-		f := newFile(name, "1")
+		f, d := newFile(name, "1"), pass(t, d)
 		if err := d.Create(t.Context(), f); (err == nil) != fits {
 			t.Errorf("Create of %q: %v", name, err)
 		}
@@ -49,42 +131,99 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestOwners: what another object made is neither shown nor changed.
 func TestOwners(t *testing.T) {
-	path := t.TempDir()
-	d, err := files.Open(path, "device")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, theirs := newFile("f", "1"), newFile("f", "2")
-	if err := d.Create(t.Context(), ours); err != nil {
-		t.Fatal(err)
-	}
-	for of, want := range map[*v1.File]managed.Owner{ours: managed.OwnerOurs, theirs: managed.OwnerOther} {
-		o, err := d.Observe(t.Context(), of)
-		if err != nil || o.Owner != want || !o.ResourceExists || !o.ResourceUpToDate {
-			t.Errorf("object %s observes %+v, %v", of.UID, o, err)
-		}
-	}
-	if err := d.Create(t.Context(), theirs); err == nil {
-		t.Error("a second object makes the file, too")
-	}
-	if info, err := os.Stat(filepath.Join(path, "f")); err != nil || info.Mode().Perm() != 0o755 {
+	p := newPlace(t)
+	p.must(pass(t, p.Dir).Create(t.Context(), p.ours))
+	if info, err := os.Stat(filepath.Join(p.path, "f")); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("the file: %v, %v", info, err)
 	}
-	if err := d.Delete(t.Context(), ours); err != nil {
-		t.Fatal(err)
+	p.theirs.Spec = p.ours.Spec // even if it wants the same
+	if err := pass(t, p.Dir).Create(t.Context(), p.theirs); !external.IsAlreadyExists(err) {
+		t.Errorf("a second object makes the file, too: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(path, "f"), []byte("by hand"), 0o600); err != nil {
-		t.Fatal(err)
+	p.refused(pass(t, p.Dir), p.theirs)
+	if _, err := pass(t, p.Dir).Observe(t.Context(), p.theirs); err != nil || p.theirs.Status.Size != 0 || len(p.theirs.Status.Conditions) > 0 {
+		t.Errorf("of a file of another's the object shows %+v, %v", p.theirs.Status, err)
 	}
-	if err := d.Create(t.Context(), theirs); !errors.Is(err, fs.ErrExist) {
+	p.holds("content", p.ours, managed.OwnerOurs, true)
+	p.holds("content", p.theirs, managed.OwnerOther, false)
+	p.must(pass(t, p.Dir).Delete(t.Context(), p.ours))
+	p.holdsNothing()
+}
+
+// TestByHand: what somebody made by hand is nobody's, and stays so if an object wants to make
+// it. The object that adopts it marks it.
+func TestByHand(t *testing.T) {
+	p := newPlace(t)
+	p.byHand()
+	if err := pass(t, p.Dir).Create(t.Context(), p.ours); !external.IsAlreadyExists(err) || !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a file made by hand is replaced: %v", err)
 	}
-	if content, err := os.ReadFile(filepath.Join(path, "f")); string(content) != "by hand" {
-		t.Errorf("the file made by hand: %q, %v", content, err)
+	p.holds("by hand", p.ours, managed.OwnerNobody, false)
+	p.refused(pass(t, p.Dir), p.ours) // nobody has looked
+
+	p.ours.Spec = v1.FileSpec{Content: "by hand"}
+	p.must(os.Chmod(filepath.Join(p.path, "f"), 0o644))
+	p.holds("by hand", p.ours, managed.OwnerNobody, true) // that it matches is for the adoption policy
+	meta.SetExternalCreateSucceeded(p.ours, time.Unix(1, 0))
+	p.holds("by hand", p.ours, managed.OwnerNobody, false) // adopted: it lacks the mark
+	c := pass(t, p.Dir)
+	if _, err := c.Observe(t.Context(), p.ours); err != nil {
+		t.Fatal(err)
 	}
-	drafts, err := os.ReadDir(filepath.Join(path, ".drafts"))
-	if err != nil || len(drafts) != 0 {
-		t.Errorf("left behind: %v, %v", drafts, err)
+	p.must(c.Update(t.Context(), p.ours))
+	p.holds("by hand", p.ours, managed.OwnerOurs, true)
+	p.holds("by hand", p.theirs, managed.OwnerOther, false)
+}
+
+// TestForce: what bears another's mark is updated and marked, or deleted, by a pass that has
+// seen it, because the reconciler then says so: the policy is force. What has become a third
+// one's since is left alone.
+func TestForce(t *testing.T) {
+	p := newPlace(t)
+	p.must(pass(t, p.Dir).Create(t.Context(), p.ours))
+	c, late := pass(t, p.Dir), pass(t, p.Dir)
+	for _, of := range []managed.TypedExternalClient[*v1.File]{c, late} {
+		if _, err := of.Observe(t.Context(), p.theirs); err != nil {
+			t.Fatal(err)
+		}
 	}
+	p.must(c.Update(t.Context(), p.theirs))
+	p.holds("something else", p.theirs, managed.OwnerOurs, true)
+	p.holds("something else", p.ours, managed.OwnerOther, false)
+	p.refused(pass(t, p.Dir), p.ours)
+
+	third := newFile("f", "3")
+	p.refused(late, third) // it has seen the first one's
+	c = pass(t, p.Dir)
+	if _, err := c.Observe(t.Context(), third); err != nil {
+		t.Fatal(err)
+	}
+	p.must(c.Delete(t.Context(), third))
+	p.holdsNothing()
+}
+
+// TestCutOff: a creation or a deletion that was cut off between the mark and the file keeps
+// nobody from the name.
+func TestCutOff(t *testing.T) {
+	p := newPlace(t)
+	cut := func() {
+		p.must(pass(t, p.Dir).Create(t.Context(), p.ours))
+		p.must(os.Remove(filepath.Join(p.path, "f")))
+	}
+	cut()
+	p.must(pass(t, p.Dir).Delete(t.Context(), p.theirs)) // which is not there
+	p.must(pass(t, p.Dir).Create(t.Context(), p.theirs))
+	p.holds("something else", p.theirs, managed.OwnerOurs, true)
+	p.must(pass(t, p.Dir).Delete(t.Context(), p.theirs))
+
+	cut()
+	p.must(pass(t, p.Dir).Delete(t.Context(), p.theirs)) // whose mark it is not
+	if _, err := os.Stat(filepath.Join(p.path, ".owners", "f")); err != nil {
+		t.Errorf("another's mark is taken away: %v", err)
+	}
+	p.must(pass(t, p.Dir).Delete(t.Context(), p.ours))
+	p.byHand()
+	p.holds("by hand", p.theirs, managed.OwnerNobody, false)
 }
