@@ -48,16 +48,18 @@ type Connector struct {
 func (c Connector) Connect(ctx context.Context, b *v1alpha1.Berth) (managed.TypedExternalClient[*v1alpha1.Berth], error) {
 	external.Conceal(ctx, []byte(c.Harbour.Token)) // no error, event or log line of this pass will show it
 
-	return client{c.Harbour, c.Stamp(b)}, nil
+	return &client{harbour: c.Harbour, stamp: c.Stamp(b)}, nil
 }
 
+// A client is for one pass.
 type client struct {
 	harbour harbour.Client
 	stamp   managed.Stamp
+	seen    *harbour.Berth // by Observe
 }
 
 // Observe says whether the berth is there, whether it is as desired, and whose it is.
-func (c client) Observe(ctx context.Context, b *v1alpha1.Berth) (managed.ExternalObservation, error) {
+func (c *client) Observe(ctx context.Context, b *v1alpha1.Berth) (managed.ExternalObservation, error) {
 	found, err := c.harbour.Get(ctx, meta.GetExternalName(b))
 	if errors.Is(err, harbour.ErrNotFound) {
 		return managed.ExternalObservation{}, nil
@@ -65,30 +67,42 @@ func (c client) Observe(ctx context.Context, b *v1alpha1.Berth) (managed.Externa
 	if err != nil {
 		return managed.ExternalObservation{}, errors.Wrap(err, "cannot ask the harbour")
 	}
+	c.seen = &found
+	owner := c.stamp.Owner(found.Note)
+	if owner == managed.OwnerOther { // nothing of it is shown, and it lacks our stamp, which an Update by force writes
+		return managed.ExternalObservation{ResourceExists: true, Owner: owner}, nil
+	}
 	b.Status.Ship = found.Ship
 	b.SetConditions(commonv1.Available())
+	unstamped := owner == managed.OwnerNobody && !meta.GetExternalCreateSucceeded(b).IsZero() // although it was adopted
 
 	return managed.ExternalObservation{
 		ResourceExists:   true,
-		ResourceUpToDate: found.Metres == b.Spec.Metres && found.Power == b.Spec.Power,
-		Owner:            c.stamp.Owner(found.Note),
-		OwnerNamespace:   managed.Stamp(found.Note).Namespace(),
+		ResourceUpToDate: found.Metres == b.Spec.Metres && found.Power == b.Spec.Power && !unstamped,
+		Owner:            owner,
 	}, nil
 }
 
 // Create the berth.
-func (c client) Create(ctx context.Context, b *v1alpha1.Berth) error {
+func (c *client) Create(ctx context.Context, b *v1alpha1.Berth) error {
 	return classify(c.harbour.Create(ctx, c.desired(b)))
 }
 
 // Update the berth.
-func (c client) Update(ctx context.Context, b *v1alpha1.Berth) error {
+func (c *client) Update(ctx context.Context, b *v1alpha1.Berth) error {
+	if err := c.check(ctx, b); err != nil {
+		return err
+	}
+
 	return classify(c.harbour.Update(ctx, c.desired(b)))
 }
 
 // Delete the berth. That it is gone already is no error.
-func (c client) Delete(ctx context.Context, b *v1alpha1.Berth) error {
-	err := c.harbour.Delete(ctx, meta.GetExternalName(b))
+func (c *client) Delete(ctx context.Context, b *v1alpha1.Berth) error {
+	err := c.check(ctx, b)
+	if err == nil {
+		err = c.harbour.Delete(ctx, meta.GetExternalName(b))
+	}
 	if errors.Is(err, harbour.ErrNotFound) {
 		return nil
 	}
@@ -96,7 +110,22 @@ func (c client) Delete(ctx context.Context, b *v1alpha1.Berth) error {
 	return err
 }
 
-func (c client) desired(b *v1alpha1.Berth) harbour.Berth {
+// check looks once more just before a change, because the office has no condition on one.
+// What does not bear our stamp must be as Observe saw it: the reconciler has then decided,
+// by the adoption policy, to have it.
+func (c *client) check(ctx context.Context, b *v1alpha1.Berth) error {
+	found, err := c.harbour.Get(ctx, meta.GetExternalName(b))
+	if err != nil {
+		return err
+	}
+	if c.stamp.Owner(found.Note) != managed.OwnerOurs && (c.seen == nil || c.seen.Note != found.Note) {
+		return errors.New("the berth is not ours, or has just become somebody else's: it is left alone")
+	}
+
+	return nil
+}
+
+func (c *client) desired(b *v1alpha1.Berth) harbour.Berth {
 	return harbour.Berth{
 		Name: meta.GetExternalName(b), Metres: b.Spec.Metres, Power: b.Spec.Power, Note: string(c.stamp),
 	}
