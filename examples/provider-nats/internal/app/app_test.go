@@ -41,6 +41,7 @@ func TestCommandLine(t *testing.T) {
 		"Poll":       {"never poll without a pause", "run --poll 0s", 2, "--poll must be more than 0"},
 		"Jitter":     {"never a delay below zero", "run --poll 1s --poll-jitter 2s", 2, "--poll-jitter must be less than --poll"},
 		"Sync":       {"never resync without a pause", "run --sync 0s", 2, "--sync must be more than 0"},
+		"Probe":      {"never ask without a pause", "run --restore-probe -1s", 2, "--restore-probe must not be negative"},
 		"Timeout":    {"never a pass without time", "run --timeout 0s", 2, "--timeout must be more than 0"},
 		"Rate":       {"never stand still", "dev --max-reconcile-rate 0", 2, "--max-reconcile-rate must be more than 0"},
 		"Retry":      {"never without a pause", "run --leader-elect-retry-period 0s", 2, "--leader-elect-retry-period must be more than 0"},

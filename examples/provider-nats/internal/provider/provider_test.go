@@ -73,6 +73,7 @@ func TestInProduction(t *testing.T) {
 	changes.check(t)
 	checkRequests(t, env)
 	checkOthersLeases(t, env)
+	checkRestores(t, env, o)
 }
 
 // shows waits until the metrics have a line.
