@@ -59,7 +59,7 @@ func TestRestart(t *testing.T) {
 		}
 
 		if !slices.Contains(allowed, sent) || len(ledger.Events()) > 0 {
-			t.Errorf("want one of %q, got %s and %d events", allowed, sent, len(ledger.Events()))
+			t.Errorf("want one of %q, got %s and %d events: %+v", allowed, sent, len(ledger.Events()), ledger.Objects())
 		}
 
 		fmt.Printf("restart_requests_for_objects: %d\n", len(ledger.Objects())-2)

@@ -181,6 +181,6 @@ func TestStandby(t *testing.T) {
 	}
 
 	if len(reads) > conflicts {
-		t.Errorf("what it has in its caches it asks for: %s, after %d conflicts", test.SummarizeRequests(reads), conflicts)
+		t.Errorf("what it has in its caches it asks for, after %d conflicts: %+v", conflicts, reads)
 	}
 }

@@ -135,17 +135,13 @@ func newWorldAt(t *testing.T, url string, change ...func(*server.Options)) *worl
 func (w *world) close() {
 	ctx := context.Background()
 
-	for _, list := range []client.ObjectList{&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{}} {
-		if err := kube.List(ctx, list, client.InNamespace(w.ns)); err != nil {
-			w.Error(err)
-		}
-
-		for _, mg := range items(list) {
-			release(ctx, mg)
-		}
+	for _, obj := range w.objects(ctx) {
+		release(ctx, obj)
 	}
 
-	release(ctx, w.providerConfig(""))
+	for _, obj := range w.objects(ctx) {
+		w.Errorf("%T %s is left", obj, obj.GetName())
+	}
 
 	list := &eventsv1.EventList{}
 	if err := kube.List(ctx, list, client.InNamespace(w.ns)); err != nil {
@@ -155,23 +151,34 @@ func (w *world) close() {
 	w.guard("events", list)
 }
 
-// release deletes an object, whoever wants to keep it. It may be gone already.
-func release(ctx context.Context, obj client.Object) {
-	_ = kube.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
-	_ = kube.Delete(ctx, obj)
-}
+// objects returns what a provider works on, what others need after those who need it.
+func (w *world) objects(ctx context.Context) []client.Object {
+	var out []client.Object
 
-func items(list client.ObjectList) []resource.Managed {
-	var out []resource.Managed
+	for _, list := range []client.ObjectList{
+		&v1alpha1.StreamList{}, &v1alpha1.KeyValueList{}, &v1alpha1.ObjectStoreList{}, &v1alpha1.ConsumerList{}, &v1alpha1.ProviderConfigList{},
+	} {
+		if err := kube.List(ctx, list, client.InNamespace(w.ns)); err != nil {
+			w.Error(err)
+		}
 
-	// The lists of the kinds hold managed resources and nothing else.
-	_ = apimeta.EachListItem(list, func(obj runtime.Object) error {
-		out = append(out, obj.(resource.Managed))
+		// The items of these lists are objects and nothing else.
+		_ = apimeta.EachListItem(list, func(obj runtime.Object) error {
+			out = append(out, obj.(client.Object))
 
-		return nil
-	})
+			return nil
+		})
+	}
 
 	return out
+}
+
+// release deletes an object, whoever wants to keep it. It may be gone already. A provider that
+// still runs puts its finalizer back where somebody takes it from an object, but the API server
+// lets nobody add one to an object that is being deleted.
+func release(ctx context.Context, obj client.Object) {
+	_ = kube.Delete(ctx, obj)
+	_ = kube.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 }
 
 // guard fails if what others may read holds a credential.
