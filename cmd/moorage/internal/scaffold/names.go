@@ -89,8 +89,8 @@ func checkVersion(version string) error {
 // instead.
 var reserved = []string{
 	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme", "ProviderConfigReference",
-	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New",
-	"Conformance", "Deploy", "Examples", "Sample", "Testdata", "Vendor", "Main", "Init",
+	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New", "Option", "AllowHosts",
+	"Answer", "Conformance", "Deploy", "Examples", "Metrics", "Sample", "Testdata", "Vendor", "Main", "Init",
 	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
 }
 
