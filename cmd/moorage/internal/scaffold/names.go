@@ -90,7 +90,7 @@ func checkVersion(version string) error {
 var reserved = []string{
 	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme", "ProviderConfigReference",
 	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New", "Option", "AllowHosts",
-	"Answer", "Conformance", "Deploy", "Examples", "Metrics", "Sample", "Testdata", "Vendor", "Main", "Init",
+	"Answer", "Conformance", "Deploy", "Examples", "Metrics", "Restored", "Sample", "Testdata", "Vendor", "Main", "Init",
 	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
 }
 

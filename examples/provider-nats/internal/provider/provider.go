@@ -198,6 +198,7 @@ func endWithRestore(mgr ctrl.Manager, restores *controller.RestoreDetector, o Op
 	if names := o.namespaces(); len(names) > 0 { // the version is the server's: any one tells it
 		po = append(po, controller.WithProbeNamespace(names[0]))
 	}
+
 	probe := controller.NewRestoreProbe(restores, mgr.GetAPIReader(), v1alpha1.GroupVersion().WithKind(v1alpha1.StreamKind), po...)
 
 	return errors.Wrap(mgr.Add(probe), "cannot ask the API server for its version")

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -96,6 +97,20 @@ func prepare(ctx context.Context, cluster *devcluster.Cluster) error {
 	access, err = cluster.UserConfig(ctx, provider.Name)
 
 	return err
+}
+
+// startProvider runs the provider until ctx ends or it fails: then what it returned is in the
+// channel. What it sends to the API server is carried by what carry returns.
+func startProvider(ctx context.Context, change func(*provider.Options), carry transport.WrapperFunc) <-chan error {
+	o, cfg, stopped := provider.DefaultOptions(), rest.CopyConfig(access), make(chan error, 1)
+	o.HealthAddress, o.MetricsAddress = "0", "0"
+	o.Logger = logged.logger()
+	change(&o)
+	cfg.Wrap(carry)
+
+	go func() { stopped <- provider.Run(ctx, cfg, o) }()
+
+	return stopped
 }
 
 // namespace makes a namespace for a test.
