@@ -49,6 +49,8 @@ func (c *client) Observe(_ context.Context, f *v1.File) (managed.ExternalObserva
 	c.found = true
 	o := managed.ExternalObservation{ResourceExists: true, Owner: c.stamp(f).Owner(c.seen)}
 	if o.Owner == managed.OwnerOther {
+		o.OwnerStamp = managed.Stamp(c.seen)
+
 		return o, nil // not up to date, whatever is in it: it lacks our mark, which an Update by force writes
 	}
 	sum := sha256.Sum256(content)

@@ -113,7 +113,7 @@ func (c *Client) observe(mg resource.Managed, t target, seen *sight) (managed.Ex
 
 	switch out.Owner {
 	case managed.OwnerOther:
-		out.OwnerNamespace = managed.Stamp(c.mark).Namespace()
+		out.OwnerStamp = managed.Stamp(c.mark)
 
 		c.forget(t, seen)
 

@@ -70,7 +70,7 @@ func (c *client) Observe(ctx context.Context, b *v1alpha1.Berth) (managed.Extern
 	c.seen = &found
 	owner := c.stamp.Owner(found.Note)
 	if owner == managed.OwnerOther { // nothing of it is shown, and it lacks our stamp, which an Update by force writes
-		return managed.ExternalObservation{ResourceExists: true, Owner: owner}, nil
+		return managed.ExternalObservation{ResourceExists: true, Owner: owner, OwnerStamp: managed.Stamp(found.Note)}, nil
 	}
 	b.Status.Ship = found.Ship
 	b.SetConditions(commonv1.Available())

@@ -66,7 +66,7 @@ func TestObserve(t *testing.T) {
 		"None":    {"There is no berth of the name.", harbour.Berth{Name: "b"}, false, managed.ExternalObservation{}},
 		"Same":    {"It is as desired, and ours.", ours, false, observed(true, managed.OwnerOurs)},
 		"Shorter": {"It is to be changed.", shorter, false, observed(false, managed.OwnerOurs)},
-		"Foreign": {"It is somebody else's: even if it is as desired, it lacks our stamp.", theirs, false, observed(false, managed.OwnerOther)},
+		"Foreign": {"It is somebody else's: even if it is as desired, it lacks our stamp.", theirs, false, managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOther, OwnerStamp: "them"}},
 		"Nobody":  {"It was there before, without a stamp. That it matches is for the adoption policy.", nobodys, false, observed(true, managed.OwnerNobody)},
 		"Adopted": {"It was there before, and is to get the stamp now.", nobodys, true, observed(false, managed.OwnerNobody)},
 	}
