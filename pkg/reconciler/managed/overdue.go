@@ -77,6 +77,20 @@ func (c *calls) overdue(before time.Time) map[*pass]call {
 	return out
 }
 
+// BegunBefore returns how many calls were begun before a time, and have not returned.
+func (c *calls) begunBefore(before time.Time) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, call := range c.of {
+		if call.since.Before(before) {
+			n++
+		}
+	}
+
+	return n
+}
+
 // Tell notes that a call was told.
 func (c *calls) tell(p *pass, told call) {
 	c.mu.Lock()

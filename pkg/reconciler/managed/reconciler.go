@@ -81,6 +81,7 @@ type Reconciler struct {
 	errorsAsFailures  bool
 	guarded           bool
 	restoreElsewhere  bool // what was restored may have another namespace or name than before
+	unchecked         bool // the health endpoint does not ask for held workers
 	recreateOnRequest bool
 	adoption          lifecycle.Adoptions
 	limits            *gates.Set                  // nil: none

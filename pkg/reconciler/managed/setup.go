@@ -42,7 +42,8 @@ func WithWatch(object client.Object, h handler.EventHandler) ReconcilerOption {
 // Setup adds a controller for the kind to the manager. It is all the wiring a
 // provider needs: the controller's name, its watches with [Reconciler.Predicate]
 // and [Reconciler.References], its workers and back-off, a recorder of events, and
-// logger, poll interval and rate limiter as the options say. The zero value of
+// logger, poll interval and rate limiter as the options say, and a check of its workers
+// for the health endpoint (see [WithLivenessCheck]). The zero value of
 // controller.Options means its defaults. Reconciler options are applied last, so
 // they win.
 //
@@ -55,6 +56,7 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 		return err
 	}
 	r, options := wire(m, of, o, ro)
+	addLiveness(m, name, options).reconciler.Store(r)
 	outer := options.Reconciler
 	options.Reconciler = nil // a builder wants it apart
 
@@ -81,8 +83,11 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 	if err != nil {
 		return err
 	}
+	alive := addLiveness(m, controllerName(of), o.ForControllerRuntime())
 	g.Add([]schema.GroupVersionKind{schema.GroupVersionKind(of)}, func(ctx context.Context) error {
 		r, options := wire(m, of, o, ro)
+		alive.reconciler.Store(r)
+		defer alive.reconciler.Store(nil)
 		defer r.memory.Clear() // others look after the objects
 		defer r.pace.Stop()
 

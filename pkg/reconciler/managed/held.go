@@ -1,0 +1,57 @@
+package managed
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// How long calls that do not return hold all workers of a kind before the process is called
+// not alive. A pass that may take longer has its own time and half a minute.
+const heldFor = 10 * time.Minute
+
+// WithLivenessCheck says whether [Setup] and [SetupGated] add a check to the health endpoint of
+// the manager, by the name of the controller, that fails when all workers of the kind have
+// waited for ten minutes for calls that do not return: nothing but a new process ends such a
+// call. The default is true. A manager without a health endpoint goes without the check.
+func WithLivenessCheck(check bool) ReconcilerOption {
+	return func(r *Reconciler) { r.unchecked = !check }
+}
+
+// A liveness is the check of a kind. Its reconciler may come and go with the definition of the
+// kind; without one, the check passes.
+type liveness struct {
+	reconciler atomic.Pointer[Reconciler]
+	workers    int
+}
+
+// AddLiveness adds a check to the health endpoint of the manager.
+func addLiveness(m manager.Manager, name string, o ctrlcontroller.Options) *liveness {
+	l := &liveness{workers: o.MaxConcurrentReconciles}
+	if l.workers <= 0 {
+		l.workers = max(m.GetControllerOptions().MaxConcurrentReconciles, 1)
+	}
+	_ = m.AddHealthzCheck(name, l.check) // fails where there is no endpoint
+
+	return l
+}
+
+// Check fails if all workers are held.
+func (l *liveness) check(*http.Request) error {
+	r := l.reconciler.Load()
+	if r == nil || r.unchecked {
+		return nil
+	}
+	held := max(heldFor, r.timeout+overduePatience)
+	if n := r.calls.begunBefore(r.clock.Now().Add(-held)); n < l.workers {
+		return nil
+	}
+
+	return errors.Errorf("all %d workers for %s have waited for %s for calls that do not return: restart the process, "+
+		"and report it to the author of the provider, whose client does not mind the end of a context", l.workers, r.of.Kind, held)
+}
