@@ -13,33 +13,62 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-// WithDeletionGuard leaves external resources where they are when their objects
-// go because their namespace or the kind itself is being deleted. It is for kinds
-// that hold data which nobody meant to delete with a namespace. The default is to
-// delete them, as for any other deletion. It reads the namespace and the
-// CustomResourceDefinition once before each Delete; the role needs get on both.
+// WithDeletionGuard is [WithKindDeletionGuard] and [WithNamespaceDeletionGuard].
 func WithDeletionGuard() ReconcilerOption {
-	return func(r *Reconciler) { r.guarded = true }
+	return func(r *Reconciler) { r.guards = guards{kind: true, namespace: true} }
+}
+
+// WithKindDeletionGuard leaves external resources where they are when their objects go
+// because the kind itself is being deleted: an upgrade or a removal of the provider that
+// takes its CustomResourceDefinitions along deletes nothing outside. The default is to delete
+// them, as for any other deletion. It reads the CustomResourceDefinition once before each
+// Delete; the role needs get on it.
+func WithKindDeletionGuard() ReconcilerOption {
+	return func(r *Reconciler) { r.guards.kind = true }
+}
+
+// WithNamespaceDeletionGuard leaves external resources where they are when their objects go
+// because their namespace is being deleted. It is for kinds that hold data which nobody meant
+// to delete with a namespace. The default is to delete them, as for any other deletion. It
+// reads the namespace once before each Delete; the role needs get on it.
+func WithNamespaceDeletionGuard() ReconcilerOption {
+	return func(r *Reconciler) { r.guards.namespace = true }
+}
+
+// Guards say for whose deletion external resources stay.
+type guards struct{ kind, namespace bool }
+
+// Above is what an object goes with.
+type above struct{ apiVersion, kind, name string }
+
+// Above returns what the guards look at before the resource of an object is deleted.
+func (p *pass) above() (all []above, err error) {
+	if p.r.guards.namespace && p.mg.GetNamespace() != "" {
+		all = append(all, above{"v1", "Namespace", p.mg.GetNamespace()})
+	}
+	if p.r.guards.kind {
+		kind := schema.GroupVersionKind(p.r.of)
+		mapping, err := p.r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot tell the definition of the kind")
+		}
+		all = append(all, above{"apiextensions.k8s.io/v1", "CustomResourceDefinition", mapping.Resource.GroupResource().String()})
+	}
+
+	return all, nil
 }
 
 // Spare says whether the external resource is to stay because the object did not
 // go for its own sake.
 func (p *pass) spare(ctx context.Context) (bool, error) {
-	if !p.r.guarded || p.spared {
-		return p.spared, nil
+	if p.spared {
+		return true, nil
 	}
-	kind := schema.GroupVersionKind(p.r.of)
-	mapping, err := p.r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	all, err := p.above()
 	if err != nil {
-		return false, errors.Wrap(err, "cannot tell the definition of the kind")
+		return false, err
 	}
-	for _, above := range []struct{ apiVersion, kind, name string }{
-		{"v1", "Namespace", p.mg.GetNamespace()},
-		{"apiextensions.k8s.io/v1", "CustomResourceDefinition", mapping.Resource.GroupResource().String()},
-	} {
-		if above.name == "" {
-			continue
-		}
+	for _, above := range all {
 		object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: above.apiVersion, Kind: above.kind}}
 		err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKey{Name: above.name}, object)
 		if err != nil && !gone.Answered(err, above.name) {

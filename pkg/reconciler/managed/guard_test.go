@@ -20,25 +20,30 @@ const (
 // Whoever deletes a namespace, or a kind, did not mean the data in it. To know costs one
 // read of each, at most, before each Delete, and nothing else ever reads them.
 func TestDeletionGuard(t *testing.T) {
+	both := managed.WithDeletionGuard()
 	cases := map[string]struct {
 		reason  string
-		guarded bool
+		guards  managed.ReconcilerOption
 		leaving func(*world)
 		refused bool // the first Delete is
 		reads   []string
 		spared  bool
 	}{
-		"the object goes":      {"Nobody deletes what it is in.", true, nil, false, []string{namespaceRead, definitionRead}, false},
-		"the namespace goes":   {"One reason is enough.", true, (*world).leavingNamespace, false, []string{namespaceRead}, true},
-		"the kind goes":        {"The namespace stays.", true, (*world).leavingDefinition, false, []string{namespaceRead, definitionRead}, true},
-		"nobody asked for it":  {"It is an option.", false, (*world).leavingNamespace, false, nil, false},
-		"Delete is made again": {"It may have begun to go meanwhile.", true, nil, true, []string{namespaceRead, definitionRead, namespaceRead, definitionRead}, false},
+		"the object goes":           {"Nobody deletes what it is in.", both, nil, false, []string{namespaceRead, definitionRead}, false},
+		"the namespace goes":        {"One reason is enough.", both, (*world).leavingNamespace, false, []string{namespaceRead}, true},
+		"the kind goes":             {"The namespace stays.", both, (*world).leavingDefinition, false, []string{namespaceRead, definitionRead}, true},
+		"nobody asked for it":       {"It is an option.", nil, (*world).leavingNamespace, false, nil, false},
+		"of the kind, it goes":      {"Its own guard looks at nothing else.", managed.WithKindDeletionGuard(), (*world).leavingDefinition, false, []string{definitionRead}, true},
+		"of the kind, another":      {"The namespace is not its business.", managed.WithKindDeletionGuard(), (*world).leavingNamespace, false, []string{definitionRead}, false},
+		"of the namespace, it goes": {"Its own guard looks at nothing else.", managed.WithNamespaceDeletionGuard(), (*world).leavingNamespace, false, []string{namespaceRead}, true},
+		"of the namespace, another": {"The kind is not its business.", managed.WithNamespaceDeletionGuard(), (*world).leavingDefinition, false, []string{namespaceRead}, false},
+		"Delete is made again":      {"It may have begun to go meanwhile.", both, nil, true, []string{namespaceRead, definitionRead, namespaceRead, definitionRead}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			if tc.guarded {
-				w.o = append(w.o, managed.WithDeletionGuard())
+			if tc.guards != nil {
+				w.o = append(w.o, tc.guards)
 				w.restart()
 			}
 			w.create(nil)

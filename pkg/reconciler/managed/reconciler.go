@@ -79,7 +79,7 @@ type Reconciler struct {
 	named             bool
 	tokens            bool
 	errorsAsFailures  bool
-	guarded           bool
+	guards            guards
 	restoreElsewhere  bool // what was restored may have another namespace or name than before
 	unchecked         bool // the health endpoint does not ask for held workers
 	recreateOnRequest bool
