@@ -25,12 +25,15 @@ const (
 type lab struct {
 	settings
 	tmp string
+	run func(ctx context.Context, s *subject, bound time.Duration, env []string, args ...string) (out []byte, took time.Duration, err error) // start, but in tests
 }
 
 // newLab makes a lab. It must be closed.
 func newLab(s settings) (lab, error) {
 	tmp, err := os.MkdirTemp("", "mutate-")
-	return lab{settings: s, tmp: tmp}, err
+	l := lab{settings: s, tmp: tmp}
+	l.run = l.start
+	return l, err
 }
 
 func (l lab) close() { _ = os.RemoveAll(l.tmp) }
@@ -46,13 +49,13 @@ func (l lab) prepare(ctx context.Context, s *subject) error {
 	// The first run starts what the tests share, the second says what a start takes.
 	for range 2 {
 		start := time.Now()
-		if out, err := l.start(ctx, s, unchanged, nil, "-test.run=^$"); err != nil {
+		if out, _, err := l.run(ctx, s, unchanged, nil, "-test.run=^$"); err != nil {
 			return fmt.Errorf("the tests of %s do not start: %w\n%s", s.dir, err, tail(out))
 		}
 		s.startup = time.Since(start).Seconds()
 	}
 	notes := filepath.Join(l.tmp, s.name+".notes")
-	if out, err := l.start(ctx, s, unchanged, []string{record + "=" + notes}, "-test.skip="+l.skip); err != nil {
+	if out, _, err := l.run(ctx, s, unchanged, []string{record + "=" + notes}, "-test.skip="+l.skip); err != nil {
 		return fmt.Errorf("the tests of %s fail without a mutation: %w\n%s", s.dir, err, tail(out))
 	}
 	if err := s.read(notes); err != nil {
@@ -69,7 +72,7 @@ func (l lab) recheck(ctx context.Context, s *subject) error {
 	if len(s.drawn) == 0 || !s.cluster {
 		return nil
 	}
-	if out, err := l.start(ctx, s, unchanged, nil, "-test.skip="+l.skip); err != nil {
+	if out, _, err := l.run(ctx, s, unchanged, nil, "-test.skip="+l.skip); err != nil {
 		return fmt.Errorf("the tests of %s fail without a mutation after the mutants have run: %w\n%s", s.dir, err, tail(out))
 	}
 	return nil
@@ -118,8 +121,9 @@ var (
 	errLarge = errors.New("the run took too much memory")
 )
 
-// start runs a compiled subject and returns what it says, and an error if its tests fail or if it has to be ended.
-func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []string, args ...string) ([]byte, error) {
+// start runs a compiled subject and returns what it says and how long it took, and an error if its tests fail or if it has to be ended.
+func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []string, args ...string) ([]byte, time.Duration, error) {
+	begin := time.Now()
 	ctx, stop := context.WithTimeoutCause(ctx, bound, errSlow)
 	defer stop()
 	ctx, end := context.WithCancelCause(ctx)
@@ -132,14 +136,14 @@ func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []s
 	var out bytes.Buffer
 	test.Stdout, test.Stderr = &out, &out
 	if err := test.Start(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	go watch(ctx, test.Process.Pid, func() { end(errLarge) })
 	err := test.Wait()
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	return out.Bytes(), err
+	return out.Bytes(), time.Since(begin), err
 }
 
 // watch calls end once a process takes more memory than tests need: one that grows without end would take all of the machine. Where there is no /proc it does nothing.

@@ -96,15 +96,15 @@ func (l lab) runBatch(ctx context.Context, m *mutant, batch []string) (out []byt
 	tests := []string{"-test.skip=" + l.skip, "-test.run=^(" + strings.Join(batch, "|") + ")$"}
 	const tries = 3
 	for range tries {
-		out, err = l.start(ctx, m.subject, l.bound(expected), []string{fmt.Sprintf("%s=%d", chosen, m.number)}, tests...)
+		out, _, err = l.run(ctx, m.subject, l.bound(expected), []string{fmt.Sprintf("%s=%d", chosen, m.number)}, tests...)
 		if !errors.Is(err, errSlow) {
 			return out, err
 		}
-		begin := time.Now()
-		if _, failed := l.start(ctx, m.subject, unchanged, nil, tests...); failed != nil {
+		_, took, failed := l.run(ctx, m.subject, unchanged, nil, tests...)
+		if failed != nil {
 			return out, err
 		}
-		now := time.Since(begin).Seconds()
+		now := took.Seconds()
 		if l.bound(now) < 2*l.bound(expected) {
 			return out, err
 		}

@@ -1,35 +1,42 @@
 package main
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"time"
+)
 
-// TestSlowMachine: a mutant that takes longer than is expected is not killed if the unchanged code takes as long at the moment.
+// TestSlowMachine: a mutant that takes longer than is expected is killed by that only if the unchanged code does not take as long at the moment.
 func TestSlowMachine(t *testing.T) {
-	s := of("gappy")
-	sub := loaded(t, "gappy")
-	if _, _, err := draw([]*subject{sub}, s); err != nil {
-		t.Fatal(err)
+	const endless = time.Hour
+	cases := map[string]struct {
+		mutant    time.Duration   // how long the tests take with it
+		unchanged []time.Duration // and without, one time after the other
+		killed    bool
+	}{
+		"as quick as expected":              {time.Second, nil, false},
+		"slow, and so is the unchanged":     {20 * time.Second, []time.Duration{10 * time.Second}, false},
+		"slower each time, as the machine":  {200 * time.Second, []time.Duration{10 * time.Second, 60 * time.Second}, false},
+		"slow, and the unchanged is not":    {20 * time.Second, []time.Duration{time.Second}, true},
+		"endless, beside a machine as slow": {endless, []time.Duration{10 * time.Second, 60 * time.Second, 300 * time.Second}, true},
 	}
-	l, err := newLab(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.close()
-	if err := l.prepare(t.Context(), sub); err != nil {
-		t.Fatal(err)
-	}
-	l.patience, sub.startup = 0, 0
-	clear(sub.took) // as if it had taken no time at all
-	tried := 0
-	for _, m := range sub.drawn {
-		if m.function() != "Apply" || len(m.covered) == 0 {
-			continue
-		}
-		tried++
-		if r := l.try(t.Context(), m); r.killed {
-			t.Errorf("%s was killed: %s", m, r.by)
-		}
-	}
-	if tried == 0 {
-		t.Error("there is nothing to try")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, ran := lab{settings: settings{patience: time.Second}}, 0
+			l.run = func(_ context.Context, _ *subject, bound time.Duration, env []string, _ ...string) ([]byte, time.Duration, error) {
+				if len(env) == 0 {
+					ran++
+					return nil, tc.unchanged[ran-1], nil
+				}
+				if tc.mutant > bound {
+					return nil, bound, errSlow
+				}
+				return nil, tc.mutant, nil
+			}
+			m := &mutant{subject: &subject{took: map[string]float64{"TestApply": 0.5}}, covered: []string{"TestApply"}}
+			if r := l.try(t.Context(), m); r.killed != tc.killed || r.slow != tc.killed || ran != len(tc.unchanged) {
+				t.Errorf("killed %t by %q, slow %t, want %t; the unchanged code ran %d times, want %d", r.killed, r.by, r.slow, tc.killed, ran, len(tc.unchanged))
+			}
+		})
 	}
 }
