@@ -75,7 +75,7 @@ func (p place) holds(content string, f *v1.File, want managed.Owner, upToDate bo
 		p.Errorf("the file has %q, %v; want %q", got, err, content)
 	}
 	o, err := pass(p.T, p.Dir).Observe(p.Context(), f.DeepCopyObject().(*v1.File))
-	if err != nil || !o.ResourceExists || o.Owner != want || o.ResourceUpToDate != upToDate {
+	if err != nil || !o.ResourceExists || o.Owner != want || o.ResourceUpToDate != upToDate || (o.OwnerStamp != "") != (want == managed.OwnerOther) {
 		p.Errorf("object %s observes %+v, %v; want owner %s, up to date: %t", f.UID, o, err, want, upToDate)
 	}
 }
