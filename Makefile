@@ -176,6 +176,12 @@ sim-options: ## The same with every option switched on that makes things cheap: 
 	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 10)) | \
 		sed '/^=== /d; s/^[a-z_]*:/every_option_&/'
 
+.PHONY: sim-doubts
+sim-doubts: ## What the platform says or keeps is not what is so: each such fault alone, and with a crash, an edit, a deletion and a replace before and after it; alone with every option, too
+	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -depth 2 -short-kinds=false -seeds 0 | grep -v '^=== '
+	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -every-option -short-kinds=false -seeds 0 | \
+		sed '/^=== /d; s/^[a-z_-]*:/every_option_&/'
+
 .PHONY: sim-whole
 sim-whole: ## Every pair of the faults of make sim, also where the same is tried elsewhere; no random ones
 	@go test ./pkg/sim -count=1 -timeout 3h -v -run '^TestSim$$' -processes -depth 2 -short-kinds=false -unpruned -seeds 0 | grep -v '^=== '

@@ -36,6 +36,8 @@ var parts = []part{
 		bounds: []bound{exactly("violations", 0), atLeast("schedules", 350_000), atMost("pieces_of_reference_work", 550_000)}},
 	{name: "sim-options", what: "the same with every option", target: "sim-options", minutes: 2,
 		bounds: []bound{exactly("every_option_violations", 0), atLeast("every_option_schedules", 50_000)}},
+	{name: "sim-doubts", what: "what the platform says or keeps is not what is so: each such fault alone, with every option, and in pairs with a crash, an edit, a deletion and a replace", target: "sim-doubts", minutes: 3,
+		bounds: []bound{exactly("violations", 0), atLeast("schedules", 10_000), exactly("every_option_violations", 0)}},
 	{name: "sim-check", what: "the simulator against the real API server, queue and stores", target: "sim-check", runsListed: true, minutes: 6},
 	{name: "search", what: "each planted defect is found without its schedule", target: "mutants-search", minutes: 6,
 		bounds: []bound{atLeast("mutants", 64), exactly("missed", 0)}},

@@ -38,6 +38,11 @@ type Explorer struct {
 	// stands as it did in another that went well, when nothing more goes wrong.
 	Whole bool
 
+	// Doubts explores, in the place of what is explored otherwise, the faults after which what the
+	// platform says or keeps is not what is so, and from depth two on combines each with a process
+	// that dies, and with a user who changes, deletes or replaces the object.
+	Doubts bool
+
 	// Unpruned tries every fault after others, even where the same is tried elsewhere.
 	Unpruned bool
 
@@ -114,7 +119,9 @@ func (e *Explorer) kindsOf(o operation, combined, crashes bool) []variant {
 	a := asked{o.name, o.external, o.mutates, combined, crashes}
 	kinds, known := e.kinds[a]
 	if !known {
-		kinds = kindsAt(o, combined, crashes)
+		if kinds = kindsAt(o, combined, crashes); e.Doubts {
+			kinds = e.kindsInDoubt(o, combined)
+		}
 		e.kinds[a] = kinds
 	}
 
@@ -170,7 +177,7 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 	s := t.step()
 	talks := slices.ContainsFunc(t.of.Schedule.Faults, Fault.talks)
 	for _, v := range kinds {
-		if !v.kind.stands(e.Class) {
+		if !v.kind.stands(e.Class) || e.restricted(v) {
 			continue
 		}
 		f := Fault{Op: s.op.name, N: s.n, Kind: v.kind, For: v.last}

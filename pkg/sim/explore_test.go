@@ -25,6 +25,7 @@ var (
 	long      = flag.Bool("long", false, "TestSim explores scenarios that others do in less time, too, and combines faults in all lives of an object or two")
 	whole     = flag.Bool("whole", false, "TestSim runs each schedule from its own beginning to its own end, even where it begins as another, or everything stands as in another that went well")
 	unpruned  = flag.Bool("unpruned", false, "TestSim combines faults even where the same is tried elsewhere")
+	doubts    = flag.Bool("doubts", false, "TestSim explores, in the place of the other faults, those after which what the platform says or keeps is not what is so")
 	only      = flag.String("only", "", "a part of the names |scenario/class that TestSim explores")
 )
 
@@ -33,6 +34,7 @@ var (
 type account struct {
 	Found                                   map[string]finding
 	Total, Ran, Pruned, Blocked, Boundaries int
+	Tried, Excused                          map[sim.Kind]int   // schedules with a kind of fault, and those that it excused
 	Crossed                                 map[string][2]bool // the operations with a fault before them, and after
 	Lines                                   []string           // to print
 }
@@ -44,7 +46,7 @@ type finding struct {
 }
 
 func newAccount() *account {
-	return &account{Found: map[string]finding{}, Crossed: map[string][2]bool{}}
+	return &account{Found: map[string]finding{}, Tried: map[sim.Kind]int{}, Excused: map[sim.Kind]int{}, Crossed: map[string][2]bool{}}
 }
 
 func (a *account) add(r sim.Result) {
@@ -73,6 +75,18 @@ func (a *account) say(format string, args ...any) {
 	a.Lines = append(a.Lines, fmt.Sprintf(format, args...))
 }
 
+// count notes which kinds of faults a schedule has, and which of them excused something.
+func (a *account) count(r sim.Result) {
+	for i, f := range r.Schedule.Faults {
+		if !slices.ContainsFunc(r.Schedule.Faults[:i], func(other sim.Fault) bool { return other.Kind == f.Kind }) {
+			a.Tried[f.Kind]++
+		}
+	}
+	for _, kind := range r.Excused {
+		a.Excused[kind]++
+	}
+}
+
 // A book is the account of all workers.
 type book struct {
 	mu sync.Mutex
@@ -91,6 +105,12 @@ func (b *book) enter(a *account) {
 	}
 	for op, sides := range a.Crossed {
 		b.cross(op, sides)
+	}
+	for kind, n := range a.Tried {
+		b.Tried[kind] += n
+	}
+	for kind, n := range a.Excused {
+		b.Excused[kind] += n
 	}
 	for _, line := range a.Lines {
 		if testing.Verbose() {
@@ -143,6 +163,9 @@ func TestSim(t *testing.T) {
 	}
 	b.hold(t)
 	for op, sides := range b.Crossed {
+		if *doubts && *depth < 2 {
+			break // there is none among them that comes after an operation
+		}
 		if !sides[0] || !sides[1] {
 			t.Errorf("no fault was tried before and after %s: %v", op, sides)
 		}

@@ -88,7 +88,7 @@ func known(kind Kind) bool {
 		}
 	}
 
-	return false
+	return doubted(kind)
 }
 
 // KindsAt returns the kinds of faults that make sense at an operation, or those of
@@ -210,7 +210,7 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 	case Vanish, Squat:
 		w.displace(o, f)
 	default:
-		w.users.act(f)
+		return w.doubt(p, o, f)
 	}
 
 	return false, nil

@@ -56,6 +56,10 @@ func (e *Explorer) knows(s stand, op string, after int) bool {
 func (e *Explorer) tries(t turn) {
 	s, after := t.step(), e.depth()-1
 	e.knows(s.stand, s.op.name, after)
+	if e.Doubts {
+		e.knows(s.stand, s.op.name+" companions", after)
+		e.knows(s.stand, s.op.name+" doubts", after)
+	}
 	for _, v := range e.kindsOf(s.op, e.few(), false) {
 		if death := deaths[v.kind]; death != "" && v.last == 0 {
 			e.knows(t.leaves(v.kind), death, after)
@@ -89,11 +93,14 @@ func (e *Explorer) follow(runs []Result, depth int) {
 func (e *Explorer) kindsAt(t turn, depth int) []variant {
 	s := t.step()
 	kinds := slices.DeleteFunc(slices.Clone(e.kindsOf(s.op, e.few(), false)), func(v variant) bool { return !e.combines(s.op, v) || !v.kind.stands(e.Class) })
+	if e.Doubts {
+		kinds = slices.DeleteFunc(e.afterDoubt(t, depth), func(v variant) bool { return !v.kind.stands(e.Class) })
+	}
 	if e.Unpruned {
 		return kinds
 	}
 	all := len(kinds)
-	if e.knows(s.stand, s.op.name, e.depth()-depth) {
+	if !e.Doubts && e.knows(s.stand, s.op.name, e.depth()-depth) {
 		kinds = nil
 	}
 	kinds = slices.DeleteFunc(kinds, func(v variant) bool { return e.same(t, v, depth) })

@@ -107,7 +107,7 @@ func (w *World) forejudge(p *process, o operation) {
 	if renewed := p.renewed.Load(); renewed != nil && !p.excused && w.now().After(renewed.Add(renewDeadline)) {
 		w.violate("S13", o.name+" begun by a process whose lease is over")
 	}
-	if p.mutations[keyOf(o.mg)]++; p.mutations[keyOf(o.mg)] > 1 && !(o.name == "Delete" && w.snatched[o.mg.GetUID()]) {
+	if p.mutations[keyOf(o.mg)]++; p.mutations[keyOf(o.mg)] > 1 && !(o.name == "Delete" && w.unkept(o.mg)) {
 		w.violate("S15", o.name+" after another change in the same pass")
 	}
 	if w.repeats() {
@@ -117,14 +117,15 @@ func (w *World) forejudge(p *process, o operation) {
 	switch {
 	case p.excused: // it was under way when the world went on without the process
 	case o.name == "Create":
-		w.forejudgeCreate(o)
+		w.forejudgeCreate(p, o)
 	default:
 		w.forejudgeOwner(o)
 	}
 }
 
-func (w *World) forejudgeCreate(o operation) {
-	now := w.stored(o.mg)
+func (w *World) forejudgeCreate(p *process, o operation) {
+	w.callers[o.mg.GetUID()] = p.number
+	now := w.storedFor(p, o.mg)
 	if now == nil && w.snatched[o.mg.GetUID()] {
 		return // its finalizer was stored
 	}
@@ -236,7 +237,7 @@ func (w *World) judgeExternal(o operation) {
 	if w.users.left[o.mg.GetUID()] && len(w.vacated) > 0 {
 		most++ // one that its user left, and one in the place of what somebody took away
 	}
-	if live := w.outside.Of(o.mg.GetUID()); len(live) > most {
+	if live := w.outside.Of(o.mg.GetUID()); len(live) > most && !w.beside(o.mg.GetUID(), len(live)-most) {
 		w.violate(w.asClock("S1"), fmt.Sprintf("there are %d resources for %s", len(live), o.mg.GetUID()))
 	}
 }

@@ -176,9 +176,10 @@ func stageWith(t *testing.T, s Schedule, change func(*World)) Result {
 
 // How to look for a defect, one after the other: what is tried in less time comes first.
 var searches = []struct {
-	depth int
-	short bool
-}{{1, false}, {2, true}, {2, false}}
+	depth  int
+	short  bool
+	doubts bool
+}{{1, false, false}, {1, false, true}, {2, true, false}, {2, false, false}}
 
 // LookFor tries every single fault at every boundary of the scenarios that a defect
 // names, and then pairs, first of those that lead elsewhere than others do, until the
@@ -202,7 +203,7 @@ func lookFor(t *testing.T, d planted.Defect) (found Result, ran int) {
 		for _, class := range Classes() {
 			for _, scenario := range Scenarios() {
 				if Has(scenario, class) && strings.Contains(fmt.Sprintf("|%s/%s", scenario, class), d.Only) {
-					e := Explorer{Scenario: scenario, Class: class, Depth: as.depth, Short: as.short, Apart: true, Run: try, Found: func(Result) {}}
+					e := Explorer{Scenario: scenario, Class: class, Depth: as.depth, Short: as.short, Doubts: as.doubts, Apart: true, Run: try, Found: func(Result) {}}
 					e.Explore()
 				}
 			}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
@@ -120,6 +122,11 @@ func (t turns) copied() turns {
 
 func (d deeds) clone() deeds {
 	d.adopted, d.released, d.left = maps.Clone(d.adopted), maps.Clone(d.released), maps.Clone(d.left)
+	manifests := make(map[types.UID]map[string]string, len(d.manifests))
+	for uid, annotations := range d.manifests {
+		manifests[uid] = maps.Clone(annotations)
+	}
+	d.manifests = manifests
 	d.names, d.times = maps.Clone(d.names), maps.Clone(d.times)
 
 	return d

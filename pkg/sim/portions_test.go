@@ -128,8 +128,13 @@ func (a *account) explore(t *testing.T, p portion) {
 	var before *sim.Explorer
 	for _, scenario := range p.Scenarios {
 		e := &sim.Explorer{
-			Scenario: scenario, Class: p.Class, Depth: *depth, All: *all, Apart: *long, Short: *short, Whole: *whole, Unpruned: *unpruned, After: before, Found: a.add,
-			Run: func(s sim.Schedule) sim.Result { return run(t, s, false) },
+			Scenario: scenario, Class: p.Class, Depth: *depth, All: *all, Apart: *long, Short: *short, Whole: *whole, Unpruned: *unpruned, Doubts: *doubts, After: before, Found: a.add,
+			Run: func(s sim.Schedule) sim.Result {
+				r := run(t, s, false)
+				a.count(r)
+
+				return r
+			},
 		}
 		n := e.Explore().Boundaries()
 		a.Ran, a.Pruned, a.Blocked, a.Boundaries = a.Ran+e.Ran, a.Pruned+e.Pruned, a.Blocked+e.Blocked, a.Boundaries+n

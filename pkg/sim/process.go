@@ -257,10 +257,12 @@ func (p *process) pass(i *item) {
 		return
 	}
 	p.world.served[i.key]++
+	p.world.readsStripped(p, i.key)
 	p.world.judgeLoad(i.key, 1, 0)
 	result, err := p.reconcile.Reconcile(p.ctx, reconcile.Request{NamespacedName: i.key})
 	p.queue.done(p.world.now(), i.key, i.priority, result, err)
 	p.world.ended(p, i.key, result, err)
+	p.world.endsStripped(p, err == nil && !result.Requeue) //nolint:staticcheck // reconcilers use it still
 	if p.stopping && p.active == 1 {
 		p.end(time.Second, p.clock, 0)
 	}
@@ -302,6 +304,7 @@ func (p *process) end(restart time.Duration, clock stepped, overlook int) {
 	p.dead = true
 	p.cancel()
 	w := p.world
+	w.forgetsStripped()
 	if !p.deposed {
 		restart = max(restart, w.apiBack.Sub(w.now()))
 		w.in(restart, func() { w.start(clock, overlook) })

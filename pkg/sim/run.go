@@ -31,6 +31,7 @@ type Result struct {
 	AtOnce     int           // passes of one process that were under way at once, at most
 	Overdue    int           // passes that a process began when another had taken over
 	Clocks     int           // that differed
+	Excused    []Kind        // of faults without which something else would be a violation
 	Trace      []string      // if it was asked for
 
 	steps   []entry
@@ -145,7 +146,7 @@ func (w *World) result(s Schedule) Result {
 
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
-		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks),
+		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks), Excused: w.excusedKinds(),
 		steps: w.trace, counts: w.counts, skipped: w.course.skipped, Trace: w.told.lines,
 	}
 }

@@ -44,6 +44,10 @@ const (
 	Vanish      Kind = "vanish"       // somebody deletes the external resource
 	Squat       Kind = "squat"        // somebody else's resource takes the place of what the object stands for, for a while
 	Snatch      Kind = "snatch"       // the API server removes an object that had no finalizer until now: it was being asked to
+
+	Strip            Kind = "strip"             // a user replaces the object by its manifest, which has neither our annotations nor our finalizer
+	StripAnnotations Kind = "strip-annotations" // the same, and the finalizers stay
+	StripFinalizers  Kind = "strip-finalizers"  // the same, and the annotations stay
 )
 
 // Defaults of how long a fault lasts.

@@ -62,7 +62,7 @@ func (w *World) settled() bool {
 		return false // it has not heard of everything yet
 	}
 	for _, mg := range w.users.all() {
-		if w.missing(mg) != "" {
+		if w.missing(mg) != "" || w.unread(mg) {
 			return false
 		}
 	}
@@ -87,6 +87,9 @@ func (w *World) missing(mg resource.Managed) string {
 		return ""
 	}
 	if why := w.outside.Lacks(mg); why != "" {
+		return why
+	}
+	if why := w.unrestored(mg); why != "" {
 		return why
 	}
 	told, tells := mg.(resource.GenerationObserver)

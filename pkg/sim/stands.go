@@ -31,7 +31,7 @@ func (w *World) excuses() excuses {
 	out := excuses(0)
 	for i, is := range []bool{
 		w.users.acted, w.excused, w.stale, w.pardoned, len(w.vacated) > 0, len(w.snatched) > 0,
-		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, w.misled,
+		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, w.misled, len(w.pleas) > 0,
 	} {
 		out |= excuses(bit(is)) << i
 	}
@@ -64,7 +64,7 @@ func (w *World) stands(but *process) stand {
 	}
 	sum = mixed(sum, w.harbour.stands(w))
 	for _, mg := range w.objects() {
-		sum = mixed(sum, w.looksOf(mg))
+		sum = mixed(sum, w.looksOf(mg)) + w.stripped(mg)
 		for _, p := range w.processes {
 			if !p.dead {
 				sum = mixed(sum, p.age(mg))

@@ -25,6 +25,9 @@ type state struct {
 	denied       map[types.NamespacedName]int // calls of it meanwhile, by object
 	pardoned     bool                         // what nobody could prevent has happened
 	refuses      time.Time                    // until when it refuses changes
+	strips       map[types.UID]stripping      // of objects that users replaced by their manifests
+	callers      map[types.UID]int            // the process that last called Create for an object
+	pleas        map[plea]bool                // what excuses a judge, and whether it did
 
 	judged       int                // changes of the server that are not the provider's last
 	allowed      map[string]bool    // namespaces that objects in others name
@@ -50,6 +53,7 @@ type state struct {
 func newState() state {
 	return state{
 		counts: map[string]int{}, denied: map[types.NamespacedName]int{}, allowed: map[string]bool{},
+		strips: map[types.UID]stripping{}, callers: map[types.UID]int{}, pleas: map[plea]bool{},
 		gone: map[types.UID]bool{}, vacated: map[string]bool{}, snatched: map[types.UID]bool{},
 		served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, writes: map[string]int{}, shown: map[types.UID]int{},
 	}
@@ -60,6 +64,7 @@ func (s state) clone() state {
 	s.counts, s.denied, s.allowed = maps.Clone(s.counts), maps.Clone(s.denied), maps.Clone(s.allowed)
 	s.gone, s.vacated, s.snatched = maps.Clone(s.gone), maps.Clone(s.vacated), maps.Clone(s.snatched)
 	s.served, s.writes, s.shown = maps.Clone(s.served), maps.Clone(s.writes), maps.Clone(s.shown)
+	s.strips, s.callers, s.pleas = maps.Clone(s.strips), maps.Clone(s.callers), maps.Clone(s.pleas)
 	s.loads, s.violation = cloned(s.loads), slices.Clone(s.violation)
 
 	return s

@@ -133,5 +133,5 @@ func (w *World) displaced(mg resource.Managed) bool {
 	}
 	p := w.harbour.at(w.nameOf(mg))
 
-	return p != nil && p.Stamp != mg.GetUID() && w.snatched[p.Stamp] && w.users.left[p.Stamp]
+	return p != nil && p.Stamp != mg.GetUID() && w.users.left[p.Stamp] && (w.snatched[p.Stamp] || w.strips[p.Stamp].before != nil)
 }

@@ -73,6 +73,9 @@ const stories = 3
 // Figures are printed whatever comes of the schedules.
 func (b *book) figures(out io.Writer) {
 	fmt.Fprintf(out, "corpus: %d\nschedules: %d\npruned: %d\nboundaries: %d\nblocked: %d\nviolations: %d\n", b.replayed, b.Ran, b.Pruned, b.Boundaries, b.Blocked, b.Total)
+	for _, kind := range slices.Sorted(maps.Keys(b.Excused)) {
+		fmt.Fprintf(out, "excused_by_%s: %d (of %d schedules)\n", kind, b.Excused[kind], b.Tried[kind])
+	}
 }
 
 // Tell prints each finding, shrunk by running less of it again, with the line that replays it.

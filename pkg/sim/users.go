@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,6 +41,8 @@ type deeds struct {
 	released map[types.UID]bool // they gave up what may have been created
 	left     map[types.UID]bool // their resources are to stay
 
+	manifests map[types.UID]map[string]string // the annotations that they gave objects
+
 	names map[types.UID]string         // of all objects that ever were
 	times map[types.NamespacedName]int // how often there was an object of the name
 }
@@ -49,7 +52,7 @@ func newUsers(w *World) *users {
 		world: w, client: w.server.Client().As("user"), edit: func(resource.Managed, int) {},
 		deeds: deeds{
 			adopted: map[types.UID]bool{}, released: map[types.UID]bool{}, left: map[types.UID]bool{}, names: map[types.UID]string{},
-			times: map[types.NamespacedName]int{},
+			manifests: map[types.UID]map[string]string{}, times: map[types.NamespacedName]int{},
 		},
 	}
 }
@@ -64,8 +67,10 @@ func (u *users) must(err error) {
 
 // Create an object.
 func (u *users) create(mg resource.Managed) types.UID {
+	given := maps.Clone(mg.GetAnnotations())
 	u.must(u.client.Create(context.Background(), mg))
 	u.made++
+	u.manifests[mg.GetUID()] = given
 	u.names[mg.GetUID()] = mg.GetName()
 	u.times[keyOf(mg)]++
 
@@ -95,7 +100,9 @@ func (u *users) change(key types.NamespacedName, change func(resource.Managed)) 
 	if mg == nil {
 		return
 	}
+	before := maps.Clone(mg.GetAnnotations())
 	change(mg)
+	u.notes(mg, before)
 	err := u.client.Update(context.Background(), mg)
 	if kerrors.IsInvalid(err) {
 		return // a finalizer on what is being deleted
@@ -107,6 +114,7 @@ func (u *users) change(key types.NamespacedName, change func(resource.Managed)) 
 func (u *users) delete(key types.NamespacedName) {
 	if mg := u.see(key); mg != nil {
 		u.must(client.IgnoreNotFound(u.client.Delete(context.Background(), mg)))
+		u.world.losesStripped(mg)
 	}
 }
 

@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// Doubts are faults after which what the platform says, or keeps, is not what is so. They are
+// explored by themselves, and not along with the others: see Explorer.Doubts.
+var doubts = []struct {
+	kind                Kind
+	write, read, remote bool // at writes and reads of the API server, and at calls of the external system
+	last                []time.Duration
+}{
+	{kind: Strip, write: true, read: true, remote: true},
+	{kind: StripAnnotations, write: true, read: true, remote: true},
+	{kind: StripFinalizers, write: true, read: true, remote: true},
+}
+
+// Companions are what doubts are combined with, in both orders: a process that dies, a user who
+// changes or deletes the object, and one who replaces it.
+var companions = []Kind{Crash, CrashAfter, Edit, Delete, Strip}
+
+func doubted(k Kind) bool {
+	for _, d := range doubts {
+		if d.kind == k {
+			return true
+		}
+	}
+
+	return false
+}
+
+// DoubtsAt returns the doubts that make sense at an operation, for every length of time or as
+// long as is usual.
+func doubtsAt(o operation, usual bool) (out []variant) {
+	for _, d := range doubts {
+		at := d.remote
+		switch {
+		case !o.external && o.mutates:
+			at = d.write
+		case !o.external:
+			at = d.read
+		}
+		if ops, limited := places[d.kind]; !at || limited && !slices.Contains(ops, o.name) {
+			continue
+		}
+		out = append(out, variant{kind: d.kind})
+		for _, last := range d.last {
+			if !usual {
+				out = append(out, variant{d.kind, last})
+			}
+		}
+	}
+
+	return out
+}
+
+// CompanionsAt returns those that make sense at an operation.
+func companionsAt(o operation) (out []variant) {
+	for _, v := range kindsAt(o, false, true) {
+		if v.last == 0 && slices.Contains(companions, v.kind) {
+			out = append(out, v)
+		}
+	}
+	if doubts := doubtsAt(o, true); slices.Contains(doubts, variant{kind: Strip}) {
+		out = append(out, variant{kind: Strip})
+	}
+
+	return out
+}
+
+// KindsInDoubt returns what is tried at an operation by an Explorer of doubts.
+func (e *Explorer) kindsInDoubt(o operation, usual bool) []variant {
+	out := doubtsAt(o, usual)
+	if e.depth() < 2 {
+		return out
+	}
+	for _, v := range companionsAt(o) {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+
+	return out
+}
+
+// AfterDoubt returns what is tried at a boundary after a fault: a companion after a doubt, and a
+// doubt after a companion, as far as that is not known.
+func (e *Explorer) afterDoubt(t turn, depth int) (out []variant) {
+	s, last := t.step(), t.of.Schedule.Faults[len(t.of.Schedule.Faults)-1].Kind
+	add := func(name string, kinds []variant) {
+		if !e.Unpruned && e.knows(s.stand, s.op.name+" "+name, e.depth()-depth) {
+			e.Pruned += len(kinds)
+
+			return
+		}
+		for _, v := range kinds {
+			if !slices.Contains(out, v) {
+				out = append(out, v)
+			}
+		}
+	}
+	if doubted(last) {
+		add("companions", companionsAt(s.op))
+	}
+	if slices.Contains(companions, last) {
+		add("doubts", doubtsAt(s.op, true))
+	}
+
+	return out
+}
+
+// Doubt is what a doubt, or a user, does before an operation. If it answers in the operation's place it
+// returns true.
+func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
+	switch f.Kind {
+	case Strip, StripAnnotations, StripFinalizers:
+		w.strip(f)
+	default:
+		w.users.act(f)
+	}
+
+	return false, nil
+}
