@@ -13,7 +13,7 @@ import (
 // What the simulator breaks and the kit does not. The page says why.
 var leftOut = []sim.Kind{
 	sim.Freeze, sim.ClockBack, sim.ClockAhead, sim.Pause, sim.Refusing, sim.Vanish, sim.Squat, sim.Snatch,
-	sim.Strip, sim.StripAnnotations, sim.StripFinalizers,
+	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.Unserved, sim.UnservedKind, sim.UnservedForbidden, sim.UnservedGateway,
 }
 
 // TestEveryKindOfFault: what the simulator can break is tried here, or the page names it

@@ -15,7 +15,14 @@ var doubts = []struct {
 	{kind: Strip, write: true, read: true, remote: true},
 	{kind: StripAnnotations, write: true, read: true, remote: true},
 	{kind: StripFinalizers, write: true, read: true, remote: true},
+	{kind: Unserved, write: true, read: true},
+	{kind: UnservedKind, write: true, read: true},
+	{kind: UnservedForbidden, write: true, read: true},
+	{kind: UnservedGateway, write: true, read: true},
 }
+
+// Answers are the doubts that are in what an API server says, or somebody in its place.
+var answers = []Kind{Unserved, UnservedKind, UnservedForbidden, UnservedGateway}
 
 // Companions are what doubts are combined with, in both orders: a process that dies, a user who
 // changes or deletes the object, and one who replaces it.
@@ -41,6 +48,9 @@ func doubtsAt(o operation, usual bool) (out []variant) {
 			at = d.write
 		case !o.external:
 			at = d.read
+		}
+		if o.name == "get" && slices.Contains(answers, d.kind) {
+			continue // a cache answers
 		}
 		if ops, limited := places[d.kind]; !at || limited && !slices.Contains(ops, o.name) {
 			continue
@@ -117,6 +127,8 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 	switch f.Kind {
 	case Strip, StripAnnotations, StripFinalizers:
 		w.strip(f)
+	case Unserved, UnservedKind, UnservedForbidden, UnservedGateway:
+		return true, o.page(f.Kind)
 	default:
 		w.users.act(f)
 	}

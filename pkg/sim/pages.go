@@ -1,0 +1,42 @@
+package sim
+
+import (
+	"net/http"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Pages are what answers in the place of the API server, by the code of the answer.
+var pages = map[Kind]int{Unserved: http.StatusNotFound, UnservedForbidden: http.StatusForbidden, UnservedGateway: http.StatusBadGateway}
+
+// Page returns the error that client-go makes of an answer that is not the API server's: it has the
+// name that was asked for, and a cause that says that the answer was unexpected. An API server that
+// does not serve the kind answers without a name.
+func (o operation) page(k Kind) error {
+	if k == UnservedKind {
+		return &kerrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+			Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
+		}}
+	}
+
+	return kerrors.NewGenericServerResponse(pages[k], o.verb(), o.resource(), o.key.Name, "<html><body>answered by another</body></html>", 0, true)
+}
+
+// Verb of the request.
+func (o operation) verb() string {
+	verb, _, _ := strings.Cut(o.name, "/")
+	verb, _, _ = strings.Cut(verb, ":")
+	if verb == "live" {
+		return "get"
+	}
+
+	return verb
+}
+
+func (o operation) resource() schema.GroupResource {
+	return schema.GroupResource{Group: o.kind.Group, Resource: strings.ToLower(o.kind.Kind) + "s"}
+}
