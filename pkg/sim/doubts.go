@@ -3,6 +3,8 @@ package sim
 import (
 	"slices"
 	"time"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
 // Doubts are faults after which what the platform says, or keeps, is not what is so. They are
@@ -19,6 +21,8 @@ var doubts = []struct {
 	{kind: UnservedKind, write: true, read: true},
 	{kind: UnservedForbidden, write: true, read: true},
 	{kind: UnservedGateway, write: true, read: true},
+	{kind: Panics, remote: true},
+	{kind: PanicsAfter, remote: true},
 }
 
 // Answers are the doubts that are in what an API server says, or somebody in its place.
@@ -129,6 +133,9 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 		w.strip(f)
 	case Unserved, UnservedKind, UnservedForbidden, UnservedGateway:
 		return true, o.page(f.Kind)
+	case Panics:
+		_ = w.note(len(w.trace)-1, errors.New("panicked"))
+		panic(clientPanic(o.blab(p)))
 	default:
 		w.users.act(f)
 	}

@@ -8,6 +8,7 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -69,6 +70,9 @@ var places = map[Kind][]string{
 	Vanish: {"Connect", "Observe", "Recover", "Create", "Update", "Delete"},
 	Squat:  {"Connect", "Observe", "Create", "Recover"},
 	Snatch: {"patch"},
+
+	Panics:      {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
+	PanicsAfter: {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
 }
 
 // Where faults are combined with others.
@@ -150,9 +154,19 @@ func (crash) EndsProcess() {}
 // String is what a sink's caller says, who goes on, and has no effect any more.
 func (crash) String() string { return "the process died" }
 
+// A clientPanic is what a client panics with. The reconciler makes an error of its call of it.
+type clientPanic string
+
+// Panicked ends a pass as controller-runtime does if a panic comes to it.
+func (p *process) panicked(i *item, with clientPanic) {
+	err := errors.Errorf("panic: %s [recovered]", string(with))
+	p.queue.done(p.world.now(), i.key, i.priority, reconcile.Result{}, err)
+	p.world.violate("L3", "a panic of a client came to the queue: the object does not tell of it")
+}
+
 // Talks says whether the fault makes the external system say something.
 func (f Fault) talks() bool {
-	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, Refusing, ExternalOut}, f.Kind)
+	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, Refusing, ExternalOut, Panics, PanicsAfter}, f.Kind)
 }
 
 // Before is what a fault does before an operation. If it answers in the
@@ -228,6 +242,9 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 		<-ctx.Done()
 
 		return ctx.Err()
+	case PanicsAfter:
+		w.tells(p, o, "panicked", false)
+		panic(clientPanic(o.blab(p)))
 	case CrashAfter, ClockBack, ClockAhead:
 		p.die(f)
 	case StopAfter:
@@ -254,7 +271,7 @@ func (w *World) takesAway(o operation, f Fault) bool {
 		return true
 	case Hang, HangAfter, Lost:
 		return o.name == "Create" || o.name == "patch"
-	case Fail, Throttle, Conflict:
+	case Fail, Throttle, Conflict, Panics, PanicsAfter:
 		return o.name == "Create"
 	case Stop, StopAfter:
 		return !o.external
@@ -273,7 +290,7 @@ func attempting(mg resource.Managed) bool {
 }
 
 func isAfter(k Kind) bool {
-	return slices.Contains([]Kind{Lost, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch}, k)
+	return slices.Contains([]Kind{Lost, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch, PanicsAfter}, k)
 }
 
 // Failure is the error of an operation that nothing can be told from.

@@ -241,7 +241,9 @@ func (p *process) pass(i *item) {
 		p.active--
 		p.world.trail.pass, p.making, p.outer = before, was.making, was.outer
 		if r := recover(); r != nil {
-			if c, ok := r.(crash); !ok || c.process != p {
+			if with, ok := r.(clientPanic); ok {
+				p.panicked(i, with)
+			} else if c, ok := r.(crash); !ok || c.process != p {
 				panic(r)
 			}
 		}

@@ -53,6 +53,9 @@ const (
 	UnservedKind      Kind = "unserved-kind"      // a 404 of an API server that does not serve the kind: it names no object
 	UnservedForbidden Kind = "unserved-forbidden" // a page that says 403 in the place of the API server's answer
 	UnservedGateway   Kind = "unserved-gateway"   // a page that says 502 in the place of the API server's answer
+
+	Panics      Kind = "panics"       // a method of the client panics before its effect
+	PanicsAfter Kind = "panics-after" // a method of the client panics after its effect
 )
 
 // Defaults of how long a fault lasts.
