@@ -23,6 +23,9 @@ var doubts = []struct {
 	{kind: UnservedGateway, write: true, read: true},
 	{kind: Panics, remote: true},
 	{kind: PanicsAfter, remote: true},
+	{kind: Refused, write: true, remote: true, last: []time.Duration{5 * time.Second, 10 * time.Minute}},
+	{kind: RefusedSize, write: true, remote: true, last: []time.Duration{5 * time.Second, 10 * time.Minute}},
+	{kind: RefusedAccess, write: true, remote: true, last: []time.Duration{5 * time.Second, 10 * time.Minute}},
 }
 
 // Answers are the doubts that are in what an API server says, or somebody in its place.
@@ -133,6 +136,8 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 		w.strip(f)
 	case Unserved, UnservedKind, UnservedForbidden, UnservedGateway:
 		return true, o.page(f.Kind)
+	case Refused, RefusedSize, RefusedAccess:
+		w.denies, w.denial = w.now().Add(f.duration()), f.Kind
 	case Panics:
 		_ = w.note(len(w.trace)-1, errors.New("panicked"))
 		panic(clientPanic(o.blab(p)))

@@ -7,6 +7,9 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
 // Pages are what answers in the place of the API server, by the code of the answer.
@@ -39,4 +42,19 @@ func (o operation) verb() string {
 
 func (o operation) resource() schema.GroupResource {
 	return schema.GroupResource{Group: o.kind.Group, Resource: strings.ToLower(o.kind.Kind) + "s"}
+}
+
+// Denial is the error of a write that the API server refuses whatever else is in it: a rule of
+// validation or a webhook, the size of a request, or the rights of the provider.
+func (o operation) denial(k Kind) error {
+	switch k {
+	case RefusedSize:
+		return kerrors.NewRequestEntityTooLargeError("limit is 3145728")
+	case RefusedAccess:
+		return kerrors.NewForbidden(o.resource(), o.key.Name, errors.New("exceeded quota: things, requested: 1, used: 10, limited: 10"))
+	default:
+		rule := field.Invalid(field.NewPath("spec"), "object", "failed rule: a policy has changed")
+
+		return kerrors.NewInvalid(o.kind.GroupKind(), o.key.Name, field.ErrorList{rule})
+	}
 }

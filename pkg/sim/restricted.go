@@ -1,14 +1,23 @@
 package sim
 
+import "slices"
+
+// Refusals are the doubts in which the API server refuses what is written.
+var refusals = []Kind{Refused, RefusedSize, RefusedAccess}
+
 // Restricted says whether a fault is left out in a scenario because the runtime does not hold there
 // what it promises:
 //
 //   - which external system an object is in is recorded in an annotation alone. If a replace takes
-//     that, and the connection leads elsewhere before the next pass, another resource is made there.
+//     that, and the connection leads elsewhere before the next pass, another resource is made there;
+//   - that a resource is left as it is because its namespace or its kind goes is told anew in every
+//     attempt to let the object go, for as long as that is refused.
 func (e *Explorer) restricted(v variant) bool {
 	switch e.Scenario {
 	case "backend":
 		return v.kind == Strip || v.kind == StripAnnotations
+	case "guard", "guard-kind":
+		return v.last > lasts[v.kind] && slices.Contains(refusals, v.kind)
 	default:
 		return false
 	}

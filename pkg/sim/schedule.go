@@ -56,6 +56,10 @@ const (
 
 	Panics      Kind = "panics"       // a method of the client panics before its effect
 	PanicsAfter Kind = "panics-after" // a method of the client panics after its effect
+
+	Refused       Kind = "refused"        // the API server refuses every write as invalid (422), for a while from now on
+	RefusedSize   Kind = "refused-size"   // the same, as too large (413)
+	RefusedAccess Kind = "refused-access" // the same, as forbidden (403): a quota, or the rights of the provider
 )
 
 // Defaults of how long a fault lasts.
@@ -63,6 +67,7 @@ var lasts = map[Kind]time.Duration{
 	Outage: 10 * time.Second, Freeze: 3 * time.Second, Usurp: 20 * time.Second, Pause: time.Minute,
 	ClockBack: time.Minute, ClockAhead: time.Minute, ExternalOut: 10 * time.Second, Refusing: time.Minute, Squat: 3 * time.Minute,
 	Crash: time.Second, CrashAfter: time.Second, Stale: time.Second,
+	Refused: time.Minute, RefusedSize: time.Minute, RefusedAccess: time.Minute,
 }
 
 // A Fault is what goes wrong at the n-th time that an operation is begun.

@@ -25,6 +25,8 @@ type state struct {
 	denied       map[types.NamespacedName]int // calls of it meanwhile, by object
 	pardoned     bool                         // what nobody could prevent has happened
 	refuses      time.Time                    // until when it refuses changes
+	denies       time.Time                    // until when the API server refuses writes
+	denial       Kind                         // and how
 	strips       map[types.UID]stripping      // of objects that users replaced by their manifests
 	callers      map[types.UID]int            // the process that last called Create for an object
 	pleas        map[plea]bool                // what excuses a judge, and whether it did

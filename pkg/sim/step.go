@@ -120,6 +120,8 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 		return external.Unavailable(o.failure(p))
 	case o.external && o.mutates && w.now().Before(w.refuses):
 		return external.NotCreated(o.refusal(p))
+	case !o.external && o.mutates && w.now().Before(w.denies):
+		return o.denial(w.denial)
 	case !o.external && o.name != "get" && w.now().Before(w.apiBack):
 		w.judgeAPIAway(o.key)
 
