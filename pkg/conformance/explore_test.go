@@ -16,6 +16,7 @@ var leftOut = []sim.Kind{
 	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.Unserved, sim.UnservedKind, sim.UnservedForbidden, sim.UnservedGateway,
 	sim.Panics, sim.PanicsAfter,
 	sim.Refused, sim.RefusedSize, sim.RefusedAccess,
+	sim.AbsentLive,
 }
 
 // TestEveryKindOfFault: what the simulator can break is tried here, or the page names it

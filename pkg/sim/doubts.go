@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
 // Doubts are faults after which what the platform says, or keeps, is not what is so. They are
@@ -26,6 +29,7 @@ var doubts = []struct {
 	{kind: Refused, write: true, remote: true, last: []time.Duration{5 * time.Second, 10 * time.Minute}},
 	{kind: RefusedSize, write: true, remote: true, last: []time.Duration{5 * time.Second, 10 * time.Minute}},
 	{kind: RefusedAccess, write: true, remote: true, last: []time.Duration{5 * time.Second, 10 * time.Minute}},
+	{kind: AbsentLive, remote: true},
 }
 
 // Answers are the doubts that are in what an API server says, or somebody in its place.
@@ -128,6 +132,23 @@ func (e *Explorer) afterDoubt(t turn, depth int) (out []variant) {
 	return out
 }
 
+// NotSeen excuses what becomes of an object of which nothing was ever seen under its name, and
+// whose resource is said not to exist: nobody can doubt that.
+func (w *World) notSeen(o operation, f Fault) {
+	if o.mg == nil || w.outside.Traits().Named {
+		return
+	}
+	now := w.stored(o.mg)
+	if now == nil || strings.HasSuffix(now.GetCondition("Created").Message, fmt.Sprintf("%q", meta.GetExternalName(o.mg))) {
+		return
+	}
+	if live := w.outside.Of(o.mg.GetUID()); w.users.adopted[o.mg.GetUID()] && len(live) <= 1 {
+		w.vacated[meta.GetExternalName(o.mg)] = true
+		w.users.left[o.mg.GetUID()] = true
+		w.pleads(f.Kind, o.mg.GetUID())
+	}
+}
+
 // Doubt is what a doubt, or a user, does before an operation. If it answers in the operation's place it
 // returns true.
 func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
@@ -136,6 +157,9 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 		w.strip(f)
 	case Unserved, UnservedKind, UnservedForbidden, UnservedGateway:
 		return true, o.page(f.Kind)
+	case AbsentLive:
+		w.absent = o.mg != nil && !meta.WasDeleted(o.mg) && !w.taken(w.nameOf(o.mg))
+		w.notSeen(o, f)
 	case Refused, RefusedSize, RefusedAccess:
 		w.denies, w.denial = w.now().Add(f.duration()), f.Kind
 	case Panics:

@@ -71,6 +71,7 @@ var places = map[Kind][]string{
 	Squat:  {"Connect", "Observe", "Create", "Recover"},
 	Snatch: {"patch"},
 
+	AbsentLive:  {"Observe"},
 	Panics:      {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
 	PanicsAfter: {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
 }

@@ -60,6 +60,8 @@ const (
 	Refused       Kind = "refused"        // the API server refuses every write as invalid (422), for a while from now on
 	RefusedSize   Kind = "refused-size"   // the same, as too large (413)
 	RefusedAccess Kind = "refused-access" // the same, as forbidden (403): a quota, or the rights of the provider
+
+	AbsentLive Kind = "absent-live" // what is there is said not to exist, once
 )
 
 // Defaults of how long a fault lasts.

@@ -132,6 +132,7 @@ func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 		if w := c.seam.process.world; w.absent {
 			w.absent = false
 			w.misled = w.misled || w.taken(w.nameOf(mg))
+			c.seam.process.observed[mg.GetUID()] = max(mg.GetGeneration(), c.seam.process.observed[mg.GetUID()])
 
 			return nil
 		}
