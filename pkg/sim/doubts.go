@@ -30,6 +30,8 @@ var doubts = []struct {
 	{kind: RefusedSize, write: true, remote: true, last: []time.Duration{5 * time.Second, 10 * time.Minute}},
 	{kind: RefusedAccess, write: true, remote: true, last: []time.Duration{5 * time.Second, 10 * time.Minute}},
 	{kind: AbsentLive, remote: true},
+	{kind: DroppedAnnotations, write: true, remote: true, last: []time.Duration{time.Millisecond, 10 * time.Minute}},
+	{kind: DroppedFinalizers, write: true, remote: true, last: []time.Duration{time.Millisecond, 10 * time.Minute}},
 }
 
 // Answers are the doubts that are in what an API server says, or somebody in its place.
@@ -160,6 +162,8 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 	case AbsentLive:
 		w.absent = o.mg != nil && !meta.WasDeleted(o.mg) && !w.taken(w.nameOf(o.mg))
 		w.notSeen(o, f)
+	case DroppedAnnotations, DroppedFinalizers:
+		w.drops, w.dropped = w.now().Add(f.duration()), f.Kind
 	case Refused, RefusedSize, RefusedAccess:
 		w.denies, w.denial = w.now().Add(f.duration()), f.Kind
 	case Panics:

@@ -62,6 +62,9 @@ const (
 	RefusedAccess Kind = "refused-access" // the same, as forbidden (403): a quota, or the rights of the provider
 
 	AbsentLive Kind = "absent-live" // what is there is said not to exist, once
+
+	DroppedAnnotations Kind = "dropped-annotations" // annotations that a write adds or changes are not stored, and the answer says that it succeeded, for a while from now on
+	DroppedFinalizers  Kind = "dropped-finalizers"  // the same of finalizers
 )
 
 // Defaults of how long a fault lasts.
@@ -69,6 +72,7 @@ var lasts = map[Kind]time.Duration{
 	Outage: 10 * time.Second, Freeze: 3 * time.Second, Usurp: 20 * time.Second, Pause: time.Minute,
 	ClockBack: time.Minute, ClockAhead: time.Minute, ExternalOut: 10 * time.Second, Refusing: time.Minute, Squat: 3 * time.Minute,
 	Crash: time.Second, CrashAfter: time.Second, Stale: time.Second,
+	DroppedAnnotations: time.Minute, DroppedFinalizers: time.Minute,
 	Refused: time.Minute, RefusedSize: time.Minute, RefusedAccess: time.Minute,
 }
 

@@ -51,7 +51,7 @@ func (w *World) settle() {
 
 // Settled says whether nothing is left to be done.
 func (w *World) settled() bool {
-	if len(w.events) > 0 || w.now().Before(w.apiBack) || w.now().Before(w.externalBack) || w.now().Before(w.refuses) || w.now().Before(w.denies) {
+	if len(w.events) > 0 || w.now().Before(w.apiBack) || w.now().Before(w.externalBack) || w.now().Before(w.refuses) || w.now().Before(w.denies) || w.now().Before(w.drops) {
 		return false
 	}
 	alive := w.alive()

@@ -53,7 +53,7 @@ func (w *World) stands(but *process) stand {
 	sum = mixed(sum, uint64(w.planned-w.fired))
 	sum = mixed(sum, uint64(len(w.events)))
 	for _, is := range []bool{
-		w.absent, w.now().Before(w.apiBack), w.now().Before(w.externalBack), w.now().Before(w.refuses), w.now().Before(w.denies), w.resting,
+		w.absent, w.now().Before(w.apiBack), w.now().Before(w.externalBack), w.now().Before(w.refuses), w.now().Before(w.denies), w.now().Before(w.drops), w.resting,
 	} {
 		sum = mixed(sum, bit(is))
 	}

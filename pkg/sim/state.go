@@ -25,6 +25,8 @@ type state struct {
 	denied       map[types.NamespacedName]int // calls of it meanwhile, by object
 	pardoned     bool                         // what nobody could prevent has happened
 	refuses      time.Time                    // until when it refuses changes
+	drops        time.Time                    // until when the API server does not store all that is written
+	dropped      Kind                         // and what it does not store
 	denies       time.Time                    // until when the API server refuses writes
 	denial       Kind                         // and how
 	strips       map[types.UID]stripping      // of objects that users replaced by their manifests

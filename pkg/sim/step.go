@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -128,6 +130,13 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 		return o.failure(p)
 	}
 	w.forejudge(p, o)
+	if !o.external && o.mutates && w.now().Before(w.drops) {
+		w.server.Ignore(strings.TrimPrefix(string(w.dropped), "dropped-"))
+		defer w.server.Ignore("")
+		// A restriction: that the result of a Create is not stored is not noticed, so that what it
+		// answered is lost although its process lives.
+		w.excused = w.excused || w.dropped == DroppedAnnotations && slices.ContainsFunc(w.users.all(), attempting)
+	}
 
 	return apply(ctx)
 }

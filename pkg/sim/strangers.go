@@ -54,7 +54,7 @@ func (w *World) squat(o operation, f Fault, id string) {
 
 // InReach says whether nothing has been away for a while, so that whoever polls has looked.
 func (w *World) inReach(while time.Duration) bool {
-	return !slices.ContainsFunc([]time.Time{w.externalBack, w.apiBack, w.refuses, w.denies}, func(back time.Time) bool { return w.now().Sub(back) < while })
+	return !slices.ContainsFunc([]time.Time{w.externalBack, w.apiBack, w.refuses, w.denies, w.drops}, func(back time.Time) bool { return w.now().Sub(back) < while })
 }
 
 // Taken says whether somebody else has a name, as far as the harbour tells: what clients of others work with is not known.

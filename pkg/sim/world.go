@@ -160,8 +160,11 @@ func newWorld(c Config, faults []Fault) *World {
 		at := boundary{f.Op, f.N}
 		w.faults[at] = append(w.faults[at], f)
 		w.talks = w.talks || f.talks()
-		if f.Kind == Refusing {
+		switch f.Kind { //nolint:exhaustive // after the others nothing is tried again and again
+		case Refusing:
 			w.refusals = append(w.refusals, f.duration())
+		case DroppedAnnotations, DroppedFinalizers: // an attempt is taken back, too
+			w.refusals = append(w.refusals, f.duration(), f.duration())
 		}
 	}
 

@@ -45,6 +45,7 @@ type deed struct {
 	at   string // the time, where it is stored
 	last int64  // resourceVersion
 	uid  string // that the next object gets
+	less string // the part that is ignored
 }
 
 // NewMemory returns a Memory for servers of the kinds in the scheme.
@@ -64,7 +65,7 @@ func (m *Memory) Server(c clock.PassiveClock) *Server {
 
 // Once does what do does, or what came of it before.
 func (s *Server) once(d deed, do func() (*version, error)) (*version, error) {
-	d.last = s.last
+	d.last, d.less = s.last, s.ignored
 	if v := s.memory.recall(d); v != nil {
 		if v != d.old {
 			s.store(v, d.key)

@@ -37,6 +37,9 @@ func TestMemory(t *testing.T) {
 				}
 			}
 		}
+		for _, s := range []*apiserver.Server{learned, fresh} {
+			s.Ignore([]string{"", "annotations", "finalizers"}[seed/20%3])
+		}
 		one := &side{c: learned.Client(), ns: "default", name: "first"}
 		other := &side{c: fresh.Client(), ns: "default", name: "first"}
 		for i := range uint64(16) {
@@ -93,6 +96,37 @@ func TestMemoryOfOwners(t *testing.T) {
 		slices.Sort(told)
 		if diff := cmp.Diff(owners, told); diff != "" {
 			t.Errorf("others own it (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestIgnore: what a write adds to the part of an object that is ignored is not stored, and what it
+// takes away is; other parts are stored.
+func TestIgnore(t *testing.T) {
+	kinds := runtime.NewScheme()
+	if err := berth.AddToScheme(kinds); err != nil {
+		t.Fatal(err)
+	}
+	for part, want := range map[string][2]int{"": {2, 2}, "annotations": {1, 2}, "finalizers": {2, 1}} {
+		s := apiserver.New(kinds, testingclock.NewFakePassiveClock(time.Unix(1e9, 0)))
+		b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "first", Annotations: map[string]string{"stays": "1", "goes": "1"}, Finalizers: []string{"a/stays", "a/goes"},
+		}}
+		if err := s.Client().Create(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		s.Ignore(part)
+		b.Annotations, b.Finalizers = map[string]string{"stays": "2", "new": "2"}, []string{"a/stays", "a/new"}
+		if err := s.Client().Update(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]int{len(b.Annotations), len(b.Finalizers)}; got != want || (b.Annotations["stays"] == "1") != (part == "annotations") {
+			t.Errorf("%q is ignored: %v annotations and %v finalizers are stored", part, b.Annotations, b.Finalizers)
+		}
+		s.Ignore("")
+		b.Annotations = map[string]string{"new": "3"}
+		if err := s.Client().Update(t.Context(), b); err != nil || b.Annotations["new"] != "3" {
+			t.Errorf("%q is not ignored any more: %v, %v", part, b.Annotations, err)
 		}
 	}
 }

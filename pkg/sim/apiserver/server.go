@@ -37,6 +37,7 @@ type Server struct {
 	names   int
 	log     []Change
 	behind  client.Client // answers, if it is not nil
+	ignored string        // the part of objects that writes do not change
 }
 
 // A ChangeType says what happened to an object.
@@ -114,6 +115,15 @@ func (s *Server) Drop(gvk schema.GroupVersionKind, path string) error {
 	s.own[gvk] = &other
 
 	return nil
+}
+
+// Ignore makes the server keep what it has of a part of an object ("annotations" or
+// "finalizers") whatever a write adds to it or changes, without an error, until it is called with
+// "": an admission webhook, a policy or a proxy may do so.
+func (s *Server) Ignore(part string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ignored = part
 }
 
 // Salt makes the UIDs of objects that are created from now on others than those of

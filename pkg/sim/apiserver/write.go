@@ -148,6 +148,7 @@ func (s *Server) write(old *version, key types.NamespacedName, image map[string]
 		}
 	}
 	image = withMetadata(k.prune(image))
+	s.ignore(old.image, image)
 	m := metadata(image)
 	if err := k.checkMetadata(key.Name, m); err != nil {
 		return nil, err
@@ -172,6 +173,27 @@ func (s *Server) write(old *version, key types.NamespacedName, image map[string]
 	}
 
 	return s.commit(k, key, image, by)
+}
+
+// Ignore takes out of an image, whose metadata nobody shares, what is not to be stored.
+func (s *Server) ignore(before, image map[string]any) {
+	m, had := metadata(image), metadata(before)
+	switch s.ignored {
+	case "annotations":
+		was, _ := had["annotations"].(map[string]any)
+		is, _ := m["annotations"].(map[string]any)
+		kept := map[string]any{}
+		for key := range is {
+			if value, ok := was[key]; ok {
+				kept[key] = value
+			}
+		}
+		m["annotations"] = kept
+	case "finalizers":
+		was, _ := had["finalizers"].([]any)
+		is, _ := m["finalizers"].([]any)
+		m["finalizers"] = slices.DeleteFunc(slices.Clone(is), func(f any) bool { return !slices.Contains(was, f) })
+	}
 }
 
 // SameBody says whether two images differ in no more than metadata and status.
