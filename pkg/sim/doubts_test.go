@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/moorage-dev/moorage/pkg/sim"
@@ -21,6 +23,59 @@ func TestDoubts(t *testing.T) {
 					t.Errorf("%d schedules ran", e.Ran)
 				}
 			})
+		}
+	}
+}
+
+// TestWhatDoubtsDo: each doubt happens as it is said to.
+func TestWhatDoubtsDo(t *testing.T) {
+	for line, want := range map[string]struct{ reason, told string }{
+		"create/opaque Observe#2:strip":             {"the record is taken, and restored", "is restored externalNameplace-1"},
+		"create/opaque Observe#2:strip-annotations": {"so are annotations alone", "is restored externalNameplace-1"},
+		"delete/named Connect#3:strip-finalizers":   {"what is being deleted goes at once without its finalizer", `"first" not found`},
+		"create/named patch#1:unserved":             {"a page is an error of the request", "is there, although a write of it is answered with not-found"},
+		"create/named patch#1:unserved-kind":        {"an answer about the kind names no object", "the server could not find the requested resource"},
+		"create/named patch#1:unserved-forbidden":   {"a page of another code", "forbidden"},
+		"create/named patch#1:unserved-gateway":     {"a page of another code", "answered by another"},
+		"create/opaque patch#1:dropped-annotations": {"an intent is not stored whole", "did not store annotation"},
+		"create/named patch#1:dropped-finalizers":   {"a finalizer is not stored", "did not store finalizer"},
+		"create/opaque Create#1:refused":            {"a result is refused, and written later", "Stored how a creation ended that could not be stored before"},
+		"create/opaque Create#1:refused-size":       {"so it is when it is too large", "Stored how a creation ended that could not be stored before"},
+		"create/opaque Create#1:refused-access":     {"so it is when it is forbidden", "Stored how a creation ended that could not be stored before"},
+		"create/opaque Observe#1:panics":            {"a panic is told on the object", "observe failed: panic: "},
+		"create/opaque Create#1:panics-after":       {"nobody knows what a panic left", "cannot determine creation result"},
+		"update/opaque Observe#3:absent-live":       {"a first absence is doubted", "AwaitExistence"},
+	} {
+		s, err := sim.ParseSchedule(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, s, true)
+		if !strings.Contains(strings.Join(r.Trace, "\n"), want.told) {
+			t.Errorf("%s (%s): %q is not told:\n%s", line, want.reason, want.told, strings.Join(r.Trace, "\n"))
+		}
+		for _, v := range r.Violations {
+			t.Errorf("%s: %s: %s", line, v.Property, v.Text)
+		}
+	}
+}
+
+// TestExcusesAreCounted: a replace that takes what was known nowhere else is an excuse, is counted, and
+// excuses nothing of another kind.
+func TestExcusesAreCounted(t *testing.T) {
+	for line, want := range map[string][]sim.Kind{
+		"delete-during-create/named Create#1:strip":            {sim.Strip},
+		"delete-during-create/named Create#1:strip-finalizers": {sim.StripFinalizers},
+		"create/opaque Observe#2:strip":                        nil,
+		"recover/opaque Connect#2:strip":                       {sim.Strip},
+	} {
+		s, err := sim.ParseSchedule(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, s, false)
+		if !slices.Equal(r.Excused, want) || len(r.Violations) > 0 {
+			t.Errorf("%s: excused %v, want %v; violations: %v", line, r.Excused, want, r.Violations)
 		}
 	}
 }
