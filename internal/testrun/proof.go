@@ -189,7 +189,7 @@ func runPart(ctx context.Context, part part, tests []listed, out io.Writer) erro
 }
 
 // sizes are the variables of the Makefile that make a part longer or shorter. A proof has the lengths of the Makefile, whatever the caller has set.
-var sizes = []string{"FUZZTIME", "FUZZBOUND", "SIMDEPTH", "SIMSEEDS", "ROUNDS", "OBJECTS", "STORM", "SEED", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKEFILES", "GODEBUG"}
+var sizes = []string{"FUZZTIME", "FUZZBOUND", "SIMDEPTH", "SIMSEEDS", "DOUBTDEPTH", "ROUNDS", "OBJECTS", "STORM", "SEED", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKEFILES", "GODEBUG"}
 
 // flags are those of the Makefile, whatever the caller has set.
 var flags = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off"}
