@@ -13,6 +13,7 @@ var table = []layer{
 		{path: "internal/layering/...", why: "this table and its test", sealed: true},
 		{path: "internal/disaster/...", why: "the drill of a restore, on real API servers", sealed: true},
 		{path: "internal/systemtest/...", why: "tests of the library against a real API server", sealed: true},
+		{path: "internal/trials/...", why: "tests of what an operator may expect, by what is public", sealed: true},
 		{path: "internal/testrun/...", why: "runs the tests, and the proof of a release", sealed: true},
 		{path: "internal/mutate/...", why: "mutates decisions, and what surrounds them, and runs their tests", sealed: true},
 		{path: "internal/kstatustest/...", why: "own module: tests of conditions with the real kstatus", sealed: true},

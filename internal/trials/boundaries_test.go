@@ -1,0 +1,142 @@
+package trials
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Boundaries are moments of a story: before or after a call of the client, or before a
+// write or a read of the API server itself. They are counted.
+type boundaries struct {
+	seen int
+	at   int // something happens at this one
+	name string
+
+	settled bool // nothing happens now
+}
+
+// Reach reports whether this is the moment.
+func (b *boundaries) reach(name string) bool {
+	if b.settled {
+		return false
+	}
+	b.seen++
+	if b.seen != b.at {
+		return false
+	}
+	b.name = fmt.Sprintf("%s (%d)", name, b.seen)
+
+	return true
+}
+
+// Grow lets the object become ready, and be changed.
+func (w *world) grow() {
+	w.Helper()
+	w.create()
+	w.run(70 * time.Second)
+	w.resize(2)
+	w.run(70 * time.Second)
+}
+
+func (w *world) resize(gib int64) {
+	w.Helper()
+	v := w.get()
+	v.Spec.SizeGiB = gib
+	v.Generation++ // the fake API server does not count
+	w.Must(w.API.Update(w.Context(), v))
+}
+
+// TestD1ReplaceAtAnyBoundary: whatever is taken from metadata alone, at whatever moment,
+// no second resource is made, and none is left over after a deletion.
+func TestD1ReplaceAtAnyBoundary(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		for at := 1; ; at++ {
+			b, story := &boundaries{at: at}, w.again()
+			replaces := func(name string) {
+				if v := atKey(); story.Find(v) && b.reach(name) {
+					story.replace()
+				}
+			}
+			story.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+				replaces("before " + call)
+
+				return nil
+			}
+			story.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
+				replaces("after " + call)
+
+				return nil
+			}
+			story.answer = func(r write) error {
+				replaces("before " + r.verb)
+
+				return nil
+			}
+			story.grow()
+			b.settled = true
+			story.run(3 * time.Minute)
+			b.settled = false
+			if disks := story.cloud.Disks(); len(disks) > 1 {
+				w.Errorf("replace %s: there are the external resources %s", b.name, ids(disks))
+			}
+			story.Delete(atKey())
+			story.run(10 * time.Minute)
+			if disks := story.cloud.Disks(); story.Gone(atKey()) && len(disks) > 0 {
+				w.Errorf("replace %s: the object is gone, and %s is left", b.name, ids(disks))
+			}
+			if b.name == "" || w.Failed() {
+				return
+			}
+		}
+	})
+}
+
+// TestD2GenericNotFoundAtAnyBoundary: whichever request to the API server is answered
+// once with a 404 that is not about the object: nothing is deleted, created twice or
+// forgotten, and a deleted object goes.
+func TestD2GenericNotFoundAtAnyBoundary(t *testing.T) {
+	each(t, classes, func(w *world) {
+		for at := 1; ; at++ {
+			b, story := &boundaries{at: at}, w.again()
+			refuses := func(name string) error {
+				if b.reach(name) {
+					return generic404(volumes, key.Name)
+				}
+
+				return nil
+			}
+			story.answer = func(r write) error { return refuses(r.verb) }
+			story.live = func() error { return refuses("get") }
+			story.grow()
+			b.settled = true
+			story.run(3 * time.Minute)
+			b.settled = false
+			if story.cloud.Count("Delete") > 0 {
+				w.Errorf("404 to %s: Delete was called: %v", b.name, story.cloud.Calls())
+			}
+			if disks := story.cloud.Disks(); len(disks) != 1 || disks[0].SizeGiB != 2 || !ready(story.get()) {
+				w.Errorf("404 to %s: there are %+v, and the object is ready: %t", b.name, disks, ready(story.get()))
+			}
+			story.Delete(atKey())
+			story.run(10 * time.Minute)
+			if disks := story.cloud.Disks(); !story.Gone(atKey()) || len(disks) > 0 {
+				w.Errorf("404 to %s: after the deletion the object is gone: %t, and there are %s", b.name, story.Gone(atKey()), ids(disks))
+			}
+			if b.name == "" || w.Failed() {
+				return
+			}
+		}
+	})
+}
+
+func ready(v *volume.Volume) bool {
+	return v.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue && v.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionTrue
+}

@@ -1,0 +1,149 @@
+package trials
+
+import (
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// The results of a creation are stored in a patch of annotations that tells how it ended.
+func isResult(r write) bool {
+	_, ended := r.annotations()["krateo.io/external-create-succeeded"]
+
+	return r.verb == "patch" && ended
+}
+
+// TestD2ResultPatch: the write that stores what Create returned is answered once with a
+// 404 that is not about the object. What was created is not deleted, and the object
+// becomes ready.
+func TestD2ResultPatch(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		w.answer = once(isResult, generic404(volumes, key.Name))
+		w.create()
+		w.run(5 * time.Minute)
+		if n := w.cloud.Count("Delete"); n > 0 {
+			w.Errorf("Delete was called %d times for an object that is there: %v", n, w.cloud.Calls())
+		}
+		w.isReady()
+	})
+}
+
+// Unwritable runs the story of an object whose status is never stored: what was created
+// is not deleted, not created again, and each pass asks for a next look or says what is
+// wrong.
+func unwritable(t *testing.T, answer error) {
+	t.Helper()
+	each(t, assigned, func(w *world) {
+		w.answer = func(r write) error {
+			if r.verb == "patch status" {
+				return answer
+			}
+
+			return nil
+		}
+		w.create()
+		silent := 0
+		for range 4 {
+			result, err := w.pass()
+			if err == nil && result == (reconcile.Result{}) {
+				silent++
+			}
+			wait(time.Minute)
+		}
+		if silent > 0 {
+			w.Errorf("%d of 4 passes ended without an error and without a next look", silent)
+		}
+		if n := w.cloud.Count("Delete"); n > 0 {
+			w.Errorf("Delete was called %d times for an object that is there: %v", n, w.cloud.Calls())
+		}
+		w.single()
+	})
+}
+
+// TestD2StatusSubresourceMissing: the definition of the kind lacks its status, for which
+// an API server answers each write of a status with a NotFound that names the object.
+func TestD2StatusSubresourceMissing(t *testing.T) {
+	unwritable(t, kerrors.NewNotFound(volumes, key.Name))
+}
+
+// TestD2StatusPatch: a load balancer answers each write of a status.
+func TestD2StatusPatch(t *testing.T) { unwritable(t, generic404(volumes, key.Name)) }
+
+// TestD2FinalizerPatch: the write that lets a deleted object go is answered once with a
+// 404 that is not about the object. The object goes all the same, and what it stood for.
+func TestD2FinalizerPatch(t *testing.T) {
+	each(t, classes, func(w *world) {
+		w.ready()
+		w.Delete(atKey())
+		w.answer = once(func(r write) bool {
+			metadata, _ := r.body["metadata"].(map[string]any)
+			_, changes := metadata["finalizers"]
+
+			return changes
+		}, generic404(volumes, key.Name))
+		w.run(10 * time.Minute)
+		if v := atKey(); w.Find(v) {
+			w.Errorf("the deleted object stays, with the finalizers %v and a pass that asked for no other", v.GetFinalizers())
+		}
+	})
+}
+
+// TestD2FirstPatch: the first write for an object is answered once with a 404 that is
+// not about it. It gets its external resource all the same.
+func TestD2FirstPatch(t *testing.T) {
+	each(t, classes, func(w *world) {
+		w.answer = once(func(write) bool { return true }, generic404(volumes, key.Name))
+		w.create()
+		w.run(10 * time.Minute)
+		w.isReady()
+	})
+}
+
+// TestD2LiveRead: where nothing has to be written before a Create, the object is read of
+// the API server itself, which answers once with a 404 that is not about the object. It
+// gets its external resource all the same.
+func TestD2LiveRead(t *testing.T) {
+	in(t, named, func(w *world) {
+		w.ready()
+		w.start()
+		w.cloud.Remove(key.Name)
+		asked := 0
+		w.live = func() error {
+			if asked++; asked == 1 {
+				return generic404(volumes, key.Name)
+			}
+
+			return nil
+		}
+		w.run(10 * time.Minute)
+		if asked == 0 {
+			w.Fatal("the API server itself was not asked")
+		}
+		w.isReady()
+	})
+}
+
+// TestD2ProviderConfig: the write that puts the finalizer on a configuration is answered
+// once with a 404 that is not about it. It gets its finalizer all the same.
+func TestD2ProviderConfig(t *testing.T) {
+	k := newKeeper(t, configNamed("prod"))
+	k.refuse = generic404(configs, "prod")
+	for range 10 {
+		result, err := k.pass("prod")
+		if err == nil && result.RequeueAfter == 0 {
+			break
+		}
+	}
+	c := configNamed("prod")
+	if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
+		t.Fatal(err)
+	}
+	if !meta.FinalizerExists(c, configFinalizer) {
+		t.Errorf("the configuration has the finalizers %v, and a pass that asked for no other", c.GetFinalizers())
+	}
+}

@@ -1,0 +1,90 @@
+package trials
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+)
+
+// TestD6RestoredToBeforeItsIntent: etcd is restored to a moment before anything was
+// stored for an object, while the process runs. What the process has seen is not made
+// again.
+func TestD6RestoredToBeforeItsIntent(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		before := atKey()
+		before.UID, before.Generation, before.Spec.SizeGiB, before.ResourceVersion = "uid-1", 1, 1, "1"
+		w.ready()
+		w.plug(newStore(w.t, before))
+		w.run(10 * time.Minute)
+		w.single()
+	})
+}
+
+// TestD6LeaseOfAnotherHistory: etcd is restored, and the version of the lease goes back,
+// which is renewed every two seconds. The process gives up, so that the next one lists
+// anew: its caches are of a history that is no more.
+func TestD6LeaseOfAnotherHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newPlane(874)
+		deadline := 10 * time.Second
+		lock := server.lock(t, deadline)
+		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+			Lock: lock, LeaseDuration: 15 * time.Second, RenewDeadline: deadline, RetryPeriod: 2 * time.Second,
+			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			elector.Run(ctx)
+		}()
+		wait(30 * time.Second)
+		if !elector.IsLeader() {
+			t.Fatal("the story begins with a leader")
+		}
+		server.restore(server.backup(), 219)
+		wait(time.Minute)
+		select {
+		case <-ended:
+		default:
+			t.Errorf("the process leads still, a minute after the version of its lease went back from over 874 to 219")
+			cancel()
+			<-ended
+		}
+	})
+}
+
+// TestD6RestoredSpecIsCarriedOut: etcd is restored to an older snapshot while a provider
+// runs, and versions go back with it. The spec as restored is carried out, and a user's
+// change after that. The process may end for it, and is started again then.
+func TestD6RestoredSpecIsCarriedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newPlane(100)
+		p := &provider{t: t, plane: server, cloud: &volume.Cloud{}}
+		stop := p.runs()
+		defer stop()
+		server.put(volumePath, manifest(1))
+		wait(time.Minute)
+		p.has("a new object", 1)
+		snapshot, version := server.backup(), server.version()
+		server.resize(2)
+		wait(15*time.Minute + 10*time.Second)
+		p.has("a change before the restore", 2)
+
+		server.restore(snapshot, version)
+		wait(2 * time.Minute)
+		p.has("the spec as restored", 1)
+		server.resize(3)
+		wait(2 * time.Minute)
+		p.has("a change after the restore", 3)
+	})
+}
