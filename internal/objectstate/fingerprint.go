@@ -27,7 +27,7 @@ func (r *Record) Significant(role func(string) uint64) Significant {
 		out[20], out[21], out[22] = text(c.Called.Attempt), text(c.Made.Mark), text(c.Made.Name)
 		out[19] = flag(len(c.Unwritten) > 0)
 		copy(out[6:], []uint64{
-			when(c.DeleteSent), flag(c.FinalizerRemoved), text(c.Search), when(c.SearchSince), when(c.NotFoundSince), text(c.NotFoundName),
+			when(c.DeleteSent), flag(c.FinalizerRemoved), flag(c.Spared), text(c.Search), when(c.SearchSince), when(c.NotFoundSince), text(c.NotFoundName),
 			text(c.Stop.Revision), when(c.Stop.Due), when(c.Stop.Until), flag(c.Published != none), text(c.PublishedAs), flag(c.DroppedStatus != none),
 		})
 	}

@@ -56,6 +56,7 @@ type Cold struct {
 
 	DeleteSent       time.Time // when the last Delete was sent
 	FinalizerRemoved bool      // the author's finalizer was removed
+	Spared           bool      // it was told that the external resource stays, whatever is deleted
 
 	Called           Intent            // Create was called for it, and its result is not known
 	Made             CreationRef       // what the last Create made, until an observation has found it

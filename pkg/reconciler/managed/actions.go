@@ -69,6 +69,9 @@ func (p *pass) observe(ctx context.Context) error {
 	if o.ResourceExists && !stranger {
 		p.endRestore()
 		p.memo.Seen, p.memo.Made, p.found = creation(p.mg, p.mg), objectstate.CreationRef{}, true
+		if p.memo.Seen.Mark != "" && p.memo.Called != (objectstate.Intent{}) {
+			p.memo.Called = objectstate.Intent{} // its result is known
+		}
 		p.remember()
 	}
 	p.unsaid = p.unpublished()

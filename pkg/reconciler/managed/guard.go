@@ -76,6 +76,10 @@ func (p *pass) spare(ctx context.Context) (bool, error) {
 		}
 		if err == nil && !object.DeletionTimestamp.IsZero() {
 			p.spared = true
+			if p.memo.Spared {
+				return true, nil
+			}
+			p.memo.Spared = true
 			p.tell(event.Warning(reasonSpared, errors.New(fmt.Sprintf(
 				"The external resource was left as it is: the object is deleted because %s %s is", above.kind, above.name))))
 

@@ -8,6 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // Uncalled says whether the marks of the object are those of an attempt for which this
@@ -80,6 +81,17 @@ func texts(changes map[string]any) map[string]string {
 	return set
 }
 
+// Lacks says whether any of the annotations is missing: a name was dropped, and the rest stored.
+func lacks(mg resource.Managed, annotations map[string]string) bool {
+	for key := range annotations {
+		if mg.GetAnnotations()[key] == "" {
+			return true
+		}
+	}
+
+	return false
+}
+
 // WriteUnwritten stores the result of a Create that an earlier pass of this process
 // could not store, as long as the API server shows the attempt without a result:
 // whatever was called since has marks of its own.
@@ -94,7 +106,7 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 	if err != nil {
 		return recording.failed(err)
 	}
-	if id, result := attempt(live); id != of || result != "" {
+	if id, result := attempt(live); id != of || result != "" && !lacks(live, p.memo.Unwritten) {
 		p.memo.Unwritten = nil // it was stored, or is about another attempt
 
 		return nil

@@ -18,11 +18,16 @@ import (
 // known from the memory of this process, and from the condition Created. Before anything is
 // asked outside it is stored.
 func (p *pass) restore() {
-	if p.r.named {
+	if p.r.named { // there is no record, but what was created may not show yet
+		p.restored = p.memo.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) && !meta.FinalizerExists(p.mg, FinalizerName)
+
 		return
 	}
 	if p.givenUp() {
 		p.memo.Made, p.memo.Called = objectstate.CreationRef{}, objectstate.Intent{}
+	}
+	if read := p.intended(); read.Attempt != "" && p.unresolved() && !meta.WasDeleted(p.mg) {
+		p.memo.Called = read // maybe by another process
 	}
 	ref, since := p.lastCreation()
 	switch {

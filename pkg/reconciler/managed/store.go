@@ -109,6 +109,9 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 
 	return persistently(ctx, func(ctx context.Context) error {
 		err := p.patch(ctx, telemetry.Result, clone(p.mg), map[string]any{"metadata": metadata})
+		if err == nil {
+			err = checkStored(changes, nil, p.newest)
+		}
 		switch {
 		case denies && kerrors.IsConflict(err):
 			live, ours, failed := p.sameAttempt(ctx)
@@ -138,6 +141,9 @@ func persistently(ctx context.Context, fn func(context.Context) error) error {
 		}
 		if errors.Is(last, errReplaced) {
 			return false, errReplaced
+		}
+		if isNotStored(last) { // and will not be a moment later
+			return false, last
 		}
 
 		return false, nil
