@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -44,6 +45,23 @@ func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 
 // WithDeletionGuard is [managed.WithDeletionGuard].
 func WithDeletionGuard() ReconcilerOption { return managed.WithDeletionGuard() }
+
+// WithKindDeletionGuard is [managed.WithKindDeletionGuard].
+func WithKindDeletionGuard() ReconcilerOption { return managed.WithKindDeletionGuard() }
+
+// WithNamespaceDeletionGuard is [managed.WithNamespaceDeletionGuard].
+func WithNamespaceDeletionGuard() ReconcilerOption { return managed.WithNamespaceDeletionGuard() }
+
+// WithRestoreDetector is [managed.WithRestoreDetector].
+func WithRestoreDetector(d *controller.RestoreDetector) ReconcilerOption {
+	return managed.WithRestoreDetector(d)
+}
+
+// WithRestoreElsewhere is [managed.WithRestoreElsewhere].
+func WithRestoreElsewhere() ReconcilerOption { return managed.WithRestoreElsewhere() }
+
+// WithLivenessCheck is [managed.WithLivenessCheck].
+func WithLivenessCheck(check bool) ReconcilerOption { return managed.WithLivenessCheck(check) }
 
 // WithRecreationOnRequest is [managed.WithRecreationOnRequest].
 func WithRecreationOnRequest() ReconcilerOption { return managed.WithRecreationOnRequest() }
