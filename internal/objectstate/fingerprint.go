@@ -3,7 +3,7 @@ package objectstate
 import "time"
 
 // Significant is what of a record can make a difference to what happens next, in numbers.
-type Significant [23]uint64
+type Significant [24]uint64
 
 // Significant returns what of the record can make a difference to what a reconciler does,
 // apart from when it does it and what it says. role returns what a text is to the objects,
@@ -21,14 +21,14 @@ func (r *Record) Significant(role func(string) uint64) Significant {
 		flag(r.Live), flag(r.Noted), text(r.Seen.Mark), text(r.Seen.Name), text(r.Creation), flag(r.Since != 0),
 	}
 	if c := r.Cold; c != nil {
+		uncalled := uint64(0)
 		for _, intent := range c.Uncalled {
-			out[18] += text(intent.Attempt)
+			uncalled += text(intent.Attempt)
 		}
-		out[20], out[21], out[22] = text(c.Called.Attempt), text(c.Made.Mark), text(c.Made.Name)
-		out[19] = flag(len(c.Unwritten) > 0)
 		copy(out[6:], []uint64{
 			when(c.DeleteSent), flag(c.FinalizerRemoved), flag(c.Spared), text(c.Search), when(c.SearchSince), when(c.NotFoundSince), text(c.NotFoundName),
 			text(c.Stop.Revision), when(c.Stop.Due), when(c.Stop.Until), flag(c.Published != none), text(c.PublishedAs), flag(c.DroppedStatus != none),
+			uncalled, flag(len(c.Unwritten) > 0), text(c.Called.Attempt), text(c.Made.Mark), text(c.Made.Name),
 		})
 	}
 

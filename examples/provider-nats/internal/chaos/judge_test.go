@@ -144,9 +144,9 @@ func TestPlan(t *testing.T) {
 				before = f.at
 			}
 
-			want := map[trouble]int{outage: 1, silence: 1, kill: 5}
+			want := map[trouble]int{outage: 1, silence: 1, pages: 1, kill: 5}
 			if c.pair {
-				want = map[trouble]int{outage: 1, silence: 1, kill: 1, restart: 1, suspend: 1}
+				want = map[trouble]int{outage: 1, silence: 1, pages: 1, kill: 1, restart: 1, suspend: 1}
 			}
 
 			both[fmt.Sprintf("pair %t, told %t", c.pair, c.told)] = true
