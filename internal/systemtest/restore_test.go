@@ -117,7 +117,7 @@ func TestAListHasTheVersionOfTheAPIServer(t *testing.T) {
 		if err := api.Create(t.Context(), secret); err != nil {
 			t.Fatal(err)
 		}
-		if controller.WentBack(secret.GetResourceVersion(), versions[n]) {
+		if !controller.WentBack(secret.GetResourceVersion(), versions[n]) {
 			t.Errorf("%s is the version of a list before, and %s of what was written then", versions[n], secret.GetResourceVersion())
 		}
 	}
