@@ -98,13 +98,13 @@ func TestOverdueCallsAreLookedForWhileTheControllerRuns(t *testing.T) {
 			return nil
 		}
 		go func() { _, _ = w.r.Reconcile(w.Context(), request()) }()
+		synctest.Wait()
+		w.clock.SetTime(w.clock.Now().Add(time.Hour))
+		w.failLive = 1 // the first look cannot tell
 		ctx, stop := context.WithCancel(w.Context())
 		if err := w.r.Overdue().Start(ctx, nil); err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait()
-		w.clock.SetTime(w.clock.Now().Add(time.Hour))
-		w.failLive = 1 // the first look cannot tell
 		for _, want := range []string{"Unknown/", "False/CallOverdue"} {
 			<-time.After(10*time.Second + time.Millisecond)
 			synctest.Wait()
