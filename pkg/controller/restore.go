@@ -2,7 +2,10 @@ package controller
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,10 +51,17 @@ type RestoreDetector struct {
 	log     logging.Logger
 	counter prometheus.Counter
 	found   chan struct{}
+	ended   chan struct{} // what is to be done before the end is done
 
-	mu  sync.Mutex
-	err error // what was found, if anything
+	mu     sync.Mutex
+	err    error // what was found, if anything
+	ending bool
+	before map[*func(context.Context)]bool
 }
+
+// How long what is done before the end of the process may take. An API server that has just
+// begun may not know all kinds yet.
+const beforeEndTimeout = 25 * time.Second
 
 // A RestoreOption changes a RestoreDetector.
 type RestoreOption func(*RestoreDetector)
@@ -65,7 +75,7 @@ func WithRestoreLogger(l logging.Logger) RestoreOption {
 // NewRestoreDetector returns a detector that has seen no version. The restores that all
 // detectors of the process find are counted by moorage_apiserver_restores_total.
 func NewRestoreDetector(o ...RestoreOption) *RestoreDetector {
-	d := &RestoreDetector{log: logging.NewNopLogger(), counter: restores(), found: make(chan struct{})}
+	d := &RestoreDetector{log: logging.NewNopLogger(), counter: restores(), found: make(chan struct{}), ended: make(chan struct{}), before: map[*func(context.Context)]bool{}}
 	for _, option := range o {
 		option(d)
 	}
@@ -121,15 +131,57 @@ func (d *RestoreDetector) Restored() error {
 	return d.err
 }
 
-// Start waits until ctx ends, or a version goes back: then it returns an error, which
-// ends the manager that it was added to.
+// BeforeEnd has do called once a version went back, before [RestoreDetector.Start] returns:
+// what this process knows and the API server has forgotten can be stored until then. All
+// that were given are called at the same time. The context ends after 25 seconds, and do has to
+// return then; it does not end when the manager is stopped. A process that has lost its
+// [Lease] may end before. To forget is not to call it.
+func (d *RestoreDetector) BeforeEnd(do func(context.Context)) (forget func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.before[&do] = true
+
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.before, &do)
+	}
+}
+
+// Start waits until ctx ends, or a version goes back: then it has done what is to be done
+// before the end, and returns an error, which ends the manager that it was added to.
 func (d *RestoreDetector) Start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
-		return nil
 	case <-d.found:
-		return d.Restored()
 	}
+	err := d.Restored()
+	if err != nil {
+		d.prepareEnd(context.WithoutCancel(ctx))
+	}
+
+	return err
+}
+
+// PrepareEnd does what is to be done before the end, or waits until that is done.
+func (d *RestoreDetector) prepareEnd(ctx context.Context) {
+	d.mu.Lock()
+	begun, all := d.ending, slices.Collect(maps.Keys(d.before))
+	d.ending = true
+	d.mu.Unlock()
+	if begun {
+		<-d.ended
+
+		return
+	}
+	defer close(d.ended)
+	ctx, cancel := context.WithTimeout(ctx, beforeEndTimeout)
+	defer cancel()
+	var calls sync.WaitGroup
+	for _, do := range all {
+		calls.Go(func() { (*do)(ctx) })
+	}
+	calls.Wait()
 }
 
 // NeedLeaderElection is false: who waits for its turn has caches, too.

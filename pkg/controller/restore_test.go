@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-logr/logr/funcr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -101,6 +103,48 @@ func TestRestoreDetectorEndsWithItsContext(t *testing.T) {
 	if err := d.Start(ctx); err != nil {
 		t.Error(err)
 	}
+}
+
+// What is to be done before the process ends is done once, at the same time, and before
+// anybody is told to end; also by a process that is asked to end at that moment.
+func TestBeforeEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, began := controller.NewRestoreDetector(), time.Now()
+		var done, ended atomic.Int32
+		for range 2 {
+			d.BeforeEnd(func(ctx context.Context) {
+				<-ctx.Done()
+				if n := ended.Load(); n != 0 {
+					t.Errorf("%d have ended before", n)
+				}
+				done.Add(1)
+			})
+		}
+		forget := d.BeforeEnd(func(context.Context) { t.Error("what was forgotten is called") })
+		forget()
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 2 {
+			go func() {
+				if err := d.Start(ctx); !errors.Is(err, controller.ErrRestored) {
+					t.Errorf("it ends with %v", err)
+				}
+				ended.Add(1)
+			}()
+		}
+		synctest.Wait()
+		if done.Load() != 0 {
+			t.Error("there was no restore")
+		}
+		d.Seen(widget, "874", "219")
+		cancel()
+		if err := d.Start(ctx); !errors.Is(err, controller.ErrRestored) {
+			t.Errorf("who is asked to end is told %v", err)
+		}
+		synctest.Wait()
+		if n, took := done.Load(), time.Since(began); n != 2 || ended.Load() != 2 || took > 30*time.Second {
+			t.Errorf("%d were called, and %d ended, after %s", n, ended.Load(), took)
+		}
+	})
 }
 
 // Each cluster has a detector of its own.
