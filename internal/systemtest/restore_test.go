@@ -12,18 +12,23 @@ import (
 
 	coordination "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/internal/volume/stories"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
@@ -32,11 +37,13 @@ var (
 	electionKey = client.ObjectKey{Namespace: "default", Name: "restore"}
 	keptKey     = client.ObjectKey{Namespace: "default", Name: "kept"}
 	lateKey     = client.ObjectKey{Namespace: "default", Name: "late"}
+	madeKey     = client.ObjectKey{Namespace: "default", Name: "made"}
 )
 
 // TestARestoreEndsTheProcessOnce puts etcd back to an older state while processes run, whose
 // watches wait for versions that are gone. One ends by its lease, and one that has none by
-// its probe; the next one knows what is there, and goes on.
+// its probe; the next one knows what is there, and goes on. What was created for an object
+// after the snapshot is not created again: the process that ends writes its record back.
 func TestARestoreEndsTheProcessOnce(t *testing.T) {
 	own, err := devcluster.Start(t.Context(), devcluster.Options{Own: true})
 	if err != nil {
@@ -56,9 +63,19 @@ func TestARestoreEndsTheProcessOnce(t *testing.T) {
 	if err := admin.Create(t.Context(), &coordination.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: electionKey.Namespace, Name: electionKey.Name}}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := envtest.InstallCRDs(c, envtest.CRDInstallOptions{
+		CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD()}, Scheme: scheme, MaxTime: wait.Patience(),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Create(t.Context(), stories.NewVolume(madeKey.Namespace, madeKey.Name)); err != nil {
+		t.Fatal(err)
+	}
 	whileDown(t, own, func() error { return os.CopyFS(backup, os.DirFS(data)) })
 
-	leader, probing := runProcess(t, c, true), runProcess(t, c, false)
+	cloud := &volume.Cloud{}
+	leader, probing := runProcess(t, c, cloud), runProcess(t, c, nil)
+	wait.Until(t, "the volume is ready", func() bool { return isReady(t, admin) })
 	wait.Until(t, "there is a leader", func() bool { return leader.lease.Deadline().After(time.Now()) })
 	for n := range 300 { // more than an API server writes when it starts
 		write(t, admin, keptKey, fmt.Sprint("new-", n))
@@ -81,10 +98,17 @@ func TestARestoreEndsTheProcessOnce(t *testing.T) {
 		}
 	}
 
-	next := runProcess(t, c, true)
+	if v := volumeAt(t, admin); v.GetAnnotations()["krateo.io/external-name"] != "vol-1" || isReady(t, admin) {
+		t.Errorf("the volume is restored, and its record is not written back: %+v", v)
+	}
+	next := runProcess(t, c, cloud)
 	wait.Until(t, "the next process leads", func() bool { return next.lease.Deadline().After(time.Now()) })
 	if got := next.caches(keptKey); got != "old" || next.caches(lateKey) != "" {
 		t.Errorf("the next process knows %q and %q", got, next.caches(lateKey))
+	}
+	wait.Until(t, "the volume is ready again", func() bool { return isReady(t, admin) })
+	if disks := cloud.Disks(); len(disks) != 1 {
+		t.Errorf("there are %d external resources", len(disks))
 	}
 	write(t, admin, keptKey, "after")
 	wait.Until(t, "the next process notices what is written", func() bool { return next.caches(keptKey) == "after" })
@@ -153,10 +177,11 @@ func (c *counting) List(ctx context.Context, list client.ObjectList, o ...client
 	return err
 }
 
-// RunProcess runs one until it ends, or the test does. It takes part in the election, or
-// probes.
-func runProcess(t *testing.T, c *rest.Config, elects bool) *process {
+// RunProcess runs one until it ends, or the test does. It takes part in the election and
+// manages volumes in a cloud, or, without one, probes.
+func runProcess(t *testing.T, c *rest.Config, cloud *volume.Cloud) *process {
 	t.Helper()
+	elects := cloud != nil
 	p, d := &process{done: make(chan struct{})}, controller.NewRestoreDetector()
 	o := stories.ManagerOptions(scheme)
 	o.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{"default": {}}}
@@ -182,6 +207,12 @@ func runProcess(t *testing.T, c *rest.Config, elects bool) *process {
 	}
 	for _, part := range parts {
 		if err := p.manager.Add(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if elects {
+		if err := managed.Setup(p.manager, volume.Kind, controller.Options{}, managed.WithExternalConnecter(cloud),
+			managed.WithLeaseDeadline(p.lease.Deadline), managed.WithRestoreDetector(d)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -218,6 +249,27 @@ func (p *process) caches(key client.ObjectKey) string {
 	}
 
 	return found.Data["value"]
+}
+
+// VolumeAt returns the volume as the API server has it.
+func volumeAt(t *testing.T, c client.Client) *volume.Volume {
+	t.Helper()
+	v := &volume.Volume{}
+	if err := c.Get(t.Context(), madeKey, v); err != nil {
+		t.Fatal(err)
+	}
+
+	return v
+}
+
+// IsReady says whether the volume is ready. An API server that has just begun may not know the
+// kind yet.
+func isReady(t *testing.T, c client.Client) bool {
+	t.Helper()
+	v := &volume.Volume{}
+	err := c.Get(t.Context(), madeKey, v)
+
+	return err == nil && v.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
 }
 
 // Write creates or changes a ConfigMap.

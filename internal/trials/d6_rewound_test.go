@@ -88,3 +88,25 @@ func TestD6RestoredSpecIsCarriedOut(t *testing.T) {
 		p.has("a change after the restore", 3)
 	})
 }
+
+// TestD6RestoredIsMadeOnce: etcd is restored to a moment before anything was stored for
+// an object, while a provider runs, and versions go back with it. The process ends and is
+// started again: what the object stands for is not made twice.
+func TestD6RestoredIsMadeOnce(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		server := newPlane(100)
+		p := &provider{t: w.t, plane: server, cloud: w.cloud, options: w.options}
+		stop := p.runs()
+		defer stop()
+		wait(time.Minute)
+		server.put(volumePath, manifest(1))
+		snapshot, version := server.backup(), server.version()
+		wait(2 * time.Minute)
+		p.has("a new object", 1)
+		server.restore(snapshot, version)
+		wait(3 * time.Minute)
+		if disks := p.cloud.Disks(); len(disks) != 1 || p.starts.Load() < 2 {
+			w.Errorf("after %d starts of the process there are %s; the object says %+v", p.starts.Load(), ids(disks), server.volume(w.t).Status.Conditions)
+		}
+	})
+}

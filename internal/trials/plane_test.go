@@ -295,7 +295,7 @@ func (p *plane) config() *rest.Config {
 }
 
 // Lock returns that of a leader election, as a provider makes it.
-func (p *plane) lock(t *testing.T, renewDeadline time.Duration) *controller.Lease {
+func (p *plane) lock(t *testing.T, renewDeadline time.Duration, o ...controller.LeaseOption) *controller.Lease {
 	t.Helper()
 	leases, err := coordinationclient.NewForConfig(p.config())
 	if err != nil {
@@ -305,7 +305,7 @@ func (p *plane) lock(t *testing.T, renewDeadline time.Duration) *controller.Leas
 	return controller.NewLease(&resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: "platform", Name: "provider"}, Client: leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: "one"},
-	}, renewDeadline)
+	}, renewDeadline, o...)
 }
 
 // A provider is a process with a manager, which is started again when it ends.
@@ -346,7 +346,8 @@ func (p *provider) manager() manager.Manager {
 	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{volume.GroupVersion})
 	mapper.Add(volume.GroupVersion.WithKind("Volume"), apimeta.RESTScopeNamespace)
 	duration, deadline, retry, grace := 15*time.Second, 10*time.Second, 2*time.Second, time.Second
-	lease := p.plane.lock(p.t, deadline)
+	restores := controller.NewRestoreDetector()
+	lease := p.plane.lock(p.t, deadline, controller.WithRestoreDetector(restores))
 	m, err := manager.New(p.plane.config(), manager.Options{
 		Scheme: newScheme(p.t), Logger: logr.Discard(),
 		MapperProvider: func(*rest.Config, *http.Client) (apimeta.RESTMapper, error) { return mapper, nil },
@@ -356,9 +357,13 @@ func (p *provider) manager() manager.Manager {
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
 	})
 	if err == nil {
+		err = m.Add(restores)
+	}
+	if err == nil {
 		err = managed.Setup(m, volume.Kind, controller.Options{PollInterval: 5 * time.Second, MaxConcurrentReconciles: 1},
 			append([]managed.ReconcilerOption{
 				managed.WithExternalConnecter(p.cloud), managed.WithRecorder(event.NewNopRecorder()), managed.WithLeaseDeadline(lease.Deadline),
+				managed.WithRestoreDetector(restores),
 			}, p.options...)...)
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
@@ -40,16 +41,20 @@ func BenchmarkSteadyPass(b *testing.B) {
 }
 
 // What is allocated in such a pass, by the cache too, is bounded: it is made for
-// each object at each poll interval.
+// each object at each poll interval. To be ready for a restore takes nothing more.
 func TestSteadyPassAllocates(t *testing.T) {
 	const bound = 80
-	if got := testing.AllocsPerRun(100, steady(t)); got > bound {
+	got := testing.AllocsPerRun(100, steady(t))
+	if got > bound {
 		t.Errorf("%.0f allocations, want at most %d", got, bound)
+	}
+	if ready := testing.AllocsPerRun(100, steady(t, managed.WithRestoreDetector(controller.NewRestoreDetector()))); ready > got {
+		t.Errorf("%.0f allocations with a detector of restores, %.0f without", ready, got)
 	}
 }
 
 // Steady returns a pass over a volume with which all is well.
-func steady(t testing.TB) func() {
+func steady(t testing.TB, o ...managed.ReconcilerOption) func() {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := volume.AddToScheme(scheme); err != nil {
@@ -64,7 +69,7 @@ func steady(t testing.TB) func() {
 		}}, nil
 	}
 	r := managed.NewReconciler(&fake.Manager{Client: cached{v: v}, Scheme: scheme}, volume.Kind,
-		managed.WithExternalConnecter(managed.ExternalConnectorFn(connect)))
+		append([]managed.ReconcilerOption{managed.WithExternalConnecter(managed.ExternalConnectorFn(connect))}, o...)...)
 
 	return func() {
 		if _, err := r.Reconcile(t.Context(), request()); err != nil {

@@ -37,6 +37,9 @@ func (p *pass) mayChange(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.Errorf("%w: this process stops: %w", errNotBegun, ctx.Err())
 	}
+	if err := p.r.restored(); err != nil {
+		return errors.Errorf("%w: %w", errNotBegun, err)
+	}
 	if left, limited := p.leaseLeft(); limited && left <= leaseMargin {
 		return errors.Errorf("%w: the lease of this process ends", errNotBegun)
 	}

@@ -49,7 +49,13 @@ func (p *pass) intended() objectstate.Intent {
 	if p.r.named {
 		return objectstate.Intent{}
 	}
-	marks := p.mg.GetAnnotations()
+
+	return intended(p.mg)
+}
+
+// Intended returns the attempt that an object is marked with.
+func intended(mg resource.Managed) objectstate.Intent {
+	marks := mg.GetAnnotations()
 
 	return objectstate.Intent{Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt]}
 }

@@ -174,8 +174,13 @@ func WithCluster(c Cluster) ReconcilerOption {
 // WithRestoreDetector reports to d when the API server answers an object in an older version
 // than it has answered before, which it does only if its etcd was restored to an earlier state.
 // The pass then fails with an error that is a [controller.ErrRestored], and nothing is decided.
-// It costs no request: it looks at those reads of the API server that a pass makes anyway. Give
-// every Reconciler of a manager the detector that was added to it. The default is none.
+// It costs no request: it looks at those reads of the API server that a pass makes anyway.
+//
+// Once d knows of a restore, whoever reported it, no pass begins. Before the process ends, the
+// reconciler lists its kind from the API server itself, and writes back the records of creations
+// that it knows and the restored state does not have, so that the next process creates nothing
+// twice. The log tells of what it could not write, and of what was created for objects that are
+// gone. Give every Reconciler of a manager the detector that was added to it. The default is none.
 func WithRestoreDetector(d *controller.RestoreDetector) ReconcilerOption {
 	return func(r *Reconciler) { r.restores = d }
 }

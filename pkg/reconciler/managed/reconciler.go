@@ -112,6 +112,8 @@ type Reconciler struct {
 	roll    *roll.Roll // nil: nobody wants to know
 	waker   waker
 	calls   calls
+	passes  passes
+	leave   func() // the detector of restores
 
 	provider, providerVersion string
 
@@ -147,6 +149,9 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	r.made = r.clock.Now().Add(-1) // no instant since is zero
 	if r.memory = records.New(r.forget); r.states != nil {
 		r.states.Keeper = keeper{r.memory}
+	}
+	if r.leave = func() {}; r.restores != nil {
+		r.leave = r.restores.BeforeEnd(r.writeBack)
 	}
 	r.client = r.cluster.GetClient()
 	r.telemetry = r.newTelemetry()
@@ -187,6 +192,13 @@ func (r *Reconciler) newManaged() resource.Managed {
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
 	ctx, cancel := deadline.In(ctx, r.timeout+persistTimeout)
 	defer cancel()
+	if r.restores != nil {
+		r.passes.begin(req.NamespacedName)
+		defer r.passes.end(req.NamespacedName)
+	}
+	if r.restored() != nil { // the process ends, and the next one lists everything anew
+		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
+	}
 
 	read, err := r.read(ctx, req.NamespacedName)
 	if errors.Is(err, errUnnoticed) {

@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
@@ -38,6 +39,53 @@ func (p *pass) restore() {
 		p.restored = true
 		p.log().Info("The record of an attempt whose result is not known was removed from the metadata, and is restored")
 	}
+}
+
+// Recall puts back what the memory knows of the last creation, or of an attempt whose result
+// is not known, and an API server that was restored to an earlier state does not. What that has
+// of an attempt which had failed before, or of the same one before it ended, is older.
+func (p *pass) recall() bool {
+	if p.r.named {
+		p.restore()
+
+		return p.restored
+	}
+	before := maps.Clone(p.mg.GetAnnotations())
+	if id, result := attempt(p.mg); p.outdated(id, result) {
+		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+			meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed)
+	}
+	ref, since := p.lastCreation()
+	if ref.Mark != "" && restoreCreation(p.mg, ref, since) || restoreAttempt(p.mg, p.memo.Called) {
+		return true
+	}
+	p.mg.SetAnnotations(before)
+
+	return false
+}
+
+// Outdated says whether the memory knows what became of an attempt, or of a later one.
+func (p *pass) outdated(id, result string) bool {
+	_, mark, _ := p.memo.known()
+	of, _, _ := strings.Cut(mark, "/")
+	switch {
+	case id == "" || mark == "":
+		return false
+	case result == "":
+		return of == id && mark != id
+	default:
+		return result == attemptFailed && of != id
+	}
+}
+
+// Contradicted says whether the object is marked with another creation, or attempt, than the
+// memory knows of, and of which.
+func (p *pass) contradicted() (name, mark string, other bool) {
+	name, mark, _ = p.memo.known()
+	of, _, _ := strings.Cut(mark, "/")
+	id, _ := attempt(p.mg)
+
+	return name, mark, !p.r.named && mark != "" && of != id && mark != created(p.mg)
 }
 
 // StoreRestored stores what was put back.

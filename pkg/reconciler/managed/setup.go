@@ -89,6 +89,7 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 		alive.reconciler.Store(r)
 		defer alive.reconciler.Store(nil)
 		defer r.memory.Clear() // others look after the objects
+		defer r.leave()
 		defer r.pace.Stop()
 
 		return crdgate.RunController(ctx, m, controllerName(of), options, func(c cache.Cache) []source.Source {

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -51,6 +53,12 @@ type world struct {
 	admit func(client.Object)
 	// FailLive is how many of the next reads of the API server itself fail.
 	failLive int
+	// FailList, if set, is what lists of the API server itself are answered with.
+	failList error
+	// Paged lists of the API server itself have one object in each page.
+	paged bool
+	// OnlyIn, if set, is the only namespace that may be listed.
+	onlyIn string
 	// Lag, if set, is what the cache answers instead of what is stored.
 	lag *volume.Volume
 	// Restored, if set, is what the API server itself answers, whose etcd was put back.
@@ -183,6 +191,20 @@ func (w *world) listener() client.Reader {
 			}
 
 			return c.Get(ctx, key, o, opts...)
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if w.failList != nil {
+				return w.failList
+			}
+			if in := (&client.ListOptions{}).ApplyOptions(opts); w.onlyIn != "" && in.Namespace != w.onlyIn {
+				return kerrors.NewForbidden(schema.GroupResource{Resource: "volumes"}, "", errLost)
+			}
+
+			if err := c.List(ctx, list, opts...); err != nil || !w.paged {
+				return err
+			}
+
+			return onePage(list, opts)
 		},
 	})
 }

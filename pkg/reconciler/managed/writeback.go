@@ -1,0 +1,360 @@
+package managed
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+const (
+	writeBackPage  = 500                    // objects in a page of a list
+	writeBackLimit = 4                      // objects of a kind that are written at the same time
+	writeBackNames = 20                     // objects that are named in one line of the log
+	writeBackPause = 200 * time.Millisecond // before what failed is tried again
+
+	// When what is not written is told: the process may end with its lease.
+	writeBackPatience = 5 * time.Second
+)
+
+// ErrUnderWay says that a pass over the object has not ended.
+var errUnderWay = errors.New("a pass is under way")
+
+// The passes that are under way. It is safe for concurrent use.
+type passes struct {
+	mu sync.Mutex
+	of map[types.NamespacedName]bool
+}
+
+func (u *passes) begin(key types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.of == nil {
+		u.of = map[types.NamespacedName]bool{}
+	}
+	u.of[key] = true
+}
+
+func (u *passes) end(key types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.of, key)
+}
+
+// Has says whether a pass over the object is under way.
+func (u *passes) has(key types.NamespacedName) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+
+	return u.of[key]
+}
+
+// Restored says why nothing is decided any more: the API server was restored to an earlier
+// state, so that the caches are of another history.
+func (r *Reconciler) restored() error {
+	if r.restores == nil {
+		return nil
+	}
+
+	return r.restores.Restored()
+}
+
+// A debt is an object to which the memory may have to give back its record.
+type debt struct {
+	key  types.NamespacedName
+	uid  types.UID
+	memo *memo            // what is known of it
+	live resource.Managed // as the API server has it; nil: it is to be read
+	err  error            // why it was not written
+	done bool
+}
+
+// WriteBack stores in an API server that was restored to an earlier state what this process
+// knows of creations, and the next one would not: it would create again what is there. No pass
+// begins any more, and objects whose pass is under way are left to it until it has ended.
+func (r *Reconciler) writeBack(ctx context.Context) {
+	if r.memory.Len() == 0 {
+		return
+	}
+	var rest []*debt
+	var err error
+	listed, written := false, 0
+	insist(ctx, func() bool {
+		if !listed {
+			rest, err = r.debts(ctx)
+		}
+		if listed = err == nil; listed {
+			written += r.settle(ctx, rest)
+			rest = slices.DeleteFunc(rest, func(d *debt) bool { return d.done })
+		}
+
+		return listed && len(rest) == 0
+	}, func() { r.tellUnwritten(rest, err) })
+	r.log.Info("The API server was restored: records of creations that it had forgotten were written back", "kind", r.of.Kind, "objects", written)
+}
+
+// Insist calls try until it succeeds, or ctx ends. If it does not succeed it is told: soon,
+// because the process may end earlier, and in the end.
+func insist(ctx context.Context, try func() bool, tell func()) {
+	soon, cancel := context.WithTimeout(ctx, writeBackPatience)
+	defer cancel()
+	for told := false; !try(); {
+		if !told && soon.Err() != nil {
+			told = true
+			tell()
+		}
+		if sleep(ctx, writeBackPause) != nil {
+			tell()
+
+			return
+		}
+	}
+}
+
+// Settle writes what is owed to each object whose pass is over, once, and returns to how many
+// something was written.
+func (r *Reconciler) settle(ctx context.Context, all []*debt) (written int) {
+	var mu sync.Mutex
+	var calls sync.WaitGroup
+	room := make(chan struct{}, writeBackLimit)
+	for _, d := range all {
+		room <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-room }()
+			if r.pay(ctx, d) {
+				mu.Lock()
+				defer mu.Unlock()
+				written++
+			}
+		})
+	}
+	calls.Wait()
+
+	return written
+}
+
+// Pay writes what is owed to one object, and says whether it was anything.
+func (r *Reconciler) pay(ctx context.Context, d *debt) (written bool) {
+	if r.passes.has(d.key) {
+		d.err = errUnderWay
+
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if d.live == nil {
+		d.live = r.newManaged()
+		d.err = r.cluster.GetAPIReader().Get(ctx, d.key, d.live)
+		if gone.Answered(d.err, d.key.Name) || d.err == nil && d.live.GetUID() != d.uid {
+			r.tellLeft(d)
+
+			return false
+		}
+	}
+	if d.err == nil {
+		written, d.err = r.giveBack(ctx, d)
+	}
+	if d.done = d.err == nil; !d.done {
+		d.live = nil // it may have changed meanwhile
+	}
+
+	return written
+}
+
+// GiveBack writes the record of a creation that the memory has and the object has not.
+func (r *Reconciler) giveBack(ctx context.Context, d *debt) (written bool, err error) {
+	defer d.memo.rest()
+	p := &pass{r: r, memo: d.memo.wake(), mg: clone(d.live), read: d.live, newest: d.live, generation: d.live.GetGeneration()}
+	if !p.recall() {
+		if external, attempt, other := p.contradicted(); other {
+			logging.Error(r.log, errors.New("the restored state of the API server has the record of another creation"),
+				"An external resource may be left over. Set its name in the object, or delete it if nothing else manages it",
+				"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external, "attempt", attempt)
+		}
+
+		return false, nil
+	}
+	if err := p.store(ctx, telemetry.Result); err != nil {
+		return false, err
+	}
+
+	return true, nil
+}
+
+// Debts returns the objects to which something may have to be written: all that the memory
+// and the API server know. Of those that only the memory knows is told.
+func (r *Reconciler) debts(ctx context.Context) ([]*debt, error) {
+	live, err := r.listAll(ctx)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list the objects of the API server")
+	}
+
+	return r.compare(ctx, live), nil
+}
+
+// Compare returns what may be owed to the objects that the API server has.
+func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]resource.Managed) (all []*debt) {
+	r.memory.Each(func(key types.NamespacedName, uid types.UID, o *memo) {
+		d := &debt{key: key, uid: uid, memo: o}
+		if r.passes.has(key) { // nobody else may look at its memory
+			all = append(all, d)
+
+			return
+		}
+		d.memo = r.recollect(ctx, d)
+		if d.live = live[key]; d.live == nil || d.live.GetUID() != uid {
+			r.tellLeft(d)
+		} else {
+			all = append(all, d)
+		}
+	})
+
+	return all
+}
+
+// Recollect returns what the memory knows of an object or, if no pass has looked at it yet, what
+// the cache shows: the restore has left that as it was.
+func (r *Reconciler) recollect(ctx context.Context, d *debt) *memo {
+	cached := r.newManaged()
+	if _, _, anything := d.memo.known(); anything || d.memo.Gone || r.client.Get(ctx, d.key, cached, asKept...) != nil || cached.GetUID() != d.uid {
+		return d.memo
+	}
+	shown := (&memo{State: objectstate.State{Seen: creation(cached, cached)}}).wake()
+	if unresolved(cached) {
+		shown.Called = intended(cached)
+	}
+
+	return shown
+}
+
+// Known returns the external name of what was created for the object, or may have been, and the
+// attempt that made it, as far as they are known; and whether there is anything.
+func (o *memo) known() (name, attempt string, anything bool) {
+	cold := o.troubles
+	if cold == nil {
+		cold = &troubles{}
+	}
+	switch {
+	case o.Gone || cold.FinalizerRemoved:
+		return "", "", false
+	case cold.Called != objectstate.Intent{}:
+		return "", cold.Called.Attempt, true
+	case o.Seen != objectstate.CreationRef{}:
+		return o.Seen.Name, o.Seen.Mark, true
+	case cold.Made != objectstate.CreationRef{}:
+		return cold.Made.Name, cold.Made.Mark, true
+	default:
+		return "", "", o.Creation == createdHere
+	}
+}
+
+// ListAll returns the objects that the API server itself has and the memory knows of. Who may
+// not list all namespaces lists those of the objects that it knows.
+func (r *Reconciler) listAll(ctx context.Context) (map[types.NamespacedName]resource.Managed, error) {
+	live := map[types.NamespacedName]resource.Managed{}
+	err := r.list(ctx, "", live)
+	if !kerrors.IsForbidden(err) {
+		return live, err
+	}
+	namespaces := map[string]bool{}
+	r.memory.Each(func(key types.NamespacedName, _ types.UID, _ *memo) { namespaces[key.Namespace] = true })
+	for namespace := range namespaces {
+		if namespace == "" { // of a kind without namespaces
+			return nil, err
+		}
+		if err := r.list(ctx, namespace, live); err != nil {
+			return nil, err
+		}
+	}
+
+	return live, nil
+}
+
+// List adds to live the objects of a namespace that the memory knows of, page by page.
+func (r *Reconciler) list(ctx context.Context, namespace string, live map[types.NamespacedName]resource.Managed) error {
+	for token, more := "", true; more; more = token != "" {
+		page, err := r.newList()
+		if err != nil {
+			return err
+		}
+		limited, cancel := context.WithTimeout(ctx, requestTimeout)
+		err = r.cluster.GetAPIReader().List(limited, page, client.InNamespace(namespace), client.Limit(writeBackPage), client.Continue(token))
+		cancel()
+		if err != nil {
+			return err
+		}
+		token = page.GetContinue()
+		err = apimeta.EachListItem(page, func(o runtime.Object) error {
+			if mg, ok := o.(resource.Managed); ok && r.memory.Peek(client.ObjectKeyFromObject(mg), mg.GetUID()) != nil {
+				live[client.ObjectKeyFromObject(mg)] = mg
+			}
+
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// NewList returns an empty list of the kind.
+func (r *Reconciler) newList() (client.ObjectList, error) {
+	kind := schema.GroupVersionKind(r.of)
+	kind.Kind += "List"
+	made, err := r.cluster.GetScheme().New(kind)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list a kind whose list is not registered")
+	}
+	list, ok := made.(client.ObjectList)
+	if !ok {
+		return nil, errors.Errorf("cannot list a kind into a %T, which is no list", made)
+	}
+
+	return list, nil
+}
+
+// TellLeft tells of what was created for an object that the API server does not know any more.
+func (r *Reconciler) tellLeft(d *debt) {
+	d.done = true
+	external, attempt, anything := d.memo.known()
+	if !anything {
+		return
+	}
+	logging.Error(r.log, errors.New("the object is not in the restored state of the API server"),
+		"An external resource may be left over. If nothing else manages it, delete it, or create its object again with this external name",
+		"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external, "attempt", attempt)
+}
+
+// TellUnwritten tells of which objects the record is not stored yet, or why the objects are not
+// known.
+func (r *Reconciler) tellUnwritten(rest []*debt, why error) {
+	n := r.memory.Len()
+	if why == nil {
+		n, why = len(rest), rest[0].err
+	}
+	var names []string
+	for _, d := range rest[:min(len(rest), writeBackNames)] {
+		names = append(names, d.key.String())
+	}
+	logging.Error(r.log, redact.Error(why), "What this process knows of creations is not written back, and it ends soon. "+
+		"Look for external resources of these objects before the next process creates others",
+		"kind", r.of.Kind, "objects", n, "names", strings.Join(names, ", "))
+}
