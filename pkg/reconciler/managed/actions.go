@@ -48,6 +48,9 @@ func (p *pass) observe(ctx context.Context) error {
 	if p.unchanged() {
 		return errUnchanged
 	}
+	if err := p.inherit(ctx); err != nil {
+		return err
+	}
 	if err := p.recover(ctx); err != nil {
 		return err
 	}
@@ -142,6 +145,9 @@ func (p *pass) claim(ctx context.Context) error {
 	}
 	switch {
 	case p.resolves():
+		if p.inherits() {
+			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreateAttempt: p.r.newAttempt(p.mg)})
+		}
 		finish(p.mg, attemptSucceeded, p.now())
 	case p.adopts():
 		meta.SetExternalCreateSucceeded(p.mg, p.now())

@@ -105,7 +105,7 @@ func TestMarksThatClaimNothing(t *testing.T) {
 			meta.AnnotationKeyCreateAttempt: "0badcafe0badcafe-0badcafe/succeeded",
 		},
 		"a copy of one whose creation is under way": {
-			meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z", meta.AnnotationKeyCreateAttempt: "0badcafe0badcafe-0badcafe",
+			meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z", meta.AnnotationKeyCreateAttempt: attemptOf("uid-0"),
 		},
 	}
 	for name, marks := range cases {
@@ -113,6 +113,7 @@ func TestMarksThatClaimNothing(t *testing.T) {
 			w := newWorld(t, managed.WithCreationGracePeriod(0))
 			w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return belonging{c, managed.OwnerNobody} })
 			w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 77})
+			w.original("uid-0")
 			w.create(func(v *volume.Volume) {
 				meta.AddAnnotations(v, marks)
 				meta.SetExternalName(v, "vol-9")

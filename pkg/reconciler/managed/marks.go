@@ -234,20 +234,33 @@ func (p *pass) abandon() {
 	p.tell(event.Warning(reasonAbandoned, errors.Errorf("The attempt %s to create was given up; what it may have led to is left to whoever looks for it", id)))
 }
 
-// Unresolved says whether a create was begun whose result is not known. A user
-// ends that by removing the pending mark, or by abandoning the attempt.
-func unresolved(mg resource.Managed) bool {
-	id, result := attempt(mg)
-	if meta.GetExternalCreatePending(mg).IsZero() || copied(mg, id) || abandoned(mg) {
+// Lost says whether a create was begun whose result is not known, for this object or for
+// the one that it is a copy of. A user ends that by removing the pending mark, or by
+// abandoning the attempt.
+func lost(mg resource.Managed) bool {
+	if meta.GetExternalCreatePending(mg).IsZero() || abandoned(mg) {
 		return false
 	}
+	id, result := attempt(mg)
 
 	return id != "" && result == "" || meta.ExternalCreateIncomplete(mg)
 }
 
-// Unresolved says the same of the object of the pass. An attempt for which this
-// process did not call Create has no result to wait for.
-func (p *pass) unresolved() bool { return unresolved(p.mg) && !p.uncalled() }
+// Unresolved says whether a create was begun for this object whose result is not known.
+func unresolved(mg resource.Managed) bool {
+	id, _ := attempt(mg)
+
+	return lost(mg) && !copied(mg, id)
+}
+
+// Unresolved says the same of the object of the pass, and of an attempt that it has inherited.
+// An attempt for which this process did not call Create has no result to wait for.
+func (p *pass) unresolved() bool {
+	id, _ := attempt(p.mg)
+	inherited := p.inherited != "" && p.inherited == id && lost(p.mg)
+
+	return (inherited || unresolved(p.mg)) && !p.uncalled()
+}
 
 // Created returns what identifies the creation whose result the object stands
 // for, or nothing if the last attempt did not succeed.

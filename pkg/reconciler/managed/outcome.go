@@ -152,6 +152,9 @@ var refused = outcome{
 			}
 			o.ready = commonv1.Deleting()
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, text)
+		case p.inherits():
+			err = errors.New(textInherited)
+			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textInherited)
 		case !p.unresolved():
 			err = errors.New(textUnseen)
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnseen)
@@ -171,6 +174,8 @@ var refused = outcome{
 const (
 	textUnresolved = "cannot determine creation result - remove the " + meta.AnnotationKeyExternalCreatePending +
 		" annotation if it is safe to proceed"
+	textInherited = textUnresolved + "; the attempt was made for the object that this one was restored or copied from, and that is not in this cluster: " +
+		"if the external system has what it created, set the annotation " + meta.AnnotationKeyExternalName + " to its name instead"
 	textUnseen = "what was created is not found under its external name, and never was - remove the annotations " +
 		meta.AnnotationKeyExternalCreatePending + ", " + meta.AnnotationKeyExternalCreateSucceeded + " and " +
 		meta.AnnotationKeyCreateAttempt + " if it is safe to create it again"

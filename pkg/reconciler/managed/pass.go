@@ -69,6 +69,7 @@ type pass struct {
 	called        bool                // the gate has let a call of this pass through
 	pending       *external.Operation // that the external system is at work on
 
+	inherited string        // the attempt of the object that this one was restored from
 	searching time.Duration // how long a lookup that found nothing may be wrong
 	absent    bool          // a lookup has proved that nothing was created
 	shown     bool          // a lookup has found what Observe does not show

@@ -83,6 +83,8 @@ func (p *pass) class() lifecycle.Class {
 	switch {
 	case p.r.named:
 		return lifecycle.Named
+	case p.inherits():
+		return lifecycle.Opaque
 	case p.r.tokens:
 		return lifecycle.Token
 	case p.recoverer != nil:

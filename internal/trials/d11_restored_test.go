@@ -1,0 +1,39 @@
+package trials
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// TestD11BackupWithinCreate: an object is restored in another place from a backup that
+// was taken while Create was under way: its UID is another, annotations and finalizers
+// are kept, and there is no status. No second resource is made without a word.
+func TestD11BackupWithinCreate(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		var backup *volume.Volume
+		w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+			if call == "Create" && backup == nil {
+				backup = w.get()
+			}
+
+			return nil
+		}
+		w.ready()
+		w.plug(newStore(w.t))
+		w.start()
+		w.events = nil
+		w.create(func(v *volume.Volume) {
+			v.UID = "uid-2"
+			v.SetAnnotations(backup.GetAnnotations())
+			v.SetFinalizers(backup.GetFinalizers())
+		})
+		w.run(10 * time.Minute)
+		if disks := w.cloud.Disks(); len(disks) > 1 && !w.told() {
+			w.Errorf("there are the external resources %s, without a word", ids(disks))
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package managed
+
+import (
+	"context"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Inherit finds out whether the object is marked with an attempt of another one that it has to
+// answer for: it was restored from a backup that was made while Create was under way, and what
+// became of that nobody has recorded. If the other one lives in this cluster, the marks are
+// those of a mere copy of its manifest, and say nothing.
+func (p *pass) inherit(ctx context.Context) error {
+	id, result := attempt(p.mg)
+	if p.inherited = ""; p.r.named || result != "" || !copied(p.mg, id) || !lost(p.mg) {
+		return nil
+	}
+	lives, err := p.originalLives(ctx, id)
+	if err != nil {
+		return observing.failed(errors.Wrap(err, "cannot look for the object that the marks of a creation were copied from"))
+	}
+	if lives {
+		return nil
+	}
+	if p.inherited = id; !meta.WasDeleted(p.mg) && p.memo.Called == (objectstate.Intent{}) {
+		p.memo.Called = p.intended()
+	}
+
+	return nil
+}
+
+// Inherits says whether the result of an attempt is not known that was made for the object
+// which this one was restored from. Its token is that of another UID, of which the mark has a
+// hash alone, so that nobody can look by it, or repeat the attempt.
+func (p *pass) inherits() bool { return p.inherited != "" && p.unresolved() }
+
+// OriginalLives says whether this cluster has the object for which an attempt was made. What
+// the cache says counts if the API server itself says so, too.
+func (p *pass) originalLives(ctx context.Context, id string) (bool, error) {
+	_, of, _ := strings.Cut(id, "-")
+	all, err := p.r.newList()
+	if err != nil {
+		return false, err
+	}
+	if err := p.r.client.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
+		return false, err
+	}
+	var original resource.Managed
+	err = apimeta.EachListItem(all, func(o runtime.Object) error {
+		if mg, ok := o.(resource.Managed); ok {
+			if mark := ownMark(mg); string(mark[:]) == of {
+				original = mg
+			}
+		}
+
+		return nil
+	})
+	if err != nil || original == nil {
+		return false, err
+	}
+	live := p.r.newManaged()
+	err = p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKeyFromObject(original), live)
+	if gone.Answered(err, original.GetName()) {
+		return false, nil
+	}
+
+	return err == nil && live.GetUID() == original.GetUID(), err
+}
