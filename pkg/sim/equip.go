@@ -33,7 +33,7 @@ func (p *process) equip() {
 	m := &fake.Manager{Client: &cached{Client: direct, process: p}, Scheme: w.config.Scheme}
 	clock := &timepiece{stepped: p.clock, stands: p.began.Add(p.clock.by)}
 	options := []managed.ReconcilerOption{
-		managed.WithCluster(split{m, noting{direct, p}}),
+		managed.WithCluster(split{m, noting{direct, p}, p}),
 		managed.WithClock(clock),
 		managed.WithRandom(w.random.Float64),
 		managed.WithObjectStates(&p.states),

@@ -22,6 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
 )
 
 // By how much the clock of another machine is ahead.
@@ -98,16 +99,18 @@ func (w *World) start(clock stepped, overlook int) {
 type split struct {
 	*fake.Manager
 
-	live client.Reader
+	live    client.Reader
+	process *process
 }
 
-func (s split) GetAPIReader() client.Reader { return live{s.live, s.GetScheme()} }
+func (s split) GetAPIReader() client.Reader { return live{s.live, s.GetScheme(), s.process} }
 
 // Live reads from the server, the metadata of objects alone, too.
 type live struct {
 	client.Reader
 
-	scheme *runtime.Scheme
+	scheme  *runtime.Scheme
+	process *process
 }
 
 func (l live) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -116,6 +119,9 @@ func (l live) Get(ctx context.Context, key client.ObjectKey, o client.Object, op
 		return l.Reader.Get(ctx, key, o, opts...)
 	}
 	whole, err := l.scheme.New(m.GroupVersionKind())
+	if _, stored := whole.(*berth.Definition); !stored && m.GroupVersionKind() == berth.DefinitionKind {
+		return l.definition(ctx, key, m)
+	}
 	if err != nil {
 		return err
 	}
@@ -131,6 +137,16 @@ func (l live) Get(ctx context.Context, key client.ObjectKey, o client.Object, op
 	m.SetDeletionTimestamp(typed.GetDeletionTimestamp())
 
 	return nil
+}
+
+// Definition reads that of a kind where none is stored: objects of the kind are served, so
+// there is one, and nobody deletes it.
+func (l live) definition(ctx context.Context, key client.ObjectKey, m *metav1.PartialObjectMetadata) error {
+	return l.process.ask(ctx, apiserver.Request{Verb: "get", Kind: berth.DefinitionKind, Key: key}, func() error {
+		m.SetName(key.Name)
+
+		return nil
+	})
 }
 
 // A cached client reads objects of the kind from the cache.
