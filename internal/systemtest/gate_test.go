@@ -139,10 +139,11 @@ func TestGatedKind(t *testing.T) {
 
 // Objects that wait for one of another kind are woken by it, and by what else they
 // are told to watch, also after that kind was gone for a while and its informer with
-// it. Their poll interval is an hour: nothing else wakes them in time.
+// it. Their poll interval is an hour: nothing else wakes them in time. What the objects
+// of that kind stood for stays, because their definition is deleted and the guard is on.
 func TestGatedKindsThatReferToEachOther(t *testing.T) {
 	g := newGated(t)
-	g.setUp(volume.Kind)
+	g.setUp(volume.Kind, managed.WithKindDeletionGuard())
 	var (
 		snapshots volume.Cloud // of its own: volumes are observed all the time
 		watched   atomic.Value // the name of what the watch was told of last
@@ -155,7 +156,7 @@ func TestGatedKindsThatReferToEachOther(t *testing.T) {
 		})))
 	stories.Operate(t, g.manager)
 	g.install(volume.SnapshotCRD())
-	for _, name := range []string{"first", "second"} {
+	for i, name := range []string{"first", "second"} {
 		g.install(volume.CRD())
 		s := &volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.SnapshotSpec{
 			SizeGiB: 1, ManagementPolicies: commonv1.ManagementPolicies{"*"}, VolumeRef: &commonv1.NamespacedReference{Name: name},
@@ -169,5 +170,8 @@ func TestGatedKindsThatReferToEachOther(t *testing.T) {
 		g.make(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
 		stories.Eventually(t, "woken by what is watched", func() bool { return watched.Load() == name && snapshots.Count("Observe") > looks })
 		g.remove(volume.CRD())
+		if disks := g.cloud.Disks(); len(disks) != i+1 {
+			t.Errorf("the kind of %s went, and what is left is %v", name, disks)
+		}
 	}
 }

@@ -36,6 +36,20 @@ func TestRequestBudgetWithEverything(t *testing.T) {
 	everywhere(t, stories.RequestBudgetWithEverything)
 }
 
+// TestRequestBudgetDeletionGuard runs on an API server alone: stores have neither definitions of
+// kinds nor namespaces.
+func TestRequestBudgetDeletionGuard(t *testing.T) {
+	for reads, guard := range map[string]managed.ReconcilerOption{
+		"customresourcedefinitions": managed.WithKindDeletionGuard(),
+		"namespaces":                managed.WithNamespaceDeletionGuard(),
+	} {
+		t.Run(reads, func(t *testing.T) {
+			t.Parallel()
+			stories.RequestBudgetDeletionGuard(t, inServer, guard, reads)
+		})
+	}
+}
+
 func TestFinalizer(t *testing.T) { everywhere(t, stories.Finalizer) }
 
 func TestBadInput(t *testing.T) { everywhere(t, stories.BadInput) }

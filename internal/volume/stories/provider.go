@@ -43,6 +43,7 @@ type Provider struct {
 	Wire      Wire // nil where nobody can look
 
 	decided decisions
+	guards  string // the resource that the deletion guard reads; empty where none is on
 }
 
 // options returns those of the controllers: what they say is heard.
