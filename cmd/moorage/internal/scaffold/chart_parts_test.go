@@ -21,6 +21,11 @@ var least = []string{
 	`/events: create patch`, // what becomes of objects, told to whoever describes them
 	`/namespaces kube-system: get`,
 	`/secrets: get`, // credentials
+	// whether a kind is being deleted, before what one of its objects stands for is
+	`apiextensions.k8s.io/customresourcedefinitions anchors.dock.example.org: get`,
+	`apiextensions.k8s.io/customresourcedefinitions berths.dock.example.org: get`,
+	`apiextensions.k8s.io/customresourcedefinitions ferries.dock.example.org: get`,
+	`apiextensions.k8s.io/customresourcedefinitions quays.dock.example.org: get`,
 	`coordination.k8s.io/leases: create`,
 	`coordination.k8s.io/leases provider-dock.dock.example.org: get update`,
 	`dock.example.org/anchors/status: patch`,

@@ -13,5 +13,6 @@
 // +kubebuilder:rbac:groups=nats.moorage.dev,resources=providerconfigs/status;clusterproviderconfigs/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,resourceNames=kube-system,verbs=get
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=streams.nats.moorage.dev;keyvalues.nats.moorage.dev;objectstores.nats.moorage.dev;consumers.nats.moorage.dev,verbs=get
 // +kubebuilder:rbac:groups="";events.k8s.io,resources=events,verbs=create;patch
 package controller

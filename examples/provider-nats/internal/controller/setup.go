@@ -69,6 +69,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o controller.Options, share Sh
 			managed.WithVolatileStatus(VolatileStatus()...),
 			// NATS shows at once what it has created.
 			managed.WithCreationGracePeriod(0),
+			// Whoever deletes the definition of the kind, and with it all objects, deletes no messages.
+			managed.WithKindDeletionGuard(),
 			managed.WithLimits(share.Limits),
 		}, append(share.options(connecter), ro...)...)
 

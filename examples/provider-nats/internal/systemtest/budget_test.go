@@ -192,6 +192,7 @@ func (b *budget) pause() {
 		})
 	}
 
+	b.guarded("paused", 0)
 	b.report("paused", 0, 0)
 	b.each(func(mg resource.Managed) { b.resume(mg) })
 	b.each(func(mg resource.Managed) { b.awaitReady(mg) })
@@ -221,11 +222,13 @@ func (b *budget) fail() {
 	b.ledger.Reset()
 }
 
-// remove: one request, which takes the finalizer away.
+// remove: one request, which takes the finalizer away; and the deletion guard reads the
+// definition of the kind once before each deletion, and no namespace.
 func (b *budget) remove() {
 	b.each(func(mg resource.Managed) { b.delete(mg) })
 	b.each(func(mg resource.Managed) { b.awaitGone(mg) })
 	wait.Until(b.T, "events of the deletion", func() bool { return len(b.ledger.Events()) >= objects })
+	b.guarded("delete", 1)
 	b.report("delete", 1, 1)
 	b.recorded(changelog.OperationDelete, 1)
 
@@ -270,6 +273,7 @@ func (b *budget) check(name string, requests, events int) {
 	b.Helper()
 	wait.Until(b.T, "events of "+name, func() bool { return len(b.ledger.Events()) >= events*objects })
 	b.settle(2, nil)
+	b.guarded(name, 0)
 	b.report(name, requests, events)
 }
 
@@ -284,7 +288,7 @@ func (b *budget) print(name string, n, requests, events int) {
 	b.Helper()
 
 	sent := slices.DeleteFunc(b.ledger.Objects(), func(r test.Request) bool {
-		return r.Resource == "secrets" && r.Verb == "GET" || isConfig(r)
+		return r.Resource == "secrets" && r.Verb == "GET" || isConfig(r) || isGuard(r)
 	})
 	told := b.ledger.Events()
 	b.ledger.Reset()

@@ -22,18 +22,23 @@ type tally struct {
 	objects int // for its own kinds and their connection Secrets, but for lists and watches
 	configs int // for ProviderConfigs, which count their users
 	events  int
+	kinds   int // for the definitions of its kinds, before it deletes in NATS
 	others  int // credentials, the cluster's identity
 	cutOff  int // not answered, because the provider was killed: it sends them again
 }
 
 func (a tally) since(b tally) tally {
-	return tally{a.objects - b.objects, a.configs - b.configs, a.events - b.events, a.others - b.others, a.cutOff - b.cutOff}
+	return tally{a.objects - b.objects, a.configs - b.configs, a.events - b.events, a.kinds - b.kinds, a.others - b.others, a.cutOff - b.cutOff}
 }
 
 func (a tally) String() string {
 	text := fmt.Sprintf("%s for its objects and %s", plural(a.objects, "request"), plural(a.events, "event"))
 	if a.configs > 0 {
 		text += fmt.Sprintf(", %d to keep and count what uses the ProviderConfig", a.configs)
+	}
+
+	if a.kinds > 0 {
+		text += fmt.Sprintf(", %d to see that no kind is being deleted", a.kinds)
 	}
 
 	if a.others > 0 {
@@ -89,6 +94,8 @@ func count(requests []devcluster.Request) tally {
 			n.events++
 		case strings.HasSuffix(r.Resource, "providerconfigs"):
 			n.configs++
+		case r.Resource == "customresourcedefinitions":
+			n.kinds++
 		case r.Group == v1alpha1.Group, r.Resource == "secrets" && r.Verb != "get":
 			n.objects++
 		default:

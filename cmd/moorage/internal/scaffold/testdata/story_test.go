@@ -17,8 +17,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -110,7 +112,15 @@ func begin(t *testing.T) *story {
 		t.Fatal(err)
 	}
 
-	kube := ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Berth{}).Build()
+	// The deletion guard asks for the definition of the kind.
+	definition := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+	scheme.AddKnownTypeWithName(definition, &metav1.PartialObjectMetadata{})
+
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(definition, meta.RESTScopeRoot)
+	mapper.Add(v1alpha1.GroupVersion().WithKind(v1alpha1.BerthKind), meta.RESTScopeNamespace)
+
+	kube := ctrlfake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithStatusSubresource(&v1alpha1.Berth{}).Build()
 	s := &story{t: t, begun: time.Now(), kube: kube, api: &api.Fake{Token: "let-me-in"}, events: map[string]chan struct{}{}, shown: map[string][]string{}}
 	s.connect()
 	s.start()

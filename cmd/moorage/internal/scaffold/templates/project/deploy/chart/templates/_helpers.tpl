@@ -19,9 +19,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.serviceAccount.name }}{{ .Values.serviceAccount.name }}{{ else if .Values.serviceAccount.enabled }}{{ include "provider.name" . }}{{ else }}default{{ end }}
 {{- end }}
 
-{{/* What kinds are in no namespace, and namespaces themselves. */}}
+{{/* What kinds are in no namespace, namespaces themselves, and the definitions of kinds. */}}
 {{- define "provider.unscoped" -}}
-{{- $out := list "namespaces" }}
+{{- $out := list "namespaces" "customresourcedefinitions" }}
 {{- range $path, $_ := .Files.Glob "files/crds/*.yaml" }}
 {{- $crd := $.Files.Get $path | fromYaml }}
 {{- if eq $crd.spec.scope "Cluster" }}{{ $out = append $out $crd.spec.names.plural }}{{ end }}
