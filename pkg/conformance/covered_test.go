@@ -49,6 +49,9 @@ func TestEveryPropertyIsBroken(t *testing.T) {
 	for _, c := range defects {
 		broken = append(broken, c.property)
 	}
+	for _, c := range misled {
+		broken = append(broken, c.property)
+	}
 	for _, c := range badSuites {
 		broken = append(broken, c.property)
 	}

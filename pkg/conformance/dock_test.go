@@ -30,7 +30,9 @@ type dock struct {
 	disks  map[string]*disk
 	last   int
 	broken bool
-	silent bool // does what it is told, and the line breaks before it answers
+	silent bool   // does what it is told, and the line breaks before it answers
+	page   page   // answers in its place, unless it is 0
+	hidden string // what reads do not find
 }
 
 type disk struct {
@@ -38,6 +40,12 @@ type disk struct {
 	size                   int64
 	made                   time.Time
 }
+
+// A page is what answers in the place of the dock. Its text is what a program says that got
+// no JSON.
+type page int
+
+func (p page) Error() string { return fmt.Sprintf("%d: invalid character '<'", int(p)) }
 
 var (
 	errBroken = errors.New("the dock is broken, password=hunter2")
@@ -56,7 +64,10 @@ func (d *dock) get(ctx context.Context, id string) (*disk, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if x := d.disks[id]; x != nil && time.Since(x.made) >= d.shows {
+	if d.page != 0 {
+		return nil, d.page
+	}
+	if x := d.disks[id]; x != nil && id != d.hidden && time.Since(x.made) >= d.shows {
 		out := *x
 
 		return &out, nil
@@ -73,6 +84,9 @@ func (d *dock) change(ctx context.Context, do func()) error {
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if d.page != 0 {
+		return d.page
 	}
 	do()
 	if d.silent {
@@ -156,6 +170,32 @@ func (d *dock) hush(silent bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.silent = silent
+
+	return nil
+}
+
+// Misroute has a page answer.
+func (d *dock) Misroute(_ context.Context, status int) (func(context.Context) error, error) {
+	return func(context.Context) error { return d.turn(0) }, d.turn(page(status))
+}
+
+func (d *dock) turn(to page) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.page = to
+
+	return nil
+}
+
+// Hide a disk from those who read it.
+func (d *dock) Hide(_ context.Context, id string) (func(context.Context) error, error) {
+	return func(context.Context) error { return d.hide("") }, d.hide(id)
+}
+
+func (d *dock) hide(id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hidden = id
 
 	return nil
 }

@@ -12,10 +12,13 @@ import (
 // client. What only tries the reconciler is left to the tests of that. After an
 // operation that only reads, nothing happens that does not happen before the next.
 var (
-	atReads  = []sim.Kind{sim.Fail, sim.Crash, sim.Edit, sim.Delete, sim.Drift, sim.Absent, sim.Throttle, sim.Hang}
+	atReads = []sim.Kind{
+		sim.Fail, sim.Crash, sim.Edit, sim.Delete, sim.Drift, sim.Absent, sim.AbsentLive, sim.Throttle, sim.Hang, sim.Panics,
+	}
 	atWrites = []sim.Kind{
 		sim.Lost, sim.CrashAfter, sim.Crash, sim.Conflict, sim.StopAfter, sim.Edit, sim.Delete, sim.Usurp, sim.Stale,
 		sim.HangAfter, sim.Refuse, sim.Outage, sim.ExternalOut, sim.Throttle, sim.Hang, sim.Stop,
+		sim.Panics, sim.PanicsAfter, sim.Refused,
 	}
 )
 
@@ -54,6 +57,9 @@ func (k *kit) tellStories() {
 	for _, of := range stories {
 		failed := 0
 		for _, f := range of.FaultsAt(atReads, atWrites) {
+			if f.Kind == sim.AbsentLive && of.unseen {
+				continue
+			}
 			if time.Since(k.began) > k.suite.Within || failed >= failing {
 				k.skipped++
 

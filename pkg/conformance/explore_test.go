@@ -15,9 +15,7 @@ var leftOut = []sim.Kind{
 	sim.Freeze, sim.ClockBack, sim.ClockAhead, sim.Pause, sim.Refusing, sim.Vanish, sim.Squat, sim.Snatch,
 	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.Unserved, sim.UnservedKind, sim.UnservedForbidden, sim.UnservedGateway,
 	sim.DroppedAnnotations, sim.DroppedFinalizers,
-	sim.Panics, sim.PanicsAfter,
-	sim.Refused, sim.RefusedSize, sim.RefusedAccess,
-	sim.AbsentLive,
+	sim.RefusedSize, sim.RefusedAccess,
 }
 
 // TestEveryKindOfFault: what the simulator can break is tried here, or the page names it

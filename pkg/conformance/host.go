@@ -35,7 +35,13 @@ type job struct {
 	over    bool            // ctx is; asked inside of the bubble, because outside it is another time
 	timeout time.Duration
 	do      func(context.Context) error
+	tells   bool // returns a panic as an error
 }
+
+// A panicError says that what was called has panicked.
+type panicError struct{ text string }
+
+func (e *panicError) Error() string { return e.text }
 
 func newHost(limit time.Duration) *host {
 	h := &host{limit: limit, jobs: make(chan job), done: make(chan error)}
@@ -69,12 +75,24 @@ func (h *host) call(ctx context.Context, what string, do func(context.Context) e
 	return h.callFor(ctx, h.limit, what, do)
 }
 
+// Attempt is Call for a caller who tells himself that it has panicked, by the error, and
+// then gives up the suite.
+func (h *host) attempt(ctx context.Context, what string, do func(context.Context) error) error {
+	return h.hand(job{what: what, ctx: ctx, timeout: h.limit, do: do, tells: true})
+}
+
 // CallFor calls something that may take so long.
 func (h *host) callFor(ctx context.Context, timeout time.Duration, what string, do func(context.Context) error) error {
+	return h.hand(job{what: what, ctx: ctx, timeout: timeout, do: do})
+}
+
+// Hand hands a job to the goroutine outside, and waits for its end.
+func (h *host) hand(j job) error {
 	if h.dead() {
 		return errGone
 	}
-	h.jobs <- job{what, ctx, ctx.Err() != nil, timeout, do}
+	j.over = j.ctx.Err() != nil
+	h.jobs <- j
 
 	return <-h.done
 }
@@ -91,6 +109,11 @@ func (h *host) run(j job) error {
 		defer func() {
 			if r := recover(); r != nil {
 				ended = fmt.Sprintf("it panics: %v\n%s", r, stack())
+				if j.tells {
+					answer <- &panicError{ended}
+
+					return
+				}
 			}
 			if ended != "" {
 				answer <- h.giveUp("calls-return", j.what+" does not return: "+ended)

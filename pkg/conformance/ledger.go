@@ -28,17 +28,18 @@ type ledger struct {
 	probe Probe
 	delay time.Duration
 
-	lax     bool // looks only after what may have changed something
-	traits  sim.Traits
-	have    map[string]Resource
-	madeFor map[string]types.UID
-	granted map[types.UID]string        // what objects may have that was not made for them
-	creator types.UID                   // for whom something was created last
-	acted   time.Time                   // when something was changed last; real
-	changes int                         // of all that exists
-	wanted  map[types.UID]wants         // what the resource of an object should be
-	violate func(property, text string) // whoever judges
-	abort   func()                      // called when nothing can be judged any more
+	lax      bool // looks only after what may have changed something
+	traits   sim.Traits
+	have     map[string]Resource
+	madeFor  map[string]types.UID
+	granted  map[types.UID]string        // what objects may have that was not made for them
+	creator  types.UID                   // for whom something was created last
+	acted    time.Time                   // when something was changed last; real
+	changes  int                         // of all that exists
+	observed int                         // how often Observe has returned
+	wanted   map[types.UID]wants         // what the resource of an object should be
+	violate  func(property, text string) // whoever judges
+	abort    func()                      // called when nothing can be judged any more
 }
 
 // Wants are fields of a State and their values. Fields that are not named may have

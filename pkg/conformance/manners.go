@@ -32,7 +32,7 @@ func (k *kit) checkManners() {
 		m.token = string(m.mg.GetUID()) + "-0001"
 		k.names[m.mg.GetUID()] = m.mg.GetName()
 		for _, step := range []func() *finding{
-			m.connects, m.absent, m.creates, m.seen, m.stable, m.cancelled, m.broken, m.owned, m.repeats, m.recovers, m.mutates, m.deletes, m.refusals,
+			m.connects, m.absent, m.creates, m.seen, m.stable, m.cancelled, m.broken, m.misrouted, m.alone, m.owned, m.repeats, m.recovers, m.mutates, m.deletes, m.refusals, m.refusedIsTold,
 		} {
 			broken := step()
 			if k.host.dead() { // that is the reason of whatever is wrong
@@ -256,6 +256,13 @@ func (m *manners) broken() *finding {
 	if err == nil && !o.ResourceExists {
 		return m.say("unknown-is-not-absent", "while the external system is broken, Observe of %s says that nothing exists, without an error", m.mg.GetName())
 	}
+
+	return m.works()
+}
+
+// Works checks that the client works once the external system does again.
+func (m *manners) works() *finding {
+	var err error
 	works := func() bool { _, err = m.observe(context.Background(), clone(m.mg)); return err == nil }
 	if !m.eventually(works) {
 		return m.say("converges", "after the external system was mended, Observe of %s fails: %v", m.mg.GetName(), err)

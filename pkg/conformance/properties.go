@@ -25,6 +25,7 @@ var properties = []property{
 	{"observe-is-stable", "Observe says the same twice, if nothing changed", nil},
 	{"created-is-seen", "Observe finds what Create made, under the name that Create left", nil},
 	{"refusal-is-true", "a Create that is said to have made nothing has made nothing", nil},
+	{"refused-is-told", "a change that the system did not make is not said to be made", nil},
 	{"class-is-kept", "the client behaves as its class says", nil},
 	{"update-converges", "an Update makes the resource as asked for", nil},
 	{"update-is-idempotent", "a second Update changes nothing", nil},

@@ -212,9 +212,25 @@ func (m *manners) refuses(mg resource.Managed, mutation Mutation) *finding {
 // Breaks breaks the external system, and returns what mends it, or nil.
 func (k *kit) breaks(b Breaker) (mend func()) { return k.hampers("Probe.Break", b.Break) }
 
-// Hampers does something to the external system for a while, and returns what ends that,
-// or nil. Calls have less time meanwhile.
+// Hampers does something to the external system for a while that calls may wait for, and
+// returns what ends that, or nil. Calls have less time meanwhile.
 func (k *kit) hampers(what string, begin func(context.Context) (func(context.Context) error, error)) (end func()) {
+	mend := k.alters(what, begin)
+	if mend == nil {
+		return nil
+	}
+	limit := k.host.limit
+	k.host.limit = max(limit/5, 250*time.Millisecond)
+
+	return func() {
+		k.host.limit = limit
+		mend()
+	}
+}
+
+// Alters does something to the external system for a while, and returns what ends that,
+// or nil.
+func (k *kit) alters(what string, begin func(context.Context) (func(context.Context) error, error)) (end func()) {
 	var heal func(context.Context) error
 	err := k.host.call(context.Background(), what, func(ctx context.Context) (err error) {
 		heal, err = begin(ctx)
@@ -226,11 +242,8 @@ func (k *kit) hampers(what string, begin func(context.Context) (func(context.Con
 
 		return nil
 	}
-	limit := k.host.limit
-	k.host.limit = max(limit/5, 250*time.Millisecond)
 
 	return func() {
-		k.host.limit = limit
 		if err := k.host.call(context.Background(), "what "+what+" returned", heal); err != nil && !k.host.dead() {
 			_ = k.host.giveUp("probe-tells-the-truth", "what "+what+" returned fails: "+err.Error())
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,6 +23,7 @@ type story struct {
 	name    string
 	mutates *Mutation // what the story is about, if anything
 	faults  bool      // tell it with faults
+	unseen  bool      // the resource was never seen by the object: nobody can doubt that it is absent
 	tell    func(*tale)
 }
 
@@ -36,6 +38,8 @@ type tale struct {
 	key    types.NamespacedName
 	uid    types.UID
 	waited time.Duration
+
+	doubted bool // what is there may be said not to exist
 }
 
 // Stories are those that the suite allows to be told.
@@ -68,13 +72,19 @@ func (k *kit) stories() []story {
 		out = append(out, story{name: "drift", faults: true, tell: (*tale).drifts})
 	}
 	if _, ok := k.suite.Probe.(Stranger); ok {
-		out = append(out, story{name: "adopt", faults: true, tell: (*tale).adopts})
+		out = append(out, story{name: "adopt", faults: true, unseen: true, tell: (*tale).adopts})
 		if k.ledger.traits.Stamped {
-			out = append(out, story{name: "stranger", faults: true, tell: (*tale).meets})
+			out = append(out, story{name: "stranger", faults: true, unseen: true, tell: (*tale).meets})
 		}
 	}
 	if _, ok := k.suite.Probe.(Breaker); ok {
 		out = append(out, story{name: "outage", tell: (*tale).breaks})
+	}
+	if _, ok := k.suite.Probe.(Misrouter); ok {
+		out = append(out, story{name: "misrouted", tell: (*tale).misroutes})
+	}
+	if _, ok := k.suite.Probe.(Hider); ok {
+		out = append(out, story{name: "missed", tell: (*tale).missed})
 	}
 	if len(k.suite.Samples) > 1 {
 		out = append(out, story{name: "two", faults: true, tell: (*tale).both})
@@ -208,6 +218,7 @@ func (k *kit) run(st story, sample resource.Managed, schedule sim.Schedule) sim.
 			t.second = other
 		}
 	}
+	t.doubted = slices.ContainsFunc(schedule.Faults, func(f sim.Fault) bool { return f.Kind == sim.AbsentLive })
 	k.ran++
 	k.ledger.reset()
 	k.ledger.lax = len(schedule.Faults) > 0 // that looking changes nothing is seen without faults

@@ -49,8 +49,8 @@ type Suite struct {
 	Mutations []Mutation
 
 	// Probe looks into the external system by another way than the client. It may
-	// also be a Stranger, a Drifter, a Breaker and a Silencer, which lets more be
-	// checked.
+	// also be a Stranger, a Drifter, a Breaker, a Silencer, a Misrouter, a Hider and a
+	// Holder, which lets more be checked.
 	Probe Probe
 
 	// Secrets are texts of which nobody may see any, such as the password that
@@ -170,6 +170,30 @@ type Silencer interface {
 	// from them, until end is called: their calls hang until their context ends, or
 	// fail as if the connection broke. Those of the Probe go on to work.
 	Silence(ctx context.Context) (end func(context.Context) error, err error)
+}
+
+// A Misrouter is a Probe that can have something else answer in the place of the external
+// system, as a proxy does whose backends are away.
+type Misrouter interface {
+	// Misroute answers all requests of clients with a page of an HTTP status (403, 404,
+	// 413, 422 or 502), which is about no resource, and without an effect, until end is
+	// called. Those of the Probe go on to work.
+	Misroute(ctx context.Context, status int) (end func(context.Context) error, err error)
+}
+
+// A Hider is a Probe that can let reads miss what exists, as a replica does that lags.
+type Hider interface {
+	// Hide lets the external system say to clients that read a resource that it does not
+	// exist, until end is called. What is done to it has its effect, and List of the
+	// Probe goes on to show it.
+	Hide(ctx context.Context, id string) (end func(context.Context) error, err error)
+}
+
+// A Holder is a Probe that can let requests about one resource wait.
+type Holder interface {
+	// Hold lets requests of clients about a resource wait until their context ends, or
+	// end is called. Held is closed once one waits. Other requests are answered.
+	Hold(ctx context.Context, id string) (held <-chan struct{}, end func(context.Context) error, err error)
 }
 
 func (s *Suite) withDefaults() Suite {

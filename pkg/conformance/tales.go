@@ -10,10 +10,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
+// Rest lets the world rest, once what was said not to exist has been looked for again: that
+// what there is was right all the time does not mean that the object has told so.
+func (t *tale) rest() {
+	if t.doubted {
+		t.Live(10 * time.Second)
+	}
+	t.Rest()
+}
+
 func (t *tale) creates() {
 	t.begin()
 	t.Settle()
-	t.Rest()
+	t.rest()
 }
 
 // Updates goes there and back.
@@ -24,7 +33,7 @@ func (t *tale) updates() {
 	t.Settle()
 	t.set(nil)
 	t.Settle()
-	t.Rest()
+	t.rest()
 }
 
 // Refuses asks for what cannot be, and comes back.
@@ -48,7 +57,7 @@ func (t *tale) refuses() {
 	t.Expect(nil)
 	t.set(nil)
 	t.Settle()
-	t.Rest()
+	t.rest()
 }
 
 func (t *tale) deletes() {
@@ -68,7 +77,7 @@ func (t *tale) recreates() {
 		t.begin()
 	}
 	t.Settle()
-	t.Rest()
+	t.rest()
 }
 
 func (t *tale) pauses() {
@@ -80,7 +89,7 @@ func (t *tale) pauses() {
 	t.Untouched("while the object is paused")
 	t.Annotate(t.key, meta.AnnotationKeyReconciliationPaused, "")
 	t.Settle()
-	t.Rest()
+	t.rest()
 }
 
 func (t *tale) observes() {
@@ -118,7 +127,7 @@ func (t *tale) removed() {
 	t.ledger.look(t.uid)
 	t.Live(3 * time.Minute)
 	t.Settle()
-	t.Rest()
+	t.rest()
 }
 
 func (t *tale) drifts() {
@@ -127,7 +136,7 @@ func (t *tale) drifts() {
 	t.drift()
 	t.Live(3 * time.Minute)
 	t.Settle()
-	t.Rest()
+	t.rest()
 }
 
 // Stranger makes what is nobody's, such as the sample asks for, and returns its id.
@@ -221,6 +230,57 @@ func (t *tale) breaks() {
 	t.Settle()
 }
 
+// Misroutes: pages answer in the place of the external system, when the object is looked
+// at, and when it is deleted.
+func (t *tale) misroutes() {
+	t.begin()
+	t.Settle()
+	for _, status := range pages {
+		if end := t.misroute(status); end != nil {
+			t.Untouched(whileMisrouted(status))
+			end()
+		}
+	}
+	t.Settle()
+	if end := t.misroute(pages[0]); end != nil {
+		t.Delete(t.key)
+		t.Live(3 * time.Minute)
+		if t.Get(t.key) == nil {
+			t.Violate("unknown-is-not-absent", "an object went "+whileMisrouted(pages[0]))
+		}
+		end()
+	}
+	t.Settle()
+}
+
+// Missed: a read misses the resource, once while the object is as asked for, and once when
+// it is deleted.
+func (t *tale) missed() {
+	t.begin()
+	t.Settle()
+	t.Live(90 * time.Second) // nothing of the creation is in doubt any more
+	t.miss(func() {})
+	t.Live(3 * time.Minute) // the second look has its time
+	t.Settle()
+	t.miss(func() { t.Delete(t.key) })
+	t.Settle()
+}
+
+// Miss hides the resource of the object from the next look.
+func (t *tale) miss(then func()) {
+	// whoever tells this story has seen that the probe is one
+	h := t.suite.Probe.(Hider) //nolint:forcetypeassert // see above
+	id := t.externalName()
+	end := t.alters("Probe.Hide", func(ctx context.Context) (func(context.Context) error, error) { return h.Hide(ctx, id) })
+	if end == nil {
+		return // the probe is to blame
+	}
+	then()
+	seen := t.ledger.observed
+	t.Live(time.Hour, func() bool { return t.ledger.observed > seen })
+	end()
+}
+
 // Both: one of two objects goes, and the other stays.
 func (t *tale) both() {
 	t.begin()
@@ -228,5 +288,5 @@ func (t *tale) both() {
 	t.Settle()
 	t.Delete(t.key)
 	t.Settle()
-	t.Rest()
+	t.rest()
 }

@@ -56,7 +56,8 @@ func (t *tap) ask(ctx context.Context, a act, call func(context.Context, resourc
 		t.creator = a.mg.GetUID()
 	}
 	before := maps.Clone(t.madeFor)
-	err := t.host.call(ctx, a.String(), func(ctx context.Context) error { return call(ctx, mg) })
+	err := t.host.attempt(ctx, a.String(), func(ctx context.Context) error { return call(ctx, mg) })
+	t.tellPanic(a, err)
 	if t.host.dead() {
 		t.abort()
 
@@ -64,6 +65,9 @@ func (t *tap) ask(ctx context.Context, a act, call func(context.Context, resourc
 	}
 	if a.mutates {
 		t.acted = t.host.ended
+	}
+	if a.name == "Observe" {
+		t.observed++
 	}
 	t.judge(a, before, err)
 	if a.mg != nil {
@@ -74,6 +78,21 @@ func (t *tap) ask(ctx context.Context, a act, call func(context.Context, resourc
 	}
 
 	return err
+}
+
+// TellPanic gives up the suite if a call has panicked, and says in which it was, and what
+// that had changed outside until then.
+func (t *tap) tellPanic(a act, err error) {
+	var p *panicError
+	if !errors.As(err, &p) {
+		return
+	}
+	until := "; until then it had changed nothing outside"
+	if d := t.look(t.creator); !d.empty() {
+		until = "; until then it had " + d.String()
+	}
+	first, rest, _ := strings.Cut(p.text, "\n")
+	t.host.gone.Store(&reason{"calls-return", a.String() + " does not return: " + first + until + "\n" + rest})
 }
 
 // Judge judges what a call did.

@@ -85,7 +85,7 @@ func (r Result) FaultsAt(reads, writes []Kind) []Fault {
 		if e.op.mutates {
 			asked = writes
 		}
-		for _, v := range kindsAt(e.op, false, true) {
+		for _, v := range slices.Concat(kindsAt(e.op, false, true), doubtsAt(e.op, true)) {
 			if v.last == 0 && slices.Contains(asked, v.kind) {
 				out = append(out, Fault{Op: e.op.name, N: e.n, Kind: v.kind})
 			}

@@ -1,0 +1,255 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// AtPage does something else in the place of a call that a page of the status answers.
+func atPage(status page, p *pilot, call, instead func() error) error {
+	p.mu.Lock()
+	now := p.page
+	p.mu.Unlock()
+	if now == status {
+		return instead()
+	}
+
+	return call()
+}
+
+func well() error { return nil }
+
+// ObservesAt is a client that looks otherwise while a page of the status answers.
+func observesAt(status page, instead func() error) wreck {
+	return wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (o managed.ExternalObservation, err error) {
+		err = atPage(status, p, func() (err error) { o, err = p.Observe(ctx, v); return err }, instead)
+
+		return o, err
+	}}
+}
+
+// A negative cache remembers for all connections what was not found.
+func negativeCache() wreck {
+	missing := map[string]bool{}
+
+	return wreck{
+		observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+			id := meta.GetExternalName(v)
+			if missing[id] && id != "" {
+				return managed.ExternalObservation{}, nil
+			}
+			o, err := p.Observe(ctx, v)
+			missing[id] = err == nil && !o.ResourceExists
+
+			return o, err
+		},
+		create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+			err := p.Create(ctx, v)
+			delete(missing, meta.GetExternalName(v))
+
+			return err
+		},
+	}
+}
+
+// What clients do wrong with answers that are not the external system's, or not true.
+var misled = map[string]defect{
+	"NotFoundOnPages": {
+		reason: "every 404 is taken for absence", class: Opaque, property: "unknown-is-not-absent",
+		says: "while a page with the status 404 answers in the place of the external system, Observe of boat says", wreck: observesAt(404, well),
+	},
+	"NotFoundWithoutRights": {
+		reason: "what may not be seen is said not to exist", class: Named, property: "unknown-is-not-absent", says: "status 403",
+		wreck: observesAt(403, well),
+	},
+	"NotFoundBehindGateway": {
+		reason: "what cannot be reached is said not to exist", class: Token, property: "unknown-is-not-absent", says: "status 502",
+		wreck: observesAt(502, well),
+	},
+	"PanicsOnPages": {
+		reason: "what is no JSON is read all the same", class: Named, property: "calls-return", says: "Observe of boat does not return: it panics: no field id",
+		wreck: observesAt(502, func() error { panic("no field id") }),
+	},
+	"CreatesOnPages": {
+		reason: "Create looks at no status", class: Opaque, property: "refused-is-told", says: "status 404 answers in the place of the external system, Create of another object returns no error",
+		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+			return atPage(404, p, func() error { return p.Create(ctx, v) }, well)
+		}},
+	},
+	"PassesOverRefusedUpdates": {
+		reason: "that an update is invalid is passed over", class: Named, property: "refused-is-told", says: "status 422 answers in the place of the external system, Update of boat",
+		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+			return atPage(422, p, func() error { return p.Update(ctx, v) }, well)
+		}},
+	},
+	"PassesOverLargeUpdates": {
+		reason: "that an update is too large is passed over", class: Named, property: "refused-is-told", says: "status 413 answers in the place of the external system, Update of boat",
+		wreck: wreck{update: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+			return atPage(413, p, func() error { return p.Update(ctx, v) }, well)
+		}},
+	},
+	"PassesOverRefusedDeletions": {
+		reason: "that it may not delete is passed over", class: Token, property: "refused-is-told", says: "status 403 answers in the place of the external system, Delete of boat",
+		wreck: wreck{remove: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+			return atPage(403, p, func() error { return p.Delete(ctx, v) }, well)
+		}},
+	},
+	"NegativeCache": {
+		reason: "a second look does not ask again, and another is created", class: Opaque, property: "at-most-one", says: "there are 2 resources for boat",
+		wreck: negativeCache(),
+	},
+	"PanicsAfter": {
+		reason: "it panics when all is done", class: Token, property: "calls-return", says: "Create of boat does not return: it panics: no anchor; until then it had created disk-1",
+		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+			_ = p.Create(ctx, v)
+			panic("no anchor")
+		}},
+	},
+	"PanicsBefore": {
+		reason: "it panics at once", class: Token, property: "calls-return", says: "no anchor; until then it had changed nothing outside",
+		wreck: wreck{remove: func(context.Context, *pilot, *volume.Volume) error { panic("no anchor") }},
+	},
+}
+
+// TestMisled: what a client makes of a page, of a read that misses what exists, and of its own
+// mistakes is found by the name of the property that it breaks, soon. Correct clients meet the
+// same in TestClassesOfClients.
+func TestMisled(t *testing.T) {
+	for name, c := range misled {
+		t.Run(name, func(t *testing.T) { c.find(t) })
+	}
+}
+
+// TestRecoversNothingBehindAPage: a client says of what was created that it was not, because a
+// page answers.
+func TestRecoversNothingBehindAPage(t *testing.T) {
+	d := newDock(Findable)
+	k := examine(t, d.suite(hasty{&pilot{d}}))
+	if !k.findings.says("unknown-is-not-absent", "RecoverCreation of boat says that nothing was created") {
+		t.Errorf("it is not found, but %v", k.findings.list)
+	}
+}
+
+// A hasty client takes whatever goes wrong with a search for the end of it.
+type hasty struct{ *pilot }
+
+func (h hasty) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
+	return h, nil
+}
+
+func (h hasty) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (bool, error) {
+	found, err := (&searcher{h.pilot}).RecoverCreation(ctx, mg, token)
+	if errors.As(err, new(page)) {
+		return false, nil
+	}
+
+	return found, err
+}
+
+func (h hasty) RecoveryWindow() time.Duration { return time.Second }
+
+// A gate is a dock that keeps those waiting who ask for one disk.
+type gate struct {
+	*dock
+
+	mu    sync.Mutex
+	of    string
+	held  chan struct{}
+	opens chan struct{}
+}
+
+// Hold those who ask for a disk.
+func (g *gate) Hold(_ context.Context, id string) (<-chan struct{}, func(context.Context) error, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.of, g.held, g.opens = id, make(chan struct{}), make(chan struct{})
+	held, opens := g.held, g.opens
+
+	return held, func(context.Context) error {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.of = ""
+		close(opens)
+
+		return nil
+	}, nil
+}
+
+// Pass waits if the disk is held.
+func (g *gate) pass(ctx context.Context, id string) error {
+	g.mu.Lock()
+	held, opens, waits := g.held, g.opens, id != "" && g.of == id
+	if waits {
+		g.held = make(chan struct{}) // of whoever comes next, whom nobody waits for
+	}
+	g.mu.Unlock()
+	if !waits {
+		return nil
+	}
+	close(held)
+	select {
+	case <-opens:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestCallsThatWait: a client that waits with a lock in its hand, or that goes on to wait when
+// its time is over, is found. One that does neither passes.
+func TestCallsThatWait(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		locks  bool
+		deaf   bool
+		says   string // nothing: it passes
+	}{
+		"Well":  {reason: "each object waits for itself"},
+		"Locks": {reason: "one lock is held while the system is asked", locks: true, says: "Observe of another object does not return"},
+		"Deaf":  {reason: "the end of the context is not heard", deaf: true, says: "it has to end when its context does"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var all sync.Mutex
+			g := &gate{dock: newDock(Named)}
+			s := g.suite(&wreck{pilot: &pilot{g.dock}, observe: func(ctx context.Context, p *pilot, v *volume.Volume) (managed.ExternalObservation, error) {
+				if c.locks {
+					all.Lock()
+					defer all.Unlock()
+				}
+				asks := ctx
+				if c.deaf {
+					asks = context.WithoutCancel(ctx)
+				}
+				if err := g.pass(asks, meta.GetExternalName(v)); err != nil {
+					return managed.ExternalObservation{}, err
+				}
+
+				return p.Observe(ctx, v)
+			}})
+			s.Probe, s.Within = g, time.Nanosecond
+			if c.says != "" {
+				s.CallTimeout = 250 * time.Millisecond
+			}
+			k := examine(t, s)
+			if c.says == "" && len(k.findings.list) > 0 || c.says != "" && !k.findings.says("calls-return", c.says) {
+				t.Errorf("%s: want %q, found %v", c.reason, c.says, k.findings.list)
+			}
+		})
+	}
+}
+
+// Says tells whether a property is found to be broken with a text.
+func (f *findings) says(property, text string) bool {
+	return slices.ContainsFunc(f.list, func(x finding) bool { return x.property == property && strings.Contains(x.String(), text) })
+}
