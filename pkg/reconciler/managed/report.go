@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -79,19 +78,6 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	}
 
 	return p.answer(o, err, werr)
-}
-
-// TellUnwritable tells once that the status cannot be written although the object is there:
-// no condition can say so.
-func (p *pass) tellUnwritable(err error) {
-	text := ""
-	if gone.Named(err) || gone.Unserved(err) {
-		text = p.redact(err).Error()
-	}
-	if text != "" && text != p.memo.LastStatusErr {
-		p.tell(event.Warning(reasonCannotUpdateManaged, errors.New("cannot update managed resource status: "+text)))
-	}
-	p.memo.LastStatusErr = text
 }
 
 // Conflicts says whether an error is a conflict. Of no error it costs nothing to find

@@ -4,10 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -114,7 +113,7 @@ func (p *pass) patchStatus(ctx context.Context) error {
 	before := p.mg.GetResourceVersion()
 	answer := clone(p.mg)
 	if err := p.r.client.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, data)); err != nil {
-		return p.vanished(ctx, err)
+		return p.withoutStatus(p.vanished(ctx, err))
 	}
 	p.r.telemetry.Wrote(telemetry.Status, answer.GetResourceVersion() != before)
 	p.memo.DroppedStatus, p.memo.VolatileWritten = none, p.now()
@@ -190,35 +189,21 @@ func stampOthers(read, mine []commonv1.Condition, generation int64) {
 	}
 }
 
-// Fingerprint identifies a change of a status. Encoding sorts the keys.
+// Fingerprint identifies a change of a status. Encoding sorts the keys. Times of conditions
+// are left out: where none is stored, each pass sets them anew.
 func fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
+	patch = maps.Clone(patch)
+	if said, ok := patch["conditions"].([]commonv1.Condition); ok {
+		timeless := slices.Clone(said)
+		for i := range timeless {
+			timeless[i].LastTransitionTime = metav1.Time{}
+		}
+		patch["conditions"] = timeless
+	}
 	data, err := json.Marshal([]any{base.fields, base.conditions, patch})
 	if err != nil {
 		return none // what came out of JSON goes into it
 	}
 
 	return sha256.Sum256(data)
-}
-
-// PrunedFields are those that were said to be unknown to the CRD of the kind.
-type prunedFields struct {
-	mu   sync.Mutex
-	said bool
-}
-
-func (p *pass) sayDropped(desired statusImage, answer resource.Managed) {
-	p.r.pruned.mu.Lock()
-	defer p.r.pruned.mu.Unlock()
-	stored, err := statusOf(answer)
-	if p.r.pruned.said || err != nil {
-		return
-	}
-	p.r.pruned.said = true
-	fields := mergepatch.Missing(desired.fields, stored.fields, "status.")
-	if len(desired.conditions) > 0 && len(stored.conditions) == 0 {
-		fields = append(fields, "status.conditions")
-	}
-	slices.Sort(fields)
-	p.log().Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply its newer version",
-		"kind", p.r.of.Kind, "fields", strings.Join(fields, ", "))
 }

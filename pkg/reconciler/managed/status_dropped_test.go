@@ -3,6 +3,7 @@ package managed_test
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -75,5 +76,46 @@ func TestAStatusThatIsDroppedIsSentOnce(t *testing.T) {
 	}
 	if v := w.get(); v.Status.UsedBytes != 7 {
 		t.Errorf("%d bytes are told, want what was seen last", v.Status.UsedBytes)
+	}
+}
+
+// A definition whose schema has no conditions, or no status, answers each write of one with the
+// object as it was. No condition can say so: one event does, with what to write into the Go
+// type. The object is not written for that again, whatever the time is.
+func TestAKindThatStoresNoConditions(t *testing.T) {
+	w := newWorld(t)
+	sent := 0
+	pruning := interceptor.NewClient(w.API, interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, _ string, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+			sent++
+
+			return c.Get(ctx, client.ObjectKeyFromObject(o), o)
+		},
+	})
+	w.o = append(w.o, managed.WithCluster(reader{&fake.Manager{Client: pruning, Scheme: w.API.Scheme()}, w.listener()}))
+	w.restart()
+	w.create(nil)
+	events := ""
+	for i := range 10 {
+		before := sent
+		w.clock.SetTime(w.clock.Now().Add(w.pass().RequeueAfter))
+		for _, e := range w.events {
+			events += string(e.Type) + "/" + string(e.Reason) + ": " + e.Message + "\n"
+		}
+		w.taken()
+		if i > 3 && sent != before {
+			t.Errorf("pass %d wrote the status %d times, although nothing has changed", i, sent-before)
+		}
+	}
+	if n := strings.Count(events, "Warning/CannotUpdateManagedResource"); n != 1 {
+		t.Errorf("told %d times: %s", n, events)
+	}
+	for _, word := range []string{"stores no conditions", "embed the ConditionedStatus", "apply it"} {
+		if !strings.Contains(events, word) {
+			t.Errorf("%q is not said: %s", word, events)
+		}
+	}
+	if n := len(w.cloud.Disks()); n != 1 {
+		t.Errorf("%d disks, want 1", n)
 	}
 }

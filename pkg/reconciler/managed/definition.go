@@ -1,0 +1,71 @@
+package managed
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// WithoutStatus says what to do if a write of the status is answered with the name of the
+// object, although the object is there: then its kind has no status to write.
+func (p *pass) withoutStatus(err error) error {
+	if !gone.Named(err) {
+		return err
+	}
+
+	return errors.Wrapf(err, "the CustomResourceDefinition of the kind %s lacks the subresource status: "+
+		"add the marker +kubebuilder:subresource:status to its Go type, generate the definition, and apply it", p.r.of.Kind)
+}
+
+// Conditionless says whether the API server takes the status and stores no condition of it.
+func (p *pass) conditionless() bool {
+	return p.memo.DroppedStatus != none && p.mg.GetCondition(commonv1.TypeSynced).Reason != "" &&
+		p.newest.GetCondition(commonv1.TypeSynced).Reason == ""
+}
+
+// TellUnwritable tells once that the status cannot be written although the object is there,
+// or that no condition of it is stored: no condition can say so.
+func (p *pass) tellUnwritable(err error) {
+	text := ""
+	switch {
+	case gone.Named(err) || gone.Unserved(err):
+		text = p.redact(err).Error()
+	case err == nil && p.conditionless():
+		text = "the API server stores no conditions, because the CustomResourceDefinition of the kind " + p.r.of.Kind +
+			" has no field status.conditions: embed the ConditionedStatus of apis/common/v1 in the status of its Go type, generate the definition, and apply it"
+	}
+	if text != "" && text != p.memo.LastStatusErr {
+		p.tell(event.Warning(reasonCannotUpdateManaged, errors.New("cannot update managed resource status: "+text)))
+	}
+	p.memo.LastStatusErr = text
+}
+
+// PrunedFields are those that were said to be unknown to the CRD of the kind.
+type prunedFields struct {
+	mu   sync.Mutex
+	said bool
+}
+
+func (p *pass) sayDropped(desired statusImage, answer resource.Managed) {
+	p.r.pruned.mu.Lock()
+	defer p.r.pruned.mu.Unlock()
+	stored, err := statusOf(answer)
+	if p.r.pruned.said || err != nil {
+		return
+	}
+	p.r.pruned.said = true
+	fields := mergepatch.Missing(desired.fields, stored.fields, "status.")
+	if len(desired.conditions) > 0 && len(stored.conditions) == 0 {
+		fields = append(fields, "status.conditions")
+	}
+	slices.Sort(fields)
+	p.log().Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply its newer version",
+		"kind", p.r.of.Kind, "fields", strings.Join(fields, ", "))
+}
