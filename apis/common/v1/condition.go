@@ -109,8 +109,8 @@ const (
 	ReasonBackendChanged ConditionReason = "BackendChanged"
 
 	// ReasonMarksNotStored: the API server accepted a write and did not store
-	// the annotations or the finalizer that nothing may be created without: an
-	// admission webhook, a policy or a proxy drops them.
+	// the annotations, the labels of an initializer or the finalizer that nothing
+	// may be created without: an admission webhook, a policy or a proxy drops them.
 	ReasonMarksNotStored ConditionReason = "MarksNotStored"
 
 	// ReasonClientPanicked: the provider's client of the external system

@@ -63,7 +63,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	if err := p.patch(ctx, what, desired, body); err != nil {
 		return err
 	}
-	if err := checkStored(annotations, finalizers, desired); err != nil {
+	if err := checkStored(annotations, p.labels, finalizers, desired); err != nil {
 		return err
 	}
 	// The write would have failed on any version but the newest that is known, so
@@ -110,7 +110,7 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 	return persistently(ctx, func(ctx context.Context) error {
 		err := p.patch(ctx, telemetry.Result, clone(p.mg), map[string]any{"metadata": metadata})
 		if err == nil {
-			err = checkStored(changes, nil, p.newest)
+			err = checkStored(changes, nil, nil, p.newest)
 		}
 		switch {
 		case denies && kerrors.IsConflict(err):

@@ -55,13 +55,19 @@ func checkRoom(annotations map[string]string) error {
 
 // CheckStored compares the answer to a write with what was sent: without our own annotations
 // and our finalizer nothing may be done outside, because nobody would know of it after a
-// restart. Annotations of clients may be dropped.
-func checkStored(sent map[string]any, desired []string, answer resource.Managed) error {
+// restart. Annotations of clients may be dropped. Labels that an initializer sets may not: they
+// would be sent again at each look, and nobody would know why they never show.
+func checkStored(sent, labels map[string]any, desired []string, answer resource.Managed) error {
 	var missing []string
 	stored := answer.GetAnnotations()
 	for key, value := range sent {
 		if text, set := value.(string); set && bookkeeping[key] && stored[key] != text {
 			missing = append(missing, "annotation "+key)
+		}
+	}
+	for key, value := range labels {
+		if _, is := answer.GetLabels()[key]; value != nil && !is {
+			missing = append(missing, "label "+key)
 		}
 	}
 	if slices.Contains(desired, FinalizerName) && !meta.FinalizerExists(answer, FinalizerName) {
