@@ -65,6 +65,7 @@ type Cold struct {
 	SearchSince      time.Time         // since when this process knows of it
 	NotFoundSince    time.Time         // when what is to be deleted was first not found
 	NotFoundName     string            // and under which name
+	Unfound          int               // consecutive resources that were created, and not found since
 	Unwritten        map[string]string // annotations that tell how the last create ended, and could not be stored
 	UnknownCreateErr string            // how the last create ended whose result is not known
 

@@ -70,6 +70,95 @@ func TestAuthorsKindWithoutStatus(t *testing.T) {
 	})
 }
 
+// Causes of a resource that is not found although it was created, and what to do, by class: a
+// client that can look it up says itself for how long that may fail.
+func (c class) remedies() []string {
+	if c.name == findable.name {
+		return []string{"RecoveryWindow", "region or account"}
+	}
+
+	return []string{"WithCreationGracePeriod", "region"}
+}
+
+// TestAuthorsReadsLag: the external system shows what it made after ten minutes, which is
+// longer than the provider gives it. One condition and one warning say what may be the cause
+// and which option gives more time, and the object becomes ready by itself. Nothing is made
+// twice, but for a client that promises to find within ten seconds what it created: once.
+func TestAuthorsReadsLag(t *testing.T) {
+	each(t, classes, func(w *world) {
+		begun, most := time.Now(), 1
+		w.cloud.Hidden = func(string) bool { return time.Since(begun) < 10*time.Minute }
+		w.create()
+		w.run(5 * time.Minute)
+		reason, told := commonv1.ReasonCreationPending, event.Reason("ExternalResourceMissing")
+		switch w.class.name {
+		case opaque.name:
+			reason, told = commonv1.ReasonCreationUnresolved, "CannotInitializeManagedResource"
+		case findable.name:
+			reason, most = commonv1.ReasonCreationUnresolved, 2
+			w.events = slices.DeleteFunc(w.events, func(e event.Event) bool {
+				return e.Reason == "ExternalResourceRecreated" && strings.Contains(e.Message, "RecoveryWindow") // tells of the second
+			})
+		}
+		w.says(reason, w.class.remedies()...)
+		w.warned(told, w.class.remedies()...)
+		w.run(10 * time.Minute)
+		v := w.get()
+		if ready, synced := v.GetCondition(commonv1.TypeReady), v.GetCondition(commonv1.TypeSynced); ready.Status != metav1.ConditionTrue || synced.Status != metav1.ConditionTrue {
+			w.Errorf("it is not ready once it shows: %v, %v", ready, synced)
+		}
+		if n := len(w.cloud.Disks()); n > most {
+			w.Errorf("there are %d external resources, want %d at most", n, most)
+		}
+	})
+}
+
+// TestAuthorsRegionNotFound: the external system goes on to answer that what is there does not
+// exist, as it does for a wrong region. By default another resource is created, with a warning
+// that names the option which prevents that. That one does not show, either: a condition and a
+// warning say why that may be. No third is created, but for a client that promises to find
+// what it created: ever more rarely.
+func TestAuthorsRegionNotFound(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		w.ready()
+		w.events = nil
+		w.cloud.Hidden = func(string) bool { return true }
+		w.run(30 * time.Second)
+		w.warned("ExternalResourceRecreated", "is not found any more", "another region or account", "WithRecreationOnRequest")
+		w.run(time.Hour)
+		reason, most := commonv1.ReasonCreationUnresolved, 2
+		switch w.class.name {
+		case token.name:
+			reason = commonv1.ReasonCreationPending
+		case findable.name:
+			most = 4
+		}
+		w.says(reason, w.class.remedies()...)
+		if n := len(w.cloud.Disks()); n > most {
+			w.Errorf("there are %d external resources after an hour, want %d at most", n, most)
+		}
+	})
+}
+
+// TestAuthorsRegionNotFoundOnRequest: where WithRecreationOnRequest says so, nothing is created,
+// one condition says what to do, and the object is ready once the system shows the resource.
+func TestAuthorsRegionNotFoundOnRequest(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		w.options = append(slices.Clone(w.options), managed.WithRecreationOnRequest())
+		w.start()
+		w.ready()
+		w.events = nil
+		w.cloud.Hidden = func(string) bool { return true }
+		w.run(time.Hour)
+		remedy := []string{"is not found any more", "restore it", meta.AnnotationKeyAllowRecreation}
+		w.says(commonv1.ReasonRecreationNotRequested, remedy...)
+		w.warned("ExternalResourceMissing", remedy...)
+		w.cloud.Hidden = nil
+		w.run(10 * time.Minute)
+		w.isReady()
+	})
+}
+
 // A label that an author's initializer sets.
 const teamLabel = "example.org/team"
 

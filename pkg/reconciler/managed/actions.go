@@ -67,7 +67,7 @@ func (p *pass) observe(ctx context.Context) error {
 		p.compare(o)
 	}
 	if o.ResourceExists {
-		p.memo.NotFoundSince, p.memo.NotFoundName = time.Time{}, ""
+		p.memo.NotFoundSince, p.memo.NotFoundName, p.memo.Unfound = time.Time{}, "", 0
 	}
 	if o.ResourceExists && !stranger {
 		p.endRestore()
@@ -212,12 +212,11 @@ func (p *pass) create(ctx context.Context) error {
 	}
 	defer leave(context.Canceled)
 	lost, again := meta.GetExternalName(p.mg), p.wasSeen() && !meta.WasDeleted(p.mg)
+	unfound := p.unfound()
 	if err := p.prepareCreate(ctx); err != nil {
 		return err
 	}
-	if again {
-		p.tell(event.Warning(reasonRecreated, errors.Errorf("the external resource %q was there and is not found any more: another is created", lost)))
-	}
+	p.tellRecreated(lost, again, unfound)
 	p.leaveToCreate, p.memo.Uncalled = leave, nil
 	p.memo.Made, p.memo.Called = objectstate.CreationRef{}, p.intended()
 	p.memo.Seen = objectstate.CreationRef{} // whatever the call answers, it may have had its effect

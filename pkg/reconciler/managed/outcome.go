@@ -176,7 +176,8 @@ const (
 		" annotation if it is safe to proceed"
 	textInherited = textUnresolved + "; the attempt was made for the object that this one was restored or copied from, and that is not in this cluster: " +
 		"if the external system has what it created, set the annotation " + meta.AnnotationKeyExternalName + " to its name instead"
-	textUnseen = "what was created is not found under its external name, and never was - remove the annotations " +
+	textUnseen = "what was created is not found under its external name, and never was: if the external system shows it later, the object goes on by itself, " +
+		"and the option WithCreationGracePeriod gives it more time; if not, check where the provider asks (region, account) - remove the annotations " +
 		meta.AnnotationKeyExternalCreatePending + ", " + meta.AnnotationKeyExternalCreateSucceeded + " and " +
 		meta.AnnotationKeyCreateAttempt + " if it is safe to create it again"
 	textMissing = "observe failed: external resource does not exist, and the management policy does not allow to create it: " +
@@ -261,11 +262,17 @@ var awaitingExistence = outcome{
 			return p.takenByNobody()
 		case p.shown:
 			o.synced.Message = "what was created is found by its attempt, and not by its external name; waiting until it is"
+		case p.searching > 0 && p.patience() > 0:
+			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnfoundAgain)
+			o.event = event.Warning(reasonMissing, errors.New(textUnfoundAgain))
 		case p.searching > 0:
 			o.synced.Message = "a creation was interrupted; looking for what it led to"
 			o.event.Message = "Looking for what an interrupted creation led to"
 		case !p.unseen(): // it was there before: its absence is not believed yet
 			return outcome{name: o.name, again: o.again, progress: moving}
+		case p.memo.Unfound > 0 && p.class() != lifecycle.Findable:
+			o.synced.Message = textUnshown
+			o.event = event.Warning(reasonMissing, errors.New(textUnshown))
 		case p.acted: // that it was created is told already
 			o.event = event.Event{}
 		}

@@ -132,7 +132,7 @@ func (p *pass) recover(ctx context.Context) error {
 
 		return recording.failed(p.store(ctx, telemetry.Result))
 	}
-	p.searching = p.recoverer.RecoveryWindow() - p.now().Sub(since)
+	p.searching = p.recoverer.RecoveryWindow() + p.patience() - p.now().Sub(since)
 	p.absent = p.searching <= 0
 
 	return nil

@@ -3,11 +3,13 @@ package managed
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
 // WithRecreationOnRequest has an external resource that an observation had found, and
@@ -19,6 +21,66 @@ import (
 // not recorded that something was found, and nothing can be made twice.
 func WithRecreationOnRequest() ReconcilerOption {
 	return func(r *Reconciler) { r.recreateOnRequest = true }
+}
+
+// TextRecreated is told of what is created again by itself.
+const textRecreated = "the external resource %q was there and is not found any more: another is created. " +
+	"If it is there all the same, the provider asks in the wrong place, such as another region or account; " +
+	"with the option WithRecreationOnRequest nothing is created before a user asks for it"
+
+// What is told of what was created and is not found: where it can be looked up, and where to
+// create it again leads to the same.
+const (
+	textUnfound = "the external resource %q was created and is not found, neither by its name nor by its attempt: another is created. " +
+		"If the external system shows later what it made, RecoveryWindow of the provider's client is too short"
+	textUnfoundAgain = "what was created is not found, and neither was what was created before it: if the external system shows it later, " +
+		"RecoveryWindow of the provider's client is too short; if it is there all the same, the provider asks in the wrong place, " +
+		"such as another region or account. Another is created, ever more rarely"
+	textUnshown = "created, and created again, because it does not show: if the external system shows it later, the option WithCreationGracePeriod " +
+		"gives it more time; if it is there all the same, the provider asks in the wrong place, such as another region or account"
+)
+
+// How long it takes until another is created in the place of what is not found, and was itself
+// created in the place of what was not found. It doubles each time.
+const (
+	leastPatience = 10 * time.Minute
+	mostPatience  = 24 * time.Hour
+)
+
+// Unfound says whether what is about to be created takes the place of what was created, or is
+// the same once more, because that is not found.
+func (p *pass) unfound() bool {
+	switch {
+	case p.unresolved() || meta.WasDeleted(p.mg):
+		return false
+	case p.class() == lifecycle.Findable:
+		return created(p.mg) != ""
+	default:
+		return p.unseen()
+	}
+}
+
+// TellRecreated tells that something is created in the place of what is lost.
+func (p *pass) tellRecreated(lost string, seen, unfound bool) {
+	if unfound && (p.memo.Unfound == 0 || p.class() == lifecycle.Findable) { // elsewhere it is only told
+		p.memo.Unfound++
+	}
+	switch {
+	case seen:
+		p.tell(event.Warning(reasonRecreated, errors.Errorf(textRecreated, lost)))
+	case unfound && p.memo.Unfound == 1 && p.class() == lifecycle.Findable:
+		p.tell(event.Warning(reasonRecreated, errors.Errorf(textUnfound, lost)))
+	}
+}
+
+// Patience returns how much longer it is looked for what was created and is not found: an
+// external system that shows nothing at all would be filled.
+func (p *pass) patience() time.Duration {
+	if p.memo.Unfound == 0 || p.class() != lifecycle.Findable || p.unresolved() || meta.WasDeleted(p.mg) {
+		return 0
+	}
+
+	return min(leastPatience<<min(p.memo.Unfound-1, 10), mostPatience)
 }
 
 // AwaitsRequest says whether nothing may be created before a user asks for it.
