@@ -27,7 +27,7 @@ func (r *Record) Significant(role func(string) uint64) Significant {
 		}
 		copy(out[6:], []uint64{
 			when(c.DeleteSent), flag(c.FinalizerRemoved), flag(c.Spared), text(c.Search), when(c.SearchSince), when(c.NotFoundSince), text(c.NotFoundName),
-			text(c.Stop.Revision), when(c.Stop.Due), when(c.Stop.Until), flag(c.Published != none), text(c.PublishedAs), flag(c.DroppedStatus != none),
+			text(c.Stop.Revision), when(c.Stop.Due), when(c.Stop.Until), flag(c.Published != none), text(c.PublishedAs), flag(c.Dropped.Change != none),
 			uncalled, flag(len(c.Unwritten) > 0), text(c.Called.Attempt), text(c.Made.Mark), text(c.Made.Name),
 			uint64(c.Unfound),
 		})

@@ -85,7 +85,7 @@ type Cold struct {
 	LastStatusErr     string            // the last complaint about a status that cannot be written
 	LastReverted      string            // the last complaint about fields that were unset again
 	LastBadInterval   string            // the last complaint about a poll interval
-	DroppedStatus     [sha256.Size]byte // the status patch that the server dropped, with its base
+	Dropped           Dropped           // the change of the status that the API server did not store
 	VolatileWritten   time.Time         // when volatile fields were last written
 }
 
@@ -94,6 +94,13 @@ type Intent struct {
 	Pending string // the time
 	Attempt string // the id
 	Before  string // what the annotation of the attempt said before
+}
+
+// Dropped is a change of the status that the API server accepted and did not store.
+type Dropped struct {
+	Change [sha256.Size]byte // what it was, and of what
+	Times  int               // how often it was sent
+	Until  time.Time         // when it may be sent again
 }
 
 // A Wish is what a user asks of an object.

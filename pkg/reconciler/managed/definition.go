@@ -26,7 +26,7 @@ func (p *pass) withoutStatus(err error) error {
 
 // Conditionless says whether the API server takes the status and stores no condition of it.
 func (p *pass) conditionless() bool {
-	return p.memo.DroppedStatus != none && p.mg.GetCondition(commonv1.TypeSynced).Reason != "" &&
+	return p.memo.Dropped.Times > 0 && p.mg.GetCondition(commonv1.TypeSynced).Reason != "" &&
 		p.newest.GetCondition(commonv1.TypeSynced).Reason == ""
 }
 

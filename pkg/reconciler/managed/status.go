@@ -2,9 +2,7 @@ package managed
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/conditions"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
@@ -58,7 +57,7 @@ func (p *pass) writeStatus(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout)
 	defer cancel()
 	if p.overtaken(p.newest) {
-		return p.conflict()
+		return p.changed("another pass has told since what it saw")
 	}
 	if err := p.patchStatus(ctx); !kerrors.IsConflict(err) {
 		return err
@@ -68,7 +67,7 @@ func (p *pass) writeStatus(ctx context.Context) error {
 		return err
 	}
 	if p.overtaken(live) {
-		return p.conflict()
+		return p.changed("another pass has told since what it saw")
 	}
 	p.newest = live
 	p.mg.SetResourceVersion(live.GetResourceVersion())
@@ -90,10 +89,11 @@ func (p *pass) overtaken(now resource.Managed) bool {
 	})
 }
 
-func (p *pass) conflict() error {
+// Changed returns the conflict of a pass that has read the object before something was changed.
+func (p *pass) changed(what string) error {
 	kind := schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}
 
-	return kerrors.NewConflict(kind, p.mg.GetName(), errors.New("another pass has told since what it saw"))
+	return kerrors.NewConflict(kind, p.mg.GetName(), errors.New(what))
 }
 
 // PatchStatus puts what this pass changed on the newest status.
@@ -103,7 +103,7 @@ func (p *pass) patchStatus(ctx context.Context) error {
 		return err
 	}
 	patch := newest.patchTo(desired)
-	if !p.worthWriting(patch) || p.memo.DroppedStatus != none && p.memo.DroppedStatus == fingerprint(newest, patch) {
+	if !p.worthWriting(patch) || p.droppedLately(newest, patch) {
 		return nil
 	}
 	data, err := json.Marshal(map[string]any{"metadata": p.precondition(map[string]any{}), "status": patch})
@@ -116,10 +116,12 @@ func (p *pass) patchStatus(ctx context.Context) error {
 		return p.withoutStatus(p.vanished(ctx, err))
 	}
 	p.r.telemetry.Wrote(telemetry.Status, answer.GetResourceVersion() != before)
-	p.memo.DroppedStatus, p.memo.VolatileWritten = none, p.now()
-	if before != "" && answer.GetResourceVersion() == before {
-		p.memo.DroppedStatus = fingerprint(newest, patch)
+	p.memo.VolatileWritten = p.now()
+	if dropped := before != "" && answer.GetResourceVersion() == before; dropped {
+		p.drop(newest, patch)
 		p.sayDropped(desired, answer)
+	} else {
+		p.memo.Dropped = objectstate.Dropped{}
 	}
 	p.newest = answer
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
@@ -187,23 +189,4 @@ func stampOthers(read, mine []commonv1.Condition, generation int64) {
 			mine[i].ObservedGeneration = generation
 		}
 	}
-}
-
-// Fingerprint identifies a change of a status. Encoding sorts the keys. Times of conditions
-// are left out: where none is stored, each pass sets them anew.
-func fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
-	patch = maps.Clone(patch)
-	if said, ok := patch["conditions"].([]commonv1.Condition); ok {
-		timeless := slices.Clone(said)
-		for i := range timeless {
-			timeless[i].LastTransitionTime = metav1.Time{}
-		}
-		patch["conditions"] = timeless
-	}
-	data, err := json.Marshal([]any{base.fields, base.conditions, patch})
-	if err != nil {
-		return none // what came out of JSON goes into it
-	}
-
-	return sha256.Sum256(data)
 }

@@ -1,0 +1,63 @@
+package managed
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+)
+
+// How long a change of the status that the API server did not store is not sent again: twice as
+// long after each time, so that one that is never stored costs next to nothing, and one that is
+// stored again some day is late by no more than it took until then.
+const leastDropped = time.Minute
+
+// DroppedLately says whether the API server did not store this change of the status, and it is
+// not to be sent again yet.
+func (p *pass) droppedLately(newest statusImage, patch map[string]any) bool {
+	last := p.memo.Dropped
+
+	return last.Times > 0 && p.now().Before(last.Until) && last.Change == fingerprint(newest, patch)
+}
+
+// Drop remembers a change of the status that the API server did not store.
+func (p *pass) drop(newest statusImage, patch map[string]any) {
+	now := objectstate.Dropped{Change: fingerprint(newest, patch)}
+	if last := p.memo.Dropped; last.Change == now.Change {
+		now.Times = last.Times
+	}
+	now.Until = p.now().Add(leastDropped << min(now.Times, 20))
+	now.Times++
+	p.memo.Dropped = now
+}
+
+// Fingerprint identifies a change of a status. Encoding sorts the keys. When a condition came
+// to be is left out: what is not stored comes to be anew in each pass.
+func fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
+	if told, ok := patch["conditions"].([]commonv1.Condition); ok {
+		patch = maps.Clone(patch)
+		patch["conditions"] = timeless(told)
+	}
+	data, err := json.Marshal([]any{base.fields, timeless(base.conditions), patch})
+	if err != nil {
+		return none // what came out of JSON goes into it
+	}
+
+	return sha256.Sum256(data)
+}
+
+// Timeless returns the conditions without their times.
+func timeless(conditions []commonv1.Condition) []commonv1.Condition {
+	out := slices.Clone(conditions)
+	for i := range out {
+		out[i].LastTransitionTime = metav1.Time{}
+	}
+
+	return out
+}
