@@ -99,8 +99,8 @@ func lacks(mg resource.Managed, annotations map[string]string) bool {
 }
 
 // WriteUnwritten stores the result of a Create that an earlier pass of this process
-// could not store, as long as the API server shows the attempt without a result:
-// whatever was called since has marks of its own.
+// could not store, as long as the API server shows the attempt without a result, or
+// nothing of it, because a replace took it: whatever was called since has marks of its own.
 func (p *pass) writeUnwritten(ctx context.Context) error {
 	if len(p.memo.Unwritten) == 0 {
 		return nil
@@ -112,7 +112,12 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 	if err != nil {
 		return recording.failed(err)
 	}
-	if id, result := attempt(live); id != of || result != "" && !lacks(live, p.memo.Unwritten) {
+	switch id, result := attempt(live); {
+	case p.unmarked(live):
+		if before, _ := attempt(p.newest); before != "" {
+			return recording.failed(p.changed("the record of the creation was taken from it"))
+		}
+	case id != of || result != "" && !lacks(live, p.memo.Unwritten):
 		p.memo.Unwritten = nil // it was stored, or is about another attempt
 
 		return nil
@@ -126,7 +131,29 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 		return recording.failed(err)
 	}
 	p.memo.Unwritten = nil
+	if p.memo.Called.Attempt == of {
+		p.memo.Called = objectstate.Intent{}
+	}
 	p.log().Info("Stored how a creation ended that could not be stored before")
 
 	return nil
+}
+
+// Unmarked says whether nothing is left on the object of the attempt whose result could not be
+// stored, and no other name was chosen since.
+func (p *pass) unmarked(live resource.Managed) bool {
+	id, _ := attempt(live)
+	name := meta.GetExternalName(live)
+
+	return id == "" && meta.GetExternalCreatePending(live).IsZero() && (name == "" || name == p.memo.Unwritten[meta.AnnotationKeyExternalName])
+}
+
+// Unheld says whether somebody has taken the finalizer from an object for which something is being
+// created, or was created and does not show yet. What shows is claimed again when it is observed.
+func (p *pass) unheld() bool {
+	if id, _ := attempt(p.mg); id == "" || p.r.named || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
+		return false
+	}
+
+	return p.unresolved() || created(p.mg) != "" && p.unseen()
 }

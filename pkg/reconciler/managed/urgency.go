@@ -129,3 +129,14 @@ func (p *pass) postpone() reconcile.Result {
 
 	return reconcile.Result{RequeueAfter: max(after, time.Millisecond), Priority: p.priority()}
 }
+
+// Unkept says whether a replace has taken what the object is kept by: the record of its creation,
+// or the finalizer of one that may be created and deleted. To put that back cannot wait.
+func (p *pass) unkept() bool {
+	if p.restored || p.r.finalizer != nil || meta.FinalizerExists(p.mg, FinalizerName) {
+		return p.restored
+	}
+	may := permissions(p.mg)
+
+	return may.Create && may.Delete
+}
