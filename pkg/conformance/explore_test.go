@@ -14,7 +14,7 @@ import (
 var leftOut = []sim.Kind{
 	sim.Freeze, sim.ClockBack, sim.ClockAhead, sim.Pause, sim.Refusing, sim.Vanish, sim.Squat, sim.Snatch,
 	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.Unserved, sim.UnservedKind, sim.UnservedForbidden, sim.UnservedGateway,
-	sim.DroppedAnnotations, sim.DroppedFinalizers,
+	sim.DroppedAnnotations, sim.DroppedFinalizers, sim.DroppedStatus,
 	sim.RefusedSize, sim.RefusedAccess,
 }
 

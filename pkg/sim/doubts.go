@@ -32,6 +32,7 @@ var doubts = []struct {
 	{kind: AbsentLive, remote: true},
 	{kind: DroppedAnnotations, write: true, remote: true, last: []time.Duration{time.Millisecond, 10 * time.Minute}},
 	{kind: DroppedFinalizers, write: true, remote: true, last: []time.Duration{time.Millisecond, 10 * time.Minute}},
+	{kind: DroppedStatus, write: true, remote: true, last: []time.Duration{time.Millisecond, 10 * time.Minute}},
 }
 
 // Answers are the doubts that are in what an API server says, or somebody in its place.
@@ -162,7 +163,7 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 	case AbsentLive:
 		w.absent = o.mg != nil && !meta.WasDeleted(o.mg) && !w.taken(w.nameOf(o.mg))
 		w.notSeen(o, f)
-	case DroppedAnnotations, DroppedFinalizers:
+	case DroppedAnnotations, DroppedFinalizers, DroppedStatus:
 		w.drops, w.dropped = w.now().Add(f.duration()), f.Kind
 	case Refused, RefusedSize, RefusedAccess:
 		w.denies, w.denial = w.now().Add(f.duration()), f.Kind

@@ -39,6 +39,7 @@ func TestWhatDoubtsDo(t *testing.T) {
 		"create/named patch#1:unserved-gateway":     {"a page of another code", "answered by another"},
 		"create/opaque patch#1:dropped-annotations": {"an intent is not stored whole", "did not store annotation"},
 		"create/named patch#1:dropped-finalizers":   {"a finalizer is not stored", "did not store finalizer"},
+		"create/named Create#1:dropped-status":      {"a status is not stored", "The API server drops fields of the status"},
 		"create/opaque Create#1:refused":            {"a result is refused, and written later", "Stored how a creation ended that could not be stored before"},
 		"create/opaque Create#1:refused-size":       {"so it is when it is too large", "Stored how a creation ended that could not be stored before"},
 		"create/opaque Create#1:refused-access":     {"so it is when it is forbidden", "Stored how a creation ended that could not be stored before"},

@@ -182,6 +182,7 @@ func (w *World) judge(p *process, o operation) {
 
 		return
 	}
+	w.judgeUnstored(o)
 	for _, c := range w.server.Changes(w.judged) {
 		w.writes[c.Key.Name]++
 		w.judgeWrites(c.Key)

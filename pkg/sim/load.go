@@ -11,6 +11,7 @@ import (
 type load struct {
 	since                    time.Time
 	passes, requests, writes int
+	unstored                 int // writes of the status that the API server did not store
 
 	away  time.Time // the API server went away
 	tried int       // requests of it since
@@ -24,7 +25,7 @@ func (w *World) loadOf(key types.NamespacedName) *load {
 		w.loads[key] = l
 	}
 	if w.now().Sub(l.since) >= time.Hour {
-		l.since, l.passes, l.requests, l.writes = w.now(), 0, 0, 0
+		l.since, l.passes, l.requests, l.writes, l.unstored = w.now(), 0, 0, 0, 0
 	}
 
 	return l
@@ -52,6 +53,19 @@ func (w *World) judgeWrites(key types.NamespacedName) {
 	l.writes++
 	if most := w.mostWrites(w.users.times[key]); l.writes > most {
 		w.violate("L5", fmt.Sprintf("more than %d writes of %s in an hour", most, key.Name))
+	}
+}
+
+// JudgeUnstored judges that a status which the API server does not store is not sent again and again:
+// for what becomes of the object, and a few times to find out whether it is stored by now.
+func (w *World) judgeUnstored(o operation) {
+	if o.name != "patch/status" || w.dropped != DroppedStatus || !w.now().Before(w.drops) || len(w.server.Changes(w.judged)) > 0 {
+		return
+	}
+	l := w.loadOf(o.key)
+	l.unstored++
+	if most := 4 + 2*max(w.users.times[o.key], 1) + 2*w.planned; l.unstored > most {
+		w.violate("L4", fmt.Sprintf("more than %d writes of the status of %s that were not stored, in an hour", most, o.key.Name))
 	}
 }
 

@@ -65,6 +65,7 @@ const (
 
 	DroppedAnnotations Kind = "dropped-annotations" // annotations that a write adds or changes are not stored, and the answer says that it succeeded, for a while from now on
 	DroppedFinalizers  Kind = "dropped-finalizers"  // the same of finalizers
+	DroppedStatus      Kind = "dropped-status"      // the same of all fields of the status
 )
 
 // Defaults of how long a fault lasts.
@@ -72,7 +73,7 @@ var lasts = map[Kind]time.Duration{
 	Outage: 10 * time.Second, Freeze: 3 * time.Second, Usurp: 20 * time.Second, Pause: time.Minute,
 	ClockBack: time.Minute, ClockAhead: time.Minute, ExternalOut: 10 * time.Second, Refusing: time.Minute, Squat: 3 * time.Minute,
 	Crash: time.Second, CrashAfter: time.Second, Stale: time.Second,
-	DroppedAnnotations: time.Minute, DroppedFinalizers: time.Minute,
+	DroppedAnnotations: time.Minute, DroppedFinalizers: time.Minute, DroppedStatus: time.Minute,
 	Refused: time.Minute, RefusedSize: time.Minute, RefusedAccess: time.Minute,
 }
 

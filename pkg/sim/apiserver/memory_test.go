@@ -38,7 +38,7 @@ func TestMemory(t *testing.T) {
 			}
 		}
 		for _, s := range []*apiserver.Server{learned, fresh} {
-			s.Ignore([]string{"", "annotations", "finalizers"}[seed/20%3])
+			s.Ignore([]string{"", "annotations", "finalizers", "status"}[seed/20%4])
 		}
 		one := &side{c: learned.Client(), ns: "default", name: "first"}
 		other := &side{c: fresh.Client(), ns: "default", name: "first"}
@@ -107,7 +107,7 @@ func TestIgnore(t *testing.T) {
 	if err := berth.AddToScheme(kinds); err != nil {
 		t.Fatal(err)
 	}
-	for part, want := range map[string][2]int{"": {2, 2}, "annotations": {1, 2}, "finalizers": {2, 1}} {
+	for part, want := range map[string][2]int{"": {2, 2}, "annotations": {1, 2}, "finalizers": {2, 1}, "status": {2, 2}} {
 		s := apiserver.New(kinds, testingclock.NewFakePassiveClock(time.Unix(1e9, 0)))
 		b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: "first", Annotations: map[string]string{"stays": "1", "goes": "1"}, Finalizers: []string{"a/stays", "a/goes"},
@@ -123,7 +123,15 @@ func TestIgnore(t *testing.T) {
 		if got := [2]int{len(b.Annotations), len(b.Finalizers)}; got != want || (b.Annotations["stays"] == "1") != (part == "annotations") {
 			t.Errorf("%q is ignored: %v annotations and %v finalizers are stored", part, b.Annotations, b.Finalizers)
 		}
+		b.Status.ID = "one"
+		if err := s.Client().Status().Update(t.Context(), b); err != nil || (b.Status.ID == "") != (part == "status") {
+			t.Errorf("%q is ignored: the status is %+v, %v", part, b.Status, err)
+		}
 		s.Ignore("")
+		b.Status.ID = "two"
+		if err := s.Client().Status().Update(t.Context(), b); err != nil || b.Status.ID != "two" {
+			t.Errorf("%q is not ignored any more: the status is %+v, %v", part, b.Status, err)
+		}
 		b.Annotations = map[string]string{"new": "3"}
 		if err := s.Client().Update(t.Context(), b); err != nil || b.Annotations["new"] != "3" {
 			t.Errorf("%q is not ignored any more: %v, %v", part, b.Annotations, err)

@@ -117,8 +117,8 @@ func (s *Server) Drop(gvk schema.GroupVersionKind, path string) error {
 	return nil
 }
 
-// Ignore makes the server keep what it has of a part of an object ("annotations" or
-// "finalizers") whatever a write adds to it or changes, without an error, until it is called with
+// Ignore makes the server keep what it has of a part of an object ("annotations", "finalizers"
+// or "status") whatever a write adds to it or changes, without an error, until it is called with
 // "": an admission webhook, a policy or a proxy may do so.
 func (s *Server) Ignore(part string) {
 	s.mu.Lock()

@@ -193,6 +193,12 @@ func (s *Server) ignore(before, image map[string]any) {
 		was, _ := had["finalizers"].([]any)
 		is, _ := m["finalizers"].([]any)
 		m["finalizers"] = slices.DeleteFunc(slices.Clone(is), func(f any) bool { return !slices.Contains(was, f) })
+	case "status":
+		if was, ok := before["status"]; ok {
+			image["status"] = was
+		} else {
+			delete(image, "status")
+		}
 	}
 }
 
