@@ -156,17 +156,17 @@ func TestWhatIsInAPicture(t *testing.T) {
 		reflect.TypeFor[managed.Reconciler](): {
 			"memory", // is in the picture
 			// are set when it is made
-			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer", "critical", "timeout", "pollInterval", "minPollInterval",
+			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer", "critical", "guards", "restoreElsewhere", "recreateOnRequest", "unchecked", "timeout", "pollInterval", "minPollInterval",
 			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "errorsAsFailures", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
 			"fence", "lease", "volatile", "ignoredFinalizers", "supported", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "random",
 			"provider", "providerVersion", "observability", "watches", "states",
 			// are nothing, or nobody's business, in a world of which pictures are taken
-			"graph", "tracker", "watching", "limits", "roll", "waker", "pruned", "telemetry", "pace",
+			"graph", "tracker", "watching", "restores", "calls", "limits", "roll", "waker", "pruned", "telemetry", "pace",
 		},
 		reflect.TypeFor[process](): {
 			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", "states", // are in the picture
 			"world", "ctx", "cancel", "reconcile", "watches", "meters", // are made anew
-			"observing", "active", "held", "stopping", "deposed", "renewed", "excused", "done", // are nothing when one is taken
+			"observing", "active", "held", "stopping", "by", "deposed", "renewed", "excused", "done", // are nothing when one is taken
 		},
 		reflect.TypeFor[World](): {
 			"state", "random", "source", "processes", // are in the picture

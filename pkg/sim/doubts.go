@@ -148,7 +148,7 @@ func (w *World) notSeen(o operation, f Fault) {
 	if live := w.outside.Of(o.mg.GetUID()); w.users.adopted[o.mg.GetUID()] && len(live) <= 1 {
 		w.vacated[meta.GetExternalName(o.mg)] = true
 		w.users.left[o.mg.GetUID()] = true
-		w.pleads(f.Kind, o.mg.GetUID())
+		w.pleas.add(f.Kind, now)
 	}
 }
 
@@ -161,7 +161,9 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 	case Unserved, UnservedKind, UnservedForbidden, UnservedGateway:
 		return true, o.page(f.Kind)
 	case AbsentLive:
-		w.absent = o.mg != nil && !meta.WasDeleted(o.mg) && !w.taken(w.nameOf(o.mg))
+		if w.absent = ""; o.mg != nil && !meta.WasDeleted(o.mg) && !w.taken(w.nameOf(o.mg)) {
+			w.absent = f.Kind
+		}
 		w.notSeen(o, f)
 	case DroppedAnnotations, DroppedFinalizers, DroppedStatus:
 		w.drops, w.dropped = w.now().Add(f.duration()), f.Kind

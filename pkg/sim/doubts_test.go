@@ -65,10 +65,13 @@ func TestWhatDoubtsDo(t *testing.T) {
 // excuses nothing of another kind.
 func TestExcusesAreCounted(t *testing.T) {
 	for line, want := range map[string][]sim.Kind{
-		"delete-during-create/named Create#1:strip":            {sim.Strip},
-		"delete-during-create/named Create#1:strip-finalizers": {sim.StripFinalizers},
-		"create/opaque Observe#2:strip":                        nil,
-		"recover/opaque Connect#2:strip":                       {sim.Strip},
+		"delete-during-create/named Create#1:strip":       nil,
+		"create/opaque Observe#2:strip":                   nil,
+		"recover/opaque Connect#2:strip":                  nil,
+		"recover/opaque Create#1:strip":                   {sim.Strip},
+		"recover/opaque Connect#2:strip-annotations":      {sim.StripAnnotations},
+		"delete/named Connect#3:strip-finalizers":         nil,
+		"delete-during-create/named patch/status#2:strip": nil,
 	} {
 		s, err := sim.ParseSchedule(line)
 		if err != nil {

@@ -190,7 +190,7 @@ func (w *World) calm() bool {
 // Bears says whether what is to come is not too much after what has been, however it is
 // spread over hours, and comes in time.
 func (w *World) bears(a account, e end) bool {
-	if !w.users.acted && !w.pardoned && a.made != e.stood.made || w.now().Sub(w.course.settling)+e.rest.lived > patience {
+	if !w.users.acted && len(w.pleas) == 0 && a.made != e.stood.made || w.now().Sub(w.course.settling)+e.rest.lived > patience {
 		return false
 	}
 	lives := 1
@@ -206,7 +206,7 @@ func (w *World) bears(a account, e end) bool {
 // Learns from a run that ended well what is to come where it has been.
 func (w *World) learns() {
 	c := &w.course
-	if !w.inquired() || c.inquiry.ends == nil || len(w.violation) > 0 || w.over && !c.joined || w.fired < w.planned {
+	if !w.inquired() || c.inquiry.ends == nil || len(w.violation) > 0 || len(w.excusedKinds()) > 0 || len(w.freed) > 0 || w.over && !c.joined || w.fired < w.planned {
 		return
 	}
 	final, visits := w.account(), c.visits

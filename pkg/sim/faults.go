@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,7 +12,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // Every kind of fault, and where it makes a difference. Pairs says where it is
@@ -173,8 +171,8 @@ func (f Fault) talks() bool {
 // Before is what a fault does before an operation. If it answers in the
 // operation's place it returns true.
 func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (bool, error) {
-	w.stale = w.stale || f.Kind == Stale || f.Kind == Freeze || f.Kind == Usurp || f.Kind == Outage
-	w.excused = w.excused || w.takesAway(o, f)
+	w.readsLate(f)
+	w.loses(o, f)
 	switch f.Kind {
 	case Fail:
 		return true, o.failure(p)
@@ -193,7 +191,9 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 		}
 		w.users.Touch()
 	case Absent:
-		w.absent = o.mg != nil && meta.WasDeleted(o.mg)
+		if w.absent = ""; o.mg != nil && meta.WasDeleted(o.mg) {
+			w.absent = f.Kind
+		}
 	case Hang:
 		<-ctx.Done()
 
@@ -201,14 +201,12 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 	case Crash, Stale:
 		p.die(f)
 	case Stop:
-		p.stop()
+		p.stop(f.Kind)
 	case Outage:
 		if w.now().After(w.apiBack) {
 			w.apiGone = w.now()
 		}
 		w.apiBack = w.now().Add(f.duration())
-		w.apiAway += f.duration()
-		w.excused = w.excused || w.takesAway(o, f)
 		w.unleased(p)
 	case Refusing:
 		w.refuses = w.now().Add(f.duration())
@@ -233,7 +231,7 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 
 // After is what a fault does after an operation.
 func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err error) error {
-	w.excused = w.excused || w.takesAway(o, f)
+	w.loses(o, f)
 	switch f.Kind { //nolint:exhaustive // the others do nothing afterwards
 	case Lost:
 		if err == nil {
@@ -249,45 +247,12 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 	case CrashAfter, ClockBack, ClockAhead:
 		p.die(f)
 	case StopAfter:
-		p.stop()
+		p.stop(f.Kind)
 	case Snatch:
 		w.snatch(p, o)
 	}
 
 	return err
-}
-
-// Outages of so long may outlast the tries to store what a create answered.
-const tooLong = 20 * time.Second
-
-// TakesAway says whether the fault can take away what a create answered, or that none
-// was called: while an attempt is stored that has no result, the process dies, or Create is
-// not answered, or the write of the one or the other. Nothing else may.
-func (w *World) takesAway(o operation, f Fault) bool {
-	if !slices.ContainsFunc(w.users.all(), attempting) {
-		return false
-	}
-	switch f.Kind {
-	case Crash, CrashAfter, Stale, ClockBack, ClockAhead, Usurp:
-		return true
-	case Hang, HangAfter, Lost:
-		return o.name == "Create" || o.name == "patch"
-	case Fail, Throttle, Conflict, Panics, PanicsAfter:
-		return o.name == "Create"
-	case Stop, StopAfter:
-		return !o.external
-	case Outage:
-		return f.duration() >= tooLong || w.apiAway >= tooLong // of two that meet every try
-	default:
-		return false
-	}
-}
-
-// Attempting says whether nothing is written of what became of an attempt to create.
-func attempting(mg resource.Managed) bool {
-	attempt := mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-
-	return attempt != "" && !strings.Contains(attempt, "/")
 }
 
 func isAfter(k Kind) bool {

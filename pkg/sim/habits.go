@@ -40,9 +40,10 @@ func (w *World) judgeAnnotations(c apiserver.Change) {
 
 // JudgeBackOff judges that a pass which ends because the object has changed meanwhile
 // comes again by the back-off of the queue: any other time makes the queue forget how
-// often passes failed.
+// often passes failed. What was not stored is tried again in steps of its own, whatever befalls the
+// attempt to take it back.
 func (w *World) judgeBackOff(p *process, result reconcile.Result, err error) {
-	if err != nil || result.RequeueAfter == 0 || w.repeats() {
+	if err != nil || result.RequeueAfter == 0 || w.repeats() || w.now().Before(w.drops) {
 		return
 	}
 	for i := len(w.trace) - 1; i >= 0; i-- {
@@ -58,11 +59,13 @@ func (w *World) judgeBackOff(p *process, result reconcile.Result, err error) {
 	}
 }
 
-// What a process was told of objects: which it read last under a name, and the version
-// that its own last write of one made.
+// What a process was told of objects: which it read last under a name, the version
+// that its own last write of one made, and attempts to create.
 type acquaintance struct {
 	read  map[types.NamespacedName]types.UID
 	wrote map[types.UID]string
+
+	attempts map[types.UID]string // whose results were not known when it read of them, of objects that are wanted
 }
 
 // Noting is a reader that notes which objects a process reads.
@@ -87,6 +90,12 @@ func (p *process) reads(key types.NamespacedName, o client.Object) {
 		p.knows.read = map[types.NamespacedName]types.UID{}
 	}
 	p.knows.read[key] = o.GetUID()
+	if mg := asManaged(o); mg != nil && attempting(mg) && !meta.WasDeleted(mg) {
+		if p.knows.attempts == nil {
+			p.knows.attempts = map[types.UID]string{}
+		}
+		p.knows.attempts[mg.GetUID()] = attemptOf(mg)
+	}
 }
 
 // Wrote notes the changes that the process was told it made.

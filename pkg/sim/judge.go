@@ -165,7 +165,7 @@ func (w *World) forejudgePolicy(o operation) {
 
 func (w *World) forejudgeOwner(o operation) {
 	of, exists := w.outside.MadeFor(o.mg)
-	if !exists || of == o.mg.GetUID() || of != somebody && w.users.adopted[o.mg.GetUID()] || of == somebody && w.misled && o.name == "Delete" {
+	if !exists || of == o.mg.GetUID() || of != somebody && w.users.adopted[o.mg.GetUID()] || of == somebody && o.name == "Delete" && w.misled.excuses(o.mg.GetUID(), whatever) {
 		return
 	}
 	property := "S6"
@@ -238,7 +238,8 @@ func (w *World) judgeExternal(o operation) {
 	if w.users.left[o.mg.GetUID()] && len(w.vacated) > 0 {
 		most++ // one that its user left, and one in the place of what somebody took away
 	}
-	if live := w.outside.Of(o.mg.GetUID()); len(live) > most && !w.beside(o.mg.GetUID(), len(live)-most) {
+	live := w.outside.Of(o.mg.GetUID())
+	if len(live) > most && len(w.unexcused(o.mg.GetUID())) > most {
 		w.violate(w.asClock("S1"), fmt.Sprintf("there are %d resources for %s", len(live), o.mg.GetUID()))
 	}
 }
@@ -298,12 +299,12 @@ func (w *World) hide(text string) string {
 // JudgeGone judges that the provider let an object go.
 func (w *World) judgeGone(mg resource.Managed) {
 	w.gone[mg.GetUID()] = true
-	if !meta.ShouldDelete(mg) || w.users.released[mg.GetUID()] || w.users.left[mg.GetUID()] {
+	if !meta.ShouldDelete(mg) || w.mayStay(mg.GetUID()) {
 		w.users.orphaned(mg.GetUID())
 
 		return
 	}
-	if live := w.outside.Of(mg.GetUID()); len(live) > 0 {
+	if live := w.unexcused(mg.GetUID()); len(live) > 0 {
 		w.violate("S5", fmt.Sprintf("%s went, and its resource %s stays", mg.GetUID(), live[0]))
 	}
 }
@@ -312,8 +313,8 @@ func (w *World) judgeGone(mg resource.Managed) {
 func (w *World) leaks() []string {
 	var out []string
 	for uid := range w.gone {
-		if !w.users.left[uid] {
-			out = append(out, w.outside.Of(uid)...)
+		if !w.mayStay(uid) {
+			out = append(out, w.unexcused(uid)...)
 		}
 	}
 	slices.Sort(out)

@@ -22,7 +22,7 @@ func (w *World) usurp(p *process, f Fault) {
 	w.in(leaseDuration, func() { w.start(other, 0) })
 	w.run(w.now().Add(f.duration()))
 	p.held, p.excused = false, true
-	w.in(time.Second, p.stop)
+	w.in(time.Second, func() { p.stop(Usurp) })
 }
 
 // Unleased keeps the process from renewing its lease until the API server is back.
@@ -37,7 +37,7 @@ func (w *World) unleased(p *process) {
 	w.renew(p, &last)
 	w.in(renewDeadline, func() {
 		if !p.dead && !p.stopping && p.renewed.Load() == &last && w.now().Before(w.apiBack) {
-			p.stop()
+			p.stop(Outage)
 		}
 	})
 }

@@ -94,7 +94,7 @@ func (p *process) outline() *process {
 // Has gives the process what another of the same outline has, but for what it lives in.
 func (p *process) has(of *process) {
 	p.cache, p.queue, p.turns = of.cache.copied(), of.queue.copied(), of.turns.copied()
-	p.knows = acquaintance{maps.Clone(of.knows.read), maps.Clone(of.knows.wrote)}
+	p.knows = acquaintance{maps.Clone(of.knows.read), maps.Clone(of.knows.wrote), maps.Clone(of.knows.attempts)}
 	p.mutations, p.snatched, p.tried = maps.Clone(of.mutations), maps.Clone(of.snatched), maps.Clone(of.tried)
 	p.looked, p.observed = maps.Clone(of.looked), maps.Clone(of.observed)
 	p.details, p.mind = of.details, of.mind

@@ -56,6 +56,7 @@ type process struct {
 	active    int                                // passes under way
 	held      bool                               // does nothing at all for a while
 	stopping  bool                               // was asked to stop
+	by        Kind                               // and by which kind of fault
 	deposed   bool                               // another has taken over
 	renewed   atomic.Pointer[time.Time]          // when it last renewed its lease, once it cannot; timers ask
 	excused   bool                               // for the operation that was under way then
@@ -282,16 +283,16 @@ func (p *process) pass(i *item) {
 	p.world.ended(p, i.key, result, err)
 	p.world.endsStripped(p, err == nil && !result.Requeue) //nolint:staticcheck // reconcilers use it still
 	if p.stopping && p.active == 1 {
-		p.end(time.Second, p.clock, 0)
+		p.end(p.by, time.Second, p.clock, 0)
 	}
 }
 
 // Stop asks the process to stop. It ends when its passes have.
-func (p *process) stop() {
-	p.stopping = true
+func (p *process) stop(by Kind) {
+	p.stopping, p.by = true, by
 	p.cancel()
 	if p.active == 0 {
-		p.end(time.Second, p.clock, 0)
+		p.end(p.by, time.Second, p.clock, 0)
 	}
 }
 
@@ -310,18 +311,19 @@ func (p *process) die(f Fault) {
 	if f.Kind == Crash || f.Kind == CrashAfter || f.Kind == Stale {
 		restart = f.duration()
 	}
-	p.end(restart, clock, overlook)
+	p.end(f.Kind, restart, clock, overlook)
 	panic(crash{p})
 }
 
 // End takes the process away, and starts the next unless there is one.
-func (p *process) end(restart time.Duration, clock stepped, overlook int) {
+func (p *process) end(by Kind, restart time.Duration, clock stepped, overlook int) {
 	if p.dead {
 		return // of another worker's pass: it has one successor
 	}
 	p.dead = true
 	p.cancel()
 	w := p.world
+	w.losesAll(by)
 	w.forgetsStripped()
 	if !p.deposed {
 		restart = max(restart, w.apiBack.Sub(w.now()))

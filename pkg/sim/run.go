@@ -32,6 +32,8 @@ type Result struct {
 	Overdue    int           // passes that a process began when another had taken over
 	Clocks     int           // that differed
 	Excused    []Kind        // of faults without which something else would be a violation
+	Ended      []Kind        // of faults in which a user took the finalizer from what was being deleted
+	Lost       []Kind        // of faults that took away what a create answered, so that an object was blocked
 	Trace      []string      // if it was asked for
 
 	steps   []entry
@@ -146,7 +148,7 @@ func (w *World) result(s Schedule) Result {
 
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
-		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks), Excused: w.excusedKinds(),
+		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks), Excused: w.excusedKinds(), Lost: w.lost.used(), Ended: w.freed.used(),
 		steps: w.trace, counts: w.counts, skipped: w.course.skipped, Trace: w.told.lines,
 	}
 }

@@ -240,7 +240,7 @@ func rename(w *World) {
 		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyIfUnowned})
 	})
 	w.settle()
-	if n := len(w.harbour.live(uid)); n > 1 && len(w.vacated) == 0 {
+	if n := len(w.harbour.live(uid)); n > 1 && len(w.vacated) == 0 && len(w.unexcused(uid)) > 1 {
 		w.violate("S1", fmt.Sprintf("%d resources after the object was given another", n))
 	}
 	w.users.change(firstKey, lengthen(5))

@@ -129,9 +129,11 @@ type calls struct {
 func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	var o managed.ExternalObservation
 	err := c.seam.step(ctx, operation{name: "Observe", mg: mg}, func(ctx context.Context) (err error) {
-		if w := c.seam.process.world; w.absent {
-			w.absent = false
-			w.misled = w.misled || w.taken(w.nameOf(mg))
+		if w := c.seam.process.world; w.absent != "" {
+			if w.taken(w.nameOf(mg)) {
+				w.misled.add(w.absent, mg)
+			}
+			w.absent = ""
 			c.seam.process.observed[mg.GetUID()] = max(mg.GetGeneration(), c.seam.process.observed[mg.GetUID()])
 
 			return nil

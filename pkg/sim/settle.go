@@ -112,7 +112,7 @@ func (w *World) operate(mg resource.Managed) {
 	if !w.outside.Traits().Blocks && !w.vacated[meta.GetExternalName(mg)] { // nobody knows a name that a user gave
 		w.violate("L3", fmt.Sprintf("%s is blocked, although its class can be recovered", mg.GetName()))
 	}
-	if !w.excused && meta.GetExternalName(mg) == "" {
+	if meta.GetExternalName(mg) == "" && !w.answerLost(mg) {
 		w.violate("S2", fmt.Sprintf("%s is blocked, although nothing took away what Create answered", mg.GetName()))
 	}
 	live := w.outside.Of(mg.GetUID())
@@ -120,6 +120,9 @@ func (w *World) operate(mg resource.Managed) {
 	switch {
 	case len(live) > 0:
 		id := live[0]
+		if rest := w.unexcused(uid); len(live) > 1 && len(rest) > 0 {
+			id = rest[0] // what the object does not tell of is left over in any case
+		}
 		w.users.change(key, func(mg resource.Managed) {
 			meta.SetExternalName(mg, id)
 			meta.RemoveAnnotations(mg, meta.AnnotationKeyExternalCreatePending)
@@ -187,7 +190,7 @@ func (w *World) untouched(why string) {
 	const d = 3 * time.Minute
 	before := w.outside.Changes()
 	w.run(w.now().Add(d))
-	if w.outside.Changes() != before && !w.users.acted && !w.stale {
+	if w.outside.Changes() != before && !w.users.acted && !w.readLate() {
 		w.violate("S7", "the external system was changed "+why)
 	}
 }

@@ -30,8 +30,9 @@ func (e excuses) within(others excuses) bool { return e&^others == 0 }
 func (w *World) excuses() excuses {
 	out := excuses(0)
 	for i, is := range []bool{
-		w.users.acted, w.excused, w.stale, w.pardoned, len(w.vacated) > 0, len(w.snatched) > 0,
-		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, w.misled, len(w.pleas) > 0,
+		w.users.acted, len(w.lost) > 0, len(w.stale) > 0, len(w.pleas) > 0, len(w.vacated) > 0, len(w.snatched) > 0,
+		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, len(w.misled) > 0, len(w.freed) > 0,
+		w.lost.now(w.objects()), w.pleas.now(w.objects()),
 	} {
 		out |= excuses(bit(is)) << i
 	}
@@ -53,7 +54,7 @@ func (w *World) stands(but *process) stand {
 	sum = mixed(sum, uint64(w.planned-w.fired))
 	sum = mixed(sum, uint64(len(w.events)))
 	for _, is := range []bool{
-		w.absent, w.now().Before(w.apiBack), w.now().Before(w.externalBack), w.now().Before(w.refuses), w.now().Before(w.denies), w.now().Before(w.drops), w.resting,
+		w.absent != "", w.now().Before(w.apiBack), w.now().Before(w.externalBack), w.now().Before(w.refuses), w.now().Before(w.denies), w.now().Before(w.drops), w.resting,
 	} {
 		sum = mixed(sum, bit(is))
 	}
@@ -106,7 +107,7 @@ func (h *harbour) stands(w *World) uint64 {
 		}
 		sum = mixed(sum, hashed(string(p.For), string(p.Stamp), p.System))
 		for _, is := range []bool{
-			p.deleted.IsZero(), h.visible(p), time.Since(p.made) >= h.takes, w.gone[p.For] && !w.users.left[p.For],
+			p.deleted.IsZero(), h.visible(p), time.Since(p.made) >= h.takes, w.gone[p.For] && !w.mayStay(p.For) && !w.pleas.about(p.For),
 			h.class.finds > 0 && time.Since(p.made) >= h.class.finds,
 		} {
 			sum = mixed(sum, bit(is))

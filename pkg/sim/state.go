@@ -12,18 +12,13 @@ import (
 type state struct {
 	sequence     int  // of what is to happen later
 	fired        int  // of the faults
-	absent       bool // the next answer of the external system is that there is nothing
-	misled       bool // it said so of what is somebody else's: what has that name may be deleted
-	excused      bool // what a create answered may have been lost
-	stale        bool // a process did not read for a while
+	absent       Kind // the next answer of the external system is that there is nothing
 	counts       map[string]int
 	apiGone      time.Time                    // the API server went away
 	apiBack      time.Time                    // it answers again
-	apiAway      time.Duration                // how long it did not, in all
 	externalGone time.Time                    // the external system went away
 	externalBack time.Time                    // and does then
 	denied       map[types.NamespacedName]int // calls of it meanwhile, by object
-	pardoned     bool                         // what nobody could prevent has happened
 	refuses      time.Time                    // until when it refuses changes
 	drops        time.Time                    // until when the API server does not store all that is written
 	dropped      Kind                         // and what it does not store
@@ -31,7 +26,11 @@ type state struct {
 	denial       Kind                         // and how
 	strips       map[types.UID]stripping      // of objects that users replaced by their manifests
 	callers      map[types.UID]int            // the process that last called Create for an object
-	pleas        map[plea]bool                // what excuses a judge, and whether it did
+	pleas        pleas                        // in what nobody could prevent: a resource stays, or is a second one
+	lost         pleas                        // in what a create answered, so that its object may be blocked
+	freed        pleas                        // in that a user took the finalizer from what was being deleted: its resource is left to him
+	stale        pleas                        // in that a process did not read for a while
+	misled       pleas                        // in that what is somebody else's was said not to exist: what has that name may be deleted
 
 	judged       int                // changes of the server that are not the provider's last
 	allowed      map[string]bool    // namespaces that objects in others name
@@ -57,7 +56,7 @@ type state struct {
 func newState() state {
 	return state{
 		counts: map[string]int{}, denied: map[types.NamespacedName]int{}, allowed: map[string]bool{},
-		strips: map[types.UID]stripping{}, callers: map[types.UID]int{}, pleas: map[plea]bool{},
+		strips: map[types.UID]stripping{}, callers: map[types.UID]int{}, pleas: pleas{}, lost: pleas{}, freed: pleas{}, stale: pleas{}, misled: pleas{},
 		gone: map[types.UID]bool{}, vacated: map[string]bool{}, snatched: map[types.UID]bool{},
 		served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, writes: map[string]int{}, shown: map[types.UID]int{},
 	}
@@ -68,7 +67,9 @@ func (s state) clone() state {
 	s.counts, s.denied, s.allowed = maps.Clone(s.counts), maps.Clone(s.denied), maps.Clone(s.allowed)
 	s.gone, s.vacated, s.snatched = maps.Clone(s.gone), maps.Clone(s.vacated), maps.Clone(s.snatched)
 	s.served, s.writes, s.shown = maps.Clone(s.served), maps.Clone(s.writes), maps.Clone(s.shown)
-	s.strips, s.callers, s.pleas = maps.Clone(s.strips), maps.Clone(s.callers), maps.Clone(s.pleas)
+	s.strips, s.callers = maps.Clone(s.strips), maps.Clone(s.callers)
+	s.pleas, s.lost, s.freed = maps.Clone(s.pleas), maps.Clone(s.lost), maps.Clone(s.freed)
+	s.stale, s.misled = maps.Clone(s.stale), maps.Clone(s.misled)
 	s.loads, s.violation = cloned(s.loads), slices.Clone(s.violation)
 
 	return s

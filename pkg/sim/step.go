@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +103,7 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 // up, and has its effect after the object is gone.
 func (w *World) pardons(p *process, o operation) {
 	if p.excused && o.name == "Create" && w.stored(o.mg) == nil {
-		w.users.left[o.mg.GetUID()], w.pardoned = true, true
+		w.pleas.add(Usurp, o.mg)
 	}
 	p.excused = false
 }
@@ -117,7 +116,9 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 	switch {
 	case o.external && w.now().Before(w.externalBack):
 		w.judgeAway(o)
-		w.excused = w.excused || o.name == "Create"
+		if o.name == "Create" {
+			w.lost.add(ExternalOut, o.mg)
+		}
 
 		return external.Unavailable(o.failure(p))
 	case o.external && o.mutates && w.now().Before(w.refuses):
@@ -133,9 +134,6 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 	if !o.external && o.mutates && w.now().Before(w.drops) {
 		w.server.Ignore(strings.TrimPrefix(string(w.dropped), "dropped-"))
 		defer w.server.Ignore("")
-		// A restriction: that the result of a Create is not stored is not noticed, so that what it
-		// answered is lost although its process lives.
-		w.excused = w.excused || w.dropped == DroppedAnnotations && slices.ContainsFunc(w.users.all(), attempting)
 	}
 
 	return apply(ctx)

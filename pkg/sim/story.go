@@ -53,7 +53,7 @@ func (w *World) Untouched(why string) { w.untouched(why) }
 
 // Disturbed says whether a user did what the story does not know of, or whether
 // somebody may not have read yet what users want, because a fault said so.
-func (w *World) Disturbed() bool { return w.users.acted || w.stale }
+func (w *World) Disturbed() bool { return w.users.acted || len(w.stale) > 0 }
 
 // Expect sets what is asked first what an object lacks. It says nothing of what
 // it has not decided. Nil expects what is usual.

@@ -41,10 +41,10 @@ func (w *World) squat(o operation, f Fault, id string) {
 	key, uid := keyOf(o.mg), o.mg.GetUID()
 	fired := w.fired
 	w.in(f.duration(), func() {
-		if !theirs.deleted.IsZero() && !w.misled || theirs.Length != 3 {
+		if !theirs.deleted.IsZero() && len(w.misled) == 0 || theirs.Length != 3 {
 			w.violate("S6", "somebody else's resource was changed or deleted")
 		}
-		if fired == w.fired && !w.stale && f.duration() > 2*pollInterval && w.inReach(2*pollInterval) {
+		if fired == w.fired && !w.stale.about(uid) && f.duration() > 2*pollInterval && w.inReach(2*pollInterval) {
 			w.judgeSquatted(key, uid, id)
 		}
 		theirs.deleted = time.Now().Add(-w.harbour.goes)
@@ -114,13 +114,29 @@ func (w *World) snatch(p *process, o operation) {
 	}
 }
 
+// Last returns an object as it was stored last, although it may be gone. It is shared.
+func (w *World) last(uid types.UID) resource.Managed {
+	changes := w.server.Changes(0)
+	for i := len(changes) - 1; i >= 0; i-- {
+		if changes[i].Object.GetUID() == uid {
+			return asManaged(changes[i].Object)
+		}
+	}
+
+	return nil
+}
+
 // Forgets notes that something else goes wrong in a pass that alone knows what it creates
 // for an object which is gone in spite of its finalizer: what is left over is beyond
 // anybody's power.
 func (w *World) forgets(p *process, faults []Fault) {
-	if slices.ContainsFunc(faults, func(f Fault) bool { return f.Kind != Snatch }) {
+	for _, f := range faults {
+		if f.Kind == Snatch {
+			continue
+		}
 		for _, uid := range p.snatched {
 			w.users.left[uid] = true
+			w.pleas.add(f.Kind, w.last(uid))
 		}
 	}
 }
@@ -133,5 +149,5 @@ func (w *World) displaced(mg resource.Managed) bool {
 	}
 	p := w.harbour.at(w.nameOf(mg))
 
-	return p != nil && p.Stamp != mg.GetUID() && w.users.left[p.Stamp] && (w.snatched[p.Stamp] || w.strips[p.Stamp].before != nil)
+	return p != nil && p.Stamp != mg.GetUID() && (w.mayStay(p.Stamp) || w.pleas.about(p.Stamp)) && (w.snatched[p.Stamp] || w.strips[p.Stamp].before != nil)
 }

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -19,26 +18,12 @@ import (
 // A stripping is what is known of an object that a user replaced by its manifest.
 type stripping struct {
 	kind    Kind
-	before  resource.Managed // as it was stored until then; shared
+	before  resource.Managed // as it was stored until then, to the knowledge of passes that have ended; shared
+	last    resource.Managed // as it was stored until then; shared
 	passes  int              // that had begun
 	version string           // that the replace made
 	reads   int              // the pass that was the first to read it
 	read    bool             // that pass has come to its end
-}
-
-// A plea is what excuses a judge: a kind of fault, in what became of an object. Nothing of it
-// excuses what becomes of another.
-type plea struct {
-	kind Kind
-	of   types.UID
-}
-
-// Pleads notes that a fault has taken away what nobody can know again of an object.
-func (w *World) pleads(kind Kind, of types.UID) {
-	if _, known := w.pleas[plea{kind, of}]; !known {
-		w.pleas[plea{kind, of}] = false
-	}
-	w.pardoned = true
 }
 
 // Notes remembers the annotations that a user gives an object.
@@ -77,14 +62,13 @@ func (w *World) strip(f Fault) {
 		if w.users.see(key) == mg {
 			continue // there was nothing to take away
 		}
-		s := stripping{kind: f.Kind, before: mg, passes: w.passes, version: now.GetResourceVersion()}
+		s := stripping{kind: f.Kind, before: mg, last: mg, passes: w.passes, version: now.GetResourceVersion()}
 		if earlier, ok := w.strips[uid]; ok && !earlier.read {
 			s.before = earlier.before // no pass has seen what is between them
 		}
 		w.strips[uid] = s
 		if f.Kind != StripFinalizers && w.beyondRepair(s, f.Kind) {
-			w.users.left[uid] = true
-			w.pleads(f.Kind, uid)
+			w.pleas.add(f.Kind, s.before)
 		}
 		w.losesStripped(mg)
 	}
@@ -93,28 +77,27 @@ func (w *World) strip(f Fault) {
 // BeyondRepair says whether a replace has taken what is known nowhere else, or what looks like the
 // answer of a user.
 //
-// Two of these are no promises: only the annotations tell of the attempt of a process that is no
-// more, and to remove them from an object that is blocked is what its condition asks for.
-//
-// The third is a restriction: a process does not remember an attempt of another process that it has
-// read of, so that a replace is excused for as long as the result of that attempt is unknown or
-// not observed, and not only until this process has read the object.
+// Both are no promises: only the annotations tell of the attempt of a process that is no more, until
+// another has read them of an object that is not being deleted; and to remove them from an object that is blocked, or about to be, is what its
+// condition asks for.
 func (w *World) beyondRepair(s stripping, k Kind) bool {
-	attempt := s.before.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	attempt, uid := attemptOf(s.before), s.before.GetUID()
 	told := attempt != "" && strings.HasPrefix(s.before.GetCondition("Created").Message, attempt)
-	mine := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.number == w.callers[s.before.GetUID()] })
+	mine := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.number == w.callers[uid] })
+	read := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.knows.attempts[uid] == attempt })
 	switch {
 	case w.outside.Traits().Named:
 		return false
-	case k == StripAnnotations && blocked(s.before):
+	case k == StripAnnotations && w.outside.Traits().Blocks && (blocked(s.before) || attempting(s.before) && !mine):
 		return true
 	default:
-		return attempt != "" && !told && !mine
+		return attempt != "" && !told && !mine && !read
 	}
 }
 
 // LosesStripped notes that an object went at once because nothing kept it any more. Nobody can
-// help that if no pass has read the object since its finalizer was taken away.
+// help that if no pass has read the object since its finalizer was taken away. Who takes it from what
+// is being deleted ends the deletion himself, as by "kubectl patch" of the finalizers.
 func (w *World) losesStripped(mg resource.Managed) {
 	uid := mg.GetUID()
 	s, stripped := w.strips[uid]
@@ -122,15 +105,16 @@ func (w *World) losesStripped(mg resource.Managed) {
 		return
 	}
 	w.gone[uid] = true
-	// A restriction: a pass puts a finalizer back when it has found the resource, and not while that
-	// does not show yet.
-	ready := mg.GetCondition(commonv1.TypeReady).Status == "True"
 	switch {
-	case s.read && ready && !meta.IsPaused(mg) && meta.ShouldDelete(mg) && len(w.outside.Of(uid)) > 0:
+	case s.read && !meta.IsPaused(mg) && meta.ShouldDelete(mg) && len(w.outside.Of(uid)) > 0:
 		w.violate("S5", "the finalizer that a replace took away was not put back, and the object went without its resource")
+	case !meta.ShouldDelete(mg):
+		w.users.orphaned(uid)
+	case meta.WasDeleted(mg):
+		w.freed.add(s.kind, mg)
 	default:
-		w.users.left[uid] = true
-		w.pleads(s.kind, uid)
+		w.pleas.add(s.kind, s.before)
+		w.pleas.add(s.kind, mg)
 	}
 }
 
@@ -146,19 +130,24 @@ func (w *World) unkept(mg resource.Managed) bool {
 // middle of a pass takes nothing away from what that pass has stored before.
 func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
 	if s, ok := w.strips[mg.GetUID()]; ok && p.making <= s.passes {
+		if attemptOf(s.last) != "" {
+			return s.last
+		}
+
 		return s.before
 	}
 
 	return w.stored(mg)
 }
 
-// ReadsStripped notes that a pass begins with an object as a replace has left it.
+// ReadsStripped notes that a pass begins with an object as a replace has left it. One that is paused is left as
+// it is.
 func (w *World) readsStripped(p *process, key types.NamespacedName) {
 	if len(w.strips) == 0 {
 		return
 	}
 	o, ok := p.cache.objects[key]
-	if !ok {
+	if !ok || meta.IsPaused(o) {
 		return
 	}
 	if s, ok := w.strips[o.GetUID()]; ok && s.reads == 0 && !older(o, s.version) {
@@ -175,30 +164,43 @@ func older(o client.Object, version string) bool {
 }
 
 // EndsStripped notes that the first pass that read what a replace has left has ended, and how.
-// One that failed, or was told to come again, has still to put back what is missing.
+// One that failed, was told to come again, or was put off, has still to put back what is missing.
 func (w *World) endsStripped(p *process, well bool) {
 	for uid, s := range w.strips {
 		if s.reads != p.making || s.read {
 			continue
 		}
-		if s.read = well; !well {
+		if s.read = well && w.looks(p); !s.read {
 			s.reads = 0
 		}
 		w.strips[uid] = s
 	}
 }
 
+// Looks says whether the pass that a process makes has asked anything outside.
+func (w *World) looks(p *process) bool {
+	for _, e := range slices.Backward(w.trace) {
+		if e.process != p.number {
+			continue // another's
+		}
+		if e.pass != p.making || e.op.external {
+			return e.pass == p.making
+		}
+	}
+
+	return false
+}
+
 // ForgetsStripped notes what dies with a process: what it alone knew of objects of which a replace
 // has taken the record.
 func (w *World) forgetsStripped() {
-	for uid, s := range w.strips {
+	for _, s := range w.strips {
 		now, attempt := w.stored(s.before), s.before.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 		if now == nil || s.read || attempt == "" || now.GetAnnotations()[meta.AnnotationKeyCreateAttempt] != "" {
 			continue
 		}
 		if told := now.GetCondition("Created"); !strings.HasPrefix(told.Message, attempt) && !w.outside.Traits().Named {
-			w.users.left[uid] = true
-			w.pleads(s.kind, uid)
+			w.pleas.add(s.kind, s.before)
 		}
 	}
 }
@@ -223,31 +225,6 @@ func (w *World) unrestored(mg resource.Managed) string {
 	default:
 		return ""
 	}
-}
-
-// Beside says whether so many resources more than one are excused by what befell their object.
-func (w *World) beside(of types.UID, more int) bool {
-	found := 0
-	for p := range w.pleas {
-		if p.of == of {
-			found++
-			w.pleas[p] = true
-		}
-	}
-
-	return found >= more
-}
-
-// ExcusedKinds returns the kinds of faults that excused what would have been a violation otherwise.
-func (w *World) excusedKinds() (kinds []Kind) {
-	for p, used := range w.pleas {
-		if (used || w.gone[p.of] && len(w.outside.Of(p.of)) > 0) && !slices.Contains(kinds, p.kind) {
-			kinds = append(kinds, p.kind)
-		}
-	}
-	slices.Sort(kinds)
-
-	return kinds
 }
 
 // Stripped is how an object stands that a replace has left and no pass has read.

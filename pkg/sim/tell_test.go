@@ -73,8 +73,45 @@ const stories = 3
 // Figures are printed whatever comes of the schedules.
 func (b *book) figures(out io.Writer) {
 	fmt.Fprintf(out, "corpus: %d\nschedules: %d\npruned: %d\nboundaries: %d\nblocked: %d\nviolations: %d\n", b.replayed, b.Ran, b.Pruned, b.Boundaries, b.Blocked, b.Total)
-	for _, kind := range slices.Sorted(maps.Keys(b.Excused)) {
-		fmt.Fprintf(out, "excused_by_%s: %d (of %d schedules)\n", kind, b.Excused[kind], b.Tried[kind])
+	for _, key := range slices.Sorted(maps.Keys(b.Excused)) {
+		fmt.Fprintf(out, "excused_by_%s: %d (of %d schedules)\n", key, b.Excused[key], b.Tried[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.Lost)) {
+		fmt.Fprintf(out, "blocked_by_%s: %d\n", key, b.Lost[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.Ended)) {
+		fmt.Fprintf(out, "ended_by_a_user_with_%s: %d\n", key, b.Ended[key])
+	}
+}
+
+// mostExcused is how much of its schedules in a class a kind of fault may excuse, in percent.
+const mostExcused = 2
+
+// tooMuch says which kinds of faults excuse more than they may, or nothing. That an object is blocked of whose
+// attempt the answer was lost is no excuse, but what is promised in its class.
+func (b *book) tooMuch() string {
+	var said strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(b.Excused)) {
+		if n, of := b.Excused[key], b.Tried[key]; 100*n > mostExcused*of {
+			fmt.Fprintf(&said, "%s excuses %d of %d schedules, and may excuse %d %%: look for an excuse that is too broad\n", key, n, of, mostExcused)
+		}
+	}
+
+	return said.String()
+}
+
+// TestTooMuch: a kind of fault that excuses more than 2 % of its schedules in one class fails the run, whatever
+// it excuses in others.
+func TestTooMuch(t *testing.T) {
+	b := &book{account: newAccount()}
+	b.Tried["strip/named"], b.Excused["strip/named"] = 100, 2
+	b.Tried["strip/opaque"], b.Lost["strip/opaque"] = 100, 50
+	if said := b.tooMuch(); said != "" {
+		t.Errorf("within the bound, it says %q", said)
+	}
+	b.Tried["strip/token"], b.Excused["strip/token"] = 100, 3
+	if said := b.tooMuch(); !strings.HasPrefix(said, "strip/token excuses 3 of 100 schedules") || strings.Count(said, "\n") != 1 {
+		t.Errorf("it says %q", said)
 	}
 }
 

@@ -1,0 +1,191 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A plea is what excuses a judge: a kind of fault, in what became of one attempt to create the resource
+// of one object. Nothing of it excuses what becomes of another object, or of another attempt.
+type plea struct {
+	kind    Kind
+	of      types.UID
+	attempt string // its id; empty where names are chosen
+	name    string // the external name that the object had then
+}
+
+// Pleas are what may excuse a judge, and whether it did.
+type pleas map[plea]bool
+
+// Add notes what a fault has done to the attempt that an object is marked with.
+func (ps pleas) add(kind Kind, mg resource.Managed) {
+	p := plea{kind, mg.GetUID(), attemptOf(mg), meta.GetExternalName(mg)}
+	if _, known := ps[p]; !known {
+		ps[p] = false
+	}
+}
+
+// About says whether there are any about an object.
+func (ps pleas) about(of types.UID) bool {
+	for p := range ps {
+		if p.of == of {
+			return true
+		}
+	}
+
+	return false
+}
+
+// Excuses says whether there are any about an object of which something is the case, and notes that
+// they have excused something.
+func (ps pleas) excuses(of types.UID, is func(plea) bool) bool {
+	found := false
+	for p := range ps {
+		if p.of == of && is(p) {
+			found, ps[p] = true, true
+		}
+	}
+
+	return found
+}
+
+// Now says whether there are any about the attempt that one of some objects is marked with.
+func (ps pleas) now(objects []resource.Managed) bool {
+	for p := range ps {
+		if slices.ContainsFunc(objects, func(mg resource.Managed) bool { return mg.GetUID() == p.of && attemptOf(mg) == p.attempt }) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// Used returns the kinds of faults that have excused something, each once and in order.
+func (ps pleas) used() (kinds []Kind) {
+	for p, used := range ps {
+		if used {
+			kinds = append(kinds, p.kind)
+		}
+	}
+	slices.Sort(kinds)
+
+	return slices.Compact(kinds)
+}
+
+// Whatever says yes to every plea.
+func whatever(plea) bool { return true }
+
+// AttemptOf returns the id of the last attempt that an object is marked with, or nothing.
+func attemptOf(mg resource.Managed) string {
+	id, _, _ := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
+
+	return id
+}
+
+// Attempting says whether nothing is written of what became of an attempt to create.
+func attempting(mg resource.Managed) bool {
+	attempt := mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+
+	return attempt != "" && !strings.Contains(attempt, "/")
+}
+
+// Loses notes that a fault may take away what the Create that is under way answers, or that none was
+// called: Create is not answered, or another process takes over.
+func (w *World) loses(o operation, f Fault) {
+	switch f.Kind { //nolint:exhaustive // nothing else takes anything away from a process that lives
+	case Usurp:
+		w.losesAll(f.Kind)
+	case Hang, HangAfter, Lost, Fail, Throttle, Conflict, Panics, PanicsAfter:
+		if o.name == "Create" {
+			w.lost.add(f.Kind, o.mg)
+		}
+	}
+}
+
+// LosesAll notes that a process ends, or another takes over: of attempts of which no result is written
+// nobody knows it then.
+func (w *World) losesAll(kind Kind) {
+	for _, mg := range w.users.all() {
+		if s, stripped := w.strips[mg.GetUID()]; stripped && !s.read && attemptOf(mg) == "" {
+			mg = s.before // what a replace took away
+		}
+		if attempting(mg) {
+			w.lost.add(kind, mg)
+		}
+	}
+}
+
+// AnswerLost says whether the result of the last attempt for an object was lost, so that it may be blocked.
+func (w *World) answerLost(mg resource.Managed) bool {
+	marked := attemptOf(mg)
+	if s, stripped := w.strips[mg.GetUID()]; stripped && marked == "" {
+		marked = attemptOf(s.before)
+	}
+
+	return w.lost.excuses(mg.GetUID(), func(p plea) bool { return p.attempt == marked })
+}
+
+// MayStay says whether what was made for an object may stay when it goes, because users said so.
+func (w *World) mayStay(of types.UID) bool {
+	return w.users.left[of] || w.users.released[of] || w.freed.excuses(of, whatever)
+}
+
+// ReadsLate notes that processes may not read for a while what users do to objects.
+func (w *World) readsLate(f Fault) {
+	if slices.Contains([]Kind{Stale, Freeze, Usurp, Outage}, f.Kind) {
+		for _, mg := range w.users.all() {
+			w.stale.add(f.Kind, mg)
+		}
+	}
+}
+
+// ReadLate says whether what users have done to one of the objects may not have been read.
+func (w *World) readLate() (late bool) {
+	for _, mg := range w.users.all() {
+		late = w.stale.excuses(mg.GetUID(), whatever) || late
+	}
+
+	return late
+}
+
+// Unexcused returns what exists of an object's, but for what the attempts made that faults have taken
+// from it, and for what it had when they did.
+func (w *World) unexcused(of types.UID) []string {
+	return slices.DeleteFunc(w.outside.Of(of), func(id string) bool {
+		made, known := w.madeBy(id)
+
+		return w.pleas.excuses(of, func(p plea) bool { return !known || p.attempt == made || p.name == id })
+	})
+}
+
+// MadeBy returns the attempt that made a resource, as far as the harbour tells: what clients of others
+// work with is not known.
+func (w *World) madeBy(id string) (attempt string, known bool) {
+	if w.harbour == nil {
+		return "", false
+	}
+	p := w.harbour.at(id)
+	if p == nil {
+		return "", false
+	}
+
+	return strings.TrimPrefix(p.Token, string(p.For)+"-"), true
+}
+
+// ExcusedKinds returns the kinds of faults that excused what would have been a violation otherwise.
+func (w *World) excusedKinds() []Kind {
+	for p := range w.pleas {
+		if w.gone[p.of] && !w.mayStay(p.of) {
+			w.unexcused(p.of)
+		}
+	}
+	kinds := slices.Concat(w.pleas.used(), w.stale.used(), w.misled.used())
+	slices.Sort(kinds)
+
+	return slices.Compact(kinds)
+}
