@@ -67,6 +67,8 @@ func TestEveryFieldIsDecided(t *testing.T) {
 		"Version", "Known", "Failed", "Gone", "Tried", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// which only say something, or keep from saying it again
 		"Reworded.Of", "Reworded.Since", "Reworded.Told", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr", "LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
+		// which say how soon the same is sent again
+		"Dropped.Times", "Dropped.Until",
 		// is told by the attempt
 		"Called.Pending", "Called.Before",
 		// versions are compared with those of the object, which are in no fingerprint
