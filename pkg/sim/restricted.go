@@ -11,13 +11,8 @@ var refusals = []Kind{Refused, RefusedSize, RefusedAccess}
 //   - which external system an object is in is recorded in an annotation alone. If a replace takes
 //     that, and the connection leads elsewhere before the next pass, another resource is made there;
 //   - that a resource is left as it is because its namespace or its kind goes is told anew in every
-//     attempt to let the object go, for as long as that is refused;
-//   - an intent that was not stored whole, and could not be taken back because the object had changed,
-//     is forgotten after four more: an Opaque object is blocked then, although Create was not called.
+//     attempt to let the object go, for as long as that is refused.
 func (e *Explorer) restricted(t turn, v variant) bool {
-	if v.kind == Edit && slices.ContainsFunc(t.of.Schedule.Faults, func(f Fault) bool { return f.Kind == DroppedFinalizers }) {
-		return true
-	}
 	switch e.Scenario {
 	case "backend":
 		return v.kind == Strip || v.kind == StripAnnotations

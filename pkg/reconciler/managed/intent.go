@@ -23,19 +23,15 @@ func (p *pass) uncalled() bool {
 }
 
 // How many intents are remembered that were not followed by a call: writes whose answers
-// were lost may have their effect late.
-const intentsRemembered = 4
+// were lost may have their effect late, and an outage may meet many tries.
+const intentsRemembered = 32
 
 // Intend marks that an attempt to create is about to be made, and remembers until
 // [pass.create] calls Create that it was not called. Of the repetition of an attempt
 // that says nothing.
 func (p *pass) intend() {
-	known := p.uncalled()
 	before := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 	begin(p.mg, p.nextAttempt(), p.now())
-	if !known {
-		p.memo.Uncalled = nil
-	}
 	if !p.repeats {
 		marks, late := p.mg.GetAnnotations(), p.memo.Uncalled // which may be stored yet
 		p.memo.Uncalled = append(late[max(0, len(late)-intentsRemembered+1):], objectstate.Intent{
