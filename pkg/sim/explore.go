@@ -177,7 +177,7 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 	s := t.step()
 	talks := slices.ContainsFunc(t.of.Schedule.Faults, Fault.talks)
 	for _, v := range kinds {
-		if !v.kind.stands(e.Class) || e.restricted(t, v) {
+		if !v.kind.stands(e.Class) || e.restricted(v) {
 			continue
 		}
 		f := Fault{Op: s.op.name, N: s.n, Kind: v.kind, For: v.last}

@@ -12,7 +12,7 @@ var refusals = []Kind{Refused, RefusedSize, RefusedAccess}
 //     that, and the connection leads elsewhere before the next pass, another resource is made there;
 //   - that a resource is left as it is because its namespace or its kind goes is told anew in every
 //     attempt to let the object go, for as long as that is refused.
-func (e *Explorer) restricted(t turn, v variant) bool {
+func (e *Explorer) restricted(v variant) bool {
 	switch e.Scenario {
 	case "backend":
 		return v.kind == Strip || v.kind == StripAnnotations
