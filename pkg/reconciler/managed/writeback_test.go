@@ -34,7 +34,11 @@ type rewinding struct {
 // begins starts a process, which knows nothing of what another one knew.
 func (w *rewinding) begins() {
 	w.detector = controller.NewRestoreDetector()
-	log := funcr.New(func(_, text string) { w.logged = append(w.logged, text) }, funcr.Options{})
+	log := funcr.New(func(_, text string) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.logged = append(w.logged, text)
+	}, funcr.Options{})
 	w.o = append(w.o, managed.WithRestoreDetector(w.detector), managed.WithLogger(logging.NewLogrLogger(log)))
 	w.restart()
 }
