@@ -158,9 +158,14 @@ func withoutSchemes(s string) string {
 		scheme, rest := s[m[2]:m[3]], s[m[1]:]
 		b.WriteString(s[:m[1]])
 
-		n := valueLen(rest)
+		// Where a value in brackets ends is not looked for in prose: it may be the end of the text,
+		// and the next scheme stand within it.
+		n := 0
+		if !isProse(rest, false) {
+			n = valueLen(rest)
+		}
 		// Basic is an English word, and credentials in base64 hardly ever are.
-		if isProse(rest, false) || strings.EqualFold(scheme, "basic") && strings.Trim(rest[:n], "abcdefghijklmnopqrstuvwxyz") == "" {
+		if strings.EqualFold(scheme, "basic") && strings.Trim(rest[:n], "abcdefghijklmnopqrstuvwxyz") == "" {
 			n = 0
 		}
 
