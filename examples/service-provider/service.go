@@ -76,7 +76,7 @@ func (s *service) Delete(ctx context.Context, a *Account, _ *Messaging, cc servi
 			return ctrl.Result{}, err
 		}
 	}
-	if err := resource.IgnoreNotFound(cc.MCPCluster.Client().Delete(ctx, delivered(a))); err != nil {
+	if err := s.takeBack(ctx, a, cc.MCPCluster.Client()); err != nil {
 		return ctrl.Result{}, errors.Wrap(err, "cannot take the credentials back")
 	}
 	kept := s.kept(a)
@@ -118,23 +118,54 @@ func (s *service) keys(ctx context.Context, a *Account) (nkeys.KeyPair, error) {
 	return made, errors.Wrap(s.platform.Client().Create(ctx, kept), "cannot keep the keys of the account")
 }
 
+// ownerAnnotation is the mark of a Secret with credentials: the UID of the account that they
+// are of. A tenant may have another Secret of that name.
+const ownerAnnotation = "messaging.example.org/account-uid"
+
 // Delivered is the Secret in the tenant's control plane.
 func delivered(a *Account) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: a.GetName()}}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: a.GetName(), Annotations: map[string]string{ownerAnnotation: string(a.GetUID())},
+	}}
+}
+
+// Find returns the Secret in the tenant's control plane, and whether it is of the account.
+func find(ctx context.Context, a *Account, mcp client.Client) (secret *corev1.Secret, own bool, err error) {
+	secret = &corev1.Secret{}
+	err = mcp.Get(ctx, client.ObjectKeyFromObject(delivered(a)), secret)
+
+	return secret, err == nil && secret.GetAnnotations()[ownerAnnotation] == string(a.GetUID()), err
 }
 
 // Deliver puts credentials into the tenant's control plane, unless they are there.
 func (s *service) deliver(ctx context.Context, a *Account, keys nkeys.KeyPair, mcp client.Client) error {
-	secret := delivered(a)
-	err := mcp.Get(ctx, client.ObjectKeyFromObject(secret), secret)
-	if err == nil || !resource.IsNotFound(err) {
+	secret, own, err := find(ctx, a, mcp)
+	switch {
+	case own:
+		return nil
+	case err == nil:
+		return errors.Errorf("the Secret %s/%s does not belong to this account and is left as it is: delete it, or give the account another name",
+			secret.GetNamespace(), secret.GetName())
+	case !resource.IsNotFound(err):
 		return errors.Wrap(err, "cannot look for the credentials")
 	}
 	creds, err := credentials(keys)
 	if err != nil {
 		return err
 	}
+	secret = delivered(a)
 	secret.Data = map[string][]byte{"creds": creds, "url": []byte(s.hub.server.ClientURL())}
 
 	return errors.Wrap(mcp.Create(ctx, secret), "cannot deliver the credentials")
+}
+
+// TakeBack removes the credentials from the tenant's control plane, and nothing else.
+func (s *service) takeBack(ctx context.Context, a *Account, mcp client.Client) error {
+	secret, own, err := find(ctx, a, mcp)
+	if err != nil || !own {
+		return resource.IgnoreNotFound(err)
+	}
+	uid := secret.GetUID()
+
+	return resource.IgnoreNotFound(mcp.Delete(ctx, secret, client.Preconditions{UID: &uid}))
 }
