@@ -161,7 +161,7 @@ func TestWhatIsInAPicture(t *testing.T) {
 			"fence", "lease", "volatile", "ignoredFinalizers", "supported", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "random",
 			"provider", "providerVersion", "observability", "watches", "states",
 			// are nothing, or nobody's business, in a world of which pictures are taken
-			"graph", "tracker", "watching", "restores", "calls", "limits", "roll", "waker", "pruned", "telemetry", "pace",
+			"graph", "tracker", "watching", "restores", "calls", "passes", "leave", "limits", "roll", "waker", "pruned", "telemetry", "pace",
 		},
 		reflect.TypeFor[process](): {
 			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", "states", // are in the picture

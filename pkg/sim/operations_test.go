@@ -103,7 +103,7 @@ func operations(files []*ast.File, info *types.Info) map[string]bool {
 	found := map[string]bool{}
 	for _, f := range files {
 		for _, d := range f.Decls {
-			within := declaration{d, info, map[ast.Node]bool{}}
+			within := declaration{d, f, info, map[ast.Node]bool{}}
 			ast.Inspect(d, func(n ast.Node) bool {
 				for _, name := range within.operations(n) {
 					found[name] = true
@@ -121,6 +121,7 @@ func operations(files []*ast.File, info *types.Info) map[string]bool {
 type declaration struct {
 	ast.Decl
 
+	file  *ast.File
 	info  *types.Info
 	calls map[ast.Node]bool // that were seen
 }
@@ -229,11 +230,11 @@ func (d declaration) kinds(method string, args []ast.Expr) []string {
 	return []string{kind}
 }
 
-// NamedKinds returns the kinds that a declaration names in a table: of objects of which only
-// metadata are read, their type does not tell.
+// NamedKinds returns the kinds that the file of a declaration names in a table: of objects of
+// which only metadata are read, their type does not tell.
 func (d declaration) namedKinds() []string {
 	var kinds []string
-	ast.Inspect(d.Decl, func(n ast.Node) bool {
+	ast.Inspect(d.file, func(n ast.Node) bool {
 		row, ok := n.(*ast.CompositeLit)
 		if !ok || d.info.Types[row].Type == nil {
 			return true
@@ -249,7 +250,7 @@ func (d declaration) namedKinds() []string {
 			} else {
 				name = of.Field(i).Name()
 			}
-			if text := d.info.Types[value].Value; strings.EqualFold(name, "kind") && text != nil {
+			if text := d.info.Types[value].Value; strings.EqualFold(name, "kind") && text != nil && text.Kind() == constant.String {
 				kinds = append(kinds, ":"+constant.StringVal(text))
 			}
 		}
