@@ -75,8 +75,8 @@ func (r *Reconciler) restored() error {
 	return r.restores.Restored()
 }
 
-// A debt is an object to which the memory may have to give back its record.
-type debt struct {
+// A lostRecord is an object whose record of a creation the restore may have taken.
+type lostRecord struct {
 	key  types.NamespacedName
 	uid  types.UID
 	memo *memo            // what is known of it
@@ -92,16 +92,16 @@ func (r *Reconciler) writeBack(ctx context.Context) {
 	if r.memory.Len() == 0 {
 		return
 	}
-	var rest []*debt
+	var rest []*lostRecord
 	var err error
 	listed, written := false, 0
-	insist(ctx, func() bool {
+	retry(ctx, func() bool {
 		if !listed {
-			rest, err = r.debts(ctx)
+			rest, err = r.lostRecords(ctx)
 		}
 		if listed = err == nil; listed {
-			written += r.settle(ctx, rest)
-			rest = slices.DeleteFunc(rest, func(d *debt) bool { return d.done })
+			written += r.writeRecords(ctx, rest)
+			rest = slices.DeleteFunc(rest, func(d *lostRecord) bool { return d.done })
 		}
 
 		return listed && len(rest) == 0
@@ -109,9 +109,9 @@ func (r *Reconciler) writeBack(ctx context.Context) {
 	r.log.Info("The API server was restored: records of creations that it had forgotten were written back", "kind", r.of.Kind, "objects", written)
 }
 
-// Insist calls try until it succeeds, or ctx ends. If it does not succeed it is told: soon,
+// Retry calls try until it succeeds, or ctx ends. If it does not succeed it is told: soon,
 // because the process may end earlier, and in the end.
-func insist(ctx context.Context, try func() bool, tell func()) {
+func retry(ctx context.Context, try func() bool, tell func()) {
 	soon, cancel := context.WithTimeout(ctx, writeBackPatience)
 	defer cancel()
 	for told := false; !try(); {
@@ -127,9 +127,9 @@ func insist(ctx context.Context, try func() bool, tell func()) {
 	}
 }
 
-// Settle writes what is owed to each object whose pass is over, once, and returns to how many
-// something was written.
-func (r *Reconciler) settle(ctx context.Context, all []*debt) (written int) {
+// WriteRecords tries once to write the record of each object whose pass is over, and returns of
+// how many one was written.
+func (r *Reconciler) writeRecords(ctx context.Context, all []*lostRecord) (written int) {
 	var mu sync.Mutex
 	var calls sync.WaitGroup
 	room := make(chan struct{}, writeBackLimit)
@@ -137,7 +137,7 @@ func (r *Reconciler) settle(ctx context.Context, all []*debt) (written int) {
 		room <- struct{}{}
 		calls.Go(func() {
 			defer func() { <-room }()
-			if r.pay(ctx, d) {
+			if r.writeRecord(ctx, d) {
 				mu.Lock()
 				defer mu.Unlock()
 				written++
@@ -149,8 +149,9 @@ func (r *Reconciler) settle(ctx context.Context, all []*debt) (written int) {
 	return written
 }
 
-// Pay writes what is owed to one object, and says whether it was anything.
-func (r *Reconciler) pay(ctx context.Context, d *debt) (written bool) {
+// WriteRecord reads one object, if need be, and writes its record. It says whether anything was
+// missing.
+func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bool) {
 	if r.passes.has(d.key) {
 		d.err = errUnderWay
 
@@ -168,7 +169,7 @@ func (r *Reconciler) pay(ctx context.Context, d *debt) (written bool) {
 		}
 	}
 	if d.err == nil {
-		written, d.err = r.giveBack(ctx, d)
+		written, d.err = r.writeMissing(ctx, d)
 	}
 	if d.done = d.err == nil; !d.done {
 		d.live = nil // it may have changed meanwhile
@@ -177,8 +178,8 @@ func (r *Reconciler) pay(ctx context.Context, d *debt) (written bool) {
 	return written
 }
 
-// GiveBack writes the record of a creation that the memory has and the object has not.
-func (r *Reconciler) giveBack(ctx context.Context, d *debt) (written bool, err error) {
+// WriteMissing writes the record of a creation that the memory has and the object has not.
+func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written bool, err error) {
 	defer d.memo.rest()
 	p := &pass{r: r, memo: d.memo.wake(), mg: clone(d.live), read: d.live, newest: d.live, generation: d.live.GetGeneration()}
 	if !p.recall() {
@@ -197,9 +198,9 @@ func (r *Reconciler) giveBack(ctx context.Context, d *debt) (written bool, err e
 	return true, nil
 }
 
-// Debts returns the objects to which something may have to be written: all that the memory
+// LostRecords returns the objects to which something may have to be written: all that the memory
 // and the API server know. Of those that only the memory knows is told.
-func (r *Reconciler) debts(ctx context.Context) ([]*debt, error) {
+func (r *Reconciler) lostRecords(ctx context.Context) ([]*lostRecord, error) {
 	live, err := r.listAll(ctx)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot list the objects of the API server")
@@ -208,10 +209,10 @@ func (r *Reconciler) debts(ctx context.Context) ([]*debt, error) {
 	return r.compare(ctx, live), nil
 }
 
-// Compare returns what may be owed to the objects that the API server has.
-func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]resource.Managed) (all []*debt) {
+// Compare returns the objects that the API server has, and tells of the others.
+func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]resource.Managed) (all []*lostRecord) {
 	r.memory.Each(func(key types.NamespacedName, uid types.UID, o *memo) {
-		d := &debt{key: key, uid: uid, memo: o}
+		d := &lostRecord{key: key, uid: uid, memo: o}
 		if r.passes.has(key) { // nobody else may look at its memory
 			all = append(all, d)
 
@@ -230,7 +231,7 @@ func (r *Reconciler) compare(ctx context.Context, live map[types.NamespacedName]
 
 // Recollect returns what the memory knows of an object or, if no pass has looked at it yet, what
 // the cache shows: the restore has left that as it was.
-func (r *Reconciler) recollect(ctx context.Context, d *debt) *memo {
+func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *memo {
 	cached := r.newManaged()
 	if _, _, anything := d.memo.known(); anything || d.memo.Gone || r.client.Get(ctx, d.key, cached, asKept...) != nil || cached.GetUID() != d.uid {
 		return d.memo
@@ -332,7 +333,7 @@ func (r *Reconciler) newList() (client.ObjectList, error) {
 }
 
 // TellLeft tells of what was created for an object that the API server does not know any more.
-func (r *Reconciler) tellLeft(d *debt) {
+func (r *Reconciler) tellLeft(d *lostRecord) {
 	d.done = true
 	external, attempt, anything := d.memo.known()
 	if !anything {
@@ -345,7 +346,7 @@ func (r *Reconciler) tellLeft(d *debt) {
 
 // TellUnwritten tells of which objects the record is not stored yet, or why the objects are not
 // known.
-func (r *Reconciler) tellUnwritten(rest []*debt, why error) {
+func (r *Reconciler) tellUnwritten(rest []*lostRecord, why error) {
 	n := r.memory.Len()
 	if why == nil {
 		n, why = len(rest), rest[0].err
