@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -250,6 +251,8 @@ func TestRole(t *testing.T) {
 		"namespaces": {"get"},
 		"events":     {"create", "patch"},
 		"leases":     {"create", "get", "update"},
+
+		"customresourcedefinitions": {"get"},
 	}
 
 	for _, kind := range []string{"streams", "keyvalues", "objectstores", "consumers", "providerconfigs", "clusterproviderconfigs"} {
@@ -258,6 +261,10 @@ func TestRole(t *testing.T) {
 
 	for _, rule := range role.Rules {
 		checkRule(t, rule, allowed)
+
+		if slices.Contains(rule.Resources, "customresourcedefinitions") && len(rule.ResourceNames) == 0 {
+			t.Error("the role lets the provider get definitions that are not of its kinds")
+		}
 	}
 }
 
