@@ -166,7 +166,7 @@ func TestWhatIsInAPicture(t *testing.T) {
 		reflect.TypeFor[process](): {
 			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", "states", // are in the picture
 			"world", "ctx", "cancel", "reconcile", "watches", "meters", // are made anew
-			"observing", "active", "held", "stopping", "by", "deposed", "renewed", "excused", "done", // are nothing when one is taken
+			"observing", "active", "held", "stopping", "by", "asked", "deposed", "renewed", "excused", "done", // are nothing when one is taken
 		},
 		reflect.TypeFor[World](): {
 			"state", "random", "source", "processes", // are in the picture

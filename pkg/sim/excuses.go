@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -95,16 +96,35 @@ func attempting(mg resource.Managed) bool {
 }
 
 // Loses notes that a fault may take away what the Create that is under way answers, or that none was
-// called: Create is not answered, or another process takes over.
-func (w *World) loses(o operation, f Fault) {
+// called: Create is not answered, or another process takes over, or what a process writes before it
+// ends is not answered.
+func (w *World) loses(p *process, o operation, f Fault) {
 	switch f.Kind { //nolint:exhaustive // nothing else takes anything away from a process that lives
 	case Usurp:
 		w.losesAll(f.Kind)
-	case Hang, HangAfter, Lost, Fail, Throttle, Conflict, Panics, PanicsAfter:
-		if o.name == "Create" {
-			w.lost.add(f.Kind, o.mg)
+	case Hang, HangAfter, Lost:
+		if o.name == "patch" && p.stopping {
+			w.losesAll(f.Kind)
 		}
 	}
+	if o.name == "Create" && slices.Contains([]Kind{Hang, HangAfter, Lost, Fail, Throttle, Conflict, Panics, PanicsAfter}, f.Kind) {
+		w.lost.add(f.Kind, o.mg)
+	}
+}
+
+// How long a process that is to stop tries to store what Create answered, at least.
+const triesToStore = 20 * time.Second
+
+// LosesAtEnd notes what is lost when a process ends. Nothing is if it was only asked to stop, and a call
+// outside was under way: what that answers is stored before, unless outages outlast all tries.
+func (w *World) losesAtEnd(p *process, by Kind) {
+	if by == graceful {
+		if w.apiBack.Before(p.asked) || w.now().Sub(p.asked) < triesToStore {
+			return
+		}
+		by = Outage
+	}
+	w.losesAll(by)
 }
 
 // LosesAll notes that a process ends, or another takes over: of attempts of which no result is written

@@ -172,7 +172,7 @@ func (f Fault) talks() bool {
 // operation's place it returns true.
 func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (bool, error) {
 	w.readsLate(f)
-	w.loses(o, f)
+	w.loses(p, o, f)
 	switch f.Kind {
 	case Fail:
 		return true, o.failure(p)
@@ -201,7 +201,7 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 	case Crash, Stale:
 		p.die(f)
 	case Stop:
-		p.stop(f.Kind)
+		p.stop(stopKind(o, f))
 	case Outage:
 		if w.now().After(w.apiBack) {
 			w.apiGone = w.now()
@@ -231,7 +231,7 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 
 // After is what a fault does after an operation.
 func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err error) error {
-	w.loses(o, f)
+	w.loses(p, o, f)
 	switch f.Kind { //nolint:exhaustive // the others do nothing afterwards
 	case Lost:
 		if err == nil {
@@ -247,12 +247,21 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 	case CrashAfter, ClockBack, ClockAhead:
 		p.die(f)
 	case StopAfter:
-		p.stop(f.Kind)
+		p.stop(stopKind(o, f))
 	case Snatch:
 		w.snatch(p, o)
 	}
 
 	return err
+}
+
+// StopKind returns which kind of fault a process is asked to stop by.
+func stopKind(o operation, f Fault) Kind {
+	if o.external {
+		return graceful
+	}
+
+	return f.Kind
 }
 
 func isAfter(k Kind) bool {

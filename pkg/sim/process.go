@@ -56,7 +56,8 @@ type process struct {
 	active    int                                // passes under way
 	held      bool                               // does nothing at all for a while
 	stopping  bool                               // was asked to stop
-	by        Kind                               // and by which kind of fault
+	by        Kind                               // and by which kind of fault, or graceful
+	asked     time.Time                          // when it was
 	deposed   bool                               // another has taken over
 	renewed   atomic.Pointer[time.Time]          // when it last renewed its lease, once it cannot; timers ask
 	excused   bool                               // for the operation that was under way then
@@ -287,9 +288,13 @@ func (p *process) pass(i *item) {
 	}
 }
 
+// Graceful is in the place of a kind of fault if a process was asked to stop while a call outside was
+// under way, which takes nothing away.
+const graceful Kind = ""
+
 // Stop asks the process to stop. It ends when its passes have.
 func (p *process) stop(by Kind) {
-	p.stopping, p.by = true, by
+	p.stopping, p.by, p.asked = true, by, p.world.now()
 	p.cancel()
 	if p.active == 0 {
 		p.end(p.by, time.Second, p.clock, 0)
@@ -323,7 +328,7 @@ func (p *process) end(by Kind, restart time.Duration, clock stepped, overlook in
 	p.dead = true
 	p.cancel()
 	w := p.world
-	w.losesAll(by)
+	w.losesAtEnd(p, by)
 	w.forgetsStripped()
 	if !p.deposed {
 		restart = max(restart, w.apiBack.Sub(w.now()))
