@@ -164,7 +164,7 @@ func TestWhatIsInAPicture(t *testing.T) {
 			"graph", "tracker", "watching", "restores", "calls", "passes", "leave", "limits", "roll", "waker", "pruned", "telemetry", "pace",
 		},
 		reflect.TypeFor[process](): {
-			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", "states", // are in the picture
+			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", "states", "unanswered", // are in the picture
 			"world", "ctx", "cancel", "reconcile", "watches", "meters", // are made anew
 			"observing", "active", "held", "stopping", "by", "asked", "deposed", "renewed", "excused", "done", // are nothing when one is taken
 		},

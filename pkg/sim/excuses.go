@@ -95,16 +95,15 @@ func attempting(mg resource.Managed) bool {
 	return attempt != "" && !strings.Contains(attempt, "/")
 }
 
-// Loses notes that a fault may take away what the Create that is under way answers, or that none was
-// called: Create is not answered, or another process takes over, or what a process writes before it
-// ends is not answered.
+// Loses notes that a fault may take away what the Create that is under way answers: it is not answered,
+// or another process takes over.
 func (w *World) loses(p *process, o operation, f Fault) {
 	switch f.Kind { //nolint:exhaustive // nothing else takes anything away from a process that lives
 	case Usurp:
 		w.losesAll(f.Kind)
 	case Hang, HangAfter, Lost:
-		if o.name == "patch" && p.stopping {
-			w.losesAll(f.Kind)
+		if o.name == "patch" {
+			p.unanswered = f.Kind
 		}
 	}
 	if o.name == "Create" && slices.Contains([]Kind{Hang, HangAfter, Lost, Fail, Throttle, Conflict, Panics, PanicsAfter}, f.Kind) {
@@ -116,13 +115,18 @@ func (w *World) loses(p *process, o operation, f Fault) {
 const triesToStore = 20 * time.Second
 
 // LosesAtEnd notes what is lost when a process ends. Nothing is if it was only asked to stop, and a call
-// outside was under way: what that answers is stored before, unless outages outlast all tries.
+// outside was under way: what that answers is stored before. But outages may outlast all tries, and who
+// got no answer to the write of an intent has not called Create, which nobody knows after him.
 func (w *World) losesAtEnd(p *process, by Kind) {
 	if by == graceful {
-		if w.apiBack.Before(p.asked) || w.now().Sub(p.asked) < triesToStore {
+		switch {
+		case p.unanswered != "":
+			by = p.unanswered
+		case p.asked.Before(w.apiBack) && w.now().Sub(p.asked) >= triesToStore:
+			by = Outage
+		default:
 			return
 		}
-		by = Outage
 	}
 	w.losesAll(by)
 }

@@ -46,26 +46,27 @@ type process struct {
 	states    objectstate.Handle // what the reconciler remembers, if it is ours
 	watches   predicate.Predicate
 
-	knows     acquaintance
-	turns     turns
-	mutations map[types.NamespacedName]int       // in passes under way
-	snatched  map[types.NamespacedName]types.UID // objects that were removed in passes under way
-	tried     map[types.NamespacedName]bool      // there, even if it had no effect
-	looked    map[types.UID]int                  // the number of the last observation
-	observing int                                // observations under way
-	active    int                                // passes under way
-	held      bool                               // does nothing at all for a while
-	stopping  bool                               // was asked to stop
-	by        Kind                               // and by which kind of fault, or graceful
-	asked     time.Time                          // when it was
-	deposed   bool                               // another has taken over
-	renewed   atomic.Pointer[time.Time]          // when it last renewed its lease, once it cannot; timers ask
-	excused   bool                               // for the operation that was under way then
-	dead      bool
-	observed  map[types.UID]int64 // the generation that was last observed
-	details   bool                // this pass has observed connection details
-	meters    *meters
-	done      done
+	knows      acquaintance
+	turns      turns
+	mutations  map[types.NamespacedName]int       // in passes under way
+	snatched   map[types.NamespacedName]types.UID // objects that were removed in passes under way
+	tried      map[types.NamespacedName]bool      // there, even if it had no effect
+	looked     map[types.UID]int                  // the number of the last observation
+	observing  int                                // observations under way
+	active     int                                // passes under way
+	held       bool                               // does nothing at all for a while
+	stopping   bool                               // was asked to stop
+	by         Kind                               // and by which kind of fault, or graceful
+	asked      time.Time                          // when it was
+	unanswered Kind                               // the kind of fault that a write of an object was not answered by, if one was not
+	deposed    bool                               // another has taken over
+	renewed    atomic.Pointer[time.Time]          // when it last renewed its lease, once it cannot; timers ask
+	excused    bool                               // for the operation that was under way then
+	dead       bool
+	observed   map[types.UID]int64 // the generation that was last observed
+	details    bool                // this pass has observed connection details
+	meters     *meters
+	done       done
 	mind
 }
 
