@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,11 @@ func (ps pleas) add(kind Kind, mg resource.Managed) {
 	if _, known := ps[p]; !known {
 		ps[p] = false
 	}
+}
+
+// Forget what was noted of the attempt that an object is marked with.
+func (ps pleas) forget(mg resource.Managed) {
+	maps.DeleteFunc(ps, func(p plea, _ bool) bool { return p.of == mg.GetUID() && p.attempt == attemptOf(mg) })
 }
 
 // About says whether there are any about an object.
@@ -103,7 +109,11 @@ func (w *World) loses(p *process, o operation, f Fault) {
 		w.losesAll(f.Kind)
 	case Hang, HangAfter, Lost:
 		if o.name == "patch" {
-			p.unanswered = f.Kind
+			for _, mg := range w.users.all() {
+				if attempting(mg) {
+					p.unanswered.add(f.Kind, mg)
+				}
+			}
 		}
 	}
 	if o.name == "Create" && slices.Contains([]Kind{Hang, HangAfter, Lost, Fail, Throttle, Conflict, Panics, PanicsAfter}, f.Kind) {
@@ -115,20 +125,18 @@ func (w *World) loses(p *process, o operation, f Fault) {
 const triesToStore = 20 * time.Second
 
 // LosesAtEnd notes what is lost when a process ends. Nothing is if it was only asked to stop, and a call
-// outside was under way: what that answers is stored before. But outages may outlast all tries, and who
-// got no answer to the write of an intent has not called Create, which nobody knows after him.
+// outside was under way: what that answers is stored before. But outages may outlast all tries, and so may
+// a write that is not answered; and of an intent that was not answered nobody knows after this process that
+// Create was not called.
 func (w *World) losesAtEnd(p *process, by Kind) {
-	if by == graceful {
-		switch {
-		case p.unanswered != "":
-			by = p.unanswered
-		case p.asked.Before(w.apiBack) && w.now().Sub(p.asked) >= triesToStore:
-			by = Outage
-		default:
-			return
-		}
+	switch {
+	case by != graceful:
+		w.losesAll(by)
+	case p.asked.Before(w.apiBack) && w.now().Sub(p.asked) >= triesToStore:
+		w.losesAll(Outage)
+	default:
+		maps.Copy(w.lost, p.unanswered)
 	}
-	w.losesAll(by)
 }
 
 // LosesAll notes that a process ends, or another takes over: of attempts of which no result is written

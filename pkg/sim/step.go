@@ -100,10 +100,14 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 }
 
 // Pardons what is beyond anybody's power: a call that is under way when the process is held
-// up, and has its effect after the object is gone.
+// up, and has its effect after the object is gone. That a write was not answered pardons nothing any more
+// once Create was called for the attempt.
 func (w *World) pardons(p *process, o operation) {
-	if p.excused && o.name == "Create" && w.stored(o.mg) == nil {
-		w.pleas.add(Usurp, o.mg)
+	if o.name == "Create" {
+		p.unanswered.forget(o.mg)
+		if p.excused && w.stored(o.mg) == nil {
+			w.pleas.add(Usurp, o.mg)
+		}
 	}
 	p.excused = false
 }
