@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -76,6 +77,11 @@ func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx contex
 	}
 
 	return errors.Wrap(persistently(ctx, func(ctx context.Context) error {
-		return u.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, data))
+		err := u.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, data))
+		if anotherUID(err) || gone.Answered(err, o.GetName()) {
+			return errReplaced
+		}
+
+		return err
 	}), "cannot update critical annotations")
 }

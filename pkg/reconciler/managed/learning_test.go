@@ -165,8 +165,12 @@ func TestCriticalAnnotationUpdaterKeepsWhatUsersSet(t *testing.T) {
 	}
 	w.change(func(v *volume.Volume) { v.Finalizers = nil })
 	w.delete()
+	w.taken()
 	if err := u.UpdateCriticalAnnotations(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "cannot update critical annotations") {
 		t.Errorf("error %v for an object that is gone", err)
+	}
+	if requests, _, _ := w.taken(); strings.Contains(requests, ", ") {
+		t.Errorf("an object that is gone was written more than once: %s", requests)
 	}
 }
 
