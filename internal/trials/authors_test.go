@@ -102,7 +102,7 @@ func TestAuthorsReadsLag(t *testing.T) {
 		}
 		w.says(reason, w.class.remedies()...)
 		w.warned(told, w.class.remedies()...)
-		w.run(10 * time.Minute)
+		w.run(25 * time.Minute) // what waits for somebody is looked at after ten poll intervals
 		v := w.get()
 		if ready, synced := v.GetCondition(commonv1.TypeReady), v.GetCondition(commonv1.TypeSynced); ready.Status != metav1.ConditionTrue || synced.Status != metav1.ConditionTrue {
 			w.Errorf("it is not ready once it shows: %v, %v", ready, synced)

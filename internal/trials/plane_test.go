@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -31,6 +33,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
+
+func TestMain(m *testing.M) {
+	// Nobody handles the errors of client-go: who does by default sleeps until a time that
+	// another bubble had, for ever in one that has ended.
+	utilruntime.ErrorHandlers = nil
+	os.Exit(m.Run())
+}
 
 const (
 	volumesPath = "/apis/example.moorage.dev/v1/volumes"
