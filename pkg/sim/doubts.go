@@ -148,7 +148,7 @@ func (w *World) notSeen(o operation, f Fault) {
 	if live := w.outside.Of(o.mg.GetUID()); w.users.adopted[o.mg.GetUID()] && len(live) <= 1 {
 		w.vacated[meta.GetExternalName(o.mg)] = true
 		w.users.left[o.mg.GetUID()] = true
-		w.pleas.add(f.Kind, now)
+		w.exemptions.add(f.Kind, now)
 	}
 }
 

@@ -190,7 +190,7 @@ func (w *World) calm() bool {
 // Bears says whether what is to come is not too much after what has been, however it is
 // spread over hours, and comes in time.
 func (w *World) bears(a account, e end) bool {
-	if !w.users.acted && len(w.pleas) == 0 && a.made != e.stood.made || w.now().Sub(w.course.settling)+e.rest.lived > patience {
+	if !w.users.acted && len(w.exemptions) == 0 && a.made != e.stood.made || w.now().Sub(w.course.settling)+e.rest.lived > patience {
 		return false
 	}
 	lives := 1

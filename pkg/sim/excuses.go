@@ -12,35 +12,35 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A plea is what excuses a judge: a kind of fault, in what became of one attempt to create the resource
+// An exemption is what excuses a judge: a kind of fault, in what became of one attempt to create the resource
 // of one object. Nothing of it excuses what becomes of another object, or of another attempt.
-type plea struct {
+type exemption struct {
 	kind    Kind
 	of      types.UID
 	attempt string // its id; empty where names are chosen
 	name    string // the external name that the object had then
 }
 
-// Pleas are what may excuse a judge, and whether it did.
-type pleas map[plea]bool
+// Exemptions are what may excuse a judge, and whether it did.
+type exemptions map[exemption]bool
 
 // Add notes what a fault has done to the attempt that an object is marked with.
-func (ps pleas) add(kind Kind, mg resource.Managed) {
-	p := plea{kind, mg.GetUID(), attemptOf(mg), meta.GetExternalName(mg)}
-	if _, known := ps[p]; !known {
-		ps[p] = false
+func (es exemptions) add(kind Kind, mg resource.Managed) {
+	e := exemption{kind, mg.GetUID(), attemptOf(mg), meta.GetExternalName(mg)}
+	if _, known := es[e]; !known {
+		es[e] = false
 	}
 }
 
 // Forget what was noted of the attempt that an object is marked with.
-func (ps pleas) forget(mg resource.Managed) {
-	maps.DeleteFunc(ps, func(p plea, _ bool) bool { return p.of == mg.GetUID() && p.attempt == attemptOf(mg) })
+func (es exemptions) forget(mg resource.Managed) {
+	maps.DeleteFunc(es, func(e exemption, _ bool) bool { return e.of == mg.GetUID() && e.attempt == attemptOf(mg) })
 }
 
 // About says whether there are any about an object.
-func (ps pleas) about(of types.UID) bool {
-	for p := range ps {
-		if p.of == of {
+func (es exemptions) about(of types.UID) bool {
+	for e := range es {
+		if e.of == of {
 			return true
 		}
 	}
@@ -50,11 +50,11 @@ func (ps pleas) about(of types.UID) bool {
 
 // Excuses says whether there are any about an object of which something is the case, and notes that
 // they have excused something.
-func (ps pleas) excuses(of types.UID, is func(plea) bool) bool {
+func (es exemptions) excuses(of types.UID, is func(exemption) bool) bool {
 	found := false
-	for p := range ps {
-		if p.of == of && is(p) {
-			found, ps[p] = true, true
+	for e := range es {
+		if e.of == of && is(e) {
+			found, es[e] = true, true
 		}
 	}
 
@@ -62,9 +62,9 @@ func (ps pleas) excuses(of types.UID, is func(plea) bool) bool {
 }
 
 // Now says whether there are any about the attempt that one of some objects is marked with.
-func (ps pleas) now(objects []resource.Managed) bool {
-	for p := range ps {
-		if slices.ContainsFunc(objects, func(mg resource.Managed) bool { return mg.GetUID() == p.of && attemptOf(mg) == p.attempt }) {
+func (es exemptions) now(objects []resource.Managed) bool {
+	for e := range es {
+		if slices.ContainsFunc(objects, func(mg resource.Managed) bool { return mg.GetUID() == e.of && attemptOf(mg) == e.attempt }) {
 			return true
 		}
 	}
@@ -73,10 +73,10 @@ func (ps pleas) now(objects []resource.Managed) bool {
 }
 
 // Used returns the kinds of faults that have excused something, each once and in order.
-func (ps pleas) used() (kinds []Kind) {
-	for p, used := range ps {
+func (es exemptions) used() (kinds []Kind) {
+	for e, used := range es {
 		if used {
-			kinds = append(kinds, p.kind)
+			kinds = append(kinds, e.kind)
 		}
 	}
 	slices.Sort(kinds)
@@ -84,8 +84,8 @@ func (ps pleas) used() (kinds []Kind) {
 	return slices.Compact(kinds)
 }
 
-// Whatever says yes to every plea.
-func whatever(plea) bool { return true }
+// Whatever says yes to every exemption.
+func whatever(exemption) bool { return true }
 
 // AttemptOf returns the id of the last attempt that an object is marked with, or nothing.
 func attemptOf(mg resource.Managed) string {
@@ -159,7 +159,7 @@ func (w *World) answerLost(mg resource.Managed) bool {
 		marked = attemptOf(s.before)
 	}
 
-	return w.lost.excuses(mg.GetUID(), func(p plea) bool { return p.attempt == marked })
+	return w.lost.excuses(mg.GetUID(), func(e exemption) bool { return e.attempt == marked })
 }
 
 // MayStay says whether what was made for an object may stay when it goes, because users said so.
@@ -191,7 +191,7 @@ func (w *World) unexcused(of types.UID) []string {
 	return slices.DeleteFunc(w.outside.Of(of), func(id string) bool {
 		made, known := w.madeBy(id)
 
-		return w.pleas.excuses(of, func(p plea) bool { return !known || p.attempt == made || p.name == id })
+		return w.exemptions.excuses(of, func(e exemption) bool { return !known || e.attempt == made || e.name == id })
 	})
 }
 
@@ -211,12 +211,12 @@ func (w *World) madeBy(id string) (attempt string, known bool) {
 
 // ExcusedKinds returns the kinds of faults that excused what would have been a violation otherwise.
 func (w *World) excusedKinds() []Kind {
-	for p := range w.pleas {
+	for p := range w.exemptions {
 		if w.gone[p.of] && !w.mayStay(p.of) {
 			w.unexcused(p.of)
 		}
 	}
-	kinds := slices.Concat(w.pleas.used(), w.stale.used(), w.misled.used())
+	kinds := slices.Concat(w.exemptions.used(), w.stale.used(), w.misled.used())
 	slices.Sort(kinds)
 
 	return slices.Compact(kinds)

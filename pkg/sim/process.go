@@ -58,7 +58,7 @@ type process struct {
 	stopping   bool                               // was asked to stop
 	by         Kind                               // and by which kind of fault, or graceful
 	asked      time.Time                          // when it was
-	unanswered pleas                              // attempts of which a write was not answered, and for which Create was not called since
+	unanswered exemptions                         // attempts of which a write was not answered, and for which Create was not called since
 	deposed    bool                               // another has taken over
 	renewed    atomic.Pointer[time.Time]          // when it last renewed its lease, once it cannot; timers ask
 	excused    bool                               // for the operation that was under way then
@@ -81,7 +81,7 @@ func (c stepped) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 func (w *World) start(clock stepped, overlook int) {
 	p := &process{
 		world: w, meters: w.meters, began: w.now(), number: len(w.processes) + 1, clock: clock, queue: newQueue(), turns: newTurns(),
-		observed: map[types.UID]int64{}, unanswered: pleas{}, snatched: map[types.NamespacedName]types.UID{}, mutations: map[types.NamespacedName]int{}, tried: map[types.NamespacedName]bool{}, looked: map[types.UID]int{},
+		observed: map[types.UID]int64{}, unanswered: exemptions{}, snatched: map[types.NamespacedName]types.UID{}, mutations: map[types.NamespacedName]int{}, tried: map[types.NamespacedName]bool{}, looked: map[types.UID]int{},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.cache = newCache(w.server, w.config.gvk(), w.config.Lag, overlook)

@@ -30,9 +30,9 @@ func (e excuses) within(others excuses) bool { return e&^others == 0 }
 func (w *World) excuses() excuses {
 	out := excuses(0)
 	for i, is := range []bool{
-		w.users.acted, len(w.lost) > 0, len(w.stale) > 0, len(w.pleas) > 0, len(w.vacated) > 0, len(w.snatched) > 0,
+		w.users.acted, len(w.lost) > 0, len(w.stale) > 0, len(w.exemptions) > 0, len(w.vacated) > 0, len(w.snatched) > 0,
 		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, len(w.misled) > 0, len(w.freed) > 0,
-		w.lost.now(w.objects()), w.pleas.now(w.objects()),
+		w.lost.now(w.objects()), w.exemptions.now(w.objects()),
 	} {
 		out |= excuses(bit(is)) << i
 	}
@@ -107,7 +107,7 @@ func (h *harbour) stands(w *World) uint64 {
 		}
 		sum = mixed(sum, hashed(string(p.For), string(p.Stamp), p.System))
 		for _, is := range []bool{
-			p.deleted.IsZero(), h.visible(p), time.Since(p.made) >= h.takes, w.gone[p.For] && !w.mayStay(p.For) && !w.pleas.about(p.For),
+			p.deleted.IsZero(), h.visible(p), time.Since(p.made) >= h.takes, w.gone[p.For] && !w.mayStay(p.For) && !w.exemptions.about(p.For),
 			h.class.finds > 0 && time.Since(p.made) >= h.class.finds,
 		} {
 			sum = mixed(sum, bit(is))

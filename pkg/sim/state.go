@@ -26,11 +26,11 @@ type state struct {
 	denial       Kind                         // and how
 	strips       map[types.UID]stripping      // of objects that users replaced by their manifests
 	callers      map[types.UID]int            // the process that last called Create for an object
-	pleas        pleas                        // in what nobody could prevent: a resource stays, or is a second one
-	lost         pleas                        // in what a create answered, so that its object may be blocked
-	freed        pleas                        // in that a user took the finalizer from what was being deleted: its resource is left to him
-	stale        pleas                        // in that a process did not read for a while
-	misled       pleas                        // in that what is somebody else's was said not to exist: what has that name may be deleted
+	exemptions   exemptions                   // in what nobody could prevent: a resource stays, or is a second one
+	lost         exemptions                   // in what a create answered, so that its object may be blocked
+	freed        exemptions                   // in that a user took the finalizer from what was being deleted: its resource is left to him
+	stale        exemptions                   // in that a process did not read for a while
+	misled       exemptions                   // in that what is somebody else's was said not to exist: what has that name may be deleted
 
 	judged       int                // changes of the server that are not the provider's last
 	allowed      map[string]bool    // namespaces that objects in others name
@@ -56,7 +56,7 @@ type state struct {
 func newState() state {
 	return state{
 		counts: map[string]int{}, denied: map[types.NamespacedName]int{}, allowed: map[string]bool{},
-		strips: map[types.UID]stripping{}, callers: map[types.UID]int{}, pleas: pleas{}, lost: pleas{}, freed: pleas{}, stale: pleas{}, misled: pleas{},
+		strips: map[types.UID]stripping{}, callers: map[types.UID]int{}, exemptions: exemptions{}, lost: exemptions{}, freed: exemptions{}, stale: exemptions{}, misled: exemptions{},
 		gone: map[types.UID]bool{}, vacated: map[string]bool{}, snatched: map[types.UID]bool{},
 		served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, writes: map[string]int{}, shown: map[types.UID]int{},
 	}
@@ -68,7 +68,7 @@ func (s state) clone() state {
 	s.gone, s.vacated, s.snatched = maps.Clone(s.gone), maps.Clone(s.vacated), maps.Clone(s.snatched)
 	s.served, s.writes, s.shown = maps.Clone(s.served), maps.Clone(s.writes), maps.Clone(s.shown)
 	s.strips, s.callers = maps.Clone(s.strips), maps.Clone(s.callers)
-	s.pleas, s.lost, s.freed = maps.Clone(s.pleas), maps.Clone(s.lost), maps.Clone(s.freed)
+	s.exemptions, s.lost, s.freed = maps.Clone(s.exemptions), maps.Clone(s.lost), maps.Clone(s.freed)
 	s.stale, s.misled = maps.Clone(s.stale), maps.Clone(s.misled)
 	s.loads, s.violation = cloned(s.loads), slices.Clone(s.violation)
 

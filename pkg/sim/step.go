@@ -82,7 +82,7 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 	w.judged = len(w.server.Changes(0))
 	w.judgeBase(p, o)
 	err := w.reach(ctx, p, o, apply)
-	w.pardons(p, o)
+	w.exempts(p, o)
 	_ = w.note(index, err)
 	w.judge(p, o)
 	for _, f := range faults {
@@ -99,14 +99,14 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 	return err
 }
 
-// Pardons what is beyond anybody's power: a call that is under way when the process is held
-// up, and has its effect after the object is gone. That a write was not answered pardons nothing any more
+// Exempts what is beyond anybody's power: a call that is under way when the process is held
+// up, and has its effect after the object is gone. That a write was not answered exempts nothing any more
 // once Create was called for the attempt.
-func (w *World) pardons(p *process, o operation) {
+func (w *World) exempts(p *process, o operation) {
 	if o.name == "Create" {
 		p.unanswered.forget(o.mg)
 		if p.excused && w.stored(o.mg) == nil {
-			w.pleas.add(Usurp, o.mg)
+			w.exemptions.add(Usurp, o.mg)
 		}
 	}
 	p.excused = false

@@ -136,7 +136,7 @@ func (w *World) forgets(p *process, faults []Fault) {
 		}
 		for _, uid := range p.snatched {
 			w.users.left[uid] = true
-			w.pleas.add(f.Kind, w.last(uid))
+			w.exemptions.add(f.Kind, w.last(uid))
 		}
 	}
 }
@@ -149,5 +149,5 @@ func (w *World) displaced(mg resource.Managed) bool {
 	}
 	p := w.harbour.at(w.nameOf(mg))
 
-	return p != nil && p.Stamp != mg.GetUID() && (w.mayStay(p.Stamp) || w.pleas.about(p.Stamp)) && (w.snatched[p.Stamp] || w.strips[p.Stamp].before != nil)
+	return p != nil && p.Stamp != mg.GetUID() && (w.mayStay(p.Stamp) || w.exemptions.about(p.Stamp)) && (w.snatched[p.Stamp] || w.strips[p.Stamp].before != nil)
 }

@@ -68,7 +68,7 @@ func (w *World) strip(f Fault) {
 		}
 		w.strips[uid] = s
 		if f.Kind != StripFinalizers && w.beyondRepair(s, f.Kind) {
-			w.pleas.add(f.Kind, s.before)
+			w.exemptions.add(f.Kind, s.before)
 		}
 		w.losesStripped(mg)
 	}
@@ -113,8 +113,8 @@ func (w *World) losesStripped(mg resource.Managed) {
 	case meta.WasDeleted(mg):
 		w.freed.add(s.kind, mg)
 	default:
-		w.pleas.add(s.kind, s.before)
-		w.pleas.add(s.kind, mg)
+		w.exemptions.add(s.kind, s.before)
+		w.exemptions.add(s.kind, mg)
 	}
 }
 
@@ -200,7 +200,7 @@ func (w *World) forgetsStripped() {
 			continue
 		}
 		if told := now.GetCondition("Created"); !strings.HasPrefix(told.Message, attempt) && !w.outside.Traits().Named {
-			w.pleas.add(s.kind, s.before)
+			w.exemptions.add(s.kind, s.before)
 		}
 	}
 }
