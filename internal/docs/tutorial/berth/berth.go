@@ -65,7 +65,7 @@ func (c *client) Observe(ctx context.Context, b *v1alpha1.Berth) (managed.Extern
 		return managed.ExternalObservation{}, nil
 	}
 	if err != nil {
-		return managed.ExternalObservation{}, errors.Wrap(err, "cannot ask the harbour")
+		return managed.ExternalObservation{}, errors.Wrap(classify(err), "cannot ask the harbour")
 	}
 	c.seen = &found
 	owner := c.stamp.Owner(found.Note)
@@ -91,7 +91,7 @@ func (c *client) Create(ctx context.Context, b *v1alpha1.Berth) error {
 // Update the berth.
 func (c *client) Update(ctx context.Context, b *v1alpha1.Berth) error {
 	if err := c.check(ctx, b); err != nil {
-		return err
+		return classify(err)
 	}
 
 	return classify(c.harbour.Update(ctx, c.desired(b)))
@@ -107,7 +107,7 @@ func (c *client) Delete(ctx context.Context, b *v1alpha1.Berth) error {
 		return nil
 	}
 
-	return err
+	return classify(err)
 }
 
 // check looks once more just before a change, because the office has no condition on one.
@@ -138,6 +138,8 @@ func classify(err error) error {
 		return external.AlreadyExists(err) // look again: whose is it?
 	case errors.Is(err, harbour.ErrRefused):
 		return external.Terminal("BerthRefused", err) // of no use before the spec changes
+	case errors.Is(err, harbour.ErrUnavailable):
+		return external.Unavailable(err) // of no use for other berths either
 	default:
 		return err
 	}

@@ -23,33 +23,43 @@ import (
 
 const secret = "let-me-in"
 
-// An office is the external system, as somebody sees it who needs no provider.
+// An office is the external system, as somebody sees it who needs no provider: its Client
+// asks at another address than the provider, where nothing goes wrong.
 type office struct {
 	*harbour.Fake
 	harbour.Client
 
-	closed, silent *atomic.Bool
+	page   *atomic.Int32 // the status of a page that answers the provider instead, or 0
+	silent *atomic.Bool
 }
 
-func open(t *testing.T) office {
+// open returns an office, and the client of a provider.
+func open(t *testing.T) (office, harbour.Client) {
 	t.Helper()
-	o := office{Fake: &harbour.Fake{Token: secret}, closed: &atomic.Bool{}, silent: &atomic.Bool{}}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case o.closed.Load():
-			w.WriteHeader(http.StatusServiceUnavailable)
+	o := office{Fake: &harbour.Fake{Token: secret}, page: &atomic.Int32{}, silent: &atomic.Bool{}}
+	address := func(h http.Handler) harbour.Client {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
 
-			return
-		case o.silent.Load():
-			o.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler) // the line breaks before the answer
-		}
-		o.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	o.Client = harbour.Client{URL: server.URL, Token: secret}
+		return harbour.Client{URL: server.URL, Token: secret}
+	}
+	o.Client = address(o.Fake)
 
-	return o
+	return o, address(http.HandlerFunc(o.answer))
+}
+
+// answer answers the provider.
+func (o office) answer(w http.ResponseWriter, r *http.Request) {
+	if status := int(o.page.Load()); status != 0 {
+		http.Error(w, "<html>It is not here.</html>", status)
+
+		return
+	}
+	if o.silent.Load() {
+		o.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler) // the line breaks before the answer
+	}
+	o.ServeHTTP(w, r)
 }
 
 // List returns all berths.
@@ -92,15 +102,20 @@ func (o office) Drift(ctx context.Context, id string) error {
 	return o.Update(ctx, b)
 }
 
-// Break closes the office.
-func (o office) Break(context.Context) (func(context.Context) error, error) {
-	o.closed.Store(true)
+// Misroute has a proxy answer with a page of its own, which says nothing about a berth.
+func (o office) Misroute(_ context.Context, status int) (func(context.Context) error, error) {
+	o.page.Store(int32(status))
 
 	return func(context.Context) error {
-		o.closed.Store(false)
+		o.page.Store(0)
 
 		return nil
 	}, nil
+}
+
+// Break closes the office.
+func (o office) Break(ctx context.Context) (func(context.Context) error, error) {
+	return o.Misroute(ctx, http.StatusServiceUnavailable)
 }
 
 // Silence lets the office do what it is asked for, and cuts off what it answers.
@@ -123,7 +138,7 @@ func TestConformance(t *testing.T) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	o := open(t)
+	o, client := open(t)
 	stamp := func(b *v1alpha1.Berth) managed.Stamp {
 		return managed.NewStamp("cluster", v1alpha1.GroupVersion.WithKind("Berth").GroupKind(), b)
 	}
@@ -132,7 +147,7 @@ func TestConformance(t *testing.T) {
 		Kind:   v1alpha1.BerthKind,
 		Scheme: scheme,
 		NewConnecter: func() managed.ExternalConnecter {
-			return managed.Untyped(berth.Connector{Harbour: o.Client, Stamp: stamp})
+			return managed.Untyped(berth.Connector{Harbour: client, Stamp: stamp})
 		},
 		Class:   conformance.Named,
 		Options: []managed.ReconcilerOption{managed.WithCreationGracePeriod(0), managed.WithKstatusConditions()},

@@ -41,7 +41,7 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	f.calls++
 	if r.Header.Get("Authorization") != "Bearer "+f.Token {
-		w.WriteHeader(http.StatusUnauthorized)
+		refuse(w, http.StatusUnauthorized, "who are you?")
 
 		return
 	}
@@ -56,10 +56,11 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (f *Fake) get(w http.ResponseWriter, r *http.Request) {
 	b, ok := f.berths[r.PathValue("name")]
 	if !ok {
-		w.WriteHeader(http.StatusNotFound)
+		refuse(w, http.StatusNotFound, "there is none")
 
 		return
 	}
+	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(b)
 }
 
@@ -69,9 +70,9 @@ func (f *Fake) put(w http.ResponseWriter, r *http.Request) {
 	_, exists := f.berths[b.Name]
 	switch {
 	case err != nil || b.Metres > 400:
-		w.WriteHeader(http.StatusUnprocessableEntity)
+		refuse(w, http.StatusUnprocessableEntity, "berths have up to 400 metres")
 	case r.Method == http.MethodPost && exists:
-		w.WriteHeader(http.StatusConflict)
+		refuse(w, http.StatusConflict, "the name is taken")
 	default:
 		if f.berths == nil {
 			f.berths = map[string]Berth{}
@@ -81,3 +82,10 @@ func (f *Fake) put(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Fake) delete(_ http.ResponseWriter, r *http.Request) { delete(f.berths, r.PathValue("name")) }
+
+// refuse answers with an error, as the office tells one.
+func refuse(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": text})
+}
