@@ -428,9 +428,8 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// Find checks that a suite finds the defect.
-func (c defect) find(t *testing.T) {
-	t.Helper()
+// Suite returns that of a client with the defect.
+func (c defect) suite() Suite {
 	d := newDock(c.class)
 	d.stamped = !c.unowned
 	w := c.wreck
@@ -442,7 +441,14 @@ func (c defect) find(t *testing.T) {
 	if c.property == "calls-return" {
 		s.CallTimeout = 500 * time.Millisecond
 	}
-	k := examine(t, s)
+
+	return s
+}
+
+// Find checks that a suite finds the defect.
+func (c defect) find(t *testing.T) {
+	t.Helper()
+	k := examine(t, c.suite())
 	if !k.findings.says(c.property, c.says) {
 		t.Errorf("%s: %s is not found to be broken with %q, but %v", c.reason, c.property, c.says, k.findings.list)
 	}

@@ -1,0 +1,32 @@
+package apisurface
+
+import (
+	"go/token"
+	"slices"
+	"testing"
+)
+
+// The kit's document is held to the same tests as the others.
+var _ = func() bool {
+	documents["conformance"] = struct{ names, methods int }{names: 19, methods: 0}
+	return true
+}()
+
+// TestConformanceHasNoOtherNames: unlike the other documents, this one is about all that its package exports.
+func TestConformanceHasNoOtherNames(t *testing.T) {
+	lib, err := everything()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range read(t, "conformance").packages {
+		pkg, err := lib.Import(module + p.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range pkg.Scope().Names() {
+			if token.IsExported(name) && !slices.ContainsFunc(p.entries, func(e entry) bool { return e.name == name }) {
+				t.Errorf("%s exports %s, which is not in testdata/conformance.golden", p.path, name)
+			}
+		}
+	}
+}
