@@ -39,6 +39,25 @@ func TestClassesOfClients(t *testing.T) {
 	}
 }
 
+// TestUnstamped: a correct client of each class passes where its resources bear no stamp. Faults
+// are left to TestClassesOfClients.
+func TestUnstamped(t *testing.T) {
+	for _, class := range []Class{Named, Token, Findable, Opaque} {
+		t.Run(string(class), func(t *testing.T) {
+			d := newDock(class)
+			s := d.suite(&pilot{d})
+			s.Within = time.Nanosecond
+			k := examine(t, s)
+			for _, f := range k.findings.list {
+				t.Error(f)
+			}
+			if k.ran < 10 || k.skipped == 0 {
+				t.Errorf("%d schedules were run and %d left out: each story is told once, without faults", k.ran, k.skipped)
+			}
+		})
+	}
+}
+
 // TestOnStores: they pass as well with their objects in stores.
 func TestOnStores(t *testing.T) {
 	for _, class := range []Class{Named, Token, Findable, Opaque} {
