@@ -172,7 +172,7 @@ sim: ## Break the reconciler: every fault at every boundary, in pairs, and at ra
 	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -depth $(SIMDEPTH) -short-kinds=false -all-kinds -seeds $(SIMSEEDS) | grep -v '^=== '
 
 .PHONY: sim-options
-sim-options: ## The same with every option switched on that makes things cheap: each fault alone, and a tenth of what is random
+sim-options: ## The same with every optimization enabled: each fault alone, and a tenth of what is random
 	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 10)) | \
 		sed '/^=== /d; s/^[a-z_]*:/every_option_&/'
 
@@ -180,17 +180,17 @@ sim-options: ## The same with every option switched on that makes things cheap: 
 DOUBTDEPTH ?= 1
 
 .PHONY: sim-doubts
-sim-doubts: ## What the platform says or keeps is not what is so: each such fault alone at every boundary, with and without every option (DOUBTDEPTH)
+sim-doubts: ## Wrong answers, and writes of which only a part is stored: each such fault alone at every boundary, with and without every option (DOUBTDEPTH)
 	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -depth $(DOUBTDEPTH) -short-kinds=false -seeds 0 | grep -v '^=== '
 	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -every-option -short-kinds=false -seeds 0 | \
 		sed '/^=== /d; s/^[a-z_-]*:/every_option_&/'
 
 .PHONY: sim-whole
-sim-whole: ## Every pair of the faults of make sim, also where the same is tried elsewhere; no random ones
+sim-whole: ## Every pair of the faults of make sim, equivalent ones included; no random ones
 	@go test ./pkg/sim -count=1 -timeout 3h -v -run '^TestSim$$' -processes -depth 2 -short-kinds=false -unpruned -seeds 0 | grep -v '^=== '
 
 .PHONY: sim-long
-sim-long: ## The same with three faults, in all lives of an object or two and in longer ones, then random ones until it is stopped or finds something
+sim-long: ## Three faults in all scenarios and in longer ones, then random ones until it is stopped or one fails
 	@go test ./pkg/sim -count=1 -timeout 0 -v -run '^TestSim$$' -processes -depth 3 -long -short-kinds=false -forever -first-seed $${SEED:-$$(date +%s)} | grep -v '^=== '
 
 .PHONY: sim-check
@@ -202,7 +202,7 @@ sim-check: devcluster ## Hold what is simulated to what is real, the API server 
 	@go -C examples/edge test ./internal/files -count=1 -v -timeout 30m -run '^TestSchedulesInNATS$$' -every-fault | grep -v '^=== \|^ *--- PASS'
 
 .PHONY: mutants
-mutants: ## Plant known defects into the library, one at a time; the simulator must find each by its schedule
+mutants: ## Insert known defects into the library, one at a time; the simulator must find each by its schedule
 	@go run ./pkg/sim/internal/mutants pkg/sim/testdata/mutants
 
 .PHONY: mutants-search
@@ -214,7 +214,7 @@ ROUNDS  ?= 10
 OBJECTS ?= 200
 
 .PHONY: chaos
-chaos: devcluster ## Break everything round the provider for five minutes, and ask what is true (SEED, ROUNDS, OBJECTS)
+chaos: devcluster ## Kill, suspend and cut off a provider and its servers for minutes, then compare objects with external resources (SEED, ROUNDS, OBJECTS)
 	@echo "Compiling the provider; the first time takes about two minutes."
 	@go -C $(PROVIDER) build -v -o $(CURDIR)/bin/ . ./internal/chaos/provider-nats-chaos $(progress)
 	@bin/provider-nats-chaos --provider bin/provider-nats --seed $${SEED:-$$(date +%s)} --rounds $(ROUNDS) --objects $(OBJECTS)

@@ -110,3 +110,25 @@ func TestD6RestoredIsMadeOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestD6RestoredWithABump: etcd is restored as its documentation advises, so that versions
+// go on from a higher one and every client lists anew. A process that lives notices no
+// restore: it puts back what it remembers of the creation, as after a replace.
+func TestD6RestoredWithABump(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		server := newPlane(100)
+		p := &provider{t: w.t, plane: server, cloud: w.cloud, options: w.options}
+		stop := p.runs()
+		defer stop()
+		wait(time.Minute)
+		server.put(volumePath, manifest(1))
+		snapshot := server.backup()
+		wait(2 * time.Minute)
+		p.has("a new object", 1)
+		server.restore(snapshot, server.version()+1_000_000)
+		wait(3 * time.Minute)
+		if disks := p.cloud.Disks(); len(disks) != 1 || p.starts.Load() < 2 {
+			w.Errorf("after %d starts of the process there are %s; the object says %+v", p.starts.Load(), ids(disks), server.volume(w.t).Status.Conditions)
+		}
+	})
+}

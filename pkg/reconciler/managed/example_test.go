@@ -2,6 +2,7 @@ package managed_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A Folder is an external system: a file for every volume, of the size it asks for.
+// A Folder is an external system: a file for every volume, of the size it asks for. Create keeps what a file holds.
 type Folder struct{ *os.Root }
 
 func (f Folder) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
@@ -44,7 +45,11 @@ func (f Folder) Observe(_ context.Context, mg resource.Managed) (managed.Externa
 }
 
 func (f Folder) Create(_ context.Context, mg resource.Managed) error {
-	return f.WriteFile(meta.GetExternalName(mg), make([]byte, size(mg)), 0o600)
+	file, err := f.OpenFile(meta.GetExternalName(mg), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = errors.Join(file.Truncate(size(mg)), file.Close())
+	}
+	return err
 }
 
 func (f Folder) Update(ctx context.Context, mg resource.Managed) error { return f.Create(ctx, mg) }
