@@ -59,7 +59,7 @@ func (f *finder) packageOf(called *ast.SelectorExpr) string {
 // interact tells whether the order of two statements can matter: one may leave and the other has an effect or may leave as well, both call something that may have
 // an effect, or one reads what the other assigns. Others are equivalent in either order.
 func (f *finder) interact(a, b ast.Stmt) bool {
-	if f.logs(a) || f.logs(b) || ends(b) || ends(a) {
+	if f.logs(a) || f.logs(b) || f.reports(a) || f.reports(b) || ends(b) || ends(a) || f.commute(a, b) {
 		return false
 	}
 	if declares(a, b, f.file) || defines(a) || defines(b) {

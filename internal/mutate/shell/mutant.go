@@ -100,6 +100,7 @@ type finder struct {
 	fn      *ast.FuncDecl
 	types   typed
 	reach   int
+	failed  map[string]bool // the errors that are there at this place, as they are written
 	seen    map[string]bool
 	found   []*mutant
 }

@@ -41,11 +41,14 @@ func (f *finder) inside(stmt ast.Node) {
 			}
 			f.block(n.List)
 			return false
+		case *ast.IfStmt:
+			f.branch(n)
+			return false
+		case *ast.ReturnStmt:
+			f.results(n)
+			return false
 		case *ast.CaseClause:
-			for _, e := range n.List {
-				f.inside(e)
-			}
-			f.block(n.Body)
+			f.clause(n)
 			return false
 		case *ast.CommClause:
 			if n.Comm != nil {
@@ -60,6 +63,36 @@ func (f *finder) inside(stmt ast.Node) {
 		f.conditions(n)
 		return true
 	})
+}
+
+// branch finds the mutants of an if, but not of its condition if all that depends on it is a line of the log.
+func (f *finder) branch(n *ast.IfStmt) {
+	if n.Init != nil {
+		f.inside(n.Init)
+	}
+	if n.Else == nil && f.onlyLogs(n.Body.List) {
+		return
+	}
+	reach := f.reach
+	f.negate(n.Cond)
+	f.inside(n.Cond)
+	f.where(n.Cond, func() { f.block(n.Body.List) })
+	f.reach = reach
+	if n.Else != nil {
+		f.inside(n.Else)
+	}
+}
+
+// clause finds the mutants of a case.
+func (f *finder) clause(n *ast.CaseClause) {
+	for _, e := range n.List {
+		f.inside(e)
+	}
+	if len(n.List) != 1 {
+		f.block(n.Body)
+		return
+	}
+	f.where(n.List[0], func() { f.block(n.Body) })
 }
 
 // hasClauses tells whether a block is that of a switch or of a select, which holds clauses and no statements.
@@ -77,8 +110,6 @@ func hasClauses(b *ast.BlockStmt) bool {
 // conditions negates what decides where a statement goes on, and exchanges neighbouring cases where the first that holds wins.
 func (f *finder) conditions(n ast.Node) {
 	switch n := n.(type) {
-	case *ast.IfStmt:
-		f.negate(n.Cond)
 	case *ast.ForStmt:
 		if n.Cond != nil {
 			f.negate(n.Cond)
@@ -146,11 +177,13 @@ func (f *finder) expression(e ast.Expr) {
 	case *ast.BinaryExpr:
 		f.operands(e)
 	case *ast.CallExpr:
-		if !f.words(e) && !calls(e, "min") && !calls(e, "max") {
+		if !f.words(e) && !calls(e, "min") && !calls(e, "max") && !equality(e) {
 			f.neighbours("the arguments", e.Args)
 		}
 	case *ast.CompositeLit:
-		f.neighbours("the values", values(e))
+		if !f.options(e) {
+			f.neighbours("the values", values(e))
+		}
 	case *ast.BasicLit:
 		f.literal(e)
 	case *ast.Ident:
@@ -183,7 +216,7 @@ func (f *finder) operands(e *ast.BinaryExpr) {
 	case token.SUB, token.QUO, token.REM, token.SHL, token.SHR, token.LSS, token.GTR, token.LEQ, token.GEQ, token.AND_NOT:
 		f.neighbours("the operands", []ast.Expr{e.X, e.Y})
 	case token.ADD:
-		if b, ok := f.types.TypeOf(e).Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+		if b, ok := f.types.TypeOf(e).Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 && !f.sentence(e) {
 			f.neighbours("the operands", []ast.Expr{e.X, e.Y})
 		}
 	default: // the order of the others does not matter

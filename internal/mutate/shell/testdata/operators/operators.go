@@ -4,7 +4,10 @@ package operators
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+
+	"github.com/moorage-dev/moorage/internal/mutate/shell/testdata/operators/telemetry"
 )
 
 type Logger struct{}
@@ -16,7 +19,14 @@ type box struct {
 	full bool
 	size int
 	log  Logger
+	name string
 }
+
+func (b *box) SetName(name string) { b.name = name }
+func (b *box) GetName() string     { return b.name }
+func (b *box) SetSize(size int)    { b.size = size }
+
+type BoxOption func(*box)
 
 const limit = 7
 
@@ -86,4 +96,36 @@ func swapped(l Logger, f func()) (label string) {
 	l.Debug("x", "a", "b")
 	go f()
 	return label + "-" + "end"
+}
+
+func (b *box) silent(ask func() error) (bool, error) {
+	if b.full && b.size > 1 {
+		b.log.Debug("full")
+	}
+	if err := ask(); err != nil {
+		return false, err
+	}
+	if err := ask(); err != nil && b.full {
+		return false, fmt.Errorf("cannot ask again: %w", err)
+	}
+	if slices.Equal([]string{b.name}, nil) {
+		return false, errors.New("empty")
+	}
+	return false, ask()
+}
+
+func (b *box) commuting(m map[string]int, text string) string {
+	delete(m, text)
+	delete(m, b.name)
+	b.SetSize(len(text))
+	b.SetName(text)
+	telemetry.Counted()
+	b.mu.Lock()
+	b.SetName(text)
+	b.SetSize(len(b.GetName()))
+	return "the box " + text + b.name
+}
+
+func (b *box) options(full, empty BoxOption) ([]BoxOption, []any) {
+	return []BoxOption{full, empty}, []any{full, empty}
 }
