@@ -1,0 +1,152 @@
+package providerconfig
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// An index knows who uses what now, and tells whose number of users has changed.
+func TestIndexBookkeeping(t *testing.T) {
+	berths, cranes := schema.GroupKind{Kind: "Berth"}, schema.GroupKind{Kind: "Crane"}
+	a, b, c := user{berths, "quay", "a"}, user{berths, "", "b"}, user{cranes, "quay", "c"}
+	one, two := key{"ProviderConfig", "quay", "one"}, key{"ProviderConfig", "quay", "two"}
+	i := newIndex()
+	step := func(what string, got []key, want ...key) {
+		t.Helper()
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(key{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: changed, -want +got:\n%s", what, diff)
+		}
+	}
+	counts := func(what string, first, second int) {
+		t.Helper()
+		if i.count(one) != first || i.count(two) != second {
+			t.Errorf("%s: %d and %d users, want %d and %d", what, i.count(one), i.count(two), first, second)
+		}
+	}
+	step("a refers", i.set(t.Context(), a, one, true), one)
+	step("a refers again", i.set(t.Context(), a, one, true))
+	step("b refers", i.set(t.Context(), b, one, true), one)
+	step("c refers", i.set(t.Context(), c, two, true), two)
+	counts("three refer", 2, 1)
+	step("a refers to another", i.set(t.Context(), a, two, true), one, two)
+	counts("a has gone over", 1, 2)
+	step("a refers to none", i.set(t.Context(), a, two, false), two)
+	step("a still refers to none", i.set(t.Context(), a, two, false))
+	counts("a has left", 1, 1)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	step("late", i.set(ended, a, one, true))
+	counts("an event comes late", 1, 1)
+	step("berths are not followed any more", i.clear(berths), one)
+	step("nor again", i.clear(berths))
+	counts("cranes are left", 0, 1)
+	if len(i.users) != 1 || len(i.uses) != 1 {
+		t.Errorf("what is gone is kept: %v, %v", i.users, i.uses)
+	}
+}
+
+// Users are told in order, and only as many as fit.
+func TestIndexFirst(t *testing.T) {
+	i, k := newIndex(), key{"ClusterProviderConfig", "", "one"}
+	for n := 3; n > 0; n-- {
+		i.set(t.Context(), user{schema.GroupKind{Group: "example.org", Kind: "Berth"}, "quay", fmt.Sprint(n)}, k, true)
+	}
+	i.set(t.Context(), user{schema.GroupKind{Kind: "Berth"}, "", "0"}, k, true)
+	for most, want := range map[int][]string{0: {}, 2: {"Berth 0", "Berth quay/1"}, 9: {"Berth 0", "Berth quay/1", "Berth quay/2", "Berth quay/3"}} {
+		if diff := cmp.Diff(want, i.first(k, most)); diff != "" {
+			t.Errorf("%d: -want +got:\n%s", most, diff)
+		}
+	}
+}
+
+// A cache is behind if it shows an older version than our last write, or the one that our finalizer was taken from.
+func TestAhead(t *testing.T) {
+	cases := map[string]struct {
+		known record
+		want  map[string]bool
+	}{
+		"nothing written": {record{}, map[string]bool{"": false, "7": false}},
+		"written":         {record{version: "8"}, map[string]bool{"7": true, "8": false, "9": false, "10": false, "x": false}},
+		"released":        {record{released: "8"}, map[string]bool{"7": false, "8": true, "9": false}},
+	}
+	for name, tc := range cases {
+		for version, want := range tc.want {
+			if got := tc.known.ahead(version); got != want {
+				t.Errorf("%s: of version %q: got %t", name, version, got)
+			}
+		}
+	}
+}
+
+// Passes within a second are one that lags.
+func TestLags(t *testing.T) {
+	begun := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	known := &record{}
+	for i, step := range []struct {
+		after time.Duration // since the beginning
+		lag   int
+	}{{0, 1}, {0, 1}, {time.Second - 1, 1}, {time.Second, 2}, {1500 * time.Millisecond, 2}, {2 * time.Second, 3}, {0, 4}} { // the clock was set back
+		if known.lags(begun.Add(step.after)); known.lag != step.lag {
+			t.Errorf("step %d: %d passes lag, want %d", i, known.lag, step.lag)
+		}
+	}
+}
+
+// Users are looked at when a configuration is another, has another spec, or can be used from now on.
+func TestConcerns(t *testing.T) {
+	config := func(uid types.UID, generation int64, finalizers ...string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: generation, Finalizers: finalizers}}
+	}
+	cases := map[string]struct {
+		before, now *corev1.ConfigMap
+		want        bool
+	}{
+		"nothing":        {config("a", 1, FinalizerName), config("a", 1, FinalizerName), false},
+		"another":        {config("a", 1, FinalizerName), config("b", 1, FinalizerName), true},
+		"another spec":   {config("a", 1, FinalizerName), config("a", 2, FinalizerName), true},
+		"usable":         {config("a", 1), config("a", 1, FinalizerName), true},
+		"not usable yet": {config("a", 1), config("a", 1), false},
+		"let go":         {config("a", 1, FinalizerName), config("a", 1), false},
+	}
+	for name, tc := range cases {
+		if got := concerns(tc.before, tc.now); got != tc.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+}
+
+// A connection and the configuration that it is called after lead to each other.
+func TestNamesOfConnections(t *testing.T) {
+	namespaced := &reconciler{kind: &form{gvk: schema.GroupVersionKind{Kind: "ProviderConfig"}, namespaced: true}}
+	cluster := &reconciler{kind: &form{gvk: schema.GroupVersionKind{Kind: "ClusterProviderConfig"}}}
+	cases := map[string]struct {
+		r    *reconciler
+		k    key
+		want string
+	}{
+		"namespaced": {namespaced, key{"ProviderConfig", "quay", "one"}, "ProviderConfig/quay/one"},
+		"cluster":    {cluster, key{"ClusterProviderConfig", "", "one"}, "ClusterProviderConfig/one"},
+	}
+	for name, tc := range cases {
+		if got := tc.k.connection(); got != tc.want {
+			t.Errorf("%s: got %q", name, got)
+		}
+		if got, ok := tc.r.configOf(tc.want); !ok || got != (types.NamespacedName{Namespace: tc.k.namespace, Name: tc.k.name}) {
+			t.Errorf("%s: %s leads to %s, %t", name, tc.want, got, ok)
+		}
+		for _, other := range []string{"", "Other/quay/one", tc.r.kind.gvk.Kind, tc.want + "/x", "ProviderConfig/one", "ClusterProviderConfig/quay/one"} {
+			if got, ok := tc.r.configOf(other); ok {
+				t.Errorf("%s: %q leads to %s", name, other, got)
+			}
+		}
+	}
+}
