@@ -1,0 +1,188 @@
+package managed
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// What keeps an object, and what a deletion waits for.
+func TestHeldAndAwaited(t *testing.T) {
+	const other, ignored = "example.org/other", "example.org/ignored"
+	cases := map[string]struct {
+		reason     string
+		author     bool // the finalizer is the author's
+		deleted    bool
+		finalizers []string
+		finalized  bool
+		removed    bool
+		held       bool
+		awaited    []string
+	}{
+		"None":           {"nothing keeps it yet", false, false, nil, false, false, false, nil},
+		"Ours":           {"ours does", false, false, []string{other, FinalizerName}, false, false, true, nil},
+		"Others":         {"another does not", false, false, []string{other}, false, false, false, nil},
+		"Deleted":        {"ours still does, and the other is waited for", false, true, []string{other, FinalizerName, ignored}, false, false, true, []string{other}},
+		"DeletedOthers":  {"others alone do not", false, true, []string{other}, false, false, false, []string{other}},
+		"DeletedNone":    {"that is only so in tests", false, true, nil, false, false, true, nil},
+		"Author":         {"nobody knows the author's by its name", true, false, []string{other}, false, false, false, nil},
+		"AuthorAdded":    {"it was added in this pass", true, false, nil, true, false, true, nil},
+		"AuthorDeleted":  {"it may be this one", true, true, []string{other}, false, false, true, nil},
+		"AuthorTwo":      {"or either of these, and the other is waited for", true, true, []string{other, "b"}, false, false, true, []string{other, "b"}},
+		"AuthorRemoved":  {"it was removed, and this one is another", true, true, []string{other}, false, true, false, nil},
+		"AuthorIgnored":  {"it is none of these", true, true, []string{ignored}, false, false, false, nil},
+		"AuthorAndOurs":  {"ours is from before there was an author's", true, true, []string{other, FinalizerName}, false, false, true, []string{other}},
+		"AuthorOursOnly": {"and alone", true, true, []string{FinalizerName}, false, false, true, nil},
+		"AuthorGone":     {"nothing is left", true, true, nil, false, true, true, nil},
+	}
+	for id, tc := range cases {
+		mg := bearing(nil)
+		mg.SetFinalizers(tc.finalizers)
+		if tc.deleted {
+			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
+		}
+		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{FinalizerRemoved: tc.removed}), WithIgnoredFinalizers(ignored))
+		if p.finalized = tc.finalized; tc.author {
+			p.r.finalizer = resource.NewNopFinalizer()
+		}
+		if got := p.held(); got != tc.held {
+			t.Errorf("%s: %s: held is %t", id, tc.reason, got)
+		}
+		if diff := cmp.Diff(tc.awaited, p.awaited()); diff != "" {
+			t.Errorf("%s: %s: awaited, -want +got:\n%s", id, tc.reason, diff)
+		}
+	}
+}
+
+// A delete is not sent again before a poll interval has passed.
+func TestDeleteSent(t *testing.T) {
+	for ago, want := range map[time.Duration]bool{0: true, time.Minute - 1: true, time.Minute: false} {
+		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{DeleteSent: noon.Add(-ago)}))
+		if got := p.deleteSent(); got != want {
+			t.Errorf("sent %s ago: got %t", ago, got)
+		}
+	}
+	if passOf(bearing(nil), &memo{}).deleteSent() {
+		t.Error("none was sent")
+	}
+}
+
+// An attempt whose result nobody knows is one until a lookup has proved that it made nothing.
+func TestAttemptAndDoubt(t *testing.T) {
+	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
+	seen := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}, Creation: ownDone}, objectstate.Cold{})
+	cases := map[string]struct {
+		reason string
+		memo   *memo
+		lost   bool
+		absent bool
+		want   lifecycle.Attempt
+	}{
+		"Seen":     {"what it made was found", seen, false, false, lifecycle.Settled},
+		"Unseen":   {"it was not found yet", &memo{}, false, false, lifecycle.Unseen},
+		"Unknown":  {"its result is lost", &memo{}, true, false, lifecycle.Unknown},
+		"Absent":   {"a lookup has proved that it made nothing", &memo{}, true, true, lifecycle.Settled},
+		"NotThere": {"the same of one that succeeded", &memo{}, false, true, lifecycle.Settled},
+	}
+	for id, tc := range cases {
+		p := passOf(bearing(done), tc.memo)
+		p.absent = tc.absent
+		if got := p.attempt(tc.lost); got != tc.want {
+			t.Errorf("%s: %s: got %v", id, tc.reason, got)
+		}
+	}
+	p := passOf(bearing(done), &memo{}, WithCreationGracePeriod(time.Minute))
+	if got := p.doubt(); got != lifecycle.Grace {
+		t.Errorf("what was created a moment ago: %v", got)
+	}
+	if p.r.grace = 0; p.doubt() != lifecycle.NoDoubt {
+		t.Errorf("of a client that reads its own writes: %v", p.doubt())
+	}
+	if p.searching = time.Second; p.doubt() != lifecycle.Unconfirmed {
+		t.Errorf("while it is looked for: %v", p.doubt())
+	}
+}
+
+// The grace of a creation is counted from when this process first knew of it.
+func TestWindow(t *testing.T) {
+	p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &memo{}, WithCreationGracePeriod(time.Minute))
+	if got := p.window(); got != time.Minute || p.memo.Creation != ownDone {
+		t.Errorf("at first it is %s of %q", got, p.memo.Creation)
+	}
+	p.memo.Since = p.r.at(noon.Add(-50 * time.Second))
+	if got := p.window(); got != 10*time.Second {
+		t.Errorf("after 50 s it is %s", got)
+	}
+	p.memo.Since = p.r.at(noon.Add(-2 * time.Minute))
+	if got := p.window(); got != 0 {
+		t.Errorf("when it is over it is %s", got)
+	}
+	p.mg.SetAnnotations(nil)
+	if got := p.window(); got != 0 || p.memo.Creation != "" {
+		t.Errorf("of nothing it is %s of %q", got, p.memo.Creation)
+	}
+	p = passOf(bearing(nil), &memo{State: objectstate.State{Creation: createdHere, Since: objectstate.Instant(time.Hour)}},
+		WithCreationGracePeriod(time.Minute), WithDeterministicExternalName(true))
+	if got := p.window(); got != time.Minute {
+		t.Errorf("under a name of our choice it is %s", got)
+	}
+}
+
+// A configured object refers to a configuration.
+type configured struct {
+	fake.Managed
+
+	ref *commonv1.ProviderConfigReference
+}
+
+func (c *configured) GetProviderConfigReference() *commonv1.ProviderConfigReference { return c.ref }
+
+// A connection is named by the kind of its configuration, its namespace if it has one, and its name.
+func TestConnectionName(t *testing.T) {
+	cases := map[string]struct {
+		namespace string
+		ref       *commonv1.ProviderConfigReference
+		want      string
+	}{
+		"None":          {"quay", nil, "default"},
+		"Kindless":      {"quay", &commonv1.ProviderConfigReference{Name: "prod"}, "ProviderConfig/quay/prod"},
+		"Kind":          {"quay", &commonv1.ProviderConfigReference{Kind: "Harbour", Name: "prod"}, "Harbour/quay/prod"},
+		"Cluster":       {"quay", &commonv1.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "prod"}, "ClusterProviderConfig/prod"},
+		"ClusterScoped": {"", &commonv1.ProviderConfigReference{Name: "prod"}, "ProviderConfig/prod"},
+	}
+	for id, tc := range cases {
+		mg := &configured{ref: tc.ref}
+		mg.SetNamespace(tc.namespace)
+		if got := connectionName(mg); got != tc.want {
+			t.Errorf("%s: got %q, want %q", id, got, tc.want)
+		}
+	}
+	if got := connectionName(bearing(nil)); got != "default" {
+		t.Errorf("a kind without configurations: got %q", got)
+	}
+}
+
+// A stamp names the object that a restored one may have been, and its cluster.
+func TestStampNames(t *testing.T) {
+	const stamp = Stamp("c1/g/K/quay/data/u1")
+	for other, want := range map[Stamp]bool{
+		stamp: true, "c2/g/K/quay/data/u2": true, "c1/h/K/quay/data/u1": false, "c1/g/L/quay/data/u1": false, "c1/g/K/pier/data/u1": false,
+		"c1/g/K/quay/info/u1": false, "c1/g/K/quay/data": false, "c1/g/K/quay/data/u1/x": false, "": false,
+	} {
+		if stamp.names(other) != want || other.names(stamp) != want {
+			t.Errorf("%q names the same object: want %t", other, want)
+		}
+	}
+	if stamp.cluster() != "c1" || stamp.Namespace() != "quay" || Stamp("c1/g").cluster() != "" || Stamp("c1/g/K/quay").Namespace() != "" {
+		t.Error("the cluster or the namespace of a stamp is another, or what is no stamp has one")
+	}
+}

@@ -1,0 +1,283 @@
+package managed
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// What of an attempt is told of the object "uid-1", and of another one.
+const (
+	ownID     = "a-50c45a43" // see ownMark, which TestOwnMark compares
+	ownDone   = ownID + "/succeeded"
+	foreignID = "a-00000000"
+	ownerUID  = types.UID("uid-1")
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// bearing returns an object with annotations.
+func bearing(annotations map[string]string) *fake.Managed {
+	mg := &fake.Managed{ObjectMeta: metav1.ObjectMeta{Name: "data", UID: ownerUID}}
+	meta.AddAnnotations(mg, annotations)
+
+	return mg
+}
+
+// passOf returns a pass of a reconciler that was made an hour before noon, at noon, and adds no jitter.
+func passOf(mg resource.Managed, o *memo, options ...ReconcilerOption) *pass {
+	r := &Reconciler{
+		clock: testclock.NewFakePassiveClock(noon), made: noon.Add(-time.Hour), random: func() float64 { return 0.5 },
+		log: logging.NewNopLogger(), pollInterval: time.Minute, minPollInterval: time.Second, ignoredFinalizers: map[string]bool{},
+	}
+	for _, option := range options {
+		option(r)
+	}
+
+	return &pass{r: r, memo: o.wake(), mg: mg, read: mg, newest: mg}
+}
+
+// remembering returns a memo of what is kept of most objects, and of what is kept of few.
+func remembering(s objectstate.State, c objectstate.Cold) *memo {
+	return &memo{State: s, troubles: &troubles{Cold: c}}
+}
+
+func TestOwnMark(t *testing.T) {
+	if mark := ownMark(bearing(nil)); ownID != "a-"+string(mark[:]) {
+		t.Fatalf("the object is marked with %s", mark)
+	}
+	if !copied(bearing(nil), foreignID) || copied(bearing(nil), ownID) || copied(bearing(nil), "a") {
+		t.Error("the marks of another object are its own, or its own, or those of another runtime, are not")
+	}
+}
+
+func TestRestoreCreation(t *testing.T) {
+	const name, attempt, pending, succeeded = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt,
+		meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	ours, theirs := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, objectstate.CreationRef{Mark: later, Name: "vol-1"}
+	whole := map[string]string{name: "vol-1", attempt: ownDone, succeeded: early}
+	cases := map[string]struct {
+		reason string
+		ref    objectstate.CreationRef
+		marks  map[string]string
+		want   map[string]string // nil: as they were
+	}{
+		"Nothing":         {"a replace has taken all", ours, nil, whole},
+		"Name":            {"it has left the name", ours, map[string]string{name: "vol-1"}, whole},
+		"AttemptAndName":  {"it has left all but the time", ours, map[string]string{name: "vol-1", attempt: ownDone}, whole},
+		"Time":            {"it has left the time alone", ours, map[string]string{succeeded: early}, whole},
+		"Whole":           {"nothing is missing", ours, whole, nil},
+		"AnotherTime":     {"a time that was written later is no other creation", ours, map[string]string{name: "vol-1", attempt: ownDone, succeeded: later}, nil},
+		"AnotherName":     {"a user has chosen another", ours, map[string]string{name: "vol-2"}, nil},
+		"AnotherAttempt":  {"something was created since", ours, map[string]string{attempt: "b" + ownID[1:] + "/succeeded"}, nil},
+		"Nameless":        {"what has no name needs none", objectstate.CreationRef{Mark: ownDone}, nil, map[string]string{attempt: ownDone, succeeded: early}},
+		"Failed":          {"what failed made nothing", objectstate.CreationRef{Mark: ownID + "/failed", Name: "vol-1"}, nil, nil},
+		"Copied":          {"the status came along with a copy", objectstate.CreationRef{Mark: foreignID + "/succeeded", Name: "vol-1"}, nil, nil},
+		"BegunSince":      {"another runtime has begun since", ours, map[string]string{pending: later}, nil},
+		"BegunBefore":     {"that is the beginning of this one", ours, map[string]string{pending: early}, map[string]string{pending: early, name: "vol-1", attempt: ownDone, succeeded: early}},
+		"Theirs":          {"another runtime has created, and knows times only", theirs, nil, map[string]string{name: "vol-1", succeeded: later}},
+		"TheirsName":      {"and its name is missing", theirs, map[string]string{succeeded: later}, map[string]string{name: "vol-1", succeeded: later}},
+		"TheirsOther":     {"it has created again since", theirs, map[string]string{succeeded: early}, nil},
+		"TheirsAttempted": {"we have created since", theirs, map[string]string{attempt: ownID}, nil},
+	}
+	for id, tc := range cases {
+		t.Run(id, func(t *testing.T) {
+			mg, want := bearing(tc.marks), tc.want
+			if want == nil {
+				want = bearing(tc.marks).GetAnnotations()
+			}
+			since, err := time.Parse(time.RFC3339, early)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if restored := restoreCreation(mg, tc.ref, since.In(time.FixedZone("east", 3600))); restored != (tc.want != nil) {
+				t.Errorf("%s: restored is %t", tc.reason, restored)
+			}
+			if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRestoreAttempt(t *testing.T) {
+	const attempt, pending = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending
+	called := objectstate.Intent{Pending: early, Attempt: ownID}
+	cases := map[string]struct {
+		reason string
+		called objectstate.Intent
+		marks  map[string]string
+		want   bool
+	}{
+		"Nothing":  {"a replace has taken all", called, nil, true},
+		"Time":     {"it has left the time", called, map[string]string{pending: early}, true},
+		"NewTime":  {"something was begun since", called, map[string]string{pending: later}, false},
+		"Attempt":  {"a user has removed the time", called, map[string]string{attempt: ownID}, false},
+		"Uncalled": {"nothing was called", objectstate.Intent{Pending: early}, nil, false},
+	}
+	for id, tc := range cases {
+		mg := bearing(tc.marks)
+		if got := restoreAttempt(mg, tc.called); got != tc.want {
+			t.Errorf("%s: %s: restored is %t", id, tc.reason, got)
+		}
+		want := bearing(tc.marks).GetAnnotations()
+		if tc.want {
+			want = map[string]string{attempt: ownID, pending: early}
+		}
+		if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {
+			t.Errorf("%s: %s: -want +got:\n%s", id, tc.reason, diff)
+		}
+	}
+}
+
+func TestKnown(t *testing.T) {
+	seen, made := objectstate.CreationRef{Mark: "seen", Name: "vol-1"}, objectstate.CreationRef{Mark: "made", Name: "vol-2"}
+	called := objectstate.Intent{Attempt: ownID}
+	cases := map[string]struct {
+		reason        string
+		memo          *memo
+		name, attempt string
+		anything      bool
+	}{
+		"Nothing":    {"no pass was made", &memo{}, "", "", false},
+		"Unmarked":   {"nor is a creation of another process one of this", &memo{State: objectstate.State{Creation: early}}, "", "", false},
+		"Seen":       {"an observation has found it", &memo{State: objectstate.State{Seen: seen}}, "vol-1", "seen", true},
+		"Made":       {"no observation has found it yet", remembering(objectstate.State{}, objectstate.Cold{Made: made}), "vol-2", "made", true},
+		"SeenSince":  {"what was found counts", remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: made}), "vol-1", "seen", true},
+		"Called":     {"what was called since may have made another", remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: made, Called: called}), "", ownID, true},
+		"CalledThen": {"so may what another runtime called", remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Pending: early}}), "", "", true},
+		"Here":       {"a name of our choice is not kept", &memo{State: objectstate.State{Creation: createdHere}}, "", "", true},
+		"Gone":       {"the object is let go", &memo{State: objectstate.State{Seen: seen, Gone: true}}, "", "", false},
+		"LetGo":      {"its author's finalizer is gone", remembering(objectstate.State{Seen: seen}, objectstate.Cold{FinalizerRemoved: true}), "", "", false},
+	}
+	for id, tc := range cases {
+		if name, attempt, anything := tc.memo.known(); name != tc.name || attempt != tc.attempt || anything != tc.anything {
+			t.Errorf("%s: %s: got %q, %q, %t", id, tc.reason, name, attempt, anything)
+		}
+	}
+}
+
+// What the memory knows of an attempt is newer than what an API server says that was restored.
+func TestOutdated(t *testing.T) {
+	done := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}, objectstate.Cold{})
+	called := remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}})
+	cases := map[string]struct {
+		reason     string
+		memo       *memo
+		id, result string
+		want       bool
+	}{
+		"Unmarked":       {"there is nothing to be outdated", done, "", "", false},
+		"Unknown":        {"nothing is known", &memo{}, ownID, "", false},
+		"Ended":          {"it has ended since", done, ownID, "", true},
+		"StillUnknown":   {"its result is not known here either", called, ownID, "", false},
+		"Another":        {"another one is under way", done, "b", "", false},
+		"AnotherFailed":  {"one that failed came before", done, "b", attemptFailed, true},
+		"Failed":         {"this one has failed", done, ownID, attemptFailed, false},
+		"AnotherResult":  {"another one has made something", done, "b", attemptSucceeded, false},
+		"FailedThenThis": {"this one was called after one that failed", called, "b", attemptFailed, true},
+	}
+	for id, tc := range cases {
+		if got := passOf(bearing(nil), tc.memo).outdated(tc.id, tc.result); got != tc.want {
+			t.Errorf("%s: %s: got %t", id, tc.reason, got)
+		}
+	}
+}
+
+// Another creation than is known here is told, with the name that nobody may know otherwise.
+func TestContradicted(t *testing.T) {
+	const attempt = meta.AnnotationKeyCreateAttempt
+	done := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}
+	cases := map[string]struct {
+		reason string
+		seen   objectstate.CreationRef
+		marks  map[string]string
+		named  bool
+		want   bool
+	}{
+		"Nothing":   {"nothing is known", objectstate.CreationRef{}, map[string]string{attempt: "b"}, false, false},
+		"Same":      {"it is the same", done, map[string]string{attempt: ownDone}, false, false},
+		"Begun":     {"it is the same before its end", done, map[string]string{attempt: ownID}, false, false},
+		"Another":   {"it is another", done, map[string]string{attempt: "b" + ownID[1:]}, false, true},
+		"Unmarked":  {"it is none", done, nil, false, true},
+		"Named":     {"a name of our choice tells", done, nil, true, false},
+		"Theirs":    {"another runtime has made it", objectstate.CreationRef{Mark: early, Name: "vol-1"}, map[string]string{meta.AnnotationKeyExternalCreateSucceeded: early}, false, false},
+		"TheirsNew": {"and then another", objectstate.CreationRef{Mark: early, Name: "vol-1"}, map[string]string{meta.AnnotationKeyExternalCreateSucceeded: later}, false, true},
+	}
+	for id, tc := range cases {
+		p := passOf(bearing(tc.marks), remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}), WithDeterministicExternalName(tc.named))
+		if name, mark, other := p.contradicted(); other != tc.want || name != tc.seen.Name || mark != tc.seen.Mark {
+			t.Errorf("%s: %s: got %q, %q, %t", id, tc.reason, name, mark, other)
+		}
+	}
+}
+
+func TestLastCreation(t *testing.T) {
+	seen, made := objectstate.CreationRef{Mark: "seen", Name: "vol-1"}, objectstate.CreationRef{Mark: "made", Name: "vol-2"}
+	told := objectstate.CreationRef{Mark: "told", Name: "vol-3"}
+	said := metav1.NewTime(noon.Add(-time.Minute))
+	since := objectstate.Instant(30 * time.Minute) // after the reconciler was made
+	cases := map[string]struct {
+		reason string
+		memo   *memo
+		silent bool // no condition tells
+		want   objectstate.CreationRef
+		since  time.Time
+	}{
+		"Told":   {"the condition alone knows", &memo{}, false, told, said.Time},
+		"None":   {"nobody knows", &memo{}, true, objectstate.CreationRef{}, noon},
+		"Seen":   {"an observation has found it", remembering(objectstate.State{Seen: seen, Since: since}, objectstate.Cold{Made: made}), false, seen, said.Time},
+		"Made":   {"no observation has found it yet", remembering(objectstate.State{Since: since}, objectstate.Cold{Made: made}), false, made, noon.Add(-30 * time.Minute)},
+		"Called": {"what was called since is the last", remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}}), false, objectstate.CreationRef{}, said.Time},
+	}
+	for id, tc := range cases {
+		mg := bearing(nil)
+		if !tc.silent {
+			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: told.String(), LastTransitionTime: said})
+		}
+		if ref, at := passOf(mg, tc.memo).lastCreation(); ref != tc.want || !at.Equal(tc.since) {
+			t.Errorf("%s: %s: got %v since %s", id, tc.reason, ref, at)
+		}
+	}
+}
+
+// A user gives an attempt up by removing its marks when he was asked to, and not otherwise.
+func TestGivenUp(t *testing.T) {
+	asked := commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: commonv1.ReasonCreationUnresolved}
+	older := commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: commonv1.ReasonReconcileError, Message: textUnresolved + "; it ended with: EOF"}
+	otherwise := commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: commonv1.ReasonReconcileError, Message: "EOF"}
+	held := []string{FinalizerName}
+	cases := map[string]struct {
+		reason     string
+		told       commonv1.Condition
+		finalizers []string
+		marks      map[string]string
+		want       bool
+	}{
+		"Asked":      {"he was asked to", asked, held, nil, true},
+		"AskedOnce":  {"in words alone", older, held, nil, true},
+		"NotAsked":   {"he was not", otherwise, held, nil, false},
+		"Replaced":   {"a replace has taken the finalizer along", asked, nil, nil, false},
+		"StillBegun": {"the beginning is still there", asked, held, map[string]string{meta.AnnotationKeyExternalCreatePending: early}, false},
+		"StillDone":  {"the end is still there", asked, held, map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}, false},
+	}
+	for id, tc := range cases {
+		mg := bearing(tc.marks)
+		mg.SetFinalizers(tc.finalizers)
+		mg.SetConditions(tc.told)
+		if got := passOf(mg, &memo{}).givenUp(); got != tc.want {
+			t.Errorf("%s: %s: got %t", id, tc.reason, got)
+		}
+	}
+}
