@@ -1,6 +1,7 @@
 package managed
 
 import (
+	"cmp"
 	"fmt"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -21,8 +22,9 @@ func WithAdoptionPolicy(policy string) ReconcilerOption {
 // WithAllowedAdoptionPolicies sets which adoption policies the annotation of an
 // object may name, of the AdoptionPolicy values of package meta. The default is
 // all of them, but AdoptionPolicyForce takes over only what is known to belong to
-// an object of the same namespace, see [ExternalObservation]; given here, it takes
-// over whatever there is. AdoptionPolicyNever and what [WithAdoptionPolicy] says
+// an object of the same namespace, see [ExternalObservation]. A cluster-scoped
+// object takes over only what bears the [Stamp] of an object of its own kind and
+// name, of another UID or cluster. Given here, it takes over whatever there is. AdoptionPolicyNever and what [WithAdoptionPolicy] says
 // are always allowed, the latter within the bound of the default. What a policy that
 // is not allowed would take over is left alone, and the object says so.
 //
@@ -55,13 +57,20 @@ func (p *pass) adoption() (asked, allowed lifecycle.Adoption) {
 	if p.takesOverRestored() {
 		return lifecycle.AdoptForce, lifecycle.AdoptForce
 	}
-	owner := p.observation.OwnerNamespace
-	if owner == "" {
-		owner = p.observation.OwnerStamp.Namespace()
-	}
-	near := owner == p.mg.GetNamespace()
 
-	return asked, p.r.adoption.Allowed(asked, lifecycle.Owner(p.observation.Owner), near)
+	return asked, p.r.adoption.Allowed(asked, lifecycle.Owner(p.observation.Owner), p.near())
+}
+
+// Near says whether what was found is known to belong to an object of the same namespace, or,
+// where there is none, to one of the same kind and name: that two objects have no namespace
+// says nothing of who may edit them.
+func (p *pass) near() bool {
+	found, namespace := p.observation.OwnerStamp, p.mg.GetNamespace()
+	if namespace == "" {
+		return found.names(p.stampOfKey())
+	}
+
+	return namespace == cmp.Or(p.observation.OwnerNamespace, found.Namespace())
 }
 
 // Stranger says whether what was found is not ours to change. A mark of creation
@@ -95,6 +104,9 @@ func (p *pass) notAllowed() string {
 	policy, bound := meta.GetAdoptionPolicy(p.mg), "is not allowed by this provider"
 	if p.r.adoption.Allowed(asked, owner, true) == asked {
 		policy, bound = meta.AdoptionPolicyForce, "takes over only what is known to belong to an object of the same namespace"
+		if p.mg.GetNamespace() == "" {
+			bound = "takes over for a cluster-scoped object only what is known to belong to an object of the same kind and name"
+		}
 	}
 
 	return fmt.Sprintf("the external resource is left as it is: the adoption policy %q %s: choose another name by the annotation %s, "+
