@@ -113,7 +113,7 @@ func TestAttemptAndDoubt(t *testing.T) {
 }
 
 // The grace of a creation is counted from when this process first knew of it.
-func TestWindow(t *testing.T) {
+func TestGraceWindow(t *testing.T) {
 	p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &memo{}, WithCreationGracePeriod(time.Minute))
 	if got := p.window(); got != time.Minute || p.memo.Creation != ownDone {
 		t.Errorf("at first it is %s of %q", got, p.memo.Creation)
