@@ -77,7 +77,7 @@ func TestD10NeverReturns(t *testing.T) {
 		stop := p.runs()
 		defer stop()
 		defer close(release)
-		server.put(volumePath, manifest(1))
+		server.put(manifest())
 		wait(10 * time.Minute)
 		if held.Load() == 0 {
 			t.Fatal("the story is that of a call that is held")

@@ -74,11 +74,11 @@ func (p *plane) version() int {
 	return p.last
 }
 
-// Put stores an object as somebody else does.
-func (p *plane) put(path string, object map[string]any) {
+// Put stores the volume as somebody else does.
+func (p *plane) put(object map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.store(path, object)
+	p.store(volumePath, object)
 }
 
 // Store gives an object the next version, and tells it. A change of the spec is a new
@@ -111,9 +111,9 @@ func (p *plane) store(path string, object map[string]any) map[string]any {
 }
 
 // Manifest is what a user creates.
-func manifest(gib int) map[string]any {
+func manifest() map[string]any {
 	return map[string]any{
-		"apiVersion": "example.moorage.dev/v1", "kind": "Volume", "spec": map[string]any{"sizeGiB": gib},
+		"apiVersion": "example.moorage.dev/v1", "kind": "Volume", "spec": map[string]any{"sizeGiB": 1},
 		"metadata": map[string]any{"namespace": key.Namespace, "name": key.Name, "uid": "uid-1", "generation": 1},
 	}
 }

@@ -139,10 +139,15 @@ func TestLeavesNothingBehind(t *testing.T) {
 
 func sources(t *testing.T) map[string]string {
 	t.Helper()
-	names, err := filepath.Glob("testdata/*/*")
+	names, err := filepath.Glob("testdata/*/*.*")
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
+	imported, err := filepath.Glob("testdata/*/*/*.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names = append(names, imported...)
 	all := map[string]string{}
 	for _, name := range names {
 		text, err := os.ReadFile(name)
