@@ -62,6 +62,11 @@ const (
 	// AnnotationKeyRestored is the UID of the object that has taken its external
 	// resource over after a restore: AnnotationKeyRestoredFrom has had its effect.
 	AnnotationKeyRestored = "moorage.dev/restored"
+
+	// AnnotationKeyWasUnresolved says that the user of the object was asked once what is
+	// to become of a creation: his answer, which takes the record of that away, leaves it,
+	// and a replace of the object does not. It stays.
+	AnnotationKeyWasUnresolved = "moorage.dev/was-unresolved"
 )
 
 // GetExternalName returns the name of the external resource, or "" if none is

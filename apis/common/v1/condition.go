@@ -23,8 +23,9 @@ const (
 	TypeUpToDate ConditionType = "UpToDate"
 
 	// TypeCreated is True once an observation has found what a creation or
-	// adoption led to; the message says which. It is only written where a
-	// creation that is repeated may make a second external resource.
+	// adoption led to, and Unknown while a user is asked what it led to; the
+	// message says which. It is only written where a creation that is repeated
+	// may make a second external resource.
 	TypeCreated ConditionType = "Created"
 
 	// TypeReconciling is True while something is still expected to happen
@@ -139,6 +140,10 @@ const (
 // ReasonObserved is the reason of TypeCreated: an observation has found the
 // external resource.
 const ReasonObserved ConditionReason = "Observed"
+
+// ReasonUnresolved is a reason of TypeCreated: nobody knows what a creation led to, or it was
+// never found, and TypeSynced asks the user of the object. The status is Unknown then.
+const ReasonUnresolved ConditionReason = "Unresolved"
 
 // Reasons of TypeUpToDate.
 const (

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
@@ -83,7 +82,7 @@ func (p *pass) stranger() bool {
 		return false
 	}
 	this := creation(p.mg, p.read)
-	told, underThisName := this.MatchesCondition(p.mg.GetCondition(commonv1.TypeCreated).Message)
+	told, underThisName := p.toldFound(this)
 	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName)
 
 	if p.r.named && p.observation.Owner == OwnerUnknown {

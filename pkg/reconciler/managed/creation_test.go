@@ -57,7 +57,7 @@ func TestACrashAfterCreateNeverMakesASecond(t *testing.T) {
 		}
 		w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	}
-	w.expect(status, "Connect Observe Connect Observe Connect Observe", "Warning/CannotInitializeManagedResource")
+	w.expect("patch, patch status", "Connect Observe Connect Observe Connect Observe", "Warning/CannotInitializeManagedResource")
 	c := w.condition("Synced", "False/ReconcileError")
 	if want := "cannot determine creation result - remove the krateo.io/external-create-pending annotation if it is safe to proceed"; c.Message != want {
 		t.Errorf("message %q, want %q", c.Message, want)
@@ -140,7 +140,7 @@ func TestWhatDoesNotShowYetIsNotCreatedAgain(t *testing.T) {
 	// The window is over, and time alone must not permit a second creation.
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	w.pass()
-	w.expect(status, "Connect Observe", "Warning/CannotInitializeManagedResource")
+	w.expect("patch, patch status", "Connect Observe", "Warning/CannotInitializeManagedResource")
 	w.condition("Synced", "False/CreationUnresolved")
 	w.restart()
 	w.pass()

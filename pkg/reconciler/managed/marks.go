@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -36,6 +39,7 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyLateInitialized:         true,
 	meta.AnnotationKeyOperation:               true,
 	meta.AnnotationKeyRestored:                true,
+	meta.AnnotationKeyWasUnresolved:           true,
 }
 
 // Belongings are what a call of an author's may not take away from an object.
@@ -288,6 +292,17 @@ func created(mg resource.Managed) string {
 // name that named has.
 func creation(mg, named resource.Managed) objectstate.CreationRef {
 	return objectstate.CreationRef{Mark: created(mg), Name: meta.GetExternalName(named)}
+}
+
+// ToldFound reports whether the status tells that an observation has found what a creation led to,
+// and whether it did so under the name that it has now.
+func (p *pass) toldFound(this objectstate.CreationRef) (creation, name bool) {
+	told := p.mg.GetCondition(commonv1.TypeCreated)
+	if told.Status != metav1.ConditionTrue {
+		return false, false
+	}
+
+	return this.MatchesCondition(told.Message)
 }
 
 // RecordResult stores what Create did to the annotations and how it ended. With

@@ -44,6 +44,7 @@ const (
 	reasonMissing              event.Reason = "ExternalResourceMissing"
 	reasonKeepsChanging        event.Reason = "ExternalResourceKeepsChanging"
 	reasonRestored             event.Reason = "ExternalResourceRestored"
+	reasonRecordTaken          event.Reason = "CreationRecordTaken"
 	reasonAbandoned            event.Reason = "CreationAttemptAbandoned"
 	reasonSpared               event.Reason = "ExternalResourceSpared"
 	reasonInvalidPolicy        event.Reason = "InvalidManagementPolicy"
@@ -143,24 +144,25 @@ var awaitingGone = outcome{
 var refused = outcome{
 	name: "refused", ready: commonv1.Creating(), again: slow, progress: stuck,
 	refine: func(p *pass, o outcome) outcome {
-		err := errors.New(textUnresolved)
+		err, again := errors.New(textUnresolved), p.asksAgain()
 		switch id, _ := attempt(p.mg); {
 		case meta.WasDeleted(p.mg):
-			text := textUnresolved + "; until then the object stays, because what was created for it could not be found"
+			text := textUnresolved + again + "; until then the object stays, because what was created for it could not be found"
 			if id != "" {
 				text += fmt.Sprintf(" (or set the annotation %s to %q to give it up)", meta.AnnotationKeyAbandonAttempt, id)
 			}
 			o.ready = commonv1.Deleting()
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, text)
 		case p.inherits():
-			err = errors.New(textInherited)
-			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textInherited)
+			err = errors.New(textInherited + again)
+			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textInherited+again)
 		case !p.unresolved():
-			err = errors.New(textUnseen)
-			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnseen)
+			err = errors.New(textUnseen + again)
+			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnseen+again)
 		default:
+			err = errors.New(textUnresolved + again)
 			if p.memo.UnknownCreateErr != "" {
-				err = errors.New(textUnresolved + "; it ended with: " + p.memo.UnknownCreateErr)
+				err = errors.New(textUnresolved + again + "; it ended with: " + p.memo.UnknownCreateErr)
 			}
 			err = p.redact(err)
 			o.synced = commonv1.ReconcileError(err)

@@ -131,6 +131,9 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 		if action == lifecycle.Rest {
 			return p.rest(ctx)
 		}
+		if action == lifecycle.Refuse {
+			return endings[action], p.askUser(ctx)
+		}
 		if ending, ok := endings[action]; ok {
 			return ending, p.unpublishable
 		}
@@ -289,7 +292,7 @@ func (p *pass) unseen() bool {
 	if this.Mark == "" || p.memo.Seen == this {
 		return false
 	}
-	_, told := this.MatchesCondition(p.mg.GetCondition(commonv1.TypeCreated).Message)
+	_, told := p.toldFound(this)
 
 	return !told
 }

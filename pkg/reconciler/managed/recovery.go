@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
@@ -142,7 +141,7 @@ func (p *pass) recover(ctx context.Context) error {
 // result, under whatever name: a user may have chosen another one since.
 func (p *pass) neverSeen() bool {
 	this := creation(p.mg, p.mg)
-	told, _ := this.MatchesCondition(p.mg.GetCondition(commonv1.TypeCreated).Message)
+	told, _ := p.toldFound(this)
 
 	return p.unseen() && p.memo.Seen.Mark != this.Mark && !told
 }

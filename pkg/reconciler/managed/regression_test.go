@@ -343,8 +343,11 @@ func TestMarksThatAreRemovedAreForgotten(t *testing.T) {
 	w.change(func(v *volume.Volume) { v.Annotations, v.Finalizers = nil, nil })
 	w.pass()
 	w.condition("Synced", "False/CreationUnresolved") // a replace is no answer of the user's
-	w.cloud.Remove("vol-1")
 	w.change(func(v *volume.Volume) { v.Annotations = nil })
+	w.pass()
+	w.condition("Synced", "False/CreationUnresolved") // whatever it leaves
+	w.cloud.Remove("vol-1")
+	w.change(taking(meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt))
 	hidden = false
 	w.pass()
 	w.pass()

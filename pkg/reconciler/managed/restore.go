@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -24,9 +26,7 @@ func (p *pass) restore() {
 
 		return
 	}
-	if p.givenUp() {
-		p.memo.Made, p.memo.Called = objectstate.CreationRef{}, objectstate.Intent{}
-	}
+	p.heed(p.answered())
 	if read := p.intended(); read.Attempt != "" && p.unresolved() && !meta.WasDeleted(p.mg) {
 		p.memo.Called = read // maybe by another process
 	}
@@ -112,20 +112,16 @@ func (p *pass) lastCreation() (ref objectstate.CreationRef, since time.Time) {
 	case p.memo.Seen != objectstate.CreationRef{}:
 		return p.memo.Seen, since
 	case p.memo.Made != objectstate.CreationRef{}:
-		return p.memo.Made, p.r.time(p.memo.Since)
+		if at := p.r.time(p.memo.Since); !at.IsZero() {
+			since = at
+		}
+
+		return p.memo.Made, since
+	case told.Status != metav1.ConditionTrue: // it was not found
+		return objectstate.CreationRef{}, since
 	default:
 		return objectstate.ParseCreationRef(told.Message), since
 	}
-}
-
-// GivenUp says whether a user has removed the marks of a creation whose result is not known or
-// was never found, as the condition asks him to. The finalizer stays then; a replace takes it
-// along.
-func (p *pass) givenUp() bool {
-	told := p.mg.GetCondition(commonv1.TypeSynced)
-	asked := told.Reason == commonv1.ReasonCreationUnresolved || strings.HasPrefix(told.Message, textUnresolved)
-
-	return asked && len(p.mg.GetFinalizers()) > 0 && created(p.mg) == "" && meta.GetExternalCreatePending(p.mg).IsZero()
 }
 
 // RestoreCreation puts back what is missing of the record of a creation, and says whether
@@ -169,12 +165,13 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {
 	marks := mg.GetAnnotations()
 	pending := marks[meta.AnnotationKeyExternalCreatePending]
-	if called.Attempt == "" || marks[meta.AnnotationKeyCreateAttempt] != "" || pending != "" && pending != called.Pending {
+	if called.Pending == "" || marks[meta.AnnotationKeyCreateAttempt] != "" || pending != "" && (pending != called.Pending || called.Attempt == "") {
 		return false
 	}
-	meta.AddAnnotations(mg, map[string]string{
-		meta.AnnotationKeyExternalCreatePending: called.Pending, meta.AnnotationKeyCreateAttempt: called.Attempt,
-	})
+	meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyExternalCreatePending: called.Pending})
+	if called.Attempt != "" { // other runtimes have none
+		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: called.Attempt})
+	}
 
 	return true
 }

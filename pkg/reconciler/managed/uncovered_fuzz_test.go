@@ -314,6 +314,7 @@ func (j *judge) judge(before resource.Managed, result reconcile.Result, err erro
 	ours := map[string]bool{
 		meta.AnnotationKeyExternalName: true, meta.AnnotationKeyCreateAttempt: true, meta.AnnotationKeyExternalCreatePending: true,
 		meta.AnnotationKeyExternalCreateSucceeded: true, meta.AnnotationKeyExternalCreateFailed: true, meta.AnnotationKeyLateInitialized: true,
+		meta.AnnotationKeyWasUnresolved: true,
 	}
 	mine := func(key, _ string) bool { return ours[key] }
 	was, is := maps.Clone(before.GetAnnotations()), maps.Clone(after.GetAnnotations())

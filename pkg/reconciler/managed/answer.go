@@ -1,0 +1,117 @@
+package managed
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+)
+
+// What the note says that the user of an object was asked: for the first time, or after a
+// replace had taken all annotations.
+const (
+	notedAsked = "asked"
+	notedTaken = "asked-again"
+)
+
+const (
+	textTaken = "all annotations were removed from the object, whose creation is not resolved: a replace does that, too, so that it is not taken for an answer, " +
+		"and the record of the creation is put back. If it is safe to create again, remove only the annotations that the condition names, above all " +
+		meta.AnnotationKeyExternalCreatePending + ", and leave " + meta.AnnotationKeyWasUnresolved
+	textAgain = " (and leave " + meta.AnnotationKeyWasUnresolved + ": a replace, which takes all annotations, is not taken for an answer)"
+)
+
+// AskUser makes sure that his answer can be told from a replace, before the condition asks him
+// to remove the record of a creation: the object gets a note that he is not asked to remove.
+// The condition Created then says which creation that is. An object that another runtime has
+// marked stays as it is.
+func (p *pass) askUser(ctx context.Context) error {
+	mark := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	if mark == "" {
+		return p.unpublishable
+	}
+	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == "" {
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedAsked})
+		if err := p.store(ctx, telemetry.Result); err != nil {
+			return updatingObject.failed(err)
+		}
+	}
+	text := objectstate.CreationRef{Mark: mark, Name: meta.GetExternalName(p.mg)}.String()
+	p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: text})
+
+	return p.unpublishable
+}
+
+// Answered returns what the user has said, if the condition asks him.
+func (p *pass) answered() lifecycle.Answer {
+	told := p.mg.GetCondition(commonv1.TypeSynced)
+	if !strings.HasPrefix(told.Message, textUnresolved) && !strings.HasPrefix(told.Message, textUnseen) {
+		return lifecycle.Question{}.Answer()
+	}
+	id, _ := attempt(p.mg)
+
+	return lifecycle.Question{
+		Asked:    true,
+		Recorded: created(p.mg) != "" || !meta.GetExternalCreatePending(p.mg).IsZero(),
+		Noted:    p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != "",
+		Begun:    id != "",
+		Told:     p.mg.GetCondition(commonv1.TypeCreated).Status == metav1.ConditionUnknown,
+		Held:     len(p.mg.GetFinalizers()) > 0,
+	}.Answer()
+}
+
+// Heed makes the memory of a creation what its user says. What a replace took, and this process
+// does not know, is read from the condition Created. Objects that another runtime has marked
+// have no id of an attempt: that one was begun is all there was to know.
+func (p *pass) heed(answer lifecycle.Answer) {
+	nothing := objectstate.CreationRef{}
+	known := p.memo.Seen != nothing || p.memo.Made != nothing || p.memo.Called != objectstate.Intent{}
+	switch {
+	case answer == lifecycle.GivenUp:
+		p.memo.Made, p.memo.Called = objectstate.CreationRef{}, objectstate.Intent{}
+
+		return
+	case answer == lifecycle.Unanswered:
+		return
+	case !known:
+		p.recollect()
+	}
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedTaken})
+	if p.restored = true; !halted(p.mg) && p.first(string(reasonRecordTaken), textTaken) {
+		p.tell(event.Warning(reasonRecordTaken, errors.New(textTaken)))
+	}
+}
+
+// Recollect reads from the condition Created which creation the user is asked about.
+func (p *pass) recollect() {
+	told, pending := p.mg.GetCondition(commonv1.TypeCreated), p.now()
+	var ref objectstate.CreationRef
+	if told.Status == metav1.ConditionUnknown {
+		ref, pending = objectstate.ParseCreationRef(told.Message), told.LastTransitionTime.Time
+	}
+	if strings.HasSuffix(ref.Mark, "/"+attemptSucceeded) {
+		p.memo.Made = ref
+
+		return
+	}
+	id, _, _ := strings.Cut(ref.Mark, "/")
+	p.memo.Called = objectstate.Intent{Pending: pending.UTC().Format(time.RFC3339), Attempt: id}
+}
+
+// AsksAgain returns what the condition adds after a replace has taken all annotations once.
+func (p *pass) asksAgain() string {
+	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedTaken {
+		return ""
+	}
+
+	return textAgain
+}

@@ -1,0 +1,36 @@
+package lifecycle
+
+// An Answer is what a user has said to the question what is to become of a creation
+// whose result is not known, or was never found.
+type Answer int
+
+// The answers.
+const (
+	Unanswered Answer = iota // Nobody was asked, or the record of the creation is still there.
+	GivenUp                  // The record was removed, as the question says, and nothing else.
+	Taken                    // All annotations are gone, as a replace takes them: nobody has answered.
+)
+
+// A Question is what is known of an object whose user may have been asked.
+type Question struct {
+	Asked    bool // The condition asks to remove the record of the creation.
+	Recorded bool // The record is there: the creation was begun, or succeeded.
+	Noted    bool // The note is there that the user was asked, which nobody is asked to remove.
+	Begun    bool // The id of the attempt is there, and nothing else of the record.
+	Told     bool // The status says which creation it is. It does so once the note is stored.
+	Held     bool // A finalizer is there.
+}
+
+// Answer returns what the annotations say. Of an attempt that another runtime has begun the
+// status does not tell, and there is no note: only a replace that takes the finalizer, too, is
+// told from an answer.
+func (q Question) Answer() Answer {
+	switch {
+	case !q.Asked || q.Recorded:
+		return Unanswered
+	case q.Noted || q.Begun || q.Held && !q.Told:
+		return GivenUp
+	default:
+		return Taken
+	}
+}

@@ -1,0 +1,39 @@
+package lifecycle
+
+import "testing"
+
+func TestAnswer(t *testing.T) {
+	cases := []struct {
+		reason   string
+		question Question
+		want     Answer
+	}{
+		{"nobody was asked, whatever is gone", Question{}, Unanswered},
+		{"nobody was asked since", Question{Noted: true}, Unanswered},
+		{"the id alone is left of what nobody asked about", Question{Begun: true}, Unanswered},
+		{"the record is there as it was", Question{Asked: true, Recorded: true, Noted: true, Begun: true}, Unanswered},
+		{"the record of another runtime has no id, and no note yet", Question{Asked: true, Recorded: true}, Unanswered},
+		{"a user removed what the condition names", Question{Asked: true, Noted: true, Told: true, Held: true}, GivenUp},
+		{"the same, and the finalizer is gone", Question{Asked: true, Noted: true, Told: true}, GivenUp},
+		{"a user removed the time alone", Question{Asked: true, Begun: true, Told: true}, GivenUp},
+		{"a replace leaves the finalizer alone", Question{Asked: true, Told: true, Held: true}, Taken},
+		{"or nothing", Question{Asked: true, Told: true}, Taken},
+		{"of another runtime's attempt there is no note", Question{Asked: true, Held: true}, GivenUp},
+		{"a user does not remove its finalizer", Question{Asked: true}, Taken},
+	}
+	for _, tc := range cases {
+		if got := tc.question.Answer(); got != tc.want {
+			t.Errorf("%s: %+v.Answer() = %d, want %d", tc.reason, tc.question, got, tc.want)
+		}
+	}
+}
+
+// Whatever is known, nothing is given up of which nothing is left, nor what is recorded.
+func TestNothingIsGivenUpByTakingAll(t *testing.T) {
+	for bits := range 64 {
+		q := Question{Asked: bits&1 != 0, Recorded: bits&2 != 0, Noted: bits&4 != 0, Begun: bits&8 != 0, Told: bits&16 != 0, Held: bits&32 != 0}
+		if q.Answer() == GivenUp && (!q.Asked || q.Recorded || q.Told && !q.Noted && !q.Begun) {
+			t.Errorf("%+v is given up", q)
+		}
+	}
+}
