@@ -32,6 +32,9 @@ type State struct {
 	Noted  bool // annotations were written in this pass
 	Gone   bool // its finalizer was removed, and the answer to that was that nobody keeps it
 
+	Kept  bool // our finalizer kept it
+	Stays bool // nothing is left over if the object goes now: there is nothing, or it is to stay
+
 	Seen     CreationRef // whose external resource an observation found
 	Creation string      // the creation whose window is running: its mark, or our own
 	Since    Instant     // when this process first knew of it
@@ -57,6 +60,7 @@ type Cold struct {
 	DeleteSent       time.Time // when the last Delete was sent
 	FinalizerRemoved bool      // the author's finalizer was removed
 	Spared           bool      // it was told that the external resource stays, whatever is deleted
+	Leaves           string    // the external name of what is being deleted, or was never found, as the object says it
 
 	Called           Intent            // Create was called for it, and its result is not known
 	Made             CreationRef       // what the last Create made, until an observation has found it

@@ -66,6 +66,7 @@ func TestEveryFieldIsDecided(t *testing.T) {
 		// whose effect is on when a pass is made, or on which object is read first
 		"Version", "Known", "Failed", "Gone", "Tried", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// which only say something, or keep from saying it again
+		"Kept", "Stays", "Leaves",
 		"Reworded.Of", "Reworded.Since", "Reworded.Told", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr", "LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
 		// which say how soon the same is sent again
 		"Dropped.Times", "Dropped.Until",

@@ -64,6 +64,18 @@ func (r *Records[R]) Peek(name types.NamespacedName, uid types.UID) *R {
 	return nil
 }
 
+// At returns the record that is kept under a name, or nil, and whose it is.
+func (r *Records[R]) At(name types.NamespacedName) (types.UID, *R) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if e := r.records[name]; e != nil {
+		return e.uid, &e.record
+	}
+
+	return "", nil
+}
+
 // Forget drops the record of an object that is gone, if there is one.
 func (r *Records[R]) Forget(name types.NamespacedName) {
 	r.mu.Lock()

@@ -18,7 +18,13 @@ func TestRecords(t *testing.T) {
 	if r.Peek(name, "1") != nil || r.Peek(name, "") != nil {
 		t.Error("an object that nobody knows has a record")
 	}
+	if uid, record := r.At(name); uid != "" || record != nil {
+		t.Error("a name that nobody has leads to a record")
+	}
 	first := r.Of(name, "1")
+	if uid, record := r.At(name); uid != "1" || record != first {
+		t.Errorf("the name leads to the record of %q", uid)
+	}
 	*first = 7
 	if r.Of(name, "1") != first || r.Peek(name, "1") != first || len(gone) != 0 {
 		t.Error("an object is forgotten")

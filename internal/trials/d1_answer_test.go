@@ -1,6 +1,7 @@
 package trials
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // Takings are the ways in which a replace takes all annotations from an object.
@@ -71,6 +73,32 @@ func TestD1ReplaceIsNoAnswerForADeletion(t *testing.T) {
 			w.replace()
 		}
 		w.run(10 * time.Minute)
+		w.leftNothing()
+	})
+}
+
+// TestD1ReplaceOfADeletedObject: a process begins with an object that is being deleted, and whose creation
+// is not resolved. What it read of that it does not forget when a replace takes it.
+func TestD1ReplaceOfADeletedObject(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		w.loseCreate(func() {})
+		w.create()
+		_, _ = w.pass()
+		w.Delete(atKey())
+		w.start()
+		replaced := false
+		w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+			if call == "Connect" && !replaced {
+				replaced = true
+				w.replace()
+			}
+
+			return nil
+		}
+		w.run(10 * time.Minute)
+		if !replaced {
+			w.Errorf("the object was never replaced")
+		}
 		w.leftNothing()
 	})
 }

@@ -362,6 +362,7 @@ func (p *pass) letGo(ctx context.Context) error {
 	if p.r.finalizer != nil {
 		err := gone.IgnoreConfirmed(ctx, p.r.cluster.GetAPIReader(), p.mg, p.r.finalizer.RemoveFinalizer(ctx, p.mg))
 		p.memo.FinalizerRemoved = err == nil
+		p.released = err == nil
 
 		return lettingGo.failed(err)
 	}
@@ -371,6 +372,7 @@ func (p *pass) letGo(ctx context.Context) error {
 
 		return nil
 	}
+	p.released = err == nil
 	p.memo.Gone = err == nil && len(p.mg.GetFinalizers()) == 0
 
 	return lettingGo.failed(err)

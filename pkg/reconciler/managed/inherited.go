@@ -11,7 +11,6 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -31,7 +30,7 @@ func (p *pass) inherit(ctx context.Context) error {
 	if lives {
 		return nil
 	}
-	if p.inherited = id; !meta.WasDeleted(p.mg) && p.memo.Called == (objectstate.Intent{}) {
+	if p.inherited = id; p.memo.Called == (objectstate.Intent{}) {
 		p.memo.Called = p.intended()
 	}
 

@@ -45,6 +45,7 @@ const (
 	reasonKeepsChanging        event.Reason = "ExternalResourceKeepsChanging"
 	reasonRestored             event.Reason = "ExternalResourceRestored"
 	reasonRecordTaken          event.Reason = "CreationRecordTaken"
+	reasonLeft                 event.Reason = "ExternalResourceLeft"
 	reasonAbandoned            event.Reason = "CreationAttemptAbandoned"
 	reasonSpared               event.Reason = "ExternalResourceSpared"
 	reasonInvalidPolicy        event.Reason = "InvalidManagementPolicy"

@@ -76,6 +76,9 @@ type pass struct {
 	repeats   bool          // the create repeats an attempt whose result is not known
 	spared    bool          // the resource is to stay, although the object goes
 
+	last     lifecycle.Facts // what the last decision was made from
+	released bool            // this pass has let the object go
+
 	well      bool  // the object says so
 	waits     bool  // it is well, and looked at later
 	observed  bool  // observation is the state now
@@ -124,7 +127,8 @@ const maxActions = 7
 // Run decides and acts until an action ends the pass.
 func (p *pass) run(ctx context.Context) (outcome, error) {
 	for range maxActions {
-		action := lifecycle.Decide(p.facts())
+		p.last = p.facts()
+		action := lifecycle.Decide(p.last)
 		if logging.DebugEnabled(p.r.log) {
 			p.log().Debug("Decided", "action", action.String())
 		}
@@ -316,6 +320,7 @@ func (p *pass) deleteSent() bool {
 func (p *pass) end(ctx context.Context) {
 	p.logChanges(ctx)
 	p.memo.LastDisconnectErr = p.disconnect(ctx)
+	p.keepBond()
 	p.memo.rest()
 	p.hangUp()
 }

@@ -208,12 +208,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get managed resource"))
 	}
 	if err != nil {
+		r.tellGone(req.NamespacedName, "")
 		r.memory.Forget(req.NamespacedName)
 		r.tracker.Forget(req.NamespacedName)
 
 		return reconcile.Result{}, nil
 	}
 
+	r.tellGone(req.NamespacedName, read.GetUID())
 	known := r.memory.Of(req.NamespacedName, read.GetUID()).wake()
 	ctx, counted := r.telemetry.Begin(ctx, &known.counted, read)
 	p := r.begin(read, known)

@@ -27,7 +27,7 @@ func (p *pass) restore() {
 		return
 	}
 	p.heed(p.answered())
-	if read := p.intended(); read.Attempt != "" && p.unresolved() && !meta.WasDeleted(p.mg) {
+	if read := p.intended(); read.Attempt != "" && p.unresolved() {
 		p.memo.Called = read // maybe by another process
 	}
 	ref, since := p.lastCreation()

@@ -40,5 +40,6 @@ func (p *pass) takeBack(ctx context.Context, why error) {
 
 		return
 	}
+	p.released = true
 	p.log().Info("Object is gone in spite of its finalizer; what was created for it is deleted")
 }

@@ -38,6 +38,7 @@ func (p *pass) takeHold(mg resource.Managed) bool {
 // Rest ends a pass of a deleted object that is not ours. If nobody has claimed
 // it, it may go.
 func (p *pass) rest(ctx context.Context) (outcome, error) {
+	p.tellLeft()
 	if !meta.FinalizerExists(p.mg, UnclaimedFinalizer) {
 		return endings[lifecycle.Rest], nil
 	}

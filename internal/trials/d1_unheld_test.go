@@ -1,0 +1,107 @@
+package trials
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// TestD1NothingIsLetGoWithoutAWord: somebody takes the finalizer from an object that is being deleted, so that
+// it goes at once. What it leaves outside is told once, and what to do.
+func TestD1NothingIsLetGoWithoutAWord(t *testing.T) {
+	stories := map[string]func(*world){
+		"before a pass": func(*world) {},
+		"paused, and the process began anew": func(w *world) {
+			w.change(func(v *volume.Volume) {
+				meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+			})
+			w.start()
+			_, _ = w.pass()
+		},
+		"another finalizer keeps it": func(w *world) {
+			w.change(func(v *volume.Volume) { v.Finalizers = []string{"example.com/other"} })
+			w.run(5 * time.Minute)
+		},
+		"another object has its name": func(w *world) {
+			w.unhold()
+			w.create(func(v *volume.Volume) { v.UID = "uid-2" })
+		},
+	}
+	for name, story := range stories {
+		t.Run(name, func(t *testing.T) {
+			each(t, classes, func(w *world) {
+				w.ready()
+				id := w.cloud.Disks()[0].ID
+				w.Delete(atKey())
+				story(w)
+				w.unhold()
+				w.run(5 * time.Minute)
+				w.run(5 * time.Minute)
+				left := w.warningsOf("ExternalResourceLeft")
+				if len(left) != 1 || !strings.Contains(left[0], id) || !mentions(left[0], meta.AnnotationKeyExternalName) {
+					w.Errorf("%s is left, and told is %q", id, left)
+				}
+			})
+		})
+	}
+}
+
+// TestD1WhatIsLetGoNeedsNoWord: who deletes an object, or says that its resource stays, is told of nothing left.
+func TestD1WhatIsLetGoNeedsNoWord(t *testing.T) {
+	stories := map[string]func(*world){
+		"deleted": func(*world) {},
+		"orphaned": func(w *world) {
+			w.change(func(v *volume.Volume) {
+				meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan})
+			})
+		},
+		"orphaned, and its finalizer taken": func(w *world) {
+			w.change(func(v *volume.Volume) {
+				meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan})
+			})
+			_, _ = w.pass()
+			w.Delete(atKey())
+			w.unhold()
+		},
+	}
+	for name, story := range stories {
+		t.Run(name, func(t *testing.T) {
+			each(t, classes, func(w *world) {
+				w.ready()
+				story(w)
+				if v := atKey(); w.Find(v) && v.DeletionTimestamp.IsZero() {
+					w.Delete(v)
+				}
+				w.run(5 * time.Minute)
+				w.run(5 * time.Minute)
+				if left := w.warningsOf("ExternalResourceLeft"); !w.Gone(atKey()) || len(left) > 0 {
+					w.Errorf("the object is gone: %t; told is %q", w.Gone(atKey()), left)
+				}
+			})
+		})
+	}
+}
+
+// Unhold takes the finalizers from the object, if it is there and deleted.
+func (w *world) unhold() {
+	w.Helper()
+	if v := atKey(); w.Find(v) && !v.DeletionTimestamp.IsZero() {
+		v.Finalizers = nil
+		w.Must(w.API.Update(w.Context(), v))
+	}
+}
+
+// WarningsOf returns what the warnings of a reason say.
+func (w *world) warningsOf(reason event.Reason) (texts []string) {
+	for _, e := range w.events {
+		if e.Type == event.TypeWarning && e.Reason == reason {
+			texts = append(texts, e.Message)
+		}
+	}
+
+	return texts
+}

@@ -1,0 +1,32 @@
+package lifecycle
+
+import "testing"
+
+func TestBond(t *testing.T) {
+	deletes := Permissions{Delete: true}
+	cases := []struct {
+		reason string
+		facts  Facts
+		want   Bond
+	}{
+		{"what is paused is not looked at", Facts{Paused: true}, Unchanged},
+		{"nor what has a policy that nobody knows", Facts{Invalid: true}, Unchanged},
+		{"the policy says that it stays", Facts{Presence: Present}, Free},
+		{"and before it was looked at", Facts{}, Free},
+		{"nobody has looked", Facts{May: deletes}, Unchanged},
+		{"it is somebody else's", Facts{May: deletes, Presence: Present, Ownership: Foreign}, Free},
+		{"it is ours", Facts{May: deletes, Presence: Present}, Bound},
+		{"it was not found", Facts{May: deletes, Presence: Absent}, Free},
+		{"whose it is tells nobody of what was not found", Facts{May: deletes, Presence: Absent, Ownership: Foreign, Doubt: Grace}, Bound},
+		{"it was not found, and may not show yet", Facts{May: deletes, Presence: Absent, Doubt: Grace}, Bound},
+		{"that is not believed yet", Facts{May: deletes, Presence: Absent, Doubt: Unconfirmed}, Bound},
+		{"the last attempt may have made one", Facts{May: deletes, Presence: Absent, Attempt: Unknown}, Bound},
+		{"what was made never showed", Facts{May: deletes, Presence: Absent, Attempt: Unseen}, Bound},
+		{"it exists, whatever the attempt", Facts{May: deletes, Presence: Present, Attempt: Settled, Doubt: NoDoubt}, Bound},
+	}
+	for _, tc := range cases {
+		if got := tc.facts.Bond(); got != tc.want {
+			t.Errorf("%s: %+v.Bond() = %d, want %d", tc.reason, tc.facts, got, tc.want)
+		}
+	}
+}

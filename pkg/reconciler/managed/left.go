@@ -1,0 +1,93 @@
+package managed
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// KeepBond remembers what is left over if the object goes and is not let go by a pass.
+func (p *pass) keepBond() {
+	p.last.May.Delete = permissions(p.mg).Delete && !p.spared
+	switch bond := p.last.Bond(); {
+	case p.released || bond == lifecycle.Free:
+		p.memo.Stays = true
+	case bond == lifecycle.Bound:
+		p.memo.Stays = false
+	}
+	held := !p.released && p.held()
+	p.memo.Kept = p.memo.Kept || held
+	if p.memo.Leaves = ""; held && (meta.WasDeleted(p.mg) || p.unseen()) {
+		p.memo.Leaves = meta.GetExternalName(p.mg)
+	}
+}
+
+// Left says what the object leaves outside if it goes now, as far as this process knows: its
+// external name, or the attempt to create it, and nothing if there is nothing.
+func (o *memo) left() string {
+	name, attempt, anything := o.known()
+	if o.troubles != nil && name == "" && !o.Gone && !o.FinalizerRemoved {
+		name = o.Leaves
+	}
+	switch {
+	case o.Stays || !o.Kept || !anything && name == "":
+		return ""
+	case name != "":
+		return fmt.Sprintf("the external resource %q may be left over: delete it there, or create the object again with the annotation %s set to its name",
+			name, meta.AnnotationKeyExternalName)
+	default:
+		return fmt.Sprintf("an external resource may be left over whose name is not known (the attempt to create it was %s): look for it in the external system, "+
+			"and delete it, or create the object again with the annotation %s set to its name", attempt, meta.AnnotationKeyExternalName)
+	}
+}
+
+// TextUnheld is told of an object that was deleted without a pass having let it go.
+const textUnheld = "the finalizer was taken from the object before its deletion had come to its end; "
+
+// TellLeft tells once of an object that others still keep.
+func (p *pass) tellLeft() {
+	if left := p.memo.left(); left != "" {
+		p.memo.Stays = true
+		p.tell(event.Warning(reasonLeft, p.redact(errors.New(textUnheld+left))))
+	}
+}
+
+// TellGone tells of the object that had a name, unless it is that with the UID, if it is gone
+// and no pass has let it go.
+func (r *Reconciler) tellGone(key types.NamespacedName, now types.UID) {
+	uid, known := r.memory.At(key)
+	if known == nil || uid == now {
+		return
+	}
+	left := known.left()
+	if left == "" {
+		return
+	}
+	err := redact.Error(errors.New(textUnheld + left))
+	logging.Error(r.log, err, "An object is gone and was not let go", "kind", r.of.Kind, "object", key.String(), "uid", uid)
+	record := r.record
+	if r.warn != nil {
+		record = r.warn
+	}
+	record.Event(r.stub(key, uid), event.Warning(reasonLeft, err))
+}
+
+// Stub returns an object of which nothing but its name and UID is known, for events about it.
+func (r *Reconciler) stub(key types.NamespacedName, uid types.UID) resource.Managed {
+	mg := r.newManaged()
+	mg.SetNamespace(key.Namespace)
+	mg.SetName(key.Name)
+	mg.SetUID(uid)
+	mg.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind(r.of))
+
+	return mg
+}
