@@ -3,7 +3,7 @@ package objectstate
 import "time"
 
 // Significant is what of a record can make a difference to what happens next, in numbers.
-type Significant [25]uint64
+type Significant [26]uint64
 
 // Significant returns what of the record can make a difference to what a reconciler does,
 // apart from when it does it and what it says. role returns what a text is to the objects,
@@ -31,6 +31,9 @@ func (r *Record) Significant(role func(string) uint64) Significant {
 			uncalled, flag(len(c.Unwritten) > 0), text(c.Called.Attempt), text(c.Made.Mark), text(c.Made.Name),
 			uint64(c.Unfound),
 		})
+	}
+	if r.Backend != nil {
+		out[len(out)-1] = text(*r.Backend)
 	}
 
 	return out

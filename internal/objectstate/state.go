@@ -38,6 +38,7 @@ type State struct {
 	Seen     CreationRef // whose external resource an observation found
 	Creation string      // the creation whose window is running: its mark, or our own
 	Since    Instant     // when this process first knew of it
+	Backend  *string     // the external system that the object says its resource is in; nil: none
 }
 
 // Older reports whether a version read is older than the last write of this process. What

@@ -192,6 +192,10 @@ func fill(v reflect.Value) {
 		v.Set(reflect.ValueOf(map[string][]string{"a": {"a"}}))
 
 		return
+	case *string:
+		v.Set(reflect.ValueOf(new("a")))
+
+		return
 	case [32]byte:
 		v.Set(reflect.ValueOf([32]byte{1}))
 

@@ -86,6 +86,30 @@ func TestD1WhatIsLetGoNeedsNoWord(t *testing.T) {
 	}
 }
 
+// TestD1ReplaceTakesNoIdentity: the connection leads to another account when a replace has taken all annotations.
+// Nothing is created there.
+func TestD1ReplaceTakesNoIdentity(t *testing.T) {
+	each(t, classes, func(w *world) {
+		w.cloud.Account = "first"
+		w.ready()
+		w.replace()
+		w.cloud.Account = "second"
+		disk := w.cloud.Disks()[0]
+		w.cloud.Remove(disk.ID)
+		w.run(10 * time.Minute)
+		if n := w.cloud.Count("Create"); n != 1 || !w.told() {
+			w.Errorf("%d creations, told: %t", n, w.told())
+		}
+		w.cloud.Account = "first"
+		w.cloud.Put(disk)
+		w.run(10 * time.Minute)
+		w.isReady()
+		if got := w.get().GetAnnotations()[meta.AnnotationKeyBackendIdentity]; got != "first" {
+			w.Errorf("the object is of the system %q", got)
+		}
+	})
+}
+
 // Unhold takes the finalizers from the object, if it is there and deleted.
 func (w *world) unhold() {
 	w.Helper()

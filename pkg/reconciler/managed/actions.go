@@ -36,8 +36,8 @@ func (p *pass) observe(ctx context.Context) error {
 	if err := p.prepare(ctx); err != nil {
 		return err
 	}
-	if err := p.connect(ctx); err != nil {
-		return connecting.failed(err)
+	if err := p.connected(ctx); err != nil {
+		return err
 	}
 	if err := p.writeUnwritten(ctx); err != nil { // whose text may bear what only the client knows to be secret
 		return err
@@ -87,6 +87,20 @@ func (p *pass) observe(ctx context.Context) error {
 	}
 
 	return nil
+}
+
+// Connected connects. Where that fails, what was put back of the record is stored all the same: this
+// process may end before it can connect.
+func (p *pass) connected(ctx context.Context) error {
+	err := p.connect(ctx)
+	if err == nil {
+		return nil
+	}
+	if unstored := p.storeRestored(ctx); unstored != nil {
+		return unstored
+	}
+
+	return connecting.failed(err)
 }
 
 func (p *pass) connect(ctx context.Context) error {

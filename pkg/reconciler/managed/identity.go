@@ -51,3 +51,25 @@ func (p *pass) remember() {
 	}
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: p.backend.Identity()})
 }
+
+// KeepIdentity remembers of which system the object says that its resource is in.
+func (p *pass) keepIdentity() {
+	stored := p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity]
+	if known := p.memo.Backend; stored != "" && (known == nil || *known != stored) {
+		p.memo.Backend = new(common(stored))
+	}
+}
+
+// RestoreIdentity puts back what the object said of the system that its resource is in, if
+// somebody has taken it, and says whether that was so. Only this process knows it: a process
+// that begins takes the system that it is connected to for that.
+func (p *pass) restoreIdentity() bool {
+	p.keepIdentity()
+	if p.memo.Backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" {
+		return false
+	}
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: *p.memo.Backend})
+	p.log().Info("The external system of the object was removed from the metadata, and is restored", "identity", *p.memo.Backend)
+
+	return true
+}

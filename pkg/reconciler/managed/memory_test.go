@@ -27,9 +27,10 @@ func TestWritesAreRememberedForAWhile(t *testing.T) {
 	}
 }
 
-// There is one for each object, whether anything happens to it or not.
+// There is one for each object, whether anything happens to it or not. With the UID that is kept beside it, it
+// fills 160 bytes, which the allocator hands out at once.
 func TestMemoIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(memo{}); size > 136 {
+	if size := unsafe.Sizeof(memo{}); size > 144 {
 		t.Errorf("a memo takes %d bytes; what few objects need belongs to troubles", size)
 	}
 }

@@ -110,7 +110,7 @@ func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
 		policy: r.checkPolicies(mg), requested: request(mg),
 	}
 	p.restore()
-	p.restored = p.restored || p.unheld()
+	p.restored = p.restoreIdentity() || p.restored || p.unheld()
 	s := p.standing()
 	p.urgency, p.next, p.memo.Known = s.Urgency(), s.Urgency(), true
 	p.well, p.waits = s.Well, r.spread && s.MayWait()

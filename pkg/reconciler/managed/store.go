@@ -73,6 +73,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 		p.generation = p.newest.GetGeneration()
 	}
 	p.fills, p.labels, p.late = nil, nil, nil
+	p.keepIdentity()
 
 	return nil
 }
