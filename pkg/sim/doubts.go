@@ -16,6 +16,7 @@ var doubts = []struct {
 	kind                Kind
 	write, read, remote bool // at writes and reads of the API server, and at calls of the external system
 	last                []time.Duration
+	writes              []int
 }{
 	{kind: Strip, write: true, read: true, remote: true},
 	{kind: StripAnnotations, write: true, read: true, remote: true},
@@ -33,6 +34,8 @@ var doubts = []struct {
 	{kind: DroppedAnnotations, write: true, remote: true, last: []time.Duration{time.Millisecond, 10 * time.Minute}},
 	{kind: DroppedFinalizers, write: true, remote: true, last: []time.Duration{time.Millisecond, 10 * time.Minute}},
 	{kind: DroppedStatus, write: true, remote: true, last: []time.Duration{time.Millisecond, 10 * time.Minute}},
+	{kind: Rewound, write: true, read: true, remote: true, writes: []int{2, 3, 5}},
+	{kind: RewoundDown, write: true, read: true, remote: true, writes: []int{2}},
 }
 
 // Answers are the doubts that are in what an API server says, or somebody in its place.
@@ -72,7 +75,12 @@ func doubtsAt(o operation, usual bool) (out []variant) {
 		out = append(out, variant{kind: d.kind})
 		for _, last := range d.last {
 			if !usual {
-				out = append(out, variant{d.kind, last})
+				out = append(out, variant{kind: d.kind, last: last})
+			}
+		}
+		for _, writes := range d.writes {
+			if !usual {
+				out = append(out, variant{kind: d.kind, writes: writes})
 			}
 		}
 	}
@@ -83,7 +91,7 @@ func doubtsAt(o operation, usual bool) (out []variant) {
 // CompanionsAt returns those that make sense at an operation.
 func companionsAt(o operation) (out []variant) {
 	for _, v := range kindsAt(o, false, true) {
-		if v.last == 0 && slices.Contains(companions, v.kind) {
+		if v.usual() && slices.Contains(companions, v.kind) {
 			out = append(out, v)
 		}
 	}
@@ -169,6 +177,11 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 		w.drops, w.dropped = w.now().Add(f.duration()), f.Kind
 	case Refused, RefusedSize, RefusedAccess:
 		w.denies, w.denial = w.now().Add(f.duration()), f.Kind
+	case Rewound:
+		w.rewind(f)
+	case RewoundDown:
+		p.ends = &f
+		p.stop(stopKind(o, f))
 	case Panics:
 		_ = w.note(len(w.trace)-1, errors.New("panicked"))
 		panic(clientPanic(o.blab(p)))

@@ -46,6 +46,9 @@ func TestWhatDoubtsDo(t *testing.T) {
 		"create/opaque Observe#1:panics":            {"a panic is told on the object", "observe failed: panic: "},
 		"create/opaque Create#1:panics-after":       {"nobody knows what a panic left", "cannot determine creation result"},
 		"update/opaque Observe#3:absent-live":       {"a first absence is doubted", "AwaitExistence"},
+		"create/opaque patch/status#1:rewound(2)":   {"a process that lives writes back what the restore took", "records of creations that it had forgotten were written back kindBerthobjects1"},
+		"create/opaque patch/status#1:rewound(9)":   {"what is outside of an object that is not in the backup is told", "An external resource may be left over"},
+		"create/opaque get#2:rewound-down(2)":       {"a process that begins reads what was restored, an attempt without its result", "cannot determine creation result"},
 	} {
 		s, err := sim.ParseSchedule(line)
 		if err != nil {
@@ -67,6 +70,10 @@ func TestExcusesAreCounted(t *testing.T) {
 	for line, want := range map[string][]sim.Kind{
 		"delete-during-create/named Create#1:strip":       nil,
 		"create/opaque Observe#2:strip":                   nil,
+		"create/opaque patch/status#1:rewound(2)":         nil,
+		"create/named get#2:rewound(3)":                   nil,
+		"create/opaque patch#2:rewound-down(2)":           {sim.RewoundDown},
+		"create/named patch/status#1:rewound-down(2)":     nil,
 		"recover/opaque Connect#2:strip":                  nil,
 		"recover/opaque Create#1:strip":                   {sim.Strip},
 		"recover/opaque Connect#2:strip-annotations":      {sim.StripAnnotations},

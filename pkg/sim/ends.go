@@ -183,7 +183,7 @@ func (w *World) calm() bool {
 	}
 
 	return !slices.ContainsFunc(w.processes, func(p *process) bool {
-		return !p.dead && (p.stopping || p.held || p.active > 1 || w.now().Before(p.cache.frozen))
+		return !p.dead && (p.stopping || p.held || p.outdated || p.active > 1 || w.now().Before(p.cache.frozen))
 	})
 }
 

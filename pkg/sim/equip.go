@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
@@ -46,6 +47,10 @@ func (p *process) equip() {
 	}
 	if !w.config.alone {
 		options = append(options, managed.WithLeaseDeadline(p.lease))
+	}
+	if p.restores = nil; w.restored {
+		p.restores = controller.NewRestoreDetector(controller.WithRestoreLogger(voice{w.told, p}))
+		options = append(options, managed.WithRestoreDetector(p.restores), managed.WithLogger(voice{w.told, p}))
 	}
 	if w.config.limited {
 		options = append(options, managed.WithLimits(limit.NewSet(limit.WithClock(clock))))

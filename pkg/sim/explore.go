@@ -180,7 +180,7 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 		if !v.kind.stands(e.Class) || e.restricted(v) {
 			continue
 		}
-		f := Fault{Op: s.op.name, N: s.n, Kind: v.kind, For: v.last}
+		f := Fault{Op: s.op.name, N: s.n, Kind: v.kind, For: v.last, Writes: v.writes}
 		sides := e.Crossed[s.op.name]
 		sides[bit(isAfter(v.kind))] = true
 		e.Crossed[s.op.name] = sides
@@ -200,7 +200,7 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 
 // Combines says whether a fault is tried with others.
 func (e *Explorer) combines(o operation, v variant) bool {
-	return v.last == 0 && (e.All || !lone(o, v.kind))
+	return v.usual() && (e.All || !lone(o, v.kind))
 }
 
 // Random returns the schedule of a seed, with up to so many faults.
@@ -215,7 +215,7 @@ func Random(seed uint64, most int) Schedule {
 		o := operations[r.IntN(len(operations))]
 		possible := slices.DeleteFunc(kindsAt(o, false, true), func(v variant) bool { return !v.kind.stands(s.Class) })
 		v := possible[r.IntN(len(possible))]
-		f := Fault{Op: o.name, N: 1 + r.IntN(6), Kind: v.kind, For: v.last}
+		f := Fault{Op: o.name, N: 1 + r.IntN(6), Kind: v.kind, For: v.last, Writes: v.writes}
 		if r.IntN(6) == 0 { // far into a long life
 			f.N = 1 + r.IntN(40)
 		}
@@ -250,7 +250,7 @@ var operations = []operation{
 }
 
 // Shrink returns a schedule for which fails says yes, with as few faults as will do, each
-// no longer than is usual if that will do, and as early as possible.
+// no longer and undoing no more than is usual if that will do, and as early as possible.
 func Shrink(s Schedule, fails func(Schedule) bool) Schedule {
 	for i := 0; i < len(s.Faults); {
 		less := s
@@ -262,11 +262,11 @@ func Shrink(s Schedule, fails func(Schedule) bool) Schedule {
 		}
 	}
 	for i, f := range s.Faults {
-		if usual := s.with(i, Fault{Op: f.Op, N: f.N, Kind: f.Kind}); f.For > lasts[f.Kind] && fails(usual) {
+		if usual := s.with(i, Fault{Op: f.Op, N: f.N, Kind: f.Kind}); (f.For > lasts[f.Kind] || f.Writes > 1) && fails(usual) {
 			s, f = usual, usual.Faults[i]
 		}
 		for n := 1; n < f.N; n++ {
-			if earlier := s.with(i, Fault{Op: f.Op, N: n, Kind: f.Kind, For: f.For}); fails(earlier) {
+			if earlier := s.with(i, Fault{Op: f.Op, N: n, Kind: f.Kind, For: f.For, Writes: f.Writes}); fails(earlier) {
 				s = earlier
 
 				break

@@ -115,7 +115,7 @@ func kindsAt(o operation, combined, crashes bool) []variant {
 				continue
 			}
 			for _, last := range others[k.kind] {
-				out = append(out, variant{k.kind, last})
+				out = append(out, variant{kind: k.kind, last: last})
 			}
 		}
 	}
@@ -123,11 +123,15 @@ func kindsAt(o operation, combined, crashes bool) []variant {
 	return out
 }
 
-// A variant is a kind of fault and how long it lasts.
+// A variant is a kind of fault, and how long it lasts, or how much it undoes.
 type variant struct {
-	kind Kind
-	last time.Duration
+	kind   Kind
+	last   time.Duration
+	writes int
 }
+
+// Usual says whether it lasts as long, and undoes as much, as is usual.
+func (v variant) usual() bool { return v.last == 0 && v.writes == 0 }
 
 // How long faults last besides the usual.
 var others = map[Kind][]time.Duration{

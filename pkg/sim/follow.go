@@ -61,7 +61,7 @@ func (e *Explorer) tries(t turn) {
 		e.knows(s.stand, s.op.name+" doubts", after)
 	}
 	for _, v := range e.kindsOf(s.op, e.few(), false) {
-		if death := deaths[v.kind]; death != "" && v.last == 0 {
+		if death := deaths[v.kind]; death != "" && v.usual() {
 			e.knows(t.leaves(v.kind), death, after)
 		}
 	}

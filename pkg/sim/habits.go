@@ -78,7 +78,7 @@ type noting struct {
 // Get reads an object.
 func (n noting) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	err := n.Reader.Get(ctx, key, o, opts...)
-	if err == nil {
+	if err == nil && !isBeside(ctx) {
 		n.process.reads(key, o)
 	}
 

@@ -125,7 +125,7 @@ func (w *World) forejudge(p *process, o operation) {
 
 func (w *World) forejudgeCreate(p *process, o operation) {
 	w.callers[o.mg.GetUID()] = p.number
-	now := w.storedFor(p, o.mg)
+	now := w.outdates(p, o.mg, w.storedFor(p, o.mg))
 	if now == nil && w.snatched[o.mg.GetUID()] {
 		return // its finalizer was stored
 	}
@@ -258,7 +258,7 @@ func (w *World) asClock(property string) string {
 func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed) {
 	before, after := meta.GetExternalName(c.Old), meta.GetExternalName(now)
 	moved := now.GetAnnotations()[meta.AnnotationKeyAllowBackendChange] != "" // its user said so
-	if before != "" && after != before && !moved && !w.vacated[before] {
+	if before != "" && after != before && !moved && !w.vacated[before] && !w.lapsed(asManaged(c.Old)) {
 		w.violate("S2", fmt.Sprintf("the external name %q was replaced by %q", before, after))
 	}
 	if c.Old.GetGeneration() == p.observed[now.GetUID()] {

@@ -34,7 +34,7 @@ func (w *World) forejudgeRequest(p *process, o operation) {
 // there is an object at work in it, or one that names it. Secrets are read for the
 // objects of their namespace alone.
 func (w *World) mayAsk(p *process, kind schema.GroupVersionKind, namespace string) bool {
-	if w.cluster(kind) {
+	if w.cluster(kind) || p.leaving && kind == w.config.gvk() {
 		return true
 	}
 	for key := range p.queue.working {
@@ -53,6 +53,9 @@ func (w *World) cluster(kind schema.GroupVersionKind) bool {
 // JudgeStatus judges that a write keeps what others put into the status, and what
 // was observed later than what it says.
 func (w *World) judgeStatus(p *process, c apiserver.Change) {
+	if p.outdated {
+		return // a version that comes again after a restore is no lock
+	}
 	before, after := statusOf(c.Old), statusOf(c.Object)
 	for _, was := range before {
 		if ourTypes[was.Type] {
@@ -66,7 +69,7 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	now, old := c.Object.(resource.Managed), c.Old.(resource.Managed) //nolint:forcetypeassert // see above
 	is, tells := now.(resource.GenerationObserver)
 	was, told := old.(resource.GenerationObserver)
-	if tells && told && is.GetObservedGeneration() < was.GetObservedGeneration() {
+	if tells && told && is.GetObservedGeneration() < was.GetObservedGeneration() && was.GetObservedGeneration() <= old.GetGeneration() {
 		w.violate("S19", fmt.Sprintf("observed generation %d was replaced by %d", was.GetObservedGeneration(), is.GetObservedGeneration()))
 	}
 	ready, wasReady := now.GetCondition(commonv1.TypeReady), old.GetCondition(commonv1.TypeReady)

@@ -84,7 +84,9 @@ type concluding struct {
 
 // Patch patches a status.
 func (c concluding) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-	c.process.concludes, _ = o.(resource.Managed)
+	if !isBeside(ctx) {
+		c.process.concludes, _ = o.(resource.Managed)
+	}
 
 	return c.SubResourceWriter.Patch(ctx, o, p, opts...)
 }

@@ -58,6 +58,9 @@ func (w *World) renew(p *process, last *time.Time) {
 
 // Lease returns until when the process is the leader for sure.
 func (p *process) lease() time.Time {
+	if p.restores != nil && p.restores.Restored() != nil {
+		return time.Unix(0, 0)
+	}
 	now := p.world.now()
 	renewed := now
 	if last := p.renewed.Load(); last != nil {

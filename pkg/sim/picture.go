@@ -42,7 +42,7 @@ func (w *World) plain() bool {
 // Still says whether nothing is under way of which there is no picture.
 func (w *World) still() bool {
 	return w.plain() && len(w.events) == 0 && !w.over && !w.passing() && len(w.alive()) == 1 && !slices.ContainsFunc(w.processes, func(p *process) bool {
-		return !p.dead && (p.held || p.stopping || p.deposed || p.excused || p.renewed.Load() != nil)
+		return !p.dead && (p.held || p.stopping || p.outdated || p.deposed || p.excused || p.renewed.Load() != nil)
 	})
 }
 

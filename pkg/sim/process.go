@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
@@ -63,8 +64,13 @@ type process struct {
 	renewed    atomic.Pointer[time.Time]          // when it last renewed its lease, once it cannot; timers ask
 	excused    bool                               // for the operation that was under way then
 	dead       bool
-	observed   map[types.UID]int64 // the generation that was last observed
-	details    bool                // this pass has observed connection details
+	observed   map[types.UID]int64         // the generation that was last observed
+	details    bool                        // this pass has observed connection details
+	ends       *Fault                      // the restore that follows its end; nil if none does
+	outdated   bool                        // the API server was restored, and it may not know yet
+	leaving    bool                        // it knows, and does what comes before its end
+	restores   *controller.RestoreDetector // nil: nobody restores anything
+	beside     handover                    // what its other goroutines ask
 	meters     *meters
 	done       done
 	mind
@@ -176,7 +182,11 @@ func (c *cached) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 		return c.Client.Get(ctx, key, o, opts...)
 	}
 
-	err = p.world.step(ctx, p, operation{name: "get", kind: gvk, key: key}, func(context.Context) error { return p.cache.get(key, o, opts) })
+	of := operation{name: "get", kind: gvk, key: key}
+	if isBeside(ctx) {
+		return p.beside.ask(ctx, of, func() error { return p.cache.get(key, o, opts) })
+	}
+	err = p.world.step(ctx, p, of, func(context.Context) error { return p.cache.get(key, o, opts) })
 	if err == nil {
 		p.reads(key, o)
 	}
@@ -197,12 +207,16 @@ func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error)
 		o.name += ":" + r.Kind.Kind
 	}
 
+	if isBeside(ctx) {
+		return p.beside.ask(ctx, o, do)
+	}
+
 	return p.world.step(ctx, p, o, func(context.Context) error { return do() })
 }
 
 // Deliver hands the events that have come to the queue.
 func (p *process) deliver(now time.Time) {
-	if now.Before(p.world.apiBack) {
+	if now.Before(p.world.apiBack) || p.outdated {
 		return
 	}
 	p.cache.deliver(now, func(c apiserver.Change) {
@@ -219,6 +233,7 @@ func (p *process) deliver(now time.Time) {
 // Next returns when something is to be done next.
 func (p *process) next() (time.Time, bool) {
 	at, ok := p.cache.next()
+	ok = ok && !p.outdated
 	if ok && at.Before(p.world.apiBack) {
 		at = p.world.apiBack
 	}
@@ -329,6 +344,10 @@ func (p *process) end(by Kind, restart time.Duration, clock stepped, overlook in
 	p.dead = true
 	p.cancel()
 	w := p.world
+	if p.ends != nil {
+		w.rewind(*p.ends)
+	}
+	w.diesRewound(p, by)
 	w.losesAtEnd(p, by)
 	w.forgetsStripped()
 	if !p.deposed {

@@ -66,6 +66,9 @@ const (
 	DroppedAnnotations Kind = "dropped-annotations" // annotations that a write adds or changes are not stored, and the answer says that it succeeded, for a while from now on
 	DroppedFinalizers  Kind = "dropped-finalizers"  // the same of finalizers
 	DroppedStatus      Kind = "dropped-status"      // the same of all fields of the status
+
+	Rewound     Kind = "rewound"      // the API server is restored to what it was one or several writes ago, and versions go back with it, while the process runs
+	RewoundDown Kind = "rewound-down" // the process is asked to stop, and the same happens before the next begins
 )
 
 // Defaults of how long a fault lasts.
@@ -83,6 +86,8 @@ type Fault struct {
 	N    int
 	Kind Kind
 	For  time.Duration // 0 is the default of the kind
+
+	Writes int // that a restore undoes; 0 is one
 }
 
 func (f Fault) duration() time.Duration {
@@ -93,11 +98,18 @@ func (f Fault) duration() time.Duration {
 	return lasts[f.Kind]
 }
 
-// String returns the fault as "operation#n:kind" or "operation#n:kind(duration)".
+// Rewinds says whether a fault of the kind restores the API server.
+func (k Kind) rewinds() bool { return k == Rewound || k == RewoundDown }
+
+// String returns the fault as "operation#n:kind", "operation#n:kind(duration)" or, of a restore,
+// "operation#n:kind(writes)".
 func (f Fault) String() string {
 	s := fmt.Sprintf("%s#%d:%s", f.Op, f.N, f.Kind)
 	if f.For > 0 {
 		s += "(" + f.For.String() + ")"
+	}
+	if f.Writes > 0 {
+		s += fmt.Sprintf("(%d)", f.Writes)
 	}
 
 	return s
@@ -160,7 +172,12 @@ func parseFault(text string) (Fault, error) {
 	}
 	kind, length, timed := strings.Cut(what, "(")
 	f := Fault{Op: op, N: n, Kind: Kind(kind)}
-	if timed {
+	if timed && f.Kind.rewinds() {
+		writes, closed := strings.CutSuffix(length, ")")
+		if f.Writes, err = strconv.Atoi(writes); err != nil || !closed || f.Writes <= 0 {
+			return Fault{}, errors.Errorf("cannot read the fault %q: it does not undo a number of writes, as in %s(2)", text, kind)
+		}
+	} else if timed {
 		length, closed := strings.CutSuffix(length, ")")
 		if f.For, err = time.ParseDuration(length); err != nil || !closed || f.For <= 0 {
 			return Fault{}, errors.Errorf("cannot read the fault %q: it does not last for a while, as in %s(5s)", text, kind)

@@ -31,6 +31,7 @@ func TestParseSchedule(t *testing.T) {
 		"create/named Create#0:crash":      "counted from one",
 		"create/named Create#1:flood":      "no such kind",
 		"create/named Create#1:crash(two)": "no duration",
+		"create/named Create#1:rewound(0)": "no number of writes",
 	} {
 		if _, err := sim.ParseSchedule(line); err == nil {
 			t.Errorf("%q was read as a schedule: %s", line, reason)

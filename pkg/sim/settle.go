@@ -55,7 +55,7 @@ func (w *World) settled() bool {
 		return false
 	}
 	alive := w.alive()
-	if len(alive) != 1 || !w.now().After(alive[0].cache.frozen) {
+	if len(alive) != 1 || alive[0].outdated || !w.now().After(alive[0].cache.frozen) {
 		return false
 	}
 	if _, coming := alive[0].cache.next(); coming {
@@ -73,7 +73,7 @@ func (w *World) settled() bool {
 // Missing says what an object lacks to be as asked for.
 func (w *World) missing(mg resource.Managed) string {
 	if w.expect != nil {
-		if why, decided := w.expect(mg); decided {
+		if why, decided := w.expect(mg); decided && (why == "" || !w.undone) { // what users wrote last may be undone
 			return why
 		}
 	}
@@ -83,7 +83,13 @@ func (w *World) missing(mg resource.Managed) string {
 	if meta.IsPaused(mg) {
 		return ""
 	}
-	if w.displaced(mg) && mg.GetCondition(commonv1.TypeSynced).Reason == commonv1.ReasonExternalResourceNotOwned {
+	if w.undone && !meta.ShouldUpdate(mg) {
+		return "" // nor is what is outside to be as asked for
+	}
+	if w.leftBehind(mg) && w.outside.Traits().Stamped && mg.GetCondition(commonv1.TypeSynced).Reason != commonv1.ReasonExternalResourceNotOwned {
+		return "it does not say that its resource is that of an object which was not restored"
+	}
+	if (w.displaced(mg) || w.leftBehind(mg)) && mg.GetCondition(commonv1.TypeSynced).Reason == commonv1.ReasonExternalResourceNotOwned {
 		return ""
 	}
 	if why := w.outside.Lacks(mg); why != "" {

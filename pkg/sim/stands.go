@@ -89,7 +89,7 @@ func (w *World) chapter() uint64 {
 func (p *process) stands() uint64 {
 	sum := mixed(p.memory, uint64(len(p.world.server.Changes(0))-p.cache.read))
 	for _, is := range []bool{
-		p.stopping, p.deposed, p.held, p.excused, p.renewed.Load() != nil,
+		p.stopping, p.deposed, p.held, p.excused, p.outdated, p.renewed.Load() != nil,
 		p.world.now().Before(p.cache.frozen), len(p.snatched) > 0, len(p.unanswered) > 0,
 	} {
 		sum = mixed(sum, bit(is))

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // A state is what has come of a World so far, beside what is in its parts.
@@ -14,23 +16,27 @@ type state struct {
 	fired        int  // of the faults
 	absent       Kind // the next answer of the external system is that there is nothing
 	counts       map[string]int
-	apiGone      time.Time                    // the API server went away
-	apiBack      time.Time                    // it answers again
-	externalGone time.Time                    // the external system went away
-	externalBack time.Time                    // and does then
-	denied       map[types.NamespacedName]int // calls of it meanwhile, by object
-	refuses      time.Time                    // until when it refuses changes
-	drops        time.Time                    // until when the API server does not store all that is written
-	dropped      Kind                         // and what it does not store
-	denies       time.Time                    // until when the API server refuses writes
-	denial       Kind                         // and how
-	strips       map[types.UID]stripping      // of objects that users replaced by their manifests
-	callers      map[types.UID]int            // the process that last called Create for an object
-	exemptions   exemptions                   // in what nobody could prevent: a resource stays, or is a second one
-	lost         exemptions                   // in what a create answered, so that its object may be blocked
-	freed        exemptions                   // in that a user took the finalizer from what was being deleted: its resource is left to him
-	stale        exemptions                   // in that a process did not read for a while
-	misled       exemptions                   // in that what is somebody else's was said not to exist: what has that name may be deleted
+	apiGone      time.Time                      // the API server went away
+	apiBack      time.Time                      // it answers again
+	externalGone time.Time                      // the external system went away
+	externalBack time.Time                      // and does then
+	denied       map[types.NamespacedName]int   // calls of it meanwhile, by object
+	refuses      time.Time                      // until when it refuses changes
+	drops        time.Time                      // until when the API server does not store all that is written
+	dropped      Kind                           // and what it does not store
+	denies       time.Time                      // until when the API server refuses writes
+	denial       Kind                           // and how
+	strips       map[types.UID]stripping        // of objects that users replaced by their manifests
+	rewinds      map[types.UID]resource.Managed // objects as they were stored until their API server was restored; shared
+	forgotten    map[types.UID]bool             // objects that are not in the state that was restored, and whose resources were not to stay before
+	undone       bool                           // a restore undid what users wrote
+	unpublished  bool                           // a restore took what the provider wrote of another kind
+	callers      map[types.UID]int              // the process that last called Create for an object
+	exemptions   exemptions                     // in what nobody could prevent: a resource stays, or is a second one
+	lost         exemptions                     // in what a create answered, so that its object may be blocked
+	freed        exemptions                     // in that a user took the finalizer from what was being deleted: its resource is left to him
+	stale        exemptions                     // in that a process did not read for a while
+	misled       exemptions                     // in that what is somebody else's was said not to exist: what has that name may be deleted
 
 	judged       int                // changes of the server that are not the provider's last
 	allowed      map[string]bool    // namespaces that objects in others name
@@ -56,7 +62,7 @@ type state struct {
 func newState() state {
 	return state{
 		counts: map[string]int{}, denied: map[types.NamespacedName]int{}, allowed: map[string]bool{},
-		strips: map[types.UID]stripping{}, callers: map[types.UID]int{}, exemptions: exemptions{}, lost: exemptions{}, freed: exemptions{}, stale: exemptions{}, misled: exemptions{},
+		strips: map[types.UID]stripping{}, rewinds: map[types.UID]resource.Managed{}, forgotten: map[types.UID]bool{}, callers: map[types.UID]int{}, exemptions: exemptions{}, lost: exemptions{}, freed: exemptions{}, stale: exemptions{}, misled: exemptions{},
 		gone: map[types.UID]bool{}, vacated: map[string]bool{}, snatched: map[types.UID]bool{},
 		served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, writes: map[string]int{}, shown: map[types.UID]int{},
 	}
@@ -68,6 +74,7 @@ func (s state) clone() state {
 	s.gone, s.vacated, s.snatched = maps.Clone(s.gone), maps.Clone(s.vacated), maps.Clone(s.snatched)
 	s.served, s.writes, s.shown = maps.Clone(s.served), maps.Clone(s.writes), maps.Clone(s.shown)
 	s.strips, s.callers = maps.Clone(s.strips), maps.Clone(s.callers)
+	s.rewinds, s.forgotten = maps.Clone(s.rewinds), maps.Clone(s.forgotten)
 	s.exemptions, s.lost, s.freed = maps.Clone(s.exemptions), maps.Clone(s.lost), maps.Clone(s.freed)
 	s.stale, s.misled = maps.Clone(s.stale), maps.Clone(s.misled)
 	s.loads, s.violation = cloned(s.loads), slices.Clone(s.violation)

@@ -118,12 +118,12 @@ func (w *World) losesStripped(mg resource.Managed) {
 	}
 }
 
-// Unkept says whether an object went although its provider had stored a finalizer: what a pass has just
+// Unkept says whether an object went, or was not restored, although its provider had stored a finalizer: what a pass has just
 // created for it may be taken back.
 func (w *World) unkept(mg resource.Managed) bool {
 	_, stripped := w.strips[mg.GetUID()]
 
-	return w.snatched[mg.GetUID()] || stripped && w.gone[mg.GetUID()]
+	return w.snatched[mg.GetUID()] || stripped && w.gone[mg.GetUID()] || w.vanished(mg)
 }
 
 // StoredFor returns the object as it is stored to the knowledge of a process: a replace in the

@@ -86,7 +86,7 @@ func (r Result) FaultsAt(reads, writes []Kind) []Fault {
 			asked = writes
 		}
 		for _, v := range slices.Concat(kindsAt(e.op, false, true), doubtsAt(e.op, true)) {
-			if v.last == 0 && slices.Contains(asked, v.kind) {
+			if v.usual() && slices.Contains(asked, v.kind) {
 				out = append(out, Fault{Op: e.op.name, N: e.n, Kind: v.kind})
 			}
 		}

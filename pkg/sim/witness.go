@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +22,8 @@ type witness struct {
 	lines []string       // of a world that is verbose
 	told  int            // events
 	sinks map[string]int // texts that were looked at, of a world that is verbose
+
+	leftOver map[string]bool // names of objects of which it was said that their resource may be left over
 }
 
 // Looks for a secret in a text.
@@ -76,6 +79,11 @@ func (t *witness) WithValues(keysAndValues ...any) logging.Logger {
 }
 
 func (t *witness) log(msg string, keysAndValues []any) {
+	if strings.HasPrefix(msg, "An external resource may be left over") {
+		if i := slices.Index(keysAndValues, any("name")); i >= 0 {
+			t.leftOver[fmt.Sprint(keysAndValues[i+1])] = true
+		}
+	}
 	if t.world.verbose {
 		t.hears("log", msg+" "+fmt.Sprint(keysAndValues...))
 

@@ -130,6 +130,7 @@ type World struct {
 	pace     func(time.Duration) // called before time passes
 	patient  func() bool         // says whether to wait for more than is usual
 	talks    bool                // the external system says more than it should
+	restored bool                // the API server may be restored
 }
 
 // A boundary is the n-th time that an operation is begun.
@@ -154,12 +155,13 @@ func newWorld(c Config, faults []Fault) *World {
 		w.server.Behind(c.Behind())
 	}
 	w.users = newUsers(w)
-	w.told = &witness{world: w, sinks: map[string]int{}}
+	w.told = &witness{world: w, sinks: map[string]int{}, leftOver: map[string]bool{}}
 	w.meters = usedMeters.Get().(*meters) //nolint:forcetypeassert // the pool holds nothing else
 	for _, f := range faults {
 		at := boundary{f.Op, f.N}
 		w.faults[at] = append(w.faults[at], f)
 		w.talks = w.talks || f.talks()
+		w.restored = w.restored || f.Kind.rewinds()
 		switch f.Kind { //nolint:exhaustive // after the others nothing is tried again and again
 		case Refusing:
 			w.refusals = append(w.refusals, f.duration())
@@ -219,6 +221,11 @@ func (w *World) background() bool {
 		}
 	}
 	for _, p := range w.processes {
+		if p.toLeave() {
+			p.leave()
+
+			return true
+		}
 		if p.work(w.now()) {
 			return true
 		}

@@ -65,6 +65,8 @@ type Change struct {
 	Old client.Object
 	// Image is the object in JSON.
 	Image map[string]any
+
+	stored *version // nil of what was deleted
 }
 
 type id struct {
@@ -206,7 +208,7 @@ func (s *Server) commit(k *kind, key types.NamespacedName, image map[string]any,
 func (s *Server) store(v *version, key types.NamespacedName) {
 	at := id{v.kind.gvk, key}
 	s.last++
-	change := Change{Type: Added, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed, Image: v.image}
+	change := Change{Type: Added, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed, Image: v.image, stored: v}
 	if v.before != nil {
 		change.Type, change.Old = Modified, v.before.typed
 	} else {

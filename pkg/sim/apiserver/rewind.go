@@ -1,0 +1,49 @@
+package apiserver
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Rewind makes the server what it was before its last writes, so many of them, as a restore of its etcd
+// does that bumps no revision: versions go on from there, too. UIDs do not come again. What became of
+// objects by it is told as changes, which have no version of their own: who begins learns of it, and a
+// real watch tells nothing of it. It returns the names of the clients whose writes were undone, but for
+// those that removed an object.
+func (s *Server) Rewind(writes int) (by []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := len(s.log) - min(writes, len(s.log))
+	for _, c := range s.log[kept:] {
+		if c.stored != nil {
+			by = append(by, c.stored.by.name)
+		}
+	}
+	then, last := map[id]*version{}, int64(0)
+	for _, c := range s.log[:kept] {
+		last = c.Version
+		if at := (id{c.Kind, c.Key}); c.Type == Deleted {
+			delete(then, at)
+		} else {
+			then[at] = c.stored
+		}
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(s.objects), byName) {
+		if now := s.objects[at]; then[at] == nil {
+			s.log = append(s.log, Change{Type: Deleted, Kind: at.kind, Key: at.key, At: s.clock.Now(), Version: last, Object: now.typed, Old: now.typed, Image: now.image})
+		}
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(then), byName) {
+		if v := then[at]; s.objects[at] != v {
+			s.log = append(s.log, Change{Type: Modified, Kind: at.kind, Key: at.key, At: s.clock.Now(), Version: last, Object: v.typed, Image: v.image, stored: v})
+		}
+	}
+	s.objects, s.last = then, last
+
+	return by
+}
+
+func byName(a, b id) int {
+	return cmp.Or(cmp.Compare(a.kind.String(), b.kind.String()), cmp.Compare(a.key.String(), b.key.String()))
+}

@@ -1,0 +1,224 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+const (
+	// A leader renews its lease so often, and sees its version.
+	renews = 2 * time.Second
+	// Who has no lease looks at a version so often.
+	probes = time.Minute
+	// How long what is done before the end of a process may take.
+	leaving = 25 * time.Second
+)
+
+// Rewind restores the API server to what it was some writes ago. Those processes that live go on with the
+// caches they have until they notice.
+func (w *World) rewind(f Fault) {
+	before := w.users.all()
+	w.users.acted = true // what users did since may not be done any more
+	seen := len(w.server.Changes(0))
+	by := w.server.Rewind(max(f.Writes, 1))
+	w.undone = w.undone || slices.Contains(by, "user")
+	for _, c := range w.server.Changes(seen) {
+		if c.Kind == w.config.gvk() {
+			continue
+		}
+		w.unpublished = w.unpublished || c.Type == apiserver.Deleted
+		if c.Type == apiserver.Deleted || c.Object.GetDeletionTimestamp() == nil {
+			w.evicted = time.Time{} // what the object is deleted with is not deleted any more
+		}
+	}
+	for _, mg := range before {
+		w.rewinds[mg.GetUID()] = mg
+		if now := w.stored(mg); now == nil {
+			w.forgotten[mg.GetUID()] = !w.users.left[mg.GetUID()]
+			w.users.left[mg.GetUID()] = true // what is outside of objects that are not in the backup
+		}
+	}
+	for _, mg := range w.users.all() {
+		w.returns(mg)
+		if f.Kind == RewoundDown || w.resolved(mg) {
+			w.losesRewound(mg, f.Kind)
+		}
+	}
+	if f.Kind == RewoundDown {
+		w.losesAll(f.Kind)
+	}
+	for _, other := range w.alive() {
+		other.rewound()
+	}
+}
+
+// Resolved says whether a person has told what became of the last attempt for an object, of which there is
+// no other record than the name that he gave: a process that knows it does not write it back.
+func (w *World) resolved(mg resource.Managed) bool {
+	before, known := w.rewinds[mg.GetUID()]
+
+	return known && w.users.adopted[mg.GetUID()] && attempting(before)
+}
+
+// DiesRewound notes that a process ends before it knows of a restore, or has written back what it knows.
+func (w *World) diesRewound(p *process, by Kind) {
+	if !p.outdated || by == Rewound {
+		return
+	}
+	for _, mg := range w.users.all() {
+		w.losesRewound(mg, Rewound)
+	}
+}
+
+// Returns notes what an object is after a restore: it may be one that was gone, and have a resource
+// that is.
+func (w *World) returns(mg resource.Managed) {
+	uid := mg.GetUID()
+	delete(w.gone, uid)
+	delete(w.shown, uid)
+	if _, known := w.rewinds[uid]; !known {
+		w.rewinds[uid] = mg // it was gone
+	}
+	if _, exists := w.outside.MadeFor(mg); !exists {
+		w.vacated[meta.GetExternalName(mg)] = true
+	}
+}
+
+// LosesRewound notes that nobody knows any more of an attempt for an object: its record is not in the
+// state that was restored, and no process lives that could write it back.
+func (w *World) losesRewound(mg resource.Managed, k Kind) {
+	before, known := w.rewinds[mg.GetUID()]
+	if !known || w.outside.Traits().Named || attemptOf(before) == attemptOf(mg) {
+		return
+	}
+	w.exemptions.add(k, before)
+}
+
+// Rewound notes that the API server was restored while the process lives: its watches tell nothing any
+// more, and it notices by the next look at a version.
+func (p *process) rewound() {
+	p.outdated = true
+	next := renews
+	if p.world.config.alone {
+		next = probes
+	}
+	p.sees(next)
+}
+
+// Sees a version of the lease, or of a list, after a while.
+func (p *process) sees(after time.Duration) {
+	p.world.in(after, func() {
+		switch {
+		case p.dead || p.stopping:
+		case p.held:
+			p.sees(time.Second)
+		default:
+			p.restores.Seen(schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}, "2", "1")
+		}
+	})
+}
+
+// Leaves says whether the process knows of a restore, and has only to do what comes before its end.
+func (p *process) toLeave() bool {
+	return p.restores != nil && !p.dead && !p.held && !p.leaving && p.active == 0 && p.restores.Restored() != nil
+}
+
+// Leave does what is done before the end of a process whose API server was restored, and ends it. It
+// ends with its lease if that takes too long.
+func (p *process) leave() {
+	w, over, pass := p.world, make(chan struct{}), p.world.trail.pass
+	defer func() {
+		p.beside.close()
+		w.trail.pass = pass
+		if r := recover(); r != nil {
+			if c, ok := r.(crash); !ok || c.process != p {
+				panic(r)
+			}
+		}
+	}()
+	until := w.now().Add(leaving)
+	if !w.config.alone {
+		until = w.now().Add(renewDeadline - renews)
+	}
+	p.leaving = true
+	ctx, restores := besides(p.ctx), p.restores
+	go func() {
+		defer close(over)
+		_ = restores.Start(ctx)
+	}()
+	for ended := false; !ended && !p.dead && !w.over && w.now().Before(until); {
+		if !p.serve() {
+			select {
+			case <-over:
+				ended = true
+				w.judgeForgotten()
+			default:
+				w.lives(w.now().Add(50*time.Millisecond), nil)
+			}
+		}
+	}
+	if !p.dead {
+		p.stop(Rewound)
+	}
+}
+
+// JudgeForgotten judges that a process which ends after a restore has told of all resources whose objects
+// are not in the restored state.
+func (w *World) judgeForgotten() {
+	for uid, was := range w.rewinds {
+		if w.forgotten[uid] && w.stored(was) == nil && len(w.outside.Of(uid)) > 0 && !w.told.leftOver[was.GetName()] {
+			w.violate("L3", fmt.Sprintf("%s is not in the restored state, its resource is there, and nothing was said", was.GetName()))
+		}
+	}
+}
+
+// Outdates returns an object as it was stored before a restore of which a process does not know yet, if that
+// has taken the attempt that it makes, or else as it is stored now.
+func (w *World) outdates(p *process, mg, now resource.Managed) resource.Managed {
+	was, rewound := w.rewinds[mg.GetUID()]
+	switch attempt := mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; {
+	case !rewound || !p.outdated || was.GetAnnotations()[meta.AnnotationKeyCreateAttempt] != attempt:
+		return now
+	case now != nil && meta.FinalizerExists(now, managed.FinalizerName) && now.GetAnnotations()[meta.AnnotationKeyCreateAttempt] == attempt:
+		return now
+	default:
+		return was
+	}
+}
+
+// Vanished says whether an object is not in the state that the API server was restored to.
+func (w *World) vanished(mg resource.Managed) bool {
+	_, rewound := w.rewinds[mg.GetUID()]
+
+	return rewound && w.stored(mg) == nil
+}
+
+// LeftBehind says whether the name of an object is that of what is left of one that is not in the restored state.
+func (w *World) leftBehind(mg resource.Managed) bool {
+	if w.harbour == nil {
+		return false
+	}
+	p := w.harbour.at(w.nameOf(mg))
+	if p == nil || p.For == mg.GetUID() {
+		return false
+	}
+	was, rewound := w.rewinds[p.For]
+
+	return rewound && w.stored(was) == nil
+}
+
+// Lapsed says whether a restored object has the name of what is not there any more.
+func (w *World) lapsed(mg resource.Managed) bool {
+	_, rewound := w.rewinds[mg.GetUID()]
+	_, exists := w.outside.MadeFor(mg)
+
+	return rewound && !exists
+}
