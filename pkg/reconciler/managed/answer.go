@@ -64,7 +64,7 @@ func (p *pass) answered() lifecycle.Answer {
 		Recorded: created(p.mg) != "" || !meta.GetExternalCreatePending(p.mg).IsZero(),
 		Noted:    p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != "",
 		Begun:    id != "",
-		Told:     p.mg.GetCondition(commonv1.TypeCreated).Status == metav1.ConditionUnknown,
+		Told:     p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved,
 		Held:     len(p.mg.GetFinalizers()) > 0,
 	}.Answer()
 }
@@ -95,7 +95,7 @@ func (p *pass) heed(answer lifecycle.Answer) {
 func (p *pass) recollect() {
 	told, pending := p.mg.GetCondition(commonv1.TypeCreated), p.now()
 	var ref objectstate.CreationRef
-	if told.Status == metav1.ConditionUnknown {
+	if told.Reason == commonv1.ReasonUnresolved {
 		ref, pending = objectstate.ParseCreationRef(told.Message), told.LastTransitionTime.Time
 	}
 	if strings.HasSuffix(ref.Mark, "/"+attemptSucceeded) {

@@ -13,6 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
@@ -254,7 +255,7 @@ func TestLastCreation(t *testing.T) {
 
 // A user gives an attempt up by removing its marks when he was asked to, and not otherwise.
 func TestGivenUp(t *testing.T) {
-	asked := commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: commonv1.ReasonCreationUnresolved}
+	asked := commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: commonv1.ReasonCreationUnresolved, Message: textUnseen}
 	older := commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: commonv1.ReasonReconcileError, Message: textUnresolved + "; it ended with: EOF"}
 	otherwise := commonv1.Condition{Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: commonv1.ReasonReconcileError, Message: "EOF"}
 	held := []string{FinalizerName}
@@ -276,7 +277,7 @@ func TestGivenUp(t *testing.T) {
 		mg := bearing(tc.marks)
 		mg.SetFinalizers(tc.finalizers)
 		mg.SetConditions(tc.told)
-		if got := passOf(mg, &memo{}).givenUp(); got != tc.want {
+		if got := passOf(mg, &memo{}).answered() == lifecycle.GivenUp; got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
 	}
