@@ -23,6 +23,19 @@ func (e *Error) Unwrap() error {
 	return err
 }
 
+// Readable returns err, or an *Error if err panics when it is asked for its text. A nil pointer
+// of an author's own type of error does: it is an error that is not nil.
+func Readable(err error) error {
+	if err == nil {
+		return nil
+	}
+	if unreadable := Call(func() error { _ = err.Error(); return nil }); unreadable != nil {
+		return unreadable
+	}
+
+	return err
+}
+
 // A ProcessEnd is given to panic by who simulates the end of a process: nothing that runs in
 // the process may recover from that.
 type ProcessEnd interface{ EndsProcess() }

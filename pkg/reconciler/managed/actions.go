@@ -12,7 +12,6 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/objectstate"
-	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -111,7 +110,9 @@ func (p *pass) connect(ctx context.Context) error {
 	p.hangUp = cancel // not yet: a client may keep the context for later calls
 	var c ExternalClient
 	err := p.ask(own, telemetry.Connect, func(ctx context.Context) (err error) {
-		c, err = p.r.connecter.Connect(ctx, p.mg)
+		if c, err = p.r.connecter.Connect(ctx, p.mg); err == nil && c != nil {
+			p.inspect(c)
+		}
 
 		return err
 	})
@@ -121,23 +122,15 @@ func (p *pass) connect(ctx context.Context) error {
 	if c == nil {
 		return errors.New("the connecter returned no client and no error")
 	}
-	if d, ok := unwrap.As[ExternalDisconnecter](c); ok {
-		p.disconnects = append(p.disconnects, d)
-	}
-	if _, nothing := p.r.connecter.(*NopDisconnecter); !nothing {
-		p.disconnects = append(p.disconnects, p.r.connecter)
-	}
 	p.external = measured{bounded{c, callDeadline(ctx), p}, p}
 	if p.r.changes != nil {
 		p.external = logged{p.external, p}
 	}
 	p.external = fenced{p.external, p}
-	if p.meet(c); p.gate != nil {
+	if p.meet(); p.gate != nil {
 		p.external = limited{p.external, p}
 	}
 	p.subscribe(ctx)
-	p.recoverer, _ = unwrap.As[CreationRecoverer](c)
-	p.backend, _ = unwrap.As[BackendIdentifier](c)
 	if err := p.recognise(); err != nil {
 		p.external = nil // nothing is to be called
 

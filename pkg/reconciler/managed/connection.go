@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/moorage-dev/moorage/internal/unwrap"
@@ -64,11 +65,29 @@ var callClasses = map[lifecycle.Urgency]gates.Class{
 	lifecycle.Poll:     gates.Poll,
 }
 
-// Meet learns over which connection the calls of a client go.
-func (p *pass) meet(c ExternalClient) {
+// Inspect learns what a client can do beyond what it must. That is a part of Connect: a method
+// of the client that panics fails to connect.
+func (p *pass) inspect(c ExternalClient) {
+	if _, nothing := p.r.connecter.(*NopDisconnecter); !nothing {
+		p.disconnects = append(p.disconnects, p.r.connecter)
+	}
+	if d, ok := unwrap.As[ExternalDisconnecter](c); ok {
+		p.disconnects = slices.Insert(p.disconnects, 0, d)
+	}
+	p.recoverer, _ = unwrap.As[CreationRecoverer](c)
+	if p.backend, _ = unwrap.As[BackendIdentifier](c); p.backend != nil {
+		p.system = p.backend.Identity()
+	}
 	if d, ok := unwrap.As[ConnectionDescriber](c); ok {
 		p.connection = d.DescribeConnection()
 	}
+	if p.r.bulk {
+		p.lister, _ = unwrap.As[ExternalLister](c)
+	}
+}
+
+// Meet joins those whose calls go over the same connection.
+func (p *pass) meet() {
 	if p.connection.Name == "" {
 		p.connection.Name = connectionName(p.mg)
 	}
@@ -79,9 +98,6 @@ func (p *pass) meet(c ExternalClient) {
 		}
 	}
 	p.join(p.connection.Name, p.connection.Revision)
-	if p.r.bulk {
-		p.lister, _ = unwrap.As[ExternalLister](c)
-	}
 }
 
 // Unconnected returns why there is no client. What is wrong with the connection as a

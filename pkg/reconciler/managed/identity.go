@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/panics"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -24,7 +25,7 @@ func (p *pass) recognise() error {
 	if p.backend == nil {
 		return nil
 	}
-	told := p.backend.Identity()
+	told := p.system
 	annotations := p.mg.GetAnnotations()
 	stored := annotations[meta.AnnotationKeyBackendIdentity]
 	switch {
@@ -46,10 +47,22 @@ func (p *pass) recognise() error {
 // Remember puts the identity of the system into the object, to be stored along
 // with the intent to create, or once for a resource that was found.
 func (p *pass) remember() {
-	if p.backend == nil || p.backend.Identity() == "" || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" {
+	if p.backend == nil || p.identity() == "" || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" {
 		return
 	}
-	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: p.backend.Identity()})
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: p.identity()})
+}
+
+// Identity returns what the client says now of the external system: some learn that from their
+// first call. One that panics says nothing.
+func (p *pass) identity() (system string) {
+	_ = panics.Call(func() error {
+		system = p.backend.Identity()
+
+		return nil
+	})
+
+	return system
 }
 
 // KeepIdentity remembers of which system the object says that its resource is in.

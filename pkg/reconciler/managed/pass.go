@@ -60,6 +60,7 @@ type pass struct {
 
 	recoverer CreationRecoverer // nil: the client is none
 	backend   BackendIdentifier // nil: the client is none
+	system    string            // what that said after Connect
 
 	connection    Connection
 	lister        ExternalLister      // nil: the client is none, or not wanted as one

@@ -81,11 +81,14 @@ func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (reso
 // Live reads an object from the API server itself, which has told a version of it before. An
 // older version than that is an error: it is told to the [controller.RestoreDetector], and
 // nothing is decided from it, because the caches and the memory of this process are of another
-// history.
+// history. So is an answer that succeeds and is about no object, or another one.
 func (r *Reconciler) live(ctx context.Context, key types.NamespacedName, known string) (resource.Managed, error) {
 	mg := r.newManaged()
 	if err := r.cluster.GetAPIReader().Get(ctx, key, mg); err != nil {
 		return nil, err
+	}
+	if mg.GetName() != key.Name || mg.GetNamespace() != key.Namespace {
+		return nil, errors.Errorf("the API server was asked for %s, and the answer is not about it: check what stands between this process and the API server", key)
 	}
 	if r.restores != nil && r.restores.Seen(schema.GroupKind{Group: r.of.Group, Kind: r.of.Kind}, known, mg.GetResourceVersion()) {
 		return nil, r.restores.Restored()

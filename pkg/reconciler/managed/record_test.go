@@ -125,7 +125,8 @@ func TestRestoreAttempt(t *testing.T) {
 		"Time":     {"it has left the time", called, map[string]string{pending: early}, true},
 		"NewTime":  {"something was begun since", called, map[string]string{pending: later}, false},
 		"Attempt":  {"a user has removed the time", called, map[string]string{attempt: ownID}, false},
-		"Uncalled": {"nothing was called", objectstate.Intent{Pending: early}, nil, false},
+		"Other":    {"another runtime began it, without an id", objectstate.Intent{Pending: early}, nil, true},
+		"Uncalled": {"nothing was called", objectstate.Intent{}, nil, false},
 	}
 	for id, tc := range cases {
 		mg := bearing(tc.marks)
@@ -135,6 +136,9 @@ func TestRestoreAttempt(t *testing.T) {
 		want := bearing(tc.marks).GetAnnotations()
 		if tc.want {
 			want = map[string]string{attempt: ownID, pending: early}
+		}
+		if tc.called.Attempt == "" {
+			delete(want, attempt)
 		}
 		if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {
 			t.Errorf("%s: %s: -want +got:\n%s", id, tc.reason, diff)

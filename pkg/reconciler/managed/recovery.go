@@ -108,10 +108,11 @@ func (p *pass) recover(ctx context.Context) error {
 	if err != nil {
 		return observing.failed(err)
 	}
-	found, named := false, meta.GetExternalName(p.mg)
+	found, named, window := false, meta.GetExternalName(p.mg), time.Duration(0)
 	err = p.call(release, func() error {
 		return p.ask(limited, telemetry.Recover, func(ctx context.Context) (err error) {
 			found, err = p.recoverer.RecoverCreation(ctx, p.mg, p.token())
+			window = p.recoverer.RecoveryWindow()
 
 			return err
 		})
@@ -131,7 +132,7 @@ func (p *pass) recover(ctx context.Context) error {
 
 		return recording.failed(p.store(ctx, telemetry.Result))
 	}
-	p.searching = p.recoverer.RecoveryWindow() + p.patience() - p.now().Sub(since)
+	p.searching = window + p.patience() - p.now().Sub(since)
 	p.absent = p.searching <= 0
 
 	return nil

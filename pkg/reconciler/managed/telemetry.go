@@ -64,11 +64,11 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 }
 
 // Step makes an external call that is counted, timed and traced. A panic is an error of
-// the call: of a Create it does not tell what became of it.
+// the call, and so is an error whose text panics: of a Create it does not tell what became of it.
 func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	ctx, made := p.r.telemetry.Step(ctx, step)
 	p.r.calls.begin(p, step)
-	err := panics.Call(func() error { return call(ctx) })
+	err := panics.Readable(panics.Call(func() error { return call(ctx) }))
 	p.r.calls.end(p)
 	var panicked *panics.Error
 	if errors.As(err, &panicked) {
