@@ -45,6 +45,9 @@ func (p *pass) askUser(ctx context.Context) error {
 			return updatingObject.failed(err)
 		}
 	}
+	if found, _ := p.toldFound(creation(p.mg, p.mg)); found { // under another name: that one was claimed, and no other
+		return p.unpublishable
+	}
 	text := objectstate.CreationRef{Mark: mark, Name: meta.GetExternalName(p.mg)}.String()
 	p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: text})
 

@@ -47,7 +47,7 @@ func (p *pass) recognise() error {
 // Remember puts the identity of the system into the object, to be stored along
 // with the intent to create, or once for a resource that was found.
 func (p *pass) remember() {
-	if p.backend == nil || p.identity() == "" || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" {
+	if p.backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" || p.identity() == "" {
 		return
 	}
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: p.identity()})

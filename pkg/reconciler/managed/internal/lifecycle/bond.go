@@ -14,7 +14,7 @@ const (
 // Bond returns what the last facts of a pass tell.
 func (f Facts) Bond() Bond {
 	switch {
-	case f.Paused || f.Invalid:
+	case f.Invalid:
 		return Unchanged
 	case !f.May.Delete:
 		return Free
@@ -26,7 +26,7 @@ func (f Facts) Bond() Bond {
 // MayLeave: the policies say that the resource goes with the object.
 func mayLeave(f Facts) Bond {
 	switch {
-	case f.Presence == Unobserved:
+	case f.Paused || f.Presence == Unobserved:
 		return Unchanged
 	default:
 		return leaves(f)

@@ -9,7 +9,8 @@ func TestBond(t *testing.T) {
 		facts  Facts
 		want   Bond
 	}{
-		{"what is paused is not looked at", Facts{Paused: true}, Unchanged},
+		{"what is paused is not looked at", Facts{May: deletes, Paused: true, Presence: Present}, Unchanged},
+		{"and stays if the policy says so", Facts{Paused: true}, Free},
 		{"nor what has a policy that nobody knows", Facts{Invalid: true}, Unchanged},
 		{"the policy says that it stays", Facts{Presence: Present}, Free},
 		{"and before it was looked at", Facts{}, Free},
