@@ -91,7 +91,8 @@ const (
 
 	// AdoptionPolicyForce takes over an existing resource, whoever's it is, as far
 	// as whoever runs the provider allows it: by default, only what is known to
-	// belong to an object of the same namespace.
+	// belong to an object of the same namespace, or, for a cluster-scoped object,
+	// to one of the same kind and name.
 	AdoptionPolicyForce = "force"
 )
 

@@ -23,9 +23,10 @@ func WithAdoptionPolicy(policy string) ReconcilerOption {
 // all of them, but AdoptionPolicyForce takes over only what is known to belong to
 // an object of the same namespace, see [ExternalObservation]. A cluster-scoped
 // object takes over only what bears the [Stamp] of an object of its own kind and
-// name, of another UID or cluster. Given here, it takes over whatever there is. AdoptionPolicyNever and what [WithAdoptionPolicy] says
-// are always allowed, the latter within the bound of the default. What a policy that
-// is not allowed would take over is left alone, and the object says so.
+// name, of another UID or cluster. Given here, AdoptionPolicyForce takes over whatever
+// there is. AdoptionPolicyNever and what [WithAdoptionPolicy] says are always allowed,
+// the latter within the bound of the default. What a policy that is not allowed would
+// take over is left alone, and the object says so.
 //
 // Whoever may edit an object can give it the external name of anything that its
 // credentials reach. This option is the bound for that, where clients can tell

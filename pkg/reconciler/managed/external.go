@@ -130,7 +130,8 @@ type ExternalObservation struct {
 	// OwnerNamespace is the namespace of the object that the external resource
 	// belongs to, if the Owner is OwnerOther and that is known: see
 	// [Stamp.Namespace]. Without it the adoption policy "force" of an object that
-	// has a namespace takes nothing over, unless the operator allows that.
+	// has a namespace takes nothing over, unless the operator allows that. That of a
+	// cluster-scoped object needs the OwnerStamp.
 	OwnerNamespace string
 
 	// OwnerStamp is what the external resource bears, if the Owner is OwnerOther and
