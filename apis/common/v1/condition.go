@@ -145,6 +145,10 @@ const ReasonObserved ConditionReason = "Observed"
 // never found, and TypeSynced asks the user of the object. The status is Unknown then.
 const ReasonUnresolved ConditionReason = "Unresolved"
 
+// ReasonGivenUp is a reason of TypeCreated: the user of the object has answered TypeSynced that
+// it is safe to create. The status is False then.
+const ReasonGivenUp ConditionReason = "GivenUp"
+
 // Reasons of TypeUpToDate.
 const (
 	// ReasonObserveMatched: the external resource looks as asked.

@@ -58,6 +58,11 @@ func (p *pass) observe(ctx context.Context) error {
 		return err
 	}
 	p.observation, p.observed, p.looked = o, true, true
+	if !o.ResourceExists && p.inherited == "" {
+		if err := p.inherit(ctx); err != nil {
+			return err
+		}
+	}
 	if len(o.ConnectionDetails) > 0 {
 		p.told = append(p.told, o.ConnectionDetails)
 	}
@@ -69,12 +74,7 @@ func (p *pass) observe(ctx context.Context) error {
 		p.memo.NotFoundSince, p.memo.NotFoundName, p.memo.Unfound = time.Time{}, "", 0
 	}
 	if o.ResourceExists && !stranger {
-		p.endRestore()
-		p.memo.Seen, p.memo.Made, p.found = creation(p.mg, p.mg), objectstate.CreationRef{}, true
-		if p.memo.Seen.Mark != "" && p.memo.Called != (objectstate.Intent{}) {
-			p.memo.Called = objectstate.Intent{} // its result is known
-		}
-		p.remember()
+		p.rememberFound()
 	}
 	p.unsaid = p.unpublished()
 	p.tellOfOldSecret()
@@ -86,6 +86,16 @@ func (p *pass) observe(ctx context.Context) error {
 	}
 
 	return nil
+}
+
+// RememberFound keeps in mind that an observation has found what is ours.
+func (p *pass) rememberFound() {
+	p.endRestore()
+	p.memo.Seen, p.memo.Made, p.found = creation(p.mg, p.mg), objectstate.CreationRef{}, true
+	if p.memo.Seen.Mark != "" && p.memo.Called != (objectstate.Intent{}) {
+		p.memo.Called = objectstate.Intent{} // its result is known
+	}
+	p.remember()
 }
 
 // Connected connects. Where that fails, what was put back of the record is stored all the same: this
@@ -153,12 +163,12 @@ func (p *pass) claim(ctx context.Context) error {
 	switch {
 	case p.resolves():
 		if p.inherits() {
-			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreateAttempt: p.r.newAttempt(p.mg)})
+			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreateAttempt: p.newAttempt()})
 		}
 		finish(p.mg, attemptSucceeded, p.now())
 	case p.adopts():
 		meta.SetExternalCreateSucceeded(p.mg, p.now())
-		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreateAttempt: p.r.newAttempt(p.mg) + "/" + attemptSucceeded})
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreateAttempt: p.newAttempt() + "/" + attemptSucceeded})
 	}
 
 	what := telemetry.Intent
@@ -171,11 +181,13 @@ func (p *pass) claim(ctx context.Context) error {
 
 // Adopts says whether claiming takes over what exists and was not created here.
 // The mark that says so tells it from what was: a finalizer without a mark means
-// created here.
+// created here, and one with the mark of another object that this one was restored.
 func (p *pass) adopts() bool {
 	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
+	id, result := attempt(p.mg)
+	restored := !p.r.named && copied(p.mg, id) && result == attemptSucceeded
 
-	return p.observation.ResourceExists && (unheld || p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
+	return p.observation.ResourceExists && (unheld || restored || p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
 }
 
 // AddFinalizer adds the finalizer of the author, or prepares ours to be stored.

@@ -57,7 +57,7 @@ func (p *pass) askUser(ctx context.Context) error {
 // Answered returns what the user has said, if the condition asks him.
 func (p *pass) answered() lifecycle.Answer {
 	told := p.mg.GetCondition(commonv1.TypeSynced)
-	if !strings.HasPrefix(told.Message, textUnresolved) && !strings.HasPrefix(told.Message, textUnseen) {
+	if !strings.HasPrefix(told.Message, textUnresolved) && !strings.HasPrefix(told.Message, textUnseen) && !strings.HasPrefix(told.Message, textNameless) {
 		return lifecycle.Question{}.Answer()
 	}
 	id, _ := attempt(p.mg)
@@ -76,28 +76,29 @@ func (p *pass) answered() lifecycle.Answer {
 // does not know, is read from the condition Created. Objects that another runtime has marked
 // have no id of an attempt: that one was begun is all there was to know.
 func (p *pass) heed(answer lifecycle.Answer) {
-	nothing := objectstate.CreationRef{}
-	known := p.memo.Seen != nothing || p.memo.Made != nothing || p.memo.Called != objectstate.Intent{}
 	switch {
 	case answer == lifecycle.GivenUp:
-		p.memo.Made, p.memo.Called = objectstate.CreationRef{}, objectstate.Intent{}
+		p.giveUp()
 
 		return
 	case answer == lifecycle.Unanswered:
 		return
-	case !known:
-		p.recollect()
 	}
+	p.recollect()
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedTaken})
 	if p.restored = true; !halted(p.mg) && p.first(string(reasonRecordTaken), textTaken) {
 		p.tell(event.Warning(reasonRecordTaken, errors.New(textTaken)))
 	}
 }
 
-// Recollect reads from the condition Created which creation the user is asked about.
+// Recollect reads from the condition Created which creation the user is asked about, if the
+// memory knows of none.
 func (p *pass) recollect() {
-	told, pending := p.mg.GetCondition(commonv1.TypeCreated), p.now()
 	var ref objectstate.CreationRef
+	if p.memo.Seen != ref || p.memo.Made != ref || p.memo.Called != (objectstate.Intent{}) {
+		return
+	}
+	told, pending := p.mg.GetCondition(commonv1.TypeCreated), p.now()
 	if told.Reason == commonv1.ReasonUnresolved {
 		ref, pending = objectstate.ParseCreationRef(told.Message), told.LastTransitionTime.Time
 	}

@@ -11,16 +11,19 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // Inherit finds out whether the object is marked with an attempt of another one that it has to
-// answer for: it was restored from a backup that was made while Create was under way, and what
-// became of that nobody has recorded. If the other one lives in this cluster, the marks are
-// those of a mere copy of its manifest, and say nothing.
+// answer for: it was restored from a backup. If the other one lives in this cluster, the marks
+// are those of a mere copy of its manifest, and say nothing. What became of an attempt that was
+// under way during the backup nobody has recorded. What one made that succeeded is looked for
+// first, and then missing or not.
 func (p *pass) inherit(ctx context.Context) error {
 	id, result := attempt(p.mg)
-	if p.inherited = ""; p.r.named || result != "" || !copied(p.mg, id) || !lost(p.mg) {
+	missing := result == attemptSucceeded && meta.GetExternalName(p.mg) != "" && p.observed && !p.observation.ResourceExists
+	if p.inherited = ""; p.r.named || !copied(p.mg, id) || !missing && (result != "" || !lost(p.mg)) {
 		return nil
 	}
 	lives, err := p.originalLives(ctx, id)
@@ -30,7 +33,7 @@ func (p *pass) inherit(ctx context.Context) error {
 	if lives {
 		return nil
 	}
-	if p.inherited = id; p.memo.Called == (objectstate.Intent{}) {
+	if p.inherited = id; !missing && p.memo.Called == (objectstate.Intent{}) {
 		p.memo.Called = p.intended()
 	}
 

@@ -2,7 +2,6 @@ package managed
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -40,12 +39,6 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyWasUnresolved:           true,
 }
 
-// NewAttempt returns an id that no other attempt has. It ends in what tells the
-// object it was made for: marks may be copied along with an object.
-func (r *Reconciler) newAttempt(mg resource.Managed) string {
-	return fmt.Sprintf("%08x%08x-%s", uint32(r.random()*(1<<32)), uint32(r.random()*(1<<32)), ownMark(mg))
-}
-
 // OwnMark is the 32 bit FNV-1a hash of the UID. Package hash/fnv and fmt would make
 // garbage of it several times in every pass.
 func ownMark(mg resource.Managed) (digits [8]byte) {
@@ -71,7 +64,7 @@ func (p *pass) nextAttempt() string {
 		return id
 	}
 
-	return p.r.newAttempt(p.mg)
+	return p.newAttempt()
 }
 
 // Begin marks that an attempt to create is about to be made. The time is later

@@ -147,6 +147,9 @@ var refused = outcome{
 	refine: func(p *pass, o outcome) outcome {
 		err, again := errors.New(textUnresolved), p.asksAgain()
 		switch id, _ := attempt(p.mg); {
+		case meta.WasDeleted(p.mg) && !p.unresolved():
+			err = errors.New(textNameless + again)
+			o.ready, o.synced = commonv1.Deleting(), unsynced(commonv1.ReasonCreationUnresolved, textNameless+again)
 		case meta.WasDeleted(p.mg):
 			text := textUnresolved + again + "; until then the object stays, because what was created for it could not be found"
 			if id != "" {
@@ -183,6 +186,10 @@ const (
 		"and the option WithCreationGracePeriod gives it more time; if not, check where the provider asks (region, account) - remove the annotations " +
 		meta.AnnotationKeyExternalCreatePending + ", " + meta.AnnotationKeyExternalCreateSucceeded + " and " +
 		meta.AnnotationKeyCreateAttempt + " if it is safe to create it again"
+	textNameless = "what was created is not found, and its external name is not stored, so that it cannot be deleted: look for it in the external system; " +
+		"if it is there, set the annotation " + meta.AnnotationKeyExternalName + " to its name - remove the annotations " +
+		meta.AnnotationKeyExternalCreatePending + ", " + meta.AnnotationKeyExternalCreateSucceeded + " and " +
+		meta.AnnotationKeyCreateAttempt + " if there is nothing to delete"
 	textMissing = "observe failed: external resource does not exist, and the management policy does not allow to create it: " +
 		"create it, or change the annotation " + meta.AnnotationKeyManagementPolicy
 )

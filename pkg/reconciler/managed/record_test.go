@@ -173,33 +173,6 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// What the memory knows of an attempt is newer than what an API server says that was restored.
-func TestOutdated(t *testing.T) {
-	done := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}, objectstate.Cold{})
-	called := remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}})
-	cases := map[string]struct {
-		reason     string
-		memo       *memo
-		id, result string
-		want       bool
-	}{
-		"Unmarked":       {"there is nothing to be outdated", done, "", "", false},
-		"Unknown":        {"nothing is known", &memo{}, ownID, "", false},
-		"Ended":          {"it has ended since", done, ownID, "", true},
-		"StillUnknown":   {"its result is not known here either", called, ownID, "", false},
-		"Another":        {"another one is under way", done, "b", "", false},
-		"AnotherFailed":  {"one that failed came before", done, "b", attemptFailed, true},
-		"Failed":         {"this one has failed", done, ownID, attemptFailed, false},
-		"AnotherResult":  {"another one has made something", done, "b", attemptSucceeded, false},
-		"FailedThenThis": {"this one was called after one that failed", called, "b", attemptFailed, true},
-	}
-	for id, tc := range cases {
-		if got := passOf(bearing(nil), tc.memo).outdated(tc.id, tc.result); got != tc.want {
-			t.Errorf("%s: %s: got %t", id, tc.reason, got)
-		}
-	}
-}
-
 // Another creation than is known here is told, with the name that nobody may know otherwise.
 func TestContradicted(t *testing.T) {
 	const attempt = meta.AnnotationKeyCreateAttempt

@@ -191,5 +191,8 @@ func (p *pass) surprising() bool {
 	return !p.r.named && p.wasSeen()
 }
 
-// WasSeen says whether an observation has found what the object is marked with.
-func (p *pass) wasSeen() bool { return created(p.mg) != "" && !p.unseen() && !p.unresolved() }
+// WasSeen says whether an observation has found what the object is marked with, or the one that
+// it was restored from is marked with what it made.
+func (p *pass) wasSeen() bool {
+	return (created(p.mg) != "" && !p.unseen() || p.inherited != "") && !p.unresolved()
+}

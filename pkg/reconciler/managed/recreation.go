@@ -92,6 +92,9 @@ func (p *pass) awaitsRequest() bool {
 // CreationID returns what a user calls the last creation: the id of its attempt, or its
 // time if another runtime made it.
 func (p *pass) creationID() string {
+	if p.inherited != "" {
+		return p.inherited
+	}
 	id, _, _ := strings.Cut(created(p.mg), "/")
 
 	return id

@@ -11,22 +11,28 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Restore puts back the record of the creation where somebody has taken it, or a part of it,
-// from the metadata. "kubectl replace", Helm --force and Argo CD's Replace=true do that: they
-// write the manifest in the place of the object, and leave its status. What the record said is
-// known from the memory of this process, and from the condition Created. Before anything is
-// asked outside it is stored.
+// Restore puts back the record of the last creation where somebody has taken it, or a part of
+// it, from the metadata, or has written that of an earlier one over it. "kubectl replace", Helm
+// --force and Argo CD's Replace=true do that: they write the manifest in the place of the
+// object, and leave its status. What the record said is known from the memory of this process,
+// and from the condition Created. Before anything is asked outside it is stored.
 func (p *pass) restore() {
 	if p.r.named { // there is no record, but what was created may not show yet
 		p.restored = p.memo.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) && !meta.FinalizerExists(p.mg, FinalizerName)
 
 		return
 	}
-	p.heed(p.answered())
+	answer := p.answered()
+	p.heed(answer)
+	if answer != lifecycle.GivenUp && p.removeEarlier() {
+		p.restored = true
+		p.tellEarlier()
+	}
 	if read := p.intended(); read.Attempt != "" && p.unresolved() {
 		p.memo.Called = read // maybe by another process
 	}
@@ -34,16 +40,16 @@ func (p *pass) restore() {
 	switch {
 	case ref.Mark != "" && restoreCreation(p.mg, ref, since):
 		p.restored = true
-		p.log().Info("The record of the creation was removed from the metadata, and is restored", "externalName", ref.Name)
+		p.log().Info("The record of the last creation is not in the metadata, and is restored", "externalName", ref.Name)
 	case restoreAttempt(p.mg, p.memo.Called):
 		p.restored = true
-		p.log().Info("The record of an attempt whose result is not known was removed from the metadata, and is restored")
+		p.log().Info("The record of an attempt whose result is not known is not in the metadata, and is restored")
 	}
 }
 
 // Recall puts back what the memory knows of the last creation, or of an attempt whose result
 // is not known, and an API server that was restored to an earlier state does not. What that has
-// of an attempt which had failed before, or of the same one before it ended, is older.
+// of an earlier one, or of the same one before it ended, is older.
 func (p *pass) recall() bool {
 	if p.r.named {
 		p.restore()
@@ -51,7 +57,7 @@ func (p *pass) recall() bool {
 		return p.restored
 	}
 	before := maps.Clone(p.mg.GetAnnotations())
-	if id, result := attempt(p.mg); p.outdated(id, result) {
+	if !p.removeEarlier() && p.unended() {
 		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
 			meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed)
 	}
@@ -64,18 +70,13 @@ func (p *pass) recall() bool {
 	return false
 }
 
-// Outdated says whether the memory knows what became of an attempt, or of a later one.
-func (p *pass) outdated(id, result string) bool {
+// Unended says whether the record is of an attempt whose end the memory knows, before it ended.
+func (p *pass) unended() bool {
 	_, mark, _ := p.memo.known()
-	of, _, _ := strings.Cut(mark, "/")
-	switch {
-	case id == "" || mark == "":
-		return false
-	case result == "":
-		return of == id && mark != id
-	default:
-		return result == attemptFailed && of != id
-	}
+	of, _, ended := strings.Cut(mark, "/")
+	id, result := attempt(p.mg)
+
+	return ended && id == of && result == ""
 }
 
 // Contradicted says whether the object is marked with another creation, or attempt, than the

@@ -166,10 +166,10 @@ func TestAnUnwrittenResultIsNotWrittenOverAnother(t *testing.T) {
 		_, _ = w.try()
 		w.cloud.After, w.answer = nil, nil
 		w.change(func(v *volume.Volume) {
-			meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyCreateAttempt: "0badcafe"})
+			meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"})
 		})
 		w.pass()
-		if got := w.get().GetAnnotations(); got[meta.AnnotationKeyCreateAttempt] != "0badcafe" || got[meta.AnnotationKeyExternalName] != "" {
+		if got := w.get().GetAnnotations(); got[meta.AnnotationKeyCreateAttempt] != "ffffffff" || got[meta.AnnotationKeyExternalName] != "" {
 			t.Errorf("the attempt of another process was overwritten: %v", got)
 		}
 		if w.condition(commonv1.TypeSynced, "False/ReconcileError"); len(w.cloud.Disks()) != 1 {

@@ -259,7 +259,7 @@ func TestARestoreWithoutTheObject(t *testing.T) {
 		w.create(nil)
 		w.pass()
 		other := w.get()
-		other.Annotations[meta.AnnotationKeyCreateAttempt] = "another/succeeded"
+		other.Annotations[meta.AnnotationKeyCreateAttempt] = "ffffffff/succeeded"
 		w.rewind(other)
 		w.taken()
 		w.ends()

@@ -73,9 +73,9 @@ func removed(f Facts) Action {
 		return Delete
 	case f.Doubt == Grace && (f.Attempt == Unseen || !f.DeleteSent && !f.Acted) || f.Doubt == Unconfirmed:
 		return AwaitGone
-	case f.Attempt == Unknown && f.Class == Token && f.May.Create && !f.Acted:
+	case (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class == Token && f.May.Create && !f.Acted:
 		return Create
-	case f.Attempt == Unknown && f.Class != Named:
+	case (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class != Named:
 		return Refuse
 	default:
 		return Finalize

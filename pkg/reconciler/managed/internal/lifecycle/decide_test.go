@@ -58,6 +58,8 @@ func TestDecideForDeletedObjects(t *testing.T) {
 		{"also if it was seen before", departing(Facts{Doubt: Grace}), AwaitGone},
 		{"one delete for what was not seen", departing(Facts{Attempt: Unseen, NameKnown: true, DeleteSent: true}), Finalize},
 		{"nobody knows what to delete", departing(Facts{Attempt: Unknown}), Refuse},
+		{"nor under which name", departing(Facts{Attempt: Unseen}), Refuse},
+		{"creating again with the same token tells the name, too", departing(Facts{Attempt: Unseen, Class: Token}), Create},
 		{"a name we chose answers the question", departing(Facts{Attempt: Unknown, Class: Named}), Finalize},
 		{"gone", departing(Facts{}), Finalize},
 		{"absence is not believed at once", departing(Facts{Doubt: Unconfirmed, Attempt: Unknown}), AwaitGone},

@@ -23,7 +23,7 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != Create || f.May.Create
 	},
 	"a create for a deleted object only to learn what an earlier one led to": func(f Facts, a Action) bool {
-		return a != Create || !f.Deleted || f.Attempt == Unknown && f.Class == Token
+		return a != Create || !f.Deleted || (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class == Token
 	},
 	"a create is never repeated blindly": func(f Facts, a Action) bool {
 		return a != Create || f.Class == Named || f.Class == Token || f.Attempt != Unknown && f.Attempt != Unseen
@@ -57,6 +57,9 @@ var invariants = map[string]func(Facts, Action) bool{
 	},
 	"the finalizer stays while nobody knows what was created": func(f Facts, a Action) bool {
 		return a != Finalize || f.Attempt != Unknown || f.Class == Named
+	},
+	"the finalizer stays while nobody knows the name of what was created": func(f Facts, a Action) bool {
+		return a != Finalize || f.Attempt != Unseen || f.NameKnown || f.Class == Named
 	},
 	"the finalizer stays while absence is not proved": func(f Facts, a Action) bool {
 		return a != Finalize || f.Doubt != Unconfirmed

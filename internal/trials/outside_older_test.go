@@ -1,0 +1,103 @@
+package trials
+
+import (
+	"testing"
+	"time"
+)
+
+// TestOutsideOlderManifest: the manifest in git was exported with its annotations, as kubectl get
+// -o yaml shows them, before the resource was lost and another made. Each sync of it makes one
+// more, also in the process that made the last and has observed it; for a token without a Warning.
+//
+// It breaks, of docs/guarantees.md, "S1: There is at most one external resource for an object",
+// "S2: An external name that was learnt is neither lost nor replaced", and "What was observed is
+// restored from the condition Created, and what is under way from memory".
+func TestOutsideOlderManifest(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		for _, ends := range []bool{false, true} {
+			story := w.again()
+			story.ready()
+			first := story.get().GetAnnotations()
+			story.cloud.Remove("vol-1")
+			story.run(20 * time.Minute)
+			story.isReady()
+			story.events = nil
+			for range 5 {
+				v := story.get()
+				v.SetAnnotations(first)
+				w.Must(story.API.Update(w.Context(), v))
+				if ends {
+					story.start()
+				}
+				story.run(20 * time.Minute)
+			}
+			if disks := story.cloud.Disks(); len(disks) > 1 {
+				w.Errorf("the process ends: %t: there are %s after five syncs, and %d warnings tell it", ends, ids(disks), story.warnings())
+			}
+		}
+	})
+}
+
+// TestOutsideOlderManifestAndDeleted: the same, and the object is deleted at once. It goes, and
+// leaves what was made last, with an event that its external resource was deleted.
+//
+// It breaks, of docs/guarantees.md, "S5: The finalizer goes only when the external resource is gone,
+// or may stay".
+func TestOutsideOlderManifestAndDeleted(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		w.ready()
+		first := w.get().GetAnnotations()
+		w.cloud.Remove("vol-1")
+		w.run(20 * time.Minute)
+		w.isReady()
+		w.events = nil
+		v := w.get()
+		v.SetAnnotations(first)
+		w.Must(w.API.Update(w.Context(), v))
+		w.Delete(atKey())
+		w.run(20 * time.Minute)
+		w.letGo("older annotations")
+	})
+}
+
+// TestOutsideEtcdBeforeAnother: etcd is restored to a moment at which the object stood for a
+// resource that was lost since. Another is made, although the process lives that made the last.
+//
+// It breaks what docs/guarantees.md says of a restore, "What it knows of creations that are not in
+// the snapshot the process writes back", and S1 and S2.
+func TestOutsideEtcdBeforeAnother(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		w.ready()
+		before := w.get()
+		w.cloud.Remove("vol-1")
+		w.run(20 * time.Minute)
+		w.isReady()
+		w.plug(newStore(w.t, before))
+		w.run(20 * time.Minute)
+		w.single()
+	})
+}
+
+// TestOutsideEtcdBeforeAnotherNoticed: the same with an election and managed.WithRestoreDetector,
+// and versions that go back: the process ends, after it has written back what it knows.
+func TestOutsideEtcdBeforeAnotherNoticed(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		server := newPlane(100)
+		p := &provider{t: w.t, plane: server, cloud: w.cloud, options: w.options}
+		stop := p.runs()
+		defer stop()
+		server.mu.Lock()
+		server.store(volumePath, manifest())
+		server.mu.Unlock()
+		wait(2 * time.Minute)
+		snapshot, version := server.backup(), server.version()
+		w.cloud.Remove("vol-1")
+		wait(20 * time.Minute)
+		p.has("another resource", 1)
+		server.restore(snapshot, version)
+		wait(10 * time.Minute)
+		if disks := p.cloud.Disks(); len(disks) != 1 || p.starts.Load() < 2 {
+			w.Errorf("after %d starts of the process there are %s; the object says %+v", p.starts.Load(), ids(disks), server.volume(w.t).Status.Conditions)
+		}
+	})
+}

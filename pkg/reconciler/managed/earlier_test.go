@@ -1,0 +1,163 @@
+package managed
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// Two attempts of the object "uid-1", an hour before noon and an hour after.
+var (
+	first  = fmt.Sprintf("%08x00000000", noon.Add(-time.Hour).Unix()) + ownID[1:]
+	second = fmt.Sprintf("%08x00000000", noon.Add(time.Hour).Unix()) + ownID[1:]
+)
+
+// What comes before the last creation that is known without the record is taken off the object.
+func TestEarlier(t *testing.T) {
+	const succeeded, pending, failed = meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateFailed
+	early, between, later := noon.Add(-2*time.Hour).Format(time.RFC3339), noon.Format(time.RFC3339), noon.Add(2*time.Hour).Format(time.RFC3339)
+	by := func(mark string) map[string]string { return map[string]string{meta.AnnotationKeyCreateAttempt: mark} }
+	done := func(mark string) *memo {
+		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}}, objectstate.Cold{})
+	}
+	called := remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Pending: later, Attempt: second}})
+	told := func(status metav1.ConditionStatus, mark string) *commonv1.Condition {
+		return &commonv1.Condition{Type: commonv1.TypeCreated, Status: status, Message: objectstate.CreationRef{Mark: mark, Name: "vol-1"}.String()}
+	}
+	cases := map[string]struct {
+		reason string
+		memo   *memo
+		told   *commonv1.Condition
+		marks  map[string]string
+		want   bool
+	}{
+		"Unmarked":      {"there is no record", done(second + "/succeeded"), nil, nil, false},
+		"Unknown":       {"nothing is known", &memo{}, nil, by(first), false},
+		"Same":          {"it is the last", done(second + "/succeeded"), nil, by(second + "/succeeded"), false},
+		"BeforeItsEnd":  {"it is the last, too", done(second + "/succeeded"), nil, by(second), false},
+		"Before":        {"it succeeded before the last", done(second + "/succeeded"), nil, by(first + "/succeeded"), true},
+		"FailedBefore":  {"it failed before the last", done(second + "/succeeded"), nil, by(first + "/failed"), true},
+		"UnknownBefore": {"nobody knew what became of it", done(second + "/succeeded"), nil, by(first), true},
+		"BeforeCalled":  {"the last is under way", called, nil, by(first + "/succeeded"), true},
+		"Told":          {"the condition knows it", &memo{}, told(metav1.ConditionTrue, second+"/succeeded"), by(first + "/succeeded"), true},
+		"Asked":         {"the condition asks about it", &memo{}, told(metav1.ConditionUnknown, second), by(first + "/succeeded"), true},
+		"Since":         {"it was begun since", done(first + "/succeeded"), nil, by(second), false},
+		"SinceTold":     {"it was begun since the condition was set", &memo{}, told(metav1.ConditionTrue, first+"/succeeded"), by(second), false},
+		"Copied":        {"it was made for another object", done(first + "/succeeded"), nil, by("ffffffff00000000-0badcafe/succeeded"), true},
+		"CopiedStatus":  {"so was what the condition says", &memo{}, told(metav1.ConditionTrue, "ffffffff00000000-0badcafe/succeeded"), by(first + "/succeeded"), false},
+		"TheirsBefore":  {"another runtime made it before", done(second + "/succeeded"), nil, map[string]string{succeeded: early, pending: early}, true},
+		"TheirsSince":   {"another runtime made it since", done(first + "/succeeded"), nil, map[string]string{succeeded: later}, false},
+		"TheirsBegun":   {"another runtime has begun since", done(first + "/succeeded"), nil, map[string]string{succeeded: early, pending: later}, false},
+		"TheirsFailed":  {"that it failed says nothing", done(second + "/succeeded"), nil, map[string]string{failed: early}, false},
+		"OursSince":     {"we made it, and the last is another runtime's", done(between), nil, by(second + "/succeeded"), false},
+		"OursBefore":    {"we made it before another runtime did", done(between), nil, by(first + "/succeeded"), true},
+		"TheirsTwice":   {"both are another runtime's", done(later), nil, map[string]string{succeeded: early}, true},
+		"NoNumber":      {"an id that was not made here comes before any", done(first + "/succeeded"), nil, by("x"), true},
+	}
+	for id, tc := range cases {
+		mg := bearing(tc.marks)
+		if tc.told != nil {
+			mg.SetConditions(*tc.told)
+		}
+		if got := passOf(mg, tc.memo).earlier(); got != tc.want {
+			t.Errorf("%s: %s: got %t", id, tc.reason, got)
+		}
+	}
+}
+
+// A record that goes says nothing of what a user has chosen, where the name of the last
+// creation is not known.
+func TestRemoveEarlier(t *testing.T) {
+	older := map[string]string{
+		meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyCreateAttempt: first + "/succeeded", meta.AnnotationKeyExternalCreatePending: early,
+		meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyExternalCreateFailed: early, "color": "red",
+	}
+	seen := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: second + "/succeeded", Name: "vol-1"}}, objectstate.Cold{})
+	called := remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Pending: later, Attempt: second}})
+	asked := &commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: objectstate.CreationRef{Mark: second}.String(),
+		LastTransitionTime: metav1.NewTime(noon),
+	}
+	for id, tc := range map[string]struct {
+		memo *memo
+		told *commonv1.Condition
+		want map[string]string
+		call objectstate.Intent
+	}{
+		"Seen":   {seen, nil, map[string]string{"color": "red"}, objectstate.Intent{}},
+		"Called": {called, nil, map[string]string{meta.AnnotationKeyExternalName: "vol-0", "color": "red"}, called.Called},
+		"Asked": {&memo{}, asked, map[string]string{meta.AnnotationKeyExternalName: "vol-0", "color": "red"},
+			objectstate.Intent{Pending: noon.Format(time.RFC3339), Attempt: second}},
+	} {
+		mg := bearing(older)
+		if tc.told != nil {
+			mg.SetConditions(*tc.told)
+		}
+		p := passOf(mg, tc.memo)
+		if !p.removeEarlier() {
+			t.Errorf("%s: nothing was removed", id)
+		}
+		if diff := cmp.Diff(tc.want, mg.GetAnnotations()); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", id, diff)
+		}
+		if p.memo.Called != tc.call {
+			t.Errorf("%s: the memory knows of the call %+v, want %+v", id, p.memo.Called, tc.call)
+		}
+		if p.removeEarlier() {
+			t.Errorf("%s: what is not there was removed", id)
+		}
+	}
+}
+
+// The ids of an object's attempts grow, whatever the clock says.
+func TestNewAttempt(t *testing.T) {
+	number := func(of time.Time) string { return fmt.Sprintf("%08x80000000-", of.Unix()) + ownID[2:] }
+	future := noon.Add(time.Hour)
+	for id, tc := range map[string]struct {
+		reason string
+		memo   *memo
+		marks  map[string]string
+		want   string
+	}{
+		"First":    {"it is the time", &memo{}, nil, number(noon)},
+		"After":    {"the last was long ago", &memo{}, map[string]string{meta.AnnotationKeyCreateAttempt: first}, number(noon)},
+		"Skewed":   {"the last was begun by another clock", &memo{}, map[string]string{meta.AnnotationKeyCreateAttempt: number(future) + "/failed"}, number(future.Add(time.Second))},
+		"Theirs":   {"so was that of another runtime", &memo{}, map[string]string{meta.AnnotationKeyExternalCreatePending: future.Format(time.RFC3339)}, number(future.Add(time.Second))},
+		"Remember": {"the record is gone", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}, objectstate.Cold{}), nil, number(future.Add(time.Second))},
+	} {
+		if got := passOf(bearing(tc.marks), tc.memo).newAttempt(); got != tc.want {
+			t.Errorf("%s: %s: got %s, want %s", id, tc.reason, got, tc.want)
+		}
+	}
+}
+
+// The memory knows how an attempt ended that an API server which was restored has as begun.
+func TestUnended(t *testing.T) {
+	done := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}, objectstate.Cold{})
+	called := remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}})
+	cases := map[string]struct {
+		reason string
+		memo   *memo
+		mark   string
+		want   bool
+	}{
+		"Unmarked":     {"there is no record", done, "", false},
+		"Unknown":      {"nothing is known", &memo{}, ownID, false},
+		"Ended":        {"it has ended since", done, ownID, true},
+		"StillUnknown": {"its result is not known here either", called, ownID, false},
+		"Another":      {"another one is under way", done, "b", false},
+		"Failed":       {"this one has failed", done, ownID + "/failed", false},
+	}
+	for id, tc := range cases {
+		if got := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: tc.mark}), tc.memo).unended(); got != tc.want {
+			t.Errorf("%s: %s: got %t", id, tc.reason, got)
+		}
+	}
+}
