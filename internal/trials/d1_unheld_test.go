@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -48,6 +51,41 @@ func TestD1NothingIsLetGoWithoutAWord(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestD1WhatWasBegunIsNotLeftWithoutAWord: the answer of Create is lost in the only pass over an object, which
+// somebody deletes and whose finalizer he takes before the next. What it may have led to is told.
+func TestD1WhatWasBegunIsNotLeftWithoutAWord(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		w.loseCreate(func() {})
+		w.create()
+		_, _ = w.pass() // an error asks for another pass
+		w.Delete(atKey())
+		w.unhold()
+		w.run(5 * time.Minute)
+		if left := w.warningsOf("ExternalResourceLeft"); len(left) != 1 || !w.Gone(atKey()) {
+			w.Errorf("the object is gone: %t; told is %q", w.Gone(atKey()), left)
+		}
+	})
+}
+
+// TestD1ACacheThatForgets: the cache has an object no more that is being deleted, and the API server has it. Nothing
+// is told to be left over, and nothing is forgotten: the resource goes with the object.
+func TestD1ACacheThatForgets(t *testing.T) {
+	each(t, classes, func(w *world) {
+		w.ready()
+		w.Delete(atKey())
+		w.cache = func() error { return kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, key.Name) }
+		w.run(5 * time.Minute)
+		if left := w.warningsOf("ExternalResourceLeft"); len(left) > 0 {
+			w.Errorf("the object is there, and told is %q", left)
+		}
+		w.cache = nil
+		w.run(5 * time.Minute)
+		if disks := w.cloud.Disks(); !w.Gone(atKey()) || len(disks) > 0 {
+			w.Errorf("the object is gone: %t; there are %s", w.Gone(atKey()), ids(disks))
+		}
+	})
 }
 
 // TestD1WhatIsLetGoNeedsNoWord: who deletes an object, or says that its resource stays, is told of nothing left.

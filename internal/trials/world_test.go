@@ -122,6 +122,7 @@ type world struct {
 	answer func(write) error         // may answer a write instead of the API server
 	admit  func(body map[string]any) // may change what a write stores
 	live   func() error              // may answer a read of the API server itself
+	cache  func() error              // before a read of the cache
 }
 
 var key = client.ObjectKey{Namespace: "default", Name: "data"}
@@ -167,6 +168,15 @@ func (c cluster) GetAPIReader() client.Reader { return c.live }
 // Start starts a process, which knows nothing of what another one knew.
 func (w *world) start() {
 	cached := interceptor.NewClient(w.etcd, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if w.cache != nil {
+				if err := w.cache(); err != nil {
+					return err
+				}
+			}
+
+			return c.Get(ctx, key, o, opts...)
+		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if err := w.ask(ctx, write{verb: "create"}); err != nil {
 				return err

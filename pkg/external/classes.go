@@ -121,7 +121,8 @@ func IsUnavailable(err error) bool { return has[*unavailable](err) }
 // NotFound marks err as the system's positive answer that the external resource
 // does not exist, so that a client need not tell it apart from other errors on
 // each way out. Mark only what was said of the resource itself: a finalizer may be
-// removed because of it. The text stays that of err; nil stays nil.
+// removed because of it. Of an error of Create it does not say that nothing was created: see
+// NotCreated. The text stays that of err; nil stays nil.
 func NotFound(err error) error {
 	if err == nil {
 		return nil

@@ -1,11 +1,14 @@
 package managed
 
 import (
+	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -18,10 +21,11 @@ import (
 // KeepBond remembers what is left over if the object goes and is not let go by a pass.
 func (p *pass) keepBond() {
 	p.last.May.Delete = permissions(p.mg).Delete && !p.spared
+	made := p.acted && (p.made || p.memo.Called != objectstate.Intent{}) // after the last facts
 	switch bond := p.last.Bond(); {
-	case p.released || bond == lifecycle.Free:
+	case p.released || bond == lifecycle.Free && !(made && p.last.May.Delete):
 		p.memo.Stays = true
-	case bond == lifecycle.Bound:
+	case bond == lifecycle.Bound || made:
 		p.memo.Stays = false
 	}
 	held := !p.released && p.held()
@@ -59,6 +63,20 @@ func (p *pass) tellLeft() {
 		p.memo.Stays = true
 		p.tell(event.Warning(reasonLeft, p.redact(errors.New(textUnheld+left))))
 	}
+}
+
+// MayBeThere says whether an object that a cache has no more leaves something outside, and the
+// API server itself does not say that it is gone.
+func (r *Reconciler) mayBeThere(ctx context.Context, key types.NamespacedName) bool {
+	uid, known := r.memory.At(key)
+	if known == nil || known.left() == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	confirmed, err := gone.Confirmed(ctx, r.cluster.GetAPIReader(), r.stub(key, uid))
+
+	return err != nil || !confirmed
 }
 
 // TellGone tells of the object that had a name, unless it is that with the UID, if it is gone

@@ -88,13 +88,18 @@ func (r *Reconciler) live(ctx context.Context, key types.NamespacedName, known s
 		return nil, err
 	}
 	if mg.GetName() != key.Name || mg.GetNamespace() != key.Namespace {
-		return nil, errors.Errorf("the API server was asked for %s, and the answer is not about it: check what stands between this process and the API server", key)
+		return nil, errNotAbout(key)
 	}
 	if r.restores != nil && r.restores.Seen(schema.GroupKind{Group: r.of.Group, Kind: r.of.Kind}, known, mg.GetResourceVersion()) {
 		return nil, r.restores.Restored()
 	}
 
 	return mg, nil
+}
+
+// ErrNotAbout says that a read has succeeded, and its answer is about no object, or another one.
+func errNotAbout(key types.NamespacedName) error {
+	return errors.Errorf("the API server was asked for %s, and the answer is not about it: check what stands between this process and the API server", key)
 }
 
 // ErrUnnoticed says that an object is gone which the cache still shows. What is

@@ -207,6 +207,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	if err != nil && !notThere(err) {
 		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get managed resource"))
 	}
+	if err != nil && r.mayBeThere(ctx, req.NamespacedName) {
+		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
+	}
 	if err != nil {
 		r.tellGone(req.NamespacedName, "")
 		r.memory.Forget(req.NamespacedName)

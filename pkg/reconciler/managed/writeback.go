@@ -162,7 +162,10 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 	if d.live == nil {
 		d.live = r.newManaged()
 		d.err = r.cluster.GetAPIReader().Get(ctx, d.key, d.live)
-		if gone.Answered(d.err, d.key.Name) || d.err == nil && d.live.GetUID() != d.uid {
+		switch {
+		case d.err == nil && client.ObjectKeyFromObject(d.live) != d.key:
+			d.err = errNotAbout(d.key)
+		case gone.Answered(d.err, d.key.Name) || d.err == nil && d.live.GetUID() != d.uid:
 			r.tellLeft(d)
 
 			return false
