@@ -10,6 +10,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
@@ -159,5 +160,69 @@ func TestUnended(t *testing.T) {
 		if got := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: tc.mark}), tc.memo).unended(); got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
+	}
+}
+
+// Who writes earlier annotations is told what to do, once, unless the object is paused.
+func TestTellEarlier(t *testing.T) {
+	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
+	for id, tc := range map[string]struct {
+		marks  map[string]string
+		before map[string]string
+		told   int
+	}{
+		"First":  {nil, nil, 1},
+		"Other":  {nil, map[string]string{string(reasonRecordTaken): textTaken, textEarlier: string(reasonRecordTaken)}, 1},
+		"Again":  {nil, map[string]string{string(reasonRecordTaken): textEarlier}, 0},
+		"Paused": {paused, nil, 0},
+	} {
+		p := passOf(bearing(tc.marks), remembering(objectstate.State{}, objectstate.Cold{LastWarnings: tc.before}))
+		if p.tellEarlier(); len(p.events) != tc.told {
+			t.Errorf("%s: told is %v", id, p.events)
+		}
+		for _, e := range p.events {
+			if e.Type != event.TypeWarning || e.Reason != "CreationRecordTaken" || e.Message != textEarlier {
+				t.Errorf("%s: told is %v", id, e)
+			}
+		}
+	}
+}
+
+// What its user has given up is no creation that anybody waits for, and the status says so.
+func TestGiveUp(t *testing.T) {
+	seen := objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-1"}
+	for id, tc := range map[string]struct {
+		told commonv1.Condition
+		want commonv1.Condition
+	}{
+		"Asked": {
+			commonv1.Condition{Type: "Created", Status: "Unknown", Reason: "Unresolved", Message: objectstate.CreationRef{Mark: second}.String()},
+			commonv1.Condition{Type: "Created", Status: "False", Reason: "GivenUp"},
+		},
+		"Unasked": {
+			commonv1.Condition{Type: "Created", Status: "True", Reason: "Observed", Message: seen.String()},
+			commonv1.Condition{Type: "Created", Status: "True", Reason: "Observed", Message: seen.String()},
+		},
+	} {
+		mg := bearing(nil)
+		mg.SetConditions(tc.told)
+		p := passOf(mg, remembering(objectstate.State{Seen: seen}, objectstate.Cold{Made: seen, Called: objectstate.Intent{Attempt: second}}))
+		p.giveUp()
+		if got := mg.GetCondition("Created"); !got.Equal(tc.want) {
+			t.Errorf("%s: the status says %+v", id, got)
+		}
+		if p.memo.Made != (objectstate.CreationRef{}) || p.memo.Called != (objectstate.Intent{}) || p.memo.Seen != seen {
+			t.Errorf("%s: the memory knows %+v, %+v", id, p.memo.State, p.memo.Cold)
+		}
+	}
+}
+
+// Who has not read the record of an earlier creation does not take the word of the condition.
+func TestNothingIsRecollectedOfWhatIsNotEarlier(t *testing.T) {
+	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: second})
+	mg.SetConditions(commonv1.Condition{Type: "Created", Status: "Unknown", Reason: "Unresolved", Message: objectstate.CreationRef{Mark: first}.String()})
+	p := passOf(mg, &memo{})
+	if p.removeEarlier() || p.memo.Called != (objectstate.Intent{}) {
+		t.Errorf("the memory knows %+v", p.memo.Cold)
 	}
 }
