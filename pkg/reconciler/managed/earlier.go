@@ -2,6 +2,7 @@ package managed
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ func (p *pass) newAttempt() string {
 		number = max(number, numberOf(mark)+1)
 	}
 
-	return fmt.Sprintf("%08x%08x-%s", uint32(number), uint32(p.r.random()*(1<<32)), ownMark(p.mg))
+	return fmt.Sprintf("%08x%08x-%s", uint32(min(number, math.MaxUint32)), uint32(p.r.random()*(1<<32)), ownMark(p.mg))
 }
 
 // NumberOf returns the number of a creation or attempt, by which two of one object can be
