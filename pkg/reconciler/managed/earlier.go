@@ -106,13 +106,18 @@ func (p *pass) removeEarlier() bool {
 	if p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved {
 		p.recollect()
 	}
-	meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
-		meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed)
+	removeRecord(p.mg)
 	if ref, _ := p.lastCreation(); ref.Name != "" {
 		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
 	}
 
 	return true
+}
+
+// RemoveRecord removes the record of a creation, and leaves the external name.
+func removeRecord(mg resource.Managed) {
+	meta.RemoveAnnotations(mg, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+		meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed)
 }
 
 // TellEarlier tells that the record of an earlier creation was removed.

@@ -58,8 +58,7 @@ func (p *pass) recall() bool {
 	}
 	before := maps.Clone(p.mg.GetAnnotations())
 	if !p.removeEarlier() && p.unended() {
-		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
-			meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed)
+		removeRecord(p.mg)
 	}
 	ref, since := p.lastCreation()
 	if ref.Mark != "" && restoreCreation(p.mg, ref, since) || restoreAttempt(p.mg, p.memo.Called) {

@@ -1,0 +1,213 @@
+package managed
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// What a pass begins with: what its user was asked, what he or a tool left of the record, and
+// what the process remembers. It ends with the record as it is to be, and with a warning if the
+// record was taken or replaced.
+func TestRestore(t *testing.T) {
+	const (
+		name, attempt, noted      = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyWasUnresolved
+		pending, succeeded, fails = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+	)
+	at := noon.Add(-time.Minute)
+	since := at.Format(time.RFC3339)
+	asks := func(text string) commonv1.Condition {
+		return commonv1.Condition{Type: "Synced", Status: "False", Reason: "CreationUnresolved", Message: text}
+	}
+	about := func(mark, name string) commonv1.Condition {
+		return commonv1.Condition{
+			Type: "Created", Status: "Unknown", Reason: "Unresolved",
+			Message: objectstate.CreationRef{Mark: mark, Name: name}.String(), LastTransitionTime: metav1.NewTime(at),
+		}
+	}
+	seen := objectstate.CreationRef{Mark: second + "/succeeded", Name: "vol-1"}
+	called := objectstate.Intent{Pending: early, Attempt: second}
+	held := []string{FinalizerName}
+	cases := map[string]struct {
+		reason     string
+		memo       *memo
+		told       []commonv1.Condition
+		marks      map[string]string
+		finalizers []string
+		want       map[string]string // nil: as they were
+		remembers  objectstate.Cold  // what it knows afterwards of a call, and of what was made
+		message    string            // of the warning
+	}{
+		"Untouched": {
+			reason: "what is there is left", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			marks: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: early},
+		},
+		"Taken": {
+			reason: "a replace takes the record of what was observed", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			told: []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},
+			want: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: since},
+		},
+		"TakenCall": {
+			reason: "and of an attempt whose result is not known", memo: remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			want: map[string]string{pending: early, attempt: second}, remembers: objectstate.Cold{Called: called},
+		},
+		"Begun": {
+			reason: "another process may have called for it", memo: &memo{}, marks: map[string]string{pending: early, attempt: second},
+			remembers: objectstate.Cold{Called: called},
+		},
+		"Earlier": {
+			reason: "the record of an earlier creation gives way", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			told:    []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},
+			marks:   map[string]string{name: "vol-0", attempt: first + "/succeeded", succeeded: early, fails: early},
+			want:    map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: since},
+			message: textEarlier,
+		},
+		"Asked": {
+			reason: "all is gone, and nobody has answered: what the process knows is put back", memo: remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, finalizers: held,
+			want: map[string]string{pending: early, attempt: second, noted: notedTaken}, remembers: objectstate.Cold{Called: called}, message: textTaken,
+		},
+		"AskedBefore": {
+			reason: "or what the condition says of an attempt", memo: &memo{},
+			told: []commonv1.Condition{asks(textUnresolved + "; more"), about(second, "")}, finalizers: held,
+			want:      map[string]string{pending: since, attempt: second, noted: notedTaken},
+			remembers: objectstate.Cold{Called: objectstate.Intent{Pending: since, Attempt: second}}, message: textTaken,
+		},
+		"AskedOfWhatWasMade": {
+			reason: "or of what was made and never found", memo: &memo{},
+			told: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)}, finalizers: held,
+			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: since, noted: notedTaken},
+			remembers: objectstate.Cold{Made: seen}, message: textTaken,
+		},
+		"AskedWithoutAName": {
+			reason: "also of what has no name", memo: &memo{}, told: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
+			want:      map[string]string{attempt: seen.Mark, succeeded: since, noted: notedTaken},
+			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: seen.Mark}}, message: textTaken,
+		},
+		"Answered": {
+			reason: "who leaves the note has answered", memo: remembering(objectstate.State{}, objectstate.Cold{Called: called, Made: seen}),
+			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, marks: map[string]string{noted: notedAsked},
+		},
+		"AnsweredByTheTime": {
+			reason: "so has who leaves the id", memo: remembering(objectstate.State{}, objectstate.Cold{Called: called}),
+			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, marks: map[string]string{attempt: second},
+		},
+		"AnsweredOverEarlier": {
+			reason: "what is left of an earlier creation is no reason to ask again", memo: &memo{},
+			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, marks: map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
+		},
+		"NotAsked": {
+			reason: "what the condition asked for once is not asked any more", memo: &memo{},
+			told: []commonv1.Condition{{Type: "Synced", Status: "True"}, about(second, "")}, finalizers: held,
+		},
+	}
+	for id, tc := range cases {
+		t.Run(id, func(t *testing.T) {
+			mg := bearing(tc.marks)
+			mg.SetFinalizers(tc.finalizers)
+			mg.SetConditions(tc.told...)
+			want := tc.want
+			if want == nil {
+				want = bearing(tc.marks).GetAnnotations()
+			}
+			p := passOf(mg, tc.memo)
+			p.restore()
+			if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			if p.restored != (tc.want != nil) {
+				t.Errorf("%s: to be stored is %t", tc.reason, p.restored)
+			}
+			if got := p.memo.Cold; got.Called != tc.remembers.Called || got.Made != tc.remembers.Made {
+				t.Errorf("%s: remembered is %+v, %+v", tc.reason, got.Called, got.Made)
+			}
+			warned := event.Event{}
+			if len(p.events) > 0 {
+				warned = p.events[0]
+			}
+			if warned.Message != tc.message || warned.Message != "" && (warned.Type != event.TypeWarning || warned.Reason != "CreationRecordTaken") {
+				t.Errorf("%s: told is %+v", tc.reason, p.events)
+			}
+		})
+	}
+}
+
+// A record that is taken again and again is told once, and nobody is told of an object that is paused.
+func TestARecordThatIsTakenIsToldOnce(t *testing.T) {
+	for id, tc := range map[string]struct {
+		marks map[string]string
+		told  map[string]string
+	}{
+		"Again":  {nil, map[string]string{"CreationRecordTaken": textTaken}},
+		"Paused": {map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}, nil},
+	} {
+		mg := bearing(tc.marks)
+		mg.SetFinalizers([]string{FinalizerName})
+		mg.SetConditions(
+			commonv1.Condition{Type: "Synced", Status: "False", Message: textUnresolved},
+			commonv1.Condition{Type: "Created", Status: "Unknown", Reason: "Unresolved", Message: objectstate.CreationRef{Mark: second}.String()},
+		)
+		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{LastWarnings: tc.told}))
+		if p.restore(); !p.restored || len(p.events) != 0 {
+			t.Errorf("%s: to be stored is %t, told is %v", id, p.restored, p.events)
+		}
+	}
+}
+
+// The condition says what an answer leaves, once somebody has taken all.
+func TestAsksAgain(t *testing.T) {
+	for value, want := range map[string]string{"": "", notedAsked: "", notedTaken: textAgain} {
+		if got := passOf(bearing(map[string]string{meta.AnnotationKeyWasUnresolved: value}), &memo{}).asksAgain(); got != want {
+			t.Errorf("%q: got %q", value, got)
+		}
+	}
+}
+
+// What is written back after a restore of the API server is the last that the memory knows.
+func TestRecall(t *testing.T) {
+	const (
+		name, attempt      = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt
+		pending, succeeded = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	)
+	seen := objectstate.CreationRef{Mark: second + "/succeeded", Name: "vol-1"}
+	now := noon.Format(time.RFC3339)
+	whole := map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: now}
+	known := remembering(objectstate.State{Seen: seen}, objectstate.Cold{})
+	here := &memo{State: objectstate.State{Creation: createdHere}}
+	cases := map[string]struct {
+		reason  string
+		memo    *memo
+		options []ReconcilerOption
+		marks   map[string]string
+		want    map[string]string // nil: as they were
+		missing bool
+	}{
+		"Nothing":  {"the snapshot is from before the creation", known, nil, nil, whole, true},
+		"Begun":    {"or from within", known, nil, map[string]string{pending: early, attempt: second}, whole, true},
+		"Earlier":  {"or from after an earlier one", known, nil, map[string]string{name: "vol-0", attempt: first + "/succeeded", pending: early, succeeded: early}, whole, true},
+		"Whole":    {"nothing is missing", known, nil, whole, nil, false},
+		"Since":    {"another was begun since", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: first + "/succeeded"}}, objectstate.Cold{}), nil, map[string]string{attempt: second}, nil, false},
+		"Unknown":  {"the memory knows nothing", &memo{}, nil, nil, nil, false},
+		"Named":    {"a name of our choice needs no record, but the finalizer", here, []ReconcilerOption{WithDeterministicExternalName(true)}, nil, nil, true},
+		"NotNamed": {"and not if nothing was created", &memo{}, []ReconcilerOption{WithDeterministicExternalName(true)}, nil, nil, false},
+	}
+	for id, tc := range cases {
+		mg, want := bearing(tc.marks), tc.want
+		if want == nil {
+			want = bearing(tc.marks).GetAnnotations()
+		}
+		if got := passOf(mg, tc.memo, tc.options...).recall(); got != tc.missing {
+			t.Errorf("%s: %s: something was missing is %t", id, tc.reason, got)
+		}
+		if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {
+			t.Errorf("%s: %s: -want +got:\n%s", id, tc.reason, diff)
+		}
+	}
+}
