@@ -165,13 +165,13 @@ func TestWhatIsInAPicture(t *testing.T) {
 		},
 		reflect.TypeFor[process](): {
 			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", "states", "unanswered", // are in the picture
-			"world", "ctx", "cancel", "reconcile", "watches", "meters", "restores", "beside", // are made anew
+			"world", "ctx", "cancel", "reconcile", "watches", "meters", "restores", "beside", "equipment", "hears", // are made anew
 			"observing", "active", "held", "stopping", "by", "asked", "deposed", "renewed", "excused", "done", "outdated", "leaving", "ends", // are nothing when one is taken
 		},
 		reflect.TypeFor[World](): {
 			"state", "random", "source", "processes", // are in the picture
 			"config", "server", "users", "told", "meters", "began", "faults", "planned", "refusals", "scenario", "begins", "turned", "phase", "resting", "course", // are told by the story
-			"outside", "harbour", "expect", "verbose", "secrets", "shortest", "pace", "patient", "talks", "restored",
+			"outside", "harbour", "expect", "verbose", "secrets", "shortest", "pace", "patient", "talks", "restored", "deafened",
 			"events", "over", "trace", "trail", // are nothing when one is taken, or begin anew
 		},
 	} {

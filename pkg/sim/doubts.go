@@ -36,6 +36,8 @@ var doubts = []struct {
 	{kind: DroppedStatus, write: true, remote: true, last: []time.Duration{time.Millisecond, 10 * time.Minute}},
 	{kind: Rewound, write: true, read: true, remote: true, writes: []int{2, 3, 5}},
 	{kind: RewoundDown, write: true, read: true, remote: true, writes: []int{2}},
+	{kind: Deaf, write: true, read: true, remote: true, last: []time.Duration{2 * time.Minute}},
+	{kind: DeafAfter, write: true, read: true, remote: true, last: []time.Duration{2 * time.Minute}},
 }
 
 // Answers are the doubts that are in what an API server says, or somebody in its place.
@@ -66,7 +68,7 @@ func doubtsAt(o operation, usual bool) (out []variant) {
 		case !o.external:
 			at = d.read
 		}
-		if o.name == "get" && slices.Contains(answers, d.kind) {
+		if o.name == "get" && (slices.Contains(answers, d.kind) || d.kind.deafens()) {
 			continue // a cache answers
 		}
 		if ops, limited := places[d.kind]; !at || limited && !slices.Contains(ops, o.name) {

@@ -48,6 +48,10 @@ func TestWhatDoubtsDo(t *testing.T) {
 		"update/opaque Observe#3:absent-live":       {"a first absence is doubted", "AwaitExistence"},
 		"create/opaque patch/status#1:rewound(2)":   {"a process that lives writes back what the restore took", "records of creations that it had forgotten were written back kindBerthobjects1"},
 		"create/opaque patch/status#1:rewound(9)":   {"what is outside of an object that is not in the backup is told", "An external resource may be left over"},
+		"create/named Observe#1:deaf":               {"a call that does not return is told on its object by a request beside its pass", "A call does not end although its context has"},
+		"create/opaque Create#1:deaf-after":         {"what a call did that never returned is not known", "cannot determine creation result"},
+		"create/opaque Create#1:deaf-after(2m)":     {"what it answered late is stored", "Successfully requested creation of external resource"},
+		"create/opaque patch#1:deaf-after(2m)":      {"a request that is answered late is one that failed", "context deadline exceeded"},
 		"create/opaque get#2:rewound-down(2)":       {"a process that begins reads what was restored, an attempt without its result", "cannot determine creation result"},
 	} {
 		s, err := sim.ParseSchedule(line)

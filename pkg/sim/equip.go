@@ -48,9 +48,12 @@ func (p *process) equip() {
 	if !w.config.alone {
 		options = append(options, managed.WithLeaseDeadline(p.lease))
 	}
+	if w.restored || w.deafened {
+		options = append(options, managed.WithLogger(voice{w.told, p}))
+	}
 	if p.restores = nil; w.restored {
 		p.restores = controller.NewRestoreDetector(controller.WithRestoreLogger(voice{w.told, p}))
-		options = append(options, managed.WithRestoreDetector(p.restores), managed.WithLogger(voice{w.told, p}))
+		options = append(options, managed.WithRestoreDetector(p.restores))
 	}
 	if w.config.limited {
 		options = append(options, managed.WithLimits(limit.NewSet(limit.WithClock(clock))))
@@ -61,12 +64,14 @@ func (p *process) equip() {
 	if w.config.told {
 		options = append(options, managed.WithExternalEvents(lookout{p}, rarely))
 	}
-	real := managed.NewReconciler(m, w.config.Kind, append(options, w.config.Options...)...)
+	real := p.reconciler(m, append(options, w.config.Options...))
 	clock.stands = time.Time{}
 	p.reconcile, p.watches = real, real.Predicate()
+	p.hears = func() {}
 	if w.config.told {
-		_ = real.Notifications().Start(p.ctx, bell{process: p}) // it cannot fail
+		p.hears = func() { _ = real.Notifications().Start(p.ctx, bell{process: p}) } // it cannot fail
 	}
+	p.hears()
 	if w.config.replace != nil {
 		p.reconcile, p.states = w.config.replace(p, m.Client), objectstate.Handle{}
 	}

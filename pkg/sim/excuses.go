@@ -107,7 +107,7 @@ func (w *World) loses(p *process, o operation, f Fault) {
 	switch f.Kind { //nolint:exhaustive // nothing else takes anything away from a process that lives
 	case Usurp:
 		w.losesAll(f.Kind)
-	case Hang, HangAfter, Lost:
+	case Hang, HangAfter, Lost, Deaf, DeafAfter:
 		if o.name == "patch" {
 			for _, mg := range w.users.all() {
 				if attempting(mg) {
@@ -116,7 +116,7 @@ func (w *World) loses(p *process, o operation, f Fault) {
 			}
 		}
 	}
-	if o.name == "Create" && slices.Contains([]Kind{Hang, HangAfter, Lost, Fail, Throttle, Conflict, Panics, PanicsAfter}, f.Kind) {
+	if o.name == "Create" && slices.Contains([]Kind{Hang, HangAfter, Lost, Fail, Throttle, Conflict, Panics, PanicsAfter, Deaf}, f.Kind) {
 		w.lost.add(f.Kind, o.mg)
 	}
 }

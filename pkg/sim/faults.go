@@ -226,6 +226,8 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 		w.usurp(p, f)
 	case Vanish, Squat:
 		w.displace(o, f)
+	case Deaf:
+		return true, w.deafen(ctx, p, o, f)
 	default:
 		return w.doubt(p, o, f)
 	}
@@ -245,6 +247,10 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 		<-ctx.Done()
 
 		return ctx.Err()
+	case DeafAfter:
+		if late := w.deafen(ctx, p, o, f); err == nil && !o.external {
+			return late
+		}
 	case PanicsAfter:
 		w.tells(p, o, "panicked", false)
 		panic(clientPanic(o.blab(p)))
@@ -269,7 +275,7 @@ func stopKind(o operation, f Fault) Kind {
 }
 
 func isAfter(k Kind) bool {
-	return slices.Contains([]Kind{Lost, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch, PanicsAfter}, k)
+	return slices.Contains([]Kind{Lost, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch, PanicsAfter, DeafAfter}, k)
 }
 
 // Failure is the error of an operation that nothing can be told from.

@@ -25,6 +25,9 @@ func TestWhatHappens(t *testing.T) {
 		"alone/named Create#1:usurp(1m)":               {"a process without a lease that is held up", 1, 1, 1, 0, 1},
 		"workers/opaque":                               {"three workers", 1, 1, 3, 0, 1},
 		"workers/token Connect#1:stop Connect#1:stale": {"a process that dies while it stops has one successor", 2, 1, 3, 0, 1},
+		"create/named Observe#1:deaf":                  {"a call that never returns: the process is restarted", 2, 1, 1, 0, 1},
+		"create/named Observe#1:deaf-after(2m)":        {"a call that returns late", 1, 1, 1, 0, 1},
+		"workers/opaque Create#1:deaf":                 {"others are worked on while a worker waits", 2, 1, 3, 0, 1},
 		"workers/opaque Create#1:crash":                {"a restart in the middle of several passes", 2, 1, 3, 0, 1},
 	} {
 		s, err := sim.ParseSchedule(line)

@@ -12,10 +12,11 @@ import (
 // A mind is what a process knows. What a pass knows that is under way is what it was told:
 // nobody can look into it.
 type mind struct {
-	memory    uint64           // what was remembered when the last pass began, or concluded
-	making    int              // the number of the pass that is under way
-	outer     uint64           // what those were told that it interrupts
-	concludes resource.Managed // the object with the status that is about to be written
+	memory    uint64               // what was remembered when the last pass began, or concluded
+	making    int                  // the number of the pass that is under way
+	outer     uint64               // what those were told that it interrupts
+	about     types.NamespacedName // the object of the pass that is under way
+	concludes resource.Managed     // the object with the status that is about to be written
 }
 
 // PassBegins notes what a pass knows when it begins: what its process remembers.

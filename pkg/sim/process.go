@@ -71,6 +71,8 @@ type process struct {
 	leaving    bool                        // it knows, and does what comes before its end
 	restores   *controller.RestoreDetector // nil: nobody restores anything
 	beside     handover                    // what its other goroutines ask
+	equipment  *equipment                  // what it has beside its passes; nil: each call returns
+	hears      func()                      // begins to hear of what changes outside
 	meters     *meters
 	done       done
 	mind
@@ -270,10 +272,10 @@ func (p *process) pass(i *item) {
 	p.active++
 	p.world.atOnce = max(p.world.atOnce, p.active)
 	before, was := p.world.trail.pass, p.mind
-	p.making, p.outer = p.world.passes+1, before
+	p.making, p.outer, p.about = p.world.passes+1, before, i.key
 	defer func() {
 		p.active--
-		p.world.trail.pass, p.making, p.outer = before, was.making, was.outer
+		p.world.trail.pass, p.making, p.outer, p.about = before, was.making, was.outer, was.about
 		if r := recover(); r != nil {
 			if with, ok := r.(clientPanic); ok {
 				p.panicked(i, with)
@@ -343,6 +345,7 @@ func (p *process) end(by Kind, restart time.Duration, clock stepped, overlook in
 	}
 	p.dead = true
 	p.cancel()
+	p.beside.close()
 	w := p.world
 	if p.ends != nil {
 		w.rewind(*p.ends)

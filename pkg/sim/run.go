@@ -133,6 +133,7 @@ func (w *World) end() {
 	for _, p := range w.alive() {
 		p.dead = true
 		p.cancel()
+		p.beside.close()
 	}
 	w.judgeMetrics()
 	if len(w.violation) == 0 {

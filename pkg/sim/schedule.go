@@ -69,6 +69,9 @@ const (
 
 	Rewound     Kind = "rewound"      // the API server is restored to what it was one or several writes ago, and versions go back with it, while the process runs
 	RewoundDown Kind = "rewound-down" // the process is asked to stop, and the same happens before the next begins
+
+	Deaf      Kind = "deaf"       // a call has no effect, does not mind the end of its context, and never returns: the process ends with it; for a while: it returns late, with an error
+	DeafAfter Kind = "deaf-after" // the same, after its effect; for a while: a call of a client returns late, with its answer
 )
 
 // Defaults of how long a fault lasts.

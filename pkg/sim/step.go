@@ -92,7 +92,7 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 			w.trace[index].err = err
 		}
 	}
-	if err == nil && !o.external {
+	if err == nil && !o.external && !isBeside(ctx) { // what is told beside a pass decides nothing
 		p.wrote(w.server.Changes(w.judged))
 	}
 

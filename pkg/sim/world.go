@@ -131,6 +131,7 @@ type World struct {
 	patient  func() bool         // says whether to wait for more than is usual
 	talks    bool                // the external system says more than it should
 	restored bool                // the API server may be restored
+	deafened bool                // a call may not return
 }
 
 // A boundary is the n-th time that an operation is begun.
@@ -162,6 +163,7 @@ func newWorld(c Config, faults []Fault) *World {
 		w.faults[at] = append(w.faults[at], f)
 		w.talks = w.talks || f.talks()
 		w.restored = w.restored || f.Kind.rewinds()
+		w.deafened = w.deafened || f.Kind.deafens()
 		switch f.Kind { //nolint:exhaustive // after the others nothing is tried again and again
 		case Refusing:
 			w.refusals = append(w.refusals, f.duration())
