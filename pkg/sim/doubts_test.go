@@ -80,7 +80,7 @@ func TestExcusesAreCounted(t *testing.T) {
 		"create/named patch/status#1:rewound-down(2)":     nil,
 		"recover/opaque Connect#2:strip":                  nil,
 		"recover/opaque Create#1:strip":                   {sim.Strip},
-		"recover/opaque Connect#2:strip-annotations":      {sim.StripAnnotations},
+		"recover/opaque Connect#2:strip-annotations":      nil,
 		"delete/named Connect#3:strip-finalizers":         nil,
 		"delete-during-create/named patch/status#2:strip": nil,
 	} {

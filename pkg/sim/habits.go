@@ -23,6 +23,7 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyCreateAttempt:           true,
 	meta.AnnotationKeyBackendIdentity:         true,
 	meta.AnnotationKeyLateInitialized:         true,
+	meta.AnnotationKeyWasUnresolved:           true,
 }
 
 // JudgeAnnotations judges that a write of the provider's left those annotations alone
@@ -65,7 +66,7 @@ type acquaintance struct {
 	read  map[types.NamespacedName]types.UID
 	wrote map[types.UID]string
 
-	attempts map[types.UID]string // whose results were not known when it read of them, of objects that are wanted
+	attempts map[types.UID]string // whose results were not known when it read of them
 }
 
 // Noting is a reader that notes which objects a process reads.
@@ -90,7 +91,7 @@ func (p *process) reads(key types.NamespacedName, o client.Object) {
 		p.knows.read = map[types.NamespacedName]types.UID{}
 	}
 	p.knows.read[key] = o.GetUID()
-	if mg := asManaged(o); mg != nil && attempting(mg) && !meta.WasDeleted(mg) {
+	if mg := asManaged(o); mg != nil && attempting(mg) {
 		if p.knows.attempts == nil {
 			p.knows.attempts = map[types.UID]string{}
 		}

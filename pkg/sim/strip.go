@@ -67,32 +67,22 @@ func (w *World) strip(f Fault) {
 			s.before = earlier.before // no pass has seen what is between them
 		}
 		w.strips[uid] = s
-		if f.Kind != StripFinalizers && w.beyondRepair(s, f.Kind) {
+		if f.Kind != StripFinalizers && w.beyondRepair(s) {
 			w.exemptions.add(f.Kind, s.before)
 		}
 		w.losesStripped(mg)
 	}
 }
 
-// BeyondRepair says whether a replace has taken what is known nowhere else, or what looks like the
-// answer of a user.
-//
-// Both are no promises: only the annotations tell of the attempt of a process that is no more, until
-// another has read them of an object that is not being deleted; and to remove them from an object that is blocked, or about to be, is what its
-// condition asks for.
-func (w *World) beyondRepair(s stripping, k Kind) bool {
+// BeyondRepair says whether a replace has taken what is known nowhere else. That is no promise: only the
+// annotations tell of the attempt of a process that is no more, until another has read them.
+func (w *World) beyondRepair(s stripping) bool {
 	attempt, uid := attemptOf(s.before), s.before.GetUID()
 	told := attempt != "" && strings.HasPrefix(s.before.GetCondition("Created").Message, attempt)
 	mine := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.number == w.callers[uid] })
 	read := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.knows.attempts[uid] == attempt })
-	switch {
-	case w.outside.Traits().Named:
-		return false
-	case k == StripAnnotations && w.outside.Traits().Blocks && (blocked(s.before) || attempting(s.before) && !mine):
-		return true
-	default:
-		return attempt != "" && !told && !mine && !read
-	}
+
+	return !w.outside.Traits().Named && attempt != "" && !told && !mine && !read
 }
 
 // LosesStripped notes that an object went at once because nothing kept it any more. Nobody can
