@@ -69,6 +69,7 @@ type process struct {
 	ends       *Fault                      // the restore that follows its end; nil if none does
 	outdated   bool                        // the API server was restored, and it may not know yet
 	leaving    bool                        // it knows, and does what comes before its end
+	left       chan struct{}               // is closed when that is over; nil: it has not begun
 	restores   *controller.RestoreDetector // nil: nobody restores anything
 	beside     handover                    // what its other goroutines ask
 	equipment  *equipment                  // what it has beside its passes; nil: each call returns

@@ -148,7 +148,7 @@ func (p *process) leave() {
 	if !w.config.alone {
 		until = w.now().Add(renewDeadline - renews)
 	}
-	p.leaving = true
+	p.leaving, p.left = true, over
 	ctx, restores := besides(p.ctx), p.restores
 	go func() {
 		defer close(over)

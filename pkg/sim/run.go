@@ -135,6 +135,11 @@ func (w *World) end() {
 		p.cancel()
 		p.beside.close()
 	}
+	for _, p := range w.processes {
+		if p.left != nil {
+			<-p.left // it has no effect any more, and tries for a while
+		}
+	}
 	w.judgeMetrics()
 	if len(w.violation) == 0 {
 		usedMeters.Put(w.meters)
