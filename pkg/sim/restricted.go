@@ -13,13 +13,11 @@ var refusals = []Kind{Refused, RefusedSize, RefusedAccess}
 //     there, or what was created is waited for where it is not;
 //   - of an attempt that no process and no record tells of nobody knows, but where names are chosen. A restore that undoes
 //     two writes after a process was stopped takes such a record soon after each creation;
-//   - why it could not be told that a call does not return is logged as it is, with what an API server puts into its errors: "conflict" is
-//     the scenario in which a status cannot be written;
 //   - that a resource is left as it is because its namespace or its kind goes is told anew in every
 //     attempt to let the object go, for as long as that is refused.
 func (e *Explorer) restricted(v variant) bool {
 	if v.kind.deafens() {
-		return e.Scenario == "conflict" || e.Scenario == "reference" // of this one the controller has to watch what is referred to
+		return e.Scenario == "reference" // of this one the controller has to watch what is referred to
 	}
 	if v.kind == RewoundDown && v.writes > 1 && e.Class != "named" {
 		return true

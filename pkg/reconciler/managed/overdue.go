@@ -14,6 +14,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
@@ -127,7 +128,7 @@ func (r *Reconciler) overdue() source.Source {
 func (r *Reconciler) tellOverdue(ctx context.Context) {
 	for p, c := range r.calls.overdue(r.clock.Now().Add(-r.timeout - overduePatience)) {
 		if err := r.markOverdue(ctx, c); err != nil {
-			r.log.Info("Cannot tell that a call is overdue, trying again", "object", c.object.String(), "step", c.step.String(), "error", err)
+			r.log.Info("Cannot tell that a call is overdue, trying again", "object", c.object.String(), "step", c.step.String(), "error", redact.Error(err))
 
 			continue
 		}
