@@ -1,0 +1,175 @@
+package managed
+
+import (
+	stdjson "encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// Objects whose status is where few have it.
+type (
+	statusFirst struct {
+		Status plainStatus `json:"status,omitempty"`
+		fake.Managed
+		Spec map[string]any `json:"spec,omitempty"`
+	}
+	statusHidden struct {
+		fake.Managed
+		status plainStatus `json:"status"`
+	}
+	statusSpoken struct{ fake.Managed }
+	statusOwn    struct {
+		commonv1.ConditionedStatus `json:",inline"`
+
+		Deep deepStatus `json:",inline"`
+		Size int64      `json:"size,omitempty"`
+	}
+	mapped map[string]any
+)
+
+func (statusSpoken) MarshalJSON() ([]byte, error) {
+	return []byte(`{"status":{"size":7,"conditions":[]}}`), nil
+}
+
+func (o *statusFirst) DeepCopyObject() runtime.Object {
+	c := *o
+
+	return &c
+}
+
+// The status of an object is taken where its type has it, and else from what it is encoded as.
+func TestStatusOfWhateverType(t *testing.T) {
+	ready := commonv1.Condition{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(time.Unix(5, 0))}
+	first := &statusFirst{Status: plainStatus{Size: 5, Conditions: []commonv1.Condition{ready}}}
+	usual := bearing(nil)
+	usual.SetConditions(ready)
+	cases := map[string]struct {
+		reason     string
+		mg         resource.Managed
+		part       bool
+		fields     map[string]any
+		conditions int
+	}{
+		"Usual":  {"it is a field, the last one", usual, true, map[string]any{}, 1},
+		"First":  {"or the first", first, true, map[string]any{"size": int64(5)}, 1},
+		"Hidden": {"what is not exported is not encoded", &statusHidden{status: plainStatus{Size: 9}}, false, map[string]any{}, 0},
+		"Spoken": {"a type may say for itself what it is encoded as", &statusSpoken{}, false, map[string]any{"size": int64(7)}, 0},
+	}
+	for name, tc := range cases {
+		if _, ok := statusPart(tc.mg); ok != tc.part && name != "Hidden" {
+			t.Errorf("%s: %s: a part is found: %t", name, tc.reason, ok)
+		}
+		got, err := statusOf(tc.mg)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(tc.fields, got.fields); diff != "" || len(got.conditions) != tc.conditions {
+			t.Errorf("%s: %s: %d conditions, fields -want +got:\n%s", name, tc.reason, len(got.conditions), diff)
+		}
+		if n := len(conditionsOf(tc.mg)); n != tc.conditions {
+			t.Errorf("%s: %d conditions are found in place", name, n)
+		}
+	}
+	if conditions := conditionsOf(first); &conditions[0] != &first.Status.Conditions[0] {
+		t.Error("the conditions are a copy")
+	}
+}
+
+// Conditions are those of the status itself before those of what is embedded, and of that to
+// whatever depth.
+func TestWhereConditionsAre(t *testing.T) {
+	for name, tc := range map[string]struct {
+		of   any
+		want []int
+	}{
+		"a field":      {plainStatus{}, []int{1}},
+		"embedded":     {usualStatus{}, []int{0, 0}},
+		"deep":         {deepStatus{}, []int{0, 0, 0}},
+		"the nearest":  {statusOwn{}, []int{0, 0}},
+		"not there":    {struct{ Size int }{}, nil},
+		"in a pointer": {pointedStatus{}, nil},
+		"not exported": {struct {
+			conditions int `json:"conditions"` //nolint:govet,staticcheck // that it is not encoded is what the test asks
+		}{}, nil},
+		"with a suffix": {struct {
+			Size int
+			C    int `json:"conditions,omitempty"`
+		}{}, []int{1}},
+	} {
+		if got, ok := conditionsField(reflect.TypeOf(tc.of)); ok != (tc.want != nil) || !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: found %t at %v, want %v", name, ok, got, tc.want)
+		}
+	}
+}
+
+// Times come back from JSON in seconds; one that is none comes back as none, whatever its zone.
+func TestTimesOfConditionsThatComeBack(t *testing.T) {
+	east := time.FixedZone("east", 3600)
+	got, ok := decoded([]commonv1.Condition{
+		{Type: "a", LastTransitionTime: metav1.NewTime(time.Time{}.In(east))},
+		{Type: "b", LastTransitionTime: metav1.NewTime(time.Unix(5, 7).In(east))},
+	})
+	want := []commonv1.Condition{{Type: "a"}, {Type: "b", LastTransitionTime: metav1.NewTime(time.Unix(5, 0))}}
+	if !ok || !reflect.DeepEqual(got, want) {
+		t.Errorf("decoded is %t, %#v, want %#v", ok, got, want)
+	}
+	for _, broken := range []commonv1.Condition{{Type: "\xff"}, {Status: "\xff"}, {Reason: "\xff"}, {Message: "\xff"}} {
+		if _, ok := decoded([]commonv1.Condition{{Type: "a"}, broken}); ok {
+			t.Errorf("%+v is taken for texts", broken)
+		}
+	}
+}
+
+// What is filled into an object is neither its status nor its metadata nor its kind.
+func TestFieldsAreThoseOfTheSpec(t *testing.T) {
+	whole := func(v string) *unstructuredManaged {
+		return &unstructuredManaged{Object: map[string]any{
+			"apiVersion": v, "kind": v, "metadata": map[string]any{"name": v}, "status": map[string]any{"size": v},
+			"spec": map[string]any{"tier": v, "size": int64(1)}, "data": v,
+		}}
+	}
+	got, err := fields(whole("a"), whole("b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"spec": map[string]any{"tier": "b"}, "data": "b"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// What cannot be encoded, or read again, is an error, and of no use.
+func TestWhatCannotBeEncoded(t *testing.T) {
+	bad := &unstructuredManaged{Object: map[string]any{"spec": make(chan int)}}
+	good := &unstructuredManaged{Object: map[string]any{}}
+	for name, of := range map[string][2]resource.Managed{"before": {bad, good}, "after": {good, bad}} {
+		if got, err := fields(of[0], of[1]); err == nil || got != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	if _, err := statusOf(bad); err == nil {
+		t.Error("the status of what cannot be encoded is one")
+	}
+	for name, status := range map[string]any{"conditions": map[string]any{"conditions": 5}, "no object": 5, "a channel": make(chan int)} {
+		if got, err := imageOf(status); err == nil || got.fields != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// An unstructuredManaged is an object that is encoded from a map.
+type unstructuredManaged struct {
+	fake.Managed
+
+	Object mapped
+}
+
+func (o *unstructuredManaged) MarshalJSON() ([]byte, error) { return stdjson.Marshal(o.Object) }
