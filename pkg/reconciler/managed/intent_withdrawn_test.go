@@ -1,0 +1,257 @@
+package managed
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// An attempt is one for which Create was not called as long as the marks are those that this
+// process has sent, or were there before them: another process may have written any others.
+func TestAnAttemptThatWasNotCalled(t *testing.T) {
+	sent := objectstate.Intent{Pending: later, Attempt: "b", Before: "a/failed"}
+	cases := map[string]struct {
+		reason           string
+		pending, attempt string
+		want             bool
+	}{
+		"Whole":          {"the write had its effect", later, "b", true},
+		"Half":           {"the id was dropped, and the former one stayed", later, "a/failed", true},
+		"AnotherTime":    {"it was begun at another time", early, "b", false},
+		"AnotherAttempt": {"it is another attempt", later, "c", false},
+		"None":           {"nothing is left of it", "", "", false},
+	}
+	for name, tc := range cases {
+		for _, known := range [][]objectstate.Intent{{sent}, {{Pending: early, Attempt: "z"}, sent}} {
+			p := passOf(marked(tc.pending, "", "", tc.attempt), remembering(objectstate.State{}, objectstate.Cold{Uncalled: known}))
+			if got := p.uncalled(); got != tc.want {
+				t.Errorf("%s: %s: not called is %t", name, tc.reason, got)
+			}
+		}
+	}
+	if passOf(marked(later, "", "", "b"), &memo{}).uncalled() {
+		t.Error("what this process knows nothing of was called by nobody")
+	}
+}
+
+// What is about to be sent is remembered, of the last 32 attempts, and that an attempt is
+// repeated says nothing of its first time.
+func TestIntentsAreRemembered(t *testing.T) {
+	p := passOf(marked("", "", "", "a/failed"), &memo{})
+	p.intend()
+	marks := p.mg.GetAnnotations()
+	want := []objectstate.Intent{{Pending: marks[meta.AnnotationKeyExternalCreatePending], Attempt: marks[meta.AnnotationKeyCreateAttempt], Before: "a/failed"}}
+	if diff := cmp.Diff(want, p.memo.Uncalled); diff != "" || want[0].Pending != "2026-01-01T12:00:00Z" || want[0].Attempt == "" {
+		t.Errorf("marked %v, remembered -want +got:\n%s", marks, diff)
+	}
+	if got := p.intended(); got != (objectstate.Intent{Pending: want[0].Pending, Attempt: want[0].Attempt}) {
+		t.Errorf("intended %+v", got)
+	}
+	for range 40 {
+		p.intend()
+	}
+	last := p.memo.Uncalled[len(p.memo.Uncalled)-1]
+	if n := len(p.memo.Uncalled); n != 32 || last.Pending != p.mg.GetAnnotations()[meta.AnnotationKeyExternalCreatePending] || last.Pending == p.memo.Uncalled[0].Pending {
+		t.Errorf("%d intents are remembered, the last is %+v", n, last)
+	}
+
+	again := passOf(marked(early, "", "", "a"), &memo{}, WithCreationTokens())
+	if again.intend(); len(again.memo.Uncalled) != 0 || again.intended().Attempt != "a" {
+		t.Errorf("a repetition is remembered as one that was not called: %+v", again.memo.Uncalled)
+	}
+	again.r.named = true
+	if got := again.intended(); got != (objectstate.Intent{}) {
+		t.Errorf("under a name of our choice %+v is intended", got)
+	}
+}
+
+// A write that stored less than it was sent is taken back: the marks are as they were before.
+func TestAnIntentIsWithdrawn(t *testing.T) {
+	const pending, attempt = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt
+	for name, before := range map[string]map[string]string{
+		"nothing":  {"example.org/own": "1"},
+		"a result": {pending: early, attempt: "a/failed", "example.org/own": "1"},
+		"a time":   {pending: early, "example.org/own": "1"},
+	} {
+		c := &patchingClient{answer: func() error { return errors.New("boom") }}
+		p := passOf(bearing(before), &memo{})
+		p.r.client, p.r.cluster = c, &liveCluster{}
+		p.newest = bearing(before)
+		p.intend()
+		p.newest = clone(p.mg)
+		if p.withdraw(t.Context(), before); !maps.Equal(p.mg.GetAnnotations(), before) {
+			t.Errorf("%s: marked %v, want %v", name, p.mg.GetAnnotations(), before)
+		}
+		if len(c.sent) != 1 {
+			t.Errorf("%s: sent %q", name, c.sent)
+		}
+	}
+}
+
+// Of a patch of annotations those are looked for that it sets, not those that it removes.
+func TestAnnotationsThatAreSet(t *testing.T) {
+	if diff := cmp.Diff(map[string]string{"a": "1", "b": ""}, texts(map[string]any{"a": "1", "b": "", "c": nil})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	mg := bearing(map[string]string{"a": "1", "b": ""})
+	for _, tc := range []struct {
+		of   map[string]string
+		want bool
+	}{{map[string]string{"a": "2"}, false}, {map[string]string{"a": "1", "c": "1"}, true}, {map[string]string{"b": "1"}, true}, {nil, false}} {
+		if got := lacks(mg, tc.of); got != tc.want {
+			t.Errorf("it lacks some of %v: %t", tc.of, got)
+		}
+	}
+}
+
+// A liveCluster shows one object as the API server has it.
+type liveCluster struct {
+	Cluster
+	client.Reader
+
+	shows resource.Managed
+	asked int
+}
+
+func (c *liveCluster) GetAPIReader() client.Reader { return c }
+
+func (c *liveCluster) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	c.asked++
+	if c.shows == nil {
+		return kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, "data")
+	}
+	*o.(*fake.Managed) = *clone(c.shows).(*fake.Managed) //nolint:forcetypeassert // nothing else is read here
+
+	return nil
+}
+
+// The result of a Create that could not be stored is stored as long as the API server shows the
+// attempt without one, or nothing of it at all.
+func TestAnUnwrittenResultIsStored(t *testing.T) {
+	const name, succeeded, attempt = meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt
+	unwritten := map[string]string{name: "vol-1", succeeded: later, attempt: ownDone}
+	body := `{"metadata":{"annotations":{"krateo.io/external-create-succeeded":"` + later + `","krateo.io/external-name":"vol-1","` + attempt + `":"` + ownDone + `"},` +
+		`"resourceVersion":"7","uid":"uid-1"}}`
+	with := func(key, value string, mg *fake.Managed) *fake.Managed {
+		mg.Annotations[key] = value
+
+		return mg
+	}
+	cases := map[string]struct {
+		reason  string
+		read    resource.Managed // by the pass
+		live    resource.Managed
+		called  string
+		written bool
+		forgot  bool // what could not be written
+		failed  bool
+	}{
+		"Pending":        {"the attempt has no result", marked(early, "", "", ownID), marked(early, "", "", ownID), ownID, true, true, false},
+		"Another's":      {"what was called since is another's", marked(early, "", "", ownID), marked(early, "", "", ownID), "other", true, true, false},
+		"Stored":         {"it was stored all the same", marked(early, "", "", ownID), with(name, "vol-1", marked(early, later, "", ownDone)), ownID, false, true, false},
+		"HalfStored":     {"its name was not", marked(early, "", "", ownID), marked(early, later, "", ownDone), ownID, true, true, false},
+		"Since":          {"another attempt was begun since", marked(early, "", "", ownID), marked(later, "", "", "b"), ownID, false, true, false},
+		"Replaced":       {"a replace took all", marked("", "", "", ""), marked("", "", "", ""), ownID, true, true, false},
+		"ReplacedNow":    {"a replace took it since it was read", marked(early, "", "", ownID), marked("", "", "", ""), ownID, false, false, true},
+		"OwnName":        {"and left the name that it made", marked("", "", "", ""), with(name, "vol-1", marked("", "", "", "")), ownID, true, true, false},
+		"AnotherName":    {"a user has chosen another name", marked("", "", "", ""), with(name, "vol-2", marked("", "", "", "")), ownID, false, true, false},
+		"AnotherRuntime": {"another runtime has begun", marked("", "", "", ""), marked(later, "", "", ""), ownID, false, true, false},
+		"Gone":           {"the object is not there", marked(early, "", "", ownID), nil, ownID, false, false, true},
+	}
+	for id, tc := range cases {
+		t.Run(id, func(t *testing.T) {
+			read := clone(tc.read)
+			read.SetUID(ownerUID)
+			read.SetName("data")
+			read.SetResourceVersion("7")
+			c := &liveCluster{}
+			if tc.live != nil {
+				c.shows = clone(tc.live)
+				c.shows.SetUID(ownerUID)
+				c.shows.SetName("data")
+				c.shows.SetResourceVersion("7")
+			}
+			p := passOf(read, remembering(objectstate.State{}, objectstate.Cold{Unwritten: maps.Clone(unwritten), Called: objectstate.Intent{Attempt: tc.called}}))
+			writes := &patchingClient{answer: func() error { return nil }, stores: true}
+			p.r.client, p.r.cluster, p.r.empty = writes, c, reflect.TypeFor[fake.Managed]()
+			p.r.telemetry = p.r.newTelemetry()
+			err := p.writeUnwritten(t.Context())
+			if (err != nil) != tc.failed || err != nil && stageOf(err) != recording {
+				t.Errorf("%s: it ended with %v", tc.reason, err)
+			}
+			want := []string(nil)
+			if tc.written {
+				want = []string{body}
+			}
+			if diff := cmp.Diff(want, writes.sent); diff != "" {
+				t.Errorf("%s: sent, -want +got:\n%s", tc.reason, diff)
+			}
+			if forgot := p.memo.Unwritten == nil; forgot != tc.forgot {
+				t.Errorf("%s: forgotten is %t", tc.reason, forgot)
+			}
+			if known := p.memo.Called.Attempt != ""; known != (!tc.written || tc.called != ownID) {
+				t.Errorf("%s: it is taken for an attempt whose result is not known: %t", tc.reason, known)
+			}
+		})
+	}
+	if err := passOf(bearing(nil), &memo{}).writeUnwritten(t.Context()); err != nil {
+		t.Errorf("where all was written it ended with %v", err)
+	}
+}
+
+// stageOf returns the stage at which a pass failed.
+func stageOf(err error) *stage {
+	var f *failure
+	if !errors.As(err, &f) {
+		return nil
+	}
+
+	return f.stage
+}
+
+// Somebody has taken the finalizer that was to keep what is being created, or does not show yet.
+func TestUnheldCreations(t *testing.T) {
+	unseen, seen := &memo{}, remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}, objectstate.Cold{})
+	cases := map[string]struct {
+		reason string
+		mg     *fake.Managed
+		memo   *memo
+		change func(*pass)
+		unheld bool
+	}{
+		"Pending":    {"nobody knows what it led to", marked(early, "", "", ownID), unseen, nil, true},
+		"Unseen":     {"it does not show yet", marked(early, later, "", ownDone), unseen, nil, true},
+		"Seen":       {"what shows is claimed again", marked(early, later, "", ownDone), seen, nil, false},
+		"Failed":     {"what failed made nothing", marked(early, "", later, ownID+"/failed"), unseen, nil, false},
+		"Nothing":    {"nothing was created", marked("", "", "", ""), unseen, nil, false},
+		"Others":     {"another runtime begun it", marked(early, "", "", ""), unseen, nil, false},
+		"Held":       {"it is still there", marked(early, "", "", ownID), unseen, func(p *pass) { p.mg.SetFinalizers([]string{FinalizerName}) }, false},
+		"HeldByThem": {"another's does not keep it", marked(early, "", "", ownID), unseen, func(p *pass) { p.mg.SetFinalizers([]string{"example.org/held"}) }, true},
+		"Named":      {"under a name of our choice there is no such record", marked(early, "", "", ownID), unseen, func(p *pass) { p.r.named = true }, false},
+		"Author":     {"the author's has no name", marked(early, "", "", ownID), unseen, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() }, false},
+		"Deleted":    {"what is deleted is let go", marked(early, "", "", ownID), unseen, func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
+	}
+	for name, tc := range cases {
+		tc.mg.SetUID(ownerUID)
+		p := passOf(tc.mg, tc.memo)
+		if tc.change != nil {
+			tc.change(p)
+		}
+		if got := p.unheld(); got != tc.unheld {
+			t.Errorf("%s: %s: unheld is %t", name, tc.reason, got)
+		}
+	}
+}
