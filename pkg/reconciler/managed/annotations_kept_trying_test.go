@@ -26,8 +26,10 @@ type patchingClient struct {
 
 	answer func() error
 	stores bool // the annotations, as the API server does
-	sent   []string
-	kinds  []types.PatchType
+
+	finalizers bool // the same of those
+	sent       []string
+	kinds      []types.PatchType
 }
 
 func (c *patchingClient) Patch(_ context.Context, o client.Object, patch client.Patch, _ ...client.PatchOption) error {
@@ -38,14 +40,20 @@ func (c *patchingClient) Patch(_ context.Context, o client.Object, patch client.
 	c.sent, c.kinds = append(c.sent, string(data)), append(c.kinds, patch.Type())
 	if c.stores {
 		var body struct {
-			Metadata struct{ Annotations map[string]string }
+			Metadata struct {
+				Annotations map[string]string
+				Finalizers  []string
+			}
 		}
 		if err := json.Unmarshal(data, &body); err != nil {
 			return err
 		}
-		annotations := maps.Clone(o.GetAnnotations())
+		annotations := map[string]string{}
+		maps.Copy(annotations, o.GetAnnotations())
 		maps.Copy(annotations, body.Metadata.Annotations)
-		o.SetAnnotations(annotations)
+		if o.SetAnnotations(annotations); c.finalizers {
+			o.SetFinalizers(body.Metadata.Finalizers)
+		}
 	}
 
 	return c.answer()

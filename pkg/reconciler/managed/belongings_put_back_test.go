@@ -62,7 +62,7 @@ func TestWhatACallTakesAwayIsPutBack(t *testing.T) {
 		mg, want := whole(tc.before), whole(tc.before)
 		tc.stays(want)
 		b := passOf(mg, &memo{}).belongings()
-		called := clone(mg).(*fake.Managed) //nolint:forcetypeassert // as its original is
+		called := clone(mg).(*fake.Managed)
 		tc.call(called)
 		if got := b.putBack(called); got != tc.changed {
 			t.Errorf("%s: %s: changed is %t", name, tc.reason, got)

@@ -16,7 +16,7 @@ import (
 type keptContext struct {
 	ExternalClient
 
-	of     context.Context
+	of     context.Context //nolint:containedctx // what becomes of it after the call is what the tests ask
 	called []string
 	during func(context.Context)
 }
@@ -43,7 +43,7 @@ func (c *keptContext) Delete(ctx context.Context, _ resource.Managed) error {
 	return c.note(ctx, "Delete")
 }
 
-// calls are those of a client, by name.
+// callsOf returns the calls of a client, by name.
 func callsOf(c ExternalClient) map[string]func(context.Context) error {
 	mg := bearing(nil)
 

@@ -24,7 +24,7 @@ type (
 	}
 	statusHidden struct {
 		fake.Managed
-		status plainStatus `json:"status"`
+		status plainStatus `json:"status"` //nolint:govet,staticcheck // that it is not encoded is what the test asks
 	}
 	statusSpoken struct{ fake.Managed }
 	statusOwn    struct {

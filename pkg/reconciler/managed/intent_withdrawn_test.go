@@ -133,7 +133,7 @@ func (c *liveCluster) Get(_ context.Context, _ client.ObjectKey, o client.Object
 	if c.shows == nil {
 		return kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, "data")
 	}
-	*o.(*fake.Managed) = *clone(c.shows).(*fake.Managed) //nolint:forcetypeassert // nothing else is read here
+	*o.(*fake.Managed) = *clone(c.shows).(*fake.Managed)
 
 	return nil
 }

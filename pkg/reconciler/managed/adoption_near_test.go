@@ -1,0 +1,129 @@
+package managed
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// What belongs to an object of the same namespace is near; what is said of the namespace counts
+// before what the stamp says of it.
+func TestWhatIsNear(t *testing.T) {
+	for name, tc := range map[string]struct {
+		namespace, owners string
+		stamp             Stamp
+		want              bool
+	}{
+		"here":            {"quay", "quay", "", true},
+		"elsewhere":       {"quay", "pier", "", false},
+		"by its stamp":    {"quay", "", "c/g/K/quay/info/u", true},
+		"elsewhere by it": {"quay", "", "c/g/K/pier/data/u", false},
+		"as is said":      {"quay", "quay", "c/g/K/pier/data/u", true},
+		"not as is said":  {"quay", "pier", "c/g/K/quay/data/u", false},
+		"nobody knows":    {"quay", "", "", false},
+		"cluster-scoped":  {"", "", "c/g/K//data/u", true},
+		"another name":    {"", "", "c/g/K//info/u", false},
+		"no stamp":        {"", "", "", false},
+	} {
+		mg := bearing(nil)
+		mg.SetNamespace(tc.namespace)
+		p := passOf(mg, &memo{})
+		p.r.of.Group, p.r.of.Kind = "g", "K"
+		p.observation = ExternalObservation{Owner: OwnerOther, OwnerNamespace: tc.owners, OwnerStamp: tc.stamp}
+		if got := p.near(); got != tc.want {
+			t.Errorf("%s: near is %t", name, got)
+		}
+	}
+}
+
+// What was restored from a backup takes over what the annotation of its user names, whatever else
+// the policy says; and a policy of the object wins over that of the provider.
+func TestWhatIsAskedFor(t *testing.T) {
+	const stamp = "c/g/K/quay/data/u"
+	for name, tc := range map[string]struct {
+		marks          map[string]string
+		found          Stamp
+		asked, allowed lifecycle.Adoption
+	}{
+		"nothing":      {nil, "", lifecycle.AdoptMatching, lifecycle.AdoptMatching},
+		"its own":      {map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyNever}, "", lifecycle.AdoptNever, lifecycle.AdoptNever},
+		"restored":     {map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyNever, meta.AnnotationKeyRestoredFrom: stamp}, stamp, lifecycle.AdoptForce, lifecycle.AdoptForce},
+		"from another": {map[string]string{meta.AnnotationKeyRestoredFrom: stamp}, "c/g/K/quay/data/v", lifecycle.AdoptMatching, lifecycle.AdoptMatching},
+	} {
+		mg := bearing(tc.marks)
+		mg.SetNamespace("quay")
+		p := passOf(mg, &memo{}, WithAdoptionPolicy(meta.AdoptionPolicyIfMatching))
+		p.r.of.Group, p.r.of.Kind = "g", "K"
+		p.observation = ExternalObservation{ResourceExists: true, Owner: OwnerOther, OwnerStamp: tc.found}
+		if asked, allowed := p.adoption(); asked != tc.asked || allowed != tc.allowed {
+			t.Errorf("%s: asked for %v, allowed is %v", name, asked, allowed)
+		}
+	}
+}
+
+// Under a name of our choice a finalizer says that a resource without a mark is ours, where its
+// owner is not known; of a name that was assigned only a mark does.
+func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
+	claimed := map[string]string{meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"}
+	for name, tc := range map[string]struct {
+		named, held bool
+		owner       Owner
+		marks       map[string]string
+		want        bool
+	}{
+		"held":             {true, true, OwnerUnknown, nil, false},
+		"not held":         {true, false, OwnerUnknown, nil, true},
+		"marked":           {true, false, OwnerUnknown, claimed, false},
+		"marked and held":  {true, true, OwnerUnknown, claimed, false},
+		"nobody's":         {true, true, OwnerNobody, nil, true},
+		"assigned":         {false, true, OwnerUnknown, nil, true},
+		"assigned, marked": {false, false, OwnerUnknown, claimed, false},
+		"ours":             {false, false, OwnerOurs, nil, false},
+	} {
+		mg := bearing(tc.marks)
+		if tc.held {
+			mg.SetFinalizers([]string{FinalizerName})
+		}
+		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{}), WithAdoptionPolicy(meta.AdoptionPolicyNever), WithDeterministicExternalName(tc.named))
+		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
+		if got := p.stranger(); got != tc.want {
+			t.Errorf("%s: a stranger's is %t", name, got)
+		}
+	}
+}
+
+// Why a policy takes nothing over is told with the way out.
+func TestWhyAPolicyIsNotAllowed(t *testing.T) {
+	const ways = `: choose another name by the annotation krateo.io/external-name, or ask whoever runs the provider to allow the policy (managed.WithAllowedAdoptionPolicies)`
+	for name, tc := range map[string]struct {
+		options   []ReconcilerOption
+		namespace string
+		policy    string
+		want      string
+	}{
+		"far":           {nil, "quay", meta.AdoptionPolicyForce, `"force" takes over only what is known to belong to an object of the same namespace`},
+		"cluster":       {nil, "", meta.AdoptionPolicyForce, `"force" takes over for a cluster-scoped object only what is known to belong to an object of the same kind and name`},
+		"not listed":    {[]ReconcilerOption{WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned)}, "quay", meta.AdoptionPolicyForce, `"force" is not allowed by this provider`},
+		"of no use":     {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfUnowned, ""},
+		"nothing asked": {nil, "quay", "", ""},
+	} {
+		mg := bearing(map[string]string{meta.AnnotationKeyAdoptionPolicy: tc.policy})
+		mg.SetNamespace(tc.namespace)
+		p := passOf(resource.Managed(mg), &memo{}, tc.options...)
+		p.observation = ExternalObservation{ResourceExists: true, Owner: OwnerOther}
+		want := tc.want
+		if want != "" {
+			want = "the external resource is left as it is: the adoption policy " + want + ways
+		}
+		if got := p.notAllowed(); got != want {
+			t.Errorf("%s: it says\n%s\nwant\n%s", name, got, want)
+		}
+		if strings.Contains(p.notAllowed(), "%!") {
+			t.Errorf("%s: %s", name, p.notAllowed())
+		}
+	}
+}
