@@ -1,0 +1,351 @@
+package managed
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// A sought is a client that is asked what an attempt led to.
+type sought struct {
+	keptContext
+
+	shows ExternalObservation
+	asked int
+}
+
+func (c *sought) RecoverCreation(context.Context, resource.Managed, string) (bool, error) {
+	c.asked++
+
+	return false, nil
+}
+
+func (c *sought) RecoveryWindow() time.Duration { return time.Hour }
+
+func (c *sought) Observe(ctx context.Context, mg resource.Managed) (ExternalObservation, error) {
+	_, err := c.keptContext.Observe(ctx, mg)
+
+	return c.shows, err
+}
+
+// A storedWorld is an API server that a pass in memory writes to and reads from.
+type storedWorld struct {
+	*pass
+	*liveCluster
+
+	writes *patchingClient
+	client *sought
+}
+
+func newStored(mg resource.Managed, o *memo, options ...ReconcilerOption) *storedWorld {
+	mg.SetResourceVersion("7")
+	w := &storedWorld{
+		pass: passOf(mg, o, options...), liveCluster: &liveCluster{shows: clone(mg)},
+		writes: &patchingClient{answer: func() error { return nil }, stores: true}, client: &sought{shows: ExternalObservation{ResourceExists: true, ResourceUpToDate: true}},
+	}
+	w.read, w.newest = clone(mg), clone(mg)
+	w.pass.external = w.client
+	w.r.client, w.r.cluster, w.r.empty = w.writes, w.liveCluster, reflect.TypeFor[fake.Managed]()
+	w.r.of.Group, w.r.of.Kind = "g", "K"
+	w.r.telemetry = w.r.newTelemetry()
+
+	return w
+}
+
+// Before anything is asked outside, it is known that the object is what it seems, and what was put
+// back of its record is stored. What comes first counts.
+func TestWhatComesBeforeAnObservation(t *testing.T) {
+	boom := errors.New("boom")
+	stopped := func(o *objectstate.Cold) {
+		o.Stop = objectstate.Stop{Version: "7", Revision: "r", Due: noon, Until: noon.Add(time.Second)}
+	}
+	unwritten := func(o *objectstate.Cold) { o.Unwritten = map[string]string{meta.AnnotationKeyCreateAttempt: ownDone} }
+	cases := map[string]struct {
+		reason string
+		memory []func(*objectstate.Cold)
+		change func(*storedWorld)
+		stage  *stage
+		err    error
+		live   int // reads
+		writes int
+		looked int // lookups and observations
+	}{
+		"Prepared": {"without its references it is not connected", nil, func(w *storedWorld) {
+			w.r.initializers = []Initializer{InitializerFn(func(context.Context, resource.Managed) error { return boom })}
+			w.pass.external, w.r.connecter = nil, NewNopDisconnecter(ExternalConnectorFn(func(context.Context, resource.Managed) (ExternalClient, error) {
+				return nil, errors.New("too early")
+			}))
+		}, initializing, boom, 0, 0, 0},
+		"Connected": {"only a client knows what is secret in a text that is to be stored", []func(*objectstate.Cold){unwritten}, func(w *storedWorld) {
+			w.liveCluster.shows = nil
+			w.pass.external, w.r.connecter = nil, NewNopDisconnecter(ExternalConnectorFn(func(context.Context, resource.Managed) (ExternalClient, error) { return nil, boom }))
+		}, connecting, boom, 0, 0, 0},
+		"Written": {"what a creation led to is stored before anything else", []func(*objectstate.Cold){unwritten}, func(w *storedWorld) {
+			w.liveCluster.shows, w.restored = nil, true
+		}, recording, errReplaced, 1, 0, 0},
+		"Restored": {"what was put back is stored, whether something is asked or not", []func(*objectstate.Cold){stopped}, func(w *storedWorld) {
+			w.restored = true
+			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyRestored: "uid-1"})
+		}, nil, errUnchanged, 0, 1, 0},
+		"Unchanged": {"nothing is asked while nothing has changed", []func(*objectstate.Cold){stopped}, func(w *storedWorld) {
+			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: foreignID, meta.AnnotationKeyExternalCreatePending: early})
+		}, nil, errUnchanged, 0, 0, 0},
+		"Looked": {"then it is looked at", nil, func(*storedWorld) {}, nil, nil, 0, 0, 1},
+		"Sought": {"what an attempt led to is looked up before", nil, func(w *storedWorld) {
+			w.recoverer = w.client
+			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early})
+		}, nil, nil, 0, 0, 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cold := objectstate.Cold{}
+			for _, remember := range tc.memory {
+				remember(&cold)
+			}
+			w := newStored(bearing(nil), remembering(objectstate.State{}, cold))
+			w.connection.Revision = "r"
+			tc.change(w)
+			err := w.pass.observe(t.Context())
+			if !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) || stageOf(err) != tc.stage {
+				t.Errorf("%s: it ended with %v", tc.reason, err)
+			}
+			if looked := w.client.asked + len(w.client.called); w.liveCluster.asked != tc.live || len(w.writes.sent) != tc.writes || looked != tc.looked {
+				t.Errorf("%s: %d reads, writes %q, %d looks", tc.reason, w.liveCluster.asked, w.writes.sent, looked)
+			}
+		})
+	}
+}
+
+// What an observation says of a resource is kept; what was doubted before is not.
+func TestWhatAnObservationKeeps(t *testing.T) {
+	called := objectstate.Intent{Pending: early, Attempt: ownID}
+	doubted := objectstate.Cold{NotFoundSince: noon, NotFoundName: "vol-1", Unfound: 3, Called: called, Made: objectstate.CreationRef{Mark: ownDone}}
+	made := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"}
+	pending := map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
+	cases := map[string]struct {
+		reason string
+		marks  map[string]string
+		shows  ExternalObservation
+		seen   objectstate.CreationRef
+		found  bool
+		cold   objectstate.Cold // of what was doubted
+	}{
+		"Ours":       {"it is there", made, ExternalObservation{ResourceExists: true}, objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, true, objectstate.Cold{}},
+		"Unknown":    {"and nobody knows which attempt made it", pending, ExternalObservation{ResourceExists: true}, objectstate.CreationRef{}, true, objectstate.Cold{Called: called}},
+		"Missing":    {"it is not", made, ExternalObservation{}, objectstate.CreationRef{}, false, doubted},
+		"Stranger's": {"it is somebody else's", nil, ExternalObservation{ResourceExists: true, Owner: OwnerOther}, objectstate.CreationRef{}, false, objectstate.Cold{Called: called, Made: doubted.Made}},
+	}
+	for name, tc := range cases {
+		w := newStored(bearing(tc.marks), remembering(objectstate.State{}, doubted))
+		tc.shows.ConnectionDetails = ConnectionDetails{"password": []byte("swordfish-42")}
+		w.client.shows = tc.shows
+		if err := w.pass.observe(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !w.observed || !w.looked || w.found != tc.found || w.memo.Seen != tc.seen {
+			t.Errorf("%s: %s: observed %t, looked %t, found %t, seen %+v", name, tc.reason, w.observed, w.looked, w.found, w.memo.Seen)
+		}
+		if diff := cmp.Diff(tc.cold, w.memo.Cold); diff != "" {
+			t.Errorf("%s: %s: remembered, -want +got:\n%s", name, tc.reason, diff)
+		}
+		if len(w.told) != 1 {
+			t.Errorf("%s: one detail, and %d sets of them are told", name, len(w.told))
+		}
+	}
+	w := newStored(&lateManaged{Spec: lateSpec{Bad: "x"}}, &memo{})
+	w.r.empty, w.client.shows.ResourceLateInitialized = reflect.TypeFor[lateManaged](), true
+	if err := w.pass.observe(t.Context()); stageOf(err) != observing {
+		t.Errorf("what cannot be filled in ends with %v", err)
+	}
+}
+
+// A client of which nothing may be called is none.
+func TestNoClientOfAnotherSystem(t *testing.T) {
+	for name, tc := range map[string]struct {
+		c    ExternalClient
+		want bool
+	}{
+		"nothing":        {nil, false},
+		"another system": {&namedSystem{name: "green"}, false},
+		"this system":    {&namedSystem{name: "blue"}, true},
+	} {
+		p := passOf(bearing(map[string]string{meta.AnnotationKeyBackendIdentity: "blue"}), &memo{})
+		p.r.telemetry = p.r.newTelemetry()
+		p.r.connecter = NewNopDisconnecter(ExternalConnectorFn(func(context.Context, resource.Managed) (ExternalClient, error) { return tc.c, nil }))
+		if err := p.connect(t.Context()); (err == nil) != tc.want || (p.external != nil) != tc.want {
+			t.Errorf("%s: %v, and the client is %v", name, err, p.external)
+		}
+		p.hangUp()
+	}
+}
+
+// An authorsFinalizer answers with what it makes of an object.
+type authorsFinalizer struct {
+	add, remove func(resource.Object) error
+	added       int
+}
+
+func (f *authorsFinalizer) AddFinalizer(_ context.Context, o resource.Object) error {
+	f.added++
+
+	return f.add(o)
+}
+
+func (f *authorsFinalizer) RemoveFinalizer(_ context.Context, o resource.Object) error {
+	return f.remove(o)
+}
+
+// What an author's finalizer has stored is taken over: the version and the finalizers, and nothing
+// that this pass has learned is lost.
+func TestWhatAnAuthorsFinalizerStores(t *testing.T) {
+	theirs := []string{"example.org/theirs"}
+	cases := map[string]struct {
+		reason  string
+		add     func(resource.Object)
+		version string
+		held    []string
+		newer   bool
+	}{
+		"Added": {"it was added", func(o resource.Object) {
+			o.SetResourceVersion("8")
+			o.SetFinalizers(theirs)
+			o.SetAnnotations(map[string]string{"example.org/own": "2"})
+		}, "8", theirs, true},
+		"There":   {"it was there", func(o resource.Object) { o.SetAnnotations(nil) }, "7", nil, false},
+		"Version": {"something else was written", func(o resource.Object) { o.SetResourceVersion("8") }, "8", nil, true},
+		"Unsaid":  {"the version is not told", func(o resource.Object) { o.SetFinalizers(theirs) }, "7", theirs, true},
+	}
+	for name, tc := range cases {
+		f := &authorsFinalizer{add: func(o resource.Object) error {
+			tc.add(o)
+
+			return nil
+		}}
+		w := newStored(bearing(map[string]string{"example.org/own": "1"}), &memo{}, WithFinalizer(f))
+		w.mg.SetConditions(commonv1.Available()) // learned
+		before := w.newest
+		for range 2 {
+			if err := w.addFinalizer(t.Context()); err != nil || f.added != 1 || !w.finalized {
+				t.Errorf("%s: %v, added %d times, finalized %t", name, err, f.added, w.finalized)
+			}
+		}
+		for what, mg := range map[string]resource.Managed{"the object": w.mg, "the newest": w.newest} {
+			if mg.GetResourceVersion() != tc.version || !cmp.Equal(mg.GetFinalizers(), tc.held) || mg.GetAnnotations()["example.org/own"] != "1" {
+				t.Errorf("%s: %s: %s is %+v", name, tc.reason, what, mg)
+			}
+		}
+		if !isReady(w.mg) || isReady(w.newest) || (w.newest != before) != tc.newer || (w.memo.Version == tc.version) != tc.newer {
+			t.Errorf("%s: %s: ready %t, stored %t, newer %t, version %q", name, tc.reason, isReady(w.mg), isReady(w.newest), w.newest != before, w.memo.Version)
+		}
+		if before.GetResourceVersion() != "7" || before.GetFinalizers() != nil {
+			t.Errorf("%s: what was read is changed: %+v", name, before)
+		}
+	}
+	boom := errors.New("boom")
+	w := newStored(bearing(nil), &memo{}, WithFinalizer(&authorsFinalizer{add: func(resource.Object) error { return boom }}))
+	if err := w.addFinalizer(t.Context()); !errors.Is(err, boom) || w.finalized {
+		t.Errorf("one that fails: %v, finalized %t", err, w.finalized)
+	}
+}
+
+// What the API server itself shows is believed: another version is a conflict, once it is the same
+// nobody asks again, and an older one than was known is that of a restore.
+func TestWhatIsThereIsMadeSureOf(t *testing.T) {
+	w := newStored(bearing(nil), &memo{})
+	w.liveCluster.shows.SetResourceVersion("8")
+	err := w.checkLive(t.Context())
+	var status kerrors.APIStatus
+	if !kerrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details.Group != "g" || status.Status().Details.Kind != "K" || w.memo.Live {
+		t.Errorf("another version: %v, live %t", err, w.memo.Live)
+	}
+	w.liveCluster.shows.SetResourceVersion("7")
+	for range 2 {
+		if err := w.checkLive(t.Context()); err != nil || w.liveCluster.asked != 2 || !w.memo.Live {
+			t.Errorf("the same: %v, asked %d times, live %t", err, w.liveCluster.asked, w.memo.Live)
+		}
+	}
+	for name, tc := range map[string]struct {
+		known, shows string
+		went         bool
+	}{"later than our last write": {"8", "9", false}, "our last write": {"9", "9", false}, "older than it": {"10", "9", true}, "older than what was read": {"", "6", true}} {
+		d := controller.NewRestoreDetector()
+		w := newStored(bearing(nil), remembering(objectstate.State{Version: tc.known}, objectstate.Cold{}), WithRestoreDetector(d))
+		w.liveCluster.shows.SetResourceVersion(tc.shows)
+		if _, err := w.readLive(t.Context()); errors.Is(err, controller.ErrRestored) != tc.went || (d.Restored() != nil) != tc.went {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	w.liveCluster.shows.SetUID("uid-2")
+	if _, err := w.readLive(t.Context()); !errors.Is(err, errReplaced) {
+		t.Errorf("another object of the name: %v", err)
+	}
+}
+
+// An object that is let go is remembered as gone when nobody else keeps it, and an attempt that was
+// given up is told of with it.
+func TestAnObjectIsLetGo(t *testing.T) {
+	boom := errors.New("boom")
+	given := map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyAbandonAttempt: ownID}
+	orphaned := map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}
+	for key, value := range given {
+		orphaned[key] = value
+	}
+	absent := kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, "data")
+	cases := map[string]struct {
+		reason                  string
+		marks                   map[string]string
+		author                  *authorsFinalizer
+		held                    []string
+		answer                  error
+		there                   bool // the API server has it
+		err                     error
+		released, gone, removed bool
+		told                    int
+	}{
+		"Last":       {"ours was the last", nil, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 0},
+		"Others":     {"another keeps it", nil, nil, []string{FinalizerName, "example.org/held"}, nil, true, nil, true, false, false, 0},
+		"Refused":    {"it is kept", nil, nil, []string{FinalizerName}, boom, true, boom, false, false, false, 0},
+		"Gone":       {"it was gone", nil, nil, []string{FinalizerName}, absent, false, nil, false, true, false, 0},
+		"GivenUp":    {"with an attempt", given, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 1},
+		"Orphaned":   {"what is orphaned is not looked for anyway", orphaned, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 0},
+		"Authors":    {"the author's was removed", given, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{"a"}, nil, true, nil, true, false, true, 1},
+		"AuthorsNot": {"it was not", nil, &authorsFinalizer{remove: func(resource.Object) error { return boom }}, []string{"a"}, nil, true, boom, false, false, false, 0},
+	}
+	for name, tc := range cases {
+		mg := bearing(tc.marks)
+		mg.Finalizers, mg.DeletionTimestamp = tc.held, &metav1.Time{Time: noon}
+		w := newStored(mg, &memo{})
+		if tc.author != nil {
+			w.r.finalizer = tc.author
+		}
+		if w.writes.answer = func() error { return tc.answer }; !tc.there {
+			w.liveCluster.shows = nil
+		}
+		w.writes.finalizers = true
+		err := w.letGo(t.Context())
+		if !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) || err != nil && stageOf(err) != lettingGo {
+			t.Errorf("%s: %s: it ended with %v", name, tc.reason, err)
+		}
+		if w.released != tc.released || w.memo.Gone != tc.gone || w.memo.FinalizerRemoved != tc.removed {
+			t.Errorf("%s: %s: released %t, gone %t, removed %t", name, tc.reason, w.released, w.memo.Gone, w.memo.FinalizerRemoved)
+		}
+		if len(w.events) != tc.told || tc.told > 0 && (w.events[0].Type != event.TypeWarning || w.events[0].Reason != reasonAbandoned) {
+			t.Errorf("%s: %s: told %+v", name, tc.reason, w.events)
+		}
+	}
+}
