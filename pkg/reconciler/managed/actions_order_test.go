@@ -317,14 +317,15 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		released, gone, removed bool
 		told                    int
 	}{
-		"Last":       {"ours was the last", nil, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 0},
-		"Others":     {"another keeps it", nil, nil, []string{FinalizerName, "example.org/held"}, nil, true, nil, true, false, false, 0},
-		"Refused":    {"it is kept", nil, nil, []string{FinalizerName}, boom, true, boom, false, false, false, 0},
-		"Gone":       {"it was gone", nil, nil, []string{FinalizerName}, absent, false, nil, false, true, false, 0},
-		"GivenUp":    {"with an attempt", given, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 1},
-		"Orphaned":   {"what is orphaned is not looked for anyway", orphaned, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 0},
-		"Authors":    {"the author's was removed", given, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{"a"}, nil, true, nil, true, false, true, 1},
-		"AuthorsNot": {"it was not", nil, &authorsFinalizer{remove: func(resource.Object) error { return boom }}, []string{"a"}, nil, true, boom, false, false, false, 0},
+		"Last":         {"ours was the last", nil, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 0},
+		"Others":       {"another keeps it", nil, nil, []string{FinalizerName, "example.org/held"}, nil, true, nil, true, false, false, 0},
+		"Refused":      {"it is kept", nil, nil, []string{FinalizerName}, boom, true, boom, false, false, false, 0},
+		"Gone":         {"it was gone", nil, nil, []string{FinalizerName}, absent, false, nil, false, true, false, 0},
+		"GivenUp":      {"with an attempt", given, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 1},
+		"Orphaned":     {"what is orphaned is not looked for anyway", orphaned, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 0},
+		"Authors":      {"the author's was removed", given, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{"a"}, nil, true, nil, true, false, true, 1},
+		"AuthorsFirst": {"ours is from before there was the author's", nil, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{FinalizerName, "a"}, nil, true, nil, true, false, true, 0},
+		"AuthorsNot":   {"it was not", nil, &authorsFinalizer{remove: func(resource.Object) error { return boom }}, []string{"a"}, nil, true, boom, false, false, false, 0},
 	}
 	for name, tc := range cases {
 		mg := bearing(tc.marks)
@@ -343,6 +344,9 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		}
 		if w.released != tc.released || w.memo.Gone != tc.gone || w.memo.FinalizerRemoved != tc.removed {
 			t.Errorf("%s: %s: released %t, gone %t, removed %t", name, tc.reason, w.released, w.memo.Gone, w.memo.FinalizerRemoved)
+		}
+		if tc.author != nil && len(w.writes.sent) > 0 {
+			t.Errorf("%s: beside the author's, ours is removed: %q", name, w.writes.sent)
 		}
 		if len(w.events) != tc.told || tc.told > 0 && (w.events[0].Type != event.TypeWarning || w.events[0].Reason != reasonAbandoned) {
 			t.Errorf("%s: %s: told %+v", name, tc.reason, w.events)

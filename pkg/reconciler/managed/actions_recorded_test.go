@@ -104,17 +104,23 @@ func TestWhatIsClaimedIsMarked(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pending bool
 		fills   bool
+		owner   managed.Owner
 		writes  string
 	}{
-		"taken over":            {false, false, "intent"},
-		"what an attempt made":  {true, false, "intent"},
-		"with what it fills in": {false, true, "late-init"},
+		"taken over":            {false, false, managed.OwnerUnknown, "intent"},
+		"what an attempt made":  {true, false, managed.OwnerUnknown, "intent"},
+		"and lacks its mark":    {true, false, managed.OwnerNobody, "intent"},
+		"with what it fills in": {false, true, managed.OwnerUnknown, "late-init"},
 	} {
 		registry := prometheus.NewRegistry()
-		w := newWorld(t, managed.WithMetricsRegisterer(registry), managed.WithMetricsPrefix("a"))
-		if tc.fills {
-			w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return filling{c} })
-		}
+		w := newWorld(t, managed.WithMetricsRegisterer(registry), managed.WithMetricsPrefix("a"), managed.WithAdoptionPolicy(meta.AdoptionPolicyIfUnowned))
+		w.wrap(func(c managed.ExternalClient) managed.ExternalClient {
+			if tc.fills {
+				return filling{c}
+			}
+
+			return belonging{c, tc.owner}
+		})
 		w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1})
 		w.create(func(v *volume.Volume) {
 			meta.SetExternalName(v, "vol-9")
@@ -199,17 +205,20 @@ func TestWhatMayNotBeginLeavesNoTrace(t *testing.T) {
 		t.Errorf("logged %v, %+v", told, state)
 	}
 
+	refusal = nil
+	w.pass()
 	w.cloud.Remove("vol-1")
 	w.pass()
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))
 	w.taken()
-	if _, err := w.try(); !errors.Is(err, errBoom) {
+	refusal, w.answer = nil, onWrite("external-create-pending", conflict)
+	if _, err := w.try(); err != nil {
 		t.Errorf("error %v", err)
 	}
-	if _, _, events := w.taken(); events != "" {
-		t.Errorf("told %q of what was not created again", events)
+	if requests, _, events := w.taken(); requests != "patch" || events != "" {
+		t.Errorf("requests %q, told %q of what was not created again", requests, events)
 	}
-	refusal = nil
+	w.answer = nil
 	w.pass()
 	if _, _, events := w.taken(); events != "Warning/ExternalResourceRecreated, Normal/CreatedExternalResource" {
 		t.Errorf("told %q", events)

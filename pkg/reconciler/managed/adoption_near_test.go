@@ -103,18 +103,20 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 		options   []ReconcilerOption
 		namespace string
 		policy    string
+		owner     Owner
 		want      string
 	}{
-		"far":           {nil, "quay", meta.AdoptionPolicyForce, `"force" takes over only what is known to belong to an object of the same namespace`},
-		"cluster":       {nil, "", meta.AdoptionPolicyForce, `"force" takes over for a cluster-scoped object only what is known to belong to an object of the same kind and name`},
-		"not listed":    {[]ReconcilerOption{WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned)}, "quay", meta.AdoptionPolicyForce, `"force" is not allowed by this provider`},
-		"of no use":     {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfUnowned, ""},
-		"nothing asked": {nil, "quay", "", ""},
+		"far":            {nil, "quay", meta.AdoptionPolicyForce, OwnerOther, `"force" takes over only what is known to belong to an object of the same namespace`},
+		"cluster":        {nil, "", meta.AdoptionPolicyForce, OwnerOther, `"force" takes over for a cluster-scoped object only what is known to belong to an object of the same kind and name`},
+		"not listed":     {[]ReconcilerOption{WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned)}, "quay", meta.AdoptionPolicyForce, OwnerOther, `"force" is not allowed by this provider`},
+		"of no use":      {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfUnowned, OwnerOther, ""},
+		"nothing asked":  {nil, "quay", "", OwnerOther, ""},
+		"does not match": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfMatching, OwnerNobody, ""},
 	} {
 		mg := bearing(map[string]string{meta.AnnotationKeyAdoptionPolicy: tc.policy})
 		mg.SetNamespace(tc.namespace)
 		p := passOf(resource.Managed(mg), &memo{}, tc.options...)
-		p.observation = ExternalObservation{ResourceExists: true, Owner: OwnerOther}
+		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
 		want := tc.want
 		if want != "" {
 			want = "the external resource is left as it is: the adoption policy " + want + ways

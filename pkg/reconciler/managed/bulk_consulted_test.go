@@ -353,6 +353,11 @@ func TestWhatARollIsFor(t *testing.T) {
 	if diff := cmp.Diff([]roll.Key{{Name: "other"}, {Namespace: "quay", Name: "data"}}, keys); diff != "" || !ok {
 		t.Errorf("of the name are, -want +got:\n%s", diff)
 	}
+	f.connection = Connection{Name: "m", Revision: "2"}
+	f.meet()
+	if _, ok := f.r.roll.Meet("m", noon, noon.Add(time.Hour), 0, 0.5); ok {
+		t.Error("one who is alone on a connection meets others there")
+	}
 	if off := asPutOff(nil); off != nil {
 		t.Errorf("no error is %v", off)
 	}

@@ -136,7 +136,8 @@ func TestWhyThereIsNoClient(t *testing.T) {
 		t.Errorf("what is known to be down is told as %v", held)
 	}
 	before := set.States()[0]
-	if err := p.unconnected(t.Context(), held); !errors.Is(err, held) || set.States()[0].Calls != before.Calls || set.States()[0].Held != before.Held {
+	next := passOf(bearing(nil), &memo{}, WithLimits(set))
+	if err := next.unconnected(t.Context(), held); !errors.Is(err, held) || next.gate != set.Gate("default") || set.States()[0].Calls != before.Calls || set.States()[0].Held != before.Held {
 		t.Errorf("what the gates have said counts again: %v, %+v", err, set.States()[0])
 	}
 }
@@ -191,6 +192,15 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 	p.urgency = lifecycle.User
 	if o := p.heldBack(held); !gates.IsHeld(held) || !strings.HasSuffix(o.synced.Message, "last error: of the first") {
 		t.Errorf("of %v it says %q", held, o.synced.Message)
+	}
+	p.gate = gates.New(gates.WithClock(p.r.clock))
+	for range 5 { // nobody may know why
+		if release, err := p.gate.Acquire(t.Context(), gates.Request{}); err == nil {
+			release(external.Unavailable(boom))
+		}
+	}
+	if _, held := p.gate.Acquire(t.Context(), gates.Request{}); p.textHeld(commonv1.ReasonExternalSystemUnavailable, held) != textsHeld[commonv1.ReasonExternalSystemUnavailable] {
+		t.Errorf("of %v it says %q", held, p.textHeld(commonv1.ReasonExternalSystemUnavailable, held))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,7 +96,7 @@ func TestAnIntentIsWithdrawn(t *testing.T) {
 		if p.withdraw(t.Context(), before); !maps.Equal(p.mg.GetAnnotations(), before) {
 			t.Errorf("%s: marked %v, want %v", name, p.mg.GetAnnotations(), before)
 		}
-		if len(c.sent) != 1 {
+		if len(c.sent) != 1 || !strings.Contains(c.sent[0], attempt) {
 			t.Errorf("%s: sent %q", name, c.sent)
 		}
 	}
@@ -162,6 +163,7 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 		"Pending":        {"the attempt has no result", marked(early, "", "", ownID), marked(early, "", "", ownID), ownID, true, true, false},
 		"Another's":      {"what was called since is another's", marked(early, "", "", ownID), marked(early, "", "", ownID), "other", true, true, false},
 		"Stored":         {"it was stored all the same", marked(early, "", "", ownID), with(name, "vol-1", marked(early, later, "", ownDone)), ownID, false, true, false},
+		"Again":          {"what is there is of the creation before", marked(early, "", "", ownID), with(name, "vol-0", marked(later, early, "", ownID)), ownID, true, true, false},
 		"HalfStored":     {"its name was not", marked(early, "", "", ownID), marked(early, later, "", ownDone), ownID, true, true, false},
 		"Since":          {"another attempt was begun since", marked(early, "", "", ownID), marked(later, "", "", "b"), ownID, false, true, false},
 		"Replaced":       {"a replace took all", marked("", "", "", ""), marked("", "", "", ""), ownID, true, true, false},
@@ -209,6 +211,28 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 	}
 	if err := passOf(bearing(nil), &memo{}).writeUnwritten(t.Context()); err != nil {
 		t.Errorf("where all was written it ended with %v", err)
+	}
+}
+
+// An updater of the author's is given the object as it is to be, too.
+func TestAnUnwrittenResultIsGivenToTheAuthor(t *testing.T) {
+	unwritten := map[string]string{meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone}
+	given := map[string]string{}
+	w := newStored(marked(early, "", "", ownID), remembering(objectstate.State{}, objectstate.Cold{Unwritten: unwritten}),
+		WithCriticalAnnotationUpdater(CriticalAnnotationUpdateFn(func(_ context.Context, o client.Object) error {
+			given = o.GetAnnotations()
+
+			return nil
+		})))
+	w.mg.SetName("data")
+	w.liveCluster.shows.SetName("data")
+	if err := w.writeUnwritten(t.Context()); err != nil || w.memo.Unwritten != nil {
+		t.Errorf("it ended with %v, and %v is not written", err, w.memo.Unwritten)
+	}
+	for key, want := range unwritten {
+		if given[key] != want || w.mg.GetAnnotations()[key] != want {
+			t.Errorf("%s is %q for the author, and %q for the pass, want %q", key, given[key], w.mg.GetAnnotations()[key], want)
+		}
 	}
 }
 

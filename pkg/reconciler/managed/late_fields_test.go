@@ -2,6 +2,7 @@ package managed
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,6 +98,9 @@ func TestWhatIsFilledIn(t *testing.T) {
 	p.rememberFilled([]string{"b", "a", "b"}, []mergepatch.Path{{"c"}, {"a"}})
 	if got := p.mg.GetAnnotations()[noted]; got != "a b c" {
 		t.Errorf("noted %q", got)
+	}
+	if p.tellReverted([]mergepatch.Path{{"b"}, {"a", "c"}}); len(p.events) != 1 || !strings.HasSuffix(p.events[0].Message, "left unset: a.c, b") {
+		t.Errorf("told %+v", p.events)
 	}
 }
 
