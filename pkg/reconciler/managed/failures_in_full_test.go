@@ -1,0 +1,313 @@
+package managed
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	testclock "k8s.io/utils/clock/testing"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+)
+
+// endingPass returns a pass at noon, without jitter, of a reconciler as authors make it.
+func endingPass(o ...ReconcilerOption) *pass {
+	r := madeWith(append([]ReconcilerOption{
+		WithClock(testclock.NewFakePassiveClock(noon)), WithRandom(func() float64 { return 0.5 }),
+	}, o...)...)
+	read := bearing(nil)
+
+	return &pass{r: r, memo: (&memo{}).wake(), mg: clone(read), read: read, newest: read, generation: 3}
+}
+
+// Each failure is told by its stage, its class and its reason, and tried again in its own way.
+func TestFailuresAreToldInFull(t *testing.T) {
+	boom := errors.New("boom")
+	warning := string(event.TypeWarning)
+	observed := toldOutcome{
+		Name: "observe-failed", Synced: "Synced False/ReconcileError: observe failed: boom",
+		Event: warning + "/CannotObserveExternalResource: observe failed: boom", Again: slow, Progress: moving,
+	}
+	with := func(change func(*toldOutcome)) toldOutcome {
+		out := observed
+		change(&out)
+
+		return out
+	}
+	cases := map[string]struct {
+		err      error
+		watching bool
+		want     toldOutcome
+		recheck  int
+	}{
+		"of a stage": {err: observing.failed(boom), want: observed},
+		"of none": {err: boom, want: toldOutcome{
+			Name: "failed", Synced: "Synced False/ReconcileError: boom", Event: warning + "/CannotInitializeManagedResource: boom", Again: slow, Progress: moving,
+		}},
+		"of a create": {err: creating.failed(boom), want: toldOutcome{
+			Name: "create-failed", Ready: "Ready False/Creating: ", Synced: "Synced False/ReconcileError: create failed: boom",
+			Event: warning + "/CannotCreateExternalResource: create failed: boom", Again: slow, Progress: moving,
+		}},
+		"of an update": {err: updating.failed(boom), want: toldOutcome{
+			Name: "update-failed", Synced: "Synced False/ReconcileError: update failed: boom", UpToDate: "UpToDate False/UpdateFailed: ",
+			Event: warning + "/CannotUpdateExternalResource: update failed: boom", Again: slow, Progress: moving,
+		}},
+		"that trying again does not mend": {err: observing.failed(external.Terminal("Quota", boom)), want: with(func(o *toldOutcome) {
+			o.Synced, o.Progress = "Synced False/Quota: observe failed: boom", stuck
+		})},
+		"that says when": {err: observing.failed(external.RetryAfter(20*time.Second, boom)), want: with(func(o *toldOutcome) { o.After = 21 * time.Second })},
+		"of the credentials": {err: observing.failed(external.Unauthorized(boom)), recheck: 1, want: with(func(o *toldOutcome) {
+			o.Synced = "Synced False/Unauthorized: observe failed: boom"
+		})},
+		"of a referent that nobody watches": {err: observing.failed(external.Terminal("ReferenceNotReady", boom)), want: with(func(o *toldOutcome) {
+			o.Synced, o.Again = "Synced False/ReferenceNotReady: observe failed: boom", growing
+		})},
+		"of a referent that is watched": {watching: true, err: observing.failed(external.Terminal("ReferenceNotReady", boom)), want: with(func(o *toldOutcome) {
+			o.Synced = "Synced False/ReferenceNotReady: observe failed: boom"
+		})},
+		"of what was not stored": {err: observing.failed(&notStoredError{[]string{"annotation a"}}), want: with(func(o *toldOutcome) {
+			text := "observe failed: " + (&notStoredError{[]string{"annotation a"}}).Error()
+			o.Synced, o.Event = "Synced False/MarksNotStored: "+text, warning+"/CannotObserveExternalResource: "+text
+			o.Again, o.After, o.Progress = growing, time.Second, stuck
+		})},
+	}
+	for name, tc := range cases {
+		rechecked := 0
+		p := endingPass()
+		p.connection.Recheck = func() { rechecked++ }
+		p.r.watching.Store(tc.watching)
+		if diff := cmp.Diff(tc.want, inFull(p.failed(tc.err))); diff != "" || rechecked != tc.recheck {
+			t.Errorf("%s: %d checks of the credentials, want %d; -want, +got:\n%s", name, rechecked, tc.recheck, diff)
+		}
+	}
+}
+
+// A notebook is a recorder with a name, and writes what it is told, and with what.
+type notebook struct {
+	name  string
+	with  string
+	wrote *[]string
+}
+
+func (n notebook) Event(_ runtime.Object, e event.Event) {
+	*n.wrote = append(*n.wrote, n.name+n.with+" "+string(e.Reason))
+}
+
+func (n notebook) WithAnnotations(keysAndValues ...string) event.Recorder {
+	n.with = "[" + strings.Join(keysAndValues, "=") + "]"
+
+	return n
+}
+
+// Events go to their recorder once, with the external name if there is one, however a pass ends.
+func TestEventsGoToTheirRecorder(t *testing.T) {
+	normal, warning := event.Normal("Done", "done"), event.Warning("Failed", errors.New("failed"))
+	cases := map[string]struct {
+		throttled bool
+		name      string
+		want      []string
+	}{
+		"one recorder":         {want: []string{"all Done", "all Failed"}},
+		"one for warnings":     {throttled: true, want: []string{"all Done", "warnings Failed"}},
+		"of an external thing": {throttled: true, name: "vol-1", want: []string{"all[external-name=vol-1] Done", "warnings[external-name=vol-1] Failed"}},
+	}
+	ways := map[string]func(*pass){
+		"announced":  (*pass).announce,
+		"mentioned":  func(p *pass) { p.events = p.events[:1]; p.mention(warning) },
+		"conflicted": func(p *pass) { p.conflicted(outcome{}) },
+		"left":       func(p *pass) { p.events = p.events[:1]; p.leave(outcome{event: warning}, nil) },
+	}
+	for name, tc := range cases {
+		for way, end := range ways {
+			var wrote []string
+			o := []ReconcilerOption{WithRecorder(notebook{name: "all", wrote: &wrote})}
+			if tc.throttled {
+				o = append(o, WithThrottledRecorder(notebook{name: "warnings", wrote: &wrote}))
+			}
+			p := endingPass(o...)
+			meta.SetExternalName(p.mg, tc.name)
+			p.tell(normal)
+			p.tell(warning)
+			end(p)
+			p.announce()
+			if diff := cmp.Diff(tc.want, wrote); diff != "" {
+				t.Errorf("%s, %s: -want, +got:\n%s", name, way, diff)
+			}
+		}
+	}
+}
+
+// A pass that met a conflict, or whose object is gone, is counted by what it was.
+func TestNamesOfSilentEnds(t *testing.T) {
+	p := endingPass()
+	result := p.conflicted(outcome{name: "kept"})
+	if p.ended != "conflict" || p.memo.Conflicts != 1 || !result.Requeue || result.RequeueAfter != 0 { //nolint:staticcheck // the only silent, rate-limited way
+		t.Errorf("a conflict ends as %q, the %d. in a row, with %+v", p.ended, p.memo.Conflicts, result)
+	}
+	if p.leave(outcome{name: "released"}, nil); p.ended != "released" {
+		t.Errorf("an object that is let go ends as %q", p.ended)
+	}
+}
+
+// A warning is told again when its words are others, for each reason by itself.
+func TestTheLastWarningOfEachReason(t *testing.T) {
+	p := endingPass()
+	for i, tc := range []struct {
+		reason, message string
+		want            bool
+	}{
+		{"A", "boom", true}, {"A", "boom", false}, {"B", "boom", true}, {"A", "bang", true}, {"A", "boom", true}, {"B", "boom", false}, {"A", "", true}, {"C", "", true},
+	} {
+		if got := p.first(tc.reason, tc.message); got != tc.want {
+			t.Errorf("step %d: %+v is told %t", i, tc, got)
+		}
+	}
+}
+
+// Whether a resource is as desired is said from when it first was not. Nobody knows while
+// nothing is looked at, or nothing is there.
+func TestUpToDateIsSaidFromTheFirstDifference(t *testing.T) {
+	yes, no := upToDate(metav1.ConditionTrue, "Same"), upToDate(metav1.ConditionFalse, "Differs")
+	before := upToDate(metav1.ConditionFalse, "Before")
+	synced := unsynced("Missing", "")
+	cases := map[string]struct {
+		said              bool
+		outcome           outcome
+		observed, present bool
+		want              string
+	}{
+		"it never differed":          {outcome: outcome{upToDate: yes}, want: "Unknown/"},
+		"it differs":                 {outcome: outcome{upToDate: no}, want: "False/Differs"},
+		"it has differed":            {said: true, outcome: outcome{upToDate: yes}, want: "True/Same"},
+		"it is stuck":                {said: true, outcome: outcome{synced: synced, progress: stuck}, want: "Unknown/Missing"},
+		"it is halted":               {said: true, outcome: outcome{synced: synced, progress: halting}, want: "Unknown/Missing"},
+		"it is not there":            {said: true, outcome: outcome{synced: synced, progress: moving}, observed: true, want: "Unknown/Missing"},
+		"it is there":                {said: true, outcome: outcome{synced: synced, progress: moving}, observed: true, present: true, want: "False/Before"},
+		"nothing was looked at":      {said: true, outcome: outcome{synced: synced, progress: moving}, want: "False/Before"},
+		"nothing is said of it":      {said: true, outcome: outcome{progress: stuck}, want: "False/Before"},
+		"it is stuck, and never was": {outcome: outcome{synced: synced, progress: stuck}, want: "Unknown/"},
+	}
+	for name, tc := range cases {
+		p := endingPass()
+		if tc.said {
+			p.mg.SetConditions(before)
+		}
+		p.observed, p.observation.ResourceExists = tc.observed, tc.present
+		p.setUpToDate(tc.outcome)
+		if c := p.mg.GetCondition(commonv1.TypeUpToDate); string(c.Status)+"/"+string(c.Reason) != tc.want {
+			t.Errorf("%s: %s/%s, want %s", name, c.Status, c.Reason, tc.want)
+		}
+	}
+}
+
+// The text of a failure is kept after five others in an hour, as long as it is the same failure.
+func TestOneFailureIsToldInFewWords(t *testing.T) {
+	of := "observe-failed/ReconcileError/3/"
+	o := outcome{name: "observe-failed", synced: unsynced(commonv1.ReasonReconcileError, "new words"), event: event.Warning("R", errors.New("new words"))}
+	cases := map[string]struct {
+		known objectstate.Rewordings
+		told  commonv1.Condition
+		kept  bool
+		begun bool // it counts anew
+	}{
+		"the first time":          {told: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
+		"often":                   {known: objectstate.Rewordings{Of: of, Since: noon.Add(-59 * time.Minute), Told: 5}, told: unsynced(commonv1.ReasonReconcileError, "old words"), kept: true},
+		"not often yet":           {known: objectstate.Rewordings{Of: of, Since: noon, Told: 4}, told: unsynced(commonv1.ReasonReconcileError, "old words")},
+		"an hour ago":             {known: objectstate.Rewordings{Of: of, Since: noon.Add(-time.Hour), Told: 5}, told: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
+		"another failure":         {known: objectstate.Rewordings{Of: "create-failed/ReconcileError/3/", Since: noon, Told: 5}, told: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
+		"another generation":      {known: objectstate.Rewordings{Of: "observe-failed/ReconcileError/2/", Since: noon, Told: 5}, told: unsynced(commonv1.ReasonReconcileError, "old words"), begun: true},
+		"another reason was told": {known: objectstate.Rewordings{Of: of, Since: noon, Told: 5}, told: unsynced("Quota", "old words")},
+		"all was well":            {known: objectstate.Rewordings{Of: of, Since: noon, Told: 5}, told: commonv1.ReconcileSuccess()},
+	}
+	for name, tc := range cases {
+		p := endingPass()
+		p.memo.Reworded = tc.known
+		p.read.SetConditions(tc.told)
+		got := p.reworded(o)
+		if kept := got.synced.Message == "old words" && got.event.Reason == ""; kept != tc.kept || !kept && inFull(got) != inFull(o) {
+			t.Errorf("%s: it says %+v, want the old words %t", name, inFull(got), tc.kept)
+		}
+		want := tc.known
+		if tc.begun {
+			want = objectstate.Rewordings{Of: of, Since: noon}
+		}
+		if p.memo.Reworded != want {
+			t.Errorf("%s: counted %+v, want %+v", name, p.memo.Reworded, want)
+		}
+	}
+	p := endingPass()
+	p.mg.SetAnnotations(map[string]string{meta.AnnotationKeyReconcileRequestedAt: "now"})
+	if p.reworded(o); p.memo.Reworded.Of != of+"now" {
+		t.Errorf("a request is part of the failure: %q", p.memo.Reworded.Of)
+	}
+}
+
+// Other words count once the object tells them.
+func TestOtherWordsAreCounted(t *testing.T) {
+	old, other := unsynced("Quota", "old words"), unsynced("Quota", "other words")
+	cases := map[string]struct {
+		told, tells commonv1.Condition
+		err         error
+		want        int
+	}{
+		"other words":    {old, other, nil, 1},
+		"the same":       {old, old, nil, 0},
+		"not written":    {old, other, errors.New("boom"), 0},
+		"another reason": {old, unsynced("Other", "other words"), nil, 0},
+		"all is well":    {commonv1.ReconcileSuccess(), commonv1.ReconcileSuccess().WithMessage("other words"), nil, 0},
+	}
+	for name, tc := range cases {
+		p := endingPass()
+		p.read.SetConditions(tc.told)
+		p.mg.SetConditions(tc.tells)
+		if p.countRewording(tc.err); p.memo.Reworded.Told != tc.want {
+			t.Errorf("%s: %d are counted, want %d", name, p.memo.Reworded.Told, tc.want)
+		}
+	}
+}
+
+// A pass remembers what it tried of what a user asked for until the object tells it, and what
+// comes next depends on how it ended. What a connection stopped was not tried.
+func TestWhatWasTriedOfAWish(t *testing.T) {
+	wish := objectstate.Wish{Generation: 3}
+	observed := func(p *pass) { c := commonv1.ReconcileSuccess(); c.ObservedGeneration = 3; p.newest.SetConditions(c) }
+	cases := map[string]struct {
+		arrange       func(*pass)
+		outcome       outcome
+		failed, again bool
+		tried         objectstate.Wish
+		next          lifecycle.Urgency
+		remembers     bool // that it failed
+	}{
+		"nobody tells":       {outcome: outcome{again: poll}, tried: wish, next: lifecycle.Poll},
+		"the object tells":   {arrange: observed, outcome: outcome{again: poll}, next: lifecycle.Poll},
+		"it goes on":         {outcome: outcome{again: soon}, tried: wish, next: lifecycle.Progress},
+		"it grows":           {outcome: outcome{again: growing}, tried: wish, next: lifecycle.Progress},
+		"never":              {outcome: outcome{again: never}, tried: wish, next: lifecycle.Poll},
+		"slowly":             {outcome: outcome{again: slow}, failed: true, tried: wish, next: lifecycle.Poll, remembers: true},
+		"it is tried again":  {outcome: outcome{again: slow}, failed: true, again: true, tried: wish, next: lifecycle.Retry, remembers: true},
+		"it was not tried":   {outcome: outcome{again: growing, unfinished: true}, failed: true, again: true, next: lifecycle.User},
+		"it is deleted":      {arrange: func(p *pass) { observed(p); p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, outcome: outcome{again: poll}, tried: objectstate.Wish{Generation: 3, Deleted: true}, next: lifecycle.Poll},
+		"of another version": {arrange: func(p *pass) { observed(p); p.generation = 4 }, outcome: outcome{again: poll}, tried: objectstate.Wish{Generation: 4}, next: lifecycle.Poll},
+	}
+	for name, tc := range cases {
+		p := endingPass()
+		p.next, p.memo.Stop = lifecycle.User, objectstate.Stop{Version: "1"}
+		if tc.arrange != nil {
+			tc.arrange(p)
+		}
+		p.tried(tc.outcome, tc.failed, tc.again)
+		if p.memo.Tried != tc.tried || p.next != tc.next || p.memo.Failed != tc.remembers || p.memo.Stop != (objectstate.Stop{}) {
+			t.Errorf("%s: tried %+v, next %v, failed %t, want %+v, %v, %t", name, p.memo.Tried, p.next, p.memo.Failed, tc.tried, tc.next, tc.remembers)
+		}
+	}
+}
