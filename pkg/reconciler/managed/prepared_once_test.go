@@ -93,11 +93,11 @@ func TestAReferentWakesWhoWaitsForIt(t *testing.T) {
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 		defer q.ShutDown()
 		g.Must(g.r.References(informers).Start(t.Context(), q))
-		g.create(referring("disk"))
+		g.create(referring("source"))
 		if after := g.pass().RequeueAfter; after != 10*time.Minute {
 			t.Errorf("next pass after %s, although the referent is watched", after)
 		}
-		disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "disk"}}
+		disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "source"}}
 		woken := func() int {
 			synctest.Wait()
 			i, err := informers.FakeInformerFor(t.Context(), disk)
@@ -123,7 +123,7 @@ func TestAReferentWakesWhoWaitsForIt(t *testing.T) {
 		if n := woken(); n != 0 {
 			t.Errorf("%d are woken by what they do not refer to any more", n)
 		}
-		g.change(func(s *volume.Snapshot) { referring("disk")(s) })
+		g.change(func(s *volume.Snapshot) { referring("source")(s) })
 		g.pass()
 		if n := woken(); n != 1 {
 			t.Errorf("%d are woken by what they refer to again", n)
