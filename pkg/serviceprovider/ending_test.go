@@ -1,0 +1,314 @@
+package serviceprovider
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/moorage-dev/moorage/internal/testworld"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/event"
+)
+
+// An ending is how a pass ended, as everybody is told who can see it.
+type ending struct {
+	Name   string            // for the metric
+	Says   map[string]string // conditions: status, reason and message
+	Phase  string
+	Told   string // the event
+	Result ctrl.Result
+	Err    string
+}
+
+// A scribe writes down the last event.
+type scribe struct {
+	event.Recorder
+
+	told string
+}
+
+func (s *scribe) Event(_ runtime.Object, e event.Event) {
+	s.told = string(e.Type) + " " + string(e.Reason) + ": " + e.Message
+}
+
+// ends lets one pass go, and returns how it ended. An object that is gone says nothing.
+func (w *world) ends(f *Foo) (e ending) {
+	w.Helper()
+	if w.r == nil {
+		w.restart()
+	}
+	var s scribe
+	w.r.recorder, w.r.count = &s, func(name string) { e.Name += name }
+	result, err := w.pass(f)
+	e.Told, e.Result = s.told, result
+	if err != nil {
+		e.Err = err.Error()
+	}
+	if got := (&Foo{ObjectMeta: *f.ObjectMeta.DeepCopy()}); w.Find(got) {
+		e.Phase = got.Status.Phase
+		e.Says = map[string]string{}
+		for _, c := range got.Status.Conditions {
+			e.Says[c.Type] = string(c.Status) + " " + c.Reason + ": " + c.Message
+		}
+	}
+
+	return e
+}
+
+// newFakeWorld is newWorld without an API server: over a fake client, which takes no time.
+func newFakeWorld(t *testing.T) *world {
+	t.Helper()
+	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&Foo{}).Build()
+	w := &world{World: testworld.New(t, client.Client(c)), ns: "fake", domain: &domain{}, teller: &teller{}, home: clusters.NewTestClusterFromClient("home", c)}
+	w.gate = &gate{cluster: w.home}
+	w.config = &FooConfig{ObjectMeta: metav1.ObjectMeta{Name: "foo"}, Poll: metav1.Duration{Duration: time.Minute}, Image: "v1"}
+
+	return w
+}
+
+// between lets functions stand between the reconciler and the onboarding cluster of a fake world.
+func (w *world) between(funcs interceptor.Funcs) {
+	w.home = clusters.NewTestClusterFromClient("home", interceptor.NewClient(w.API.(client.WithWatch), funcs))
+	w.gate.cluster = w.home
+}
+
+// refusesPatches lets the patches of objects fail, but not those of their status.
+func (w *world) refusesPatches(err error) {
+	w.between(interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+		return err
+	}})
+}
+
+func held(f *Foo) { f.Finalizers = []string{finalizer} }
+
+// configures lets configurations come from a source that has one, or an error.
+func (w *world) configures(c *FooConfig, err error) {
+	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ConfigSource(answer{c, err}) }
+}
+
+type answer struct {
+	config *FooConfig
+	err    error
+}
+
+func (a answer) ConfigFor(context.Context, *Foo) (*FooConfig, error) { return a.config, a.err }
+
+func (answer) Source(func(context.Context, *FooConfig) []reconcile.Request) source.TypedSyncingSource[reconcile.Request] {
+	return nil
+}
+
+const (
+	granted = "True Granted: "
+	created = "True Created: "
+	busy    = "Cleanup in progress"
+	half    = 30 * time.Second
+)
+
+// TestEndings: how each pass ends, by its name in the metric, and what the object, its user
+// and the queue are told of it.
+func TestEndings(t *testing.T) {
+	conflict := kerrors.NewConflict(group.WithResource("foos").GroupResource(), "foo", boom)
+	cases := map[string]struct {
+		reason string
+		set    func(w *world)
+		change func(f *Foo)
+		want   ending
+	}{
+		"Worked": {"the domain says how the service is doing", nil, nil, ending{
+			Name: "Worked", Phase: "Ready", Result: ctrl.Result{RequeueAfter: time.Minute},
+			Says: map[string]string{"Ready": "True ReconcileSuccess: Domain Service is ready", "ClusterAccessReady": granted, "ServiceCreated": created},
+		}},
+		"Paused": {"a user wants it left alone", nil, annotated(OperationIgnore), ending{
+			Name: "Paused", Told: "Normal ReconciliationPaused: the annotation openmcp.cloud/operation says to leave it alone",
+			Says: map[string]string{"Synced": "False ReconcilePaused: Reconciliation is paused"},
+		}},
+		"NotLoaded": {"no configuration has come yet", func(w *world) { w.config = nil }, nil, ending{
+			Name: "ConfigNotLoaded", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: half},
+			Says: map[string]string{"Ready": "False ReconcileError: No ProviderConfig found"},
+		}},
+		"Unknown": {"whether there is a configuration cannot be told", func(w *world) { w.configures(w.config, boom) }, nil, ending{
+			Name: "ConfigUnknown", Says: map[string]string{}, Err: "cannot tell the provider config: boom",
+		}},
+		"Missing": {"there is none", func(w *world) { w.configures(nil, ErrConfigNotFound) }, nil, ending{
+			Name: "ConfigMissing", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
+			Says: map[string]string{"Ready": "False ReconcileError: No ProviderConfig found"},
+		}},
+		"Terminating": {"for one that is not deleted a configuration that goes is none", func(w *world) { w.configures(w.config, ErrConfigTerminating) }, nil, ending{
+			Name: "ConfigMissing", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
+			Says: map[string]string{"Ready": "False ReconcileError: No ProviderConfig found"},
+		}},
+		"Waiting": {"access takes time", func(w *world) { w.gate.pending = 1 }, nil, ending{
+			Name: "AccessPending", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 1},
+			Says: map[string]string{
+				"Ready":              "False WaitingForClusterAccess: Waiting for access to the clusters",
+				"ClusterAccessReady": "False WaitingForClusterAccess: Waiting for access to the clusters",
+			},
+		}},
+		"ClusterGone": {"there is no cluster to work in", func(w *world) { w.gate.err = ErrClusterGone }, nil, ending{
+			Name: "AccessPending", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: half},
+			Says: map[string]string{
+				"Ready":              "False WaitingForClusterAccess: the cluster does not exist",
+				"ClusterAccessReady": "False ClusterGone: the cluster does not exist",
+			},
+		}},
+		"Denied": {"nothing is blocked, since nothing is deleted", func(w *world) { w.gate.err = ErrAccessDenied }, nil, ending{
+			Name: "AccessDenied", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
+			Told: "Warning ClusterAccessDenied: access to the cluster was denied",
+			Says: map[string]string{
+				"Ready":              "False ClusterAccessDenied: access to the cluster was denied",
+				"ClusterAccessReady": "False ClusterAccessDenied: access to the cluster was denied",
+			},
+		}},
+		"SetupFails": {"the cause shows where access does, too", func(w *world) { w.gate.err = boom }, nil, ending{
+			Name: "Failed", Phase: "Progressing", Err: "cluster setup error: boom",
+			Says: map[string]string{
+				"Ready": "False ReconcileError: cluster setup error: boom", "ClusterAccessReady": "False ClusterAccessFailed: cluster setup error: boom",
+			},
+		}},
+		"SetupConflicts": {"that somebody was faster says nothing of access", func(w *world) { w.gate.err = conflict }, nil, ending{
+			Name: "Failed", Says: map[string]string{}, Result: ctrl.Result{Requeue: true}, //nolint:staticcheck // that is what is returned
+		}},
+		"HoldFails": {"nothing is done for an object that is not held", func(w *world) { w.refusesPatches(boom) }, nil, ending{
+			Name: "Failed", Phase: "Progressing", Err: "failed to add finalizer: cannot update object: boom",
+			Says: map[string]string{"Ready": "False ReconcileError: failed to add finalizer: cannot update object: boom"},
+		}},
+		"DefaultFails": {"what cannot be filled up is not worked on", func(w *world) { w.defaults() }, func(f *Foo) { f.Spec.Size = "bad" }, ending{
+			Name: "Failed", Phase: "Progressing", Err: "failed to default object: boom",
+			Says: map[string]string{"Ready": "False ReconcileError: failed to default object: boom"},
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newFakeWorld(t)
+			if tc.set != nil {
+				tc.set(w)
+			}
+			change := tc.change
+			if change == nil {
+				change = func(*Foo) {}
+			}
+			if diff := cmp.Diff(tc.want, w.ends(w.create("foo", change))); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// defaults lets the domain fill up what a user has left out.
+func (w *world) defaults() {
+	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&filler{}) }
+}
+
+// TestEndingsOfDeletions is the same of objects that are deleted. What is said of a blocked
+// one is told once, and taken back when it goes on.
+func TestEndingsOfDeletions(t *testing.T) {
+	terminating := func(message string) string { return "False Terminating: " + message }
+	cases := map[string]struct {
+		reason string
+		set    func(w *world)
+		change func(f *Foo)
+		want   ending
+	}{
+		"Released": {"nothing is left", nil, held, ending{Name: "Released"}},
+		"Rest":     {"it is held by somebody else", nil, func(f *Foo) { f.Finalizers = []string{"example.org/theirs"} }, ending{Name: "NothingToDo", Says: map[string]string{}}},
+		"Theirs": {"ours is taken off, and what was done is said", nil, func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} }, ending{
+			Name: "Released", Phase: "Terminating", Says: map[string]string{"Ready": terminating(busy)},
+		}},
+		"TheirsAlone": {"the same where the domain was not called", func(w *world) { w.gate.leaving = true }, func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} }, ending{
+			Name: "Released", Phase: "Terminating", Says: map[string]string{"Ready": terminating(busy)},
+		}},
+		"ReleaseFails": {"it is still held", func(w *world) { w.refusesPatches(boom) }, held, ending{
+			Name: "Failed", Phase: "Terminating", Err: "failed to remove finalizer: cannot update object: boom",
+			Says: map[string]string{"Ready": "False ReconcileError: failed to remove finalizer: cannot update object: boom"},
+		}},
+		"CheckFails": {"whether there is a way to the clusters cannot be told", func(w *world) { w.gate.lookErr = boom }, held, ending{
+			Name: "Failed", Phase: "Terminating", Err: "failed to check access requests in deletion: boom",
+			Says: map[string]string{"Ready": "False ReconcileError: failed to check access requests in deletion: boom"},
+		}},
+		"CleanupFails": {"access is needed for that", func(w *world) { w.gate.err = boom }, held, ending{
+			Name: "Failed", Phase: "Terminating", Err: "cluster cleanup error: boom",
+			Says: map[string]string{
+				"Ready": "False ReconcileError: cluster cleanup error: boom", "ClusterAccessReady": "False ClusterAccessFailed: cluster cleanup error: boom",
+			},
+		}},
+		"Cleaning": {"the least that the domain asks for is not nothing", func(w *world) { w.domain.result.RequeueAfter = 1 }, held, ending{
+			Name: "Cleaning", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1},
+			Says: map[string]string{"Ready": terminating(busy), "ClusterAccessReady": granted},
+		}},
+		"CleaningFails": {"the domain says why", func(w *world) { w.domain.err = boom }, held, ending{
+			Name: "Cleaning", Phase: "Terminating", Err: "boom", Says: map[string]string{"Ready": terminating(busy), "ClusterAccessReady": granted},
+		}},
+		"Withdrawing": {"giving access back takes time", func(w *world) { w.gate.leaving, w.gate.deleting = true, 1 }, held, ending{
+			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1}, Says: map[string]string{"Ready": terminating(busy)},
+		}},
+		"WithdrawingLater": {"what the domain has said stays", func(w *world) {
+			w.gate.deleting = time.Second
+			w.domain.do = func(_ context.Context, f *Foo) error { f.Status.Note = "removed"; return nil }
+		}, held, ending{Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second}, Says: map[string]string{"Ready": terminating(busy)}}},
+		"WithdrawFails": {"it is tried again", func(w *world) { w.gate.leaving, w.gate.deleteErr = true, boom }, held, ending{
+			Name: "Failed", Phase: "Terminating", Err: "failed cluster access reconcile delete: boom",
+			Says: map[string]string{"Ready": "False ReconcileError: failed cluster access reconcile delete: boom"},
+		}},
+		"Denied": {"that blocks", func(w *world) { w.gate.err = ErrAccessDenied }, held, ending{
+			Name: "AccessDenied", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
+			Told: "Warning ClusterAccessDenied: access to the cluster was denied",
+			Says: map[string]string{
+				"Ready": "False ClusterAccessDenied: access to the cluster was denied", "ClusterAccessReady": "False ClusterAccessDenied: access to the cluster was denied",
+				"DeletionBlocked": "True ClusterAccessDenied: access to the cluster was denied",
+			},
+		}},
+		"Gone": {"so does a cluster that is gone", func(w *world) { w.gate.err = ErrClusterGone }, held, ending{
+			Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
+			Told: "Warning DeletionBlocked: Deletion waits for a cluster: the cluster does not exist",
+			Says: map[string]string{
+				"Ready": "False ClusterGone: Deletion waits for a cluster: the cluster does not exist", "ClusterAccessReady": "False ClusterGone: Deletion waits for a cluster: the cluster does not exist",
+				"DeletionBlocked": "True ClusterGone: Deletion waits for a cluster: the cluster does not exist",
+			},
+		}},
+		"NoConfig": {"and a configuration that is missing", func(w *world) { w.configures(nil, ErrConfigNotFound) }, held, ending{
+			Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
+			Told: "Warning DeletionBlocked: Deletion waits for the ProviderConfig",
+			Says: map[string]string{"Ready": "False ConfigMissing: Deletion waits for the ProviderConfig", "DeletionBlocked": "True ConfigMissing: Deletion waits for the ProviderConfig"},
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newFakeWorld(t)
+			if tc.set != nil {
+				tc.set(w)
+			}
+			f := w.create("foo", tc.change)
+			w.Delete(f)
+			got := w.ends(f)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			if w.Gone(f) {
+				return
+			}
+			if again := w.ends(f); again.Told != "" {
+				t.Errorf("%s: told a second time: %s", tc.reason, again.Told)
+			}
+			if got.Says["DeletionBlocked"] == "" {
+				return
+			}
+			w.gate.err, w.domain.result.RequeueAfter = nil, time.Second
+			w.configures(w.config, nil)
+			w.restart()
+			if now := w.ends(f); now.Says["DeletionBlocked"] != "" {
+				t.Errorf("%s: it goes on, and still says %s", tc.reason, now.Says["DeletionBlocked"])
+			}
+		})
+	}
+}
