@@ -2,6 +2,8 @@ package serviceprovider
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,8 +25,8 @@ import (
 
 // An ending is how a pass ended, as everybody is told who can see it.
 type ending struct {
-	Name   string            // for the metric
-	Says   map[string]string // conditions: status, reason and message
+	Name   string   // for the metric
+	Says   []string // conditions, in their order: type, status, reason and message
 	Phase  string
 	Told   string // the event
 	Result ctrl.Result
@@ -57,9 +59,8 @@ func (w *world) ends(f *Foo) (e ending) {
 	}
 	if got := (&Foo{ObjectMeta: *f.ObjectMeta.DeepCopy()}); w.Find(got) {
 		e.Phase = got.Status.Phase
-		e.Says = map[string]string{}
 		for _, c := range got.Status.Conditions {
-			e.Says[c.Type] = string(c.Status) + " " + c.Reason + ": " + c.Message
+			e.Says = append(e.Says, c.Type+" "+string(c.Status)+" "+c.Reason+": "+c.Message)
 		}
 	}
 
@@ -109,9 +110,9 @@ func (answer) Source(func(context.Context, *FooConfig) []reconcile.Request) sour
 }
 
 const (
-	granted = "True Granted: "
-	created = "True Created: "
-	busy    = "Cleanup in progress"
+	granted = "ClusterAccessReady True Granted: "
+	created = "ServiceCreated True Created: "
+	busy    = "Ready False Terminating: Cleanup in progress"
 	half    = 30 * time.Second
 )
 
@@ -127,65 +128,69 @@ func TestEndings(t *testing.T) {
 	}{
 		"Worked": {"the domain says how the service is doing", nil, nil, ending{
 			Name: "Worked", Phase: "Ready", Result: ctrl.Result{RequeueAfter: time.Minute},
-			Says: map[string]string{"Ready": "True ReconcileSuccess: Domain Service is ready", "ClusterAccessReady": granted, "ServiceCreated": created},
+			Says: []string{"Ready True ReconcileSuccess: Domain Service is ready", granted, created},
+		}},
+		"Polled": {"the least poll interval is one", func(w *world) { w.config.Poll.Duration = 1 }, nil, ending{
+			Name: "Worked", Phase: "Ready", Result: ctrl.Result{RequeueAfter: 1},
+			Says: []string{"Ready True ReconcileSuccess: Domain Service is ready", granted, created},
 		}},
 		"Paused": {"a user wants it left alone", nil, annotated(OperationIgnore), ending{
 			Name: "Paused", Told: "Normal ReconciliationPaused: the annotation openmcp.cloud/operation says to leave it alone",
-			Says: map[string]string{"Synced": "False ReconcilePaused: Reconciliation is paused"},
+			Says: []string{"Synced False ReconcilePaused: Reconciliation is paused"},
 		}},
 		"NotLoaded": {"no configuration has come yet", func(w *world) { w.config = nil }, nil, ending{
 			Name: "ConfigNotLoaded", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: half},
-			Says: map[string]string{"Ready": "False ReconcileError: No ProviderConfig found"},
+			Says: []string{"Ready False ReconcileError: No ProviderConfig found"},
 		}},
 		"Unknown": {"whether there is a configuration cannot be told", func(w *world) { w.configures(w.config, boom) }, nil, ending{
-			Name: "ConfigUnknown", Says: map[string]string{}, Err: "cannot tell the provider config: boom",
+			Name: "ConfigUnknown", Err: "cannot tell the provider config: boom",
 		}},
 		"Missing": {"there is none", func(w *world) { w.configures(nil, ErrConfigNotFound) }, nil, ending{
 			Name: "ConfigMissing", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
-			Says: map[string]string{"Ready": "False ReconcileError: No ProviderConfig found"},
+			Says: []string{"Ready False ReconcileError: No ProviderConfig found"},
 		}},
 		"Terminating": {"for one that is not deleted a configuration that goes is none", func(w *world) { w.configures(w.config, ErrConfigTerminating) }, nil, ending{
 			Name: "ConfigMissing", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
-			Says: map[string]string{"Ready": "False ReconcileError: No ProviderConfig found"},
+			Says: []string{"Ready False ReconcileError: No ProviderConfig found"},
 		}},
 		"Waiting": {"access takes time", func(w *world) { w.gate.pending = 1 }, nil, ending{
 			Name: "AccessPending", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 1},
-			Says: map[string]string{
-				"Ready":              "False WaitingForClusterAccess: Waiting for access to the clusters",
-				"ClusterAccessReady": "False WaitingForClusterAccess: Waiting for access to the clusters",
+			Says: []string{
+				"Ready False WaitingForClusterAccess: Waiting for access to the clusters",
+				"ClusterAccessReady False WaitingForClusterAccess: Waiting for access to the clusters",
 			},
 		}},
 		"ClusterGone": {"there is no cluster to work in", func(w *world) { w.gate.err = ErrClusterGone }, nil, ending{
 			Name: "AccessPending", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: half},
-			Says: map[string]string{
-				"Ready":              "False WaitingForClusterAccess: the cluster does not exist",
-				"ClusterAccessReady": "False ClusterGone: the cluster does not exist",
+			Says: []string{
+				"Ready False WaitingForClusterAccess: the cluster does not exist",
+				"ClusterAccessReady False ClusterGone: the cluster does not exist",
 			},
 		}},
 		"Denied": {"nothing is blocked, since nothing is deleted", func(w *world) { w.gate.err = ErrAccessDenied }, nil, ending{
 			Name: "AccessDenied", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
 			Told: "Warning ClusterAccessDenied: access to the cluster was denied",
-			Says: map[string]string{
-				"Ready":              "False ClusterAccessDenied: access to the cluster was denied",
-				"ClusterAccessReady": "False ClusterAccessDenied: access to the cluster was denied",
+			Says: []string{
+				"Ready False ClusterAccessDenied: access to the cluster was denied",
+				"ClusterAccessReady False ClusterAccessDenied: access to the cluster was denied",
 			},
 		}},
 		"SetupFails": {"the cause shows where access does, too", func(w *world) { w.gate.err = boom }, nil, ending{
 			Name: "Failed", Phase: "Progressing", Err: "cluster setup error: boom",
-			Says: map[string]string{
-				"Ready": "False ReconcileError: cluster setup error: boom", "ClusterAccessReady": "False ClusterAccessFailed: cluster setup error: boom",
+			Says: []string{
+				"Ready False ReconcileError: cluster setup error: boom", "ClusterAccessReady False ClusterAccessFailed: cluster setup error: boom",
 			},
 		}},
 		"SetupConflicts": {"that somebody was faster says nothing of access", func(w *world) { w.gate.err = conflict }, nil, ending{
-			Name: "Failed", Says: map[string]string{}, Result: ctrl.Result{Requeue: true}, //nolint:staticcheck // that is what is returned
+			Name: "Failed", Result: ctrl.Result{Requeue: true}, //nolint:staticcheck // that is what is returned
 		}},
 		"HoldFails": {"nothing is done for an object that is not held", func(w *world) { w.refusesPatches(boom) }, nil, ending{
 			Name: "Failed", Phase: "Progressing", Err: "failed to add finalizer: cannot update object: boom",
-			Says: map[string]string{"Ready": "False ReconcileError: failed to add finalizer: cannot update object: boom"},
+			Says: []string{"Ready False ReconcileError: failed to add finalizer: cannot update object: boom"},
 		}},
 		"DefaultFails": {"what cannot be filled up is not worked on", func(w *world) { w.defaults() }, func(f *Foo) { f.Spec.Size = "bad" }, ending{
 			Name: "Failed", Phase: "Progressing", Err: "failed to default object: boom",
-			Says: map[string]string{"Ready": "False ReconcileError: failed to default object: boom"},
+			Says: []string{"Ready False ReconcileError: failed to default object: boom"},
 		}},
 	}
 	for name, tc := range cases {
@@ -198,11 +203,20 @@ func TestEndings(t *testing.T) {
 			if change == nil {
 				change = func(*Foo) {}
 			}
-			if diff := cmp.Diff(tc.want, w.ends(w.create("foo", change))); diff != "" {
+			f := w.create("foo", change)
+			if diff := cmp.Diff(tc.want, w.ends(f)); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			if again := w.ends(f); again.Told != "" {
+				t.Errorf("%s: told a second time: %s", tc.reason, again.Told)
 			}
 		})
 	}
+}
+
+// blocks reports whether the object says that its deletion is blocked.
+func blocks(e ending) bool {
+	return slices.ContainsFunc(e.Says, func(c string) bool { return strings.HasPrefix(c, ConditionDeletionBlocked) })
 }
 
 // defaults lets the domain fill up what a user has left out.
@@ -213,7 +227,6 @@ func (w *world) defaults() {
 // TestEndingsOfDeletions is the same of objects that are deleted. What is said of a blocked
 // one is told once, and taken back when it goes on.
 func TestEndingsOfDeletions(t *testing.T) {
-	terminating := func(message string) string { return "False Terminating: " + message }
 	cases := map[string]struct {
 		reason string
 		set    func(w *world)
@@ -221,65 +234,65 @@ func TestEndingsOfDeletions(t *testing.T) {
 		want   ending
 	}{
 		"Released": {"nothing is left", nil, held, ending{Name: "Released"}},
-		"Rest":     {"it is held by somebody else", nil, func(f *Foo) { f.Finalizers = []string{"example.org/theirs"} }, ending{Name: "NothingToDo", Says: map[string]string{}}},
+		"Rest":     {"it is held by somebody else", nil, func(f *Foo) { f.Finalizers = []string{"example.org/theirs"} }, ending{Name: "NothingToDo"}},
 		"Theirs": {"ours is taken off, and what was done is said", nil, func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} }, ending{
-			Name: "Released", Phase: "Terminating", Says: map[string]string{"Ready": terminating(busy)},
+			Name: "Released", Phase: "Terminating", Says: []string{busy},
 		}},
 		"TheirsAlone": {"the same where the domain was not called", func(w *world) { w.gate.leaving = true }, func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} }, ending{
-			Name: "Released", Phase: "Terminating", Says: map[string]string{"Ready": terminating(busy)},
+			Name: "Released", Phase: "Terminating", Says: []string{busy},
 		}},
 		"ReleaseFails": {"it is still held", func(w *world) { w.refusesPatches(boom) }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed to remove finalizer: cannot update object: boom",
-			Says: map[string]string{"Ready": "False ReconcileError: failed to remove finalizer: cannot update object: boom"},
+			Says: []string{"Ready False ReconcileError: failed to remove finalizer: cannot update object: boom"},
 		}},
 		"CheckFails": {"whether there is a way to the clusters cannot be told", func(w *world) { w.gate.lookErr = boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed to check access requests in deletion: boom",
-			Says: map[string]string{"Ready": "False ReconcileError: failed to check access requests in deletion: boom"},
+			Says: []string{"Ready False ReconcileError: failed to check access requests in deletion: boom"},
 		}},
 		"CleanupFails": {"access is needed for that", func(w *world) { w.gate.err = boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "cluster cleanup error: boom",
-			Says: map[string]string{
-				"Ready": "False ReconcileError: cluster cleanup error: boom", "ClusterAccessReady": "False ClusterAccessFailed: cluster cleanup error: boom",
+			Says: []string{
+				"Ready False ReconcileError: cluster cleanup error: boom", "ClusterAccessReady False ClusterAccessFailed: cluster cleanup error: boom",
 			},
 		}},
 		"Cleaning": {"the least that the domain asks for is not nothing", func(w *world) { w.domain.result.RequeueAfter = 1 }, held, ending{
 			Name: "Cleaning", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1},
-			Says: map[string]string{"Ready": terminating(busy), "ClusterAccessReady": granted},
+			Says: []string{busy, granted},
 		}},
 		"CleaningFails": {"the domain says why", func(w *world) { w.domain.err = boom }, held, ending{
-			Name: "Cleaning", Phase: "Terminating", Err: "boom", Says: map[string]string{"Ready": terminating(busy), "ClusterAccessReady": granted},
+			Name: "Cleaning", Phase: "Terminating", Err: "boom", Says: []string{busy, granted},
 		}},
 		"Withdrawing": {"giving access back takes time", func(w *world) { w.gate.leaving, w.gate.deleting = true, 1 }, held, ending{
-			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1}, Says: map[string]string{"Ready": terminating(busy)},
+			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1}, Says: []string{busy},
 		}},
 		"WithdrawingLater": {"what the domain has said stays", func(w *world) {
 			w.gate.deleting = time.Second
 			w.domain.do = func(_ context.Context, f *Foo) error { f.Status.Note = "removed"; return nil }
-		}, held, ending{Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second}, Says: map[string]string{"Ready": terminating(busy)}}},
+		}, held, ending{Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second}, Says: []string{busy}}},
 		"WithdrawFails": {"it is tried again", func(w *world) { w.gate.leaving, w.gate.deleteErr = true, boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed cluster access reconcile delete: boom",
-			Says: map[string]string{"Ready": "False ReconcileError: failed cluster access reconcile delete: boom"},
+			Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom"},
 		}},
 		"Denied": {"that blocks", func(w *world) { w.gate.err = ErrAccessDenied }, held, ending{
 			Name: "AccessDenied", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
 			Told: "Warning ClusterAccessDenied: access to the cluster was denied",
-			Says: map[string]string{
-				"Ready": "False ClusterAccessDenied: access to the cluster was denied", "ClusterAccessReady": "False ClusterAccessDenied: access to the cluster was denied",
-				"DeletionBlocked": "True ClusterAccessDenied: access to the cluster was denied",
+			Says: []string{
+				"Ready False ClusterAccessDenied: access to the cluster was denied", "ClusterAccessReady False ClusterAccessDenied: access to the cluster was denied",
+				"DeletionBlocked True ClusterAccessDenied: access to the cluster was denied",
 			},
 		}},
 		"Gone": {"so does a cluster that is gone", func(w *world) { w.gate.err = ErrClusterGone }, held, ending{
 			Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
 			Told: "Warning DeletionBlocked: Deletion waits for a cluster: the cluster does not exist",
-			Says: map[string]string{
-				"Ready": "False ClusterGone: Deletion waits for a cluster: the cluster does not exist", "ClusterAccessReady": "False ClusterGone: Deletion waits for a cluster: the cluster does not exist",
-				"DeletionBlocked": "True ClusterGone: Deletion waits for a cluster: the cluster does not exist",
+			Says: []string{
+				"Ready False ClusterGone: Deletion waits for a cluster: the cluster does not exist", "ClusterAccessReady False ClusterGone: Deletion waits for a cluster: the cluster does not exist",
+				"DeletionBlocked True ClusterGone: Deletion waits for a cluster: the cluster does not exist",
 			},
 		}},
 		"NoConfig": {"and a configuration that is missing", func(w *world) { w.configures(nil, ErrConfigNotFound) }, held, ending{
 			Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
 			Told: "Warning DeletionBlocked: Deletion waits for the ProviderConfig",
-			Says: map[string]string{"Ready": "False ConfigMissing: Deletion waits for the ProviderConfig", "DeletionBlocked": "True ConfigMissing: Deletion waits for the ProviderConfig"},
+			Says: []string{"Ready False ConfigMissing: Deletion waits for the ProviderConfig", "DeletionBlocked True ConfigMissing: Deletion waits for the ProviderConfig"},
 		}},
 	}
 	for name, tc := range cases {
@@ -300,14 +313,14 @@ func TestEndingsOfDeletions(t *testing.T) {
 			if again := w.ends(f); again.Told != "" {
 				t.Errorf("%s: told a second time: %s", tc.reason, again.Told)
 			}
-			if got.Says["DeletionBlocked"] == "" {
+			if !blocks(got) {
 				return
 			}
 			w.gate.err, w.domain.result.RequeueAfter = nil, time.Second
 			w.configures(w.config, nil)
 			w.restart()
-			if now := w.ends(f); now.Says["DeletionBlocked"] != "" {
-				t.Errorf("%s: it goes on, and still says %s", tc.reason, now.Says["DeletionBlocked"])
+			if now := w.ends(f); blocks(now) {
+				t.Errorf("%s: it goes on, and still says that it is blocked: %q", tc.reason, now.Says)
 			}
 		})
 	}
