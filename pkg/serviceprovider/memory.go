@@ -77,11 +77,9 @@ func (m *memory[C]) forget(name types.NamespacedName) {
 	delete(m.objects, name)
 }
 
-// Ahead reports whether our last write is newer than a version that was read.
+// Ahead reports whether our last write is newer than a version that was read. Before
+// the first one there is no version, which cannot be compared with any.
 func (r *record[C]) ahead(version string) bool {
-	if r.version == "" {
-		return false
-	}
 	order, err := resourceversion.CompareResourceVersion(version, r.version)
 
 	return err == nil && order < 0
