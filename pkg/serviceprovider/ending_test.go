@@ -85,9 +85,9 @@ func (w *world) between(funcs interceptor.Funcs) {
 }
 
 // refusesPatches lets the patches of objects fail, but not those of their status.
-func (w *world) refusesPatches(err error) {
+func (w *world) refusesPatches() {
 	w.between(interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-		return err
+		return boom
 	}})
 }
 
@@ -115,6 +115,29 @@ const (
 	busy    = "Ready False Terminating: Cleanup in progress"
 	half    = 30 * time.Second
 )
+
+// An opener is an access provider that grants everything, and has one connection at most.
+type opener struct {
+	SimpleProviderAdapter
+
+	plane Access
+	err   error
+}
+
+func (o *opener) Access(_ context.Context, _ reconcile.Request, id string, _ ...any) (Access, error) {
+	if id == ClusterMCP {
+		return o.plane, o.err
+	}
+
+	return Access{}, nil
+}
+
+// opens lets the connection to the control plane be made by an opener.
+func (w *world) opens(a Access, err error) {
+	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+		b.ClusterAccessReconciler(nil).AdvancedClusterAccessReconciler(&opener{SimpleProviderAdapter{Provider: w.gate}, a, err}).WorkloadCluster(true)
+	}
+}
 
 // TestEndings: how each pass ends, by its name in the metric, and what the object, its user
 // and the queue are told of it.
@@ -184,7 +207,28 @@ func TestEndings(t *testing.T) {
 		"SetupConflicts": {"that somebody was faster says nothing of access", func(w *world) { w.gate.err = conflict }, nil, ending{
 			Name: "Failed", Result: ctrl.Result{Requeue: true}, //nolint:staticcheck // that is what is returned
 		}},
-		"HoldFails": {"nothing is done for an object that is not held", func(w *world) { w.refusesPatches(boom) }, nil, ending{
+		"OpenDenied": {"what is refused when connections are made is refused, too", func(w *world) { w.opens(Access{}, ErrAccessDenied) }, nil, ending{
+			Name: "AccessDenied", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
+			Told: "Warning ClusterAccessDenied: access to the cluster was denied",
+			Says: []string{
+				"Ready False ClusterAccessDenied: access to the cluster was denied", "ClusterAccessReady False ClusterAccessDenied: access to the cluster was denied",
+			},
+		}},
+		"OpenFails": {"the error counts, not what is missing", func(w *world) { w.opens(Access{}, boom) }, nil, ending{
+			Name: "Failed", Phase: "Progressing", Err: "cluster setup error: boom",
+			Says: []string{"Ready False ReconcileError: cluster setup error: boom", "ClusterAccessReady False ClusterAccessFailed: cluster setup error: boom"},
+		}},
+		"NoPlane": {"there is no error, and no control plane", func(w *world) { w.opens(Access{}, nil) }, nil, ending{
+			Name: "Failed", Phase: "Progressing", Err: "cluster setup error: mcp access missing",
+			Says: []string{"Ready False ReconcileError: cluster setup error: mcp access missing", "ClusterAccessReady False ClusterAccessFailed: cluster setup error: mcp access missing"},
+		}},
+		"NoWorkload": {"nor a workload cluster", func(w *world) { w.opens(Access{Cluster: w.home}, nil) }, nil, ending{
+			Name: "Failed", Phase: "Progressing", Err: "cluster setup error: workload cluster access missing",
+			Says: []string{
+				"Ready False ReconcileError: cluster setup error: workload cluster access missing", "ClusterAccessReady False ClusterAccessFailed: cluster setup error: workload cluster access missing",
+			},
+		}},
+		"HoldFails": {"nothing is done for an object that is not held", func(w *world) { w.refusesPatches() }, nil, ending{
 			Name: "Failed", Phase: "Progressing", Err: "failed to add finalizer: cannot update object: boom",
 			Says: []string{"Ready False ReconcileError: failed to add finalizer: cannot update object: boom"},
 		}},
@@ -224,6 +268,19 @@ func (w *world) defaults() {
 	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&filler{}) }
 }
 
+// A parting domain says more of a deletion than that.
+type parting struct{ domain }
+
+func (*parting) Delete(_ context.Context, f *Foo, _ *FooConfig, _ ClusterContext) (ctrl.Result, error) {
+	StatusTerminatingWithReason(f, "Parting", "bye")
+
+	return ctrl.Result{}, nil
+}
+
+func (w *world) parts() {
+	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&parting{}) }
+}
+
 // TestEndingsOfDeletions is the same of objects that are deleted. What is said of a blocked
 // one is told once, and taken back when it goes on.
 func TestEndingsOfDeletions(t *testing.T) {
@@ -241,7 +298,7 @@ func TestEndingsOfDeletions(t *testing.T) {
 		"TheirsAlone": {"the same where the domain was not called", func(w *world) { w.gate.leaving = true }, func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} }, ending{
 			Name: "Released", Phase: "Terminating", Says: []string{busy},
 		}},
-		"ReleaseFails": {"it is still held", func(w *world) { w.refusesPatches(boom) }, held, ending{
+		"ReleaseFails": {"it is still held", func(w *world) { w.refusesPatches() }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed to remove finalizer: cannot update object: boom",
 			Says: []string{"Ready False ReconcileError: failed to remove finalizer: cannot update object: boom"},
 		}},
@@ -265,10 +322,16 @@ func TestEndingsOfDeletions(t *testing.T) {
 		"Withdrawing": {"giving access back takes time", func(w *world) { w.gate.leaving, w.gate.deleting = true, 1 }, held, ending{
 			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1}, Says: []string{busy},
 		}},
-		"WithdrawingLater": {"what the domain has said stays", func(w *world) {
-			w.gate.deleting = time.Second
-			w.domain.do = func(_ context.Context, f *Foo) error { f.Status.Note = "removed"; return nil }
-		}, held, ending{Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second}, Says: []string{busy}}},
+		"WithdrawingFast": {"an error counts more than a time", func(w *world) { w.gate.leaving, w.gate.deleting, w.gate.deleteErr = true, 1, boom }, held, ending{
+			Name: "Failed", Phase: "Terminating", Err: "failed cluster access reconcile delete: boom",
+			Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom"},
+		}},
+		"Parting": {"what the domain has said of it stays while access is given back", func(w *world) { w.parts(); w.gate.deleting = time.Second }, held, ending{
+			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second}, Says: []string{"Ready False Parting: bye"},
+		}},
+		"Parted": {"and while others hold it", func(w *world) { w.parts() }, func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} }, ending{
+			Name: "Released", Phase: "Terminating", Says: []string{"Ready False Parting: bye"},
+		}},
 		"WithdrawFails": {"it is tried again", func(w *world) { w.gate.leaving, w.gate.deleteErr = true, boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed cluster access reconcile delete: boom",
 			Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom"},
