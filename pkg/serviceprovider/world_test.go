@@ -133,7 +133,7 @@ func newFoo() *Foo             { return &Foo{} }
 func newFooConfig() *FooConfig { return &FooConfig{} }
 
 func TestMain(m *testing.M) {
-	leak.VerifyTestMain(leak.Tests(func() (int, error) { return run(m) }), leak.Connections()...)
+	leak.VerifyTestMain(leak.Tests(func() (int, error) { return run(m) }), append(leak.Connections(), leak.Informers()...)...)
 }
 
 func run(m *testing.M) (int, error) {
