@@ -228,6 +228,12 @@ func TestEndings(t *testing.T) {
 				"Ready False ReconcileError: cluster setup error: workload cluster access missing", "ClusterAccessReady False ClusterAccessFailed: cluster setup error: workload cluster access missing",
 			},
 		}},
+		"BothFail": {"both errors are told, that of the domain first", func(w *world) {
+			w.domain.err = boom
+			w.between(interceptor.Funcs{SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+				return errAny
+			}})
+		}, nil, ending{Name: "Worked", Err: "boom; cannot update the status: any error"}},
 		"HoldFails": {"nothing is done for an object that is not held", func(w *world) { w.refusesPatches() }, nil, ending{
 			Name: "Failed", Phase: "Progressing", Err: "failed to add finalizer: cannot update object: boom",
 			Says: []string{"Ready False ReconcileError: failed to add finalizer: cannot update object: boom"},

@@ -213,15 +213,12 @@ func (s *states) AccessRequest(_ context.Context, _ reconcile.Request, id string
 // than one that is there, whichever is looked at first. An error counts most.
 func TestRequestsOfADeletion(t *testing.T) {
 	type state = func() (*clustersv1alpha1.AccessRequest, error)
-	there := func() (*clustersv1alpha1.AccessRequest, error) { return &clustersv1alpha1.AccessRequest{}, nil }
-	leaving := func() (*clustersv1alpha1.AccessRequest, error) {
-		return &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: new(metav1.Now())}}, nil
+	answers := func(r *clustersv1alpha1.AccessRequest, err error) state {
+		return func() (*clustersv1alpha1.AccessRequest, error) { return r, err }
 	}
-	none := func() (*clustersv1alpha1.AccessRequest, error) { return nil, nil }
-	missing := func() (*clustersv1alpha1.AccessRequest, error) {
-		return nil, kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), "foo")
-	}
-	fails := func() (*clustersv1alpha1.AccessRequest, error) { r, _ := leaving(); return r, boom }
+	goes := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: new(metav1.Now())}}
+	there, none, leaving, fails := answers(&clustersv1alpha1.AccessRequest{}, nil), answers(nil, nil), answers(goes, nil), answers(goes, boom)
+	missing := answers(nil, kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), "foo"))
 	for name, tc := range map[string]struct {
 		mcp, workload state
 		want          passage.Request
