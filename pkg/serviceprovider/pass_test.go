@@ -336,3 +336,22 @@ func TestTheFirstErrorIsFoundFirst(t *testing.T) {
 		t.Errorf("want that it is missing, got %v", both)
 	}
 }
+
+// TestTheFirstCredentialsToExpire count, whichever cluster they are for; those of which nobody
+// knows when do not.
+func TestTheFirstCredentialsToExpire(t *testing.T) {
+	w := newFakeWorld(t)
+	soon, later := time.Unix(1000, 0), time.Unix(2000, 0)
+	for _, tc := range [][3]time.Time{{soon, later, soon}, {later, soon, soon}, {{}, later, later}, {later, {}, later}} {
+		access := &requests{detailed{gate: w.gate, details: map[string]Access{
+			ClusterMCP: {Cluster: w.home, Expires: tc[0]}, "other": {Cluster: w.home, Expires: tc[1]},
+		}}}
+		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ClusterAccessReconciler(access).Clusters("other") }
+		w.restart()
+		p := &pass[*Foo, *FooConfig]{r: w.r}
+		w.Must(p.open(t.Context()))
+		if !p.expires.Equal(tc[2]) {
+			t.Errorf("want %s, got %s", tc[2], p.expires)
+		}
+	}
+}
