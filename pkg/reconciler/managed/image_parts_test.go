@@ -22,10 +22,6 @@ type (
 		fake.Managed
 		Spec map[string]any `json:"spec,omitempty"`
 	}
-	statusHidden struct {
-		fake.Managed
-		status plainStatus `json:"status"` //nolint:govet,staticcheck // that it is not encoded is what the test asks
-	}
 	statusSpoken struct{ fake.Managed }
 	statusOwn    struct {
 		commonv1.ConditionedStatus `json:",inline"`
@@ -61,11 +57,10 @@ func TestStatusOfWhateverType(t *testing.T) {
 	}{
 		"Usual":  {"it is a field, the last one", usual, true, map[string]any{}, 1},
 		"First":  {"or the first", first, true, map[string]any{"size": int64(5)}, 1},
-		"Hidden": {"what is not exported is not encoded", &statusHidden{status: plainStatus{Size: 9}}, false, map[string]any{}, 0},
 		"Spoken": {"a type may say for itself what it is encoded as", &statusSpoken{}, false, map[string]any{"size": int64(7)}, 0},
 	}
 	for name, tc := range cases {
-		if _, ok := statusPart(tc.mg); ok != tc.part && name != "Hidden" {
+		if _, ok := statusPart(tc.mg); ok != tc.part {
 			t.Errorf("%s: %s: a part is found: %t", name, tc.reason, ok)
 		}
 		got, err := statusOf(tc.mg)
@@ -97,9 +92,6 @@ func TestWhereConditionsAre(t *testing.T) {
 		"the nearest":  {statusOwn{}, []int{0, 0}},
 		"not there":    {struct{ Size int }{}, nil},
 		"in a pointer": {pointedStatus{}, nil},
-		"not exported": {struct {
-			conditions int `json:"conditions"` //nolint:govet,staticcheck // that it is not encoded is what the test asks
-		}{}, nil},
 		"with a suffix": {struct {
 			Size int
 			C    int `json:"conditions,omitempty"`
