@@ -19,8 +19,8 @@ OWN     := $(filter-out devcluster,$(CODE))
 LESS_GC := GOGC=$${GOGC:-400}
 
 PROVIDER := examples/provider-nats
-# Decisions are pure and stand in a file of that name, in a package that imports nothing.
-DECISIONS := $(shell find pkg -path '*/internal/*' -name decide.go)
+# Decisions are pure and stand in a package that imports nothing: decide.go, and every file beside it that has a switch over conditions.
+DECISIONS := $(shell grep -l 'switch {' $(filter-out %_test.go,$(wildcard $(addsuffix *.go,$(dir $(shell find pkg -path '*/internal/*' -name decide.go))))))
 # So many inputs, and not so much time: when time is up while an input is tried, Go calls that a failure.
 FUZZTIME ?= 10000x
 # And how long one target may take for them, compiling included.
