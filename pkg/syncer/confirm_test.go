@@ -2,6 +2,7 @@ package syncer_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -108,6 +109,23 @@ func TestHostWitness(t *testing.T) {
 				t.Errorf("%s\ngot %v, want a conflict", tc.reason, err)
 			}
 		})
+	}
+}
+
+// TestHostWitnessSays: what a witness of the host says is about the host, and about an object.
+func TestHostWitnessSays(t *testing.T) {
+	w := newWorld(t, setting{})
+	live := &answers{Reader: w.p, who: []says{{err: errBoom}, {uid: "first"}, {uid: "first"}, {uid: "first"}}}
+	w.reg.PhysicalManager = managerOf{w.reg.PhysicalManager, live}
+	if _, err := syncer.NewHostWitness(t.Context(), w.reg); !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "kube-system of the host") {
+		t.Errorf("got error %v", err)
+	}
+	witness, err := syncer.NewHostWitness(t.Context(), w.reg)
+	w.Must(err)
+	var status apierrors.APIStatus
+	err = witness.Gone(t.Context(), &corev1.ConfigMap{}, types.NamespacedName{Namespace: target, Name: "a"})
+	if !errors.As(err, &status) || status.Status().Details.Kind != "objects" || status.Status().Details.Name != "a" {
+		t.Errorf("got error %v", err)
 	}
 }
 

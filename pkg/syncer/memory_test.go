@@ -45,6 +45,7 @@ func TestShownBy(t *testing.T) {
 		"being deleted":          {removed, configMap("a", "9", true), false, true},
 		"removed":                {removed, configMap("a", "9", false), true, true},
 		"made anew":              {removed, configMap("b", "9", false), false, true},
+		"made anew, older":       {removed, configMap("b", "7", false), false, true}, // versions are compared of what was written
 	}
 	for name, tc := range cases {
 		if got := tc.w.shownBy(tc.obj, tc.gone); got != tc.want {
