@@ -62,7 +62,7 @@ func get(ctx context.Context, c client.Reader, into client.Object, name types.Na
 // facts says what is known now.
 func (p *passage) facts() (dispatch.Facts, error) {
 	f := dispatch.Facts{
-		Stale:     p.r.mem.behind(virtual, p.req, p.vObj) || p.host.Name != "" && p.r.mem.behind(physical, p.host, p.pObj),
+		Stale:     p.r.mem.behind(virtual, p.req, p.vObj) || p.r.mem.behind(physical, p.host, p.pObj),
 		Here:      p.vObj != nil,
 		There:     p.pObj != nil,
 		Confirmed: p.confirmed || p.r.o.ConfirmAbsence == ConfirmCached,
