@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // logs tells whether a node is a call of a logger, or a statement that is nothing else: no promise rests on what is logged.
@@ -70,9 +72,9 @@ func (f *finder) interact(a, b ast.Stmt) bool {
 		return one.leaves || other.leaves // what is deferred runs later than either
 	}
 	switch {
-	case one.leaves && (other.leaves || other.calls || other.outlives):
+	case one.leaves && (other.leaves || other.calls || other.outlives || f.whole(a, other.own)):
 		return true
-	case other.leaves && (one.calls || one.outlives):
+	case other.leaves && (one.calls || one.outlives || f.whole(b, one.own)):
 		return true
 	case one.calls && other.calls:
 		return true
@@ -137,6 +139,7 @@ type effects struct {
 	calls    bool     // a call for its effect, or one that may fail
 	assigns  []string // to what is not declared in it
 	outlives bool     // what it assigns to is there when the function has returned
+	own      []string // parameters that it assigns to, or to fields of: see parameter
 }
 
 func (f *finder) effectsOf(s ast.Stmt) (e effects) {
@@ -144,7 +147,11 @@ func (f *finder) effectsOf(s ast.Stmt) (e effects) {
 	assign := func(to ast.Expr) {
 		if text := f.file.at(to); text != "_" {
 			e.assigns = append(e.assigns, text)
-			e.outlives = e.outlives || f.outlives(to)
+			if name, ok := f.parameter(to); ok {
+				e.own = append(e.own, name)
+			} else {
+				e.outlives = e.outlives || f.outlives(to)
+			}
 		}
 	}
 	ast.Inspect(s, func(n ast.Node) bool {
@@ -208,11 +215,31 @@ func mayFail(t types.Type) bool {
 	return t != nil && types.Identical(t, types.Universe.Lookup("error").Type())
 }
 
+// mentions tells whether a text has one of these expressions in it, and not as a part of a longer name.
 func mentions(text string, assigned []string) bool {
 	for _, a := range assigned {
-		if strings.Contains(text, a) {
-			return true
+		for from := 0; ; {
+			i := strings.Index(text[from:], a)
+			if i < 0 {
+				break
+			}
+			i += from
+			if !joined(text[:i], a) && !joined(text[:i+len(a)], text[i+len(a):]) {
+				return true
+			}
+			from = i + 1
 		}
 	}
 	return false
+}
+
+// joined tells whether a name goes on from the end of one text to the beginning of the next.
+func joined(one, next string) bool {
+	last, _ := utf8.DecodeLastRuneInString(one)
+	first, _ := utf8.DecodeRuneInString(next)
+	return partOfName(last) && partOfName(first)
+}
+
+func partOfName(r rune) bool {
+	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }

@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -182,4 +183,161 @@ func (f *finder) learn(condition ast.Expr) {
 	case n.Op == token.NEQ && f.file.at(n.Y) == "nil":
 		f.failed[f.file.at(n.X)] = true
 	}
+}
+
+// parameter returns the name of the function's parameter that an expression is, or is a field of. What is assigned to it is seen by nobody when the function has
+// returned: it is a copy, unless a pointer leads to the field or a function literal names it.
+func (f *finder) parameter(e ast.Expr) (name string, ok bool) {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.SelectorExpr:
+			if s := f.types.Selections[x]; s == nil || s.Kind() != types.FieldVal || s.Indirect() {
+				return "", false
+			}
+			e = x.X
+		case *ast.Ident:
+			v := f.types.Uses[x]
+			within := func(list *ast.FieldList) bool {
+				return list != nil && v != nil && v.Pos() >= list.Pos() && v.Pos() < list.End()
+			}
+			return x.Name, (within(f.fn.Type.Params) || within(f.fn.Recv)) && !f.captured(x.Name)
+		default:
+			return "", false
+		}
+	}
+}
+
+// captured tells whether a variable may be known longer than its function runs: a function literal names it, or its address is taken, as a method may do.
+func (f *finder) captured(name string) (found bool) {
+	ast.Inspect(f.fn.Body, func(n ast.Node) bool {
+		keeps := false
+		switch n := n.(type) {
+		case *ast.FuncLit, *ast.SliceExpr:
+			keeps = true
+		case *ast.UnaryExpr:
+			keeps = n.Op == token.AND
+		case *ast.SelectorExpr:
+			s := f.types.Selections[n]
+			keeps = s != nil && s.Kind() != types.FieldVal
+		}
+		found = found || keeps && mentions(f.file.at(n), []string{name})
+		return !found
+	})
+	return found
+}
+
+// whole tells whether a statement has to do with more of a variable than with fields of it.
+func (f *finder) whole(s ast.Stmt, names []string) (found bool) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if selected := f.types.Selections[n]; selected != nil && selected.Kind() == types.FieldVal {
+				_, named := n.X.(*ast.Ident)
+				return !named
+			}
+		case *ast.Ident:
+			found = found || slices.Contains(names, n.Name)
+		}
+		return !found
+	})
+	return found
+}
+
+// exclusive tells whether two cases cannot hold both, because the conditions that they begin with exclude each other, and asking for these has no effect: whichever
+// is asked first, the same is asked after it. No clause may fall through.
+func (f *finder) exclusive(a, b *ast.CaseClause, all *ast.BlockStmt) bool {
+	falls := false
+	for _, clause := range all.List {
+		for _, s := range clause.(*ast.CaseClause).Body {
+			branch, ok := s.(*ast.BranchStmt)
+			falls = falls || ok && branch.Tok == token.FALLTHROUGH
+		}
+	}
+	if falls || len(a.List) != 1 || len(b.List) != 1 {
+		return false
+	}
+	one, other := begin(a.List[0]), begin(b.List[0])
+	return f.exclude(one, other) || f.exclude(other, one)
+}
+
+// begin returns what of a condition is asked first.
+func begin(e ast.Expr) ast.Expr {
+	for {
+		e = ast.Unparen(e)
+		and, ok := e.(*ast.BinaryExpr)
+		if !ok || and.Op != token.LAND {
+			return e
+		}
+		e = and.X
+	}
+}
+
+// exclude tells whether the second condition does not hold where the first does.
+func (f *finder) exclude(a, b ast.Expr) bool {
+	if not, ok := b.(*ast.UnaryExpr); ok && not.Op == token.NOT {
+		return f.file.at(ast.Unparen(not.X)) == f.file.at(a) && free(a)
+	}
+	one, ok := a.(*ast.BinaryExpr)
+	if !ok || !free(one) {
+		return false
+	}
+	switch other := b.(type) {
+	case *ast.BinaryExpr:
+		if f.file.at(one.X) != f.file.at(other.X) || !free(other) {
+			return false
+		}
+		x, y := f.types.Types[one.Y].Value, f.types.Types[other.Y].Value
+		return other.Op == flipped[one.Op] && f.file.at(one.Y) == f.file.at(other.Y) ||
+			one.Op == token.EQL && other.Op == token.EQL && x != nil && y != nil && x.Kind() == y.Kind() && constant.Compare(x, token.NEQ, y)
+	case *ast.CallExpr: // no error is none of those that have a name
+		method, ok := other.Fun.(*ast.SelectorExpr)
+		return ok && f.words(other) && method.Sel.Name == "Is" && len(other.Args) == 2 && f.named(other.Args[1]) &&
+			one.Op == token.EQL && f.file.at(one.Y) == "nil" && f.file.at(one.X) == f.file.at(other.Args[0])
+	}
+	return false
+}
+
+// free tells whether an expression can be asked for any number of times: nothing is called, and nothing is looked up that may not be there.
+func free(e ast.Expr) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			found = found || !calls(n, "len") && !calls(n, "cap")
+		case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.FuncLit:
+			found = true
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		case *ast.BinaryExpr:
+			found = found || n.Op == token.QUO || n.Op == token.REM
+		}
+		return !found
+	})
+	return !found
+}
+
+// named tells whether an expression is a variable of a package, as errors are that are compared with.
+func (f *finder) named(e ast.Expr) bool {
+	if s, ok := e.(*ast.SelectorExpr); ok {
+		e = s.Sel
+	}
+	id, ok := e.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	v, ok := f.types.Uses[id].(*types.Var)
+	return ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
+}
+
+// contained returns the list of constants in which a call looks for a value: its order does not matter.
+func (f *finder) contained(call *ast.CallExpr) *ast.CompositeLit {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || method.Sel.Name != "Contains" || f.packageOf(method) != "slices" {
+		return nil
+	}
+	lit, ok := call.Args[0].(*ast.CompositeLit)
+	if !ok || slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool { return f.types.Types[e].Value == nil }) {
+		return nil
+	}
+	return lit
 }

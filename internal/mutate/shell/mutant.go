@@ -95,14 +95,15 @@ func (m *mutant) diff() (lines []string) {
 
 // A finder collects the mutants of one function.
 type finder struct {
-	subject *subject
-	file    *file
-	fn      *ast.FuncDecl
-	types   typed
-	reach   int
-	failed  map[string]bool // the errors that are there at this place, as they are written
-	seen    map[string]bool
-	found   []*mutant
+	subject   *subject
+	file      *file
+	fn        *ast.FuncDecl
+	types     typed
+	reach     int
+	failed    map[string]bool // the errors that are there at this place, as they are written
+	unordered map[*ast.CompositeLit]bool
+	seen      map[string]bool
+	found     []*mutant
 }
 
 // mutate returns every mutant of the functions of a file, in the order of the source.
@@ -112,7 +113,7 @@ func mutate(s *subject, f *file, info typed) (all []*mutant) {
 	}
 	for _, decl := range f.ast.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Body != nil && fn.Name.Name != "_" {
-			find := finder{subject: s, file: f, fn: fn, types: info, seen: map[string]bool{}}
+			find := finder{subject: s, file: f, fn: fn, types: info, unordered: map[*ast.CompositeLit]bool{}, seen: map[string]bool{}}
 			find.block(fn.Body.List)
 			all = append(all, find.found...)
 		}

@@ -98,6 +98,61 @@ func TestOperators(t *testing.T) {
 			`remove the call "b.SetSize(len(b.GetName()))": `,
 		},
 		"box.options": {`exchange the values "full" and "empty": return []BoxOption{full, empty}, []any{empty, full}`},
+		"box.excluding": { // cases that cannot hold both are not exchanged
+			`negate "b.full && ok": case !(b.full && ok):`,
+			`negate "b.full": case !(b.full) && ok:`,
+			`negate "ok": case b.full && !(ok):`,
+			`exchange the cases "!b.full && ok" and "err == nil && ok": case err == nil && ok: case !b.full && ok:`,
+			`negate "!b.full && ok": case !(!b.full && ok):`,
+			`negate "!b.full": case b.full && ok:`,
+			`negate "ok": case !b.full && !(ok):`,
+			`negate "err == nil && ok": case !(err == nil && ok):`,
+			`negate "err == nil": case err != nil && ok:`,
+			`negate "ok": case err == nil && !(ok):`,
+			`exchange the cases "errors.Is(err, errEmpty)" and "b.name == "a"": case b.name == "a": case errors.Is(err, errEmpty):`,
+			`negate "errors.Is(err, errEmpty)": case !(errors.Is(err, errEmpty)):`,
+			`negate "b.name == "a"": case b.name != "a":`,
+			`change the constant "a": case b.name == "a-changed":`,
+			`negate "b.name == "b"": case b.name != "b":`,
+			`change the constant "b": case b.name == "b-changed":`,
+		},
+		"box.overlapping": { // but they are if a condition calls something or looks something up, or if a clause falls through
+			`exchange the cases "ask() == 1" and "ask() == 2": case ask() == 2: case ask() == 1:`,
+			`negate "ask() == 1": case ask() != 1:`,
+			`change the constant 1 to 2: case ask() == 2:`,
+			`exchange the cases "ask() == 2" and "list[0] == 1": case list[0] == 1: case ask() == 2:`,
+			`negate "ask() == 2": case ask() != 2:`,
+			`change the constant 2 to 3: case ask() == 3:`,
+			`exchange the cases "list[0] == 1" and "list[0] == 2": case list[0] == 2: case list[0] == 1:`,
+			`negate "list[0] == 1": case list[0] != 1:`,
+			`change the constant 0 to 1: case list[1] == 1:`,
+			`change the constant 1 to 2: case list[0] == 2:`,
+			`negate "list[0] == 2": case list[0] != 2:`,
+			`change the constant 0 to 1: case list[1] == 2:`,
+			`change the constant 2 to 3: case list[0] == 3:`,
+			`exchange the cases "ok && b.full" and "!ok": case !ok: case ok && b.full: fallthrough`,
+			`negate "ok && b.full": case !(ok && b.full):`,
+			`negate "ok": case !(ok) && b.full:`,
+			`negate "b.full": case ok && !(b.full):`,
+			`negate "!ok": case ok:`,
+		},
+		"box.defaults": { // what is assigned to a copy is seen by nobody after an early return, unless that returns it; nor is the order of what is searched
+			`negate "ok": if !(ok) {`,
+			`exchange the statements "if o.full { o.size = b.size }" and "if b.full { return o, nil }": if b.full { return o, nil } if o.full { o.size = b.size`,
+			`negate "o.full": if !(o.full) {`,
+			`remove the assignment "o.size = b.size": `,
+			`exchange the statements "if b.full { return o, nil }" and "p.size = b.size": p.size = b.size if b.full { return o, nil }`,
+			`negate "b.full": if !(b.full) {`,
+			`remove the assignment "p.size = b.size": `,
+			`remove the assignment "b.full = slices.Contains([]string{"a", "b"}, text) || slices.Contains(...": `,
+			`negate "slices.Contains([]string{"a", "b"}, text)": b.full = !(slices.Contains([]string{"a", "b"}, text)) || slices.Contains([]string{b.name, text}, "c")`,
+			`change the constant "a": b.full = slices.Contains([]string{"a-changed", "b"}, text) || slices.Contains([]string{b.name, text}, "c")`,
+			`change the constant "b": b.full = slices.Contains([]string{"a", "b-changed"}, text) || slices.Contains([]string{b.name, text}, "c")`,
+			`negate "slices.Contains([]string{b.name, text}, "c")": b.full = slices.Contains([]string{"a", "b"}, text) || !(slices.Contains([]string{b.name, text}, "c"))`,
+			`exchange the values "b.name" and "text": b.full = slices.Contains([]string{"a", "b"}, text) || slices.Contains([]string{text, b.name}, "c")`,
+			`change the constant "c": b.full = slices.Contains([]string{"a", "b"}, text) || slices.Contains([]string{b.name, text}, "c-changed")`,
+			`remove the assignment "b.log = b.log.WithValues("a", b.name)": `,
+		},
 		"swapped": {
 			`remove the call "f()": `,
 			`remove the assignment "label = "later"": later := func() {  }`,
@@ -123,6 +178,15 @@ func changes(m *mutant) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// TestMentions: a name that is a part of a longer one is not that name.
+func TestMentions(t *testing.T) {
+	for text, want := range map[string]bool{"v = 1": true, "f(v.x)": true, "var none T": false, "v2, _v, vé": false, "nov v": true, "nvv": false, "": false} {
+		if got := mentions(text, []string{"v"}); got != want {
+			t.Errorf("%q mentions v: %t, want %t", text, got, want)
+		}
+	}
 }
 
 func TestBatches(t *testing.T) {

@@ -124,7 +124,7 @@ func (f *finder) conditions(n ast.Node) {
 			for _, e := range c.List {
 				f.negate(e)
 			}
-			if last != nil && c.List != nil {
+			if last != nil && c.List != nil && !f.exclusive(last, c, n.Body) {
 				f.add(fmt.Sprintf("exchange the cases %s and %s", f.quote(last.List[0]), f.quote(c.List[0])), f.replace(last, f.file.at(c)), f.replace(c, f.file.at(last)))
 			}
 			if last = c; c.List == nil {
@@ -177,11 +177,14 @@ func (f *finder) expression(e ast.Expr) {
 	case *ast.BinaryExpr:
 		f.operands(e)
 	case *ast.CallExpr:
-		if !f.words(e) && !calls(e, "min") && !calls(e, "max") && !equality(e) {
+		if lit := f.contained(e); lit != nil {
+			f.unordered[lit] = true
+		}
+		if !f.words(e) && !calls(e, "min") && !calls(e, "max") && !equality(e) && !f.logs(e) {
 			f.neighbours("the arguments", e.Args)
 		}
 	case *ast.CompositeLit:
-		if !f.options(e) {
+		if !f.options(e) && !f.unordered[e] {
 			f.neighbours("the values", values(e))
 		}
 	case *ast.BasicLit:

@@ -14,6 +14,10 @@ type Logger struct{}
 
 func (Logger) Debug(string, ...any) {}
 
+func (l Logger) WithValues(...any) Logger { return l }
+
+var errEmpty = errors.New("empty")
+
 type box struct {
 	mu   sync.Mutex
 	full bool
@@ -128,4 +132,45 @@ func (b *box) commuting(m map[string]int, text string) string {
 
 func (b *box) options(full, empty BoxOption) ([]BoxOption, []any) {
 	return []BoxOption{full, empty}, []any{full, empty}
+}
+
+func (b *box) excluding(err error, ok bool) {
+	switch {
+	case b.full && ok:
+	case !b.full && ok:
+	case err == nil && ok:
+	case errors.Is(err, errEmpty):
+	case b.name == "a":
+	case b.name == "b":
+	}
+}
+
+func (b *box) overlapping(ask func() int, list []int, ok bool) {
+	switch {
+	case ask() == 1:
+	case ask() == 2:
+	case list[0] == 1:
+	case list[0] == 2:
+	}
+	switch {
+	case ok && b.full:
+		fallthrough
+	case !ok:
+	}
+}
+
+func (b *box) defaults(o box, p *box, ok bool, text string) (box, error) {
+	if ok {
+		return box{}, errEmpty
+	}
+	if o.full {
+		o.size = b.size
+	}
+	if b.full {
+		return o, nil
+	}
+	p.size = b.size
+	b.full = slices.Contains([]string{"a", "b"}, text) || slices.Contains([]string{b.name, text}, "c")
+	b.log = b.log.WithValues("a", b.name)
+	return o, nil
 }
