@@ -29,10 +29,7 @@ func (r *record) ahead(version string) bool {
 	if r.released != "" && r.released == version {
 		return true
 	}
-	if r.version == "" {
-		return false
-	}
-	order, err := resourceversion.CompareResourceVersion(version, r.version)
+	order, err := resourceversion.CompareResourceVersion(version, r.version) // an error before our first write
 
 	return err == nil && order < 0
 }
