@@ -1,0 +1,198 @@
+package providerconfig
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/external/limit"
+	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/ratelimiter"
+	resourcefake "github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+var errBoom = errors.New("boom")
+
+// A yard is a manager that runs nothing of what is added to it.
+type yard struct {
+	*resourcefake.Manager
+
+	validates bool   // that names of controllers are unique in the process
+	refuses   string // what it does not add
+	added     []string
+	recorders []string
+	rs        []*reconciler
+	limiters  []workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+func newYard(s *runtime.Scheme) *yard {
+	return &yard{Manager: &resourcefake.Manager{Client: fake.NewClientBuilder().WithScheme(s).Build(), Scheme: s}}
+}
+
+func (y *yard) GetControllerOptions() ctrlconfig.Controller {
+	return ctrlconfig.Controller{SkipNameValidation: new(!y.validates)}
+}
+
+func (y *yard) GetEventRecorder(name string) recorder.EventRecorder {
+	y.recorders = append(y.recorders, name)
+
+	return y.Manager.GetEventRecorder(name)
+}
+
+// Add notes what is added, and of a controller what it runs.
+func (y *yard) Add(r manager.Runnable) error {
+	name := "follower that waits to lead"
+	if one, ok := r.(manager.LeaderElectionRunnable); ok && !one.NeedLeaderElection() {
+		name = "follower"
+	}
+	c := reflect.Indirect(reflect.ValueOf(r)) // a controller says no more of itself
+	if do := c.FieldByName("Do"); do.IsValid() {
+		name = c.FieldByName("Name").String()
+		y.rs = append(y.rs, do.Interface().(*reconciler))
+		y.limiters = append(y.limiters, c.FieldByName("RateLimiter").Interface().(workqueue.TypedRateLimiter[reconcile.Request]))
+	}
+	y.added = append(y.added, name)
+	if name == y.refuses {
+		return errBoom
+	}
+
+	return nil
+}
+
+const (
+	wharfController   = "providerconfig/wharf.providerconfig.example.moorage.dev"
+	clusterController = "providerconfig/clusterwharf.providerconfig.example.moorage.dev"
+)
+
+// Each kind of configuration gets a controller with what the options say, and each kind of users a follower, which a standby runs as well. Until that has seen
+// all users, not all are known.
+func TestSetup(t *testing.T) {
+	own, set, now := logging.NewNopLogger(), limit.NewSet(), clocktesting.NewFakePassiveClock(time.Unix(1, 0))
+	told := event.NewNopRecorder()
+	named := own.WithValues("a", "logger")
+	for name, tc := range map[string]struct {
+		reason    string
+		options   []Option
+		recorders []string
+		want      reconciler
+	}{
+		"Defaults": {"nothing is said", nil, []string{wharfController, clusterController}, reconciler{clock: clock.RealClock{}, interval: 5 * time.Second}},
+		"All":      {"everything is", []Option{WithLogger(named), WithRecorder(told), WithClock(now), WithCountInterval(time.Minute), WithLimits(set)}, nil, reconciler{recorder: told, clock: now, interval: time.Minute, limits: set}},
+		"Never":    {"an interval is positive", []Option{WithCountInterval(0), WithRecorder(told)}, nil, reconciler{recorder: told, clock: clock.RealClock{}, interval: 5 * time.Second}},
+		"Always":   {"and may be short", []Option{WithCountInterval(1), WithRecorder(told)}, nil, reconciler{recorder: told, clock: clock.RealClock{}, interval: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(newScheme())
+			if err := Setup(y, kinds, []User{&Boat{}}, tc.options...); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"follower", wharfController, clusterController}, y.added); diff != "" {
+				t.Errorf("%s: added: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.recorders, y.recorders); diff != "" {
+				t.Errorf("%s: recorders of the manager: -want, +got:\n%s", tc.reason, diff)
+			}
+			for i, r := range y.rs {
+				if r.recorder == nil || tc.want.recorder != nil && r.recorder != tc.want.recorder || r.clock != tc.want.clock || r.interval != tc.want.interval || r.limits != tc.want.limits {
+					t.Errorf("%s: %s has %v, %v, %s, %v", tc.reason, y.added[i+1], r.recorder, r.clock, r.interval, r.limits)
+				}
+				if complete, followed := r.tracker.users[group.WithKind("Boat")]; complete || !followed || r.tracker.settled() {
+					t.Errorf("%s: all users are known before they are followed", tc.reason)
+				}
+			}
+			for _, l := range y.limiters {
+				request := reconcile.Request{}
+				first := l.When(request)
+				for range 20 {
+					l.When(request)
+				}
+				if last := l.When(request); first != ratelimiter.BackOffBase || last != ratelimiter.BackOffMax {
+					t.Errorf("%s: tries again after %s, and at last %s", tc.reason, first, last)
+				}
+			}
+		})
+	}
+}
+
+// heard is a logger that counts what it is told.
+type heard struct {
+	logging.Logger
+
+	told *int
+}
+
+func (h heard) WithValues(...any) logging.Logger { return h }
+func (h heard) Debug(string, ...any)             { *h.told++ }
+
+// Its controllers tell the logger of the options what they do.
+func TestSetupTellsItsLogger(t *testing.T) {
+	y, told := newYard(newScheme()), 0
+	if err := Setup(y, kinds, []User{&Boat{}}, WithLogger(heard{logging.NewNopLogger(), &told})); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Client.Create(t.Context(), wharf("a", "main")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.rs[0].Reconcile(t.Context(), reconcile.Request{NamespacedName: nameOf(wharf("a", "main"))}); err != nil || told != 1 {
+		t.Errorf("error %v, told %d times that not all users are known", err, told)
+	}
+}
+
+// What cannot be set up is said, and nothing is added after that.
+func TestSetupFails(t *testing.T) {
+	listless := newScheme()
+	listless.AddKnownTypeWithName(group.WithKind("Raft"), &Raft{})
+	for name, tc := range map[string]struct {
+		reason string
+		change func(y *yard)
+		scheme *runtime.Scheme
+		kinds  Kinds
+		users  []User
+		want   string
+		added  []string
+	}{
+		"NoKinds":    {reason: "there is nothing to keep", want: "no kind of configuration is given"},
+		"Users":      {reason: "a kind is not registered", kinds: kinds, users: []User{&Raft{}}, want: "cannot tell a kind of users: "},
+		"List":       {reason: "its list is not", scheme: listless, kinds: kinds, users: []User{&Raft{}}, want: "cannot list users of the kind Raft: "},
+		"Follower":   {reason: "nobody follows the users", kinds: kinds, users: []User{&Boat{}}, change: func(y *yard) { y.refuses = "follower" }, want: "cannot follow users of the kind Boat: boom", added: []string{"follower"}},
+		"Controller": {reason: "nobody keeps a kind", kinds: kinds, users: []User{&Boat{}}, change: func(y *yard) { y.refuses = clusterController }, want: "cannot set up a controller for ClusterWharf: boom", added: []string{"follower", wharfController, clusterController}},
+		"Twice": {
+			reason: "the process has such a controller", kinds: Kinds{Cluster: &ClusterWharf{}}, want: "cannot set up a controller for ClusterWharf: controller with name",
+			change: func(y *yard) {
+				if y.validates = true; Setup(y, Kinds{Cluster: &ClusterWharf{}}, nil) == nil {
+					y.added = nil // the first time in this process
+				}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.scheme == nil {
+				tc.scheme = newScheme()
+			}
+			y := newYard(tc.scheme)
+			if tc.change != nil {
+				tc.change(y)
+			}
+			if err := Setup(y, tc.kinds, tc.users); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("%s: error %v, want %q", tc.reason, err, tc.want)
+			}
+			if diff := cmp.Diff(tc.added, y.added); diff != "" {
+				t.Errorf("%s: added: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
