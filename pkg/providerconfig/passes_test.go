@@ -1,0 +1,248 @@
+package providerconfig
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/external/limit"
+)
+
+// What is looked at again, and when, after every end of a pass.
+func TestWhenToLookAgain(t *testing.T) {
+	gone, replaced := kerrors.NewNotFound(schema.GroupResource{Resource: "wharves"}, "main"), kerrors.NewInvalid(schema.GroupKind{Kind: "Wharf"}, "main", nil)
+	for name, tc := range map[string]struct {
+		reason string
+		prior  func(p *port, w *Wharf) // what happens before the pass
+		write  error                   // of the pass, when it finds that the object is gone
+		want   reconcile.Result
+	}{
+		"Gone":    {reason: "nothing is there", prior: func(p *port, w *Wharf) { p.remove(w) }},
+		"New":     {reason: "all is said, and nobody asks", want: reconcile.Result{RequeueAfter: 10 * time.Minute}},
+		"GoneNew": {reason: "its finalizer cannot be added any more", write: gone},
+		"Steady":  {reason: "nothing has changed since it was counted", prior: func(p *port, w *Wharf) { p.sail(boat("a", "one", "", "main")); p.pass(w) }, want: reconcile.Result{RequeueAfter: 10 * time.Minute}},
+		"TooSoon": {reason: "the rest of five seconds", prior: func(p *port, w *Wharf) {
+			p.sail(boat("a", "one", "", "main"))
+			p.pass(w)
+			p.sail(boat("a", "two", "", "main"))
+		}, want: reconcile.Result{RequeueAfter: 5 * time.Second}},
+		"AlmostTime": {reason: "the very last of them", prior: func(p *port, w *Wharf) {
+			p.sail(boat("a", "one", "", "main"))
+			p.pass(w)
+			p.sail(boat("a", "two", "", "main"))
+			p.clock.SetTime(p.clock.Now().Add(5*time.Second - 1))
+		}, want: reconcile.Result{RequeueAfter: 1}},
+		"Released": {reason: "until it is seen to be gone", prior: func(p *port, w *Wharf) { p.pass(w); p.remove(w) }, want: reconcile.Result{RequeueAfter: time.Second}},
+		"GoneThen": {reason: "somebody else was quicker to let it go", prior: func(p *port, w *Wharf) { p.pass(w); p.remove(w) }, write: replaced, want: reconcile.Result{RequeueAfter: 10 * time.Minute}},
+		"NotOurs": {reason: "others hold what is deleted", prior: func(p *port, w *Wharf) {
+			p.load(w)
+			w.Finalizers = []string{"example.org/other"}
+			if err := p.Update(p.Context(), w); err != nil {
+				p.Fatal(err)
+			}
+			p.remove(w)
+		}, want: reconcile.Result{RequeueAfter: 10 * time.Minute}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPort(t, wharf("a", "main"))
+			w := wharf("a", "main")
+			if tc.prior != nil {
+				tc.prior(p, w)
+			}
+			if tc.write != nil {
+				p.before = func() error {
+					p.load(w)
+					w.Finalizers = nil
+					if err := p.Update(p.Context(), w); err != nil && w.DeletionTimestamp.IsZero() {
+						p.Fatal(err)
+					}
+					if w.DeletionTimestamp.IsZero() {
+						p.remove(w)
+					}
+
+					return tc.write
+				}
+			}
+			if got := p.pass(w); got != tc.want {
+				t.Errorf("%s: got %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// What cannot be read is an error, without secrets, and is not taken for gone: what is known of it stays.
+func TestReadsThatFail(t *testing.T) {
+	p := newPort(t, wharf("a", "main"))
+	w := wharf("a", "main")
+	p.pass(w)
+	p.rs["Wharf"].client = &failing{Client: p, reads: errors.New("boom: password=hunter2")}
+	if _, err := p.try(w); message(err) != "cannot get the ProviderConfig: boom: password=[REDACTED]" || p.rs["Wharf"].memory.Len() != 1 {
+		t.Errorf("error %v, %d configurations are known", err, p.rs["Wharf"].memory.Len())
+	}
+}
+
+// A release that fails is tried again at once: nothing was let go of.
+func TestReleaseThatFails(t *testing.T) {
+	p := newPort(t, wharf("a", "main"))
+	w := wharf("a", "main")
+	p.pass(w)
+	p.remove(w)
+	p.before = func() error { return errBoom }
+	if _, err := p.try(w); !errors.Is(err, errBoom) {
+		t.Errorf("error %v", err)
+	}
+	p.before = nil
+	if p.pass(w); p.load(w) {
+		t.Error("it stays when nobody uses it")
+	}
+}
+
+// A conflict says that somebody has changed it, and asks nobody whether it is gone.
+func TestConflictAsksNobody(t *testing.T) {
+	p := newPort(t, wharf("a", "main"))
+	p.before = func() error { return kerrors.NewConflict(schema.GroupResource{Resource: "wharves"}, "main", errBoom) }
+	if p.pass(wharf("a", "main")); p.gets != 0 {
+		t.Errorf("%d reads of the API server", p.gets)
+	}
+}
+
+// A diary is a recorder that notes whole events.
+type diary struct{ told []string }
+
+func (d *diary) WithAnnotations(...string) event.Recorder { return d }
+
+func (d *diary) Event(_ runtime.Object, e event.Event) {
+	d.told = append(d.told, strings.Join([]string{string(e.Type), string(e.Reason), e.Action, e.Message}, " | "))
+}
+
+// What a configuration has to tell is told once it is written, in the order of its conditions, and with what is done.
+func TestEventsAfterTheWrite(t *testing.T) {
+	p, d := newPort(t, wharf("a", "main")), &diary{}
+	w, r, set := wharf("a", "main"), p.rs["Wharf"], limit.NewSet(limit.WithClock(p.clock))
+	r.recorder, r.limits = d, set
+	p.sail(boat("a", "one", "", "main"))
+	p.pass(w)
+	p.remove(w)
+	call(t, set, "Wharf/a/main", external.Unauthorized(errBoom))
+	p.before = func() error { return errBoom }
+	if _, err := p.try(w); !errors.Is(err, errBoom) || d.told != nil {
+		t.Errorf("error %v, told %q of what is not written", err, d.told)
+	}
+	p.before = nil
+	p.pass(w)
+	want := []string{
+		"Warning | InUse | Delete | Deletion waits for 1 user: Boat a/one",
+		"Warning | ConnectionUnauthorized | Connect | the external system does not accept the credentials: correct the Secret; now and then it is tried with one call; last error: boom",
+	}
+	if diff := cmp.Diff(want, d.told); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// A connection that is well again says so and no more: there is no error that it could name.
+func TestConnectionThatIsWellAgain(t *testing.T) {
+	p, set := newPort(t), limit.NewSet()
+	r, w := p.rs["Wharf"], wharf("a", "main")
+	r.limits = set
+	call(t, set, "Wharf/a/main", nil)
+	if e := r.describeConnection(w, key{"Wharf", "a", "main"}, &record{}); e != nil {
+		t.Errorf("of a connection that was never anything but well it is told %v", e)
+	}
+	w.SetConditions(commonv1.Condition{Type: commonv1.TypeConnected, Status: metav1.ConditionFalse, Reason: commonv1.ReasonConnectionUnavailable})
+	e := r.describeConnection(w, key{"Wharf", "a", "main"}, &record{})
+	if want := (&event.Event{Type: event.TypeNormal, Reason: ReasonConnected, Message: "calls are let through", Action: "Connect"}); !cmp.Equal(want, e) {
+		t.Errorf("told %v, want %v", e, want)
+	}
+}
+
+// A connection that is not well is looked at each minute; others are not, nor what has no conditions, nor without limits.
+func TestRecheck(t *testing.T) {
+	connected := func(reason commonv1.ConditionReason) Config {
+		w := wharf("a", "main")
+		w.SetConditions(commonv1.Condition{Type: commonv1.TypeConnected, Reason: reason})
+
+		return w
+	}
+	set := limit.NewSet()
+	for name, tc := range map[string]struct {
+		config Config
+		limits *limit.Set
+		want   time.Duration
+	}{
+		"Unavailable": {connected(commonv1.ReasonConnectionUnavailable), set, time.Minute},
+		"Throttled":   {connected(commonv1.ReasonConnectionThrottled), set, time.Minute},
+		"Available":   {connected(commonv1.ReasonConnectionAvailable), set, 10 * time.Minute},
+		"Unused":      {wharf("a", "main"), set, 10 * time.Minute},
+		"NoCondition": {clusterWharf("main"), set, 10 * time.Minute},
+		"NoLimits":    {connected(commonv1.ReasonConnectionUnavailable), nil, 10 * time.Minute},
+	} {
+		r := &reconciler{limits: tc.limits}
+		if got := r.recheck(tc.config); got != tc.want {
+			t.Errorf("%s: after %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// A configuration that gets no finalizer is waited for for 630 ms; and an object that cannot refer to any, or names none, is refused at once, whatever the
+// kinds.
+func TestGetRefuses(t *testing.T) {
+	nameless := boat("a", "x", "Wharf", "main")
+	nameless.Spec.ProviderConfigRef.Name = ""
+	for name, tc := range map[string]struct {
+		object interface {
+			metav1.Object
+			runtime.Object
+		}
+		kinds  Kinds
+		want   string
+		waited time.Duration
+	}{
+		"Unprotected": {boat("a", "x", "", "main"), kinds, "Wharf a/main is not ready: nothing protects it from being deleted while it is in use", 630 * time.Millisecond},
+		"Nameless":    {nameless, kinds, "the object names no ProviderConfig", 0},
+		"NoUser":      {wharf("a", "x"), Kinds{}, "a *providerconfig.Wharf cannot name a ProviderConfig", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, begin := newPort(t, wharf("a", "main")), time.Now()
+				if _, err := Get(t.Context(), p, tc.object, tc.kinds); message(err) != tc.want || time.Since(begin) != tc.waited {
+					t.Errorf("error %q after %s, want %q after %s", message(err), time.Since(begin), tc.want, tc.waited)
+				}
+			})
+		})
+	}
+}
+
+// Users are enqueued in a queue without priorities as well; and it is said what is not known of them.
+func TestEnqueueUsersPlainly(t *testing.T) {
+	p := newPort(t, boat("a", "one", "", "main"))
+	h, err := EnqueueUsers(p, kinds, &Boat{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer q.ShutDown()
+	h.Create(t.Context(), ctrlevent.CreateEvent{Object: wharf("a", "main")}, q)
+	if q.Len() != 1 {
+		t.Fatalf("%d users are enqueued", q.Len())
+	}
+	if request, _ := q.Get(); request.String() != "a/one" {
+		t.Errorf("enqueued %s", request)
+	}
+	if _, err := EnqueueUsers(p, kinds, &Raft{}); err == nil || !strings.HasPrefix(err.Error(), "cannot tell a kind of users: ") {
+		t.Errorf("error %v", err)
+	}
+}
