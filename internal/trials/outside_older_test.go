@@ -6,12 +6,8 @@ import (
 )
 
 // TestOutsideOlderManifest: the manifest in git was exported with its annotations, as kubectl get
-// -o yaml shows them, before the resource was lost and another made. Each sync of it makes one
-// more, also in the process that made the last and has observed it; for a token without a Warning.
-//
-// It breaks, of docs/guarantees.md, "S1: There is at most one external resource for an object",
-// "S2: An external name that was learnt is neither lost nor replaced", and "What was observed is
-// restored from the condition Created, and what is under way from memory".
+// -o yaml shows them, before the resource was lost and another made. However often it is applied, no
+// other is created.
 func TestOutsideOlderManifest(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		for _, ends := range []bool{false, true} {
@@ -38,11 +34,8 @@ func TestOutsideOlderManifest(t *testing.T) {
 	})
 }
 
-// TestOutsideOlderManifestAndDeleted: the same, and the object is deleted at once. It goes, and
-// leaves what was made last, with an event that its external resource was deleted.
-//
-// It breaks, of docs/guarantees.md, "S5: The finalizer goes only when the external resource is gone,
-// or may stay".
+// TestOutsideOlderManifestAndDeleted: the same, and the object is deleted at once. What was made last
+// goes with it.
 func TestOutsideOlderManifestAndDeleted(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -61,10 +54,7 @@ func TestOutsideOlderManifestAndDeleted(t *testing.T) {
 }
 
 // TestOutsideEtcdBeforeAnother: etcd is restored to a moment at which the object stood for a
-// resource that was lost since. Another is made, although the process lives that made the last.
-//
-// It breaks what docs/guarantees.md says of a restore, "What it knows of creations that are not in
-// the snapshot the process writes back", and S1 and S2.
+// resource that was lost since. The process that made the last one knows it.
 func TestOutsideEtcdBeforeAnother(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()

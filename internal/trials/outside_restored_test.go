@@ -11,12 +11,8 @@ import (
 )
 
 // TestOutsideNamelessAndDeleted: the external name alone of what Create returned was not stored,
-// because a policy drops it and the process ended, or because Create does not set it. The object
-// says CreationUnresolved; when it is deleted it goes, and leaves what was created, without an
-// event.
-//
-// It breaks, of docs/guarantees.md, "An object that is deleted in that state stays until he has
-// looked", and "S5: The finalizer goes only when the external resource is gone, or may stay".
+// because a policy drops it and the process ended, or because Create does not set it. When the object
+// is deleted it does not go without a word, and leave what was created.
 func TestOutsideNamelessAndDeleted(t *testing.T) {
 	each(t, []class{opaque, token}, func(w *world) {
 		for what, forget := range map[string]func(*world){
@@ -62,13 +58,7 @@ func (w *world) restored() {
 }
 
 // TestOutsideRestoredAndMissed: an object is restored by Velero, and the first look misses its
-// resource. Another is created at once, the name that the backup had is replaced, and no Warning
-// tells it.
-//
-// It breaks, of docs/guarantees.md, "S2: An external name that was learnt is neither lost nor
-// replaced"; of docs/conditions-and-events.md, "also not by a second look over a new connection";
-// of docs/backup.md, "This page says what to do so that no second one is created" and "What is
-// missing there is looked for twice, and created again with the warning ExternalResourceRecreated".
+// resource. The second finds it.
 func TestOutsideRestoredAndMissed(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
@@ -82,10 +72,7 @@ func TestOutsideRestoredAndMissed(t *testing.T) {
 }
 
 // TestOutsideOnRequestRestored: cluster and external system are restored, and the resource is
-// not in the backup of the latter. It is created, empty, without a request and without a
-// Warning.
-//
-// It breaks, of docs/backup.md, "with managed.WithRecreationOnRequest only when a user asks".
+// not in the backup of the latter. Without a request none is created in its place.
 func TestOutsideOnRequestRestored(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.onRequest()

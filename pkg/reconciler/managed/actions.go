@@ -88,16 +88,6 @@ func (p *pass) observe(ctx context.Context) error {
 	return nil
 }
 
-// RememberFound keeps in mind that an observation has found what is ours.
-func (p *pass) rememberFound() {
-	p.endRestore()
-	p.memo.Seen, p.memo.Made, p.found = creation(p.mg, p.mg), objectstate.CreationRef{}, true
-	if p.memo.Seen.Mark != "" && p.memo.Called != (objectstate.Intent{}) {
-		p.memo.Called = objectstate.Intent{} // its result is known
-	}
-	p.remember()
-}
-
 // Connected connects. Where that fails, what was put back of the record is stored all the same: this
 // process may end before it can connect.
 func (p *pass) connected(ctx context.Context) error {
@@ -176,7 +166,14 @@ func (p *pass) claim(ctx context.Context) error {
 		what = telemetry.LateInit
 	}
 
-	return updatingObject.failed(p.store(ctx, what))
+	if err := p.store(ctx, what); err != nil {
+		return updatingObject.failed(err)
+	}
+	if p.found { // with the marks that it has now
+		p.rememberFound()
+	}
+
+	return nil
 }
 
 // Adopts says whether claiming takes over what exists and was not created here.

@@ -26,7 +26,8 @@ const textEarlier = "the annotations of an earlier creation were written to the 
 // what tells the object it was made for: marks may be copied along with an object.
 func (p *pass) newAttempt() string {
 	number := p.now().Unix()
-	for _, mark := range []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastMark()} {
+	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
+	for _, mark := range []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastMark(), told.Mark} {
 		number = max(number, numberOf(mark)+1)
 	}
 
@@ -67,7 +68,12 @@ func (p *pass) lastMark() string {
 		return mark
 	}
 
-	return objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message).Mark
+	told := p.mg.GetCondition(commonv1.TypeCreated)
+	if told.Reason == commonv1.ReasonGivenUp {
+		return ""
+	}
+
+	return objectstate.ParseCreationRef(told.Message).Mark
 }
 
 // Earlier says whether the record is of a creation before the last one that is known without
@@ -76,8 +82,11 @@ func (p *pass) lastMark() string {
 func (p *pass) earlier() bool {
 	last, _, _ := strings.Cut(p.lastMark(), "/")
 	id, _ := attempt(p.mg)
-	if last == "" || id == last || isCopied(p.mg, last) {
+	switch {
+	case last == "" || isCopied(p.mg, last):
 		return false
+	case id == last:
+		return p.precedesFind()
 	}
 	if isCopied(p.mg, id) {
 		return true
@@ -87,6 +96,16 @@ func (p *pass) earlier() bool {
 	}
 
 	return id != "" && numberOf(id) < numberOf(last)
+}
+
+// PrecedesFind says whether the record has no result of the attempt that led to what the status
+// says was found, and is not that of its repetition since.
+func (p *pass) precedesFind() bool {
+	told := p.mg.GetCondition(commonv1.TypeCreated)
+	id, result := attempt(p.mg)
+	found := objectstate.ParseCreationRef(told.Message).Mark == id+"/"+attemptSucceeded
+
+	return result == "" && told.Status == metav1.ConditionTrue && found && !meta.GetExternalCreatePending(p.mg).After(told.LastTransitionTime.Time)
 }
 
 // IsCopied says whether an id is that of an attempt that was made for another object. Times, by
@@ -130,7 +149,7 @@ func (p *pass) tellEarlier() {
 // GiveUp forgets a creation that the user has given up.
 func (p *pass) giveUp() {
 	p.memo.Made, p.memo.Called = objectstate.CreationRef{}, objectstate.Intent{}
-	if p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved {
-		p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp})
+	if told := p.mg.GetCondition(commonv1.TypeCreated); told.Reason == commonv1.ReasonUnresolved {
+		p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp, Message: told.Message})
 	}
 }

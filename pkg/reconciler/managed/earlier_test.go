@@ -32,6 +32,8 @@ func TestEarlier(t *testing.T) {
 	told := func(status metav1.ConditionStatus, mark string) *commonv1.Condition {
 		return &commonv1.Condition{Type: commonv1.TypeCreated, Status: status, Message: objectstate.CreationRef{Mark: mark, Name: "vol-1"}.String()}
 	}
+	found, givenUp := told(metav1.ConditionTrue, second+"/succeeded"), told(metav1.ConditionFalse, second)
+	found.LastTransitionTime, givenUp.Reason = metav1.NewTime(noon), commonv1.ReasonGivenUp
 	cases := map[string]struct {
 		reason string
 		memo   *memo
@@ -42,7 +44,12 @@ func TestEarlier(t *testing.T) {
 		"Unmarked":      {"there is no record", done(second + "/succeeded"), nil, nil, false},
 		"Unknown":       {"nothing is known", &memo{}, nil, by(first), false},
 		"Same":          {"it is the last", done(second + "/succeeded"), nil, by(second + "/succeeded"), false},
-		"BeforeItsEnd":  {"it is the last, too", done(second + "/succeeded"), nil, by(second), false},
+		"BeforeItsEnd":  {"it is the last, too, as far as the status says", done(second + "/succeeded"), nil, by(second), false},
+		"BeforeItsFind": {"it is what led to what was found, before it ended", &memo{}, found, map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: early}, true},
+		"RepeatedSince": {"it was begun again since", &memo{}, found, map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: later}, false},
+		"FindOfAnother": {"what was found is another's", called, found, by(second + "/failed"), false},
+		"NotFoundYet":   {"nothing was found", &memo{}, told(metav1.ConditionUnknown, second+"/succeeded"), by(second), false},
+		"GivenUp":       {"a user gave up the last", &memo{}, givenUp, by(first), false},
 		"Before":        {"it succeeded before the last", done(second + "/succeeded"), nil, by(first + "/succeeded"), true},
 		"FailedBefore":  {"it failed before the last", done(second + "/succeeded"), nil, by(first + "/failed"), true},
 		"UnknownBefore": {"nobody knew what became of it", done(second + "/succeeded"), nil, by(first), true},
@@ -198,7 +205,7 @@ func TestGiveUp(t *testing.T) {
 	}{
 		"Asked": {
 			commonv1.Condition{Type: "Created", Status: "Unknown", Reason: "Unresolved", Message: objectstate.CreationRef{Mark: second}.String()},
-			commonv1.Condition{Type: "Created", Status: "False", Reason: "GivenUp"},
+			commonv1.Condition{Type: "Created", Status: "False", Reason: "GivenUp", Message: objectstate.CreationRef{Mark: second}.String()},
 		},
 		"Unasked": {
 			commonv1.Condition{Type: "Created", Status: "True", Reason: "Observed", Message: seen.String()},

@@ -153,11 +153,12 @@ func copied(mg resource.Managed, id string) bool {
 }
 
 // Abandoned says whether a user gave up the last attempt, whose result nobody
-// knows.
+// knows, or of whose result nobody knows the name.
 func abandoned(mg resource.Managed) bool {
 	id, result := attempt(mg)
+	nameless := result == attemptSucceeded && meta.WasDeleted(mg) && meta.GetExternalName(mg) == ""
 
-	return id != "" && result == "" && mg.GetAnnotations()[meta.AnnotationKeyAbandonAttempt] == id
+	return id != "" && (result == "" || nameless) && mg.GetAnnotations()[meta.AnnotationKeyAbandonAttempt] == id
 }
 
 // Abandon tells that what the last attempt may have led to is given up.

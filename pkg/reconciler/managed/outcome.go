@@ -147,11 +147,12 @@ var refused = outcome{
 	refine: func(p *pass, o outcome) outcome {
 		err, again := errors.New(textUnresolved), p.asksAgain()
 		switch id, _ := attempt(p.mg); {
-		case meta.WasDeleted(p.mg) && !p.unresolved():
-			err = errors.New(textNameless + again)
-			o.ready, o.synced = commonv1.Deleting(), unsynced(commonv1.ReasonCreationUnresolved, textNameless+again)
 		case meta.WasDeleted(p.mg):
 			text := textUnresolved + again + "; until then the object stays, because what was created for it could not be found"
+			if !p.unresolved() {
+				text = textNameless + again
+				err = errors.New(text)
+			}
 			if id != "" {
 				text += fmt.Sprintf(" (or set the annotation %s to %q to give it up)", meta.AnnotationKeyAbandonAttempt, id)
 			}

@@ -202,7 +202,7 @@ func (p *pass) addObserved(f *lifecycle.Facts) {
 // or not.
 func (p *pass) attempt(lost bool) lifecycle.Attempt {
 	switch {
-	case p.absent:
+	case p.absent || abandoned(p.mg):
 		return lifecycle.Settled
 	case lost:
 		return lifecycle.Unknown

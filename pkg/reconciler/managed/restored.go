@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
@@ -69,4 +70,14 @@ func (p *pass) restoredFrom() string {
 		"if this object was restored from a backup of that one, and that one is gone, set the annotation %s to %q, or to %q for all that were restored from that cluster; "+
 		"otherwise choose another name by the annotation %s",
 		meta.AnnotationKeyRestoredFrom, found, found.cluster(), meta.AnnotationKeyExternalName)
+}
+
+// RememberFound keeps in mind that an observation has found what is ours.
+func (p *pass) rememberFound() {
+	p.endRestore()
+	p.memo.Seen, p.memo.Made, p.found = creation(p.mg, p.mg), objectstate.CreationRef{}, true
+	if p.memo.Seen.Mark != "" && p.memo.Called != (objectstate.Intent{}) {
+		p.memo.Called = objectstate.Intent{} // its result is known
+	}
+	p.remember()
 }
