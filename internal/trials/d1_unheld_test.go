@@ -44,7 +44,7 @@ func TestD1NothingIsLetGoWithoutAWord(t *testing.T) {
 				w.unhold()
 				w.run(5 * time.Minute)
 				w.run(5 * time.Minute)
-				left := w.warningsOf("ExternalResourceLeft")
+				left := w.toldLeft()
 				if len(left) != 1 || !strings.Contains(left[0], id) || !mentions(left[0], meta.AnnotationKeyExternalName) {
 					w.Errorf("%s is left, and told is %q", id, left)
 				}
@@ -63,7 +63,7 @@ func TestD1WhatWasBegunIsNotLeftWithoutAWord(t *testing.T) {
 		w.Delete(atKey())
 		w.unhold()
 		w.run(5 * time.Minute)
-		if left := w.warningsOf("ExternalResourceLeft"); len(left) != 1 || !w.Gone(atKey()) {
+		if left := w.toldLeft(); len(left) != 1 || !w.Gone(atKey()) {
 			w.Errorf("the object is gone: %t; told is %q", w.Gone(atKey()), left)
 		}
 	})
@@ -77,7 +77,7 @@ func TestD1ACacheThatForgets(t *testing.T) {
 		w.Delete(atKey())
 		w.cache = func() error { return kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, key.Name) }
 		w.run(5 * time.Minute)
-		if left := w.warningsOf("ExternalResourceLeft"); len(left) > 0 {
+		if left := w.toldLeft(); len(left) > 0 {
 			w.Errorf("the object is there, and told is %q", left)
 		}
 		w.cache = nil
@@ -116,7 +116,7 @@ func TestD1WhatIsLetGoNeedsNoWord(t *testing.T) {
 				}
 				w.run(5 * time.Minute)
 				w.run(5 * time.Minute)
-				if left := w.warningsOf("ExternalResourceLeft"); !w.Gone(atKey()) || len(left) > 0 {
+				if left := w.toldLeft(); !w.Gone(atKey()) || len(left) > 0 {
 					w.Errorf("the object is gone: %t; told is %q", w.Gone(atKey()), left)
 				}
 			})
@@ -157,10 +157,10 @@ func (w *world) unhold() {
 	}
 }
 
-// WarningsOf returns what the warnings of a reason say.
-func (w *world) warningsOf(reason event.Reason) (texts []string) {
+// ToldLeft returns what was told to be left over.
+func (w *world) toldLeft() (texts []string) {
 	for _, e := range w.events {
-		if e.Type == event.TypeWarning && e.Reason == reason {
+		if e.Type == event.TypeWarning && e.Reason == "ExternalResourceLeft" {
 			texts = append(texts, e.Message)
 		}
 	}
