@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,16 +25,39 @@ import (
 type leading struct {
 	Syncer
 
-	fails *bool
-	asked *[]time.Duration // since the start
+	answers *answers
+}
+
+// answers are what a syncer that leads is to answer, and when it was asked. They are safe for concurrent use.
+type answers struct {
+	mu    sync.Mutex
+	fails bool
+	asked []time.Duration // since the start
 	start time.Time
 }
 
+// fail sets whether it fails from now on.
+func (a *answers) fail(fails bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.fails = fails
+}
+
+// taken returns when it was asked since the last time, and begins anew.
+func (a *answers) taken() []time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked := a.asked
+	a.asked, a.start = nil, time.Now()
+	return asked
+}
+
 func (l leading) IsManaged(obj client.Object) (bool, error) {
-	if l.asked != nil {
-		*l.asked = append(*l.asked, time.Since(l.start))
-	}
-	if *l.fails {
+	a := l.answers
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked = append(a.asked, time.Since(a.start))
+	if a.fails {
 		return false, errors.New("cannot tell of " + obj.GetName())
 	}
 	return true, nil
@@ -74,10 +98,9 @@ func TestEventsAreNoted(t *testing.T) {
 		"NotYet":   {"What we deleted was changed before.", "update", "9", deleted, false},
 		"GoneThen": {"What we wrote was deleted at once.", "delete", "7", made, true},
 	}
-	never := false
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWatch(leading{fails: &never})
+			w := newWatch(leading{answers: &answers{}})
 			obj, before := configMap("a", tc.version, false), configMap("a", "1", false)
 			place := map[side]place{}
 			for _, s := range []side{virtual, physical} {
@@ -114,8 +137,7 @@ func placeOf(s side, obj *corev1.ConfigMap) place { return place{s, client.Objec
 
 // TestGenericEvents: an event that somebody else makes leads to a pass as well, and does not say that an object is gone.
 func TestGenericEvents(t *testing.T) {
-	never := false
-	w, obj := newWatch(leading{fails: &never}), configMap("a", "7", false)
+	w, obj := newWatch(leading{answers: &answers{}}), configMap("a", "7", false)
 	at := placeOf(physical, obj)
 	w.r.mem.writes[at] = written{uid: "a", version: "8"}
 	led := 0
@@ -128,15 +150,15 @@ func TestGenericEvents(t *testing.T) {
 // TestEventsOfTheHostAreRemembered: where an image is, is known before the pass is made that asks for it; and who waits for its name is woken, even if it
 // cannot be told whose the image is.
 func TestEventsOfTheHostAreRemembered(t *testing.T) {
-	fails := false
-	w, obj := newWatch(leading{fails: &fails}), configMap("a", "7", false)
+	says := &answers{}
+	w, obj := newWatch(leading{answers: says}), configMap("a", "7", false)
 	host, v := client.ObjectKeyFromObject(obj), types.NamespacedName{Namespace: "virtual", Name: "a"}
 	var known []types.NamespacedName
 	w.seen(obj, false, adding{added: func(r reconcile.Request) { known = w.r.mem.known(r.NamespacedName) }})
 	if !slices.Equal(known, []types.NamespacedName{host}) || !slices.Equal(w.r.mem.known(v), known) {
 		t.Errorf("known in the pass: %v, after it: %v", known, w.r.mem.known(v))
 	}
-	fails = true
+	says.fail(true)
 	waits := types.NamespacedName{Namespace: "virtual", Name: "waits"}
 	w.r.mem.wait(waits, host)
 	var woken []types.NamespacedName
@@ -151,20 +173,15 @@ func TestEventsOfTheHostAreRemembered(t *testing.T) {
 func TestKeptEventsBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		fails, asked := true, []time.Duration(nil)
-		w, obj := newWatch(leading{fails: &fails, asked: &asked, start: time.Now()}), configMap("a", "7", false)
+		says := &answers{fails: true, start: time.Now()}
+		w, obj := newWatch(leading{answers: says}), configMap("a", "7", false)
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedItemBasedRateLimiter[reconcile.Request]())
 		want := func(reason string, until time.Duration, want ...time.Duration) {
 			t.Helper()
 			<-time.After(until)
 			synctest.Wait()
-			if diff := cmp.Diff(want, asked); diff != "" {
+			if diff := cmp.Diff(want, says.taken()); diff != "" {
 				t.Errorf("%s\nasked: -want, +got:\n%s", reason, diff)
-			}
-			asked = nil
-			if l, ok := w.r.syncer.(leading); ok {
-				l.start, l.asked = time.Now(), &asked
-				w.r.syncer = l
 			}
 		}
 		w.seen(obj, false, q) // before the start
@@ -175,15 +192,15 @@ func TestKeptEventsBackOff(t *testing.T) {
 		const s = time.Second
 		want("Two events failed, and then each try.", 250*s, 0, 0, s, 5*s, 13*s, 29*s, 61*s, 121*s, 181*s, 241*s)
 
-		fails = false
+		says.fail(false)
 		w.seen(obj, false, q)
 		want("A newer event could be told: what is left of the old one is not tried.", 120*s, 0)
-		fails = true
+		says.fail(true)
 		w.seen(obj, false, q)
 		want("The first failure of another event.", 2*s, 0, s)
-		fails = false
+		says.fail(false)
 		want("It could be told.", 10*s, s)
-		fails = true
+		says.fail(true)
 		w.seen(obj, false, q)
 		want("And again the first one.", 2*s, 0, s)
 		w.mu.Lock()
@@ -199,13 +216,13 @@ func TestKeptEventsBackOff(t *testing.T) {
 
 // TestKeptEventOfANewerObject: a newer event that comes while an older one is tried is not dropped with it.
 func TestKeptEventOfANewerObject(t *testing.T) {
-	fails := true
-	w := newWatch(leading{fails: &fails})
+	says := &answers{fails: true}
+	w := newWatch(leading{answers: says})
 	w.retry = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedItemBasedRateLimiter[hostObject]())
 	defer w.retry.ShutDown()
 	older, newer := configMap("a", "7", false), configMap("a", "8", false)
 	w.seen(older, false, nil)
-	fails = false
+	says.fail(false)
 	w.retry.Add(hostObjectOf(older))
 	if !w.again(w.retry, adding{added: func(reconcile.Request) { w.keep(hostObjectOf(newer), newer) }}) || w.kept[hostObjectOf(newer)] != newer {
 		t.Errorf("kept: %v", w.kept)
