@@ -80,10 +80,14 @@ func (p *pass) lastMark() string {
 // it, or of another object. No attempt of ours is recorded with a smaller number than the one
 // before, whatever the clock says.
 func (p *pass) earlier() bool {
-	last, _, _ := strings.Cut(p.lastMark(), "/")
+	mark := p.lastMark()
+	if mark == "" || mark == created(p.mg) { // as it is in nearly all passes
+		return false
+	}
+	last, _, _ := strings.Cut(mark, "/")
 	id, _ := attempt(p.mg)
 	switch {
-	case last == "" || isCopied(p.mg, last):
+	case isCopied(p.mg, last):
 		return false
 	case id == last:
 		return p.precedesFind()
