@@ -23,14 +23,7 @@ func TestD11BackupWithinCreate(t *testing.T) {
 			return nil
 		}
 		w.ready()
-		w.plug(newStore(w.t))
-		w.start()
-		w.events = nil
-		w.create(func(v *volume.Volume) {
-			v.UID = "uid-2"
-			v.SetAnnotations(backup.GetAnnotations())
-			v.SetFinalizers(backup.GetFinalizers())
-		})
+		w.putBack(backup, "uid-2")
 		w.run(10 * time.Minute)
 		if disks := w.cloud.Disks(); len(disks) > 1 && !w.told() {
 			w.Errorf("there are the external resources %s, without a word", ids(disks))

@@ -139,7 +139,7 @@ func TestOutsideAgainNamelessAbandoned(t *testing.T) {
 func TestOutsideAgainRestoredRenamedMissed(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
-		w.restoredAs("uid-2")
+		w.putBack(w.get(), "uid-2")
 		w.run(time.Minute)
 		w.cloud.Put(volume.Disk{ID: "mine", SizeGiB: 1})
 		w.change(func(v *volume.Volume) { meta.SetExternalName(v, "mine") })

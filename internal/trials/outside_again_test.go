@@ -98,32 +98,18 @@ func TestOutsideAgainAnsweredAndRefused(t *testing.T) {
 	})
 }
 
-// RestoredAs restores the object as Velero does, under another UID.
-func (w *world) restoredAs(uid types.UID) {
-	w.Helper()
-	backup := w.get()
-	w.plug(newStore(w.t))
-	w.start()
-	w.events = nil
-	w.create(func(v *volume.Volume) {
-		v.UID = uid
-		v.SetAnnotations(backup.GetAnnotations())
-		v.SetFinalizers(backup.GetFinalizers())
-	})
-}
-
 // TestOutsideAgainRestoredTwice: an object is restored three times, and the first look after each
 // misses its resource. None is created, and the last, which is deleted at once, leaves none.
 func TestOutsideAgainRestoredTwice(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
 		for _, uid := range []types.UID{"uid-2", "uid-3"} {
-			w.restoredAs(uid)
+			w.putBack(w.get(), uid)
 			w.missed()
 			w.run(20 * time.Minute)
 			w.isReady()
 		}
-		w.restoredAs("uid-4")
+		w.putBack(w.get(), "uid-4")
 		w.missed()
 		w.goesWhole()
 	})
@@ -144,7 +130,7 @@ func TestOutsideAgainRequestRestored(t *testing.T) {
 		})
 		w.run(20 * time.Minute)
 		w.isReady()
-		w.restoredAs("uid-2")
+		w.putBack(w.get(), "uid-2")
 		w.cloud.Remove("vol-2")
 		w.run(time.Hour)
 		w.says(commonv1.ReasonRecreationNotRequested)

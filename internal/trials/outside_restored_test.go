@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -43,15 +45,15 @@ func TestOutsideNamelessAndDeleted(t *testing.T) {
 	})
 }
 
-// Restored puts the object back into an empty API server, as Velero does: without its status,
+// PutBack puts the backup of an object into an empty API server, as Velero does: without its status,
 // under another UID, with its annotations and finalizers.
-func (w *world) restored() {
-	backup := w.get()
+func (w *world) putBack(backup *volume.Volume, uid types.UID) {
+	w.Helper()
 	w.plug(newStore(w.t))
 	w.start()
 	w.events = nil
 	w.create(func(v *volume.Volume) {
-		v.UID = "uid-2"
+		v.UID = uid
 		v.SetAnnotations(backup.GetAnnotations())
 		v.SetFinalizers(backup.GetFinalizers())
 	})
@@ -62,7 +64,7 @@ func (w *world) restored() {
 func TestOutsideRestoredAndMissed(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		w.ready()
-		w.restored()
+		w.putBack(w.get(), "uid-2")
 		w.missed()
 		w.run(20 * time.Minute)
 		if disks := w.cloud.Disks(); len(disks) > 1 {
@@ -78,7 +80,7 @@ func TestOutsideOnRequestRestored(t *testing.T) {
 		w.onRequest()
 		w.ready()
 		w.cloud.Remove("vol-1")
-		w.restored()
+		w.putBack(w.get(), "uid-2")
 		w.run(time.Hour)
 		if disks := w.cloud.Disks(); len(disks) > 0 {
 			w.Errorf("%s is created in the place of vol-1, unasked; %d warnings tell it", ids(disks), w.warnings())
