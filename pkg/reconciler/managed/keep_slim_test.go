@@ -11,6 +11,7 @@ import (
 
 // What all objects of a kind say of it is kept once; an object that is a map already is kept as it is.
 func TestCacheSharesTheKind(t *testing.T) {
+	holds(t, "Deployment")
 	transform := CacheOptions().DefaultTransform
 	var kept []*metav1.PartialObjectMetadata
 	for range 2 {

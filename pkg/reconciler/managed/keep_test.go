@@ -3,9 +3,11 @@ package managed
 import (
 	"maps"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"unique"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +18,13 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
+
+// Holds keeps a value in the table of package unique until the test is over: the garbage collector
+// takes what nobody holds, so that two objects may share it no more.
+func holds[T comparable](t *testing.T, value T) {
+	handle := unique.Make(value)
+	t.Cleanup(func() { runtime.KeepAlive(handle) })
+}
 
 // What the cache keeps of an object is the object, but for its managed fields; and what
 // two objects have in common, they share.
@@ -33,6 +42,12 @@ func TestCacheKeepsLittle(t *testing.T) {
 
 		return m
 	}
+	for _, text := range []string{"quay", FinalizerName, "label", "annotation"} {
+		holds(t, text)
+	}
+	holds(t, commonv1.ConditionType("Ready"))
+	holds(t, metav1.ConditionTrue)
+	holds(t, commonv1.ConditionReason("Available"))
 	transform := CacheOptions().DefaultTransform
 	var kept []*fake.Managed
 	for _, name := range []string{"a", "b"} {
