@@ -178,7 +178,7 @@ func (w *World) forejudgeOwner(o operation) {
 // Judge judges what an operation has done.
 func (w *World) judge(p *process, o operation) {
 	if o.external {
-		w.judgeExternal(o)
+		w.judgeExternal(p, o)
 
 		return
 	}
@@ -230,9 +230,12 @@ func (w *World) judgeOther(c apiserver.Change) {
 	w.violate("S12", fmt.Sprintf("the %s %s of somebody else was written", c.Kind.Kind, c.Key.Name))
 }
 
-func (w *World) judgeExternal(o operation) {
+func (w *World) judgeExternal(p *process, o operation) {
 	if o.mg == nil || w.repeats() {
 		return
+	}
+	if now := w.stored(o.mg); o.name == "Delete" && p.outdated && now != nil && !meta.WasDeleted(now) {
+		w.vacated[meta.GetExternalName(o.mg)] = true // a restore undid the deletion, and the process does not know it yet
 	}
 	most := 1
 	if w.users.left[o.mg.GetUID()] && len(w.vacated) > 0 {
@@ -263,6 +266,9 @@ func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed)
 	}
 	if c.Old.GetGeneration() == p.observed[now.GetUID()] {
 		p.observed[now.GetUID()] = now.GetGeneration() // what it filled in itself was observed
+	}
+	if p.outdated {
+		return // the versions of a restored server may be those that the process knows, of other generations
 	}
 	was, is := c.Old.(resource.Managed).GetCondition(commonv1.TypeReady), now.GetCondition(commonv1.TypeReady) //nolint:forcetypeassert // of the kind
 	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) && p.observed[now.GetUID()] < is.ObservedGeneration {

@@ -77,7 +77,7 @@ func (w *World) missing(mg resource.Managed) string {
 			return why
 		}
 	}
-	if meta.WasDeleted(mg) {
+	if meta.WasDeleted(mg) && !(meta.IsPaused(mg) && w.undone) { // the end of the pause may be undone
 		return "it is deleted, and still there"
 	}
 	if meta.IsPaused(mg) {
@@ -166,6 +166,11 @@ func (w *World) quiet() {
 
 func (w *World) rest() {
 	const polls = 1
+	for _, p := range w.alive() {
+		if len(w.rewinds) > 0 && w.now().Sub(p.began) < 2*pollInterval {
+			w.run(w.now().Add(2 * pollInterval)) // it looks first at all that was restored
+		}
+	}
 	fired, asked, passes, outside, objects := w.fired, w.asked, w.passes, w.outside.Changes(), len(w.users.all())
 	most := objects*(polls+1) + w.users.made - objects + 1
 	for _, p := range w.alive() {
