@@ -9,6 +9,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
@@ -78,7 +79,7 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	}
 	seen := p.looked[now.GetUID()]
 	if seen > 0 && seen < w.shown[now.GetUID()] {
-		w.violate("S19", fmt.Sprintf("Ready was %s and became %s, which was observed earlier", wasReady.Status, ready.Status))
+		w.violate("S19", fmt.Sprintf("Ready was %s (%s) and became %s (%s), which was observed earlier", wasReady.Status, wasReady.Reason, ready.Status, ready.Reason))
 	}
 	w.shown[now.GetUID()] = max(seen, w.shown[now.GetUID()])
 }
@@ -104,10 +105,11 @@ func asManaged(o any) resource.Managed {
 }
 
 // JudgePause judges that nothing but the status of a paused object is written, what a
-// call told that had begun before, and what a process knows of an attempt that a restore took.
+// call told that had begun before, and what a process that ends after a restore puts back.
 func (w *World) judgePause(p *process, o operation, c apiserver.Change) {
 	old := asManaged(c.Old)
-	writesBack := p.leaving && attemptOf(old) != attemptOf(asManaged(c.Object))
+	now := asManaged(c.Object)
+	writesBack := p.leaving && (attemptOf(old) != attemptOf(now) || !meta.FinalizerExists(old, managed.FinalizerName) && meta.FinalizerExists(now, managed.FinalizerName))
 	if o.name == "patch" && meta.IsPaused(old) && !p.tried[c.Key] && !writesBack {
 		w.violate("S20", "the object was written while it was paused")
 	}

@@ -48,6 +48,7 @@ func (w *World) rewind(f Fault) {
 	}
 	for _, mg := range w.users.all() {
 		w.returns(mg)
+		w.unreads(mg)
 		if f.Kind == RewoundDown || w.resolved(mg) {
 			w.losesRewound(mg, f.Kind)
 		}
@@ -89,6 +90,14 @@ func (w *World) returns(mg resource.Managed) {
 	}
 	if _, exists := w.outside.MadeFor(mg); !exists {
 		w.vacated[meta.GetExternalName(mg)] = true
+	}
+}
+
+// Unreads notes that what was put back after a replace is taken again by a restore.
+func (w *World) unreads(mg resource.Managed) {
+	if s, stripped := w.strips[mg.GetUID()]; stripped && !meta.FinalizerExists(mg, managed.FinalizerName) {
+		s.read, s.reads = false, 0
+		w.strips[mg.GetUID()] = s
 	}
 }
 

@@ -96,7 +96,7 @@ func (w *World) losesStripped(mg resource.Managed) {
 	}
 	w.gone[uid] = true
 	switch {
-	case s.read && !meta.IsPaused(mg) && meta.ShouldDelete(mg) && len(w.outside.Of(uid)) > 0:
+	case s.read && !meta.IsPaused(mg) && meta.ShouldDelete(mg) && len(w.outside.Of(uid)) > 0 && !(w.dropped == DroppedFinalizers && w.now().Before(w.drops)):
 		w.violate("S5", "the finalizer that a replace took away was not put back, and the object went without its resource")
 	case !meta.ShouldDelete(mg):
 		w.users.orphaned(uid)

@@ -192,9 +192,12 @@ func keyOf(o metav1.Object) types.NamespacedName {
 }
 
 // Blocked says whether an object tells its users that it does not know what became
-// of its creation.
+// of its creation, and asks for what they have not done yet.
 func blocked(mg resource.Managed) bool {
 	c := mg.GetCondition("Synced")
+	if strings.Contains(c.Message, "remove the "+meta.AnnotationKeyExternalCreatePending) && meta.GetExternalCreatePending(mg).IsZero() {
+		return false
+	}
 
 	return c.Status == "False" && (c.Reason == "CreationUnresolved" || strings.Contains(c.Message, "cannot determine creation result"))
 }

@@ -54,10 +54,13 @@ func (p *pass) askUser(ctx context.Context) error {
 	return p.unpublishable
 }
 
-// Answered returns what the user has said, if the condition asks him.
+// Answered returns what the user has said, if a condition asks him. Another failure since, a pause, or a
+// call that does not return takes the place of the question, but not that of the condition Created.
 func (p *pass) answered() lifecycle.Answer {
-	told := p.mg.GetCondition(commonv1.TypeSynced)
-	if !strings.HasPrefix(told.Message, textUnresolved) && !strings.HasPrefix(told.Message, textUnseen) && !strings.HasPrefix(told.Message, textNameless) {
+	synced := p.mg.GetCondition(commonv1.TypeSynced)
+	told := p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
+	asks := strings.HasPrefix(synced.Message, textUnresolved) || strings.HasPrefix(synced.Message, textUnseen) || strings.HasPrefix(synced.Message, textNameless)
+	if !asks && (!told || synced.Status == metav1.ConditionTrue) {
 		return lifecycle.Question{}.Answer()
 	}
 	id, _ := attempt(p.mg)
@@ -67,7 +70,7 @@ func (p *pass) answered() lifecycle.Answer {
 		Recorded: created(p.mg) != "" || !meta.GetExternalCreatePending(p.mg).IsZero(),
 		Noted:    p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != "",
 		Begun:    id != "",
-		Told:     p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved,
+		Told:     told,
 		Held:     len(p.mg.GetFinalizers()) > 0,
 	}.Answer()
 }

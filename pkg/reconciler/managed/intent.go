@@ -124,6 +124,8 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 	}
 	meta.AddAnnotations(p.mg, p.memo.Unwritten)
 	if err := p.writeResult(ctx, changes); err != nil {
+		p.hold(ctx)
+
 		return recording.failed(err)
 	}
 	p.memo.Unwritten = nil
@@ -133,6 +135,19 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 	p.log().Info("Stored how a creation ended that could not be stored before")
 
 	return nil
+}
+
+// Hold puts the finalizer back that somebody has taken from an object, of which a creation succeeded
+// and cannot be recorded: what drops annotations, or refuses them, may let finalizers through.
+func (p *pass) hold(ctx context.Context) {
+	if !p.memo.unrecorded() || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
+		return
+	}
+	desired := clone(p.mg)
+	meta.AddFinalizer(desired, FinalizerName)
+	if err := p.replaceFinalizers(ctx, desired); err != nil {
+		p.log().Debug("Cannot put the finalizer back", "error", p.redact(err))
+	}
 }
 
 // Unmarked says whether nothing is left on the object of the attempt whose result could not be

@@ -30,7 +30,7 @@ func (p *pass) keepBond() {
 	}
 	held := !p.released && p.held()
 	p.memo.Kept = p.memo.Kept || held
-	if p.memo.Leaves = ""; held && (meta.WasDeleted(p.mg) || p.unseen()) {
+	if p.memo.Leaves = ""; p.memo.Kept && !p.released && (meta.WasDeleted(p.mg) || p.unseen()) {
 		p.memo.Leaves = meta.GetExternalName(p.mg)
 	}
 }

@@ -274,8 +274,12 @@ func (p *pass) failed(err error) outcome {
 		return p.heldBack(err)
 	}
 	err = p.redact(err)
+	ready := s.ready
+	if s == recording && meta.WasDeleted(p.mg) { // of an earlier pass
+		ready = commonv1.Deleting()
+	}
 	o := outcome{
-		name: s.name, ready: s.ready, synced: commonv1.ReconcileError(err), event: event.Event{},
+		name: s.name, ready: ready, synced: commonv1.ReconcileError(err), event: event.Event{},
 		again: slow, progress: moving,
 	}
 	if c.reason != "" {

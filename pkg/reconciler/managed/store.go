@@ -108,7 +108,8 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 		metadata["resourceVersion"] = version
 	}
 
-	return persistently(ctx, func(ctx context.Context) error {
+	var overtaken error
+	err := persistently(ctx, func(ctx context.Context) error {
 		err := p.patch(ctx, telemetry.Result, clone(p.mg), map[string]any{"metadata": metadata})
 		if err == nil {
 			err = checkStored(changes, nil, nil, p.newest)
@@ -116,6 +117,9 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 		switch {
 		case denies && kerrors.IsConflict(err):
 			live, ours, failed := p.sameAttempt(ctx)
+			if failed == nil && !ours && len(p.memo.Unwritten) > 0 { // which the next pass compares with what is there now
+				overtaken = p.changed("the record of the creation was changed")
+			}
 			if failed != nil || !ours {
 				return failed
 			}
@@ -127,6 +131,11 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 
 		return err
 	})
+	if err == nil {
+		return overtaken
+	}
+
+	return err
 }
 
 // Persistently calls fn until it succeeds, the object turns out to be gone, or

@@ -19,6 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -259,6 +260,8 @@ func (o *memo) known() (name, attempt string, anything bool) {
 		return "", "", false
 	case cold.Called != objectstate.Intent{}:
 		return "", cold.Called.Attempt, true
+	case cold.unrecorded():
+		return cold.Unwritten[meta.AnnotationKeyExternalName], cold.Unwritten[meta.AnnotationKeyCreateAttempt], true
 	case o.Seen != objectstate.CreationRef{}:
 		return o.Seen.Name, o.Seen.Mark, true
 	case cold.Made != objectstate.CreationRef{}:
@@ -266,6 +269,11 @@ func (o *memo) known() (name, attempt string, anything bool) {
 	default:
 		return "", "", o.Creation == createdHere
 	}
+}
+
+// Unrecorded says whether a creation succeeded, and that could not be stored yet.
+func (t *troubles) unrecorded() bool {
+	return strings.HasSuffix(t.Unwritten[meta.AnnotationKeyCreateAttempt], "/"+attemptSucceeded)
 }
 
 // ListAll returns the objects that the API server itself has and the memory knows of. Who may
