@@ -166,6 +166,7 @@ func (w *World) quiet() {
 
 func (w *World) rest() {
 	const polls = 1
+	w.run(w.now().Add(time.Millisecond)) // a pass that is due at this moment may have to write what went wrong before
 	for _, p := range w.alive() {
 		if len(w.rewinds) > 0 && w.now().Sub(p.began) < 2*pollInterval {
 			w.run(w.now().Add(2 * pollInterval)) // it looks first at all that was restored
