@@ -166,13 +166,14 @@ func (w *World) quiet() {
 
 func (w *World) rest() {
 	const polls = 1
+	fired := w.fired
 	w.run(w.now().Add(time.Millisecond)) // a pass that is due at this moment may have to write what went wrong before
 	for _, p := range w.alive() {
 		if len(w.rewinds) > 0 && w.now().Sub(p.began) < 2*pollInterval {
 			w.run(w.now().Add(2 * pollInterval)) // it looks first at all that was restored
 		}
 	}
-	fired, asked, passes, outside, objects := w.fired, w.asked, w.passes, w.outside.Changes(), len(w.users.all())
+	asked, passes, outside, objects := w.asked, w.passes, w.outside.Changes(), len(w.users.all())
 	most := objects*(polls+1) + w.users.made - objects + 1
 	for _, p := range w.alive() {
 		if w.now().Sub(p.began) < 2*pollInterval {
