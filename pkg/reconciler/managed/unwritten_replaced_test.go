@@ -21,7 +21,7 @@ import (
 
 // A pass that has the result of an earlier Create to store, and a server that shows an attempt
 // without one. The answers are those to its writes.
-func unwrittenPass(result string, change func(*pass), answers ...func(*liveCluster) error) (*pass, *liveCluster, *patchingClient) {
+func unwrittenPass(result string, change func(*pass), answers ...func(*liveCluster) error) (*pass, *patchingClient) {
 	mg := marked(early, "", "", ownID)
 	mg.SetUID(ownerUID)
 	mg.SetName("data")
@@ -39,7 +39,7 @@ func unwrittenPass(result string, change func(*pass), answers ...func(*liveClust
 	p.r.client, p.r.cluster, p.r.empty = writes, c, reflect.TypeFor[fake.Managed]()
 	p.r.telemetry = p.r.newTelemetry()
 
-	return p, c, writes
+	return p, writes
 }
 
 // A replace takes the record between the look at it and the write: the result is kept, and compared
@@ -64,7 +64,7 @@ func TestAReplaceWhileAnUnwrittenResultIsStored(t *testing.T) {
 		"another attempt has begun":  {marked(later, "", "", "b"), 2},
 		"only its finalizer is gone": {marked(early, "", "", ownID), 3},
 	} {
-		p, _, writes := unwrittenPass(attemptSucceeded, nil, conflict(tc.shows), drops)
+		p, writes := unwrittenPass(attemptSucceeded, nil, conflict(tc.shows), drops)
 		err := p.writeUnwritten(t.Context())
 		if err == nil || stageOf(err) != recording || p.memo.Unwritten == nil {
 			t.Errorf("%s: it ended with %v, and %v is kept", name, err, p.memo.Unwritten)
@@ -92,7 +92,7 @@ func TestTheFinalizerIsPutBackBesideAnUnwrittenResult(t *testing.T) {
 		"the object is let go":     {attemptSucceeded, func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
 		"the author has their own": {attemptSucceeded, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() }, false},
 	} {
-		p, _, writes := unwrittenPass(tc.result, tc.change, drops)
+		p, writes := unwrittenPass(tc.result, tc.change, drops)
 		if err := p.writeUnwritten(t.Context()); err == nil {
 			t.Errorf("%s: what was dropped is taken for stored", name)
 		}
