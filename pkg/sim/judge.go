@@ -231,15 +231,19 @@ func (w *World) judgeOther(c apiserver.Change) {
 }
 
 func (w *World) judgeExternal(p *process, o operation) {
-	if o.mg == nil || w.repeats() {
+	if o.mg == nil {
 		return
 	}
 	if now := w.stored(o.mg); o.name == "Delete" && p.outdated && now != nil && !meta.WasDeleted(now) {
 		w.vacated[meta.GetExternalName(o.mg)] = true // a restore undid the deletion, and the process does not know it yet
 	}
+	if w.repeats() {
+		return
+	}
 	most := 1
-	if w.users.left[o.mg.GetUID()] && len(w.vacated) > 0 {
-		most++ // one that its user left, and one in the place of what somebody took away
+	manifest := w.users.manifests[o.mg.GetUID()]
+	if w.users.left[o.mg.GetUID()] && len(w.vacated) > 0 || w.vacated[manifest[meta.AnnotationKeyExternalName]] {
+		most++ // one that its user left, or leaves by the name in his manifest, and one in the place of what somebody took away
 	}
 	live := w.outside.Of(o.mg.GetUID())
 	if len(live) > most && len(w.unexcused(o.mg.GetUID())) > most {
