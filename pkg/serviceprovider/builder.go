@@ -268,10 +268,8 @@ func (r *APIReconciler[T, C]) check() error {
 	}{
 		{"cluster access reconciler is missing", isNil(r.access) || isHollow(r.access)},
 		{"empty object provider is missing", r.empty == nil},
-		{"onboarding cluster is missing", r.onboarding == nil},
-		{"onboarding cluster has no client: call InitializeClient", r.onboarding != nil && !r.onboarding.HasClient()},
-		{"platform cluster is missing", r.platform == nil},
-		{"platform cluster has no client: call InitializeClient", r.platform != nil && !r.platform.HasClient()},
+		{"onboarding cluster " + unusable(r.onboarding), unusable(r.onboarding) != ""},
+		{"platform cluster " + unusable(r.platform), unusable(r.platform) != ""},
 		{"reconciler is missing", isNil(r.domain)},
 		{"access provider does not know further clusters", len(r.others) > 0 && !knowsFurtherClusters(r.access)},
 		{"policy for clusters that are gone is unknown: " + string(r.onGone), r.onGone != DeletionBlock && r.onGone != DeletionOrphan},
@@ -292,6 +290,18 @@ func (r *APIReconciler[T, C]) check() error {
 	}
 
 	return nil
+}
+
+// Unusable says why a cluster cannot be used, nothing if it can.
+func unusable(c *clusters.Cluster) string {
+	switch {
+	case c == nil:
+		return "is missing"
+	case !c.HasClient():
+		return "has no client: call InitializeClient"
+	default:
+		return ""
+	}
 }
 
 // IsHollow reports whether a provider is an adapter without anything behind it.

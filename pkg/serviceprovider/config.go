@@ -165,9 +165,7 @@ func (s *selected[T, C]) Source(enqueue func(context.Context, C) []reconcile.Req
 // it.
 func matters() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, now := e.ObjectOld, e.ObjectNew
-
-		return now.GetGeneration() == 0 || differs(before, now)
+		return e.ObjectNew.GetGeneration() == 0 || differs(e)
 	}}
 }
 
@@ -186,12 +184,12 @@ func (r *remembered[T, C]) ConfigFor(context.Context, T) (C, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case !r.loaded && !r.gone:
-		return r.config, ErrConfigNotLoaded
 	case r.gone && r.loaded:
 		return r.config, ErrConfigTerminating
 	case r.gone:
 		return r.config, ErrConfigNotFound
+	case !r.loaded:
+		return r.config, ErrConfigNotLoaded
 	default:
 		return r.config, nil
 	}
@@ -217,26 +215,13 @@ func (r *remembered[T, C]) take(e event.GenericEvent) {
 	}
 }
 
-// Current returns the configuration for a watcher, the zero value if there is none.
-func (r *remembered[T, C]) current() C {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.gone {
-		var none C
-
-		return none
-	}
-
-	return r.config
-}
-
-// IsNil sees through an interface that holds a nil pointer.
+// IsNil sees through an interface that holds a nil pointer, or anything else that is nil.
 func isNil(v any) bool {
 	r := reflect.ValueOf(v)
 	switch r.Kind() {
 	case reflect.Invalid:
 		return true
-	case reflect.Pointer, reflect.Interface, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
 		return r.IsNil()
 	default:
 		return false

@@ -110,8 +110,7 @@ func (b *ConfigReconcilerBuilder[T]) Build() (*ConfigReconciler[T], error) {
 		bad  bool
 	}{
 		{"empty object provider is missing", b.made.empty == nil},
-		{"platform cluster is missing", b.made.platform == nil},
-		{"platform cluster has no client: call InitializeClient", b.made.platform != nil && !b.made.platform.HasClient()},
+		{"platform cluster " + unusable(b.made.platform), unusable(b.made.platform) != ""},
 		{"update channel is missing", b.made.updates == nil},
 		{"provider name is missing", b.made.name == ""},
 	} {

@@ -53,14 +53,14 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot get the object")
 	}
-	p.known = p.r.memory.of(p.req.NamespacedName, p.obj.GetUID())
-	if p.base, err = copied(p.obj); err != nil {
-		return err
+	var ok bool
+	if p.base, ok = p.obj.DeepCopyObject().(T); !ok {
+		return errors.Errorf("a copy of %T is of another type", p.obj)
 	}
-	_, defaults := p.r.domain.(Defaulter[T])
+	p.known = p.r.memory.of(p.req.NamespacedName, p.obj.GetUID())
 	p.facts = passage.Facts{
 		Found: true, Leaving: !p.obj.GetDeletionTimestamp().IsZero(), Held: meta.FinalizerExists(p.obj, p.obj.Finalizer()),
-		Paused: p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore, Made: p.made(), Defaulted: !defaults,
+		Paused: p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore, Made: p.made(),
 		DeletePaused: p.r.deletePaused, OrphanGone: p.r.onGone == DeletionOrphan,
 		NoConfigOrphan: p.r.withoutConfig == DeletionOrphan, NoConfigDelete: p.r.withoutConfig == DeletionDelete,
 	}
@@ -83,10 +83,7 @@ func (p *pass[T, C]) acknowledge(ctx context.Context) error {
 // PatchMain changes the object, but not its status, and stores what differs. It must
 // not be called after the domain has changed the status.
 func (p *pass[T, C]) patchMain(ctx context.Context, change func(o T) error, failure string) error {
-	before, err := copied(p.obj)
-	if err != nil {
-		return err
-	}
+	before := p.copied()
 	if err := change(p.obj); err != nil {
 		return err
 	}
@@ -119,15 +116,16 @@ func (p *pass[T, C]) configure(ctx context.Context) {
 	case p.facts.Leaving && p.known.configured:
 		c, err = p.known.config, nil
 	}
-	p.noConfig = err
 	p.facts.ConfigFound = err == nil
 	p.facts.ConfigUnknown = err != nil && !errors.Is(err, ErrConfigNotFound) && !errors.Is(err, ErrConfigTerminating)
-	if err == nil {
-		// The domain may do with it what it likes.
-		p.config, p.noConfig = c, nil
-		if own, ok := c.DeepCopyObject().(C); ok {
-			p.config = own
-		}
+	p.noConfig = err
+	if err != nil {
+		return
+	}
+	// The domain may do with it what it likes.
+	p.config = c
+	if own, ok := c.DeepCopyObject().(C); ok {
+		p.config = own
 	}
 }
 
@@ -177,14 +175,15 @@ func (p *pass[T, C]) check(ctx context.Context) error {
 
 // Gather finds out what the access provider should know of the object.
 func (p *pass[T, C]) gather(ctx context.Context) error {
-	p.data = nil
+	data := make([]any, 0, len(p.r.generators))
 	for _, generate := range p.r.generators {
 		d, err := generate(ctx, p.obj)
 		if err != nil {
 			return errors.Wrap(err, "cannot tell what access depends on")
 		}
-		p.data = append(p.data, d)
+		data = append(data, d)
 	}
+	p.data = data
 
 	return nil
 }
@@ -200,19 +199,19 @@ func (p *pass[T, C]) ask(ctx context.Context) error {
 	if err == nil && result.RequeueAfter == 0 {
 		err = p.open(ctx)
 	}
+	p.facts.Granted = err == nil && result.RequeueAfter == 0
 	p.facts.Denied, p.facts.ClusterGone = errors.Is(err, ErrAccessDenied), errors.Is(err, ErrClusterGone)
 	p.wait, p.why = result.RequeueAfter, err
 	if p.facts.Denied || p.facts.ClusterGone {
 		return nil
 	}
-	p.facts.Granted = err == nil && result.RequeueAfter == 0
 
 	return err
 }
 
 // Open gets the connections to the clusters.
 func (p *pass[T, C]) open(ctx context.Context) error {
-	p.clusters.all = map[string]Access{}
+	all := map[string]Access{}
 	for _, id := range p.r.clusterIDs {
 		a, err := p.r.access.Access(ctx, p.req, id, p.data...)
 		if err != nil {
@@ -221,14 +220,16 @@ func (p *pass[T, C]) open(ctx context.Context) error {
 		if a.Cluster == nil {
 			return errors.Errorf("%s access missing", missing(id))
 		}
-		p.clusters.all[id] = a
+		all[id] = a
 		if !a.Expires.IsZero() && (p.expires.IsZero() || a.Expires.Before(p.expires)) {
 			p.expires = a.Expires
 		}
 	}
-	mcp, workload := p.clusters.all[ClusterMCP], p.clusters.all[ClusterWorkload]
-	p.clusters.MCPCluster, p.clusters.MCPAccessSecretKey = mcp.Cluster, mcp.SecretKey
-	p.clusters.WorkloadCluster, p.clusters.WorkloadAccessSecretKey = workload.Cluster, workload.SecretKey
+	mcp, workload := all[ClusterMCP], all[ClusterWorkload]
+	p.clusters = ClusterContext{
+		MCPCluster: mcp.Cluster, MCPAccessSecretKey: mcp.SecretKey,
+		WorkloadCluster: workload.Cluster, WorkloadAccessSecretKey: workload.SecretKey, all: all,
+	}
 
 	return nil
 }
@@ -241,11 +242,9 @@ func missing(id string) string {
 	return id
 }
 
-func copied[T client.Object](o T) (T, error) {
-	c, ok := o.DeepCopyObject().(T)
-	if !ok {
-		return c, errors.Errorf("a copy of %T is of another type", o)
-	}
+// Copied returns a copy of the object: its type is what read has made sure of.
+func (p *pass[T, C]) copied() T {
+	c, _ := p.obj.DeepCopyObject().(T)
 
-	return c, nil
+	return c
 }

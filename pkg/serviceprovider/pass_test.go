@@ -2,6 +2,7 @@ package serviceprovider
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -116,13 +117,25 @@ func TestReadsThatFail(t *testing.T) {
 }
 
 // TestNothingIsKeptOfOldReads: what a cache has shown that is behind is not mixed with what the
-// API server answers.
+// API server answers, also if a client leaves alone what an answer leaves out.
 func TestNothingIsKeptOfOldReads(t *testing.T) {
-	w := newWorld(t)
+	w := newFakeWorld(t)
+	w.between(interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+		live := newFoo()
+		if err := c.Get(ctx, k, live); err != nil {
+			return err
+		}
+		text, err := json.Marshal(live)
+		if err != nil {
+			return err
+		}
+
+		return json.Unmarshal(text, o)
+	}})
 	f := w.create("foo", annotated(OperationIgnore))
 	old := w.get(f)
 	w.steady(f)
-	w.Must(api.Patch(t.Context(), f, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":null}}`))))
+	w.Change(f, func() { f.Annotations = nil })
 	w.r.cached = lagging{w.home.Client(), old}
 	if got := w.ends(f); got.Name != "Worked" {
 		t.Errorf("it is not to be ignored any more, but got %+v", got)

@@ -3,6 +3,7 @@ package serviceprovider
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -35,10 +36,7 @@ func (p *pass[T, C]) writeStatus(ctx context.Context) error {
 		return nil
 	}
 	if _, changed := body["conditions"]; changed {
-		merged := mergeConditions(p.spoken(), *p.obj.GetConditions(), *live.GetConditions())
-		if body["conditions"], err = jsonOf(merged); err != nil {
-			return err
-		}
+		body["conditions"] = mergeConditions(p.spoken(), *p.obj.GetConditions(), *live.GetConditions())
 	}
 
 	return p.sendStatus(ctx, live.GetResourceVersion(), body)
@@ -49,10 +47,7 @@ func (p *pass[T, C]) sendStatus(ctx context.Context, version string, status map[
 	if err != nil {
 		return errors.Wrap(err, "cannot encode the status")
 	}
-	sent, err := copied(p.obj) // the answer is decoded into what is sent
-	if err != nil {
-		return err
-	}
+	sent := p.copied() // the answer is decoded into what is sent
 	err = p.r.onboarding.Client().Status().Patch(ctx, sent, client.RawPatch(types.MergePatchType, body))
 	if err == nil {
 		p.known.version = sent.GetResourceVersion()
@@ -102,15 +97,12 @@ func jsonOf(v any) (any, error) {
 // MergeConditions puts our changes, from base to mine, on the newest conditions, type by
 // type: those of others stay.
 func mergeConditions(base, mine, newest []metav1.Condition) []metav1.Condition {
-	merged := append([]metav1.Condition(nil), newest...)
+	merged := slices.DeleteFunc(slices.Clone(newest), func(c metav1.Condition) bool {
+		return apimeta.FindStatusCondition(base, c.Type) != nil && apimeta.FindStatusCondition(mine, c.Type) == nil
+	})
 	for _, c := range mine {
 		if old := apimeta.FindStatusCondition(base, c.Type); old == nil || *old != c {
 			apimeta.SetStatusCondition(&merged, c)
-		}
-	}
-	for _, c := range base {
-		if apimeta.FindStatusCondition(mine, c.Type) == nil {
-			apimeta.RemoveStatusCondition(&merged, c.Type)
 		}
 	}
 

@@ -42,19 +42,29 @@ func (r *APIReconciler[T, C]) references(mgr ctrl.Manager) ([]source.Source, err
 		if ref.namespace == "" || ref.to == nil {
 			continue
 		}
-		names, err := r.namesIn(ref.namespace)
+		s, err := r.watch(mgr, ref)
 		if err != nil {
 			return nil, err
 		}
-		if err := mgr.Add(names); err != nil {
-			return nil, errors.Wrapf(err, "cannot watch the namespace %s of the platform cluster", ref.namespace)
-		}
-		kind := &metav1.PartialObjectMetadata{}
-		kind.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(ref.kind))
-		sources = append(sources, source.Kind(names.GetCache(), client.Object(kind), handler.EventHandler(fanOut{r.live(ref)})))
+		sources = append(sources, s)
 	}
 
 	return sources, nil
+}
+
+// Watch returns what lets objects be looked at because of one kind in one namespace.
+func (r *APIReconciler[T, C]) watch(mgr ctrl.Manager, ref reference) (source.Source, error) {
+	names, err := r.namesIn(ref.namespace)
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.Add(names); err != nil {
+		return nil, errors.Wrapf(err, "cannot watch the namespace %s of the platform cluster", ref.namespace)
+	}
+	kind := &metav1.PartialObjectMetadata{}
+	kind.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(ref.kind))
+
+	return source.Kind(names.GetCache(), client.Object(kind), handler.EventHandler(fanOut{r.live(ref)})), nil
 }
 
 // NamesIn returns the platform cluster with a cache of one namespace, for names and

@@ -19,6 +19,7 @@ func (s *stranger) DeepCopyObject() runtime.Object { return s.FooConfig.DeepCopy
 // is still there for deletions.
 func TestRemembered(t *testing.T) {
 	r := &remembered[*Foo, *FooConfig]{}
+	service := &APIReconciler[*Foo, *FooConfig]{configs: r, empty: newFoo}
 	config := &FooConfig{Image: "v1"}
 	for _, step := range []struct {
 		reason        string
@@ -43,7 +44,7 @@ func TestRemembered(t *testing.T) {
 		if !errors.Is(err, step.err) || got.Image != step.image {
 			t.Errorf("%s: want %q and %v, got %q and %v", step.reason, step.image, step.err, got.Image, err)
 		}
-		if current := r.current(); (current == nil) != step.currentAbsent {
+		if current := service.currentConfig(t.Context()); (current == nil) != step.currentAbsent {
 			t.Errorf("%s: a watcher is told %v", step.reason, current)
 		}
 		if got == config {
@@ -52,8 +53,8 @@ func TestRemembered(t *testing.T) {
 	}
 
 	never := &remembered[*Foo, *FooConfig]{}
-	if _, err := never.ConfigFor(t.Context(), nil); !errors.Is(err, ErrConfigNotLoaded) || never.current() != nil {
-		t.Errorf("nothing came yet: got %v and %v", err, never.current())
+	if c, err := never.ConfigFor(t.Context(), nil); !errors.Is(err, ErrConfigNotLoaded) || c != nil {
+		t.Errorf("nothing came yet: got %v and %v", err, c)
 	}
 	never.take(ctrlevent.GenericEvent{})
 	if c, err := never.ConfigFor(t.Context(), nil); !errors.Is(err, ErrConfigNotFound) || c != nil {

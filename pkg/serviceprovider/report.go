@@ -34,16 +34,16 @@ func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error)
 	if p.r.count != nil {
 		p.r.count(o.name)
 	}
-	if p.facts.Found && !o.gone && p.known != nil {
+	switch {
+	case o.gone:
+		p.r.memory.forget(p.req.NamespacedName)
+	case p.facts.Found:
 		tell := p.describe(o)
 		if err := p.writeStatus(ctx); err != nil {
 			o.err = join(o.err, err)
 		} else if tell != nil {
 			p.r.recorder.Event(p.obj, *tell)
 		}
-	}
-	if o.gone {
-		p.r.memory.forget(p.req.NamespacedName)
 	}
 	if conflicts(o.err) {
 		// Somebody else was faster, and has made an event of it.
@@ -59,23 +59,14 @@ func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error)
 // Describe puts into the object what its status has to say, and returns the event with
 // which that begins, if it does.
 func (p *pass[T, C]) describe(o outcome) *event.Event {
-	conditions := p.obj.GetConditions()
-	message := redact.String(o.message)
-	var tell *event.Event
 	if o.paused {
-		if !meta.IsStatusConditionFalse(*conditions, ConditionSynced) {
-			tell = new(event.Normal(EventReconciliationPaused, "the annotation "+p.r.annotation+" says to leave it alone"))
-		}
-		condition(p.obj, ConditionSynced, metav1.ConditionFalse, ReasonReconcilePaused, "Reconciliation is paused")
-
-		return tell
+		return p.describePause()
 	}
-	if c := meta.FindStatusCondition(*conditions, ConditionSynced); c != nil && c.Reason == ReasonReconcilePaused {
+	if c := meta.FindStatusCondition(*p.obj.GetConditions(), ConditionSynced); c != nil && c.Reason == ReasonReconcilePaused {
 		condition(p.obj, ConditionSynced, metav1.ConditionTrue, ReasonReconcileSuccess, "")
 	}
-	if old := meta.FindStatusCondition(p.spoken(), ServiceProviderConditionReady); o.warning != "" && (old == nil || old.Reason != o.reason) {
-		tell = new(event.Warning(o.warning, errors.New(message)))
-	}
+	message := redact.String(o.message)
+	tell := p.warns(o, message)
 	if !o.silent {
 		p.say(o.reason, message)
 	}
@@ -90,6 +81,28 @@ func (p *pass[T, C]) describe(o outcome) *event.Event {
 	p.describeMade()
 
 	return tell
+}
+
+// DescribePause says that the object is left alone, and returns the event with which that
+// begins.
+func (p *pass[T, C]) describePause() *event.Event {
+	already := meta.IsStatusConditionFalse(*p.obj.GetConditions(), ConditionSynced)
+	condition(p.obj, ConditionSynced, metav1.ConditionFalse, ReasonReconcilePaused, "Reconciliation is paused")
+	if already {
+		return nil
+	}
+
+	return new(event.Normal(EventReconciliationPaused, "the annotation "+p.r.annotation+" says to leave it alone"))
+}
+
+// Warns returns the warning of an outcome, unless the status has said so before.
+func (p *pass[T, C]) warns(o outcome, message string) *event.Event {
+	old := meta.FindStatusCondition(p.spoken(), ServiceProviderConditionReady)
+	if o.warning == "" || old != nil && old.Reason == o.reason {
+		return nil
+	}
+
+	return new(event.Warning(o.warning, errors.New(message)))
 }
 
 // DescribeMade says whether there may be something in the clusters. A deletion relies on
@@ -120,10 +133,9 @@ func (p *pass[T, C]) made() bool {
 func (p *pass[T, C]) say(reason, message string) {
 	if p.facts.Leaving {
 		StatusTerminatingWithReason(p.obj, reason, message)
-
-		return
+	} else {
+		StatusProgressing(p.obj, reason, message)
 	}
-	StatusProgressing(p.obj, reason, message)
 }
 
 // DescribeBlock says what deletion waits for. A condition of this type that the domain
@@ -183,16 +195,14 @@ func sooner(a, b time.Duration) time.Duration {
 
 func conflicts(err error) bool { return err != nil && kerrors.IsConflict(err) }
 
-// Join keeps both errors to be found, so that a terminal one stays terminal.
-func join(a, b error) error {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	default:
-		return &both{a, b}
+// Join adds an error to another, if there is one. Both are kept to be found, so that a
+// terminal one stays terminal.
+func join(before, more error) error {
+	if before == nil {
+		return more
 	}
+
+	return &both{before, more}
 }
 
 type both struct{ first, second error }

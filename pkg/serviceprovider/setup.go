@@ -144,9 +144,6 @@ func (r *APIReconciler[T, C]) mapConfigMapToRequests() func(context.Context, cli
 // CurrentConfig returns the configuration of an object that says nothing of itself, the
 // zero value if there is none.
 func (r *APIReconciler[T, C]) currentConfig(ctx context.Context) C {
-	if r.isSent() {
-		return r.sent.current()
-	}
 	c, err := r.configs.ConfigFor(ctx, r.empty())
 	if err != nil {
 		var none C
@@ -163,12 +160,14 @@ func (r *APIReconciler[T, C]) isSent() bool { return r.configs == ConfigSource[T
 // Concerns is the default predicate.
 func (r *APIReconciler[T, C]) concerns() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return differs(e.ObjectOld, e.ObjectNew) || !slices.Equal(foreign(e.ObjectOld), foreign(e.ObjectNew))
+		return differs(e) || !slices.Equal(foreign(e.ObjectOld), foreign(e.ObjectNew))
 	}}
 }
 
 // Differs reports whether anybody wants something else of an object than before.
-func differs(before, now client.Object) bool {
+func differs(e event.UpdateEvent) bool {
+	before, now := e.ObjectOld, e.ObjectNew
+
 	return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
 		!before.GetDeletionTimestamp().Equal(now.GetDeletionTimestamp()) ||
 		!equality.Semantic.DeepEqual(before.GetLabels(), now.GetLabels()) ||

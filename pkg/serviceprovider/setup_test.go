@@ -323,7 +323,7 @@ func TestChannel(t *testing.T) {
 	w.config = nil
 	var known []string
 	w.between(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, o ...client.ListOption) error {
-		known = append(known, w.r.sent.current().Image)
+		known = append(known, w.r.currentConfig(ctx).Image)
 
 		return c.List(ctx, l, o...)
 	}})

@@ -1,0 +1,78 @@
+package serviceprovider
+
+import (
+	"context"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// A starter is an access provider that counts how often its source is started.
+type starter struct {
+	*gate
+
+	started int
+}
+
+func (s *starter) AccessSources() []source.Source {
+	return []source.Source{source.Func(func(context.Context, queue) error {
+		s.started++
+
+		return nil
+	})}
+}
+
+// TestSetupThatFailsWatchesNothing: a manager that is started although a controller could not
+// be set up starts none of its sources, and caches nothing for it.
+func TestSetupThatFailsWatchesNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		secrets string
+		fails   bool
+		want    int
+	}{
+		"whole":   {"", false, 1},
+		"partial": {"secrets", true, 0}, // the platform cluster has no cache
+	} {
+		w := newFakeWorld(t)
+		s := &starter{gate: w.gate}
+		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+			b.ClusterAccessReconciler(s).Reconciler(&watcher{}).SecretNamespace(tc.secrets).
+				ControllerOptions(controller.Options{SkipNameValidation: new(true), EnableWarmup: new(true)})
+		}
+		w.restart()
+		m := newIdle(t)
+		if err := w.r.SetupWithManager(m, "partial", nil); (err != nil) != tc.fails {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if len(m.added) != 1 {
+			t.Fatalf("%s: want the controller alone, got %v", name, m.added)
+		}
+		w.Must(m.added[0].(interface {
+			Warmup(ctx context.Context) error
+		}).Warmup(t.Context()))
+		if s.started != tc.want {
+			t.Errorf("%s: want %d sources of access started, got %d", name, tc.want, s.started)
+		}
+	}
+}
+
+// TestPlatformWithoutACache is no error as long as nothing is watched there.
+func TestPlatformWithoutACache(t *testing.T) {
+	for name, build := range map[string]func(b *APIReconcilerBuilder[*Foo, *FooConfig]){
+		"nobody cares":       func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.SecretNamespace("a").ConfigMapNamespace("b") },
+		"nobody says where":  func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&watcher{}) },
+		"nothing at all":     func(*APIReconcilerBuilder[*Foo, *FooConfig]) {},
+		"a mapper, no place": func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.Reconciler(&mapper{}).ConfigMapNamespace("") },
+	} {
+		w := newFakeWorld(t)
+		w.build = build
+		w.restart()
+		m := newIdle(t)
+		m.refuses = func(r manager.Runnable) error { t.Errorf("%s: added %v", name, r); return nil }
+		if sources, err := w.r.references(m); err != nil || len(sources) != 0 {
+			t.Errorf("%s: got %d sources, %v", name, len(sources), err)
+		}
+	}
+}
