@@ -117,7 +117,7 @@ func TestHostWitnessSays(t *testing.T) {
 	w := newWorld(t, setting{})
 	live := &answers{Reader: w.p, who: []says{{err: errBoom}, {uid: "first"}, {uid: "first"}, {uid: "first"}}}
 	w.reg.PhysicalManager = managerOf{w.reg.PhysicalManager, live}
-	if _, err := syncer.NewHostWitness(t.Context(), w.reg); !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "kube-system of the host") {
+	if _, err := syncer.NewHostWitness(t.Context(), w.reg); !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "kube-system of the host, ") {
 		t.Errorf("got error %v", err)
 	}
 	witness, err := syncer.NewHostWitness(t.Context(), w.reg)

@@ -66,6 +66,21 @@ func TestManagedErrorIsRetried(t *testing.T) {
 	}
 }
 
+// TestKeptEventBeforeTheStart: an event that cannot be told before the controller is started is dropped by a newer one that can.
+func TestKeptEventBeforeTheStart(t *testing.T) {
+	w, q := newWorld(t, setting{}), newQueue(t)
+	w.syncer.setManagedErr(errors.New("the index cannot be read"))
+	w.core.HostSeen(imageOf("a"), false, q)
+	if n := w.core.Kept(); n != 1 {
+		t.Errorf("%d events are kept", n)
+	}
+	w.syncer.setManagedErr(nil)
+	w.core.HostSeen(imageOf("a"), false, q)
+	if n := w.core.Kept(); n != 0 {
+		t.Errorf("%d events are still kept", n)
+	}
+}
+
 // TestKeptEventOfAFormerObject: what becomes of a name says nothing of the object that
 // had it before.
 func TestKeptEventOfAFormerObject(t *testing.T) {

@@ -39,7 +39,7 @@ type Fleet[N ~string] struct {
 	running   sync.WaitGroup
 
 	mu   sync.Mutex
-	last map[N]*sync.WaitGroup // of the controllers that were started last under a name
+	last map[N]*sync.WaitGroup // of the controllers that were started last under a name, and of all before them
 }
 
 // NewFleet returns a Fleet. The host runs elsewhere; its cache holds the namespaces in
@@ -121,6 +121,9 @@ func (f *Fleet[N]) starter(ctx context.Context, name N, l logr.Logger) func(mana
 	defer f.mu.Unlock()
 	former, mine := f.last[name], &sync.WaitGroup{}
 	f.last[name] = mine
+	if former != nil {
+		mine.Go(former.Wait) // whoever comes next waits for mine alone
+	}
 	return func(r manager.Runnable) {
 		mine.Add(1)
 		f.running.Go(func() {

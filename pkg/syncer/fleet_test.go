@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -64,11 +65,12 @@ func newFleet(t *testing.T) *fleet {
 	f.host, f.virtual = newProcess("host", w.reg.PhysicalManager, f.told), newProcess("virtual", w.reg.VirtualManager, f.told)
 	f.Fleet = syncer.NewFleet(f.host, func(name string, ctx *synccontext.RegisterContext) (syncer.Syncer, error) {
 		f.contexts = append(f.contexts, ctx)
-		if f.fails == "new" {
-			return nil, errBoom
-		}
 		number := fmt.Sprintf("%s %d", name, len(f.contexts))
-		return tenantSyncer{newMapSyncer(ctx), agent{name: number, told: f.told, fails: f.fails}, f.pass}, nil
+		s := tenantSyncer{newMapSyncer(ctx), agent{name: number, told: f.told, fails: f.fails}, f.pass}
+		if f.fails == "new" {
+			return s, errBoom
+		}
+		return s, nil
 	})
 	return f
 }
@@ -149,6 +151,7 @@ func TestFleetEngages(t *testing.T) {
 				t.Error("a syncer outlives its fleet")
 			}
 		}
+		f.virtual.Manager = managerOf{f.virtual.Manager, nil} // whoever asks it who it is panics
 		if err := f.Engage(t.Context(), "late", f.virtual); err == nil || !strings.Contains(err.Error(), `"late": the fleet has stopped`) || len(f.contexts) != 3 {
 			t.Errorf("engaged late: got error %v", err)
 		}
@@ -203,7 +206,7 @@ func TestFleetDoesNotEngage(t *testing.T) {
 		"Identity": {"Nobody says who the virtual cluster is.", func(f *fleet) {
 			f.virtual.Manager = managerOf{f.reg.VirtualManager, &answers{who: []says{{err: errBoom}}}}
 		}, errBoom, "cannot read the namespace kube-system of the virtual cluster", nil, 0},
-		"New":       {"There is no syncer.", func(f *fleet) { f.fails = "new" }, errBoom, "boom", nil, 1},
+		"New":       {"What comes with an error is no syncer.", func(f *fleet) { f.fails = "new" }, errBoom, "boom", nil, 1},
 		"Init":      {"It is not initialized.", func(f *fleet) { f.fails = "init" }, errBoom, `cannot initialize "red 1": boom`, initialized, 1},
 		"NotServed": {"Indices are of kinds that are served.", func(f *fleet) { f.host.mapper = meta.NewDefaultRESTMapper(nil) }, translate.ErrKindNotServed, `cannot register syncer "red 1": `, initialized, 1},
 		"Indices":   {"An index cannot be registered.", func(f *fleet) { f.fails = "indices" }, errBoom, `cannot register the indices of "red 1": boom`, append(initialized, "red 1: indices"), 1},
@@ -264,6 +267,9 @@ func TestFleetManager(t *testing.T) {
 		if m.GetCache() != f.virtual.GetCache() || m.GetWebhookServer() != nil || m.GetConverterRegistry() != nil || m.AddMetricsServerExtraHandler("/", http.NotFoundHandler()) == nil ||
 			m.AddHealthzCheck("", nil) == nil || m.AddReadyzCheck("", nil) == nil {
 			t.Error("it serves something, or has another cache than its cluster")
+		}
+		if !ptr.Deref(m.GetControllerOptions().SkipNameValidation, false) {
+			t.Error("two virtual clusters cannot have controllers of one name")
 		}
 	})
 }

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,14 +27,7 @@ import (
 //
 // NewRegisterContext guards its virtual cluster. Guard is for managers of your own.
 func Guard(ctx context.Context, config *rest.Config) (*rest.Config, types.UID, error) {
-	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
-		return nil, "", errors.Wrap(err, "cannot add the core kinds")
-	}
-	// The one kind that is asked for need not be discovered.
-	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
-	unguarded, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
+	unguarded, err := client.New(config, client.Options{Mapper: namespaces()})
 	if err != nil {
 		return nil, "", errors.Wrap(err, "cannot make a client for the virtual cluster")
 	}
@@ -51,6 +43,13 @@ func Guard(ctx context.Context, config *rest.Config) (*rest.Config, types.UID, e
 	guarded := rest.CopyConfig(config)
 	guarded.Wrap(func(next http.RoundTripper) http.RoundTripper { return guard{post: p, next: next} })
 	return guarded, s.uid, nil
+}
+
+// namespaces maps the one kind that is asked for, which need not be discovered then.
+func namespaces() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
+	return mapper
 }
 
 // A guard is a transport that hands over lists and watches of one cluster only.
@@ -106,14 +105,11 @@ func (p *post) fills(r *http.Request) bool {
 		return false
 	}
 	path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, p.base), "/"), "/")
-	switch {
-	case len(path) > 2 && path[0] == "api":
-		path = path[2:]
-	case len(path) > 3 && path[0] == "apis":
-		path = path[3:]
-	default:
+	version, ok := map[string]int{"api": 2, "apis": 3}[path[0]] // where it ends
+	if !ok || len(path) <= version {
 		return false
 	}
+	path = path[version:]
 	if path[0] == "namespaces" && len(path) > 2 {
 		path = path[2:]
 	}

@@ -126,12 +126,18 @@ func TestRegisterContext(t *testing.T) {
 				GetConfig() *rest.Config
 				GetScheme() *runtime.Scheme
 				GetClient() client.Client
+				AddMetricsServerExtraHandler(path string, handler http.Handler) error
 			}{virtual: reg.VirtualManager, host: reg.PhysicalManager} {
 				untyped := &unstructured.Unstructured{}
 				untyped.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 				var unread *cache.ErrCacheNotStarted
 				if err := m.GetClient().Get(t.Context(), client.ObjectKey{Namespace: tc.o.TargetNamespace, Name: "a"}, untyped); !errors.As(err, &unread) {
 					t.Errorf("%s\n%s is read without its cache: %v", tc.reason, server.name, err)
+				}
+				for range 2 { // a server would refuse the second one
+					if err := m.AddMetricsServerExtraHandler("/path", http.NotFoundHandler()); err != nil {
+						t.Errorf("%s\nthe manager of %s serves metrics: %v", tc.reason, server.name, err)
+					}
 				}
 				if m.GetConfig().Host != server.URL || m.GetScheme() != tc.scheme {
 					t.Errorf("%s\nthe manager of %s is that of %s, or has another scheme", tc.reason, server.name, m.GetConfig().Host)

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -33,9 +34,11 @@ type memory struct {
 
 	mu      sync.Mutex
 	writes  map[place]written
-	hosts   map[types.NamespacedName]map[types.NamespacedName]bool // host names by virtual name
-	waiting map[types.NamespacedName]map[types.NamespacedName]bool // virtual names that want a host name
+	hosts   map[types.NamespacedName]names // host names by virtual name
+	waiting map[types.NamespacedName]names // virtual names that want a host name
 }
+
+type names = sets.Set[types.NamespacedName]
 
 type place struct {
 	side side
@@ -53,7 +56,7 @@ type written struct {
 func newMemory(c clock.PassiveClock) *memory {
 	return &memory{
 		clock: c, writes: map[place]written{},
-		hosts: map[types.NamespacedName]map[types.NamespacedName]bool{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
+		hosts: map[types.NamespacedName]names{}, waiting: map[types.NamespacedName]names{},
 	}
 }
 
@@ -157,27 +160,24 @@ func (m *memory) wake(host types.NamespacedName) []types.NamespacedName {
 	return out
 }
 
-func (m *memory) note(in map[types.NamespacedName]map[types.NamespacedName]bool, key, value types.NamespacedName) {
+func (m *memory) note(in map[types.NamespacedName]names, key, value types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if in[key] == nil {
-		in[key] = map[types.NamespacedName]bool{}
+		in[key] = names{}
 	}
-	in[key][value] = true
+	in[key].Insert(value)
 }
 
-func drop(from map[types.NamespacedName]map[types.NamespacedName]bool, key, value types.NamespacedName) {
+func drop(from map[types.NamespacedName]names, key, value types.NamespacedName) {
 	delete(from[key], value)
 	if len(from[key]) == 0 {
 		delete(from, key)
 	}
 }
 
-func keys(set map[types.NamespacedName]bool) []types.NamespacedName {
-	out := make([]types.NamespacedName, 0, len(set))
-	for k := range set {
-		out = append(out, k)
-	}
+func keys(set names) []types.NamespacedName {
+	out := set.UnsortedList()
 	slices.SortFunc(out, func(a, b types.NamespacedName) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})

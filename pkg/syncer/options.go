@@ -142,7 +142,7 @@ func (o Options) complete(ctx *synccontext.RegisterContext, name string) (Option
 		"ConfirmAbsence": slices.Contains([]Confirmation{"", ConfirmLive, ConfirmCached}, o.ConfirmAbsence),
 	} {
 		if !known {
-			return o, errors.Errorf("option %s of syncer %q has a value that is not known", what, name)
+			return Options{}, errors.Errorf("option %s of syncer %q has a value that is not known", what, name)
 		}
 	}
 	o.MaxConcurrentReconciles = max(o.MaxConcurrentReconciles, 1)

@@ -98,6 +98,7 @@ func TestNameIsTakenAfterAll(t *testing.T) {
 		"Ours":            {reason: "It is our own image, which the cache will show.", err: exists, there: imageOf("a"), reads: 1, result: again},
 		"OursIgnored":     {reason: "That is no conflict to be ignored.", err: exists, o: ignore, there: imageOf("a"), reads: 1, result: again},
 		"Gone":            {reason: "It is gone again, and the error stands.", err: exists, reads: 1, want: exists, event: "Warning SyncError a: "},
+		"GoneUntold":      {reason: "Whose it was does not matter then.", err: exists, managed: errBoom, reads: 1, want: exists, event: "Warning SyncError a: "},
 		"Unread":          {reason: "Nobody says whose it is, and the error stands.", err: exists, there: imageOf("a", stranger), unread: errBoom, reads: 1, want: exists, event: "Warning SyncError a: "},
 		"Untold":          {reason: "It cannot be told whose it is.", err: exists, there: imageOf("a"), managed: errBoom, reads: 1, want: errBoom, event: "Warning SyncError a: Error syncing to physical cluster: boom"},
 		"OtherError":      {reason: "An error of another sort asks nobody.", err: errBoom, there: imageOf("a", stranger), want: errBoom, event: "Warning SyncError a: Error syncing to physical cluster: boom"},
@@ -178,6 +179,9 @@ func TestNameThatIsLookedAt(t *testing.T) {
 			cache := &answering{Client: w.p}
 			cache.answer = func(read int, _ *corev1.ConfigMap) (bool, error) {
 				if read == 2 {
+					if told := len(w.events.all()); (told == 0) != (tc.o.OnConflict == syncer.ConflictIgnore) {
+						t.Errorf("%s\nthe user was told %d times before the second look", tc.reason, told)
+					}
 					err := tc.look(w, func() { w.core.HostSeen(foreign, true, q) })
 					return err != nil, err
 				}
@@ -264,6 +268,8 @@ func TestWhoseImageItIs(t *testing.T) {
 		"UntoldStranger":    {"It does not take what it cannot tell for somebody else's.", setting{p: []runtime.Object{imageOf("a", stranger)}}, errBoom, "error"},
 		"OtherUnnamed":      {"Without the name of its own cluster, that of another one says nothing.", setting{v: here, p: []runtime.Object{imageOf("a", other)}}, nil, "Sync, patch"},
 		"UnnamedImage":      {"An image without the name of its cluster is taken as it is.", setting{cluster: "first", v: here, p: []runtime.Object{imageOf("a")}}, nil, "Sync, patch"},
+		"OtherGone":         {"Nor without the object.", setting{p: []runtime.Object{imageOf("a", other)}}, nil, "delete image-of-a at 999"},
+		"UnnamedGone":       {"Without the name of its cluster, an image is ours by its marks.", setting{cluster: "first", p: []runtime.Object{imageOf("a")}}, nil, "delete image-of-a at 999"},
 		"OtherSameUID":      {"The UID of the object outweighs that of the cluster.", setting{cluster: "first", v: here, p: []runtime.Object{imageOf("a", other)}}, nil, "Sync, patch"},
 		"OtherAnotherUID":   {"With another UID it is that of another cluster.", setting{cluster: "first", v: here, p: []runtime.Object{imageOf("a", other, former)}}, nil, "error, told"},
 		"AlreadyGoing":      {"What is going is not deleted again.", setting{p: []runtime.Object{imageOf("a", terminating)}}, nil, ""},

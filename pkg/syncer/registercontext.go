@@ -1,12 +1,12 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -54,6 +54,10 @@ type RegisterOptions struct {
 	SetOwner bool
 }
 
+func (o RegisterOptions) currentNamespace() string {
+	return cmp.Or(o.CurrentNamespace, o.TargetNamespace)
+}
+
 // NewRegisterContext returns the context of a process with two managers that are
 // not started yet; a Runner starts them. It asks the virtual cluster who it is, so
 // that no other one is taken for it later, see Guard, and the host for the owner.
@@ -68,12 +72,6 @@ func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.Re
 			return nil, errors.Errorf("cannot make a register context: %s %q is no part of a name: %s", what, name, problems[0])
 		}
 	}
-	if o.Scheme == nil {
-		o.Scheme = clientgoscheme.Scheme
-	}
-	if o.CurrentNamespace == "" {
-		o.CurrentNamespace = o.TargetNamespace
-	}
 	guarded, uid, err := Guard(ctx, o.Virtual)
 	if err != nil {
 		return nil, err
@@ -82,16 +80,16 @@ func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.Re
 	if names.Owner, err = owner(ctx, o); err != nil {
 		return nil, err
 	}
-	v, err := newManager(guarded, o.Scheme, cache.Options{})
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a manager for the virtual cluster")
-	}
 	p, err := newManager(o.Physical, o.Scheme, cache.Options{DefaultNamespaces: map[string]cache.Config{o.TargetNamespace: {}}})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a manager for the physical cluster")
 	}
+	v, err := newManager(guarded, o.Scheme, cache.Options{})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a manager for the virtual cluster")
+	}
 	current := p.GetClient()
-	if o.CurrentNamespace != o.TargetNamespace {
+	if o.currentNamespace() != o.TargetNamespace {
 		// That namespace is not in the cache.
 		if current, err = client.New(o.Physical, client.Options{Scheme: o.Scheme}); err != nil {
 			return nil, errors.Wrap(err, "cannot make a client for the current namespace")
@@ -102,7 +100,7 @@ func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.Re
 		Options: &synccontext.VirtualClusterOptions{
 			Name: o.Name, ServiceName: o.ServiceName, TargetNamespace: o.TargetNamespace, SetOwner: o.SetOwner,
 		},
-		TargetNamespace: o.TargetNamespace, CurrentNamespace: o.CurrentNamespace, CurrentNamespaceClient: current,
+		TargetNamespace: o.TargetNamespace, CurrentNamespace: o.currentNamespace(), CurrentNamespaceClient: current,
 		VirtualManager: v, PhysicalManager: p, Names: names,
 	}, nil
 }
@@ -112,16 +110,12 @@ func owner(ctx context.Context, o RegisterOptions) (client.Object, error) {
 	if !o.SetOwner || o.ServiceName == "" {
 		return nil, nil
 	}
-	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
-		return nil, errors.Wrap(err, "cannot add the core kinds")
-	}
-	p, err := client.New(o.Physical, client.Options{Scheme: scheme})
+	p, err := client.New(o.Physical, client.Options{}) // of client-go's kinds, whatever the syncers' are
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a client for the physical cluster")
 	}
 	service := &corev1.Service{}
-	err = p.Get(ctx, client.ObjectKey{Namespace: o.CurrentNamespace, Name: o.ServiceName}, service)
+	err = p.Get(ctx, client.ObjectKey{Namespace: o.currentNamespace(), Name: o.ServiceName}, service)
 	return service, errors.Wrap(err, "cannot read the service that owns the host objects")
 }
 

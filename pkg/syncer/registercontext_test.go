@@ -18,10 +18,13 @@ func TestRegisterOptions(t *testing.T) {
 		o      syncer.RegisterOptions
 		want   string
 	}{
-		"Missing":   {"All of them are required.", syncer.RegisterOptions{Virtual: nowhere, Physical: nowhere, Name: "red"}, "are required"},
-		"Name":      {"It is a part of every host name.", syncer.RegisterOptions{Virtual: nowhere, Physical: nowhere, Name: "Red_Team", TargetNamespace: "a"}, `Name "Red_Team" is no part of a name`},
-		"Namespace": {"It is a namespace.", syncer.RegisterOptions{Virtual: nowhere, Physical: nowhere, Name: "red", TargetNamespace: "a/b"}, `TargetNamespace "a/b" is no part of a name`},
-		"Nobody":    {"Then the virtual cluster is asked.", syncer.RegisterOptions{Virtual: nowhere, Physical: nowhere, Name: "red", TargetNamespace: "a"}, "kube-system of the virtual cluster"},
+		"NoVirtual":   {"All of them are required.", syncer.RegisterOptions{Physical: nowhere, Name: "red", TargetNamespace: "a"}, "are required"},
+		"NoHost":      {"All of them are required.", syncer.RegisterOptions{Virtual: nowhere, Name: "red", TargetNamespace: "a"}, "are required"},
+		"NoName":      {"All of them are required.", syncer.RegisterOptions{Virtual: nowhere, Physical: nowhere, TargetNamespace: "a"}, "are required"},
+		"NoNamespace": {"All of them are required.", syncer.RegisterOptions{Virtual: nowhere, Physical: nowhere, Name: "red"}, "are required"},
+		"Name":        {"It is a part of every host name.", syncer.RegisterOptions{Virtual: nowhere, Physical: nowhere, Name: "Red_Team", TargetNamespace: "a"}, `Name "Red_Team" is no part of a name`},
+		"Namespace":   {"It is a namespace.", syncer.RegisterOptions{Virtual: nowhere, Physical: nowhere, Name: "red", TargetNamespace: "a/b"}, `TargetNamespace "a/b" is no part of a name`},
+		"Nobody":      {"Then the virtual cluster is asked.", syncer.RegisterOptions{Virtual: nowhere, Physical: nowhere, Name: "red", TargetNamespace: "a"}, "kube-system of the virtual cluster"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

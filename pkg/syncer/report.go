@@ -42,15 +42,20 @@ func conflict(err error) error { return stale{err} }
 
 // report turns what became of a pass into what the queue is told.
 func (p *passage) report(result ctrl.Result, err error) (ctrl.Result, error) {
-	if err == nil {
-		return p.unsettled(result), nil
+	if err != nil {
+		return p.failed(err)
 	}
+	return p.unsettled(result), nil
+}
+
+// failed reports why a pass failed to the user, unless it is outdated, and says when the next one is made.
+func (p *passage) failed(cause error) (ctrl.Result, error) {
+	err := redact.Error(cause)
 	if !p.r.o.legacy && outdated(err) {
-		p.r.log.Debug("Something has changed, trying again", "object", p.req.String(), "why", redact.String(err.Error()))
+		p.r.log.Debug("Something has changed, trying again", "object", p.req.String(), "why", err.Error())
 		//nolint:staticcheck // the only silent, rate-limited way: RequeueAfter would reset the back-off
 		return ctrl.Result{Requeue: true}, nil
 	}
-	err = redact.Error(err)
 	if p.vObj != nil && !errors.Is(err, ErrConflict) {
 		p.r.o.Recorder.Event(p.vObj, event.Warning(ReasonSyncError, errors.Wrap(err, "Error syncing to physical cluster")))
 	}

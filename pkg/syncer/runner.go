@@ -49,19 +49,19 @@ func (r *Runner) Ready() <-chan struct{} { return r.ready }
 // Start runs until the context ends, which is no error, or something fails. When it
 // returns, both managers have stopped.
 func (r *Runner) Start(ctx context.Context) error {
-	items, err := r.begin()
-	if err != nil {
+	if err := r.begin(); err != nil {
 		return err
 	}
-	if err := each(items, "initialize", func(i Initializer) error { return i.Init(r.reg) }); err != nil {
+	// From here on nothing is added to the items.
+	if err := each(r.items, "initialize", func(i Initializer) error { return i.Init(r.reg) }); err != nil {
 		return err
 	}
-	for _, item := range items { // indices are of kinds that are served
+	for _, item := range r.items { // indices are of kinds that are served
 		if err := known(r.reg, item); err != nil {
 			return err
 		}
 	}
-	if err := each(items, "register the indices of", func(i IndicesRegisterer) error { return i.RegisterIndices(r.reg) }); err != nil {
+	if err := each(r.items, "register the indices of", func(i IndicesRegisterer) error { return i.RegisterIndices(r.reg) }); err != nil {
 		return err
 	}
 	running, stop := context.WithCancel(ctx)
@@ -70,12 +70,11 @@ func (r *Runner) Start(ctx context.Context) error {
 	ended := make(chan error, len(managers))
 	for _, m := range managers {
 		go func() {
-			err := m.Start(running)
-			stop() // one without the other is of no use
-			ended <- err
+			defer stop() // one without the other is of no use
+			ended <- m.Start(running)
 		}()
 	}
-	err = r.register(running, items)
+	err := r.register(running, managers)
 	if err == nil {
 		close(r.ready)
 		<-running.Done()
@@ -91,24 +90,24 @@ func (r *Runner) Start(ctx context.Context) error {
 	return err
 }
 
-func (r *Runner) begin() ([]Base, error) {
+func (r *Runner) begin() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.started {
-		return nil, ErrStarted
+		return ErrStarted
 	}
 	r.started = true
-	return r.items, nil
+	return nil
 }
 
 // register waits for the caches and starts the controllers.
-func (r *Runner) register(ctx context.Context, items []Base) error {
-	for _, m := range []manager.Manager{r.reg.PhysicalManager, r.reg.VirtualManager} {
+func (r *Runner) register(ctx context.Context, managers []manager.Manager) error {
+	for _, m := range managers {
 		if !m.GetCache().WaitForCacheSync(ctx) {
 			return errors.New("cannot fill the caches")
 		}
 	}
-	for _, item := range items {
+	for _, item := range r.items {
 		if err := add(r.reg, item); err != nil {
 			return err
 		}

@@ -114,14 +114,23 @@ func (s *sentry) confirm(ctx context.Context, empty client.Object, name types.Na
 // same returns nil if the pinned cluster answers.
 func (s *sentry) same(ctx context.Context) error {
 	now, err := identify(ctx, s.reader, s.of)
+	if err != nil {
+		return s.unidentified(err)
+	}
+	if now != s.uid {
+		return errors.Wrapf(s.replaced, "its kube-system namespace has UID %s, at the start it was %s", now, s.uid)
+	}
+	return nil
+}
+
+// unidentified says what it means that the cluster could not be identified.
+func (s *sentry) unidentified(err error) error {
 	switch {
 	case gone.Answered(err, metav1.NamespaceSystem):
 		return errors.Wrap(s.replaced, "it has no namespace kube-system")
 	case gone.Unserved(err):
 		// Every API server serves namespaces. Unlike a kind that is not served, this passes.
 		return errors.Errorf("cannot tell which %s answers, because what answers is no API server: %v", s.of, err)
-	case err == nil && now != s.uid:
-		return errors.Wrapf(s.replaced, "its kube-system namespace has UID %s, at the start it was %s", now, s.uid)
 	default:
 		return err
 	}

@@ -108,9 +108,10 @@ func (w *hostWatch) drop(host hostObject) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.kept, host)
-	if w.retry != nil {
-		w.retry.Forget(host)
+	if w.retry == nil {
+		return
 	}
+	w.retry.Forget(host)
 }
 
 // start tries kept events again until the controller stops. The queue is made here,
@@ -118,43 +119,48 @@ func (w *hostWatch) drop(host hostObject) {
 func (w *hostWatch) start(ctx context.Context, q queue) error {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[hostObject](ratelimiter.BackOffBase, ratelimiter.BackOffMax)
 	retry := workqueue.NewTypedRateLimitingQueue(limiter)
-	context.AfterFunc(ctx, retry.ShutDown)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.retry = retry
 	for host := range w.kept {
 		retry.AddRateLimited(host)
 	}
+	w.retry = retry
 	go func() {
+		context.AfterFunc(ctx, retry.ShutDown)
 		for w.again(retry, q) {
 		}
 	}()
 	return nil
 }
 
+// again tries the next event, once one is due, and tells whether there may be more.
 func (w *hostWatch) again(retry retries, q queue) bool {
 	host, shutdown := retry.Get()
-	if shutdown {
-		return false
+	if !shutdown {
+		w.try(host, retry, q)
 	}
+	return !shutdown
+}
+
+// try an event again.
+func (w *hostWatch) try(host hostObject, retry retries, q queue) {
 	defer retry.Done(host)
 	w.mu.Lock()
 	obj := w.kept[host]
 	w.mu.Unlock()
 	if obj == nil {
-		return true // a newer event did it
+		return // a newer event did it
 	}
 	if err := w.lead(obj, q); err != nil {
 		retry.AddRateLimited(host)
-		return true
+		return
 	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.kept[host] == obj {
 		delete(w.kept, host)
 	}
-	w.mu.Unlock()
 	retry.Forget(host)
-	return true
 }
 
 // virtualSeen lets every event of a virtual object through, and notes what the

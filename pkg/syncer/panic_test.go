@@ -1,0 +1,33 @@
+package syncer_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
+)
+
+// explosive is an item that panics when it is registered.
+type explosive struct{ agent }
+
+func (explosive) Register(*synccontext.RegisterContext) error { panic(errBoom) }
+
+// TestRunnerAfterAPanic: a process that survives the panic of an item has no managers that run on without their Runner.
+func TestRunnerAfterAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRuns(t)
+		r.register(explosive{agent{name: "one", told: r.told}})
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("it did not panic")
+				}
+			}()
+			_ = r.runner.Start(t.Context())
+		}()
+		synctest.Wait()
+		if r.host.running() || r.virtual.running() {
+			t.Error("a manager still runs")
+		}
+	})
+}
