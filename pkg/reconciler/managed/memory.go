@@ -82,12 +82,12 @@ func (o *memo) wake() *memo {
 // shows all that was written before, so if it has written nothing itself, no event of
 // our own is to be expected.
 func (o *memo) rest() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if t := o.troubles; t != nil && reflect.ValueOf(t).Elem().IsZero() {
 		o.troubles = nil
 		spareTroubles.Put(t)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if !o.Noted {
 		o.wrote = nil
 	}

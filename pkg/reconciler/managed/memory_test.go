@@ -57,3 +57,11 @@ func TestMemoRests(t *testing.T) {
 		t.Error("the next pass cannot note a trouble, or finds that of another object")
 	}
 }
+
+// A pass over an object with which all is well makes no garbage of what it may have to note.
+func TestMemoWakesWithoutGarbage(t *testing.T) {
+	o := &memo{}
+	if got := testing.AllocsPerRun(100, func() { o.wake().rest() }); got != 0 {
+		t.Errorf("%v allocations in a pass", got)
+	}
+}

@@ -146,9 +146,6 @@ func (p *pass) subscribe(ctx context.Context) {
 // Heard makes a pass more urgent than a poll if somebody said that the resource has
 // changed.
 func (p *pass) heard() {
-	if p.r.notifier == nil {
-		return
-	}
 	if p.place = p.memo.place; p.place != nil && p.urgency == lifecycle.Poll && p.r.roll.Told(p.place) {
 		p.urgency, p.next = lifecycle.Retry, lifecycle.Retry
 	}
@@ -156,10 +153,8 @@ func (p *pass) heard() {
 
 // Stretched returns the poll interval of an object of which changes are told.
 func (p *pass) stretched(interval time.Duration) time.Duration {
-	if p.place == nil || p.r.notifier == nil || !p.r.roll.Watched(p.place) {
-		return interval
-	}
-	if _, own, err := meta.GetPollInterval(p.mg); own && err == nil {
+	_, own, err := meta.GetPollInterval(p.mg)
+	if own && err == nil || p.place == nil || !p.r.roll.Watched(p.place) {
 		return interval
 	}
 

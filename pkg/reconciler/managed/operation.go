@@ -29,12 +29,11 @@ func (p *pass) begun(err error) error {
 }
 
 func setOperation(mg resource.Managed, handle string) {
-	if handle == "" {
+	if handle != "" {
+		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyOperation: handle})
+	} else {
 		meta.RemoveAnnotations(mg, meta.AnnotationKeyOperation)
-
-		return
 	}
-	meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyOperation: handle})
 }
 
 // KeepOperation stores the handle if it is another one than before. It goes on when
@@ -65,9 +64,7 @@ func (p *pass) look(ctx context.Context) (ExternalObservation, error) {
 	case err != nil:
 		return o, p.notObserved(ctx, handle, err)
 	}
-	if handle != "" {
-		setOperation(p.mg, "")
-	}
+	setOperation(p.mg, "") // what went on, if anything did, has ended
 
 	return o, err
 }

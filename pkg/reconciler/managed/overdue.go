@@ -107,13 +107,12 @@ func (c *calls) tell(p *pass, told call) {
 func (r *Reconciler) overdue() source.Source {
 	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		go func() {
-			ticker := time.NewTicker(overdueInterval)
-			defer ticker.Stop()
+			look := time.Tick(overdueInterval)
 			for {
 				select {
 				case <-ctx.Done():
 					return
-				case <-ticker.C:
+				case <-look:
 					r.tellOverdue(ctx)
 				}
 			}

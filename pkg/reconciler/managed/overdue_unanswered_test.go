@@ -1,0 +1,62 @@
+package managed_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// A silent reader does not answer before whoever asks gives up.
+type silent struct {
+	client.Reader
+
+	speaks bool
+}
+
+func (s *silent) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if s.speaks {
+		return s.Reader.Get(ctx, key, o, opts...)
+	}
+	<-ctx.Done()
+
+	return ctx.Err()
+}
+
+// An API server that does not answer holds up what looks for overdue calls for five seconds.
+func TestAnOverdueCallIsToldWhenTheAPIServerAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		s := &silent{Reader: w.API}
+		w.o = append(w.o, managed.WithCluster(reader{&fake.Manager{Client: w.API, Scheme: w.API.Scheme()}, s}))
+		w.restart()
+		w.create(nil)
+		back := make(chan struct{})
+		w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+			if call == "Observe" {
+				<-back
+			}
+
+			return nil
+		}
+		go func() { _, _ = w.r.Reconcile(w.Context(), request()) }()
+		synctest.Wait()
+		w.clock.SetTime(w.clock.Now().Add(time.Hour))
+		begun := time.Now()
+		w.r.TellOverdue(t.Context())
+		if took := time.Since(begun); took != 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		w.condition("Synced", "Unknown/")
+		s.speaks = true
+		w.r.TellOverdue(t.Context())
+		w.condition("Synced", "False/CallOverdue")
+		close(back)
+	})
+}

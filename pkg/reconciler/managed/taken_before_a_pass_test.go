@@ -1,0 +1,51 @@
+package managed_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Which external system the resource is in is known although somebody has taken it from the
+// object: another one is refused, and the object says again which it was.
+func TestASystemThatWasTakenFromTheObjectIsKnown(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.Account = "blue"
+	w.create(nil)
+	w.pass()
+	w.pass()
+	w.change(func(v *volume.Volume) { meta.RemoveAnnotations(v, meta.AnnotationKeyBackendIdentity) })
+	w.cloud.Account = "green"
+	_, _ = w.try()
+	w.condition("Synced", "False/BackendChanged")
+	if got := w.get().Annotations[meta.AnnotationKeyBackendIdentity]; got != "blue" {
+		t.Errorf("the object says that its resource is in %q", got)
+	}
+	if w.cloud.Count("Create") != 1 {
+		t.Errorf("calls %v", w.cloud.Calls())
+	}
+}
+
+// What keeps an object, for which something was created that does not show yet, is put back
+// before anybody is asked for it.
+func TestAFinalizerThatWasTakenIsPutBackFirst(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.Hidden = func(string) bool { return true }
+	w.create(nil)
+	w.pass()
+	w.change(func(v *volume.Volume) { v.Finalizers = nil })
+	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+		if call == "Observe" && !meta.FinalizerExists(w.get(), managed.FinalizerName) {
+			t.Error("observed while nothing keeps the object")
+		}
+
+		return nil
+	}
+	w.taken()
+	w.pass()
+	w.expect("patch", look, "")
+}
