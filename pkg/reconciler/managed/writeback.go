@@ -275,8 +275,8 @@ func (r *Reconciler) listAll(ctx context.Context) (map[types.NamespacedName]reso
 	if !kerrors.IsForbidden(err) {
 		return live, err
 	}
-	namespaces := map[string]bool{}
-	r.memory.Each(func(key types.NamespacedName, _ types.UID, _ *memo) { namespaces[key.Namespace] = true })
+	namespaces := map[string]struct{}{}
+	r.memory.Each(func(key types.NamespacedName, _ types.UID, _ *memo) { namespaces[key.Namespace] = struct{}{} })
 	for namespace := range namespaces {
 		if err := r.list(ctx, namespace, live); err != nil {
 			return nil, err

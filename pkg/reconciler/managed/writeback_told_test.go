@@ -150,7 +150,7 @@ func TestWhatIsNotWrittenBackIsTold(t *testing.T) {
 		}()
 		synctest.Wait()
 		w.ends()
-		if !w.said(notWritten, `"objects"=1`, "default/data", "a pass is under way") {
+		if !w.said(notWritten, `"objects"=1`, "default/data", "a pass is under way") || !w.said(writtenBack, `"objects"=0`) {
 			w.Errorf("logged: %q", w.logged)
 		}
 		close(back)
