@@ -14,13 +14,14 @@ import (
 
 // A finder finds what it is told to.
 type finder struct {
-	name   string
-	tokens []string
+	name    string
+	unnamed bool // it finds something, and sets no name
+	tokens  []string
 }
 
 func (f *finder) RecoverCreation(_ context.Context, mg resource.Managed, token string) (bool, error) {
 	if f.tokens = append(f.tokens, token); f.name == "" {
-		return false, nil
+		return f.unnamed, nil
 	}
 	meta.SetExternalName(mg, f.name)
 
@@ -71,6 +72,31 @@ func TestWhatIsLookedUp(t *testing.T) {
 		}
 		if got := sample(t, registry, "moorage_managed_writes_total", "what")["result"]; got != tc.written {
 			t.Errorf("%s: %v results were written, want %v", name, got, tc.written)
+		}
+	}
+}
+
+// What was created and not seen yet is looked up, too: found under its name, it exists; without a name
+// it is of no use.
+func TestWhatWasCreatedIsLookedUp(t *testing.T) {
+	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later}
+	for name, tc := range map[string]struct {
+		named  string
+		finder finder
+		shown  bool
+		fails  bool
+		result string
+	}{
+		"under its name":     {"vol-1", finder{name: "vol-1"}, true, false, "vol-1"},
+		"under another name": {"vol-1", finder{name: "vol-2"}, false, false, "vol-2"},
+		"without a name":     {"", finder{unnamed: true}, false, true, ""},
+	} {
+		w := newStored(bearing(done), &memo{})
+		meta.SetExternalName(w.mg, tc.named)
+		w.recoverer = &tc.finder
+		err := w.pass.recover(t.Context())
+		if w.shown != tc.shown || (err != nil) != tc.fails || len(tc.finder.tokens) != 1 || meta.GetExternalName(w.mg) != tc.result || w.absent || w.searching != 0 {
+			t.Errorf("%s: shown %t, error %v, looked up %q, named %q", name, w.shown, err, tc.finder.tokens, meta.GetExternalName(w.mg))
 		}
 	}
 }

@@ -133,10 +133,9 @@ func TestReferencesThatMakeACycle(t *testing.T) {
 func TestReferencesThatCloseACycle(t *testing.T) {
 	graph := reference.NewGraph()
 	g := newGallery(t, managed.WithReferenceGraph(graph))
-	g.volume("disk", nil)
-	g.create(referring("disk"))
-	disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: diskKey.Namespace, Name: diskKey.Name}}
-	g.Read(disk)
+	disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: diskKey.Namespace, Name: diskKey.Name, UID: "uid-disk"}}
+	g.Create(disk)
+	g.create(referring(disk.Name))
 	resolve := func() error {
 		volumes := reference.NewTracker(g.API.Scheme(), reference.WithGraph(graph)).Reader(diskKey, g.API)
 		_, err := reference.NewAPIResolver(volumes, disk).Resolve(t.Context(), reference.ResolutionRequest{

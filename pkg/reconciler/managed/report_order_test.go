@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
 // Several things may be true of why a pass ends. It ends by the one that says most: what is put
@@ -106,5 +108,37 @@ func TestWhatIsNotPublishedIsNotReady(t *testing.T) {
 	}})
 	if c := p.mg.GetCondition(commonv1.TypeReady); o.ready.Reason != commonv1.ReasonCreating || c.Reason != commonv1.ReasonCreating {
 		t.Errorf("the object says %+v", c)
+	}
+}
+
+// Waits that grow go on growing while the same is waited for, and what is changed is waited for until
+// nothing is.
+func TestWaitsThatGoOn(t *testing.T) {
+	for next, want := range map[again]struct{ backoffs, changed bool }{
+		growing: {true, true}, afterGrace: {true, true}, soon: {true, true}, poll: {false, false}, slow: {false, true}, never: {false, true},
+	} {
+		p := endingPass()
+		p.memo.Backoffs, p.memo.Changed = 3, 7
+		p.conclude(outcome{again: next})
+		if (p.memo.Backoffs == 3) != want.backoffs || (p.memo.Changed == 7) != want.changed {
+			t.Errorf("%v: %d backoffs, changed at %v", next, p.memo.Backoffs, p.memo.Changed)
+		}
+	}
+}
+
+// The conditions of all objects come in the same order, as people read them.
+func TestTheOrderOfConditions(t *testing.T) {
+	p := endingPass(WithKstatusConditions())
+	p.mg, p.found = made(), true
+	p.conclude(outcome{ready: commonv1.Available(), synced: commonv1.ReconcileSuccess(), upToDate: upToDate("False", commonv1.ReasonUpdateRequested), progress: moving})
+	var told []string
+	for _, c := range p.mg.(*fake.Managed).Conditions {
+		told = append(told, string(c.Type)+" "+string(c.Reason))
+	}
+	want := []string{
+		"Created Observed", "Ready Available", "Synced ReconcileSuccess", "UpToDate UpdateRequested", "Reconciling UpdateRequested", "Stalled ReconcileSuccess",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
