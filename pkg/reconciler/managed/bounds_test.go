@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -140,4 +142,24 @@ func TestMayChange(t *testing.T) {
 			t.Errorf("why the fence says no is lost: %v", err)
 		}
 	}
+}
+
+// What takes a while is waited for as long as what does not, once it has ended.
+func TestWaitsBeginWhenACallHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		var at []time.Duration
+		_ = persistently(ctx, func(context.Context) error {
+			at = append(at, time.Since(began))
+			<-time.After(time.Second)
+
+			return errors.New("not yet")
+		})
+		want := []time.Duration{0, 1050 * time.Millisecond, 2150 * time.Millisecond, 3350 * time.Millisecond, 4750 * time.Millisecond, 6550 * time.Millisecond, 9150 * time.Millisecond}
+		if diff := cmp.Diff(want, at); diff != "" {
+			t.Errorf("-want, +got:\n%s", diff)
+		}
+	})
 }

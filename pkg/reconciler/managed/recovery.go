@@ -108,7 +108,9 @@ func (p *pass) recover(ctx context.Context) error {
 	if err != nil {
 		return observing.failed(err)
 	}
-	found, named, window := false, meta.GetExternalName(p.mg), time.Duration(0)
+	named := meta.GetExternalName(p.mg)
+	var found bool
+	var window time.Duration
 	err = p.call(release, func() error {
 		return p.ask(limited, telemetry.Recover, func(ctx context.Context) (err error) {
 			found, err = p.recoverer.RecoverCreation(ctx, p.mg, p.token())

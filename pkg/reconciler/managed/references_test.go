@@ -127,3 +127,36 @@ func TestReferencesThatMakeACycle(t *testing.T) {
 		t.Errorf("message %q does not tell who waits for whom", c.Message)
 	}
 }
+
+// Whoever closes a cycle finds it, whichever kind that is; and nobody waits any more for whom its
+// referent is found.
+func TestReferencesThatCloseACycle(t *testing.T) {
+	graph := reference.NewGraph()
+	g := newGallery(t, managed.WithReferenceGraph(graph))
+	disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: diskKey.Namespace, Name: diskKey.Name, UID: "uid-disk"}}
+	g.Create(disk)
+	g.create(referring(disk.Name))
+	resolve := func() error {
+		volumes := reference.NewTracker(g.API.Scheme(), reference.WithGraph(graph)).Reader(diskKey, g.API)
+		_, err := reference.NewAPIResolver(volumes, disk).Resolve(t.Context(), reference.ResolutionRequest{
+			Reference: &commonv1.NamespacedReference{Name: key.Name},
+			To:        reference.To{Managed: &volume.Snapshot{}, List: &volume.SnapshotList{}},
+			Extract:   reference.ExternalName(),
+		})
+
+		return err
+	}
+	if err := resolve(); !reference.IsWaiting(err) {
+		t.Errorf("nobody waits for the volume: %v", err)
+	}
+	g.pass()
+	if err := resolve(); !reference.IsRefused(err) {
+		t.Errorf("the snapshot waits for the volume: %v", err)
+	}
+	g.Change(disk, func() { meta.SetExternalName(disk, "vol-42") })
+	g.cloud.Before = failing("Create", errLost)
+	_, _ = g.try()
+	if err := resolve(); !reference.IsWaiting(err) {
+		t.Errorf("the snapshot has what it waited for: %v", err)
+	}
+}

@@ -92,7 +92,7 @@ func (p *pass) answer(o outcome, err, werr error) (reconcile.Result, error) {
 		return reconcile.Result{}, p.redact(errors.Wrap(werr, "cannot update managed resource status"))
 	case o.after > 0:
 		return reconcile.Result{RequeueAfter: o.after}, nil
-	case err != nil && !terminal:
+	case !terminal && err != nil:
 		return reconcile.Result{}, p.redact(err)
 	case terminal && o.progress == stuck:
 		p.r.telemetry.Terminal(string(o.synced.Reason))
@@ -173,7 +173,7 @@ func (p *pass) handled() {
 
 // News says whether the object did not say so before, of whichever generation.
 func (p *pass) news(o outcome) bool {
-	for _, t := range []commonv1.ConditionType{commonv1.TypeSynced, commonv1.TypeUpToDate} {
+	for _, t := range newsTypes {
 		says := p.mg.GetCondition(t)
 		says.ObservedGeneration = 0 // which is equal to any
 		if !p.read.GetCondition(t).Equal(says) {

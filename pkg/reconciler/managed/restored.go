@@ -25,7 +25,7 @@ func WithRestoreElsewhere() ReconcilerOption {
 // writes again later takes nothing over.
 func (p *pass) takesOverRestored() bool {
 	found := p.observation.OwnerStamp
-	if found == "" || p.observation.Owner != OwnerOther {
+	if p.observation.Owner != OwnerOther {
 		return false
 	}
 	annotations := p.mg.GetAnnotations()
@@ -76,7 +76,7 @@ func (p *pass) restoredFrom() string {
 func (p *pass) rememberFound() {
 	p.endRestore()
 	p.memo.Seen, p.memo.Made, p.found = creation(p.mg, p.mg), objectstate.CreationRef{}, true
-	if p.memo.Seen.Mark != "" && p.memo.Called != (objectstate.Intent{}) {
+	if p.memo.Seen.Mark != "" {
 		p.memo.Called = objectstate.Intent{} // its result is known
 	}
 	p.remember()

@@ -127,7 +127,9 @@ func TestWhatARestoredObjectMayNotTakeOver(t *testing.T) {
 		"another namespace, allowed":       {elsewhere, string(elsewhere), []managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "True/ReconcileSuccess"},
 		"another name":                     {foreign, string(foreign), nil, "False/ExternalResourceNotOwned"},
 		"no stamp":                         {"somebody", "somebody", nil, "False/ExternalResourceNotOwned"},
+		"no stamp, anywhere":               {"somebody", "somebody", []managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "False/ExternalResourceNotOwned"},
 		"nothing is said":                  {markBefore(), "", nil, "False/ExternalResourceNotOwned"},
+		"nothing is said of no cluster":    {managed.Stamp(strings.TrimPrefix(string(markBefore()), "cluster-1")), "", nil, "False/ExternalResourceNotOwned"},
 		"allowed, and another is said":     {elsewhere, string(foreign), []managed.ReconcilerOption{managed.WithRestoreElsewhere()}, "False/ExternalResourceNotOwned"},
 	}
 	for name, tc := range cases {

@@ -1,8 +1,10 @@
 package managed_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -30,4 +32,21 @@ func TestARestoreIsNoticedByALiveRead(t *testing.T) {
 		t.Errorf("the pass ends with %v, the detector knows %v", err, d.Restored())
 	}
 	w.expect("", "", "")
+}
+
+// An answer about another object is no answer, whatever its version: nothing is taken for a restore.
+func TestAnAnswerAboutAnotherObjectIsNoRestore(t *testing.T) {
+	for _, far := range []func(*volume.Volume){func(v *volume.Volume) { v.Name = "other" }, func(v *volume.Volume) { v.Namespace = "other" }} {
+		d := controller.NewRestoreDetector()
+		w := newWorld(t, managed.WithRestoreDetector(d))
+		w.create(nil)
+		before := w.get()
+		w.pass()
+		w.lag = before
+		w.restored = before.DeepCopyObject().(*volume.Volume)
+		far(w.restored)
+		if _, err := w.try(); err == nil || !strings.Contains(err.Error(), "the answer is not about it") || d.Restored() != nil {
+			t.Errorf("the pass ends with %v, the detector knows %v", err, d.Restored())
+		}
+	}
 }

@@ -22,6 +22,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
+// The types of conditions that each pass says something of, those that tell a user how it
+// ended, and those that only a pass sets.
+var (
+	ownTypes = []commonv1.ConditionType{
+		commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated, commonv1.TypeReconciling, commonv1.TypeStalled,
+	}
+	newsTypes = []commonv1.ConditionType{commonv1.TypeSynced, commonv1.TypeUpToDate}
+	passTypes = []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced}
+)
+
 // Set sets a condition, at the time of the clock and for the generation this pass works
 // on. One without a type is none. What the object says already, as it nearly always does,
 // is not said again: that would change nothing.
@@ -40,8 +50,7 @@ func (p *pass) set(c commonv1.Condition) {
 // Stamp puts the generation this pass works on to the conditions that others have set
 // in it. Setting a condition takes its stamp off, so one that has none was set.
 func (p *pass) stamp() {
-	conditions.Stamp(p.mg, p.generation, commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated,
-		commonv1.TypeReconciling, commonv1.TypeStalled)
+	conditions.Stamp(p.mg, p.generation, ownTypes...)
 }
 
 // WriteStatus writes what this pass changed in the status, and nothing if that
@@ -84,7 +93,7 @@ func (p *pass) overtaken(now resource.Managed) bool {
 		return true
 	}
 
-	return slices.ContainsFunc([]commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced}, func(t commonv1.ConditionType) bool {
+	return slices.ContainsFunc(passTypes, func(t commonv1.ConditionType) bool {
 		return !now.GetCondition(t).Equal(p.read.GetCondition(t))
 	})
 }

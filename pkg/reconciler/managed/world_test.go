@@ -61,6 +61,8 @@ type world struct {
 	onlyIn string
 	// Lag, if set, is what the cache answers instead of what is stored.
 	lag *volume.Volume
+	// Cacheless reads find nothing in the cache.
+	cacheless bool
 	// Restored, if set, is what the API server itself answers, whose etcd was put back.
 	restored *volume.Volume
 
@@ -117,6 +119,9 @@ func (w *world) restart() {
 				w.cabinet.hand(w.lag.DeepCopyObject().(*volume.Volume), o, opts) // the world holds volumes only
 
 				return nil
+			}
+			if w.cacheless {
+				return kerrors.NewNotFound(schema.GroupResource{Group: volume.GroupVersion.Group, Resource: "volumes"}, key.Name)
 			}
 			if err := c.Get(ctx, key, o, opts...); err != nil {
 				return err

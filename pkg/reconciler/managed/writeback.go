@@ -184,7 +184,6 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 
 // WriteMissing writes the record of a creation that the memory has and the object has not.
 func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written bool, err error) {
-	defer d.memo.rest()
 	p := &pass{r: r, memo: d.memo.wake(), mg: clone(d.live), read: d.live, newest: d.live, generation: d.live.GetGeneration()}
 	if !p.recall() {
 		if external, attempt, other := p.contradicted(); other {
@@ -284,12 +283,9 @@ func (r *Reconciler) listAll(ctx context.Context) (map[types.NamespacedName]reso
 	if !kerrors.IsForbidden(err) {
 		return live, err
 	}
-	namespaces := map[string]bool{}
-	r.memory.Each(func(key types.NamespacedName, _ types.UID, _ *memo) { namespaces[key.Namespace] = true })
+	namespaces := map[string]struct{}{}
+	r.memory.Each(func(key types.NamespacedName, _ types.UID, _ *memo) { namespaces[key.Namespace] = struct{}{} })
 	for namespace := range namespaces {
-		if namespace == "" { // of a kind without namespaces
-			return nil, err
-		}
 		if err := r.list(ctx, namespace, live); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,144 @@
+package managed
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// Several things may be true of why a pass ends. It ends by the one that says most: what is put
+// off was not begun, what is gone is not tried again, a conflict is none of the external system,
+// and who may change nothing, or is asked to stop, says nothing about the object.
+func TestWhatAPassEndsBy(t *testing.T) {
+	boom := errors.New("boom")
+	stale := kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "data", boom)
+	late := &putOff{name: "listing", after: 5 * time.Second}
+	cases := map[string]struct {
+		err       error
+		cancelled bool
+		ended     string
+		after     time.Duration
+		again     bool // with the queue's back-off
+		fails     bool
+		next      lifecycle.Urgency
+	}{
+		"put off":                     {err: late, ended: "listing", after: 5 * time.Second, next: lifecycle.Poll},
+		"put off, and gone":           {err: errors.Errorf("%w, and %w", late, errReplaced), ended: "listing", after: 5 * time.Second, next: lifecycle.Poll},
+		"gone":                        {err: errReplaced, ended: "kept", next: lifecycle.User},
+		"gone, and a conflict":        {err: errors.Errorf("%w, and %w", errReplaced, stale), ended: "kept", next: lifecycle.User},
+		"a conflict":                  {err: stale, ended: "conflict", again: true, next: lifecycle.User},
+		"a conflict, and fenced":      {err: errors.Errorf("%w, and %w", stale, errNotBegun), ended: "conflict", again: true, next: lifecycle.User},
+		"fenced":                      {err: errNotBegun, ended: "fenced", fails: true, next: lifecycle.User},
+		"fenced, and unchanged":       {err: errors.Errorf("%w, and %w", errNotBegun, errUnchanged), ended: "fenced", fails: true, next: lifecycle.User},
+		"unchanged":                   {err: errUnchanged, ended: "awaiting-cause", after: time.Millisecond, next: lifecycle.Poll},
+		"unchanged, while it stops":   {err: errUnchanged, cancelled: true, ended: "awaiting-cause", after: time.Millisecond, next: lifecycle.Poll},
+		"a failure while it stops":    {err: external.Unauthorized(boom), cancelled: true, ended: "interrupted", fails: true, next: lifecycle.User},
+		"a last conflict as it stops": {err: errors.Errorf("%w, and %w", stale, boom), cancelled: true, ended: "conflict", again: true, next: lifecycle.User},
+	}
+	for name, tc := range cases {
+		p := endingPass()
+		p.next = lifecycle.User
+		rechecked := 0
+		p.connection.Recheck = func() { rechecked++ }
+		ctx, cancel := context.WithCancel(t.Context())
+		if tc.cancelled {
+			cancel()
+		}
+		result, err := p.report(ctx, outcome{name: "kept", again: poll}, tc.err)
+		cancel()
+		if p.ended != tc.ended || result.RequeueAfter != tc.after || result.Requeue != tc.again || (err != nil) != tc.fails { //nolint:staticcheck // the only silent, rate-limited way
+			t.Errorf("%s: ended as %q with %+v, error %v", name, p.ended, result, err)
+		}
+		if p.next != tc.next || rechecked != 0 || len(p.mg.GetAnnotations()) != 0 || p.mg.GetCondition(commonv1.TypeSynced).Reason != "" {
+			t.Errorf("%s: the next pass is of urgency %v, credentials are read again %d times, the object says %+v", name, p.next, rechecked, p.mg.GetCondition(commonv1.TypeSynced))
+		}
+	}
+}
+
+// What the queue is told: a status that is not written is an error whatever else is so, and a
+// time that the external system has asked for is kept although there is an error.
+func TestWhatTheQueueIsTold(t *testing.T) {
+	boom := errors.New("boom")
+	cases := map[string]struct {
+		o         outcome
+		err, werr error
+		after     time.Duration
+		want      string
+	}{
+		"a time, and the status is not written": {o: outcome{after: 7 * time.Second}, werr: boom, want: "cannot update managed resource status: boom"},
+		"a time, and a failure":                 {o: outcome{after: 7 * time.Second}, err: boom, after: 7 * time.Second},
+		"a failure":                             {o: outcome{again: poll}, err: boom, want: "boom"},
+		"a failure, and the status isn't":       {o: outcome{again: poll}, err: boom, werr: errors.New("werr"), want: "cannot update managed resource status: werr"},
+		"a terminal failure":                    {o: outcome{again: poll, progress: stuck}, err: external.Terminal("Quota", boom), after: time.Minute},
+		"one that goes on":                      {o: outcome{again: poll, progress: moving}, err: external.Terminal("Quota", boom), after: time.Minute},
+		"all is well":                           {o: outcome{again: poll}, after: time.Minute},
+	}
+	for name, tc := range cases {
+		p := endingPass()
+		result, err := p.answer(tc.o, tc.err, tc.werr)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if result.RequeueAfter != tc.after || text != tc.want {
+			t.Errorf("%s: after %s, error %q, want %s, %q", name, result.RequeueAfter, text, tc.after, tc.want)
+		}
+	}
+}
+
+// An object whose connection details nobody could publish is not ready, whatever its outcome
+// comes to in the end.
+func TestWhatIsNotPublishedIsNotReady(t *testing.T) {
+	p := endingPass()
+	p.unpublishable = errors.New("no such Secret")
+	o := p.conclude(outcome{refine: func(_ *pass, o outcome) outcome {
+		o.ready = commonv1.Available()
+
+		return o
+	}})
+	if c := p.mg.GetCondition(commonv1.TypeReady); o.ready.Reason != commonv1.ReasonCreating || c.Reason != commonv1.ReasonCreating {
+		t.Errorf("the object says %+v", c)
+	}
+}
+
+// Waits that grow go on growing while the same is waited for, and what is changed is waited for until
+// nothing is.
+func TestWaitsThatGoOn(t *testing.T) {
+	for next, want := range map[again]struct{ backoffs, changed bool }{
+		growing: {true, true}, afterGrace: {true, true}, soon: {true, true}, poll: {false, false}, slow: {false, true}, never: {false, true},
+	} {
+		p := endingPass()
+		p.memo.Backoffs, p.memo.Changed = 3, 7
+		p.conclude(outcome{again: next})
+		if (p.memo.Backoffs == 3) != want.backoffs || (p.memo.Changed == 7) != want.changed {
+			t.Errorf("%v: %d backoffs, changed at %v", next, p.memo.Backoffs, p.memo.Changed)
+		}
+	}
+}
+
+// The conditions of all objects come in the same order, as people read them.
+func TestTheOrderOfConditions(t *testing.T) {
+	p := endingPass(WithKstatusConditions())
+	p.mg, p.found = made(), true
+	p.conclude(outcome{ready: commonv1.Available(), synced: commonv1.ReconcileSuccess(), upToDate: upToDate("False", commonv1.ReasonUpdateRequested), progress: moving})
+	var told []string
+	for _, c := range p.mg.(*fake.Managed).Conditions {
+		told = append(told, string(c.Type)+" "+string(c.Reason))
+	}
+	want := []string{
+		"Created Observed", "Ready Available", "Synced ReconcileSuccess", "UpToDate UpdateRequested", "Reconciling UpdateRequested", "Stalled ReconcileSuccess",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,105 @@
+package managed
+
+import (
+	"testing"
+
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// What was found is remembered, whatever it is marked with; that of an attempt the result is known
+// needs a mark.
+func TestWhatWasFoundIsRemembered(t *testing.T) {
+	called := objectstate.Intent{Attempt: "a-2", Pending: early}
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		seen        objectstate.CreationRef
+		called      objectstate.Intent
+	}{
+		"marked":   {map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"}, objectstate.CreationRef{Name: "vol-1", Mark: ownDone}, objectstate.Intent{}},
+		"unmarked": {map[string]string{meta.AnnotationKeyExternalName: "vol-1"}, objectstate.CreationRef{Name: "vol-1"}, called},
+	} {
+		p := passOf(bearing(tc.annotations), remembering(objectstate.State{}, objectstate.Cold{Called: called, Made: objectstate.CreationRef{Mark: ownDone}}))
+		p.rememberFound()
+		if p.memo.Seen != tc.seen || p.memo.Made != (objectstate.CreationRef{}) || p.memo.Called != tc.called || !p.found {
+			t.Errorf("%s: found %t, seen %+v, made %+v, called %+v", name, p.found, p.memo.Seen, p.memo.Made, p.memo.Called)
+		}
+	}
+}
+
+// How to take over is told of what an object of the same place has left, and not of what is the
+// object's own already.
+func TestWhomAnObjectIsToldToTakeOver(t *testing.T) {
+	for found, want := range map[Stamp]bool{
+		"there/g/K/quay/data/uid-0": true, "there/g/K/quay/data/uid-1": false, "there/g/K/quay/data/other-uid-1": true,
+		"there/g/K/pier/data/uid-0": false, "": false,
+	} {
+		mg := bearing(nil)
+		mg.SetNamespace("quay")
+		p := passOf(mg, &memo{})
+		p.r.of.Group, p.r.of.Kind = "g", "K"
+		p.observation.OwnerStamp = found
+		if got := p.restoredFrom() != ""; got != want {
+			t.Errorf("%q: told %t", found, got)
+		}
+	}
+}
+
+// A restore ends once the external resource bears the mark of the object, and is told once for
+// each of them.
+func TestWhenARestoreEnds(t *testing.T) {
+	from := map[string]string{meta.AnnotationKeyRestoredFrom: "there"}
+	again := map[string]string{meta.AnnotationKeyRestoredFrom: "there", meta.AnnotationKeyRestored: string(ownerUID)}
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		claimed     bool
+		owner       Owner
+		ends        bool
+		told        int
+	}{
+		"marked":              {from, false, OwnerOurs, true, 1},
+		"marked in this pass": {from, true, OwnerOurs, false, 0},
+		"not marked yet":      {from, false, OwnerOther, false, 0},
+		"once more":           {again, false, OwnerOurs, true, 0},
+		"nothing is said":     {nil, false, OwnerOurs, false, 0},
+	} {
+		p := passOf(bearing(tc.annotations), &memo{})
+		p.claimed, p.observation.Owner = tc.claimed, tc.owner
+		p.endRestore()
+		left, noted := p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom], p.mg.GetAnnotations()[meta.AnnotationKeyRestored]
+		if (left == "" && tc.annotations != nil) != tc.ends || (noted == string(ownerUID)) != tc.ends || len(p.events) != tc.told {
+			t.Errorf("%s: annotations %v, %d events", name, p.mg.GetAnnotations(), len(p.events))
+		}
+	}
+}
+
+// What an object shows to everybody is no secret: its metadata and its spec, but not its status,
+// which this pass may have written before.
+func TestWhatAnObjectShowsIsNoSecret(t *testing.T) {
+	const shown, hidden = "a-name-that-is-long", "a-secret-that-is-long"
+	p := endingPass()
+	p.read.SetFinalizers([]string{shown})
+	says(p.read, 3, unsynced("Other", hidden))
+	p.told = []ConnectionDetails{{"name": []byte(shown), "password": []byte(hidden)}}
+	if got := p.mask().String(shown + " and " + hidden); got == "" || got[:len(shown)] != shown || got[len(got)-len(hidden):] == hidden {
+		t.Errorf("masked as %q", got)
+	}
+	if before := p.mask(); p.mask() != before {
+		t.Error("a mask is made anew for the same secrets")
+	}
+}
+
+// A referent that is not there yet is looked for again and again, until somebody watches it.
+func TestWhoWatchesReferentsNeedNotLook(t *testing.T) {
+	waiting := external.Terminal("ReferenceNotReady", errors.New("not yet"))
+	p := endingPass()
+	if o := p.failed(waiting); o.again != growing {
+		t.Errorf("nobody watches: %+v", inFull(o))
+	}
+	p.r.References(nil)
+	if o := p.failed(waiting); o.again != slow {
+		t.Errorf("it is watched: %+v", inFull(o))
+	}
+}

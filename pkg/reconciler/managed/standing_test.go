@@ -1,0 +1,164 @@
+package managed
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// says puts conditions of a generation into an object.
+func says(mg resource.Managed, generation int64, c ...commonv1.Condition) {
+	for _, c := range c {
+		c.ObservedGeneration = generation
+		mg.SetConditions(c)
+	}
+}
+
+// wellPass returns a pass over an object that says of its third generation that all is well.
+func wellPass(o ...ReconcilerOption) *pass {
+	p := endingPass(o...)
+	says(p.read, 3, commonv1.Available(), commonv1.ReconcileSuccess())
+	p.mg = clone(p.read)
+
+	return p
+}
+
+// What an object says of itself, and what this process has done for it, tells how urgent it is, and
+// whether it can be looked at later.
+func TestHowAnObjectStands(t *testing.T) {
+	wish := objectstate.Wish{Generation: 3}
+	deletes := func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }
+	cases := map[string]struct {
+		arrange func(*pass)
+		want    lifecycle.Standing
+	}{
+		"well":            {func(*pass) {}, lifecycle.Standing{Well: true}},
+		"known":           {func(p *pass) { p.memo.Known = true }, lifecycle.Standing{Well: true, Known: true}},
+		"changed":         {func(p *pass) { p.generation = 4 }, lifecycle.Standing{Asked: true}},
+		"tried":           {func(p *pass) { p.generation, p.memo.Tried = 4, objectstate.Wish{Generation: 4} }, lifecycle.Standing{}},
+		"asked for":       {func(p *pass) { p.requested = "now" }, lifecycle.Standing{Asked: true, Well: true}},
+		"asked, and done": {func(p *pass) { p.requested, p.memo.Tried = "now", objectstate.Wish{Generation: 3, Request: "now"} }, lifecycle.Standing{Well: true}},
+		"deleted":         {deletes, lifecycle.Standing{Asked: true, Busy: true, Well: true}},
+		"being deleted":   {func(p *pass) { deletes(p); p.memo.Tried = objectstate.Wish{Generation: 3, Deleted: true} }, lifecycle.Standing{Busy: true, Well: true}},
+		"failed":          {func(p *pass) { p.memo.Failed, p.memo.Tried = true, wish }, lifecycle.Standing{Failed: true, Well: true}},
+		"not synced":      {func(p *pass) { says(p.read, 3, commonv1.ReconcileError(errors.New("boom"))) }, lifecycle.Standing{Failed: true}},
+		"not ready":       {func(p *pass) { says(p.read, 3, commonv1.Unavailable()) }, lifecycle.Standing{Busy: true}},
+		"new":             {func(p *pass) { p.read = bearing(nil) }, lifecycle.Standing{Asked: true}},
+		"different":       {func(p *pass) { says(p.read, 3, upToDate("False", commonv1.ReasonUpdateRequested)) }, lifecycle.Standing{}},
+		"not understood":  {func(p *pass) { p.policy = errors.New("no such policy") }, lifecycle.Standing{}},
+		"paused": {func(p *pass) {
+			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+		}, lifecycle.Standing{}},
+	}
+	for name, tc := range cases {
+		p := wellPass()
+		tc.arrange(p)
+		if diff := cmp.Diff(tc.want, p.standing()); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", name, diff)
+		}
+	}
+}
+
+// A generational object says of which generation its status is.
+type generational struct {
+	fake.Managed
+
+	observed int64
+}
+
+func (g *generational) GetObservedGeneration() int64  { return g.observed }
+func (g *generational) SetObservedGeneration(n int64) { g.observed = n }
+
+// A generation was looked at if the object says so, unless the connection stopped the pass.
+func TestWhichGenerationWasLookedAt(t *testing.T) {
+	cases := map[string]struct {
+		reason     commonv1.ConditionReason
+		generation int64
+		want       bool
+	}{
+		"success":              {commonv1.ReasonReconcileSuccess, 3, true},
+		"a failure":            {commonv1.ReasonReconcileError, 3, true},
+		"of an earlier one":    {commonv1.ReasonReconcileSuccess, 2, false},
+		"nothing":              {"", 3, false},
+		"throttled":            {commonv1.ReasonThrottled, 3, false},
+		"not authorized":       {commonv1.ReasonUnauthorized, 3, false},
+		"the system was down":  {commonv1.ReasonExternalSystemUnavailable, 3, false},
+		"a condition of other": {"Other", 3, true},
+	}
+	for name, tc := range cases {
+		for observed, counts := range map[int64]bool{2: false, 3: true} {
+			p, mg := endingPass(), &generational{observed: observed}
+			says(mg, tc.generation, commonv1.Condition{Type: commonv1.TypeSynced, Status: "True", Reason: tc.reason})
+			if got := p.generationObserved(&mg.Managed); got != tc.want {
+				t.Errorf("%s: got %t", name, got)
+			}
+			if got := p.generationObserved(mg); got != (tc.want && counts) {
+				t.Errorf("%s: got %t where the object says that it observed %d", name, got, observed)
+			}
+		}
+	}
+}
+
+// What keeps an object is put back at once, if there is anything to keep it for.
+func TestWhatCannotWaitToBePutBack(t *testing.T) {
+	cases := map[string]struct {
+		restored, author, kept bool
+		annotations            map[string]string
+		want                   bool
+	}{
+		"the record":                       {restored: true, kept: true, want: true},
+		"the record, of an author's":       {restored: true, author: true, want: true},
+		"the finalizer":                    {want: true},
+		"nothing":                          {kept: true},
+		"the finalizer of an author":       {author: true},
+		"the finalizer of what is watched": {annotations: map[string]string{meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve}},
+		"the finalizer of what is to stay": {annotations: map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}},
+	}
+	for name, tc := range cases {
+		p := endingPass()
+		if p.restored = tc.restored; tc.author {
+			p.r.finalizer = resource.NewNopFinalizer()
+		}
+		if tc.kept {
+			p.mg.SetFinalizers([]string{FinalizerName})
+		}
+		meta.AddAnnotations(p.mg, tc.annotations)
+		if got := p.unkept(); got != tc.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+}
+
+// The first look at what is well is put off to a moment within its poll interval, not to no moment.
+func TestAFirstLookIsPutOff(t *testing.T) {
+	for random, want := range map[float64]time.Duration{0: time.Millisecond, 0.25: 150 * time.Second, 0.5: 5 * time.Minute} {
+		p := wellPass(WithPollInterval(10*time.Minute), WithRandom(func() float64 { return random }))
+		p.next = lifecycle.User
+		got := p.postpone()
+		if diff := cmp.Diff(reconcile.Result{RequeueAfter: want, Priority: new(controller.PriorityPoll)}, got); diff != "" || p.ended != "postponed" {
+			t.Errorf("random %v: ended as %q, -want, +got:\n%s", random, p.ended, diff)
+		}
+	}
+	for again, want := range map[reconcile.Result]bool{{}: false, {RequeueAfter: 1}: true} {
+		for _, err := range []error{nil, errors.New("boom")} {
+			p := endingPass()
+			p.next = lifecycle.Retry
+			got, same := p.prioritise(again, err)
+			if (got.Priority != nil) != (want || err != nil) || got.Priority != nil && *got.Priority != controller.PriorityErrorRetry || !errors.Is(same, err) {
+				t.Errorf("%+v with error %v has priority %v", again, err, got.Priority)
+			}
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package managed
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// What does not succeed is tried five times a second. It is told after five seconds, and in the
+// end; what succeeds is not told any more.
+func TestHowOftenItIsTriedAndTold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		succeeds time.Duration // 0: at once; negative: never
+		tries    int
+		told     []time.Duration
+	}{
+		"at once":   {0, 1, nil},
+		"soon":      {3 * time.Second, 16, nil},
+		"later":     {10 * time.Second, 51, []time.Duration{5 * time.Second}},
+		"never":     {-1, 125, []time.Duration{5 * time.Second, 25 * time.Second}},
+		"in no end": {24 * time.Second, 121, []time.Duration{5 * time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+				defer cancel()
+				began, tries := time.Now(), 0
+				var told []time.Duration
+				retry(ctx, func() bool {
+					tries++
+					<-time.After(time.Nanosecond) // so that what ends at the same time has ended
+
+					return tc.succeeds >= 0 && time.Since(began) >= tc.succeeds
+				}, func() { told = append(told, time.Since(began).Truncate(100*time.Millisecond)) })
+				if diff := cmp.Diff(tc.told, told); diff != "" || tries < tc.tries-1 || tries > tc.tries {
+					t.Errorf("%d tries, want %d; told, -want, +got:\n%s", tries, tc.tries, diff)
+				}
+			})
+		})
+	}
+}
+
+// An askedReader notes how it is asked.
+type askedReader struct {
+	Cluster
+	client.Reader
+
+	scheme *runtime.Scheme
+	within []time.Duration
+	lists  []client.ListOptions
+}
+
+func (c *askedReader) GetAPIReader() client.Reader { return c }
+func (c *askedReader) GetScheme() *runtime.Scheme  { return c.scheme }
+
+func (c *askedReader) asked(ctx context.Context) {
+	until, _ := ctx.Deadline()
+	c.within = append(c.within, time.Until(until))
+}
+
+func (c *askedReader) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	c.asked(ctx)
+
+	return errors.New("not now")
+}
+
+func (c *askedReader) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+	c.asked(ctx)
+	c.lists = append(c.lists, *(&client.ListOptions{}).ApplyOptions(o))
+	if list.SetContinue(""); len(c.lists) == 1 {
+		list.SetContinue("next")
+	}
+
+	return nil
+}
+
+// A listOfManaged is one of the kind of package fake.
+type listOfManaged struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+
+	Items []fake.Managed
+}
+
+func (l *listOfManaged) DeepCopyObject() runtime.Object { c := *l; return &c }
+
+// The API server is asked for 500 objects at a time, and each answer is waited for for five seconds.
+func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := fake.GVK(&fake.Managed{})
+		c := &askedReader{scheme: runtime.NewScheme()}
+		c.scheme.AddKnownTypeWithName(of, &fake.Managed{})
+		c.scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &listOfManaged{})
+		r := madeWith()
+		r.cluster = c
+		if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err != nil {
+			t.Fatal(err)
+		}
+		d := &lostRecord{key: types.NamespacedName{Name: "data"}, memo: &memo{}}
+		if r.writeRecord(t.Context(), d) || d.err == nil || d.done || d.live != nil {
+			t.Errorf("what cannot be read is %+v", d)
+		}
+		want := []client.ListOptions{{Namespace: "quay", Limit: 500}, {Namespace: "quay", Limit: 500, Continue: "next"}}
+		if diff := cmp.Diff(want, c.lists); diff != "" {
+			t.Errorf("lists, -want, +got:\n%s", diff)
+		}
+		if diff := cmp.Diff([]time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second}, c.within); diff != "" {
+			t.Errorf("how long answers are waited for, -want, +got:\n%s", diff)
+		}
+	})
+}
+
+// A kind whose list is not registered, or is none, cannot be listed: that is an error of the program.
+func TestAKindWithoutAList(t *testing.T) {
+	of := fake.GVK(&fake.Managed{})
+	scheme := runtime.NewScheme()
+	r := madeWith()
+	r.cluster = &askedReader{scheme: scheme}
+	r.memory.Of(types.NamespacedName{Name: "data"}, "uid-1").Seen = objectstate.CreationRef{Name: "vol-1"}
+	for _, want := range []string{"cannot list the objects of the API server: cannot list a kind whose list is not registered: ", "which is no list"} {
+		if all, err := r.lostRecords(t.Context()); all != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d objects, error %v, want %s", len(all), err, want)
+		}
+		scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &fake.Managed{})
+	}
+}
