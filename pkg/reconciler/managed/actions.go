@@ -144,7 +144,6 @@ func (p *pass) connect(ctx context.Context) error {
 // finalizer, the external name and whatever Observe learned, in one write that
 // fails if the object has changed.
 func (p *pass) claim(ctx context.Context) error {
-	p.claimed = true
 	if !meta.WasDeleted(p.mg) {
 		if err := p.addFinalizer(ctx); err != nil {
 			return finalizing.failed(err)
@@ -169,6 +168,7 @@ func (p *pass) claim(ctx context.Context) error {
 	if err := p.store(ctx, what); err != nil {
 		return updatingObject.failed(err)
 	}
+	p.claimed = true
 	if p.found { // with the marks that it has now
 		p.rememberFound()
 	}
@@ -204,7 +204,6 @@ func (p *pass) addFinalizer(ctx context.Context) error {
 	newest := clone(p.newest)
 	newest.SetResourceVersion(answer.GetResourceVersion())
 	newest.SetFinalizers(slices.Clone(answer.GetFinalizers()))
-	newest.SetAnnotations(p.newest.GetAnnotations())
 	p.newest = newest
 	p.mg.SetResourceVersion(answer.GetResourceVersion())
 	p.mg.SetFinalizers(answer.GetFinalizers())
@@ -286,7 +285,6 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 		}
 	}
 
-	p.late = nil
 	if err := p.store(ctx, telemetry.Intent); err != nil {
 		if isNotStored(err) {
 			p.withdraw(ctx, before)
@@ -383,13 +381,12 @@ func (p *pass) letGo(ctx context.Context) error {
 		return lettingGo.failed(err)
 	}
 	err := p.removeFinalizer(ctx)
-	if errors.Is(err, errReplaced) {
-		p.memo.Gone = true
-
+	replaced := errors.Is(err, errReplaced)
+	p.released = err == nil
+	p.memo.Gone = replaced || err == nil && len(p.mg.GetFinalizers()) == 0
+	if replaced {
 		return nil
 	}
-	p.released = err == nil
-	p.memo.Gone = err == nil && len(p.mg.GetFinalizers()) == 0
 
 	return lettingGo.failed(err)
 }

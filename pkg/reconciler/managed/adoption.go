@@ -50,15 +50,21 @@ var adoptions = map[string]lifecycle.Adoption{
 // Adoption returns the adoption policy that the object asks for, and what of it is
 // allowed for what was found.
 func (p *pass) adoption() (asked, allowed lifecycle.Adoption) {
-	asked = p.r.adoption.Default
-	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
-		asked = adoptions[own]
-	}
 	if p.takesOverRestored() {
 		return lifecycle.AdoptForce, lifecycle.AdoptForce
 	}
+	policy := p.policyOfAdoption()
 
-	return asked, p.r.adoption.Allowed(asked, lifecycle.Owner(p.observation.Owner), p.near())
+	return policy, p.r.adoption.Allowed(policy, lifecycle.Owner(p.observation.Owner), p.near())
+}
+
+// PolicyOfAdoption returns the adoption policy that the object names, or else the default.
+func (p *pass) policyOfAdoption() lifecycle.Adoption {
+	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
+		return adoptions[own]
+	}
+
+	return p.r.adoption.Default
 }
 
 // Near says whether what was found is known to belong to an object of the same namespace, or,

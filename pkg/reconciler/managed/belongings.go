@@ -71,9 +71,6 @@ func (b belongings) putBack(mg resource.Managed) (changed bool) {
 		changed = true
 	}
 	annotations := mg.GetAnnotations()
-	if maps.Equal(annotations, b.annotations) {
-		return changed
-	}
 	for key, value := range b.annotations {
 		now, stays := annotations[key]
 		if !stays || now != value && bookkeeping[key] && (now == "" || key != meta.AnnotationKeyExternalName) {

@@ -42,8 +42,7 @@ func (b bounded) Observe(ctx context.Context, mg resource.Managed) (ExternalObse
 // Create goes on for a while when ctx is cancelled: a creation that is cut off
 // is one whose result nobody knows.
 func (b bounded) Create(ctx context.Context, mg resource.Managed) error {
-	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it has no parent that would keep it
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(createLinger, cancel) })
 	defer stop()
 	lasting, done := limit(lasting, b.deadline)

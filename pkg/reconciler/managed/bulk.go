@@ -200,38 +200,44 @@ func (p *pass) list(ctx context.Context, turn *roll.Turning) error {
 	}()
 	begun := p.now()
 	for {
-		page, err := p.page(ctx, turn.Next)
-		if p.gate != nil && classify(err).shared {
+		more, err := p.turnPage(ctx, turn)
+		switch {
+		case err != nil && p.gate != nil && classify(err).shared:
 			finished = true // the next who has leave goes on
 
 			return observing.failed(err)
-		}
-		if err == nil {
-			for _, item := range page.Items {
-				turn.Show(item.ExternalName, item.Resource)
-			}
-			more, ok := turn.Turned(page.Continue, p.now())
-			switch {
-			case ok && !more:
-				finished = true
-
-				return nil
-			case !ok:
-				err = errors.New("it does not end")
-			}
-		}
-		if err != nil {
+		case err != nil:
 			p.log().Info("Cannot list, observing one by one", "connection", p.connection.Name, "error", p.redact(err))
 
 			// The list may have taken the time that was meant for the object.
 			return &putOff{name: "listing", after: time.Millisecond}
-		}
-		if p.now().Sub(begun) >= listTurn {
+		case !more:
+			finished = true
+
+			return nil
+		case p.now().Sub(begun) >= listTurn:
 			finished = true
 
 			return &putOff{name: "listing", after: time.Millisecond}
 		}
 	}
+}
+
+// TurnPage asks for the next page, shows what is on it, and says whether there are more.
+func (p *pass) turnPage(ctx context.Context, turn *roll.Turning) (more bool, err error) {
+	page, err := p.page(ctx, turn.Next)
+	if err != nil {
+		return false, err
+	}
+	for _, item := range page.Items {
+		turn.Show(item.ExternalName, item.Resource)
+	}
+	more, ok := turn.Turned(page.Continue, p.now())
+	if !ok {
+		return false, errors.New("it does not end")
+	}
+
+	return more, nil
 }
 
 // Page asks for a page, as any call is made.

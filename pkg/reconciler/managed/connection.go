@@ -2,7 +2,6 @@ package managed
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/moorage-dev/moorage/internal/unwrap"
@@ -68,11 +67,11 @@ var callClasses = map[lifecycle.Urgency]gates.Class{
 // Inspect learns what a client can do beyond what it must. That is a part of Connect: a method
 // of the client that panics fails to connect.
 func (p *pass) inspect(c ExternalClient) {
+	if d, ok := unwrap.As[ExternalDisconnecter](c); ok {
+		p.disconnects = append(p.disconnects, d)
+	}
 	if _, nothing := p.r.connecter.(*NopDisconnecter); !nothing {
 		p.disconnects = append(p.disconnects, p.r.connecter)
-	}
-	if d, ok := unwrap.As[ExternalDisconnecter](c); ok {
-		p.disconnects = slices.Insert(p.disconnects, 0, d)
 	}
 	p.recoverer, _ = unwrap.As[CreationRecoverer](c)
 	if p.backend, _ = unwrap.As[BackendIdentifier](c); p.backend != nil {

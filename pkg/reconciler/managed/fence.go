@@ -57,11 +57,11 @@ func (p *pass) mayChange(ctx context.Context) error {
 // while a machine is suspended, and the wall clock may be set: the lesser counts.
 func (p *pass) leaseLeft() (left time.Duration, limited bool) {
 	if p.r.lease == nil {
-		return 0, false
+		return left, false
 	}
 	deadline, now := p.r.lease(), p.now()
 	if deadline.IsZero() {
-		return 0, false
+		return left, false
 	}
 
 	return min(deadline.Sub(now), deadline.Round(0).Sub(now.Round(0))), true
@@ -88,7 +88,7 @@ func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelF
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	timer = time.AfterFunc(max(left, 0), check)
+	timer = time.AfterFunc(left, check)
 
 	return ctx, func() {
 		timer.Stop()

@@ -71,10 +71,10 @@ func (p *pass) spare(ctx context.Context) (bool, error) {
 	for _, above := range all {
 		object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: above.apiVersion, Kind: above.kind}}
 		err := p.r.cluster.GetAPIReader().Get(ctx, client.ObjectKey{Name: above.name}, object)
-		if err != nil && !gone.Answered(err, above.name) {
+		switch {
+		case err != nil && !gone.Answered(err, above.name):
 			return false, errors.Wrapf(err, "cannot tell whether %s %s is being deleted", above.kind, above.name)
-		}
-		if err == nil && !object.DeletionTimestamp.IsZero() {
+		case err == nil && !object.DeletionTimestamp.IsZero():
 			p.spared = true
 			if p.memo.Spared {
 				return true, nil

@@ -60,7 +60,7 @@ func TestWhatIsSparedAndWhy(t *testing.T) {
 		"Stays":      {"nothing goes", "quay", false, false, aboveReader{mapper: known}, false, "", namespace + "; " + definition, 0},
 		"Goes":       {"the namespace does", "quay", false, false, aboveReader{mapper: known, going: true}, true, "", namespace, 1},
 		"ToldBefore": {"it was told", "quay", false, true, aboveReader{mapper: known, going: true}, true, "", namespace, 0},
-		"Known":      {"this pass knows", "quay", true, false, aboveReader{mapper: known}, true, "", "", 0},
+		"Known":      {"this pass knows", "quay", true, false, aboveReader{}, true, "", "", 0},
 		"Cluster":    {"it has no namespace", "", false, false, aboveReader{mapper: known}, false, "", definition, 0},
 		"Undefined":  {"nobody knows the definition", "quay", false, false, aboveReader{mapper: apimeta.NewDefaultRESTMapper(nil), going: true}, false, "cannot tell the definition of the kind", "", 0},
 		"Fails":      {"nobody can tell", "quay", false, false, aboveReader{mapper: known, going: true, err: errors.New("boom")}, false, "cannot tell whether Namespace quay is being deleted: boom", namespace, 0},

@@ -106,8 +106,8 @@ func apart(status any) (any, []commonv1.Condition, bool) {
 	if !ok {
 		return nil, nil, false
 	}
-	field.SetZero()
 	conditions, ok = decoded(conditions)
+	field.SetZero()
 
 	return rest.Interface(), conditions, ok
 }
@@ -216,20 +216,27 @@ func (s statusImage) patchTo(other statusImage) map[string]any {
 // Fields returns the merge patch of what differs between two versions of an
 // object apart from metadata and status.
 func fields(before, after resource.Managed) (map[string]any, error) {
-	from, err := image(before)
+	all, err := contents(before, after)
 	if err != nil {
 		return nil, err
 	}
-	to, err := image(after)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range []map[string]any{from, to} {
+
+	return mergepatch.Between(all[0], all[1]), nil
+}
+
+// Contents returns the images of objects apart from metadata and status.
+func contents(objects ...resource.Managed) (all []map[string]any, err error) {
+	for _, mg := range objects {
+		m, err := image(mg)
+		if err != nil {
+			return nil, err
+		}
 		delete(m, "metadata")
 		delete(m, "status")
 		delete(m, "apiVersion")
 		delete(m, "kind")
+		all = append(all, m)
 	}
 
-	return mergepatch.Between(from, to), nil
+	return all, nil
 }

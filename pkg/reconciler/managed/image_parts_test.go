@@ -86,8 +86,12 @@ func TestWhereConditionsAre(t *testing.T) {
 		of   any
 		want []int
 	}{
-		"a field":      {plainStatus{}, []int{1}},
-		"embedded":     {usualStatus{}, []int{0, 0}},
+		"a field":  {plainStatus{}, []int{1}},
+		"embedded": {usualStatus{}, []int{0, 0}},
+		"embedded later": {struct {
+			Size int
+			commonv1.ConditionedStatus
+		}{}, []int{1, 0}},
 		"deep":         {deepStatus{}, []int{0, 0, 0}},
 		"the nearest":  {statusOwn{}, []int{0, 0}},
 		"not there":    {struct{ Size int }{}, nil},

@@ -166,5 +166,5 @@ func (p *pass) unheld() bool {
 		return false
 	}
 
-	return p.unresolved() || created(p.mg) != "" && p.unseen()
+	return p.unresolved() || p.unseen()
 }

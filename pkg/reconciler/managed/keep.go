@@ -5,7 +5,7 @@ import (
 	"sync"
 	"unique"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,9 +46,8 @@ func slim(in any, labels *labelSets) (any, error) {
 	for i, name := range finalizers {
 		finalizers[i] = common(name)
 	}
-	if t, err := apimeta.TypeAccessor(o); err == nil {
-		t.SetAPIVersion(common(t.GetAPIVersion()))
-		t.SetKind(common(t.GetKind()))
+	if t, ok := o.GetObjectKind().(*metav1.TypeMeta); ok {
+		t.APIVersion, t.Kind = common(t.APIVersion), common(t.Kind)
 	}
 
 	if mg, ok := o.(resource.Managed); ok {

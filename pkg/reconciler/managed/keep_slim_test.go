@@ -11,6 +11,7 @@ import (
 
 // What all objects of a kind say of it is kept once; an object that is a map already is kept as it is.
 func TestCacheSharesTheKind(t *testing.T) {
+	holds(t, "apps/v1")
 	holds(t, "Deployment")
 	transform := CacheOptions().DefaultTransform
 	var kept []*metav1.PartialObjectMetadata
@@ -21,7 +22,8 @@ func TestCacheSharesTheKind(t *testing.T) {
 		}
 		kept = append(kept, out.(*metav1.PartialObjectMetadata))
 	}
-	if kept[0].APIVersion != "apps/v1" || kept[0].Kind != "Deployment" || unsafe.StringData(kept[0].Kind) != unsafe.StringData(kept[1].Kind) {
+	if kept[0].APIVersion != "apps/v1" || kept[0].Kind != "Deployment" ||
+		unsafe.StringData(kept[0].Kind) != unsafe.StringData(kept[1].Kind) || unsafe.StringData(kept[0].APIVersion) != unsafe.StringData(kept[1].APIVersion) {
 		t.Errorf("the kind is kept for each object: %+v", kept[0].TypeMeta)
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"kind": "a"}}

@@ -20,19 +20,12 @@ func (p *pass) lateFields() (map[string]any, error) {
 	if !p.observation.ResourceLateInitialized || !p.observation.ResourceExists || !mayLateInitialize(p.mg) {
 		return nil, nil
 	}
-	read, err := image(p.read)
+	all, err := contents(p.read, p.r.newManaged(), p.mg)
 	if err != nil {
 		return nil, err
 	}
-	blank, err := image(p.r.newManaged())
-	if err != nil {
-		return nil, err
-	}
-	changes, err := fields(p.read, p.mg)
-	if err != nil {
-		return nil, err
-	}
-	added := mergepatch.Additions(read, blank, changes)
+	read, blank, filledIn := all[0], all[1], all[2]
+	added := mergepatch.Additions(read, blank, mergepatch.Between(read, filledIn))
 	filled := strings.Split(p.mg.GetAnnotations()[meta.AnnotationKeyLateInitialized], " ")
 	reverted := slices.DeleteFunc(mergepatch.Leaves(added), func(path mergepatch.Path) bool {
 		return !slices.Contains(filled, lateKey(path))

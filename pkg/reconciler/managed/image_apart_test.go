@@ -1,0 +1,20 @@
+package managed
+
+import (
+	"testing"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+)
+
+// What is encoded of a status is a copy without its conditions, if they are of the usual type.
+func TestAStatusApartFromItsConditions(t *testing.T) {
+	status := &plainStatus{Size: 5, Conditions: []commonv1.Condition{{Type: "Ready", Status: "True"}}}
+	rest, conditions, ok := apart(status)
+	copied, _ := rest.(*plainStatus)
+	if !ok || copied == nil || copied == status || copied.Size != 5 || copied.Conditions != nil || len(conditions) != 1 || len(status.Conditions) != 1 {
+		t.Errorf("apart is %t: %+v and %+v of %+v", ok, rest, conditions, status)
+	}
+	if rest, conditions, ok := apart(&otherStatus{}); ok || rest != nil || conditions != nil {
+		t.Errorf("conditions of another type are apart: %+v, %+v", rest, conditions)
+	}
+}

@@ -1,0 +1,40 @@
+package managed
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// A call goes on as long as its lease does, however little that was renewed for, and is ended when
+// that is found out: a lease of which nothing is left is looked at again after a second.
+func TestACallEndsWithItsLease(t *testing.T) {
+	for name, tc := range map[string]struct{ renewed, lasts time.Duration }{
+		"not renewed":              {0, 10 * time.Second},
+		"renewed for next to none": {time.Nanosecond, 11 * time.Second},
+		"renewed for a minute":     {time.Minute, 70 * time.Second},
+		"over before it began":     {-time.Minute, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun, asked := time.Now(), 0
+			p := passOf(bearing(nil), &memo{}, WithClock(clock.RealClock{}), WithLeaseDeadline(func() time.Time {
+				if asked++; asked == 1 && tc.renewed > 0 {
+					return begun.Add(10 * time.Second)
+				}
+
+				return begun.Add(10*time.Second + tc.renewed)
+			}))
+			ctx, end := p.underLease(t.Context())
+			defer end()
+			<-ctx.Done()
+			if lasted := time.Since(begun); lasted != tc.lasts || !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+				t.Errorf("%s: it ended after %s: %v", name, lasted, context.Cause(ctx))
+			}
+		})
+	}
+}

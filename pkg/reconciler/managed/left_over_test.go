@@ -1,0 +1,236 @@
+package managed
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/internal/records"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// What an object leaves if it goes is what was created for it, or may have been, and was not to
+// stay; its name is told, or else by which attempt it may be looked for.
+func TestWhatAnObjectLeaves(t *testing.T) {
+	made, seen := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, objectstate.CreationRef{Mark: ownDone, Name: "vol-2"}
+	kept := objectstate.State{Kept: true}
+	with := func(change func(*objectstate.State)) objectstate.State {
+		s := kept
+		change(&s)
+
+		return s
+	}
+	cases := map[string]struct {
+		reason string
+		state  objectstate.State
+		cold   *objectstate.Cold // nil: nothing that troubles
+		name   string
+		by     string // the attempt
+	}{
+		"Nothing":  {"nothing was created", kept, &objectstate.Cold{}, "", ""},
+		"Quiet":    {"and nothing is remembered besides", kept, nil, "", ""},
+		"Seen":     {"it was found", with(func(s *objectstate.State) { s.Seen = seen }), nil, "vol-2", ""},
+		"Made":     {"it was made", kept, &objectstate.Cold{Made: made}, "vol-1", ""},
+		"MadeAnd":  {"it is told by its own name", kept, &objectstate.Cold{Made: made, Leaves: "vol-9"}, "vol-1", ""},
+		"Leaves":   {"it is being deleted", kept, &objectstate.Cold{Leaves: "vol-9"}, "vol-9", ""},
+		"Called":   {"nobody knows what it led to", kept, &objectstate.Cold{Called: objectstate.Intent{Attempt: ownID}}, "", ownID},
+		"Named":    {"under a name of our choice there is no mark", with(func(s *objectstate.State) { s.Creation = createdHere }), &objectstate.Cold{Leaves: "data"}, "data", ""},
+		"Stays":    {"it is to stay", with(func(s *objectstate.State) { s.Seen, s.Stays = seen, true }), nil, "", ""},
+		"Unkept":   {"the object was never kept for it", objectstate.State{Seen: seen}, nil, "", ""},
+		"Gone":     {"the object was let go", with(func(s *objectstate.State) { s.Seen, s.Gone = seen, true }), &objectstate.Cold{Leaves: "vol-9"}, "", ""},
+		"Removed":  {"the author's finalizer was removed", with(func(s *objectstate.State) { s.Seen = seen }), &objectstate.Cold{FinalizerRemoved: true, Leaves: "vol-9"}, "", ""},
+		"Nameless": {"it was made, and has no name", kept, &objectstate.Cold{Made: objectstate.CreationRef{Mark: ownDone}}, "", ownDone},
+	}
+	for name, tc := range cases {
+		o := &memo{State: tc.state}
+		if tc.cold != nil {
+			o.troubles = &troubles{Cold: *tc.cold}
+		}
+		want := ""
+		switch {
+		case tc.name != "":
+			want = `the external resource "` + tc.name + `" may be left over: delete it there, or create the object again with the annotation ` + meta.AnnotationKeyExternalName + " set"
+		case tc.by != "":
+			want = "(the attempt to create it was " + tc.by + "): look for it in the external system, and delete it, or create the object again with the annotation " + meta.AnnotationKeyExternalName
+		}
+		if left := o.left(); (left == "") != (want == "") || !strings.Contains(left, want) {
+			t.Errorf("%s: %s: it leaves %q, want %q", name, tc.reason, left, want)
+		}
+	}
+}
+
+// What a pass has learned says whether something is left over if the object goes after it; what it
+// has learned nothing of is as it was before.
+func TestWhatAPassKeepsOfABond(t *testing.T) {
+	there := lifecycle.Facts{Presence: lifecycle.Present}
+	foreign := lifecycle.Facts{Presence: lifecycle.Present, Ownership: lifecycle.Foreign}
+	orphan := func(p *pass) {
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan})
+	}
+	made := func(p *pass) { p.acted, p.made = true, true }
+	cases := map[string]struct {
+		reason string
+		last   lifecycle.Facts
+		change func(*pass)
+		stays  [2]bool // after a pass before which it was not to stay, and was to
+	}{
+		"Unobserved": {"nobody has looked", lifecycle.Facts{}, func(*pass) {}, [2]bool{false, true}},
+		"There":      {"it is there", there, func(*pass) {}, [2]bool{false, false}},
+		"Foreign":    {"it is another's", foreign, func(*pass) {}, [2]bool{true, true}},
+		"Released":   {"the object was let go", there, func(p *pass) { p.released = true }, [2]bool{true, true}},
+		"Orphan":     {"it is to be orphaned", there, orphan, [2]bool{true, true}},
+		"Spared":     {"it is to be spared", there, func(p *pass) { p.spared = true }, [2]bool{true, true}},
+		"Made":       {"it was made after the last look", lifecycle.Facts{}, made, [2]bool{false, false}},
+		"MadeAfter":  {"another's was there before", foreign, made, [2]bool{false, false}},
+		"MadeOrphan": {"what was made is to be orphaned", foreign, func(p *pass) { made(p); orphan(p) }, [2]bool{true, true}},
+		"Called":     {"nobody knows what was made", lifecycle.Facts{}, func(p *pass) { p.acted, p.memo.Called.Attempt = true, ownID }, [2]bool{false, false}},
+		"CalledOnce": {"that was before this pass", lifecycle.Facts{}, func(p *pass) { p.memo.Called.Attempt = ownID }, [2]bool{false, true}},
+		"Changed":    {"it was changed, and nothing was made", lifecycle.Facts{}, func(p *pass) { p.acted = true }, [2]bool{false, true}},
+	}
+	for name, tc := range cases {
+		for i, before := range []bool{false, true} {
+			p := passOf(bearing(nil), remembering(objectstate.State{Stays: before}, objectstate.Cold{}))
+			p.last = tc.last
+			tc.change(p)
+			if p.keepBond(); p.memo.Stays != tc.stays[i] {
+				t.Errorf("%s: %s: it stays is %t, and was %t", name, tc.reason, p.memo.Stays, before)
+			}
+		}
+	}
+	for name, tc := range map[string]struct {
+		held, deleted, unseen, released, before bool
+		kept                                    bool
+		leaves                                  string
+	}{
+		"held":                    {true, false, false, false, false, true, ""},
+		"held, and not found":     {true, false, true, false, false, true, "vol-1"},
+		"held, and deleted":       {true, true, false, false, false, true, "vol-1"},
+		"held no more":            {false, false, true, false, true, true, ""},
+		"never held":              {false, false, true, false, false, false, ""},
+		"let go":                  {true, true, true, true, false, false, ""},
+		"let go, and kept before": {true, true, false, true, true, true, ""},
+	} {
+		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone})
+		seen := objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}
+		if tc.unseen {
+			seen = objectstate.CreationRef{}
+		}
+		if tc.held {
+			mg.SetFinalizers([]string{FinalizerName})
+		}
+		if tc.deleted {
+			mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
+		}
+		p := passOf(mg, remembering(objectstate.State{Kept: tc.before, Seen: seen}, objectstate.Cold{Leaves: "vol-9"}))
+		p.released = tc.released
+		if p.keepBond(); p.memo.Kept != tc.kept || p.memo.Leaves != tc.leaves {
+			t.Errorf("%s: kept %t, leaves %q", name, p.memo.Kept, p.memo.Leaves)
+		}
+	}
+}
+
+// That something is left over is told once of an object that others keep.
+func TestWhatIsLeftIsToldOnce(t *testing.T) {
+	p := passOf(bearing(nil), remembering(objectstate.State{Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{}))
+	for range 2 {
+		p.tellLeft()
+	}
+	if len(p.events) != 1 || p.events[0].Reason != "ExternalResourceLeft" || p.events[0].Type != event.TypeWarning || !strings.HasPrefix(p.events[0].Message, textUnheld) {
+		t.Errorf("told %+v", p.events)
+	}
+}
+
+// A toldOf is a recorder that notes whom it is told of.
+type toldOf struct {
+	of   []runtime.Object
+	what []event.Event
+}
+
+func (r *toldOf) Event(o runtime.Object, e event.Event) {
+	r.of, r.what = append(r.of, o), append(r.what, e)
+}
+func (r *toldOf) WithAnnotations(...string) event.Recorder { return r }
+
+// leaving returns a reconciler that remembers an object which leaves "vol-1", and one that leaves nothing.
+func leaving() (r *Reconciler, key, quiet types.NamespacedName) {
+	r, key, quiet = passOf(bearing(nil), &memo{}).r, types.NamespacedName{Namespace: "quay", Name: "data"}, types.NamespacedName{Namespace: "quay", Name: "quiet"}
+	r.memory, r.empty = records.New(func(*memo) {}), reflect.TypeFor[fake.Managed]()
+	r.memory.Of(key, ownerUID).State = objectstate.State{Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}
+	r.memory.Of(quiet, ownerUID)
+	r.of.Group, r.of.Version, r.of.Kind = "g", "v1", "K"
+
+	return r, key, quiet
+}
+
+// What a cache has no more may be there, if it leaves something and the API server does not say
+// that it is gone. That is asked in five seconds.
+func TestWhatACacheHasNoMoreMayBeThere(t *testing.T) {
+	another := bearing(nil)
+	another.SetUID("uid-2")
+	for name, tc := range map[string]struct {
+		shows resource.Managed
+		err   error
+		want  bool
+	}{"there": {bearing(nil), nil, true}, "another of the name": {another, nil, false}, "nobody knows": {nil, errors.New("boom"), true}} {
+		r, key, quiet := leaving()
+		c := &timedCluster{liveCluster: liveCluster{shows: tc.shows}, err: tc.err}
+		r.cluster = c
+		if got := r.mayBeThere(t.Context(), key); got != tc.want || c.asked != 1 || c.left <= 0 || c.left > 5*time.Second {
+			t.Errorf("%s: it may be there is %t, asked %d times in %s", name, got, c.asked, c.left)
+		}
+		if r.mayBeThere(t.Context(), quiet) || r.mayBeThere(t.Context(), types.NamespacedName{Name: "nobody"}) || c.asked != 1 {
+			t.Errorf("%s: what leaves nothing may be there, asked %d times", name, c.asked)
+		}
+	}
+}
+
+// A kinded is an object that says of which kind it is.
+type kinded struct {
+	fake.Managed
+
+	of metav1.TypeMeta
+}
+
+func (m *kinded) GetObjectKind() schema.ObjectKind { return &m.of }
+
+// What is gone and leaves something is told of, to whom warnings are told, by its name and UID.
+func TestWhatIsGoneIsToldOf(t *testing.T) {
+	for name, apart := range map[string]bool{"with all events": false, "with the warnings": true} {
+		r, key, quiet := leaving()
+		record, warn := &toldOf{}, &toldOf{}
+		r.record, r.empty = record, reflect.TypeFor[kinded]()
+		if apart {
+			r.warn = warn
+		}
+		r.tellGone(key, ownerUID)
+		r.tellGone(quiet, "uid-2")
+		r.tellGone(types.NamespacedName{Name: "nobody"}, "uid-2")
+		if len(record.of)+len(warn.of) > 0 {
+			t.Errorf("%s: told of who is there, or leaves nothing: %v %v", name, record.what, warn.what)
+		}
+		r.tellGone(key, "uid-2")
+		told, silent := record, warn
+		if apart {
+			told, silent = warn, record
+		}
+		if len(told.of) != 1 || len(silent.of) != 0 || told.what[0].Reason != "ExternalResourceLeft" || !strings.Contains(told.what[0].Message, `"vol-1"`) {
+			t.Fatalf("%s: told %v %v", name, told.what, silent.what)
+		}
+		mg, _ := told.of[0].(resource.Managed)
+		if kind := mg.GetObjectKind().GroupVersionKind().String(); mg.GetNamespace() != "quay" || mg.GetName() != "data" || mg.GetUID() != ownerUID || kind != "g/v1, Kind=K" {
+			t.Errorf("%s: told of %s %s/%s %s", name, kind, mg.GetNamespace(), mg.GetName(), mg.GetUID())
+		}
+	}
+}
