@@ -149,15 +149,11 @@ func (p *pass) claim(ctx context.Context) error {
 			return finalizing.failed(err)
 		}
 	}
-	switch {
-	case p.resolves():
-		if p.inherits() {
+	if resolves := p.resolves(); resolves || p.adopts() {
+		if !resolves || p.inherits() {
 			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreateAttempt: p.newAttempt()})
 		}
 		finish(p.mg, attemptSucceeded, p.now())
-	case p.adopts():
-		meta.SetExternalCreateSucceeded(p.mg, p.now())
-		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreateAttempt: p.newAttempt() + "/" + attemptSucceeded})
 	}
 
 	what := telemetry.Intent
@@ -276,7 +272,9 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 		}
 	}
 	p.remember()
-	p.abandon()
+	if p.abandon(); abandoned(p.mg) {
+		p.giveUp()
+	}
 	before := maps.Clone(p.mg.GetAnnotations())
 	if !p.r.named {
 		p.intend()

@@ -9,8 +9,6 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
-	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
@@ -54,24 +52,29 @@ func (p *pass) askUser(ctx context.Context) error {
 	return p.unpublishable
 }
 
-// Answered returns what the user has said, if a condition asks him. Another failure since, a pause, or a
-// call that does not return takes the place of the question, but not that of the condition Created.
+// Answered returns what the user has said, if a condition asks him, or asked him before. Another failure
+// since, a pause, or a call that does not return takes the place of the question, but not that of the
+// condition Created.
 func (p *pass) answered() lifecycle.Answer {
 	synced := p.mg.GetCondition(commonv1.TypeSynced)
 	told := p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
-	asks := strings.HasPrefix(synced.Message, textUnresolved) || strings.HasPrefix(synced.Message, textUnseen) || strings.HasPrefix(synced.Message, textNameless)
-	if !asks && (!told || synced.Status == metav1.ConditionTrue) {
+	asked := strings.HasPrefix(synced.Message, textUnresolved) || strings.HasPrefix(synced.Message, textUnseen) || strings.HasPrefix(synced.Message, textNameless) ||
+		told && synced.Status != metav1.ConditionTrue
+	gaveUp := p.gaveUp()
+	if !asked && !gaveUp {
 		return lifecycle.Question{}.Answer()
 	}
 	id, _ := attempt(p.mg)
 
 	return lifecycle.Question{
-		Asked:    true,
+		Asked:    asked,
 		Recorded: created(p.mg) != "" || !meta.GetExternalCreatePending(p.mg).IsZero(),
 		Noted:    p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != "",
 		Begun:    id != "",
 		Told:     told,
 		Held:     len(p.mg.GetFinalizers()) > 0,
+		GaveUp:   gaveUp,
+		Ended:    p.memo.Known && !p.memo.recalls(),
 	}.Answer()
 }
 
@@ -79,28 +82,36 @@ func (p *pass) answered() lifecycle.Answer {
 // does not know, is read from the condition Created. Objects that another runtime has marked
 // have no id of an attempt: that one was begun is all there was to know.
 func (p *pass) heed(answer lifecycle.Answer) {
-	switch {
-	case answer == lifecycle.GivenUp:
+	switch answer {
+	case lifecycle.Unanswered:
+	case lifecycle.GivenUp:
 		p.giveUp()
+	case lifecycle.Answered:
+		removeRecord(p.mg)
+		p.restored = true
+		p.tellTaken(textGivenUp)
+	case lifecycle.Taken:
+		p.recollect()
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedTaken})
+		p.restored = true
+		p.tellTaken(textTaken)
+	}
+}
 
-		return
-	case answer == lifecycle.Unanswered:
-		return
-	}
-	p.recollect()
-	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedTaken})
-	if p.restored = true; !halted(p.mg) && p.first(string(reasonRecordTaken), textTaken) {
-		p.tell(event.Warning(reasonRecordTaken, errors.New(textTaken)))
-	}
+// Recalls says whether the memory knows of a creation, or of an attempt whose result is not known.
+func (o *memo) recalls() bool {
+	nothing := objectstate.CreationRef{}
+
+	return o.Seen != nothing || o.Made != nothing || o.Called != (objectstate.Intent{})
 }
 
 // Recollect reads from the condition Created which creation the user is asked about, if the
 // memory knows of none.
 func (p *pass) recollect() {
-	var ref objectstate.CreationRef
-	if p.memo.Seen != ref || p.memo.Made != ref || p.memo.Called != (objectstate.Intent{}) {
+	if p.memo.recalls() {
 		return
 	}
+	var ref objectstate.CreationRef
 	told, pending := p.mg.GetCondition(commonv1.TypeCreated), p.now()
 	if told.Reason == commonv1.ReasonUnresolved {
 		ref, pending = objectstate.ParseCreationRef(told.Message), told.LastTransitionTime.Time

@@ -1,6 +1,7 @@
 package managed
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -35,6 +36,12 @@ func TestRestore(t *testing.T) {
 	seen := objectstate.CreationRef{Mark: second + "/succeeded", Name: "vol-1"}
 	called := objectstate.Intent{Pending: early, Attempt: second}
 	held := []string{FinalizerName}
+	nameless := objectstate.CreationRef{Mark: seen.Mark}
+	gaveUp := about(second, "")
+	gaveUp.Status, gaveUp.Reason = "False", "GivenUp"
+	begun := noon.Add(time.Hour).Format(time.RFC3339) // the number of the second attempt
+	third := objectstate.Intent{Pending: noon.Add(2 * time.Hour).Format(time.RFC3339), Attempt: fmt.Sprintf("%08x00000000", noon.Add(2*time.Hour).Unix()) + ownID[1:]}
+	made := objectstate.CreationRef{Mark: third.Attempt + "/succeeded", Name: "vol-2"}
 	cases := map[string]struct {
 		reason     string
 		memo       *memo
@@ -52,7 +59,7 @@ func TestRestore(t *testing.T) {
 		"Taken": {
 			reason: "a replace takes the record of what was observed", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
 			told: []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},
-			want: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: since},
+			want: map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
 		},
 		"TakenCall": {
 			reason: "and of an attempt whose result is not known", memo: remembering(objectstate.State{}, objectstate.Cold{Called: called}),
@@ -66,7 +73,7 @@ func TestRestore(t *testing.T) {
 			reason: "the record of an earlier creation gives way", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
 			told:    []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},
 			marks:   map[string]string{name: "vol-0", attempt: first + "/succeeded", succeeded: early, fails: early},
-			want:    map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: since},
+			want:    map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
 			message: textEarlier,
 		},
 		"Asked": {
@@ -83,12 +90,12 @@ func TestRestore(t *testing.T) {
 		"AskedOfWhatWasMade": {
 			reason: "or of what was made and never found", memo: &memo{},
 			told: []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)}, finalizers: held,
-			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: since, noted: notedTaken},
+			want:      map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun, noted: notedTaken},
 			remembers: objectstate.Cold{Made: seen}, message: textTaken,
 		},
 		"AskedWithoutAName": {
 			reason: "also of what has no name", memo: &memo{}, told: []commonv1.Condition{asks(textNameless), about(seen.Mark, "")}, finalizers: held,
-			want:      map[string]string{attempt: seen.Mark, succeeded: since, noted: notedTaken},
+			want:      map[string]string{attempt: seen.Mark, succeeded: begun, noted: notedTaken},
 			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: seen.Mark}}, message: textTaken,
 		},
 		"Answered": {
@@ -102,6 +109,46 @@ func TestRestore(t *testing.T) {
 		"AnsweredOverEarlier": {
 			reason: "what is left of an earlier creation is no reason to ask again", memo: &memo{},
 			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, marks: map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
+		},
+		"Merged": {
+			reason: "the times and the name of another runtime give way", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
+			told:    []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},
+			marks:   map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
+			want:    map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
+			message: textEarlier,
+		},
+		"MergedUnseen": {
+			reason: "so they do while the condition asks about what was never found", memo: &memo{},
+			told:  []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
+			marks: map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
+			want:  map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun}, remembers: objectstate.Cold{Made: seen}, message: textEarlier,
+		},
+		"MergedNameless": {
+			reason: "the last has no name", memo: remembering(objectstate.State{Seen: nameless}, objectstate.Cold{}),
+			marks: map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
+			want:  map[string]string{attempt: seen.Mark, succeeded: begun}, message: textEarlier,
+		},
+		"GivenUp": {
+			reason: "what was given up is back: he has answered", memo: &memo{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
+			marks: map[string]string{attempt: second, pending: early, noted: notedAsked}, want: map[string]string{noted: notedAsked}, message: textGivenUp,
+		},
+		"GivenUpBefore": {
+			reason: "another process may have begun another", memo: &memo{}, told: []commonv1.Condition{gaveUp},
+			marks: map[string]string{attempt: second, pending: early, noted: notedAsked}, remembers: objectstate.Cold{Called: called},
+		},
+		"GivenUpAndCalled": {
+			reason: "this process has begun another", memo: remembering(objectstate.State{Known: true}, objectstate.Cold{Called: third}), told: []commonv1.Condition{gaveUp},
+			marks: map[string]string{attempt: second, pending: early}, want: map[string]string{attempt: third.Attempt, pending: third.Pending},
+			remembers: objectstate.Cold{Called: third}, message: textEarlier,
+		},
+		"GivenUpAndMade": {
+			reason: "or has made another", memo: remembering(objectstate.State{Known: true}, objectstate.Cold{Made: made}), told: []commonv1.Condition{gaveUp},
+			marks: map[string]string{attempt: second, pending: early}, want: map[string]string{name: "vol-2", attempt: made.Mark, succeeded: third.Pending},
+			remembers: objectstate.Cold{Made: made}, message: textEarlier,
+		},
+		"GivenUpAndLeft": {
+			reason: "what is left is no record", memo: &memo{State: objectstate.State{Known: true}}, told: []commonv1.Condition{gaveUp},
+			marks: map[string]string{attempt: second, noted: notedAsked},
 		},
 		"NotAsked": {
 			reason: "what the condition asked for once is not asked any more", memo: &memo{},
@@ -177,8 +224,8 @@ func TestRecall(t *testing.T) {
 		pending, succeeded = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
 	)
 	seen := objectstate.CreationRef{Mark: second + "/succeeded", Name: "vol-1"}
-	now := noon.Format(time.RFC3339)
-	whole := map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: now}
+	begun := noon.Add(time.Hour).Format(time.RFC3339) // the number of the second attempt
+	whole := map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun}
 	known := remembering(objectstate.State{Seen: seen}, objectstate.Cold{})
 	here := &memo{State: objectstate.State{Creation: createdHere}}
 	cases := map[string]struct {

@@ -17,9 +17,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TextEarlier is told of an object to which the record of an earlier creation was written.
-const textEarlier = "the annotations of an earlier creation were written to the object, as they are in a manifest that was exported before the last one: " +
-	"the record of the last creation is put back. Remove the annotations that the provider writes from the manifest"
+// What is told of an object to which the record of an earlier creation was written, or of one
+// that its user has given up.
+const (
+	textEarlier = "the annotations of an earlier creation were written to the object, as they are in a manifest that was exported before the last one: " +
+		"the record of the last creation is put back. " + textManifest
+	textGivenUp = "the annotations of a creation were written to the object that its user has given up, as they are in a manifest that was exported before: " +
+		"they are removed, and he is not asked again. " + textManifest
+	textManifest = "Remove the annotations that the provider writes from the manifest"
+)
 
 // NewAttempt returns an id that no other attempt has. It begins with a number that grows from
 // one attempt of an object to the next: the Unix time, or one more than the last. It ends in
@@ -27,7 +33,7 @@ const textEarlier = "the annotations of an earlier creation were written to the 
 func (p *pass) newAttempt() string {
 	number := p.now().Unix()
 	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
-	for _, mark := range []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastMark(), told.Mark} {
+	for _, mark := range []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark} {
 		number = max(number, numberOf(mark)+1)
 	}
 
@@ -48,6 +54,21 @@ func numberOf(mark string) int64 {
 	return -1
 }
 
+// The number of an id is no later than this after the time by which a clock recorded the
+// attempt. That of one that was recorded before ids had numbers is anything.
+const numberAhead = 24 * time.Hour
+
+// Beginning returns the time of the number of an id: nothing was recorded of the attempt before.
+// It is zero if that is not known. Now is about when it was recorded, or later.
+func beginning(id string, now time.Time) time.Time {
+	number := numberOf(id)
+	if at := time.Unix(number, 0); number >= 0 && !at.After(now.Add(numberAhead)) {
+		return at
+	}
+
+	return time.Time{}
+}
+
 // LatestTime returns the latest of the times that a record has of a creation, or nothing.
 func latestTime(mg resource.Managed) string {
 	at := meta.GetExternalCreateSucceeded(mg)
@@ -61,45 +82,64 @@ func latestTime(mg resource.Managed) string {
 	return at.Format(time.RFC3339)
 }
 
-// LastMark returns the mark of the last creation, or the id of the last attempt, as far as it
-// is known without the record: from the memory of this process, or from the condition Created.
-func (p *pass) lastMark() string {
-	if _, mark, _ := p.memo.known(); mark != "" {
-		return mark
+// LastKnown returns the last creation, or the id of the last attempt, as far as it is known without
+// the record: from the memory of this process, or from the condition Created.
+func (p *pass) lastKnown() objectstate.CreationRef {
+	if name, mark, _ := p.memo.known(); mark != "" {
+		return objectstate.CreationRef{Mark: mark, Name: name}
 	}
 
 	told := p.mg.GetCondition(commonv1.TypeCreated)
 	if told.Reason == commonv1.ReasonGivenUp {
-		return ""
+		return objectstate.CreationRef{}
 	}
 
-	return objectstate.ParseCreationRef(told.Message).Mark
+	return objectstate.ParseCreationRef(told.Message)
 }
 
 // Earlier says whether the record is of a creation before the last one that is known without
 // it, or of another object. No attempt of ours is recorded with a smaller number than the one
 // before, whatever the clock says.
 func (p *pass) earlier() bool {
-	mark := p.lastMark()
-	if mark == "" || mark == created(p.mg) { // as it is in nearly all passes
+	known := p.lastKnown()
+	switch known.Mark {
+	case "":
 		return false
+	case created(p.mg): // as it is in nearly all passes
+		return known.Name != meta.GetExternalName(p.mg) && p.overwritten()
 	}
-	last, _, _ := strings.Cut(mark, "/")
+	last, _, _ := strings.Cut(known.Mark, "/")
 	id, _ := attempt(p.mg)
 	switch {
 	case isCopied(p.mg, last):
 		return false
 	case id == last:
 		return p.precedesFind()
+	default:
+		return isCopied(p.mg, id) || precedes(p.mg, last)
 	}
-	if isCopied(p.mg, id) {
-		return true
-	}
+}
+
+// Precedes says whether the record is of an attempt that was made before another one.
+func precedes(mg resource.Managed, other string) bool {
+	id, _ := attempt(mg)
 	if id == "" { // another runtime has recorded times alone
-		id = latestTime(p.mg)
+		id = latestTime(mg)
 	}
 
-	return id != "" && numberOf(id) < numberOf(last)
+	return id != "" && numberOf(id) < numberOf(other)
+}
+
+// Overwritten says whether an earlier creation is written over the record of the last, and has left
+// its id: another runtime records times alone, and they are merged into the object with the name
+// that it had then. Who chooses another name leaves the times, and none is before the number of
+// the id.
+func (p *pass) overwritten() bool {
+	id, _ := attempt(p.mg)
+	_, since := p.lastCreation()
+	succeeded := meta.GetExternalCreateSucceeded(p.mg)
+
+	return !succeeded.IsZero() && succeeded.Before(beginning(id, since))
 }
 
 // PrecedesFind says whether the record has no result of the attempt that led to what the status
@@ -129,8 +169,9 @@ func (p *pass) removeEarlier() bool {
 	if p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved {
 		p.recollect()
 	}
+	overwritten := created(p.mg)
 	removeRecord(p.mg)
-	if ref, _ := p.lastCreation(); ref.Name != "" {
+	if ref, _ := p.lastCreation(); ref.Name != "" || ref.Mark != "" && ref.Mark == overwritten {
 		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
 	}
 
@@ -143,11 +184,24 @@ func removeRecord(mg resource.Managed) {
 		meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed)
 }
 
-// TellEarlier tells that the record of an earlier creation was removed.
-func (p *pass) tellEarlier() {
-	if !halted(p.mg) && p.first(string(reasonRecordTaken), textEarlier) {
-		p.tell(event.Warning(reasonRecordTaken, errors.New(textEarlier)))
+// TellTaken tells that the record of a creation was taken, or that of an earlier one removed.
+func (p *pass) tellTaken(text string) {
+	if !halted(p.mg) && p.first(string(reasonRecordTaken), text) {
+		p.tell(event.Warning(reasonRecordTaken, errors.New(text)))
 	}
+}
+
+// GaveUp says whether the record is of the creation that the user gave up last, or of one before,
+// and does not say that itself.
+func (p *pass) gaveUp() bool {
+	told := p.mg.GetCondition(commonv1.TypeCreated)
+	if told.Reason != commonv1.ReasonGivenUp || abandoned(p.mg) {
+		return false
+	}
+	last, _, _ := strings.Cut(objectstate.ParseCreationRef(told.Message).Mark, "/")
+	id, _ := attempt(p.mg)
+
+	return last != "" && !isCopied(p.mg, last) && !isCopied(p.mg, id) && (id == last || precedes(p.mg, last))
 }
 
 // GiveUp forgets a creation that the user has given up.

@@ -34,6 +34,10 @@ func TestEarlier(t *testing.T) {
 	}
 	found, givenUp := told(metav1.ConditionTrue, second+"/succeeded"), told(metav1.ConditionFalse, second)
 	found.LastTransitionTime, givenUp.Reason = metav1.NewTime(noon), commonv1.ReasonGivenUp
+	merged := func(mark, name, at string) map[string]string {
+		return map[string]string{meta.AnnotationKeyCreateAttempt: mark + "/succeeded", meta.AnnotationKeyExternalName: name, succeeded: at, pending: at}
+	}
+	random := fmt.Sprintf("%08x00000000", noon.Add(25*time.Hour).Unix()) + ownID[1:]
 	cases := map[string]struct {
 		reason string
 		memo   *memo
@@ -67,6 +71,16 @@ func TestEarlier(t *testing.T) {
 		"OursSince":     {"we made it, and the last is another runtime's", done(between), nil, by(second + "/succeeded"), false},
 		"OursBefore":    {"we made it before another runtime did", done(between), nil, by(first + "/succeeded"), true},
 		"TheirsTwice":   {"both are another runtime's", done(later), nil, map[string]string{succeeded: early}, true},
+		"Merged":        {"another runtime's times were merged into it, with the name", done(second + "/succeeded"), nil, merged(second, "vol-0", between), true},
+		"MergedNoName":  {"the last has no name", remembering(objectstate.State{}, objectstate.Cold{Made: objectstate.CreationRef{Mark: second + "/succeeded"}}), nil, merged(second, "vol-0", between), true},
+		"MergedTold":    {"the condition knows the last", &memo{}, told(metav1.ConditionTrue, second+"/succeeded"), merged(second, "vol-0", between), true},
+		"MergedAsked":   {"the condition asks about the last", &memo{}, told(metav1.ConditionUnknown, second+"/succeeded"), merged(second, "vol-0", between), true},
+		"MergedTimes":   {"the times alone say nothing of the name", done(second + "/succeeded"), nil, merged(second, "vol-1", between), false},
+		"Renamed":       {"a user has chosen another name", done(second + "/succeeded"), nil, merged(second, "vol-0", noon.Add(time.Hour).Format(time.RFC3339)), false},
+		"RenamedTheirs": {"the same of what another runtime made", done(between), nil, map[string]string{succeeded: between, meta.AnnotationKeyExternalName: "vol-0"}, false},
+		"RenamedNoTime": {"the same, and the time is gone", done(second + "/succeeded"), nil, map[string]string{meta.AnnotationKeyCreateAttempt: second + "/succeeded", meta.AnnotationKeyExternalName: "vol-0"}, false},
+		"RenamedRandom": {"the same, and the id has no number", done(random + "/succeeded"), nil, merged(random, "vol-0", between), false},
+		"RenamedNoId":   {"the same, and the id was not made here", done("x/succeeded"), nil, merged("x", "vol-0", between), false},
 		"NoNumber":      {"an id that was not made here comes before any", done(first + "/succeeded"), nil, by("x"), true},
 	}
 	for id, tc := range cases {
@@ -185,13 +199,65 @@ func TestTellEarlier(t *testing.T) {
 		"Paused": {paused, nil, 0},
 	} {
 		p := passOf(bearing(tc.marks), remembering(objectstate.State{}, objectstate.Cold{LastWarnings: tc.before}))
-		if p.tellEarlier(); len(p.events) != tc.told {
+		if p.tellTaken(textEarlier); len(p.events) != tc.told {
 			t.Errorf("%s: told is %v", id, p.events)
 		}
 		for _, e := range p.events {
 			if e.Type != event.TypeWarning || e.Reason != "CreationRecordTaken" || e.Message != textEarlier {
 				t.Errorf("%s: told is %v", id, e)
 			}
+		}
+	}
+}
+
+// What was given up, and what came before, is known by its id, or by the times of another runtime.
+func TestGaveUp(t *testing.T) {
+	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyAbandonAttempt
+	by := func(mark string) map[string]string { return map[string]string{attempt: mark} }
+	early, later := noon.Format(time.RFC3339), noon.Add(2*time.Hour).Format(time.RFC3339)
+	foreign := "00000001" + foreignID[1:]
+	for id, tc := range map[string]struct {
+		reason string
+		why    commonv1.ConditionReason
+		mark   string
+		marks  map[string]string
+		want   bool
+	}{
+		"Same":        {"it is that one", "GivenUp", second, by(second), true},
+		"SameResult":  {"and succeeded", "GivenUp", second + "/succeeded", by(second + "/succeeded"), true},
+		"Before":      {"it came before", "GivenUp", second, by(first + "/succeeded"), true},
+		"Theirs":      {"another runtime recorded it before", "GivenUp", second, map[string]string{pending: early}, true},
+		"TheirsSince": {"another runtime recorded it since", "GivenUp", second, map[string]string{pending: later}, false},
+		"Since":       {"it was begun since", "GivenUp", first, by(second), false},
+		"Nothing":     {"there is no record", "GivenUp", second, nil, false},
+		"Asked":       {"nobody has given it up", "Unresolved", second, by(second), false},
+		"Found":       {"it was found", "Observed", second, by(second), false},
+		"NoMark":      {"nobody knows what was given up", "GivenUp", "", by("x"), false},
+		"Foreign":     {"it was made for another object", "GivenUp", second, by(foreign), false},
+		"ForeignTold": {"what was given up was another object's", "GivenUp", foreign, by(foreign), false},
+		"Abandoned":   {"the record says so itself", "GivenUp", second, map[string]string{attempt: second, pending: early, abandon: second}, false},
+	} {
+		mg := bearing(tc.marks)
+		mg.SetConditions(commonv1.Condition{Type: "Created", Reason: tc.why, Message: objectstate.CreationRef{Mark: tc.mark}.String()})
+		if got := passOf(mg, &memo{}).gaveUp(); got != tc.want {
+			t.Errorf("%s: %s: got %t", id, tc.reason, got)
+		}
+	}
+}
+
+// Nothing of an attempt was recorded before the time of its number, if it has one.
+func TestBeginning(t *testing.T) {
+	number := func(of time.Time) string { return fmt.Sprintf("%08x00000000-00000000", of.Unix()) }
+	for id, tc := range map[string]struct {
+		id   string
+		want time.Time
+	}{
+		"Now": {number(noon), noon}, "Past": {number(noon.Add(-time.Hour)), noon.Add(-time.Hour)}, "First": {number(time.Unix(0, 0)), time.Unix(0, 0)},
+		"Ahead": {number(noon.Add(24 * time.Hour)), noon.Add(24 * time.Hour)}, "Random": {number(noon.Add(24*time.Hour + time.Second)), time.Time{}},
+		"None": {"", time.Time{}}, "NotOurs": {"x", time.Time{}},
+	} {
+		if got := beginning(tc.id, noon); !got.Equal(tc.want) {
+			t.Errorf("%s: got %s, want %s", id, got, tc.want)
 		}
 	}
 }

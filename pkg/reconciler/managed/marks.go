@@ -83,12 +83,15 @@ func begin(mg resource.Managed, attempt string, now time.Time) {
 }
 
 // Finish marks what became of the attempt. The time is never before that of the
-// beginning, whatever the clock says.
+// beginning, or of the number of the id, whatever the clock says.
 func finish(mg resource.Managed, result string, now time.Time) {
-	if pending := meta.GetExternalCreatePending(mg); now.Before(pending) {
-		now = pending
+	id, _ := attempt(mg)
+	for _, before := range []time.Time{meta.GetExternalCreatePending(mg), beginning(id, now)} {
+		if now.Before(before) {
+			now = before
+		}
 	}
-	if id, _ := attempt(mg); id != "" {
+	if id != "" {
 		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: id + "/" + result})
 	}
 	if result == attemptSucceeded {

@@ -31,7 +31,7 @@ func (p *pass) restore() {
 	p.heed(answer)
 	if answer != lifecycle.GivenUp && p.removeEarlier() {
 		p.restored = true
-		p.tellEarlier()
+		p.tellTaken(textEarlier)
 	}
 	if read := p.intended(); read.Attempt != "" && p.unresolved() {
 		p.memo.Called = read // maybe by another process
@@ -134,6 +134,9 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 	}
 	marks := mg.GetAnnotations()
 	name, attempt, succeeded := marks[meta.AnnotationKeyExternalName], marks[meta.AnnotationKeyCreateAttempt], marks[meta.AnnotationKeyExternalCreateSucceeded]
+	if number := beginning(id, since); since.Before(number) {
+		since = number
+	}
 	want := since.UTC().Format(time.RFC3339)
 	if !byID {
 		want = ref.Mark

@@ -20,6 +20,12 @@ func TestAnswer(t *testing.T) {
 		{"or nothing", Question{Asked: true, Told: true}, Taken},
 		{"of another runtime's attempt there is no note", Question{Asked: true, Held: true}, GivenUp},
 		{"a user does not remove its finalizer", Question{Asked: true}, Taken},
+		{"what was given up is back", Question{GaveUp: true, Recorded: true, Ended: true}, Answered},
+		{"the same, and the condition asks", Question{Asked: true, GaveUp: true, Recorded: true, Ended: true}, Answered},
+		{"another may have been begun since", Question{GaveUp: true, Recorded: true}, Unanswered},
+		{"the same, and it is asked already", Question{Asked: true, GaveUp: true, Recorded: true}, Unanswered},
+		{"what is recorded came later", Question{Recorded: true, Ended: true}, Unanswered},
+		{"nothing is back", Question{GaveUp: true, Ended: true}, Unanswered},
 	}
 	for _, tc := range cases {
 		if got := tc.question.Answer(); got != tc.want {
@@ -30,10 +36,16 @@ func TestAnswer(t *testing.T) {
 
 // Whatever is known, nothing is given up of which nothing is left, nor what is recorded.
 func TestNothingIsGivenUpByTakingAll(t *testing.T) {
-	for bits := range 64 {
-		q := Question{Asked: bits&1 != 0, Recorded: bits&2 != 0, Noted: bits&4 != 0, Begun: bits&8 != 0, Told: bits&16 != 0, Held: bits&32 != 0}
+	for bits := range 256 {
+		q := Question{
+			Asked: bits&1 != 0, Recorded: bits&2 != 0, Noted: bits&4 != 0, Begun: bits&8 != 0, Told: bits&16 != 0, Held: bits&32 != 0,
+			GaveUp: bits&64 != 0, Ended: bits&128 != 0,
+		}
 		if q.Answer() == GivenUp && (!q.Asked || q.Recorded || q.Told && !q.Noted && !q.Begun) {
 			t.Errorf("%+v is given up", q)
+		}
+		if q.Answer() == Answered && !(q.GaveUp && q.Recorded && q.Ended) {
+			t.Errorf("%+v was answered before", q)
 		}
 	}
 }
