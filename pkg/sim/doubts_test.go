@@ -68,6 +68,24 @@ func TestWhatDoubtsDo(t *testing.T) {
 	}
 }
 
+// TestLateReadsAreCounted: what a process changes outside before it has read what its user wrote is counted, and excuses nothing: it
+// changes nothing more once it has read that.
+func TestLateReadsAreCounted(t *testing.T) {
+	for line, want := range map[string][]sim.Kind{
+		"policy/named Connect#7:stale": {sim.Stale},
+		"policy/named Connect#7:crash": nil,
+	} {
+		s, err := sim.ParseSchedule(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, s, false)
+		if !slices.Equal(r.Late, want) || len(r.Excused) > 0 || len(r.Violations) > 0 {
+			t.Errorf("%s: read late because of %v, want %v; excused %v; violations: %v", line, r.Late, want, r.Excused, r.Violations)
+		}
+	}
+}
+
 // TestExcusesAreCounted: a replace that takes what was known nowhere else is an excuse, is counted, and
 // excuses nothing of another kind.
 func TestExcusesAreCounted(t *testing.T) {

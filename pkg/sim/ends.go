@@ -206,7 +206,7 @@ func (w *World) bears(a account, e end) bool {
 // Learns from a run that ended well what is to come where it has been.
 func (w *World) learns() {
 	c := &w.course
-	if !w.inquired() || c.inquiry.ends == nil || len(w.violation) > 0 || len(w.excusedKinds()) > 0 || len(w.freed) > 0 || w.over && !c.joined || w.fired < w.planned {
+	if !w.inquired() || c.inquiry.ends == nil || len(w.violation) > 0 || len(w.excusedKinds()) > 0 || w.late > 0 || len(w.freed) > 0 || w.over && !c.joined || w.fired < w.planned {
 		return
 	}
 	final, visits := w.account(), c.visits

@@ -176,13 +176,11 @@ func (w *World) readsLate(f Fault) {
 	}
 }
 
-// ReadLate says whether what users have done to one of the objects may not have been read.
-func (w *World) readLate() (late bool) {
-	for _, mg := range w.users.all() {
-		late = w.stale.excuses(mg.GetUID(), whatever) || late
-	}
+// ReadLate says whether a pass began when its process had not read what users wrote last of an object, because of a fault.
+func (w *World) readLate(p *process, mg resource.Managed) bool {
+	at, wrote := w.users.wrote[mg.GetUID()]
 
-	return late
+	return wrote && p.shown <= at && w.stale.excuses(mg.GetUID(), whatever)
 }
 
 // Unexcused returns what exists of an object's, but for what the attempts made that faults have taken
@@ -216,7 +214,7 @@ func (w *World) excusedKinds() []Kind {
 			w.unexcused(p.of)
 		}
 	}
-	kinds := slices.Concat(w.exemptions.used(), w.stale.used(), w.misled.used())
+	kinds := slices.Concat(w.exemptions.used(), w.misled.used())
 	slices.Sort(kinds)
 
 	return slices.Compact(kinds)

@@ -127,7 +127,7 @@ func (d deeds) clone() deeds {
 		manifests[uid] = maps.Clone(annotations)
 	}
 	d.manifests = manifests
-	d.names, d.times = maps.Clone(d.names), maps.Clone(d.times)
+	d.wrote, d.names, d.times = maps.Clone(d.wrote), maps.Clone(d.names), maps.Clone(d.times)
 
 	return d
 }

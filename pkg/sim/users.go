@@ -43,6 +43,7 @@ type deeds struct {
 
 	manifests map[types.UID]map[string]string // the annotations that they gave objects
 
+	wrote map[types.UID]int            // the change of the server that they made last of an object that was there
 	names map[types.UID]string         // of all objects that ever were
 	times map[types.NamespacedName]int // how often there was an object of the name
 }
@@ -52,6 +53,7 @@ func newUsers(w *World) *users {
 		world: w, client: w.server.Client().As("user"), edit: func(resource.Managed, int) {},
 		deeds: deeds{
 			adopted: map[types.UID]bool{}, released: map[types.UID]bool{}, left: map[types.UID]bool{}, names: map[types.UID]string{},
+			wrote:     map[types.UID]int{},
 			manifests: map[types.UID]map[string]string{}, times: map[types.NamespacedName]int{},
 		},
 	}
@@ -103,11 +105,13 @@ func (u *users) change(key types.NamespacedName, change func(resource.Managed)) 
 	before := maps.Clone(mg.GetAnnotations())
 	change(mg)
 	u.notes(mg, before)
+	at := len(u.world.server.Changes(0))
 	err := u.client.Update(context.Background(), mg)
 	if kerrors.IsInvalid(err) {
 		return // a finalizer on what is being deleted
 	}
 	u.must(err)
+	u.wrote[mg.GetUID()] = at
 }
 
 // Delete an object, if it is there.
