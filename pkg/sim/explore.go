@@ -61,6 +61,8 @@ type Explorer struct {
 	// them.
 	Crossed map[string][2]bool
 
+	without []Kind // of faults that are not tried
+
 	known map[spot][]tried
 	ends  ends
 	kinds map[asked][]variant
@@ -177,7 +179,7 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 	s := t.step()
 	talks := slices.ContainsFunc(t.of.Schedule.Faults, Fault.talks)
 	for _, v := range kinds {
-		if !v.kind.stands(e.Class) || e.restricted(v) {
+		if !v.kind.stands(e.Class) || e.restricted(v) || slices.Contains(e.without, v.kind) {
 			continue
 		}
 		f := Fault{Op: s.op.name, N: s.n, Kind: v.kind, For: v.last, Writes: v.writes}
