@@ -49,6 +49,7 @@ type inquiry struct {
 	comes  *arrival // how the run comes there if it is the one it stands for
 	known  bool     // what came before that was judged in a run without it
 	after  int      // how many faults may follow
+	doubts bool     // these may be doubts
 	ends   ends     // of other runs; nil if this one is to go on to its own
 	steps  []entry  // room for the steps
 	from   *album   // of one that begins alike; nil if there is none
@@ -206,7 +207,7 @@ func (w *World) bears(a account, e end) bool {
 // Learns from a run that ended well what is to come where it has been.
 func (w *World) learns() {
 	c := &w.course
-	if !w.inquired() || c.inquiry.ends == nil || len(w.violation) > 0 || len(w.excusedKinds()) > 0 || len(w.freed) > 0 || w.over && !c.joined || w.fired < w.planned {
+	if !w.inquired() || c.inquiry.ends == nil || len(w.violation) > 0 || len(w.excusedKinds()) > 0 || w.late > 0 || len(w.freed) > 0 || w.over && !c.joined || w.fired < w.planned {
 		return
 	}
 	final, visits := w.account(), c.visits

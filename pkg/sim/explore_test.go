@@ -35,7 +35,7 @@ type account struct {
 	Found                                   map[string]finding
 	Total, Ran, Pruned, Blocked, Boundaries int
 	Tried, Excused                          map[string]int     // schedules with a kind of fault in a class, and those that it excused
-	Lost, Ended                             map[string]int     // those in which an answer was lost, or a user ended a deletion
+	Late, Lost, Ended                       map[string]int     // those in which a user's word was read late, an answer was lost, or a user ended a deletion
 	Crossed                                 map[string][2]bool // the operations with a fault before them, and after
 	Lines                                   []string           // to print
 }
@@ -47,7 +47,7 @@ type finding struct {
 }
 
 func newAccount() *account {
-	return &account{Found: map[string]finding{}, Tried: map[string]int{}, Excused: map[string]int{}, Lost: map[string]int{}, Ended: map[string]int{}, Crossed: map[string][2]bool{}}
+	return &account{Found: map[string]finding{}, Tried: map[string]int{}, Excused: map[string]int{}, Late: map[string]int{}, Lost: map[string]int{}, Ended: map[string]int{}, Crossed: map[string][2]bool{}}
 }
 
 func (a *account) add(r sim.Result) {
@@ -87,6 +87,9 @@ func (a *account) count(r sim.Result) {
 	for _, kind := range r.Excused {
 		a.Excused[in(kind)]++
 	}
+	for _, kind := range r.Late {
+		a.Late[in(kind)]++
+	}
 	for _, kind := range r.Lost {
 		a.Lost[in(kind)]++
 	}
@@ -119,6 +122,9 @@ func (b *book) enter(a *account) {
 	}
 	for key, n := range a.Excused {
 		b.Excused[key] += n
+	}
+	for key, n := range a.Late {
+		b.Late[key] += n
 	}
 	for key, n := range a.Lost {
 		b.Lost[key] += n
@@ -176,7 +182,7 @@ func TestSim(t *testing.T) {
 		t.Error(said.String())
 	}
 	b.hold(t)
-	if said := b.tooMuch(); *only == "" && *depth < 2 && said != "" { // of pairs many are a replace and a deletion before the next pass
+	if said := b.tooMuch(); *only == "" && (*depth < 2 || *depth == 2 && !*doubts) && said != "" { // of pairs of doubts many are a replace and a deletion before the next pass
 		t.Error(said)
 	}
 	for op, sides := range b.Crossed {

@@ -14,6 +14,7 @@ import (
 type mind struct {
 	memory    uint64               // what was remembered when the last pass began, or concluded
 	making    int                  // the number of the pass that is under way
+	shown     int                  // the changes of the server that its cache had read when that began
 	outer     uint64               // what those were told that it interrupts
 	about     types.NamespacedName // the object of the pass that is under way
 	concludes resource.Managed     // the object with the status that is about to be written

@@ -53,6 +53,11 @@ func TestMustBeFound(t *testing.T) {
 				t.Errorf("%s breaks %s, which is no property", d.Name, property)
 			}
 		}
+		for _, kind := range d.Alone {
+			if !known(Kind(kind)) {
+				t.Errorf("%s is found by %s alone, which is no kind of fault", d.Name, kind)
+			}
+		}
 		if d.Item != "" && !slices.Contains(mustBeFound, d.Item) {
 			t.Errorf("%s is for %q, which is not on the list", d.Name, d.Item)
 		}
@@ -129,6 +134,36 @@ func show(t *testing.T, d planted.Defect, search bool) {
 		r.Schedule = Shrink(r.Schedule, func(less Schedule) bool { return violated(stage(t, less, d.Client), property) })
 	}
 	t.Logf("found %s after %d schedules by %s", property, ran, r.Schedule)
+	if search && len(d.Alone) > 0 {
+		showAlone(t, d)
+	}
+}
+
+// ShowAlone shows that no fault of another kind finds a defect by itself, at any boundary of the scenarios in which it is looked
+// for. The line it prints is read by the command mutants, too.
+func showAlone(t *testing.T, d planted.Defect) {
+	t.Helper()
+	var without []Kind
+	for _, kind := range d.Alone {
+		without = append(without, Kind(kind))
+	}
+	ran := 0
+	for _, doubts := range []bool{false, true} {
+		for _, class := range Classes() {
+			for _, scenario := range Scenarios() {
+				if Has(scenario, class) && strings.Contains(fmt.Sprintf("|%s/%s", scenario, class), d.Only) {
+					e := Explorer{
+						Scenario: scenario, Class: class, Depth: 1, Doubts: doubts, without: without,
+						Run:   func(s Schedule) Result { return stage(t, s, d.Client) },
+						Found: func(r Result) { t.Errorf("also found by %s; it breaks %v", r.Schedule, r.Violations) },
+					}
+					e.Explore()
+					ran += e.Ran
+				}
+			}
+		}
+	}
+	t.Logf("found by no other fault in %d schedules", ran)
 }
 
 // BrokenOf returns the first of the properties that a defect is said to break which a

@@ -273,10 +273,10 @@ func (p *process) pass(i *item) {
 	p.active++
 	p.world.atOnce = max(p.world.atOnce, p.active)
 	before, was := p.world.trail.pass, p.mind
-	p.making, p.outer, p.about = p.world.passes+1, before, i.key
+	p.making, p.shown, p.outer, p.about = p.world.passes+1, p.cache.read, before, i.key
 	defer func() {
 		p.active--
-		p.world.trail.pass, p.making, p.outer, p.about = before, was.making, was.outer, was.about
+		p.world.trail.pass, p.making, p.shown, p.outer, p.about = before, was.making, was.shown, was.outer, was.about
 		if r := recover(); r != nil {
 			if with, ok := r.(clientPanic); ok {
 				p.panicked(i, with)

@@ -33,6 +33,7 @@ type Result struct {
 	Clocks     int           // that differed
 	Excused    []Kind        // of faults without which something else would be a violation
 	Ended      []Kind        // of faults in which a user took the finalizer from what was being deleted
+	Late       []Kind        // of faults because of which a pass had not read what users wrote last when it changed something outside
 	Lost       []Kind        // of faults that took away what a create answered, so that an object was blocked
 	Trace      []string      // if it was asked for
 
@@ -107,7 +108,7 @@ func fill(room []byte) { room[0] = 1 }
 func (w *World) liveAndEnd(s Schedule, of scenario) {
 	w.story(of)
 	if !w.course.joined {
-		w.busy(len(s.Faults) + len(of.faults))
+		w.busy(w.planned)
 		w.judgeEnding(s, of.loose)
 	}
 	w.learns()
@@ -154,7 +155,7 @@ func (w *World) result(s Schedule) Result {
 
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
-		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks), Excused: w.excusedKinds(), Lost: w.lost.used(), Ended: w.freed.used(),
+		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks), Excused: w.excusedKinds(), Late: w.stale.used(), Lost: w.lost.used(), Ended: w.freed.used(),
 		steps: w.trace, counts: w.counts, skipped: w.course.skipped, Trace: w.told.lines,
 	}
 }

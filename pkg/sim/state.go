@@ -36,6 +36,7 @@ type state struct {
 	lost         exemptions                     // in what a create answered, so that its object may be blocked
 	freed        exemptions                     // in that a user took the finalizer from what was being deleted: its resource is left to him
 	stale        exemptions                     // in that a process did not read for a while
+	late         int                            // changes outside that passes made since, in which it had not read yet what users wrote last
 	misled       exemptions                     // in that what is somebody else's was said not to exist: what has that name may be deleted
 
 	judged       int                // changes of the server that are not the provider's last

@@ -139,8 +139,13 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 		w.server.Ignore(strings.TrimPrefix(string(w.dropped), "dropped-"))
 		defer w.server.Ignore("")
 	}
+	outside := w.outside.Changes()
+	err := apply(ctx)
+	if o.external && o.mutates && w.outside.Changes() != outside && w.readLate(p, o.mg) {
+		w.late += w.outside.Changes() - outside
+	}
 
-	return apply(ctx)
+	return err
 }
 
 // Note how an operation ended.

@@ -76,6 +76,9 @@ func (b *book) figures(out io.Writer) {
 	for _, key := range slices.Sorted(maps.Keys(b.Excused)) {
 		fmt.Fprintf(out, "excused_by_%s: %d (of %d schedules)\n", key, b.Excused[key], b.Tried[key])
 	}
+	for _, key := range slices.Sorted(maps.Keys(b.Late)) {
+		fmt.Fprintf(out, "read_late_by_%s: %d\n", key, b.Late[key])
+	}
 	for _, key := range slices.Sorted(maps.Keys(b.Lost)) {
 		fmt.Fprintf(out, "blocked_by_%s: %d\n", key, b.Lost[key])
 	}

@@ -124,6 +124,8 @@ type finding struct {
 	ran                int // schedules, with the one that found it
 	took               time.Duration
 	searched           bool
+	others             int    // schedules with faults of other kinds than those that alone find it
+	also               string // one of them that found it
 	output             string
 }
 
@@ -133,11 +135,17 @@ func (f finding) right() bool {
 		breaks = f.of.Breaks
 	}
 
-	return slices.Contains(breaks, f.property)
+	return slices.Contains(breaks, f.property) && f.also == "" && (f.others > 0 || !f.searched || len(f.of.Alone) == 0)
 }
 
 func (f finding) String() string {
 	line := fmt.Sprintf("%-26s %-4s %-60s %6d %6.2f", f.of.Name, f.property, f.schedule, f.ran, f.took.Seconds())
+	if f.others > 0 {
+		line += fmt.Sprintf("; by nothing but %s in %d schedules", strings.Join(f.of.Alone, ", "), f.others)
+	}
+	if f.also != "" {
+		line += "; not by " + strings.Join(f.of.Alone, ", ") + " alone, but by " + f.also
+	}
 	if !f.right() {
 		return "MISSED " + line
 	}
@@ -145,7 +153,11 @@ func (f finding) String() string {
 	return line
 }
 
-var told = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?found (\w+) after (\d+) schedules by (.*)$`)
+var (
+	told   = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?found (\w+) after (\d+) schedules by (.*)$`)
+	others = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?found by no other fault in (\d+) schedules$`)
+	also   = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?also found by ([^;]+);`)
+)
 
 // Find runs the test that is to find the defect. Where it searches, it goes on to find the
 // least schedule: that is in the time, too.
@@ -162,6 +174,11 @@ func find(program string, d planted.Defect, search bool) finding {
 	if match := told.FindStringSubmatch(string(out)); match != nil {
 		f.property, f.schedule = match[1], match[3]
 		f.ran, _ = strconv.Atoi(match[2])
+	}
+	if match := also.FindStringSubmatch(string(out)); match != nil {
+		f.also = match[1]
+	} else if match := others.FindStringSubmatch(string(out)); match != nil {
+		f.others, _ = strconv.Atoi(match[1])
 	}
 
 	return f

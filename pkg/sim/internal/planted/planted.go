@@ -10,6 +10,7 @@
 //	why: which real defect it is, and where it was reported
 //	breaks: what its schedule is to be found to break, and then what others may find instead
 //	schedule: the least that shows it
+//	alone: the kinds of faults one of which is in every schedule that shows it, if no two are combined
 //	only: the scenarios it is looked for in, if the schedule were not known
 //	search: why that is not tried
 //	client: in place of edits, a broken client that the tests of package sim have
@@ -32,6 +33,7 @@ type Defect struct {
 	Why      string
 	Breaks   []string
 	Schedule string
+	Alone    []string
 	Only     string
 	Client   string
 	Test     string
@@ -77,9 +79,12 @@ func read(file, data string) (Defect, error) {
 	text := map[string]*string{"item": &d.Item, "why": &d.Why, "schedule": &d.Schedule, "only": &d.Only, "client": &d.Client, "test": &d.Test, "search": &d.Search}
 	for line := range strings.Lines(parts[0]) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		if key == "breaks" {
+		switch to, ok := text[key]; {
+		case key == "breaks":
 			d.Breaks = strings.Fields(value)
-		} else if to, ok := text[key]; ok {
+		case key == "alone":
+			d.Alone = strings.Fields(value)
+		case ok:
 			*to = value
 		}
 	}

@@ -92,7 +92,7 @@ func TestOverlayRefuses(t *testing.T) {
 // the one before it.
 func TestAll(t *testing.T) {
 	dir := t.TempDir()
-	text := "item: V1\nwhy: because\nbreaks: S1 S2\nschedule: create/opaque\nonly: |create\n-- a.go --\nold\nlines\n-- becomes --\nnew\n-- b.go --\nx\n-- becomes --\n"
+	text := "item: V1\nwhy: because\nbreaks: S1 S2\nschedule: create/opaque\nalone: lost hang-after\nonly: |create\n-- a.go --\nold\nlines\n-- becomes --\nnew\n-- b.go --\nx\n-- becomes --\n"
 	write(t, filepath.Join(dir, "first.txt"), text)
 	for _, schedule := range []string{"create/opaque", "create/named Create#1:lost"} {
 		all, err := All(dir)
@@ -100,7 +100,7 @@ func TestAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := Defect{
-			Name: "first", Item: "V1", Why: "because", Breaks: []string{"S1", "S2"}, Schedule: schedule, Only: "|create",
+			Name: "first", Item: "V1", Why: "because", Breaks: []string{"S1", "S2"}, Schedule: schedule, Alone: []string{"lost", "hang-after"}, Only: "|create",
 			Edits: []Edit{{"a.go", "old\nlines", "new"}, {"b.go", "x", ""}},
 		}
 		all[0].file = ""
