@@ -241,7 +241,7 @@ func (w *World) judgeExternal(p *process, o operation) {
 		return
 	}
 	most := 1
-	manifest := w.users.manifests[o.mg.GetUID()]
+	manifest := w.users.manifest(o.mg.GetUID())
 	if w.users.left[o.mg.GetUID()] && len(w.vacated) > 0 || w.vacated[manifest[meta.AnnotationKeyExternalName]] {
 		most++ // one that its user left, or leaves by the name in his manifest, and one in the place of what somebody took away
 	}

@@ -117,7 +117,7 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 		"held":                    {true, false, false, false, false, true, ""},
 		"held, and not found":     {true, false, true, false, false, true, "vol-1"},
 		"held, and deleted":       {true, true, false, false, false, true, "vol-1"},
-		"held no more":            {false, false, true, false, true, true, ""},
+		"held no more":            {false, false, true, false, true, true, "vol-1"},
 		"never held":              {false, false, true, false, false, false, ""},
 		"let go":                  {true, true, true, true, false, false, ""},
 		"let go, and kept before": {true, true, false, true, true, true, ""},

@@ -234,8 +234,8 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 	if err := w.claim(t.Context()); err != nil || w.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom] == "" {
 		t.Errorf("the pass after the one that has claimed notes the end of a restore: %v, marked %v", err, w.mg.GetAnnotations())
 	}
-	if id, _ := attempt(w.mg); numberOf(id) <= meta.GetExternalCreateSucceeded(w.mg).Unix() {
-		t.Errorf("the attempt %s is not after %s", id, meta.GetExternalCreateSucceeded(w.mg))
+	if id, _ := attempt(w.mg); numberOf(id) > meta.GetExternalCreateSucceeded(w.mg).Unix() {
+		t.Errorf("the attempt %s is after the time of its result, %s", id, meta.GetExternalCreateSucceeded(w.mg))
 	}
 }
 
