@@ -241,8 +241,8 @@ func (w *World) judgeExternal(p *process, o operation) {
 		return
 	}
 	most := 1
-	manifest := w.users.manifest(o.mg.GetUID())
-	if w.users.left[o.mg.GetUID()] && len(w.vacated) > 0 || w.vacated[manifest[meta.AnnotationKeyExternalName]] {
+	named := w.users.manifest(o.mg.GetUID())[meta.AnnotationKeyExternalName]
+	if w.users.left[o.mg.GetUID()] && len(w.vacated) > 0 || named != "" && w.vacated[named] {
 		most++ // one that its user left, or leaves by the name in his manifest, and one in the place of what somebody took away
 	}
 	live := w.outside.Of(o.mg.GetUID())

@@ -203,5 +203,8 @@ func blocked(mg resource.Managed) bool {
 		return false
 	}
 
-	return c.Status == "False" && (c.Reason == "CreationUnresolved" || strings.Contains(c.Message, "cannot determine creation result"))
+	created := mg.GetCondition("Created") // which says so where another failure has taken the place of the question
+	asks := created.Status == "Unknown" && created.Reason == "Unresolved" && !meta.GetExternalCreatePending(mg).IsZero()
+
+	return c.Status == "False" && (asks || c.Reason == "CreationUnresolved" || strings.Contains(c.Message, "cannot determine creation result"))
 }
