@@ -49,3 +49,23 @@ func TestAFinalizerThatWasTakenIsPutBackFirst(t *testing.T) {
 	w.pass()
 	w.expect("patch", look, "")
 }
+
+// A creation that has ended is put back as one that has ended, with the name of what it made,
+// although nobody has seen that yet: it is found by that name as soon as it shows.
+func TestTheRecordOfWhatDoesNotShowIsPutBack(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.Hidden = func(string) bool { return true }
+	w.create(nil)
+	w.pass()
+	before := w.get().Annotations
+	w.change(strips["all annotations"])
+	w.pass()
+	for _, key := range []string{meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalName} {
+		if got := w.get().Annotations[key]; got != before[key] || got == "" {
+			t.Errorf("%s is %q, and was %q", key, got, before[key])
+		}
+	}
+	w.cloud.Hidden = nil
+	w.pass()
+	w.condition("Ready", "True/Available")
+}
