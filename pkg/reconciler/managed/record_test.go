@@ -164,6 +164,7 @@ func TestKnown(t *testing.T) {
 		"CalledThen": {"so may what another runtime called", remembering(objectstate.State{}, objectstate.Cold{Called: objectstate.Intent{Pending: early}}), "", "", true},
 		"Here":       {"a name of our choice is not kept", &memo{State: objectstate.State{Creation: createdHere}}, "", "", true},
 		"Gone":       {"the object is let go", &memo{State: objectstate.State{Seen: seen, Gone: true}}, "", "", false},
+		"GoneSince":  {"whatever was called for it", remembering(objectstate.State{Gone: true}, objectstate.Cold{Called: called}), "", "", false},
 		"LetGo":      {"its author's finalizer is gone", remembering(objectstate.State{Seen: seen}, objectstate.Cold{FinalizerRemoved: true}), "", "", false},
 	}
 	for id, tc := range cases {
