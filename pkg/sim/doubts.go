@@ -21,6 +21,7 @@ var doubts = []struct {
 	{kind: Strip, write: true, read: true, remote: true},
 	{kind: StripAnnotations, write: true, read: true, remote: true},
 	{kind: StripFinalizers, write: true, read: true, remote: true},
+	{kind: Outdate, write: true, read: true, remote: true},
 	{kind: Unserved, write: true, read: true},
 	{kind: UnservedKind, write: true, read: true},
 	{kind: UnservedForbidden, write: true, read: true},
@@ -168,6 +169,8 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 	switch f.Kind {
 	case Strip, StripAnnotations, StripFinalizers:
 		w.strip(f)
+	case Outdate:
+		w.outdate()
 	case Unserved, UnservedKind, UnservedForbidden, UnservedGateway:
 		return true, o.page(f.Kind)
 	case AbsentLive:

@@ -33,6 +33,8 @@ func TestWhatDoubtsDo(t *testing.T) {
 		"create/opaque Observe#2:strip":             {"the record is taken, and restored", "is restored externalNameplace-1"},
 		"create/opaque Observe#2:strip-annotations": {"so are annotations alone", "is restored externalNameplace-1"},
 		"delete/named Connect#3:strip-finalizers":   {"what is being deleted goes at once without its finalizer", `"first" not found`},
+		"made-again/opaque Connect#4:outdate":       {"the record of an earlier creation is told, and the last put back", "the annotations of an earlier creation were written to the object"},
+		"create/token patch/status#1:outdate":       {"so is that of the same before it ended", "is restored externalNameplace-1"},
 		"create/named patch#1:unserved":             {"a page is an error of the request", "is there, although a write of it is answered with not-found"},
 		"create/named patch#1:unserved-kind":        {"an answer about the kind names no object", "the server could not find the requested resource"},
 		"create/named patch#1:unserved-forbidden":   {"a page of another code", "forbidden"},
@@ -92,6 +94,7 @@ func TestExcusesAreCounted(t *testing.T) {
 	for line, want := range map[string][]sim.Kind{
 		"delete-during-create/named Create#1:strip":       nil,
 		"create/opaque Observe#2:strip":                   nil,
+		"made-again/opaque Connect#4:outdate":             nil,
 		"create/opaque patch/status#1:rewound(2)":         nil,
 		"create/named get#2:rewound(3)":                   nil,
 		"create/opaque patch#2:rewound-down(2)":           {sim.RewoundDown},

@@ -49,6 +49,7 @@ type inquiry struct {
 	comes  *arrival // how the run comes there if it is the one it stands for
 	known  bool     // what came before that was judged in a run without it
 	after  int      // how many faults may follow
+	doubts bool     // these may be doubts
 	ends   ends     // of other runs; nil if this one is to go on to its own
 	steps  []entry  // room for the steps
 	from   *album   // of one that begins alike; nil if there is none

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -87,16 +88,19 @@ func (es exemptions) used() (kinds []Kind) {
 // Whatever says yes to every exemption.
 func whatever(exemption) bool { return true }
 
+// RecordOf returns the id of the last attempt that an object is marked with, and how that ended, or nothing.
+func recordOf(o client.Object) string { return o.GetAnnotations()[meta.AnnotationKeyCreateAttempt] }
+
 // AttemptOf returns the id of the last attempt that an object is marked with, or nothing.
-func attemptOf(mg resource.Managed) string {
-	id, _, _ := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
+func attemptOf(o client.Object) string {
+	id, _, _ := strings.Cut(recordOf(o), "/")
 
 	return id
 }
 
 // Attempting says whether nothing is written of what became of an attempt to create.
 func attempting(mg resource.Managed) bool {
-	attempt := mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	attempt := recordOf(mg)
 
 	return attempt != "" && !strings.Contains(attempt, "/")
 }
@@ -143,7 +147,7 @@ func (w *World) losesAtEnd(p *process, by Kind) {
 // nobody knows it then.
 func (w *World) losesAll(kind Kind) {
 	for _, mg := range w.users.all() {
-		if s, stripped := w.strips[mg.GetUID()]; stripped && !s.read && attemptOf(mg) == "" {
+		if s, stripped := w.strips[mg.GetUID()]; stripped && !s.read && recordOf(mg) == s.given {
 			mg = s.before // what a replace took away
 		}
 		if attempting(mg) {
@@ -155,7 +159,7 @@ func (w *World) losesAll(kind Kind) {
 // AnswerLost says whether the result of the last attempt for an object was lost, so that it may be blocked.
 func (w *World) answerLost(mg resource.Managed) bool {
 	marked := attemptOf(mg)
-	if s, stripped := w.strips[mg.GetUID()]; stripped && marked == "" {
+	if s, stripped := w.strips[mg.GetUID()]; stripped && recordOf(mg) == s.given && recordOf(s.before) != "" {
 		marked = attemptOf(s.before)
 	}
 

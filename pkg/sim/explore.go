@@ -98,7 +98,7 @@ func (e *Explorer) depth() int {
 	switch {
 	case s.calm, s.single && e.Short:
 		return 0
-	case s.single && (!e.All || !e.Apart), s.apart && !e.Apart:
+	case s.single && (!e.All || !e.Apart), s.apart && !e.Apart && !(s.doubts && e.Doubts):
 		return min(e.Depth, 1)
 	default:
 		return e.Depth
@@ -132,7 +132,7 @@ func (e *Explorer) kindsOf(o operation, combined, crashes bool) []variant {
 
 // Try runs a schedule, and asks in addition to what is given what an Explorer asks of each.
 func (e *Explorer) try(faults []Fault, i *inquiry) Result {
-	i.stands, i.after, i.ends = len(faults) < e.depth(), e.depth()-len(faults), e.ends
+	i.stands, i.doubts, i.after, i.ends = len(faults) < e.depth(), e.Doubts, e.depth()-len(faults), e.ends
 	if n := len(faults); n > 0 {
 		i.last = boundary{faults[n-1].Op, faults[n-1].N}
 		i.known = !faults[n-1].talks() || slices.ContainsFunc(faults[:n-1], Fault.talks) // or else more is said from the beginning

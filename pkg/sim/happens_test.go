@@ -14,6 +14,7 @@ func TestWhatHappens(t *testing.T) {
 		processes, together, atOnce, overdue, clocks int
 	}{
 		"create/named":                                 {"one process with one worker", 1, 1, 1, 0, 1},
+		"made-again/opaque":                            {"a new version of the provider", 2, 1, 1, 0, 1},
 		"create/named Create#1:crash-after":            {"a restart", 2, 1, 1, 0, 1},
 		"create/opaque patch#1:stop-after":             {"a restart after a graceful shutdown", 2, 1, 1, 0, 1},
 		"create/token patch#2:clock-back":              {"a restart with another clock", 2, 1, 1, 0, 2},

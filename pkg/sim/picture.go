@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
@@ -122,12 +120,7 @@ func (t turns) copied() turns {
 
 func (d deeds) clone() deeds {
 	d.adopted, d.released, d.left = maps.Clone(d.adopted), maps.Clone(d.released), maps.Clone(d.left)
-	manifests := make(map[types.UID]map[string]string, len(d.manifests))
-	for uid, annotations := range d.manifests {
-		manifests[uid] = maps.Clone(annotations)
-	}
-	d.manifests = manifests
-	d.wrote, d.names, d.times = maps.Clone(d.wrote), maps.Clone(d.names), maps.Clone(d.times)
+	d.manifests, d.wrote, d.names, d.times = maps.Clone(d.manifests), maps.Clone(d.wrote), maps.Clone(d.names), maps.Clone(d.times)
 
 	return d
 }

@@ -108,7 +108,7 @@ func fill(room []byte) { room[0] = 1 }
 func (w *World) liveAndEnd(s Schedule, of scenario) {
 	w.story(of)
 	if !w.course.joined {
-		w.busy(len(s.Faults) + len(of.faults))
+		w.busy(w.planned)
 		w.judgeEnding(s, of.loose)
 	}
 	w.learns()

@@ -38,6 +38,7 @@ type scenario struct {
 	single bool           // two faults of it are combined at random only
 	long   bool           // another does the same in less time
 	apart  bool           // two faults of it are combined where there is time for it
+	doubts bool           // or where one of them is a doubt
 	harbor func(*harbour) // how the external system behaves
 	faults []Fault        // that belong to it
 	lag    time.Duration  // of the cache
@@ -67,7 +68,7 @@ func lengthen(by int64) func(resource.Managed) {
 	}
 }
 
-var scenarios = slices.Concat(lives, slow, longer, accesses, crowds, rolls, news)
+var scenarios = slices.Concat(lives, slow, longer, accesses, crowds, rolls, news, remade)
 
 var lives = []scenario{
 	{name: "create", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {

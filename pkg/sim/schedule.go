@@ -48,6 +48,7 @@ const (
 	Strip            Kind = "strip"             // a user replaces the object by its manifest, which has neither our annotations nor our finalizer
 	StripAnnotations Kind = "strip-annotations" // the same, and the finalizers stay
 	StripFinalizers  Kind = "strip-finalizers"  // the same, and the annotations stay
+	Outdate          Kind = "outdate"           // a user replaces the object by a manifest that was exported with all annotations, before the last creation if there was another
 
 	Unserved          Kind = "unserved"           // a page that says 404 in the place of the API server's answer
 	UnservedKind      Kind = "unserved-kind"      // a 404 of an API server that does not serve the kind: it names no object

@@ -65,7 +65,7 @@ func (w *World) stands(but *process) stand {
 	}
 	sum = mixed(sum, w.harbour.stands(w))
 	for _, mg := range w.objects() {
-		sum = mixed(sum, w.looksOf(mg)) + w.stripped(mg)
+		sum = mixed(sum, w.looksOf(mg)) + w.stripped(mg) + w.exportable(mg)
 		for _, p := range w.processes {
 			if !p.dead {
 				sum = mixed(sum, p.age(mg))

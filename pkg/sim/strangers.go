@@ -28,7 +28,10 @@ func (w *World) displace(o operation, f Fault) {
 	if id == "" || w.taken(id) || !f.Kind.stands(w.harbour.class.name) {
 		return
 	}
-	w.vacate(keyOf(o.mg), id)
+	before := w.harbour.changes
+	if w.vacate(keyOf(o.mg), id); w.harbour.changes != before {
+		w.users.acted = true
+	}
 	if f.Kind == Squat {
 		w.squat(o, f, id)
 	}
@@ -93,7 +96,7 @@ func (w *World) vacate(key types.NamespacedName, id string) {
 		if p.ID == id && p.System == h.system && !h.gone(p) {
 			p.deleted = time.Now().Add(-h.goes)
 			h.changes++
-			w.users.acted, w.vacated[id] = true, true
+			w.vacated[id] = true
 			w.users.times[key]++
 			h.tells(id)
 		}

@@ -18,32 +18,35 @@ import (
 // A stripping is what is known of an object that a user replaced by its manifest.
 type stripping struct {
 	kind    Kind
+	given   string           // the record of a creation that was written
+	earlier bool             // it is one before the last
 	before  resource.Managed // as it was stored until then, to the knowledge of passes that have ended; shared
 	last    resource.Managed // as it was stored until then; shared
 	passes  int              // that had begun
 	version string           // that the replace made
 	reads   int              // the pass that was the first to read it
 	read    bool             // that pass has come to its end
+	met     bool             // a pass has begun with an earlier record
 }
 
 // Notes remembers the annotations that a user gives an object.
 func (u *users) notes(mg resource.Managed, before map[string]string) {
-	manifest := maps.Clone(u.manifests[mg.GetUID()])
-	if manifest == nil {
-		manifest = map[string]string{}
+	given := maps.Clone(u.manifest(mg.GetUID()))
+	if given == nil {
+		given = map[string]string{}
 	}
 	now := mg.GetAnnotations()
 	for key := range before {
 		if _, stays := now[key]; !stays {
-			delete(manifest, key)
+			delete(given, key)
 		}
 	}
 	for key, value := range now {
 		if was, had := before[key]; !had || was != value {
-			manifest[key] = value
+			given[key] = value
 		}
 	}
-	u.manifests[mg.GetUID()] = manifest
+	u.gives(mg.GetUID(), given)
 }
 
 // Strip replaces every object by its manifest, as kubectl replace, Helm --force and Argo CD with
@@ -53,7 +56,7 @@ func (w *World) strip(f Fault) {
 		key, uid := keyOf(mg), mg.GetUID()
 		now := w.users.get(key)
 		if f.Kind != StripFinalizers {
-			now.SetAnnotations(maps.Clone(w.users.manifests[uid]))
+			now.SetAnnotations(maps.Clone(w.users.manifest(uid)))
 		}
 		if f.Kind != StripAnnotations {
 			now.SetFinalizers(nil)
@@ -141,7 +144,7 @@ func (w *World) readsStripped(p *process, key types.NamespacedName) {
 		return
 	}
 	if s, ok := w.strips[o.GetUID()]; ok && s.reads == 0 && !older(o, s.version) {
-		s.reads = p.making
+		s.reads, s.met = p.making, s.met || s.earlier && recordOf(o) == s.given
 		w.strips[o.GetUID()] = s
 	}
 }
@@ -163,6 +166,7 @@ func (w *World) endsStripped(p *process, well bool) {
 		if s.read = well && w.looks(p); !s.read {
 			s.reads = 0
 		}
+		w.judgeOutdated(s)
 		w.strips[uid] = s
 	}
 }
@@ -185,12 +189,15 @@ func (w *World) looks(p *process) bool {
 // has taken the record.
 func (w *World) forgetsStripped() {
 	for _, s := range w.strips {
-		now, attempt := w.stored(s.before), s.before.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-		if now == nil || s.read || attempt == "" || now.GetAnnotations()[meta.AnnotationKeyCreateAttempt] != "" {
+		now, attempt := w.stored(s.before), recordOf(s.before)
+		if now == nil || s.read || attempt == "" || recordOf(now) != s.given {
 			continue
 		}
 		if told := now.GetCondition("Created"); !strings.HasPrefix(told.Message, attempt) && !w.outside.Traits().Named {
 			w.exemptions.add(s.kind, s.before)
+			if s.given != "" {
+				w.lost.add(s.kind, s.before)
+			}
 		}
 	}
 }

@@ -41,7 +41,7 @@ type deeds struct {
 	released map[types.UID]bool // they gave up what may have been created
 	left     map[types.UID]bool // their resources are to stay
 
-	manifests map[types.UID]map[string]string // the annotations that they gave objects
+	manifests map[types.UID][]manifest // the annotations that they gave objects, one after another
 
 	wrote map[types.UID]int            // the change of the server that they made last of an object that was there
 	names map[types.UID]string         // of all objects that ever were
@@ -54,7 +54,7 @@ func newUsers(w *World) *users {
 		deeds: deeds{
 			adopted: map[types.UID]bool{}, released: map[types.UID]bool{}, left: map[types.UID]bool{}, names: map[types.UID]string{},
 			wrote:     map[types.UID]int{},
-			manifests: map[types.UID]map[string]string{}, times: map[types.NamespacedName]int{},
+			manifests: map[types.UID][]manifest{}, times: map[types.NamespacedName]int{},
 		},
 	}
 }
@@ -69,10 +69,10 @@ func (u *users) must(err error) {
 
 // Create an object.
 func (u *users) create(mg resource.Managed) types.UID {
-	given := maps.Clone(mg.GetAnnotations())
+	given := manifest{len(u.world.server.Changes(0)), maps.Clone(mg.GetAnnotations())}
 	u.must(u.client.Create(context.Background(), mg))
 	u.made++
-	u.manifests[mg.GetUID()] = given
+	u.manifests[mg.GetUID()] = []manifest{given}
 	u.names[mg.GetUID()] = mg.GetName()
 	u.times[keyOf(mg)]++
 

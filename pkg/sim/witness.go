@@ -23,7 +23,8 @@ type witness struct {
 	told  int            // events
 	sinks map[string]int // texts that were looked at, of a world that is verbose
 
-	leftOver map[string]bool // names of objects of which it was said that their resource may be left over
+	leftOver map[string]bool    // names of objects of which it was said that their resource may be left over
+	taken    map[types.UID]bool // objects of which it was said that their record was taken, or that of an earlier creation written
 }
 
 // Looks for a secret in a text.
@@ -47,8 +48,11 @@ func (t *witness) hears(where, text string) {
 }
 
 // Event takes an event.
-func (t *witness) Event(_ runtime.Object, e event.Event) {
+func (t *witness) Event(of runtime.Object, e event.Event) {
 	t.told++
+	if mg := asManaged(of); mg != nil && e.Reason == recordTaken {
+		t.taken[mg.GetUID()] = true
+	}
 	if t.world.repeats() {
 		return
 	}

@@ -156,7 +156,7 @@ func newWorld(c Config, faults []Fault) *World {
 		w.server.Behind(c.Behind())
 	}
 	w.users = newUsers(w)
-	w.told = &witness{world: w, sinks: map[string]int{}, leftOver: map[string]bool{}}
+	w.told = &witness{world: w, sinks: map[string]int{}, leftOver: map[string]bool{}, taken: map[types.UID]bool{}}
 	w.meters = usedMeters.Get().(*meters) //nolint:forcetypeassert // the pool holds nothing else
 	for _, f := range faults {
 		at := boundary{f.Op, f.N}
