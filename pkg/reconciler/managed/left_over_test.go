@@ -63,7 +63,7 @@ func TestWhatAnObjectLeaves(t *testing.T) {
 		case tc.name != "":
 			want = `the external resource "` + tc.name + `" may be left over: delete it there, or create the object again with the annotation ` + meta.AnnotationKeyExternalName + " set"
 		case tc.by != "":
-			want = "(the attempt to create it was " + tc.by + "): look for it in the external system, and delete it, or create the object again with the annotation " + meta.AnnotationKeyExternalName
+			want = "(the attempt to create it was " + tc.by + "): look for it in the external system, and delete it, or create the object again with the annotation " + meta.AnnotationKeyExternalName + " set"
 		}
 		if left := o.left(); (left == "") != (want == "") || !strings.Contains(left, want) {
 			t.Errorf("%s: %s: it leaves %q, want %q", name, tc.reason, left, want)
