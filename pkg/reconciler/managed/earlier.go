@@ -69,6 +69,17 @@ func beginning(id string, now time.Time) time.Time {
 	return time.Time{}
 }
 
+// Latest returns the latest of some times.
+func latest(at time.Time, others ...time.Time) time.Time {
+	for _, other := range others {
+		if other.After(at) {
+			at = other
+		}
+	}
+
+	return at
+}
+
 // LatestTime returns the latest of the times that a record has of a creation, or nothing.
 func latestTime(mg resource.Managed) string {
 	at := meta.GetExternalCreateSucceeded(mg)

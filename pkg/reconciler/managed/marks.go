@@ -86,11 +86,7 @@ func begin(mg resource.Managed, attempt string, now time.Time) {
 // beginning, or of the number of the id, whatever the clock says.
 func finish(mg resource.Managed, result string, now time.Time) {
 	id, _ := attempt(mg)
-	for _, before := range []time.Time{meta.GetExternalCreatePending(mg), beginning(id, now)} {
-		if now.Before(before) {
-			now = before
-		}
-	}
+	now = latest(now, meta.GetExternalCreatePending(mg), beginning(id, now))
 	if id != "" {
 		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: id + "/" + result})
 	}

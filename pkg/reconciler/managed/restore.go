@@ -134,16 +134,9 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 	}
 	marks := mg.GetAnnotations()
 	name, attempt, succeeded := marks[meta.AnnotationKeyExternalName], marks[meta.AnnotationKeyCreateAttempt], marks[meta.AnnotationKeyExternalCreateSucceeded]
-	if number := beginning(id, since); since.Before(number) {
-		since = number
-	}
-	want := since.UTC().Format(time.RFC3339)
-	if !byID {
-		want = ref.Mark
-	}
 	other := name != "" && name != ref.Name ||
 		byID && attempt != "" && attempt != ref.Mark ||
-		!byID && (attempt != "" || succeeded != "" && succeeded != want)
+		!byID && (attempt != "" || succeeded != "" && succeeded != ref.Mark)
 	if other {
 		return false
 	}
@@ -152,7 +145,10 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 		missing[meta.AnnotationKeyCreateAttempt] = ref.Mark
 	}
 	if succeeded == "" {
-		missing[meta.AnnotationKeyExternalCreateSucceeded] = want
+		missing[meta.AnnotationKeyExternalCreateSucceeded] = ref.Mark
+		if byID {
+			missing[meta.AnnotationKeyExternalCreateSucceeded] = latest(since, beginning(id, since)).UTC().Format(time.RFC3339)
+		}
 	}
 	if name == "" && ref.Name != "" {
 		missing[meta.AnnotationKeyExternalName] = ref.Name
