@@ -137,6 +137,9 @@ func (w *World) forejudgeCreate(p *process, o operation) {
 	if w.outside.Traits().Named {
 		return
 	}
+	if _, stripped := w.strips[o.mg.GetUID()]; stripped && p.outdated {
+		return // the intent was stored over a version that a restore brought back, which a replace had made
+	}
 	attempt := now.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 	if meta.GetExternalCreatePending(now).IsZero() || attempt != o.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt] {
 		w.violate("S3", "Create of an attempt that is not the one that is stored")

@@ -74,6 +74,7 @@ func (p *pass) answered() lifecycle.Answer {
 		Told:     told,
 		Held:     len(p.mg.GetFinalizers()) > 0,
 		GaveUp:   gaveUp,
+		New:      !p.memo.Known,
 		Ended:    p.memo.Known && !p.memo.recalls(),
 	}.Answer()
 }
@@ -90,6 +91,11 @@ func (p *pass) heed(answer lifecycle.Answer) {
 		removeRecord(p.mg)
 		p.restored = true
 		p.tellTaken(textGivenUp)
+	case lifecycle.Overruled:
+		if created(p.mg) != "" {
+			p.memo.Made = creation(p.mg, p.mg)
+		}
+		p.tellTaken(textOverruled)
 	case lifecycle.Taken:
 		p.recollect()
 		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedTaken})

@@ -134,7 +134,12 @@ func TestRestore(t *testing.T) {
 		},
 		"GivenUpBefore": {
 			reason: "another process may have begun another", memo: &memo{}, told: []commonv1.Condition{gaveUp},
-			marks: map[string]string{attempt: second, pending: early, noted: notedAsked}, remembers: objectstate.Cold{Called: called},
+			marks: map[string]string{attempt: second, pending: early, noted: notedAsked}, remembers: objectstate.Cold{Called: called}, message: textOverruled,
+		},
+		"GivenUpBeforeThat": {
+			reason: "the same, and what came before that was made", memo: &memo{}, told: []commonv1.Condition{gaveUp},
+			marks:     map[string]string{attempt: first + "/succeeded", name: "vol-0", succeeded: early},
+			remembers: objectstate.Cold{Made: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-0"}}, message: textOverruled,
 		},
 		"GivenUpAndCalled": {
 			reason: "this process has begun another", memo: remembering(objectstate.State{Known: true}, objectstate.Cold{Called: third}), told: []commonv1.Condition{gaveUp},

@@ -10,6 +10,7 @@ const (
 	GivenUp                  // The record was removed, as the question says, and nothing else.
 	Taken                    // All annotations are gone, as a replace takes them: nobody has answered.
 	Answered                 // The record of what was given up was written back: the answer holds.
+	Overruled                // The same, but another creation may have been begun since whose record is lost.
 )
 
 // A Question is what is known of an object whose user may have been asked.
@@ -21,17 +22,20 @@ type Question struct {
 	Told     bool // The status says which creation it is. It does so once the note is stored.
 	Held     bool // A finalizer is there.
 	GaveUp   bool // The status says that the record is of what was given up, or of what came before.
+	New      bool // This process has not looked before.
 	Ended    bool // This process has looked before, and what was begun since came to nothing.
 }
 
 // Answer returns what the annotations say. Of an attempt that another runtime has begun the
 // status does not tell, and there is no note: only a replace that takes the finalizer, too, is
 // told from an answer. Of what a user has given up he is not asked again. A process that has not
-// looked before asks: another creation may have been begun whose record is lost.
+// looked before goes by the record, and asks: another creation may have been begun whose record is lost.
 func (q Question) Answer() Answer {
 	switch {
 	case q.GaveUp && q.Recorded && q.Ended:
 		return Answered
+	case q.GaveUp && q.Recorded && q.New:
+		return Overruled
 	case !q.Asked || q.Recorded:
 		return Unanswered
 	case q.Noted || q.Begun || q.Held && !q.Told:

@@ -22,8 +22,9 @@ func TestAnswer(t *testing.T) {
 		{"a user does not remove its finalizer", Question{Asked: true}, Taken},
 		{"what was given up is back", Question{GaveUp: true, Recorded: true, Ended: true}, Answered},
 		{"the same, and the condition asks", Question{Asked: true, GaveUp: true, Recorded: true, Ended: true}, Answered},
-		{"another may have been begun since", Question{GaveUp: true, Recorded: true}, Unanswered},
-		{"the same, and it is asked already", Question{Asked: true, GaveUp: true, Recorded: true}, Unanswered},
+		{"another may have been begun since", Question{GaveUp: true, Recorded: true, New: true}, Overruled},
+		{"another was begun since", Question{GaveUp: true, Recorded: true}, Unanswered},
+		{"the same, and it is asked already", Question{Asked: true, GaveUp: true, Recorded: true, New: true}, Overruled},
 		{"what is recorded came later", Question{Recorded: true, Ended: true}, Unanswered},
 		{"nothing is back", Question{GaveUp: true, Ended: true}, Unanswered},
 	}
@@ -36,16 +37,19 @@ func TestAnswer(t *testing.T) {
 
 // Whatever is known, nothing is given up of which nothing is left, nor what is recorded.
 func TestNothingIsGivenUpByTakingAll(t *testing.T) {
-	for bits := range 256 {
+	for bits := range 512 {
 		q := Question{
 			Asked: bits&1 != 0, Recorded: bits&2 != 0, Noted: bits&4 != 0, Begun: bits&8 != 0, Told: bits&16 != 0, Held: bits&32 != 0,
-			GaveUp: bits&64 != 0, Ended: bits&128 != 0,
+			GaveUp: bits&64 != 0, Ended: bits&128 != 0, New: bits&256 != 0,
 		}
 		if q.Answer() == GivenUp && (!q.Asked || q.Recorded || q.Told && !q.Noted && !q.Begun) {
 			t.Errorf("%+v is given up", q)
 		}
 		if q.Answer() == Answered && !(q.GaveUp && q.Recorded && q.Ended) {
 			t.Errorf("%+v was answered before", q)
+		}
+		if q.Answer() == Overruled && (!q.GaveUp || !q.Recorded || q.Ended || !q.New) {
+			t.Errorf("%+v overrules an answer", q)
 		}
 	}
 }
