@@ -29,6 +29,7 @@ type state struct {
 	strips       map[types.UID]stripping        // of objects that users replaced by their manifests
 	rewinds      map[types.UID]resource.Managed // objects as they were stored until their API server was restored; shared
 	forgotten    map[types.UID]bool             // objects that are not in the state that was restored, and whose resources were not to stay before
+	blurred      bool                           // users replaced an object while a process did not know of a restore
 	undone       bool                           // a restore undid what users wrote
 	unpublished  bool                           // a restore took what the provider wrote of another kind
 	callers      map[types.UID]int              // the process that last called Create for an object

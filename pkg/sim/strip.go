@@ -52,6 +52,7 @@ func (u *users) notes(mg resource.Managed, before map[string]string) {
 // Strip replaces every object by its manifest, as kubectl replace, Helm --force and Argo CD with
 // Replace=true do: what is not in that goes from its metadata. The status stays.
 func (w *World) strip(f Fault) {
+	w.blurred = w.blurred || slices.ContainsFunc(w.alive(), func(p *process) bool { return p.outdated })
 	for _, mg := range w.users.all() {
 		key, uid := keyOf(mg), mg.GetUID()
 		now := w.users.get(key)
