@@ -128,7 +128,7 @@ func (p *pass) earlier() bool {
 	case isCopied(p.mg, last):
 		return false
 	case id == last:
-		return p.precedesFind()
+		return p.precedesFind() || p.precedesResult(known.Mark)
 	default:
 		return isCopied(p.mg, id) || precedes(p.mg, last)
 	}
@@ -164,6 +164,14 @@ func (p *pass) precedesFind() bool {
 	found := objectstate.ParseCreationRef(told.Message).Mark == id+"/"+attemptSucceeded
 
 	return result == "" && told.Status == metav1.ConditionTrue && found && !meta.GetExternalCreatePending(p.mg).After(told.LastTransitionTime.Time)
+}
+
+// PrecedesResult says whether the record has no result of the attempt that is known to have
+// succeeded. Only where the same token leads to the same resource is an attempt begun again.
+func (p *pass) precedesResult(known string) bool {
+	id, result := attempt(p.mg)
+
+	return !p.r.tokens && result == "" && known == id+"/"+attemptSucceeded
 }
 
 // IsCopied says whether an id is that of an attempt that was made for another object. Times, by

@@ -48,11 +48,13 @@ func TestEarlier(t *testing.T) {
 		"Unmarked":      {"there is no record", done(second + "/succeeded"), nil, nil, false},
 		"Unknown":       {"nothing is known", &memo{}, nil, by(first), false},
 		"Same":          {"it is the last", done(second + "/succeeded"), nil, by(second + "/succeeded"), false},
-		"BeforeItsEnd":  {"it is the last, too, as far as the status says", done(second + "/succeeded"), nil, by(second), false},
+		"BeforeItsEnd":  {"it is the last, before it ended", done(second + "/succeeded"), nil, by(second), true},
+		"AfterItsEnd":   {"it is the last, and failed by what is stored", done(second + "/succeeded"), nil, by(second + "/failed"), false},
 		"BeforeItsFind": {"it is what led to what was found, before it ended", &memo{}, found, map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: early}, true},
-		"RepeatedSince": {"it was begun again since", &memo{}, found, map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: later}, false},
+		"Repeated":      {"only with the same token it is begun again since", &memo{}, found, map[string]string{meta.AnnotationKeyCreateAttempt: second, pending: later}, true},
 		"FindOfAnother": {"what was found is another's", called, found, by(second + "/failed"), false},
-		"NotFoundYet":   {"nothing was found", &memo{}, told(metav1.ConditionUnknown, second+"/succeeded"), by(second), false},
+		"NotFoundYet":   {"nothing was found, and it succeeded", &memo{}, told(metav1.ConditionUnknown, second+"/succeeded"), by(second), true},
+		"StillAsked":    {"nothing is known of its result", &memo{}, told(metav1.ConditionUnknown, second), by(second), false},
 		"GivenUp":       {"a user gave up the last", &memo{}, givenUp, by(first), false},
 		"Before":        {"it succeeded before the last", done(second + "/succeeded"), nil, by(first + "/succeeded"), true},
 		"FailedBefore":  {"it failed before the last", done(second + "/succeeded"), nil, by(first + "/failed"), true},
@@ -90,6 +92,11 @@ func TestEarlier(t *testing.T) {
 		}
 		if got := passOf(mg, tc.memo).earlier(); got != tc.want {
 			t.Errorf("%s: %s: got %t", id, tc.reason, got)
+		}
+		again := passOf(mg, tc.memo)
+		again.r.tokens = true
+		if got, want := again.earlier(), tc.want && id != "BeforeItsEnd" && id != "NotFoundYet" && id != "Repeated"; got != want {
+			t.Errorf("%s: %s, and may have been begun again: got %t", id, tc.reason, got)
 		}
 	}
 }
