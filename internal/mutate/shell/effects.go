@@ -61,11 +61,13 @@ func (f *finder) packageOf(called *ast.SelectorExpr) string {
 // interact tells whether the order of two statements can matter: one may leave and the other has an effect or may leave as well, both call something that may have
 // an effect, or one reads what the other assigns. Others are equivalent in either order.
 func (f *finder) interact(a, b ast.Stmt) bool {
-	if f.logs(a) || f.logs(b) || f.reports(a) || f.reports(b) || ends(b) || ends(a) || f.commute(a, b) {
+	f.pair = b.End()
+	defer func() { f.pair = token.NoPos }()
+	if f.logs(a) || f.logs(b) || f.reports(a) || f.reports(b) || ends(b) || ends(a) || f.commute(a, b) || f.either(a, b) || f.spares(a, b) || f.spares(b, a) {
 		return false
 	}
 	if declares(a, b, f.file) || defines(a) || defines(b) {
-		return false // it would not compile, or a function runs later
+		return false // most would not compile, or a function runs later
 	}
 	one, other := f.effectsOf(a), f.effectsOf(b)
 	if one.deferred != other.deferred {
@@ -76,7 +78,9 @@ func (f *finder) interact(a, b ast.Stmt) bool {
 		return true
 	case other.leaves && (one.calls || one.outlives || f.whole(b, one.own)):
 		return true
-	case one.calls && other.calls:
+	case one.leaves && f.guards(a, b):
+		return true
+	case one.calls && other.calls, one.stays && len(other.assigns) > 0, other.stays && len(one.assigns) > 0:
 		return true
 	}
 	return mentions(f.file.at(b), one.assigns) || mentions(f.file.at(a), other.assigns)
@@ -135,30 +139,35 @@ func discards(s *ast.AssignStmt) bool {
 // effects are what a statement may do besides computing.
 type effects struct {
 	leaves   bool     // it returns, breaks or continues
+	stays    bool     // it breaks or continues: the function goes on
 	deferred bool     // it is a defer
 	calls    bool     // a call for its effect, or one that may fail
 	assigns  []string // to what is not declared in it
 	outlives bool     // what it assigns to is there when the function has returned
-	own      []string // parameters that it assigns to, or to fields of: see parameter
+	own      []string // variables that it assigns to, or to parts of, and that nobody sees when the function has returned
 }
 
 func (f *finder) effectsOf(s ast.Stmt) (e effects) {
 	_, e.deferred = s.(*ast.DeferStmt)
+	e.stays = branches(s, false, false)
+	e.leaves = e.stays
 	assign := func(to ast.Expr) {
-		if text := f.file.at(to); text != "_" {
-			e.assigns = append(e.assigns, text)
-			if name, ok := f.parameter(to); ok {
-				e.own = append(e.own, name)
-			} else {
-				e.outlives = e.outlives || f.outlives(to)
-			}
+		if name, ok := to.(*ast.Ident); ok && (name.Name == "_" || f.within(name, s)) {
+			return
+		}
+		e.assigns = append(e.assigns, f.file.at(to))
+		name, ok := f.copied(to)
+		if ok || !f.outlives(to) {
+			e.own = append(e.own, name)
+		} else {
+			e.outlives = true
 		}
 	}
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			return false
-		case *ast.ReturnStmt, *ast.BranchStmt:
+		case *ast.ReturnStmt:
 			e.leaves = true
 		case *ast.ExprStmt:
 			e.calls = e.calls || !f.logs(n)
@@ -166,11 +175,18 @@ func (f *finder) effectsOf(s ast.Stmt) (e effects) {
 		case *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt:
 			e.calls = true
 		case *ast.CallExpr:
-			e.calls = e.calls || mayFail(f.types.TypeOf(n))
+			e.calls = e.calls || mayFail(f.types.TypeOf(n)) && !f.computes(n)
 		case *ast.AssignStmt:
 			for _, lhs := range n.Lhs {
-				if n.Tok != token.DEFINE {
+				if n.Tok != token.DEFINE || f.declared(lhs) {
 					assign(lhs)
+				}
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.ASSIGN {
+				assign(n.Key)
+				if n.Value != nil {
+					assign(n.Value)
 				}
 			}
 		case *ast.IncDecStmt:
@@ -181,38 +197,126 @@ func (f *finder) effectsOf(s ast.Stmt) (e effects) {
 	return e
 }
 
-// outlives tells whether a variable is not one of the function's own.
+// branches tells whether a statement breaks or continues something around it, where break or continue alone may be meant for something in it.
+func branches(n ast.Node, breaks, continues bool) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ForStmt, *ast.RangeStmt:
+			if !breaks || !continues {
+				found = found || branches(n, true, true)
+				return false
+			}
+		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+			if !breaks {
+				found = found || branches(n, true, continues)
+				return false
+			}
+		case *ast.BranchStmt:
+			within := n.Tok == token.CONTINUE && continues || (n.Tok == token.BREAK || n.Tok == token.FALLTHROUGH) && breaks
+			found = found || n.Label != nil || !within
+		}
+		return !found
+	})
+	return found
+}
+
+// declared tells whether what stands on the left of := is a variable that was there before: it is assigned to, and not declared.
+func (f *finder) declared(e ast.Expr) bool {
+	name, ok := e.(*ast.Ident)
+	return ok && f.types.Uses[name] != nil
+}
+
+// within tells whether a name is that of a variable that a statement declares in itself.
+func (f *finder) within(name *ast.Ident, s ast.Stmt) bool {
+	v := f.types.Uses[name]
+	return v != nil && v.Pos() >= s.Pos() && v.Pos() < s.End()
+}
+
+// outlives tells whether what is assigned to is there when the function has returned: it is no variable of the function's own, a function literal or a pointer may
+// know it, or it is reached by a pointer, a map or a slice that the function has not made for itself.
 func (f *finder) outlives(e ast.Expr) bool {
+	led, first := 0, false // how many of these lead there, and whether the first step is one
 	for {
-		switch x := e.(type) {
+		step := false
+		switch x := ast.Unparen(e).(type) {
 		case *ast.SelectorExpr:
-			e = x.X
+			s := f.types.Selections[x]
+			step, e = s != nil && s.Indirect(), x.X
 		case *ast.IndexExpr:
-			e = x.X
+			_, array := f.types.TypeOf(x.X).Underlying().(*types.Array)
+			step, e = !array, x.X
 		case *ast.StarExpr:
-			e = x.X
-		case *ast.ParenExpr:
-			e = x.X
+			step, e = true, x.X
 		case *ast.Ident:
 			v := f.types.Uses[x]
-			return v == nil || v.Pos() < f.fn.Body.Lbrace || v.Pos() > f.fn.Body.Rbrace
+			if v == nil || v.Pos() < f.fn.Body.Lbrace || v.Pos() > f.fn.Body.Rbrace || f.captured(x.Name) {
+				return true
+			}
+			return led > 0 && (led > 1 || !first || !f.makes(v))
 		default:
 			return true
+		}
+		if first = step; step {
+			led++
 		}
 	}
 }
 
-// mayFail tells whether a call returns an error: such calls ask somebody.
-func mayFail(t types.Type) bool {
-	if tuple, ok := t.(*types.Tuple); ok {
-		for v := range tuple.Variables() {
-			if mayFail(v.Type()) {
-				return true
+// makes tells whether a variable of the function's own holds what the function has made, and keeps to itself: it is declared with a literal, by make or by new, and
+// otherwise it is only asked for what is in it, ranged over, measured or returned.
+func (f *finder) makes(v types.Object) bool {
+	made, leaks := false, false
+	asked := map[*ast.Ident]bool{}
+	ask := func(list ...ast.Expr) {
+		for _, e := range list {
+			if name, ok := e.(*ast.Ident); ok {
+				asked[name] = true
 			}
 		}
-		return false
 	}
-	return t != nil && types.Identical(t, types.Universe.Lookup("error").Type())
+	ast.Inspect(f.fn.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if len(n.Lhs) == 1 && len(n.Rhs) == 1 && n.Lhs[0].Pos() == v.Pos() {
+				made = f.fresh(n.Rhs[0])
+			}
+		case *ast.SelectorExpr:
+			if s := f.types.Selections[n]; s != nil && s.Kind() == types.FieldVal {
+				ask(n.X)
+			}
+		case *ast.IndexExpr:
+			ask(n.X)
+		case *ast.RangeStmt:
+			ask(n.X)
+		case *ast.CallExpr:
+			if calls(n, "len") {
+				ask(n.Args...)
+			}
+		case *ast.ReturnStmt:
+			ask(n.Results...)
+		case *ast.Ident:
+			leaks = leaks || f.types.Uses[n] == v && !asked[n]
+		}
+		return true
+	})
+	return made && !leaks
+}
+
+// fresh tells whether an expression makes what nothing else leads to.
+func (f *finder) fresh(e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if address, ok := e.(*ast.UnaryExpr); ok && address.Op == token.AND {
+		e = address.X
+	}
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		return true
+	case *ast.CallExpr:
+		return calls(e, "make") || calls(e, "new")
+	}
+	return false
 }
 
 // mentions tells whether a text has one of these expressions in it, and not as a part of a longer name.

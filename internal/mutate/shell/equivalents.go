@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -40,6 +41,39 @@ func equality(call *ast.CallExpr) bool {
 	return false
 }
 
+// says tells whether a call makes a text for people from a sentence and what is to stand in it, which no test compares by its letters: see words.
+func (f *finder) says(call *ast.CallExpr) bool {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || f.packageOf(method) != "fmt" || method.Sel.Name != "Sprintf" {
+		return false
+	}
+	value := f.types.Types[call.Args[0]].Value
+	return value != nil && value.Kind() == constant.String && strings.Contains(constant.StringVal(value), " ") && word.MatchString(verb.ReplaceAllString(constant.StringVal(value), ""))
+}
+
+// A sentence has a word in it besides the verbs that tell how something is to be written.
+var verb, word = regexp.MustCompile(`%[^a-zA-Z%]*[a-zA-Z%]`), regexp.MustCompile(`\pL\pL`)
+
+// ordered returns the arguments of a call whose order may matter: not that of the keys that a function removes.
+func (f *finder) ordered(call *ast.CallExpr) []ast.Expr {
+	fn := f.function(call)
+	if fn == nil || !strings.HasPrefix(fn.Name(), "Remove") || !fn.Signature().Variadic() || call.Ellipsis.IsValid() {
+		return call.Args
+	}
+	last := fn.Signature().Params().Len() - 1
+	key, ok := fn.Signature().Params().At(last).Type().(*types.Slice).Elem().Underlying().(*types.Basic)
+	if !ok || key.Info()&types.IsString == 0 {
+		return call.Args
+	}
+	return call.Args[:last]
+}
+
+// duration tells whether a number is one of nanoseconds.
+func (f *finder) duration(e ast.Expr) bool {
+	named, ok := types.Unalias(f.types.TypeOf(e)).(*types.Named)
+	return ok && named.Obj().Name() == "Duration" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "time"
+}
+
 // options tells whether the values of a literal are options, each of which sets what is its own.
 func (f *finder) options(lit *ast.CompositeLit) bool {
 	list, ok := f.types.TypeOf(lit).Underlying().(*types.Slice)
@@ -61,8 +95,11 @@ func (f *finder) sentence(e ast.Expr) bool {
 }
 
 // commute tells whether the order of two statements does not matter although both call something: they remove keys of a map, set what is not the same of one object,
-// or one of them counts for a metric and the other stays in the function.
+// tell what keeps the greatest, or one of them counts for a metric and the other stays in the function.
 func (f *finder) commute(a, b ast.Stmt) bool {
+	if f.greatest(a, b) {
+		return true
+	}
 	one, ok := call(a)
 	other, ok2 := call(b)
 	if ok && f.counts(one) || ok2 && f.counts(other) {
@@ -185,31 +222,46 @@ func (f *finder) learn(condition ast.Expr) {
 	}
 }
 
-// parameter returns the name of the function's parameter that an expression is, or is a field of. What is assigned to it is seen by nobody when the function has
-// returned: it is a copy, unless a pointer leads to the field or a function literal names it.
-func (f *finder) parameter(e ast.Expr) (name string, ok bool) {
-	for {
+// copied returns the name of the variable that an expression is, or is a part of, and whether that is a parameter or a result of the function, which it has for itself:
+// what is assigned to it nobody sees when the function has returned something else. It is a copy, unless a pointer leads to the part or a function literal names it.
+func (f *finder) copied(e ast.Expr) (name string, ok bool) {
+	within := func(v types.Object, list *ast.FieldList) bool {
+		return list != nil && v != nil && v.Pos() >= list.Pos() && v.Pos() < list.End()
+	}
+	for direct := true; ; {
 		switch x := ast.Unparen(e).(type) {
 		case *ast.SelectorExpr:
-			if s := f.types.Selections[x]; s == nil || s.Kind() != types.FieldVal || s.Indirect() {
-				return "", false
-			}
+			s := f.types.Selections[x]
+			direct = direct && s != nil && s.Kind() == types.FieldVal && !s.Indirect()
 			e = x.X
+		case *ast.IndexExpr:
+			direct, e = false, x.X
+		case *ast.StarExpr:
+			direct, e = false, x.X
 		case *ast.Ident:
 			v := f.types.Uses[x]
-			within := func(list *ast.FieldList) bool {
-				return list != nil && v != nil && v.Pos() >= list.Pos() && v.Pos() < list.End()
-			}
-			return x.Name, (within(f.fn.Type.Params) || within(f.fn.Recv)) && !f.captured(x.Name)
+			own := within(v, f.fn.Type.Params) || within(v, f.fn.Recv) || within(v, f.fn.Type.Results) && !f.recovers()
+			return x.Name, direct && own && !f.captured(x.Name)
 		default:
 			return "", false
 		}
 	}
 }
 
-// captured tells whether a variable may be known longer than its function runs: a function literal names it, or its address is taken, as a method may do.
+// recovers tells whether the function returns its results as they are when it panics.
+func (f *finder) recovers() bool { return mentions(f.file.at(f.fn.Body), []string{"recover"}) }
+
+// captured tells whether a variable may be known longer than its function runs: a function literal names it, or its address is taken, as a method may do; and not only
+// when the statements that are looked at have been run for the last time.
 func (f *finder) captured(name string) (found bool) {
+	last := f.fn.Body.End()
+	if f.pair.IsValid() && !f.inLoop(f.pair) {
+		last = f.pair
+	}
 	ast.Inspect(f.fn.Body, func(n ast.Node) bool {
+		if n != nil && n.Pos() >= last {
+			return false
+		}
 		keeps := false
 		switch n := n.(type) {
 		case *ast.FuncLit, *ast.SliceExpr:
@@ -226,7 +278,21 @@ func (f *finder) captured(name string) (found bool) {
 	return found
 }
 
-// whole tells whether a statement has to do with more of a variable than with fields of it.
+// inLoop tells whether what ends at a place may be run more than once: it is in a loop, in a function literal, or in a function that jumps.
+func (f *finder) inLoop(end token.Pos) (found bool) {
+	ast.Inspect(f.fn.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt, *ast.FuncLit:
+			found = found || n.Pos() < end && n.End() >= end
+		case *ast.LabeledStmt:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// whole tells whether a statement has to do with more of a variable than with fields of it, or returns what the variable holds as a result that has a name.
 func (f *finder) whole(s ast.Stmt, names []string) (found bool) {
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -235,6 +301,8 @@ func (f *finder) whole(s ast.Stmt, names []string) (found bool) {
 				_, named := n.X.(*ast.Ident)
 				return !named
 			}
+		case *ast.ReturnStmt:
+			found = found || len(n.Results) == 0 && f.fn.Type.Results != nil && mentions(f.file.at(f.fn.Type.Results), names)
 		case *ast.Ident:
 			found = found || slices.Contains(names, n.Name)
 		}
@@ -243,8 +311,7 @@ func (f *finder) whole(s ast.Stmt, names []string) (found bool) {
 	return found
 }
 
-// exclusive tells whether two cases cannot hold both, because the conditions that they begin with exclude each other, and asking for these has no effect: whichever
-// is asked first, the same is asked after it. No clause may fall through.
+// exclusive tells whether two cases cannot hold both, or do the same if they do: see apart and cross. No clause may fall through.
 func (f *finder) exclusive(a, b *ast.CaseClause, all *ast.BlockStmt) bool {
 	falls := false
 	for _, clause := range all.List {
@@ -256,34 +323,27 @@ func (f *finder) exclusive(a, b *ast.CaseClause, all *ast.BlockStmt) bool {
 	if falls || len(a.List) != 1 || len(b.List) != 1 {
 		return false
 	}
-	one, other := begin(a.List[0]), begin(b.List[0])
-	return f.exclude(one, other) || f.exclude(other, one)
+	return f.apart(a.List[0], b.List[0]) || f.cross(a.List[0], b.List[0], a.Body, b.Body)
 }
 
-// begin returns what of a condition is asked first.
-func begin(e ast.Expr) ast.Expr {
-	for {
-		e = ast.Unparen(e)
-		and, ok := e.(*ast.BinaryExpr)
-		if !ok || and.Op != token.LAND {
-			return e
-		}
-		e = and.X
-	}
-}
-
-// exclude tells whether the second condition does not hold where the first does.
+// exclude tells whether the second condition does not hold where the first does, and both can be asked for at any time if each is asked for at some time.
 func (f *finder) exclude(a, b ast.Expr) bool {
+	_, asks := b.(*ast.CallExpr) // see contradict
+	return f.contradict(a, b) && free(a) && (asks || free(b))
+}
+
+// contradict tells whether the second condition does not hold where the first does.
+func (f *finder) contradict(a, b ast.Expr) bool {
 	if not, ok := b.(*ast.UnaryExpr); ok && not.Op == token.NOT {
-		return f.file.at(ast.Unparen(not.X)) == f.file.at(a) && free(a)
+		return f.file.at(ast.Unparen(not.X)) == f.file.at(a)
 	}
 	one, ok := a.(*ast.BinaryExpr)
-	if !ok || !free(one) {
+	if !ok {
 		return false
 	}
 	switch other := b.(type) {
 	case *ast.BinaryExpr:
-		if f.file.at(one.X) != f.file.at(other.X) || !free(other) {
+		if f.file.at(one.X) != f.file.at(other.X) {
 			return false
 		}
 		x, y := f.types.Types[one.Y].Value, f.types.Types[other.Y].Value
@@ -297,46 +357,14 @@ func (f *finder) exclude(a, b ast.Expr) bool {
 	return false
 }
 
-// free tells whether an expression can be asked for any number of times: nothing is called, and nothing is looked up that may not be there.
-func free(e ast.Expr) bool {
-	found := false
-	ast.Inspect(e, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			found = found || !calls(n, "len") && !calls(n, "cap")
-		case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.FuncLit:
-			found = true
-		case *ast.UnaryExpr:
-			found = found || n.Op == token.ARROW
-		case *ast.BinaryExpr:
-			found = found || n.Op == token.QUO || n.Op == token.REM
-		}
-		return !found
-	})
-	return !found
-}
-
-// named tells whether an expression is a variable of a package, as errors are that are compared with.
-func (f *finder) named(e ast.Expr) bool {
-	if s, ok := e.(*ast.SelectorExpr); ok {
-		e = s.Sel
-	}
-	id, ok := e.(*ast.Ident)
-	if !ok {
-		return false
-	}
-	v, ok := f.types.Uses[id].(*types.Var)
-	return ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
-}
-
-// contained returns the list of constants in which a call looks for a value: its order does not matter.
+// contained returns the list in which a call looks for a value: its order does not matter. What is in the list is there already, or asking for it has no effect.
 func (f *finder) contained(call *ast.CallExpr) *ast.CompositeLit {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || method.Sel.Name != "Contains" || f.packageOf(method) != "slices" {
 		return nil
 	}
 	lit, ok := call.Args[0].(*ast.CompositeLit)
-	if !ok || slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool { return f.types.Types[e].Value == nil }) {
+	if !ok || slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool { return !free(e) }) {
 		return nil
 	}
 	return lit

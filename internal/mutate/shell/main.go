@@ -4,7 +4,7 @@
 //
 // It runs in the root of the module. A mutant is one change in a function of a subject, see subjects: a condition negated, a call or an assignment removed,
 // neighbours exchanged (statements, cases of a switch, operands and arguments of one type), a constant changed; but not what no caller could see whatever the
-// code is for, see equivalents.go. The seed draws -mutants of them from all subjects; one that does not compile is drawn anew. -at names a file, or a line of
+// code is for, see equivalents.go and orders.go. The seed draws -mutants of them from all subjects; one that does not compile is drawn anew. -at names a file, or a line of
 // it, and takes only its mutants: for whoever works on a survivor.
 //
 // All drawn mutants of a subject are compiled into one test binary: each mutated function holds a copy of its body per mutant, and an environment variable

@@ -101,6 +101,7 @@ type finder struct {
 	types     typed
 	reach     int
 	failed    map[string]bool // the errors that are there at this place, as they are written
+	pair      token.Pos       // the end of the two statements that are looked at
 	unordered map[*ast.CompositeLit]bool
 	seen      map[string]bool
 	found     []*mutant

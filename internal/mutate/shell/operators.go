@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"strconv"
 	"strings"
+	"time"
 )
 
 type typed = *types.Info
@@ -110,6 +111,10 @@ func hasClauses(b *ast.BlockStmt) bool {
 // conditions negates what decides where a statement goes on, and exchanges neighbouring cases where the first that holds wins.
 func (f *finder) conditions(n ast.Node) {
 	switch n := n.(type) {
+	case *ast.RangeStmt:
+		if lit, ok := n.X.(*ast.CompositeLit); ok && f.whichever(n) {
+			f.unordered[lit] = true
+		}
 	case *ast.ForStmt:
 		if n.Cond != nil {
 			f.negate(n.Cond)
@@ -180,8 +185,8 @@ func (f *finder) expression(e ast.Expr) {
 		if lit := f.contained(e); lit != nil {
 			f.unordered[lit] = true
 		}
-		if !f.words(e) && !calls(e, "min") && !calls(e, "max") && !equality(e) && !f.logs(e) {
-			f.neighbours("the arguments", e.Args)
+		if !f.words(e) && !f.says(e) && !calls(e, "min") && !calls(e, "max") && !equality(e) && !f.symmetric(e) && !f.logs(e) {
+			f.neighbours("the arguments", f.ordered(e))
 		}
 	case *ast.CompositeLit:
 		if !f.options(e) && !f.unordered[e] {
@@ -257,8 +262,11 @@ func (f *finder) literal(e *ast.BasicLit) {
 			return
 		}
 		changed := n + 1
-		if n > 2 {
+		switch {
+		case n > 2:
 			changed = 2*n + 1
+		case n == 0 && f.duration(e):
+			changed = int64(time.Hour) // nobody sees a nanosecond
 		}
 		f.add(fmt.Sprintf("change the constant %s to %d", e.Value, changed), f.replace(e, strconv.FormatInt(changed, 10)))
 	case token.FLOAT:

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// What is here tells of neighbours that no caller can tell from each other's order, whatever the code is for: they are not exchanged.
+
+// either tells whether two neighbouring statements are ifs of which one at most is entered, or that both do the same: both leave, so that the other is asked for
+// only if the first does not hold.
+func (f *finder) either(a, b ast.Stmt) bool {
+	one, ok := a.(*ast.IfStmt)
+	other, ok2 := b.(*ast.IfStmt)
+	if !ok || !ok2 || one.Init != nil || other.Init != nil || one.Else != nil || other.Else != nil || !leave(one.Body) || !leave(other.Body) {
+		return false
+	}
+	return f.apart(one.Cond, other.Cond) || f.cross(one.Cond, other.Cond, one.Body.List, other.Body.List) ||
+		f.file.at(one.Body) == f.file.at(other.Body) && f.harmless(one.Cond) && f.harmless(other.Cond)
+}
+
+// cross tells whether two branches return each the value that the other asks for, if theirs is one and the same: where both may be taken, both values are that one.
+func (f *finder) cross(a, b ast.Expr, first, second []ast.Stmt) bool {
+	one, ok := a.(*ast.BinaryExpr)
+	other, ok2 := b.(*ast.BinaryExpr)
+	if !ok || !ok2 || one.Op != token.EQL || other.Op != token.EQL || !f.harmless(a) || !f.harmless(b) || len(first) != 1 || len(second) != 1 {
+		return false
+	}
+	if t, basic := f.types.TypeOf(one.X).Underlying().(*types.Basic); basic && t.Info()&(types.IsInteger|types.IsString) == 0 || !basic && f.file.at(one.Y) != "nil" {
+		return false
+	}
+	returns := func(s ast.Stmt, e ast.Expr) bool {
+		r, ok := s.(*ast.ReturnStmt)
+		return ok && len(r.Results) == 1 && f.file.at(r.Results[0]) == f.file.at(e)
+	}
+	return f.file.at(one.Y) == f.file.at(other.Y) && types.Identical(f.types.TypeOf(one.X), f.types.TypeOf(other.X)) && returns(first[0], other.X) && returns(second[0], one.X)
+}
+
+// leave tells whether the end of a block is never reached.
+func leave(b *ast.BlockStmt) bool { return len(b.List) > 0 && ends(b.List[len(b.List)-1]) }
+
+// apart tells whether two conditions cannot hold both, and whether it is the same which of them is asked for first: they contradict each other in what they begin with,
+// so that nothing else is asked for in vain, or all of both can be asked for at any time. What is asked of what cannot fail changes nothing.
+func (f *finder) apart(a, b ast.Expr) bool {
+	ones, others := conjuncts(a), conjuncts(b)
+	if (f.exclude(ones[0], others[0]) || f.exclude(others[0], ones[0])) && !f.fallible(a, b) {
+		return true
+	}
+	if !f.harmless(a) || !f.harmless(b) {
+		return false
+	}
+	for _, x := range ones {
+		for _, y := range others {
+			if f.contradict(x, y) || f.contradict(y, x) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// conjuncts returns the conditions that must all hold if one does, in the order in which they are asked for.
+func conjuncts(e ast.Expr) []ast.Expr {
+	e = ast.Unparen(e)
+	if and, ok := e.(*ast.BinaryExpr); ok && and.Op == token.LAND {
+		return append(conjuncts(and.X), conjuncts(and.Y)...)
+	}
+	return []ast.Expr{e}
+}
+
+// spares tells whether a guard leaves if there is nothing in what the loop beside it ranges over: the loop does nothing then, so that it does not matter which comes
+// first. The loop must not change what it ranges over; it may be known by another name.
+func (f *finder) spares(guard, loop ast.Stmt) bool {
+	n, ok := guard.(*ast.IfStmt)
+	over, ok2 := loop.(*ast.RangeStmt)
+	if !ok || !ok2 || n.Init != nil || n.Else != nil || !leave(n.Body) {
+		return false
+	}
+	name, ok := over.X.(*ast.Ident)
+	if !ok || f.captured(name.Name) || mentions(f.file.at(over.Body), []string{name.Name}) || f.global(name) {
+		return false
+	}
+	switch f.types.TypeOf(name).Underlying().(type) {
+	case *types.Slice:
+		return f.file.at(n.Cond) == "len("+name.Name+") == 0" || f.file.at(n.Cond) == name.Name+" == nil"
+	case *types.Map:
+		return f.file.at(n.Cond) == name.Name+" == nil"
+	}
+	return false
+}
+
+// global tells whether a name is not that of a variable, a parameter or a result of the function.
+func (f *finder) global(name *ast.Ident) bool {
+	v := f.types.Uses[name]
+	return v == nil || v.Pos() < f.fn.Pos() || v.Pos() >= f.fn.End()
+}
+
+// whichever tells whether it does not matter in which order a loop takes the values of a list: all that it does is to delete from maps, or to put one thing into a map,
+// or to add to whole numbers or take the greatest or the least; or all is a question about a text or a number, after which it leaves with the same.
+func (f *finder) whichever(loop *ast.RangeStmt) bool {
+	key, plain := loop.Key.(*ast.Ident)
+	value, named := loop.Value.(*ast.Ident)
+	list, ok := f.types.TypeOf(loop.X).Underlying().(*types.Slice)
+	if !ok || !plain || !named || key.Name != "_" || loop.Tok != token.DEFINE || len(loop.Body.List) == 0 {
+		return false
+	}
+	if _, basic := list.Elem().Underlying().(*types.Basic); basic && f.refuses(loop.Body.List, value.Name) {
+		return true
+	}
+	own := f.effectsOf(loop.Body).assigns
+	first := f.gathers(loop.Body.List[0], own)
+	for _, s := range loop.Body.List[1:] {
+		if first == putting || f.gathers(s, own) != first {
+			return false
+		}
+	}
+	return first != nothingGathered
+}
+
+// refuses tells whether statements do nothing but leave with the same if something holds for a value.
+func (f *finder) refuses(list []ast.Stmt, value string) bool {
+	n, ok := list[0].(*ast.IfStmt)
+	return ok && len(list) == 1 && n.Init == nil && n.Else == nil && len(n.Body.List) == 1 && leave(n.Body) && !mentions(f.file.at(n.Body), []string{value}) && f.answers(n.Cond)
+}
+
+// A gathering is what a statement of a loop does each time with the same end in any order.
+type gathering int
+
+const (
+	nothingGathered gathering = iota
+	deleting
+	putting
+	summing
+)
+
+// gathers tells what a statement gathers, where these are all that the loop assigns to.
+func (f *finder) gathers(s ast.Stmt, own []string) gathering {
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		if call, ok := s.X.(*ast.CallExpr); ok && calls(call, "delete") && free(call.Args[0]) && free(call.Args[1]) {
+			return deleting
+		}
+	case *ast.AssignStmt:
+		if len(s.Lhs) != 1 || len(s.Rhs) != 1 {
+			break
+		}
+		switch to := s.Lhs[0].(type) {
+		case *ast.IndexExpr:
+			if _, isMap := f.types.TypeOf(to.X).Underlying().(*types.Map); isMap && s.Tok == token.ASSIGN && f.types.Types[s.Rhs[0]].Value != nil && free(to.X) && free(to.Index) {
+				return putting
+			}
+		case *ast.Ident:
+			if f.sums(s, to, own) {
+				return summing
+			}
+		}
+	}
+	return nothingGathered
+}
+
+// sums tells whether an assignment adds something to a whole number of the function's own, or takes the greater or the lesser of what it is and something else.
+func (f *finder) sums(s *ast.AssignStmt, to *ast.Ident, own []string) bool {
+	if _, copied := f.copied(to); !copied && f.outlives(to) {
+		return false
+	}
+	add := s.Rhs[0]
+	switch s.Tok {
+	case token.ADD_ASSIGN:
+		if b, ok := f.types.TypeOf(to).Underlying().(*types.Basic); !ok || b.Info()&types.IsInteger == 0 {
+			return false
+		}
+	case token.ASSIGN:
+		call, ok := add.(*ast.CallExpr)
+		if !ok || len(call.Args) != 2 || !calls(call, "max") && !calls(call, "min") || f.file.at(call.Args[0]) != to.Name {
+			return false
+		}
+		add = call.Args[1]
+	default:
+		return false
+	}
+	return f.answers(add) && !mentions(f.file.at(add), own)
+}

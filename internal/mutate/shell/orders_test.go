@@ -1,0 +1,82 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestOrders: neighbours are exchanged if a caller may see it, and only then. Each function without a mutant stands beside others that are nearly the same.
+func TestOrders(t *testing.T) {
+	got := map[string][]string{}
+	for _, m := range loaded(t, "orders").candidates {
+		what, exchanged := strings.CutPrefix(m.what, "exchange the ")
+		if exchanged && !strings.HasPrefix(what, "operands") {
+			got[m.function()] = append(got[m.function()], what)
+		}
+	}
+	want := map[string][]string{
+		// Two refusals are one if they say the same, and if none of them asks somebody, or protects the other.
+		"box.refuseGuarded":   {`statements "if b.full { return false }" and "if o.next.size > 1 { return false }"`},
+		"box.refuseAsked":     {`statements "if b.full { return false }" and "if ask() { return false }"`},
+		"box.refuseOtherwise": {`statements "if b.size > n { return 1 }" and "if b.name == "" { return 2 }"`},
+		"box.refuseNothing":   {`statements "if b == nil { return false }" and "if b.full { return false }"`},
+		// Conditions that contradict each other, unless the first changes what the second asks for, or looks up what may not be there.
+		"box.contradictUntilAsked": {`statements "if b.full && ask() == nil { return nil }" and "if !b.full && ask() == nil { return errFull }"`},
+		"box.contradictAndGoOn":    {`statements "if err == nil && b.full { err = errFull }" and "if err != nil && b.size > 1 { return err }"`},
+		"contradictTooShort":       {`cases "len(path) > 2 && path[0] == "api"" and "len(path) > 3 && path[4] == "x" && path[0] == "apis""`},
+		// Each returns what the other asks for, unless it does not.
+		"crossWithAnother": {`statements "if b == 0 { return a }" and "if a == 1 { return c }"`},
+		// The greatest is the same in any order, unless it is asked for in between, or it is not the greatest.
+		"latest":  {`statements "if more() { later(b) }" and "later(since.Add(1))"`},
+		"another": {`statements "set(a)" and "set(b)"`},
+		// What is assigned is lost when the function returns, unless the function goes on, or somebody else knows it.
+		"leaveOneOut":                {`statements "if n < 0 { continue }" and "sum += n"`},
+		"leaveWhatOthersKnow":        {`statements "if n == 0 { return false }" and "b.size = n"`},
+		"leaveWhatIsReturned":        {`statements "if n == 0 { return b }" and "b.size = n"`},
+		"leaveWhatIsInIt":            {`statements "if n == 0 { return nil }" and "b.next.size = n"`},
+		"leaveWhatWasGiven":          {`statements "keep(b)" and "if n == 0 { return }"`, `statements "if n == 0 { return }" and "b.size = n"`},
+		"box.leaveWhatIsRead":        {`statements "defer func() { b.full = done }()" and "if n == 0 { return }"`, `statements "if n == 0 { return }" and "done = true"`},
+		"box.leaveWhatIsReadInALoop": {`statements "if n == 0 { return }" and "size = n"`, `statements "size = n" and "go func() { b.size = size }()"`},
+		"leaveWhatIsRecovered":       {`statements "if n > 3 { size = n }" and "if []int{1, 2, 3}[n] == 1 { return 0 }"`, `values "1" and "2"`, `values "2" and "3"`},
+		"leaveAsItIs":                {`statements "if n > 3 { size = n }" and "if n > 5 { return }"`},
+		"declareAgain":               {`statements "if !ok { return x }" and "y, ok := m["y"]"`},
+		// What protects a statement stays before it, and so does what leaves before somebody is asked.
+		"follow":           {`statements "if o == nil { return 0 }" and "size := o.size"`},
+		"computeOfNothing": {`statements "if !ok { return 0, nil }" and "n, err := strconv.Atoi(o.name)"`},
+		"ask":              {`statements "if known { return 0, nil }" and "n, err := of(text)"`},
+		// A loop over nothing does nothing, unless something is there afterwards, or is not any more.
+		"rangeAndGrow":  {`statements "if len(list) == 0 { return 0 }" and "for _, s := range list { list = append(list, s) }"`},
+		"rangeAndEmpty": {`statements "if len(m) == 0 { return 0 }" and "for key := range m { delete(same, key) }"`},
+		// The order of a list that a loop takes, unless the last or the first is another than the others.
+		"eachIsPutAfterAnother":   {`values "a" and "b"`},
+		"eachIsPutDifferently":    {`values "a" and "b"`},
+		"eachIsMeasuredByTheLast": {`values "a" and "b"`},
+		"eachIsReturned":          {`values "a" and "b"`},
+		"eachIsAsked":             {`values "a" and "b"`},
+		// A function that is its own mirror image takes its arguments in any order, and one that removes takes the keys so.
+		"argumentsOfOthers": {`arguments "a" and "b"`, `arguments "a" and "b"`},
+		"removedByTurns":    {`arguments "f" and "g"`},
+		"pair":              {`arguments ""%s %s"" and "a"`, `arguments "a" and "b"`},
+		"added":             {`arguments ""x"" and ""y""`},
+		"key":               {`arguments ""%s/%s"" and "a"`, `arguments "a" and "b"`},
+		"containedAndAsked": {`values "next()" and "text"`},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestNanoseconds: a time of none is changed by what somebody can see.
+func TestNanoseconds(t *testing.T) {
+	got := map[string]string{}
+	for _, m := range loaded(t, "orders").candidates {
+		if to, ok := strings.CutPrefix(m.what, "change the constant 0 to "); ok {
+			got[m.function()] = to
+		}
+	}
+	if got["isOver"] != "3600000000000" || got["isNone"] != "1" {
+		t.Errorf("want an hour of a duration, and one of another number, got %v", got)
+	}
+}
