@@ -61,7 +61,7 @@ func (f *finder) plain(n ast.Node) bool {
 	case *ast.UnaryExpr:
 		return n.Op == token.NOT || n.Op == token.SUB
 	case *ast.BinaryExpr:
-		switch n.Op { //nolint:exhaustive // the others hold no condition that is asked
+		switch n.Op { //nolint:exhaustive // of no other it is known
 		case token.LAND, token.LOR, token.LSS, token.LEQ, token.GTR, token.GEQ, token.ADD, token.SUB:
 			return true
 		case token.EQL, token.NEQ:
