@@ -25,7 +25,7 @@ const (
 	textGivenUp = "the annotations of a creation were written to the object that its user has given up, as they are in a manifest that was exported before: " +
 		"they are removed, and he is not asked again. " + textManifest
 	textOverruled = "the annotations of a creation were written to the object that its user has given up, or of one before it, as they are in a manifest that was exported before: " +
-		"they are gone by, because another creation may have been begun since of which this process does not know. If the object is to stand for another external resource, " +
+		"they are believed, because another creation may have been begun since, and this process would not know of it. If the object stands for another external resource, " +
 		"set the annotation " + meta.AnnotationKeyExternalName + " to its name. " + textManifest
 	textManifest = "Remove the annotations that the provider writes from the manifest"
 )
