@@ -71,6 +71,7 @@ type portCache struct {
 	asked    []string
 	end      context.CancelFunc // of the informer
 	berths   *countingInformer
+	running  sync.WaitGroup // informers
 	server   *cachetesting.FakeControllerSource
 }
 
@@ -97,10 +98,14 @@ func (i *countingInformer) RemoveEventHandler(r toolscache.ResourceEventHandlerR
 	return i.SharedIndexInformer.RemoveEventHandler(r)
 }
 
-// newPortCache returns a cache whose informers run until the context ends.
+// newPortCache returns a cache whose informers run until the context ends. The server ends after
+// them: it never answers again, and an informer that is about to watch would wait for ever.
 func newPortCache(ctx context.Context) *portCache {
 	c := &portCache{ctx: ctx, server: cachetesting.NewFakeControllerSource()}
-	context.AfterFunc(ctx, c.server.Shutdown)
+	context.AfterFunc(ctx, func() {
+		c.running.Wait()
+		c.server.Shutdown()
+	})
 	c.replace()
 
 	return c
@@ -115,10 +120,11 @@ func (c *portCache) replace() *countingInformer {
 	if old != nil {
 		c.end()
 	}
-	c.berths = &countingInformer{SharedIndexInformer: toolscache.NewSharedIndexInformer(c.server, &Berth{}, 0, toolscache.Indexers{})}
+	informer := &countingInformer{SharedIndexInformer: toolscache.NewSharedIndexInformer(c.server, &Berth{}, 0, toolscache.Indexers{})}
+	c.berths = informer
 	ctx, end := context.WithCancel(c.ctx)
 	c.end = end
-	go c.berths.RunWithContext(ctx)
+	c.running.Go(func() { informer.RunWithContext(ctx) })
 
 	return old
 }
