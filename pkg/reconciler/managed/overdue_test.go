@@ -84,22 +84,30 @@ func TestACallThatDoesNotReturnIsTold(t *testing.T) {
 	}
 }
 
+// ObservesForAnHour begins a pass whose Observe has not returned after an hour, and does not before
+// back is closed.
+func (w *world) observesForAnHour() (back chan struct{}) {
+	back = make(chan struct{})
+	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+		if call == "Observe" {
+			<-back
+		}
+
+		return nil
+	}
+	go func() { _, _ = w.r.Reconcile(w.Context(), request()) }()
+	synctest.Wait()
+	w.clock.SetTime(w.clock.Now().Add(time.Hour))
+
+	return back
+}
+
 // TestOverdueCallsAreLookedForWhileTheControllerRuns: every ten seconds, and not after its end.
 func TestOverdueCallsAreLookedForWhileTheControllerRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(nil)
-		back := make(chan struct{})
-		w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
-			if call == "Observe" {
-				<-back
-			}
-
-			return nil
-		}
-		go func() { _, _ = w.r.Reconcile(w.Context(), request()) }()
-		synctest.Wait()
-		w.clock.SetTime(w.clock.Now().Add(time.Hour))
+		back := w.observesForAnHour()
 		w.failLive = 1 // the first look cannot tell
 		ctx, stop := context.WithCancel(w.Context())
 		if err := w.r.Overdue().Start(ctx, nil); err != nil {

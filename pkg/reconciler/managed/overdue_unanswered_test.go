@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
-	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
@@ -37,17 +36,7 @@ func TestAnOverdueCallIsToldWhenTheAPIServerAnswers(t *testing.T) {
 		w.o = append(w.o, managed.WithCluster(reader{&fake.Manager{Client: w.API, Scheme: w.API.Scheme()}, s}))
 		w.restart()
 		w.create(nil)
-		back := make(chan struct{})
-		w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
-			if call == "Observe" {
-				<-back
-			}
-
-			return nil
-		}
-		go func() { _, _ = w.r.Reconcile(w.Context(), request()) }()
-		synctest.Wait()
-		w.clock.SetTime(w.clock.Now().Add(time.Hour))
+		back := w.observesForAnHour()
 		begun := time.Now()
 		w.r.TellOverdue(t.Context())
 		if took := time.Since(begun); took != 5*time.Second {
