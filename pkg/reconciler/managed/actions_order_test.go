@@ -97,7 +97,7 @@ func TestWhatComesBeforeAnObservation(t *testing.T) {
 		}, connecting, boom, 0, 0, 0},
 		"Written": {"what a creation led to is stored before anything else", []func(*objectstate.Cold){unwritten}, func(w *storedWorld) {
 			w.liveCluster.shows, w.restored = nil, true
-		}, recording, errReplaced, 1, 0, 0},
+		}, rereading, errReplaced, 1, 0, 0},
 		"Restored": {"what was put back is stored, whether something is asked or not", []func(*objectstate.Cold){stopped}, func(w *storedWorld) {
 			w.restored = true
 			meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyRestored: "uid-1"})

@@ -29,6 +29,7 @@ var (
 	updatingObject  = &stage{"store-failed", "cannot update managed resource", reasonCannotUpdateManaged, commonv1.Condition{}}
 	recordingIntent = &stage{"intent-failed", "cannot update managed resource", reasonCannotUpdateManaged, commonv1.Creating()}
 	recording       = &stage{"result-failed", "cannot update managed resource annotations", reasonCannotUpdateManaged, commonv1.Creating()}
+	rereading       = &stage{"result-failed", recording.prefix, reasonCannotUpdateManaged, commonv1.Condition{}} // whoever reconciles it now may have told that it is ready
 	unexpected      = &stage{"failed", "", reasonCannotInitialize, commonv1.Condition{}}
 )
 

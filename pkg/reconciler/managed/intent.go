@@ -106,7 +106,7 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 	defer cancel()
 	live, err := p.readLive(ctx)
 	if err != nil {
-		return recording.failed(err)
+		return rereading.failed(err)
 	}
 	switch id, result := attempt(live); {
 	case p.unmarked(live):

@@ -158,20 +158,20 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 		called  string
 		written bool
 		forgot  bool // what could not be written
-		failed  bool
+		failed  *stage
 	}{
-		"Pending":        {"the attempt has no result", marked(early, "", "", ownID), marked(early, "", "", ownID), ownID, true, true, false},
-		"Another's":      {"what was called since is another's", marked(early, "", "", ownID), marked(early, "", "", ownID), "other", true, true, false},
-		"Stored":         {"it was stored all the same", marked(early, "", "", ownID), with(name, "vol-1", marked(early, later, "", ownDone)), ownID, false, true, false},
-		"Again":          {"what is there is of the creation before", marked(early, "", "", ownID), with(name, "vol-0", marked(later, early, "", ownID)), ownID, true, true, false},
-		"HalfStored":     {"its name was not", marked(early, "", "", ownID), marked(early, later, "", ownDone), ownID, true, true, false},
-		"Since":          {"another attempt was begun since", marked(early, "", "", ownID), marked(later, "", "", "b"), ownID, false, true, false},
-		"Replaced":       {"a replace took all", marked("", "", "", ""), marked("", "", "", ""), ownID, true, true, false},
-		"ReplacedNow":    {"a replace took it since it was read", marked(early, "", "", ownID), marked("", "", "", ""), ownID, false, false, true},
-		"OwnName":        {"and left the name that it made", marked("", "", "", ""), with(name, "vol-1", marked("", "", "", "")), ownID, true, true, false},
-		"AnotherName":    {"a user has chosen another name", marked("", "", "", ""), with(name, "vol-2", marked("", "", "", "")), ownID, false, true, false},
-		"AnotherRuntime": {"another runtime has begun", marked("", "", "", ""), marked(later, "", "", ""), ownID, false, true, false},
-		"Gone":           {"the object is not there", marked(early, "", "", ownID), nil, ownID, false, false, true},
+		"Pending":        {"the attempt has no result", marked(early, "", "", ownID), marked(early, "", "", ownID), ownID, true, true, nil},
+		"Another's":      {"what was called since is another's", marked(early, "", "", ownID), marked(early, "", "", ownID), "other", true, true, nil},
+		"Stored":         {"it was stored all the same", marked(early, "", "", ownID), with(name, "vol-1", marked(early, later, "", ownDone)), ownID, false, true, nil},
+		"Again":          {"what is there is of the creation before", marked(early, "", "", ownID), with(name, "vol-0", marked(later, early, "", ownID)), ownID, true, true, nil},
+		"HalfStored":     {"its name was not", marked(early, "", "", ownID), marked(early, later, "", ownDone), ownID, true, true, nil},
+		"Since":          {"another attempt was begun since", marked(early, "", "", ownID), marked(later, "", "", "b"), ownID, false, true, nil},
+		"Replaced":       {"a replace took all", marked("", "", "", ""), marked("", "", "", ""), ownID, true, true, nil},
+		"ReplacedNow":    {"a replace took it since it was read", marked(early, "", "", ownID), marked("", "", "", ""), ownID, false, false, recording},
+		"OwnName":        {"and left the name that it made", marked("", "", "", ""), with(name, "vol-1", marked("", "", "", "")), ownID, true, true, nil},
+		"AnotherName":    {"a user has chosen another name", marked("", "", "", ""), with(name, "vol-2", marked("", "", "", "")), ownID, false, true, nil},
+		"AnotherRuntime": {"another runtime has begun", marked("", "", "", ""), marked(later, "", "", ""), ownID, false, true, nil},
+		"Gone":           {"the object cannot be read, and may be ready", marked(early, "", "", ownID), nil, ownID, false, false, rereading},
 	}
 	for id, tc := range cases {
 		t.Run(id, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 			p.r.client, p.r.cluster, p.r.empty = writes, c, reflect.TypeFor[fake.Managed]()
 			p.r.telemetry = p.r.newTelemetry()
 			err := p.writeUnwritten(t.Context())
-			if (err != nil) != tc.failed || err != nil && stageOf(err) != recording {
+			if (err != nil) != (tc.failed != nil) || stageOf(err) != tc.failed {
 				t.Errorf("%s: it ended with %v", tc.reason, err)
 			}
 			want := []string(nil)

@@ -275,7 +275,7 @@ func (p *pass) failed(err error) outcome {
 	}
 	err = p.redact(err)
 	ready := s.ready
-	if s == recording && meta.WasDeleted(p.mg) { // of an earlier pass
+	if s.name == recording.name && meta.WasDeleted(p.mg) { // of an earlier pass
 		ready = commonv1.Deleting()
 	}
 	o := outcome{

@@ -138,6 +138,8 @@ func TestAnUnwrittenResultOfADeletedObject(t *testing.T) {
 	}{
 		"in a later pass":         {recording, true, commonv1.Deleting()},
 		"of one that is to stay":  {recording, false, commonv1.Creating()},
+		"which cannot be read":    {rereading, true, commonv1.Deleting()},
+		"or is ready, who knows":  {rereading, false, commonv1.Condition{}},
 		"an intent is none":       {recordingIntent, true, commonv1.Creating()},
 		"nor is an update of any": {updating, true, commonv1.Condition{}},
 	} {
