@@ -199,7 +199,7 @@ func TestSim(t *testing.T) {
 // on a machine that does nothing else.
 func (b *book) hold(t *testing.T) {
 	t.Helper()
-	const least, random = 300_000, 50_000
+	const least, random = 300_000, 25_000
 	if *depth < 2 || *seeds < random || *short || *only != "" || *forever || *whole || *unpruned {
 		return // something else was asked for
 	}
