@@ -90,10 +90,10 @@ func (p *passage) facts() (dispatch.Facts, error) {
 }
 
 // former tells whether the host object is the image of an object that had this name
-// before. Objects of versions that did not write the UID are taken as they are.
+// before, in this virtual cluster. Objects of versions that did not write the UID are taken as they are.
 func (p *passage) former() bool {
 	uid := p.pObj.GetAnnotations()[translator.UIDAnnotation]
-	return p.r.o.UIDPolicy != UIDIgnore && uid != "" && uid != string(p.vObj.GetUID()) && p.r.image(p.req, p.pObj)
+	return p.r.o.UIDPolicy != UIDIgnore && uid != "" && uid != string(p.vObj.GetUID()) && p.r.image(p.req, p.pObj) && !p.r.elsewhere(p.req, p.pObj, p.vObj)
 }
 
 // image tells whether a host object bears the marks of this virtual cluster and
@@ -132,7 +132,7 @@ func (r *reconciler) judge(v types.NamespacedName, pObj, vObj client.Object) (st
 	switch {
 	case of.Name != "" && of != v:
 		return fmt.Sprintf("physical object with desired name belongs to virtual object %s", of), nil
-	case !adopt && r.elsewhere(v, pObj, vObj):
+	case (!adopt || vObj.GetDeletionTimestamp() != nil) && r.elsewhere(v, pObj, vObj):
 		return "physical object with desired name belongs to another virtual cluster of the same name", nil
 	default:
 		return "", nil

@@ -254,7 +254,9 @@ func TestWhoseImageItIs(t *testing.T) {
 	}
 	unlabelled := func(m *corev1.ConfigMap) { m.Labels = nil }
 	overwrite, adopt := syncer.Options{OnConflict: syncer.ConflictOverwrite}, syncer.Options{OnConflict: syncer.ConflictAdopt}
-	here := []runtime.Object{virtualMap("a")}
+	hostFirst := adopt
+	hostFirst.HostDeletion = syncer.BeforeVirtual
+	here, leaving := []runtime.Object{virtualMap("a")}, []runtime.Object{virtualMap("a", terminating, func(m *corev1.ConfigMap) { m.Finalizers = append(m.Finalizers, "syncer.moorage.dev/configmaps") })}
 	cases := map[string]struct {
 		reason  string
 		s       setting
@@ -272,6 +274,9 @@ func TestWhoseImageItIs(t *testing.T) {
 		"UnnamedGone":       {"Without the name of its cluster, an image is ours by its marks.", setting{cluster: "first", p: []runtime.Object{imageOf("a")}}, nil, "delete image-of-a at 999"},
 		"OtherSameUID":      {"The UID of the object outweighs that of the cluster.", setting{cluster: "first", v: here, p: []runtime.Object{imageOf("a", other)}}, nil, "Sync, patch"},
 		"OtherAnotherUID":   {"With another UID it is that of another cluster.", setting{cluster: "first", v: here, p: []runtime.Object{imageOf("a", other, former)}}, nil, "error, told"},
+		"AdoptedElsewhere":  {"What another cluster made can be adopted, and is no former image.", setting{cluster: "first", o: adopt, v: here, p: []runtime.Object{imageOf("a", other, former)}}, nil, "Sync, patch"},
+		"OverwrittenThere":  {"Nor is it where everything is overwritten.", setting{cluster: "first", o: overwrite, v: here, p: []runtime.Object{imageOf("a", other, former)}}, nil, "Sync, patch"},
+		"LeftElsewhere":     {"It is not deleted with an object that had not adopted it yet.", setting{cluster: "first", o: hostFirst, v: leaving, p: []runtime.Object{imageOf("a", other, former)}}, nil, ""},
 		"AlreadyGoing":      {"What is going is not deleted again.", setting{p: []runtime.Object{imageOf("a", terminating)}}, nil, ""},
 		"NoUID":             {"Without a UID there is no precondition to delete it with.", setting{p: []runtime.Object{imageOf("a", func(m *corev1.ConfigMap) { m.UID = "" })}}, nil, "delete anything"},
 	}
