@@ -55,48 +55,68 @@ func (w *world) resize(gib int64) {
 }
 
 // TestD1ReplaceAtAnyBoundary: whatever is taken from metadata alone, at whatever moment,
-// no second resource is made, and none is left over after a deletion.
+// no second resource is made, and none is left over after a deletion; also if the process
+// ends with the pass in which that happens.
 func TestD1ReplaceAtAnyBoundary(t *testing.T) {
-	each(t, assigned, func(w *world) {
-		for at := 1; ; at++ {
-			b, story := &boundaries{at: at}, w.again()
-			replaces := func(name string) {
-				if v := atKey(); story.Find(v) && b.reach(name) {
-					story.replace()
+	annotations := func(v *volume.Volume) { v.SetAnnotations(nil) }
+	finalizers := func(v *volume.Volume) { v.SetFinalizers(nil) }
+	both := func(v *volume.Volume) { annotations(v); finalizers(v) }
+	for name, tc := range map[string]struct {
+		take func(*volume.Volume)
+		ends bool
+	}{
+		"annotations": {annotations, false}, "finalizers": {finalizers, false}, "both": {both, false}, "restart": {both, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, classes, func(w *world) {
+				for at := 1; w.replacedAt(at, tc.take, tc.ends); at++ {
 				}
-			}
-			story.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
-				replaces("before " + call)
+			})
+		})
+	}
+}
 
-				return nil
-			}
-			story.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
-				replaces("after " + call)
-
-				return nil
-			}
-			story.answer = func(r write) error {
-				replaces("before " + r.verb)
-
-				return nil
-			}
-			story.grow()
-			b.settled = true
-			story.run(3 * time.Minute)
-			b.settled = false
-			if disks := story.cloud.Disks(); len(disks) > 1 {
-				w.Errorf("replace %s: there are the external resources %s", b.name, ids(disks))
-			}
-			story.Delete(atKey())
-			story.run(10 * time.Minute)
-			if disks := story.cloud.Disks(); story.Gone(atKey()) && len(disks) > 0 {
-				w.Errorf("replace %s: the object is gone, and %s is left", b.name, ids(disks))
-			}
-			if b.name == "" || w.Failed() {
-				return
-			}
+// ReplacedAt takes something from the metadata of an object at one boundary of its story, and may end the
+// process with that pass. It reports whether the story has such a boundary, and all is well.
+func (w *world) replacedAt(at int, take func(*volume.Volume), ends bool) bool {
+	w.Helper()
+	b, story := &boundaries{at: at}, w.again()
+	replaces := func(name string) {
+		if v := atKey(); story.Find(v) && b.reach(name) {
+			take(v)
+			story.Must(story.API.Update(story.Context(), v))
+			story.ends = ends
 		}
-	})
+	}
+	story.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+		replaces("before " + call)
+
+		return nil
+	}
+	story.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
+		replaces("after " + call)
+
+		return nil
+	}
+	story.answer = func(r write) error {
+		replaces("before " + r.verb)
+
+		return nil
+	}
+	story.grow()
+	b.settled = true
+	story.run(3 * time.Minute)
+	b.settled = false
+	if disks := story.cloud.Disks(); len(disks) > 1 {
+		w.Errorf("replace %s: there are the external resources %s", b.name, ids(disks))
+	}
+	story.Delete(atKey())
+	story.run(10 * time.Minute)
+	if disks := story.cloud.Disks(); story.Gone(atKey()) && len(disks) > 0 {
+		w.Errorf("replace %s: the object is gone, and %s is left", b.name, ids(disks))
+	}
+
+	return b.name != "" && !w.Failed()
 }
 
 // TestD2GenericNotFoundAtAnyBoundary: whichever request to the API server is answered

@@ -123,6 +123,7 @@ type world struct {
 	admit  func(body map[string]any) // may change what a write stores
 	live   func() error              // may answer a read of the API server itself
 	cache  func() error              // before a read of the cache
+	ends   bool                      // the process ends with this pass, and another starts
 }
 
 var key = client.ObjectKey{Namespace: "default", Name: "data"}
@@ -262,6 +263,10 @@ func (w *world) pass() (result reconcile.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v [recovered]", p)
+		}
+		if w.ends {
+			w.ends = false
+			w.start()
 		}
 	}()
 
