@@ -117,18 +117,21 @@ func TestAuthorsReadsLag(t *testing.T) {
 // exist, as it does for a wrong region. By default another resource is created, with a warning
 // that names the option which prevents that. That one does not show, either: a condition and a
 // warning say why that may be. No third is created, but for a client that promises to find
-// what it created: ever more rarely.
+// what it created: ever more rarely. Where a creation may be repeated, it is repeated as rarely,
+// unless a user asks for something.
 func TestAuthorsRegionNotFound(t *testing.T) {
-	each(t, assigned, func(w *world) {
+	each(t, classes, func(w *world) {
 		w.ready()
 		w.events = nil
 		w.cloud.Hidden = func(string) bool { return true }
 		w.run(30 * time.Second)
-		w.warned("ExternalResourceRecreated", "is not found any more", "another region or account", "WithRecreationOnRequest")
-		w.run(time.Hour)
+		if w.class.name != named.name { // there it is the same resource
+			w.warned("ExternalResourceRecreated", "is not found any more", "another region or account", "WithRecreationOnRequest")
+		}
+		passes := w.run(time.Hour)
 		reason, most := commonv1.ReasonCreationUnresolved, 2
 		switch w.class.name {
-		case token.name:
+		case token.name, named.name:
 			reason = commonv1.ReasonCreationPending
 		case findable.name:
 			most = 4
@@ -136,6 +139,17 @@ func TestAuthorsRegionNotFound(t *testing.T) {
 		w.says(reason, w.class.remedies()...)
 		if n := len(w.cloud.Disks()); n > most {
 			w.Errorf("there are %d external resources after an hour, want %d at most", n, most)
+		}
+		if n := w.cloud.Count("Create"); n > 5 || passes > 250 {
+			w.Errorf("%d calls of Create and %d passes in an hour, want 5 and 250 at most", n, passes)
+		}
+		if reason == commonv1.ReasonCreationPending {
+			before := w.cloud.Count("Create")
+			w.resize(2)
+			w.run(time.Minute)
+			if n := w.cloud.Count("Create") - before; n != 1 && n != 2 {
+				w.Errorf("%d calls of Create after a user's change, want one at once, and one when that does not show", n)
+			}
 		}
 	})
 }

@@ -72,6 +72,8 @@ func (p *pass) observe(ctx context.Context) error {
 	}
 	if o.ResourceExists {
 		p.memo.NotFoundSince, p.memo.NotFoundName, p.memo.Unfound = time.Time{}, "", 0
+	} else if p.class() != lifecycle.Findable && p.standing().Asked {
+		p.memo.Unfound = 0 // what a user asks for is not put off
 	}
 	if o.ResourceExists && !stranger {
 		p.rememberFound()

@@ -280,7 +280,12 @@ func (p *pass) window() time.Duration {
 		return 0
 	}
 
-	return max(p.r.grace-p.now().Sub(p.r.time(p.memo.Since)), 0)
+	window := p.r.grace
+	if p.class() != lifecycle.Findable { // there it is looked up
+		window += p.patience()
+	}
+
+	return max(window-p.now().Sub(p.r.time(p.memo.Since)), 0)
 }
 
 // CreatedHere stands for a creation by this process that needs no mark.

@@ -37,14 +37,17 @@ const (
 		"RecoveryWindow of the provider's client is too short; if it is there all the same, the provider asks in the wrong place, " +
 		"such as another region or account. Another is created, ever more rarely"
 	textUnshown = "created, and created again, because it does not show: if the external system shows it later, the option WithCreationGracePeriod " +
-		"gives it more time; if it is there all the same, the provider asks in the wrong place, such as another region or account"
+		"gives it more time; if it is there all the same, the provider asks in the wrong place, such as another region or account. " +
+		"The creation is repeated, ever more rarely"
 )
 
 // How long it takes until another is created in the place of what is not found, and was itself
-// created in the place of what was not found. It doubles each time.
+// created in the place of what was not found. It doubles each time. Where to create it again leads to
+// the same, it takes an hour at most.
 const (
-	leastPatience = 10 * time.Minute
-	mostPatience  = 24 * time.Hour
+	leastPatience  = 10 * time.Minute
+	mostPatience   = 24 * time.Hour
+	mostRepetition = time.Hour
 )
 
 // Unfound says whether what is about to be created takes the place of what was created, or is
@@ -62,7 +65,7 @@ func (p *pass) unfound() bool {
 
 // TellRecreated tells that something is created in the place of what is lost.
 func (p *pass) tellRecreated(lost string, seen, unfound bool) {
-	if unfound && (p.memo.Unfound == 0 || p.class() == lifecycle.Findable) { // elsewhere it is only told
+	if unfound && (p.memo.Unfound == 0 || p.class() != lifecycle.Opaque) { // there it is only told
 		p.memo.Unfound++
 	}
 	switch {
@@ -74,13 +77,17 @@ func (p *pass) tellRecreated(lost string, seen, unfound bool) {
 }
 
 // Patience returns how much longer it is looked for what was created and is not found: an
-// external system that shows nothing at all would be filled.
+// external system that shows nothing at all would be filled, or called without end.
 func (p *pass) patience() time.Duration {
-	if p.memo.Unfound == 0 || p.class() != lifecycle.Findable || p.unresolved() || meta.WasDeleted(p.mg) {
+	most := mostPatience
+	if p.class() != lifecycle.Findable {
+		most = mostRepetition
+	}
+	if p.memo.Unfound == 0 || p.class() == lifecycle.Opaque || p.unresolved() || meta.WasDeleted(p.mg) {
 		return 0
 	}
 
-	return min(leastPatience<<min(p.memo.Unfound-1, 10), mostPatience)
+	return min(leastPatience<<min(p.memo.Unfound-1, 10), most)
 }
 
 // AwaitsRequest says whether nothing may be created before a user asks for it.

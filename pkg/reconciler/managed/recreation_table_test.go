@@ -55,9 +55,9 @@ func TestWhatTakesThePlaceOfAnother(t *testing.T) {
 // because then it is waited for longer and longer.
 func TestWhatIsToldOfAnother(t *testing.T) {
 	cases := map[string]struct {
-		findable, seen, unfound bool
-		before, after           int
-		want                    string
+		findable, named, seen, unfound bool
+		before, after                  int
+		want                           string
 	}{
 		"the first":                            {},
 		"it was seen":                          {seen: true, want: "was there and is not found any more"},
@@ -66,11 +66,12 @@ func TestWhatIsToldOfAnother(t *testing.T) {
 		"it was not found again":               {findable: true, unfound: true, before: 1, after: 2},
 		"it does not show":                     {unfound: true, after: 1},
 		"it does not show again":               {unfound: true, before: 1, after: 1},
+		"it is made again under its name":      {named: true, unfound: true, before: 1, after: 2},
 		"it is another one, of which was told": {findable: true, before: 1, after: 1},
 	}
 	for name, tc := range cases {
 		p := passOf(made(), remembering(objectstate.State{}, objectstate.Cold{Unfound: tc.before}))
-		if tc.findable {
+		if p.r.named = tc.named; tc.findable {
 			p.recoverer = searcher{}
 		}
 		p.tellRecreated("vol-1", tc.seen, tc.unfound)

@@ -270,11 +270,13 @@ func TestPatience(t *testing.T) {
 		"TooMany":    {"whatever is doubled", bearing(nil), searcher{}, 1000, 24 * time.Hour},
 		"Opaque":     {"what nobody can look for is waited for otherwise", bearing(nil), nil, 1, 0},
 		"Deleted":    {"nothing is made for what goes", deleted, searcher{}, 1, 0},
+		"Repeated":   {"where it leads to the same it is as rare", bearing(nil), nil, 2, 20 * time.Minute},
+		"Repeating":  {"but for an hour at most", bearing(nil), nil, 1000, time.Hour},
 		"Unresolved": {"what is not known is looked for anyway", marked(early, "", "", "a"), searcher{}, 1, 0},
 	}
 	for name, tc := range cases {
 		p := passOf(tc.mg, remembering(objectstate.State{}, objectstate.Cold{Unfound: tc.unfound}))
-		p.recoverer = tc.recoverer
+		p.recoverer, p.r.named = tc.recoverer, name == "Repeated" || name == "Repeating"
 		if got := p.patience(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
 		}
