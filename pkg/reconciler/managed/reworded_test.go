@@ -10,18 +10,21 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // TestAFailureWhoseTextChanges: an error that bears another id each time is told a few times an
-// hour, and not at each of a thousand passes. What a user does about it is shown at once.
+// hour, and not at each of a thousand passes. What a user does about it is shown at once, and so
+// are another stage and another reason.
 func TestAFailureWhoseTextChanges(t *testing.T) {
 	w := newWorld(t)
-	n, what := 0, "operation op-%s failed"
+	n, at, what := 0, "Observe", "operation op-%s failed"
+	as := func(err error) error { return err }
 	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
-		if n++; call == "Observe" {
-			return errors.Errorf(what, strings.Repeat(string(rune('a'+n%26)), 3)+strings.Repeat(string(rune('a'+n/26%26)), 2))
+		if n++; call == at {
+			return as(errors.Errorf(what, strings.Repeat(string(rune('a'+n%26)), 3)+strings.Repeat(string(rune('a'+n/26%26)), 2)))
 		}
 
 		return nil
@@ -55,5 +58,17 @@ func TestAFailureWhoseTextChanges(t *testing.T) {
 	_, _ = w.try()
 	if c := w.get().GetCondition(commonv1.TypeSynced); !strings.Contains(c.Message, "the answer") {
 		t.Errorf("after the user's request the condition says %q", c.Message)
+	}
+	passes()
+	at, what = "Connect", "another stage, %s"
+	_, _ = w.try()
+	if c := w.get().GetCondition(commonv1.TypeSynced); !strings.Contains(c.Message, "another stage") {
+		t.Errorf("after another stage failed the condition says %q", c.Message)
+	}
+	passes()
+	what, as = "another reason, %s", func(err error) error { return external.Terminal("Forbidden", err) }
+	_, _ = w.try()
+	if c := w.condition(commonv1.TypeSynced, "False/Forbidden"); !strings.Contains(c.Message, "another reason") {
+		t.Errorf("after it failed for another reason the condition says %q", c.Message)
 	}
 }
