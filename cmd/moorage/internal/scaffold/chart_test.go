@@ -161,6 +161,7 @@ func TestChart(t *testing.T) {
 	}{
 		"Default":      {nil, all, "--metrics-bind-address=:8080", "--namespace"},
 		"NoManager":    {[]string{"manager.enabled=false"}, without(append([]string{"Deployment", "Service"}, shown...)...), "", ""},
+		"Digest":       {[]string{"manager.image.repository=r/dock", "manager.image.tag=v9", "manager.image.digest=sha256:ab"}, all, "r/dock@sha256:ab", "v9"},
 		"Image":        {[]string{"manager.image.repository=r/dock", "manager.image.tag=v9"}, all, "r/dock:v9", ""},
 		"Args":         {[]string{"manager.args={--poll=5m}"}, all, "--poll=5m", ""},
 		"Env":          {[]string{"manager.env[0].name=A", "manager.env[0].value=one"}, all, "one", "two"},
