@@ -226,8 +226,8 @@ chaos: devcluster ## Kill, suspend and cut off a provider and its servers for mi
 	@bin/provider-nats-chaos --provider bin/provider-nats --seed $${SEED:-$$(date +%s)} --rounds $(ROUNDS) --objects $(OBJECTS)
 
 .PHONY: disaster
-disaster: devcluster ## Restore 200 objects into another cluster, put etcd back under a running provider, and the external system under running objects (OBJECTS)
-	@go test ./internal/disaster -count=1 -v -timeout 30m -objects $(OBJECTS) \
+disaster: devcluster ## Restore 200 objects of each class into another cluster, put etcd back under a running provider, and the external system under running objects (OBJECTS)
+	@go test ./internal/disaster -count=1 -v -timeout 30m -objects $$((4 * $(OBJECTS))) \
 		-run '^(TestAnotherClusterWhenTheFirstIsGone|TestAnotherClusterWhileTheFirstIsAlive|TestEtcdIsPutBack|TestTheExternalSystemIsPutBack)$$' | grep -v '^=== '
 
 .PHONY: store

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +29,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/volume/stories"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/test/wait"
@@ -38,6 +44,32 @@ type cluster struct {
 	admin  client.Client
 	uid    types.UID
 	stop   func() // the provider, if it runs
+	log    lines  // what it wrote
+}
+
+// Lines are what a provider wrote to its log. They may be used by several goroutines.
+type lines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+// Logger returns a logger that keeps its lines, but for those of debugging.
+func (l *lines) logger() logging.Logger {
+	return logging.NewLogrLogger(funcr.New(func(_, line string) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.all = append(l.all, line)
+	}, funcr.Options{}))
+}
+
+// Names says whether a line has all these words.
+func (l *lines) names(words ...string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return slices.ContainsFunc(l.all, func(line string) bool {
+		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) })
+	})
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -153,7 +185,7 @@ func (c *cluster) manager(s *system, restores *controller.RestoreDetector, probe
 	}
 	options := append([]managed.ReconcilerOption{
 		managed.WithExternalConnecter(s.connecter(c.uid)), managed.WithPollInterval(pollInterval),
-		managed.WithSpreadAfterRestart(false), managed.WithRestoreDetector(restores),
+		managed.WithSpreadAfterRestart(false), managed.WithRestoreDetector(restores), managed.WithLogger(c.log.logger()),
 	}, s.options...)
 
 	return m, managed.Setup(m, volume.Kind, controller.Options{MaxConcurrentReconciles: 4}, options...)
@@ -173,13 +205,60 @@ func (c *cluster) volumes() []volume.Volume {
 // fill creates so many objects of each class.
 func (c *cluster) fill(from, to int) {
 	c.Helper()
+	for i := from; i < to; i++ {
+		c.create(fmt.Sprintf("data-%03d", i))
+	}
+}
+
+// create creates an object of each class.
+func (c *cluster) create(name string) {
+	c.Helper()
 	for _, class := range classes() {
-		for i := from; i < to; i++ {
-			if err := c.admin.Create(c.Context(), stories.NewVolume(class.name, fmt.Sprintf("data-%03d", i))); err != nil {
+		if err := c.admin.Create(c.Context(), stories.NewVolume(class.name, name)); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// answer says of the objects that wait for it under which names the systems have what was created for
+// those they were restored from, as docs/backup.md has a person do.
+func (c *cluster) answer(systems []*system, from types.UID, backup []volume.Volume) (answered int) {
+	c.Helper()
+	names := map[managed.Stamp][]string{}
+	for _, s := range systems {
+		maps.Copy(names, s.owned())
+	}
+	for _, v := range c.volumes() {
+		if v.GetCondition(commonv1.TypeSynced).Reason != commonv1.ReasonCreationUnresolved {
+			continue
+		}
+		old := slices.IndexFunc(backup, func(old volume.Volume) bool { return old.Namespace == v.Namespace && old.Name == v.Name })
+		made := names[stampOf(from, &backup[old])]
+		if len(made) != 1 {
+			c.Fatalf("%s/%s made %v", v.Namespace, v.Name, made)
+		}
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, meta.AnnotationKeyExternalName, made[0]))
+		if err := c.admin.Patch(c.Context(), &v, patch); err != nil {
+			c.Fatal(err)
+		}
+		answered++
+	}
+
+	return answered
+}
+
+// remove deletes the first objects of each class, and waits until they are gone.
+func (c *cluster) remove(n int) {
+	c.Helper()
+	before := len(c.volumes())
+	for _, class := range classes() {
+		for i := range n {
+			if err := c.admin.Delete(c.Context(), stories.NewVolume(class.name, fmt.Sprintf("data-%03d", i))); err != nil {
 				c.Fatal(err)
 			}
 		}
 	}
+	wait.Until(c.T, "the deleted objects are gone", func() bool { return len(c.volumes()) == before-n*len(classes()) })
 }
 
 // resize changes what all objects ask for.
@@ -193,13 +272,11 @@ func (c *cluster) resize(gib int64) {
 	}
 }
 
-// settled says whether all objects have the condition Synced with a reason, of their newest
-// generation, and are Ready if they are to be.
-func settled(all []volume.Volume, reason commonv1.ConditionReason) bool {
+// settled says whether all objects are Synced, with their newest generation, and Ready.
+func settled(all []volume.Volume) bool {
 	for _, v := range all {
 		ready, synced := v.GetCondition(commonv1.TypeReady), v.GetCondition(commonv1.TypeSynced)
-		well := reason == commonv1.ReasonReconcileSuccess
-		if synced.Reason != reason || synced.ObservedGeneration != v.Generation || well != (ready.Status == metav1.ConditionTrue) {
+		if synced.Reason != commonv1.ReasonReconcileSuccess || synced.ObservedGeneration != v.Generation || ready.Status != metav1.ConditionTrue {
 			return false
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/internal/volume/stories"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/test/wait"
@@ -44,13 +47,16 @@ func newSystems() []*system {
 // each is how many objects of each class there are.
 func each() int { return max(*objects/len(classes()), 1) }
 
+// some is a tenth of these, and one more.
+func some() int { return each()/10 + 1 }
+
 // filled returns a cluster whose provider has made a disk for each object.
 func filled(t *testing.T, systems []*system) (c *cluster, restarted func() int) {
 	t.Helper()
 	c = newCluster(t)
 	restarted = c.run(systems)
 	c.fill(0, each())
-	wait.Until(t, "all objects are ready", func() bool { return settled(c.volumes(), commonv1.ReasonReconcileSuccess) })
+	wait.Until(t, "all objects are ready", func() bool { return settled(c.volumes()) })
 
 	return c, restarted
 }
@@ -96,7 +102,8 @@ func owners(t *testing.T, c *cluster, systems []*system) (left int) {
 }
 
 // TestAnotherClusterWhileTheFirstIsAlive restores objects into a second cluster while the first
-// one is alive: the second changes nothing until a person says that it may.
+// one is alive: the second changes nothing until a person says that it may, whatever users change
+// and delete there.
 func TestAnotherClusterWhileTheFirstIsAlive(t *testing.T) {
 	restored(t, true)
 }
@@ -111,7 +118,7 @@ func restored(t *testing.T, alive bool) {
 	t.Helper()
 	systems := newSystems()
 	first, _ := filled(t, systems)
-	backup := first.volumes()
+	backup := backedUp(t, first, systems)
 	if !alive {
 		first.stop()
 		if err := first.server.Stop(); err != nil {
@@ -123,23 +130,27 @@ func restored(t *testing.T, alive bool) {
 	second := newCluster(t)
 	second.restoreFrom(backup)
 	second.run(systems)
-	wait.Until(t, "all objects say that their resources belong to others", func() bool {
-		return settled(second.volumes(), commonv1.ReasonExternalResourceNotOwned)
-	})
+	wait.Until(t, "all objects say that their resources belong to others", func() bool { return asking(second.volumes()) })
+	second.resize(2)
+	wait.Until(t, "all objects have been looked at once more", func() bool { return asking(second.volumes()) })
+	second.remove(some())
 	if n := changed(systems, second.uid); n != 0 {
 		t.Errorf("the second cluster has changed something %d times before a person said that it may", n)
 	}
 	if alive {
 		before := changed(systems, first.uid)
-		wait.Until(t, "the first cluster goes on", func() bool { return settled(first.volumes(), commonv1.ReasonReconcileSuccess) })
+		wait.Until(t, "the first cluster goes on", func() bool { return settled(first.volumes()) })
 		if n := changed(systems, first.uid); n != before {
 			t.Errorf("the first cluster has changed something %d times", n-before)
 		}
 		first.stop() // which a person does before he says that the second may
 	}
 
+	if n := second.answer(systems, first.uid, backup); n != slowly*len(assigned()) {
+		t.Errorf("%d objects ask what their creation led to, want %d", n, slowly*len(assigned()))
+	}
 	second.say(first.uid)
-	wait.Until(t, "all objects have taken over", func() bool { return settled(second.volumes(), commonv1.ReasonReconcileSuccess) })
+	wait.Until(t, "all objects have taken over", func() bool { return settled(second.volumes()) })
 	created := 0
 	for _, s := range systems {
 		created += s.cloud.Count("Create")
@@ -147,15 +158,52 @@ func restored(t *testing.T, alive bool) {
 	if created != len(backup) {
 		t.Errorf("%d disks were created for %d objects", created, len(backup))
 	}
-	if left := owners(t, second, systems); left != 0 {
-		t.Errorf("%d disks belong to no object", left)
+	if left, want := owners(t, second, systems), some()*len(systems); left != want {
+		t.Errorf("%d disks belong to no object, want the %d whose objects were deleted before", left, want)
 	}
 	figure(t, "objects_restored_into_another_cluster", len(backup))
 	figure(t, "seconds_until_all_have_taken_over", int(time.Since(begin).Seconds()))
 }
 
+// slowly is how many objects of each class are being created while a backup is taken.
+const slowly = 2
+
+// backedUp returns the objects of a cluster as a backup has them that is taken while some of them are
+// being created, which it ends.
+func backedUp(t *testing.T, c *cluster, systems []*system) []volume.Volume {
+	t.Helper()
+	for i := range slowly {
+		c.create(fmt.Sprintf("%s%d", slow, i))
+	}
+	wait.Until(t, "creations are under way", func() bool {
+		return !slices.ContainsFunc(systems, func(s *system) bool { return s.creating() < slowly })
+	})
+	backup := c.volumes()
+	for _, s := range systems {
+		close(s.released)
+	}
+	wait.Until(t, "all objects are ready", func() bool { return settled(c.volumes()) })
+
+	return backup
+}
+
+// asking says whether all objects of another cluster say what to do: that their resources belong to the
+// objects they were restored from, or, if these were being created and have no name, what that led to.
+func asking(all []volume.Volume) bool {
+	return !slices.ContainsFunc(all, func(v volume.Volume) bool {
+		synced := v.GetCondition(commonv1.TypeSynced)
+		reason, text := commonv1.ReasonExternalResourceNotOwned, meta.AnnotationKeyRestoredFrom
+		if strings.HasPrefix(v.Name, slow) && slices.Contains(assigned(), v.Namespace) {
+			reason, text = commonv1.ReasonCreationUnresolved, meta.AnnotationKeyExternalName
+		}
+
+		return synced.Reason != reason || synced.ObservedGeneration != v.Generation || !strings.Contains(synced.Message, text)
+	})
+}
+
 // TestEtcdIsPutBack puts etcd back to an older state under a running provider: the process ends
-// once, and the next carries out what the older objects ask for.
+// once, and the next carries out what the older objects ask for. What was deleted since is there
+// again, with one disk, and the disks of objects that are not there any more are named in the log.
 func TestEtcdIsPutBack(t *testing.T) {
 	systems := newSystems()
 	c, restarted := filled(t, systems)
@@ -163,22 +211,31 @@ func TestEtcdIsPutBack(t *testing.T) {
 	c.whileDown(func() error { return os.CopyFS(old, os.DirFS(c.etcd())) })
 	for gib := int64(2); gib < 5; gib++ {
 		c.resize(gib)
-		wait.Until(t, "all objects have grown", func() bool { return settled(c.volumes(), commonv1.ReasonReconcileSuccess) && grown(systems, gib) })
+		wait.Until(t, "all objects have grown", func() bool { return settled(c.volumes()) && grown(systems, gib) })
 	}
+	c.fill(each(), each()+some())
+	wait.Until(t, "the newer objects are ready", func() bool { return settled(c.volumes()) })
+	c.remove(some())
+	newer := c.volumes()
 
 	begin := time.Now()
 	c.whileDown(func() error { return errors.Join(os.RemoveAll(c.etcd()), os.CopyFS(c.etcd(), os.DirFS(old))) })
 	wait.Until(t, "the disks are as the older objects say", func() bool {
-		return grown(systems, 1) && settled(c.volumes(), commonv1.ReasonReconcileSuccess)
+		return len(c.volumes()) == each()*len(systems) && all(c, systems) && settled(c.volumes())
 	})
 	if n := restarted(); n != 1 {
 		t.Errorf("the process has ended %d times", n)
 	}
-	if left := owners(t, c, systems); left != 0 {
-		t.Errorf("%d disks belong to no object", left)
+	if left, want := owners(t, c, systems), some()*len(systems); left != want {
+		t.Errorf("%d disks belong to no object, want the %d of objects that were created since", left, want)
+	}
+	for _, v := range newer {
+		if v.Name >= fmt.Sprintf("data-%03d", each()) && !c.log.names("may be left over", fmt.Sprintf("%q", v.Namespace), fmt.Sprintf("%q", v.Name)) {
+			t.Errorf("nobody says that the disk of %s/%s is left", v.Namespace, v.Name)
+		}
 	}
 	c.resize(7)
-	wait.Until(t, "what users change is carried out again", func() bool { return grown(systems, 7) })
+	wait.Until(t, "what users change is carried out again", func() bool { return all(c, systems) })
 	figure(t, "seconds_after_etcd_was_put_back", int(time.Since(begin).Seconds()))
 }
 
@@ -206,7 +263,7 @@ func TestTheExternalSystemIsPutBack(t *testing.T) {
 	}
 	c.resize(2)
 	c.fill(each(), each()+each()/2+1)
-	wait.Until(t, "all objects are ready", func() bool { return settled(c.volumes(), commonv1.ReasonReconcileSuccess) })
+	wait.Until(t, "all objects are ready", func() bool { return settled(c.volumes()) })
 	gone := stories.NewVolume(systems[0].name, "data-000")
 	if err := c.admin.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
@@ -217,7 +274,7 @@ func TestTheExternalSystemIsPutBack(t *testing.T) {
 	for i, s := range systems {
 		s.restore(backups[i])
 	}
-	wait.Until(t, "every object has its disk", func() bool { return all(c, systems) && settled(c.volumes(), commonv1.ReasonReconcileSuccess) })
+	wait.Until(t, "every object has its disk", func() bool { return all(c, systems) && settled(c.volumes()) })
 	if left := owners(t, c, systems); left != 1 {
 		t.Errorf("%d disks belong to no object, want the one whose object was deleted since the backup", left)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +35,9 @@ func classes() []class {
 	}
 }
 
+// assigned are the classes whose names the external system chooses.
+func assigned() []string { return []string{"token", "findable", "opaque"} }
+
 // A system is an external system of one class. Its disks bear the stamps of their owners.
 type system struct {
 	class
@@ -44,10 +48,17 @@ type system struct {
 
 	// changes counts the calls by cluster that change something.
 	changes map[types.UID]int
+
+	// What is created under a name that begins with slow is answered when released is closed.
+	begun    int // of these
+	released chan struct{}
 }
 
+// Slow begins the names of objects whose Create is not answered before it is released.
+const slow = "slow-"
+
 func newSystem(c class) *system {
-	return &system{class: c, cloud: c.cloud(), marks: map[string]managed.Stamp{}, changes: map[types.UID]int{}}
+	return &system{class: c, cloud: c.cloud(), marks: map[string]managed.Stamp{}, changes: map[types.UID]int{}, released: make(chan struct{})}
 }
 
 // changed returns how many calls of a cluster changed something.
@@ -56,6 +67,25 @@ func (s *system) changed(by types.UID) int {
 	defer s.mu.Unlock()
 
 	return s.changes[by]
+}
+
+// await returns when slow creations are answered.
+func (s *system) await(ctx context.Context) {
+	s.mu.Lock()
+	s.begun++
+	s.mu.Unlock()
+	select {
+	case <-s.released:
+	case <-ctx.Done():
+	}
+}
+
+// creating returns how many slow creations have begun.
+func (s *system) creating() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.begun
 }
 
 // owned returns the disks of each stamp.
@@ -145,11 +175,15 @@ func (c *session) Observe(ctx context.Context, mg resource.Managed) (managed.Ext
 func (c *session) Create(ctx context.Context, mg resource.Managed) error {
 	c.note()
 	err := c.ExternalClient.Create(ctx, mg)
-	if err == nil {
-		c.mark(mg)
+	if err != nil {
+		return err
+	}
+	c.mark(mg)
+	if strings.HasPrefix(mg.GetName(), slow) {
+		c.system.await(ctx)
 	}
 
-	return err
+	return nil
 }
 
 func (c *session) Update(ctx context.Context, mg resource.Managed) error {

@@ -52,7 +52,7 @@ var parts = []part{
 		bounds: []bound{atLeast("rounds", 10), exactly("leaked", 0), exactly("duplicated", 0), exactly("stuck", 0), exactly("missing", 0), exactly("untried", 0),
 			exactly("different", 0), exactly("recreated", 0), exactly("touched", 0), exactly("panicked", 0), exactly("unended", 0), atLeast("operations", 1)}},
 	{name: "disaster", what: "objects that are restored into another cluster, etcd and an external system that are put back", target: "disaster", runsListed: true, minutes: 5,
-		bounds: []bound{atLeast("objects_restored_into_another_cluster", 200), atMost("seconds_until_all_have_taken_over", 300),
+		bounds: []bound{atLeast("objects_restored_into_another_cluster", 800), atMost("seconds_until_all_have_taken_over", 300),
 			atMost("seconds_after_etcd_was_put_back", 300), atMost("seconds_after_the_external_system_was_put_back", 300)}},
 	{name: "clusters", what: "many clusters, many objects, storms under the race detector", target: "clusters", minutes: 10,
 		bounds: []bound{exactly("connections_in_steady_passes", 0), exactly("requests_in_steady_passes", 0), exactly("connections_after_a_rotation", 1), atLeast("clusters", 50), atLeast("objects", 1000)}},
