@@ -87,7 +87,7 @@ func (p *people) act(ctx context.Context, i int, r *rand.Rand) {
 	case !p.full[i]:
 		err = p.kube.Create(ctx, obj)
 		p.full[i] = err == nil || apierrors.IsAlreadyExists(err)
-	case chance < 2:
+	case chance < 6:
 		err = p.replace(ctx, obj)
 		p.bare[i] = p.bare[i] || err == nil
 		p.full[i] = !resource.IsNotFound(err)

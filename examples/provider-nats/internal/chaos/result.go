@@ -46,5 +46,9 @@ func (r *Result) Print(out io.Writer) {
 		fmt.Fprintf(out, "%s_faults: %d\n", t, r.faults[t])
 	}
 
+	if minutes := r.Took.Minutes(); minutes > 0 {
+		fmt.Fprintf(out, "replaces_a_minute: %.0f\n", float64(r.faults[replace])/minutes)
+	}
+
 	fmt.Fprintf(out, "operations: %d\nseconds: %.0f\n", r.done, r.Took.Seconds())
 }
