@@ -176,10 +176,13 @@ func (p *pass) claim(ctx context.Context) error {
 
 // Adopts says whether claiming takes over what exists and was not created here.
 // The mark that says so tells it from what was: a finalizer without a mark means
-// created here, and one with the mark of another object that this one was restored.
+// created here where names are chosen, and elsewhere that the mark was lost, or never
+// written by another runtime. One with the mark of another object means that this one
+// was restored.
 func (p *pass) adopts() bool {
 	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
 	id, result := attempt(p.mg)
+	unheld = unheld || !p.r.named && id == "" && meta.GetExternalCreatePending(p.mg).IsZero() && meta.GetExternalName(p.mg) != ""
 	restored := !p.r.named && copied(p.mg, id) && result == attemptSucceeded
 
 	return p.observation.ResourceExists && (unheld || restored || p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""

@@ -71,9 +71,11 @@ func newPolled(options ...ReconcilerOption) polled {
 	mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-1"})
 	mg.SetNamespace("quay")
 	mg.SetFinalizers([]string{FinalizerName})
+	meta.SetExternalCreateSucceeded(mg, noon.Add(-time.Hour))
 	f := polled{registry: prometheus.NewRegistry(), clock: testclock.NewFakePassiveClock(noon), other: roll.NewPlace(roll.Key{Name: "other"})}
 	f.pass = passOf(mg, &memo{}, append([]ReconcilerOption{WithBulkObservation(0), WithMetricsRegisterer(f.registry), WithClock(f.clock)}, options...)...)
 	f.newest = clone(mg)
+	f.memo.Seen, f.memo.Creation, f.memo.Since = creation(mg, mg), created(mg), f.r.at(noon.Add(-time.Hour)) // it was created and found long ago
 	f.r.telemetry, f.r.roll = f.r.newTelemetry(), f.r.newRoll()
 	f.join("c", "1")
 	f.r.roll.Join(f.other, "c", "1", "vol-1")

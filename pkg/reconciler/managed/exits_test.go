@@ -89,7 +89,7 @@ func object(keysAndValues ...string) func(*world) {
 func existing(size int64, keysAndValues ...string) func(*world) {
 	return func(w *world) {
 		w.cloud.Put(volume.Disk{ID: "vol-7", SizeGiB: size})
-		object(append(keysAndValues, meta.AnnotationKeyExternalName, "vol-7")...)(w)
+		object(append(keysAndValues, meta.AnnotationKeyExternalName, "vol-7", meta.AnnotationKeyExternalCreateSucceeded, "2026-01-01T00:00:00Z")...)(w)
 	}
 }
 
