@@ -182,6 +182,7 @@ func TestStarter(t *testing.T) {
 	boom := errors.New("boom")
 	cases := map[string]struct {
 		reason  string
+		o       syncer.Options
 		skip    bool
 		err     error
 		syncErr error
@@ -189,6 +190,7 @@ func TestStarter(t *testing.T) {
 		want    error
 	}{
 		"Around": {reason: "It is called before and after a pass.", calls: []string{"start", "SyncDown", "end"}},
+		"Legacy": {reason: "So it always was.", o: syncer.LegacyOptions(), calls: []string{"start", "SyncDown", "end"}},
 		"Skip":   {reason: "The end is called after a pass that was skipped.", skip: true, calls: []string{"start", "end"}},
 		"Error":  {reason: "The end is called after a start that failed.", err: boom, calls: []string{"start", "end"}, want: boom},
 		"Failed": {reason: "The end is called after a pass that failed.", syncErr: boom, calls: []string{"start", "SyncDown", "end"}, want: boom},
@@ -197,7 +199,7 @@ func TestStarter(t *testing.T) {
 		t.Run(n, func(t *testing.T) {
 			w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}})
 			w.syncer.syncErr = tc.syncErr
-			core, err := syncer.NewCore(w.reg, starting{w.syncer, tc.skip, tc.err}, syncer.Options{Recorder: w.events}, w.clock)
+			core, err := syncer.NewCore(w.reg, starting{w.syncer, tc.skip, tc.err}, withRecorder(tc.o, w.events), w.clock)
 			w.Must(err)
 			w.core = core
 			if _, err := w.pass("a"); !errors.Is(err, tc.want) {

@@ -75,14 +75,11 @@ func (p *passage) facts() (dispatch.Facts, error) {
 		f.Leaving = p.vObj.GetDeletionTimestamp() != nil
 		f.Held = controllerutil.ContainsFinalizer(p.vObj, p.r.finalizer)
 	}
-	if !f.There || f.Stale {
+	if !f.There || f.Stale || !f.Here && f.Up { // whose it is, an UpSyncer finds out itself
 		return f, nil
 	}
 	f.LeavingThere = p.pObj.GetDeletionTimestamp() != nil
 	f.Former = f.Here && p.former()
-	if !f.Here && f.Up {
-		return f, nil // whose it is, an UpSyncer finds out itself
-	}
 	var err error
 	p.foreign, err = p.r.judge(p.req, p.pObj, p.vObj)
 	f.Foreign = p.foreign != ""

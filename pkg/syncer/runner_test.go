@@ -124,6 +124,7 @@ func TestRunner(t *testing.T) {
 		if r.world.host(imageOf("a").Name) == nil {
 			t.Error("the controller that was registered does nothing")
 		}
+		before := r.told.all()
 		for range 2 { // and the first refusal leaves nothing locked
 			if err := r.runner.Register(agent{name: "late"}); !errors.Is(err, syncer.ErrStarted) || !strings.Contains(err.Error(), `"late"`) {
 				t.Errorf("registered late: got error %v", err)
@@ -132,6 +133,7 @@ func TestRunner(t *testing.T) {
 				t.Errorf("started again: got error %v", err)
 			}
 		}
+		r.wantSteps("What is refused initializes nothing.", before...)
 		stop()
 		if err := <-r.ended; err != nil || r.host.running() || r.virtual.running() {
 			t.Errorf("got error %v, or a manager still runs", err)
