@@ -234,7 +234,7 @@ func (f *failing) List(ctx context.Context, l client.ObjectList, o ...client.Lis
 	return f.Client.List(ctx, l, o...)
 }
 
-// Every kind of users is looked at, and one that cannot be listed is an error.
+// Every kind of users is looked at, and one that cannot be listed is an error: one whose list has no type is not even asked for.
 func TestUsedForDeletionByAnyKind(t *testing.T) {
 	leaving := boat("a", "two", "", "main")
 	leaving.Finalizers = []string{"example.org/held"}
@@ -251,6 +251,10 @@ func TestUsedForDeletionByAnyKind(t *testing.T) {
 	}
 	if got, err := UsedForDeletion(t.Context(), &failing{Client: p}, kinds, []User{&Boat{}}, wharf("a", "main")); !errors.Is(err, errBoom) || got {
 		t.Errorf("when there is no list: %t, %v", got, err)
+	}
+	asked := &failing{Client: p, lists: 1}
+	if got, err := UsedForDeletion(t.Context(), &unlisted{Client: asked, scheme: newScheme()}, kinds, []User{&Raft{}}, wharf("a", "main")); err == nil || got || asked.lists != 1 {
+		t.Errorf("a list without a type: %t, %v, %d lists left", got, err, asked.lists)
 	}
 }
 

@@ -3,7 +3,6 @@ package providerconfig
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -102,13 +101,20 @@ func (i *index) count(k key) int {
 
 // First returns the names of the first users of a configuration, in their order.
 func (i *index) first(k key, most int) []string {
+	names := i.names(k)
+	slices.Sort(names)
+
+	return names[:min(most, len(names))]
+}
+
+// Names returns the names of all users of a configuration, in any order.
+func (i *index) names(k key) []string {
 	i.mu.RLock()
+	defer i.mu.RUnlock()
 	names := make([]string, 0, len(i.users[k]))
 	for u := range i.users[k] {
 		names = append(names, u.String())
 	}
-	i.mu.RUnlock()
-	slices.SortFunc(names, strings.Compare)
 
-	return names[:min(most, len(names))]
+	return names
 }

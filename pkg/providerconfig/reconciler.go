@@ -203,11 +203,13 @@ func (r *reconciler) write(ctx context.Context, config Config, base client.Objec
 	if err := r.client.Status().Patch(ctx, config, client.RawPatch(patch.Type(), body)); err != nil {
 		return errors.Wrap(err, "cannot update the status of the ProviderConfig")
 	}
-	known.counted, known.version, known.futile = r.clock.Now(), config.GetResourceVersion(), ""
+	var futile string
+	known.counted, known.version = r.clock.Now(), config.GetResourceVersion()
 	if known.version == base.GetResourceVersion() {
-		known.futile = string(body)
+		futile = string(body)
 		r.logger.Info("The definition of the ProviderConfig lacks fields of its status: users, or conditions", "kind", r.kind.gvk.Kind)
 	}
+	known.futile = futile
 
 	return nil
 }

@@ -48,9 +48,7 @@ func (t *tracker) follow(ctx context.Context, gvk schema.GroupVersionKind, of Us
 	if err != nil {
 		return errors.Wrapf(err, "cannot watch the users of kind %s", gvk.Kind)
 	}
-	ctx, stop := context.WithCancel(ctx)
 	defer t.leave(gvk)
-	defer stop()
 	registration, err := informer.AddEventHandler(t.handler(ctx, gvk.GroupKind()))
 	if err != nil {
 		return errors.Wrapf(err, "cannot watch the users of kind %s", gvk.Kind)

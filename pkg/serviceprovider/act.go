@@ -110,12 +110,11 @@ func (p *pass[T, C]) access(ctx context.Context) *outcome {
 // Failed ends the pass if there was an error. What the status says begins with the
 // message, and goes on with the cause. A conflict says nothing of how the service does.
 func (p *pass[T, C]) failed(err error, message string) *outcome {
-	if err == nil {
-		return nil
+	if err = errors.Wrap(err, message); err != nil {
+		return &outcome{name: "Failed", silent: conflicts(err), reason: ReasonReconcileError, message: err.Error(), err: err}
 	}
-	err = errors.Wrap(err, message)
 
-	return &outcome{name: "Failed", silent: conflicts(err), reason: ReasonReconcileError, message: err.Error(), err: err}
+	return nil
 }
 
 // Work lets the domain create or update.
@@ -143,16 +142,16 @@ func (p *pass[T, C]) clean(ctx context.Context) *outcome {
 // Withdraw gives access back.
 func (p *pass[T, C]) withdraw(ctx context.Context) *outcome {
 	p.leaves = true
-	result, err := p.r.access.ReconcileDelete(ctx, p.req, p.data...)
-	if err != nil {
+	switch result, err := p.r.access.ReconcileDelete(ctx, p.req, p.data...); {
+	case err != nil:
 		return p.failed(err, "failed cluster access reconcile delete")
-	}
-	if result.RequeueAfter > 0 {
+	case result.RequeueAfter > 0:
 		return &outcome{name: "Withdrawing", silent: p.called, reason: ReasonTerminating, message: "Cleanup in progress", after: result.RequeueAfter}
-	}
-	p.facts.Withdrawn = true
+	default:
+		p.facts.Withdrawn = true
 
-	return nil
+		return nil
+	}
 }
 
 // Release takes our finalizer from the object. If no other keeps it, its status is of no

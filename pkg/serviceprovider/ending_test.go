@@ -214,6 +214,12 @@ func TestEndings(t *testing.T) {
 				"Ready False ClusterAccessDenied: access to the cluster was denied", "ClusterAccessReady False ClusterAccessDenied: access to the cluster was denied",
 			},
 		}},
+		"OpenGone": {"what is gone by then is gone: nobody works there", func(w *world) { w.opens(Access{}, ErrClusterGone) }, nil, ending{
+			Name: "AccessPending", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: half},
+			Says: []string{
+				"Ready False WaitingForClusterAccess: the cluster does not exist", "ClusterAccessReady False ClusterGone: the cluster does not exist",
+			},
+		}},
 		"OpenFails": {"the error counts, not what is missing", func(w *world) { w.opens(Access{}, boom) }, nil, ending{
 			Name: "Failed", Phase: "Progressing", Err: "cluster setup error: boom",
 			Says: []string{"Ready False ReconcileError: cluster setup error: boom", "ClusterAccessReady False ClusterAccessFailed: cluster setup error: boom"},

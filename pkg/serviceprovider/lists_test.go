@@ -188,6 +188,34 @@ func TestConfigsAreReadInParallel(t *testing.T) {
 	}
 }
 
+// TestConfigsWithoutATypeOfList: configurations whose list has no type are read without one, each
+// into an object of its own.
+func TestConfigsWithoutATypeOfList(t *testing.T) {
+	listless := runtime.NewScheme()
+	listless.AddKnownTypes(group, &FooConfig{})
+	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(listless).Build(), interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
+		for _, image := range []string{"v1", "v2"} {
+			l.(*unstructured.UnstructuredList).Items = append(l.(*unstructured.UnstructuredList).Items, unstructured.Unstructured{Object: map[string]any{"image": image}})
+		}
+
+		return nil
+	}})
+	var images []string
+	source := SelectedConfig(clusters.NewTestClusterFromClient("platform", c), func(_ *Foo, all []*FooConfig) (*FooConfig, error) {
+		for _, one := range all {
+			images = append(images, one.Image)
+		}
+
+		return nil, nil
+	})
+	if _, err := source.ConfigFor(t.Context(), newFoo()); !errors.Is(err, ErrConfigNotFound) {
+		t.Errorf("nothing was picked: got %v", err)
+	}
+	if diff := cmp.Diff([]string{"v1", "v2"}, images); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestWhatIsGoneHasMetadata: of a Secret that is gone the domain is told its name, UID and
 // labels, and nothing of what was in it or in the answer.
 func TestWhatIsGoneHasMetadata(t *testing.T) {

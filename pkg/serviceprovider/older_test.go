@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
@@ -71,6 +72,23 @@ func TestResumedOnce(t *testing.T) {
 		if diff := cmp.Diff(want, w.ends(f)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
+	}
+}
+
+// TestPausedAtANewGeneration: an object that is changed while it is paused says that it is
+// paused as it is now, and tells it no more.
+func TestPausedAtANewGeneration(t *testing.T) {
+	w := newFakeWorld(t)
+	f := w.create("foo", annotated(OperationIgnore))
+	for _, generation := range []int64{1, 2} {
+		w.Change(f, func() { f.Generation = generation })
+		w.steady(f)
+		if c := meta.FindStatusCondition(w.get(f).Status.Conditions, ConditionSynced); c == nil || c.ObservedGeneration != generation {
+			t.Errorf("want it paused at generation %d, got %+v", generation, c)
+		}
+	}
+	if diff := cmp.Diff([]string{"Normal ReconciliationPaused"}, w.teller.events); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -199,7 +199,6 @@ func (p *pass[T, C]) ask(ctx context.Context) error {
 	if err == nil && result.RequeueAfter == 0 {
 		err = p.open(ctx)
 	}
-	p.facts.Granted = err == nil && result.RequeueAfter == 0
 	p.facts.Denied, p.facts.ClusterGone = errors.Is(err, ErrAccessDenied), errors.Is(err, ErrClusterGone)
 	p.wait, p.why = result.RequeueAfter, err
 	if p.facts.Denied || p.facts.ClusterGone {
@@ -209,18 +208,13 @@ func (p *pass[T, C]) ask(ctx context.Context) error {
 	return err
 }
 
-// Open gets the connections to the clusters.
+// Open gets the connections to the clusters: with them there is access.
 func (p *pass[T, C]) open(ctx context.Context) error {
-	all := map[string]Access{}
-	for _, id := range p.r.clusterIDs {
-		a, err := p.r.access.Access(ctx, p.req, id, p.data...)
-		if err != nil {
-			return err
-		}
-		if a.Cluster == nil {
-			return errors.Errorf("%s access missing", missing(id))
-		}
-		all[id] = a
+	all, err := p.connections(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
 		if !a.Expires.IsZero() && (p.expires.IsZero() || a.Expires.Before(p.expires)) {
 			p.expires = a.Expires
 		}
@@ -230,8 +224,27 @@ func (p *pass[T, C]) open(ctx context.Context) error {
 		MCPCluster: mcp.Cluster, MCPAccessSecretKey: mcp.SecretKey,
 		WorkloadCluster: workload.Cluster, WorkloadAccessSecretKey: workload.SecretKey, all: all,
 	}
+	p.facts.Granted = true
 
 	return nil
+}
+
+// Connections returns what is known of each cluster of the object, by its ID. All of them
+// are connected, or there is an error.
+func (p *pass[T, C]) connections(ctx context.Context) (map[string]Access, error) {
+	all := map[string]Access{}
+	for _, id := range p.r.clusterIDs {
+		a, err := p.r.access.Access(ctx, p.req, id, p.data...)
+		if err != nil {
+			return nil, err
+		}
+		if a.Cluster == nil {
+			return nil, errors.Errorf("%s access missing", missing(id))
+		}
+		all[id] = a
+	}
+
+	return all, nil
 }
 
 func missing(id string) string {

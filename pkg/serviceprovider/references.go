@@ -100,17 +100,17 @@ func (r *APIReconciler[T, C]) live(ref reference) func(context.Context, client.O
 	return func(ctx context.Context, changed client.Object) []reconcile.Request {
 		o := ref.empty()
 		err := r.platform.Client().Get(ctx, client.ObjectKeyFromObject(changed), o)
-		if gone.Ignore(err, changed.GetName()) != nil {
-			logging.Error(r.logger, err, "failed to read what objects refer to")
-
-			return r.enqueueAll(ctx)
-		}
-		if err != nil {
+		switch {
+		case gone.Answered(err, changed.GetName()):
 			o = ref.empty()
 			o.SetNamespace(changed.GetNamespace())
 			o.SetName(changed.GetName())
 			o.SetUID(changed.GetUID())
 			o.SetLabels(changed.GetLabels())
+		case err != nil:
+			logging.Error(r.logger, err, "failed to read what objects refer to")
+
+			return r.enqueueAll(ctx)
 		}
 
 		return ref.to(ctx, o)

@@ -174,20 +174,34 @@ func (p *pass[T, C]) requeue(o outcome) ctrl.Result {
 		// A RequeueAfter would take its place, and forget the back-off.
 		return result
 	}
-	if poll := p.config.PollInterval(); poll > 0 {
-		result.RequeueAfter = sooner(result.RequeueAfter, p.r.jittered(poll))
-	}
-	if !p.expires.IsZero() {
-		result.RequeueAfter = sooner(result.RequeueAfter, max(p.expires.Sub(p.r.clock.Now()), time.Second))
-	}
+	result.RequeueAfter = sooner(result.RequeueAfter, sooner(p.poll(), p.expiry()))
 
 	return result
 }
 
+// Poll returns after which time to look again although nothing has happened, zero for never.
+func (p *pass[T, C]) poll() time.Duration {
+	if interval := p.config.PollInterval(); interval > 0 {
+		return p.r.jittered(interval)
+	}
+
+	return 0
+}
+
+// Expiry returns how long the credentials are still good, a second at least, zero if that is
+// not known.
+func (p *pass[T, C]) expiry() time.Duration {
+	if p.expires.IsZero() {
+		return 0
+	}
+
+	return max(p.expires.Sub(p.r.clock.Now()), time.Second)
+}
+
 // Sooner returns the lesser one, zero being never.
 func sooner(a, b time.Duration) time.Duration {
-	if a == 0 {
-		return b
+	if a == 0 || b == 0 {
+		return max(a, b)
 	}
 
 	return min(a, b)

@@ -215,8 +215,9 @@ func TestSetupFails(t *testing.T) {
 			t.Errorf("%s: want %q, got %v", name, tc.want, err)
 		}
 	}
-	if err := w.r.SetupWithManager(newIdle(t), "", nil); err == nil || err.Error() != "cannot set up a controller without a name" {
-		t.Errorf("without a name: got %v", err)
+	w.restart()
+	if err := w.r.SetupWithManager(newIdle(t), "", nil); err == nil || err.Error() != "cannot set up a controller without a name" || w.r.cached != nil {
+		t.Errorf("without a name: got %v, and objects are read from %v", err, w.r.cached)
 	}
 
 	configs := func(c *clusters.Cluster) *ConfigReconciler[*FooConfig] {
