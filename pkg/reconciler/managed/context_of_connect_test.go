@@ -14,6 +14,7 @@ type keeper struct {
 
 	ctx   context.Context //nolint:containedctx // what such clients do
 	ended map[string]bool // whether it had, by the call
+	last  *context.Context
 }
 
 func (k keeper) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
@@ -22,24 +23,24 @@ func (k keeper) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 	return k.ExternalClient.Observe(ctx, mg)
 }
 
-func (k keeper) Disconnect(context.Context) error {
-	k.ended["disconnect"] = k.ctx.Err() != nil
+func (k keeper) Disconnect(ctx context.Context) error {
+	k.ended["disconnect"], *k.last = k.ctx.Err() != nil, ctx
 
 	return nil
 }
 
 // The context of Connect lasts until the client was told to disconnect, and no longer: what the
-// client has begun with it ends with the pass.
+// client has begun with it ends with the pass. So does what it begins when it disconnects.
 func TestTheContextOfConnectEndsWithThePass(t *testing.T) {
 	ended := map[string]bool{}
-	var connected context.Context
+	var connected, last context.Context
 	w := newWorld(t)
 	w.o = append(w.o, managed.WithExternalConnecter(managed.ExternalConnectorFn(
 		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 			connected = ctx
 			c, err := w.cloud.Connect(ctx, mg)
 
-			return keeper{c, ctx, ended}, err
+			return keeper{c, ctx, ended, &last}, err
 		})))
 	w.restart()
 	w.create(nil)
@@ -47,7 +48,7 @@ func TestTheContextOfConnectEndsWithThePass(t *testing.T) {
 	if len(ended) != 2 || ended["observe"] || ended["disconnect"] {
 		t.Errorf("ended before the call: %v", ended)
 	}
-	if connected.Err() == nil {
-		t.Error("the context of Connect goes on after the pass")
+	if connected.Err() == nil || last.Err() == nil {
+		t.Errorf("after the pass the context of Connect has ended with %v, that of Disconnect with %v", connected.Err(), last.Err())
 	}
 }
