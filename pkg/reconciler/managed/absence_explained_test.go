@@ -10,6 +10,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
@@ -53,7 +54,7 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 }
 
 // What a lookup finds is of the system that was asked: an object that bears no identity yet gets
-// it along with the result.
+// it along with the result. It is known from then on, also if a replace takes it before the next pass.
 func TestWhatIsFoundIsOfItsSystem(t *testing.T) {
 	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &memo{})
 	w.recoverer, w.backend = &finder{name: "vol-1"}, &namedSystem{name: "blue"}
@@ -62,6 +63,10 @@ func TestWhatIsFoundIsOfItsSystem(t *testing.T) {
 	}
 	if got := w.newest.GetAnnotations(); len(w.writes.sent) != 1 || got[meta.AnnotationKeyBackendIdentity] != "blue" || got[meta.AnnotationKeyExternalName] != "vol-1" {
 		t.Errorf("%d writes, the object bears %v", len(w.writes.sent), got)
+	}
+	replaced := bearing(nil)
+	if !passOf(replaced, w.memo).restoreIdentity() || replaced.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "blue" {
+		t.Errorf("after a replace it bears %v", replaced.GetAnnotations())
 	}
 }
 
@@ -113,6 +118,35 @@ func TestAStatusThatCannotBeEncodedIsNotWritten(t *testing.T) {
 		p.r.client = c
 		if err := p.patchStatus(t.Context()); err == nil || len(c.sent) != 0 {
 			t.Errorf("%s: error %v, written %q", name, err, c.sent)
+		}
+	}
+}
+
+// Under a name of our choice a replace can take but the finalizer of what was created and may not
+// show yet. It is put back.
+func TestTheFinalizerOfWhatWasCreatedIsPutBack(t *testing.T) {
+	here := &memo{State: objectstate.State{Creation: createdHere}}
+	for name, tc := range map[string]struct {
+		memo       *memo
+		finalizers []string
+		change     func(*pass)
+		want       bool
+	}{
+		"it is gone":               {here, nil, nil, true},
+		"another's is left":        {here, []string{"example.org/kept"}, nil, true},
+		"it is there":              {here, []string{FinalizerName}, nil, false},
+		"nothing was created":      {&memo{}, nil, nil, false},
+		"the object is let go":     {here, nil, func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
+		"the author has their own": {here, nil, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() }, false},
+	} {
+		mg := bearing(nil)
+		mg.SetFinalizers(tc.finalizers)
+		p := passOf(mg, tc.memo, WithDeterministicExternalName(true))
+		if tc.change != nil {
+			tc.change(p)
+		}
+		if p.restore(); p.restored != tc.want {
+			t.Errorf("%s: to be stored is %t", name, p.restored)
 		}
 	}
 }

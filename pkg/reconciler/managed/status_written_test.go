@@ -29,6 +29,7 @@ type statusClient struct {
 
 	answer func(o *fake.Managed) error
 	sent   []string
+	bodies []string
 	within []time.Duration
 }
 
@@ -52,6 +53,7 @@ func (w statusWriter) Patch(ctx context.Context, o client.Object, patch client.P
 		return err
 	}
 	until, _ := ctx.Deadline()
+	w.of.bodies = append(w.of.bodies, string(data))
 	w.of.sent, w.of.within = append(w.of.sent, body.Metadata["uid"]+"@"+body.Metadata["resourceVersion"]), append(w.of.within, time.Until(until))
 
 	return w.of.answer(o.(*fake.Managed))
@@ -129,6 +131,9 @@ func TestAStatusIsWrittenAfterAConflict(t *testing.T) {
 		err := p.writeStatus(t.Context())
 		if diff := cmp.Diff(tc.sent, c.sent); diff != "" || live.asked != 1 || kerrors.IsConflict(err) != tc.fails || (err != nil) != tc.fails {
 			t.Errorf("%s: error %v, %d reads; written, -want, +got:\n%s", name, err, live.asked, diff)
+		}
+		if last := c.bodies[len(c.bodies)-1]; !tc.fails && !strings.Contains(last, `"`+string(tc.since.Type)+`"`) {
+			t.Errorf("%s: the other's condition is taken away by %s", name, last)
 		}
 	}
 	p, c, _ := newWriting(stores)
