@@ -243,6 +243,7 @@ func TestRecall(t *testing.T) {
 	}{
 		"Nothing":  {"the snapshot is from before the creation", known, nil, nil, whole, true},
 		"Begun":    {"or from within", known, nil, map[string]string{pending: early, attempt: second}, whole, true},
+		"Again":    {"or from within its repetition", known, []ReconcilerOption{WithCreationTokens()}, map[string]string{pending: early, attempt: second}, whole, true},
 		"Earlier":  {"or from after an earlier one", known, nil, map[string]string{name: "vol-0", attempt: first + "/succeeded", pending: early, succeeded: early}, whole, true},
 		"Whole":    {"nothing is missing", known, nil, whole, nil, false},
 		"Since":    {"another was begun since", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: first + "/succeeded"}}, objectstate.Cold{}), nil, map[string]string{attempt: second}, nil, false},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	testclock "k8s.io/utils/clock/testing"
@@ -81,12 +82,19 @@ func TestFailuresAreToldInFull(t *testing.T) {
 		})},
 	}
 	for name, tc := range cases {
-		rechecked := 0
-		p := endingPass()
+		rechecked, registry := 0, prometheus.NewRegistry()
+		p := endingPass(WithMetricsRegisterer(registry))
 		p.connection.Recheck = func() { rechecked++ }
 		p.r.watching.Store(tc.watching)
 		if diff := cmp.Diff(tc.want, inFull(p.failed(tc.err))); diff != "" || rechecked != tc.recheck {
 			t.Errorf("%s: %d checks of the credentials, want %d; -want, +got:\n%s", name, rechecked, tc.recheck, diff)
+		}
+		counted := 0.0
+		for _, n := range sample(t, registry, "moorage_managed_failures_total", "class") {
+			counted += n
+		}
+		if counted != 1 {
+			t.Errorf("%s: %v failures are counted", name, counted)
 		}
 	}
 }

@@ -315,16 +315,29 @@ func TestUpToDateOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// A pass that looked at nothing has handled nothing.
+// A pass that looked at nothing has handled nothing, unless only a human can mend why: who waits
+// for the generation is not to wait for ever.
 func TestWhatWasNotLookedAtIsNotHandled(t *testing.T) {
-	g := newGallery(t)
-	g.create(nil)
-	g.pass()
-	g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 2 })
-	g.cloud.Before = failing("Connect", errors.New("down"))
-	_, _ = g.try()
-	if got := g.get().Status.ObservedGeneration; got != 1 {
-		t.Errorf("observed generation %d", got)
+	for name, tc := range map[string]struct {
+		change  func(gallery)
+		handled bool
+	}{
+		"it cannot connect": {func(g gallery) { g.cloud.Before = failing("Connect", errors.New("down")) }, false},
+		"it never will": {func(g gallery) {
+			g.cloud.Before = failing("Connect", external.Terminal("Suspended", errors.New("no such account")))
+		}, true},
+		"its policy is not understood": {func(g gallery) { g.change(policies("x")) }, true},
+		"it is paused":                 {func(g gallery) { g.change(policies()) }, false},
+	} {
+		g := newGallery(t)
+		g.create(nil)
+		g.pass()
+		g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 2 })
+		tc.change(g)
+		_, _ = g.try()
+		if s := g.get(); (s.Status.ObservedGeneration == s.Generation) != tc.handled {
+			t.Errorf("%s: observed generation %d of %d", name, s.Status.ObservedGeneration, s.Generation)
+		}
 	}
 }
 

@@ -70,7 +70,8 @@ type outcome struct {
 	refine     func(*pass, outcome) outcome // adds what depends on the object
 }
 
-// Endings are the outcomes of the actions that only report.
+// Endings are the outcomes of the actions that end a pass: those that only report, and those
+// that let the object go, after which there is no other.
 var endings = map[lifecycle.Action]outcome{
 	lifecycle.Pause:           paused,
 	lifecycle.Reject:          rejected,
@@ -84,10 +85,7 @@ var endings = map[lifecycle.Action]outcome{
 	lifecycle.Tolerate:        tolerated,
 	lifecycle.AwaitExistence:  awaitingExistence,
 	lifecycle.ReportMissing:   missingResource,
-}
 
-// Departures are the outcomes of the actions that let the object go.
-var departures = map[lifecycle.Action]outcome{
 	lifecycle.Orphan:   {name: "orphaned", again: never},
 	lifecycle.Finalize: {name: "finalized", again: never},
 	lifecycle.Release: {name: "released", again: never, event: event.Normal(reasonNotOwned,

@@ -133,17 +133,16 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 		if logging.DebugEnabled(p.r.log) {
 			p.log().Debug("Decided", "action", action.String())
 		}
-		if action == lifecycle.Rest {
+		ending, ends := endings[action]
+		switch {
+		case action == lifecycle.Rest:
 			return p.rest(ctx)
-		}
-		if action == lifecycle.Refuse {
-			return endings[action], p.askUser(ctx)
-		}
-		if ending, ok := endings[action]; ok {
-			return ending, p.unpublishable
-		}
-		if ending, ok := departures[action]; ok {
+		case action == lifecycle.Refuse:
+			return ending, p.askUser(ctx)
+		case ends && ending.again == never:
 			return ending, p.letGo(ctx)
+		case ends:
+			return ending, p.unpublishable
 		}
 		if err := steps[action](p, ctx); err != nil {
 			return outcome{}, err

@@ -82,20 +82,26 @@ func TestARequestPublishesOnce(t *testing.T) {
 }
 
 // What tells in the status what was published is put back if it is lost there, and nothing is
-// published for that.
+// published for that; nor by a process that knows what was published from the status alone.
 func TestTheHashOfWhatWasPublishedIsPutBack(t *testing.T) {
-	g := newGallery(t)
-	g.create(secretNamed("login"))
-	g.pass()
-	s := g.get()
-	hash := s.Status.ConnectionDetailsHash
-	s.Status.ConnectionDetailsHash = ""
-	g.Must(g.API.Status().Update(t.Context(), s))
-	g.taken()
-	g.pass()
-	g.expect("patch status", look, "")
-	if got := g.get().Status.ConnectionDetailsHash; got != hash || hash == "" {
-		t.Errorf("the hash is %q, and was %q", got, hash)
+	for _, restarted := range []bool{false, true} {
+		g := newGallery(t)
+		g.create(secretNamed("login"))
+		g.pass()
+		if restarted {
+			g.restart()
+			g.pass()
+		}
+		s := g.get()
+		hash := s.Status.ConnectionDetailsHash
+		s.Status.ConnectionDetailsHash = ""
+		g.Must(g.API.Status().Update(t.Context(), s))
+		g.taken()
+		g.pass()
+		g.expect("patch status", look, "")
+		if got := g.get().Status.ConnectionDetailsHash; got != hash || hash == "" {
+			t.Errorf("restarted %t: the hash is %q, and was %q", restarted, got, hash)
+		}
 	}
 }
 

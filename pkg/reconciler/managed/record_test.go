@@ -186,6 +186,7 @@ func TestContradicted(t *testing.T) {
 		want   bool
 	}{
 		"Nothing":   {"nothing is known", objectstate.CreationRef{}, map[string]string{attempt: "b"}, false, false},
+		"Made":      {"nothing is known of what was made", objectstate.CreationRef{}, map[string]string{attempt: ownDone}, false, false},
 		"Same":      {"it is the same", done, map[string]string{attempt: ownDone}, false, false},
 		"Begun":     {"it is the same before its end", done, map[string]string{attempt: ownID}, false, false},
 		"Another":   {"it is another", done, map[string]string{attempt: "b" + ownID[1:]}, false, true},

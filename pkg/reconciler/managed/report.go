@@ -279,14 +279,11 @@ func (p *pass) failed(err error) outcome {
 		ready = commonv1.Deleting()
 	}
 	o := outcome{
-		name: s.name, ready: ready, synced: commonv1.ReconcileError(err), event: event.Event{},
+		name: s.name, ready: ready, synced: commonv1.ReconcileError(err), event: event.Warning(s.reason, err),
 		again: slow, progress: moving,
 	}
 	if c.reason != "" {
 		o.synced.Reason = c.reason
-	}
-	if s.reason != "" {
-		o.event = event.Warning(s.reason, err)
 	}
 	if s == updating {
 		o.upToDate = upToDate("False", commonv1.ReasonUpdateFailed)

@@ -167,10 +167,11 @@ func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {
 	if called.Pending == "" || marks[meta.AnnotationKeyCreateAttempt] != "" || pending != "" && (pending != called.Pending || called.Attempt == "") {
 		return false
 	}
-	meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyExternalCreatePending: called.Pending})
+	missing := map[string]string{meta.AnnotationKeyExternalCreatePending: called.Pending}
 	if called.Attempt != "" { // other runtimes have none
-		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyCreateAttempt: called.Attempt})
+		missing[meta.AnnotationKeyCreateAttempt] = called.Attempt
 	}
+	meta.AddAnnotations(mg, missing)
 
 	return true
 }

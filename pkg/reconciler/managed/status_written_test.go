@@ -3,10 +3,12 @@ package managed
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +19,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
@@ -26,6 +29,7 @@ type statusClient struct {
 
 	answer func(o *fake.Managed) error
 	sent   []string
+	bodies []string
 	within []time.Duration
 }
 
@@ -49,6 +53,7 @@ func (w statusWriter) Patch(ctx context.Context, o client.Object, patch client.P
 		return err
 	}
 	until, _ := ctx.Deadline()
+	w.of.bodies = append(w.of.bodies, string(data))
 	w.of.sent, w.of.within = append(w.of.sent, body.Metadata["uid"]+"@"+body.Metadata["resourceVersion"]), append(w.of.within, time.Until(until))
 
 	return w.of.answer(o.(*fake.Managed))
@@ -127,6 +132,9 @@ func TestAStatusIsWrittenAfterAConflict(t *testing.T) {
 		if diff := cmp.Diff(tc.sent, c.sent); diff != "" || live.asked != 1 || kerrors.IsConflict(err) != tc.fails || (err != nil) != tc.fails {
 			t.Errorf("%s: error %v, %d reads; written, -want, +got:\n%s", name, err, live.asked, diff)
 		}
+		if last := c.bodies[len(c.bodies)-1]; !tc.fails && !strings.Contains(last, `"`+string(tc.since.Type)+`"`) {
+			t.Errorf("%s: the other's condition is taken away by %s", name, last)
+		}
 	}
 	p, c, _ := newWriting(stores)
 	p.newest = clone(p.read)
@@ -136,16 +144,21 @@ func TestAStatusIsWrittenAfterAConflict(t *testing.T) {
 	}
 }
 
-// A status that is answered and not stored is noted until one is stored again.
+// A status that is answered and not stored is noted until one is stored again, and it is said once
+// what of it was dropped.
 func TestAStatusIsNotStored(t *testing.T) {
 	stored := false
+	var lines []string
 	p, c, _ := newWriting(func(o *fake.Managed) error {
 		if stored {
 			return stores(o)
 		}
+		*o = *bearing(nil)
+		o.SetResourceVersion("7")
 
 		return nil
-	})
+	}, WithLogger(logging.NewLogrLogger(funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))))
+	lines = nil // of the beginning
 	if err := p.writeStatus(t.Context()); err != nil || p.memo.Dropped == (objectstate.Dropped{}) {
 		t.Errorf("error %v, noted %+v", err, p.memo.Dropped)
 	}
@@ -160,6 +173,9 @@ func TestAStatusIsNotStored(t *testing.T) {
 		if err := q.writeStatus(t.Context()); err != nil || len(c.sent) != step.sent || (p.memo.Dropped == objectstate.Dropped{}) != stored {
 			t.Errorf("%s: error %v, written %q, noted %+v", step.tells.Type, err, c.sent, p.memo.Dropped)
 		}
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], `"fields"="status.conditions"`) {
+		t.Errorf("said %q", lines)
 	}
 }
 

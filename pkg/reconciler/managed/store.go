@@ -103,9 +103,8 @@ func (p *pass) patchAnnotations(ctx context.Context, changes map[string]any) err
 		metadata["uid"] = uid
 	}
 	denies := isFailed(changes[meta.AnnotationKeyCreateAttempt]) || len(p.memo.Unwritten) > 0
-	version := p.newest.GetResourceVersion()
-	if denies && version != "" {
-		metadata["resourceVersion"] = version
+	if denies {
+		metadata["resourceVersion"] = p.newest.GetResourceVersion()
 	}
 
 	var overtaken error
@@ -146,19 +145,14 @@ func persistently(ctx context.Context, fn func(context.Context) error) error {
 	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
-		if last = fn(ctx); last == nil {
-			return true, nil
-		}
-		if errors.Is(last, errReplaced) {
-			return false, errReplaced
-		}
-		if isNotStored(last) { // and will not be a moment later
+		last = fn(ctx)
+		if last != nil && (errors.Is(last, errReplaced) || isNotStored(last)) { // and will not be a moment later
 			return false, last
 		}
 
-		return false, nil
+		return last == nil, nil
 	})
-	if errors.Is(err, errReplaced) || last == nil {
+	if last == nil {
 		return err
 	}
 

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -63,5 +65,25 @@ func TestAnEditDuringACreateIsNotObserved(t *testing.T) {
 	}
 	if c := s.GetCondition(commonv1.TypeSynced); s.Status.ObservedGeneration != 1 || c.ObservedGeneration != 1 {
 		t.Errorf("observed generation %d, that of the condition %d, want that of the object which the pass has read", s.Status.ObservedGeneration, c.ObservedGeneration)
+	}
+}
+
+// What a pass has filled in makes a new generation, which is the one that it has worked on.
+func TestWhatAPassFillsInIsObserved(t *testing.T) {
+	g := newGallery(t)
+	g.create(nil)
+	g.pass()
+	d := g.cloud.Disks()[0]
+	d.Tier = "gold"
+	g.cloud.Put(d)
+	g.admit = func(o client.Object) {
+		if s, ok := o.(*volume.Snapshot); ok && s.Spec.Tier != "" {
+			s.Generation = 2 // the fake API server does not count
+		}
+	}
+	g.pass()
+	s := g.get()
+	if c := s.GetCondition(commonv1.TypeSynced); s.Generation != 2 || s.Status.ObservedGeneration != 2 || c.ObservedGeneration != 2 {
+		t.Errorf("observed generation %d of %d, that of the condition %d", s.Status.ObservedGeneration, s.Generation, c.ObservedGeneration)
 	}
 }

@@ -1,0 +1,152 @@
+package managed
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// Only the absence of what was seen is doubted, also under a name that a user has chosen since.
+// That a creation never showed explains its absence.
+func TestWhoseAbsenceIsDoubted(t *testing.T) {
+	done := map[string]string{meta.AnnotationKeyExternalName: "vol-2", meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later}
+	pending := map[string]string{meta.AnnotationKeyExternalName: "vol-2", meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
+	as := func(name string) objectstate.CreationRef { return objectstate.CreationRef{Mark: ownDone, Name: name} }
+	for name, tc := range map[string]struct {
+		marks  map[string]string
+		seen   objectstate.CreationRef // by this process
+		told   objectstate.CreationRef // by the status
+		change func(*pass)
+		want   time.Duration
+	}{
+		"it never showed":                 {marks: done},
+		"it was seen":                     {marks: done, seen: as("vol-2"), want: doubt},
+		"an earlier process saw it":       {marks: done, told: as("vol-2"), want: doubt},
+		"under another name":              {marks: done, seen: as("vol-1"), want: doubt},
+		"under another name, earlier":     {marks: done, told: as("vol-1"), want: doubt},
+		"nobody knows what was made":      {marks: pending, seen: as("vol-2")},
+		"under a name of our choice":      {marks: done, seen: as("vol-2"), change: func(p *pass) { p.r.named = true }},
+		"it is there":                     {marks: done, seen: as("vol-2"), change: func(p *pass) { p.observation.ResourceExists = true }},
+		"nothing was looked at":           {marks: done, seen: as("vol-2"), change: func(p *pass) { p.observed = false }},
+		"it is looked for by its attempt": {marks: done, change: func(p *pass) { p.searching = time.Second }, want: time.Second},
+		"that is longer than a doubt":     {marks: done, seen: as("vol-2"), change: func(p *pass) { p.searching = time.Minute }, want: time.Minute},
+	} {
+		mg := bearing(tc.marks)
+		if tc.told.Mark != "" {
+			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: tc.told.String()})
+		}
+		p := passOf(mg, remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}))
+		if p.observed = true; tc.change != nil {
+			tc.change(p)
+		}
+		if got := p.unconfirmed(); got != tc.want {
+			t.Errorf("%s: doubted for %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// What a lookup finds is of the system that was asked: an object that bears no identity yet gets
+// it along with the result. It is known from then on, also if a replace takes it before the next pass.
+func TestWhatIsFoundIsOfItsSystem(t *testing.T) {
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &memo{})
+	w.recoverer, w.backend = &finder{name: "vol-1"}, &namedSystem{name: "blue"}
+	if err := w.pass.recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.newest.GetAnnotations(); len(w.writes.sent) != 1 || got[meta.AnnotationKeyBackendIdentity] != "blue" || got[meta.AnnotationKeyExternalName] != "vol-1" {
+		t.Errorf("%d writes, the object bears %v", len(w.writes.sent), got)
+	}
+	replaced := bearing(nil)
+	if !passOf(replaced, w.memo).restoreIdentity() || replaced.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "blue" {
+		t.Errorf("after a replace it bears %v", replaced.GetAnnotations())
+	}
+}
+
+// What was put back is stored once: what else has changed since is stored by what changed it.
+func TestWhatWasPutBackIsStoredOnce(t *testing.T) {
+	w := newStored(bearing(nil), &memo{})
+	w.restored = true
+	for _, key := range []string{meta.AnnotationKeyExternalName, meta.AnnotationKeyOperation} {
+		meta.AddAnnotations(w.mg, map[string]string{key: "x"})
+		if err := w.storeRestored(t.Context()); err != nil || len(w.writes.sent) != 1 {
+			t.Errorf("%s: %v, sent %q", key, err, w.writes.sent)
+		}
+	}
+}
+
+// A badlyTold object may have a status that cannot be encoded.
+type badlyTold struct {
+	fake.Managed
+
+	Status struct {
+		Size int `json:"size,omitempty"`
+		Bad  bad `json:"bad,omitzero"`
+	} `json:"status"`
+}
+
+func (o *badlyTold) DeepCopyObject() runtime.Object { c := *o; return &c }
+
+// A status that cannot be encoded is told, and nothing is written in its place, whatever the
+// object says now.
+func TestAStatusThatCannotBeEncodedIsNotWritten(t *testing.T) {
+	size := func(n int) *badlyTold {
+		o := &badlyTold{}
+		o.Status.Size = n
+
+		return o
+	}
+	broken := size(2)
+	broken.Status.Bad = "x"
+	for name, p := range map[string]*pass{
+		"what this pass has read":  {mg: size(2), read: broken, newest: size(3)},
+		"what this pass tells":     {mg: broken, read: size(2), newest: size(3)},
+		"the same, nothing is new": {mg: broken, read: size(2)},
+		"what is there now":        {mg: size(2), read: size(1), newest: broken},
+	} {
+		if p.r, p.memo = endingPass().r, (&memo{}).wake(); p.newest == nil {
+			p.newest = p.read
+		}
+		c := &statusClient{answer: func(*fake.Managed) error { return nil }}
+		p.r.client = c
+		if err := p.patchStatus(t.Context()); err == nil || len(c.sent) != 0 {
+			t.Errorf("%s: error %v, written %q", name, err, c.sent)
+		}
+	}
+}
+
+// Under a name of our choice a replace can take but the finalizer of what was created and may not
+// show yet. It is put back.
+func TestTheFinalizerOfWhatWasCreatedIsPutBack(t *testing.T) {
+	here := &memo{State: objectstate.State{Creation: createdHere}}
+	for name, tc := range map[string]struct {
+		memo       *memo
+		finalizers []string
+		change     func(*pass)
+		want       bool
+	}{
+		"it is gone":               {here, nil, nil, true},
+		"another's is left":        {here, []string{"example.org/kept"}, nil, true},
+		"it is there":              {here, []string{FinalizerName}, nil, false},
+		"nothing was created":      {&memo{}, nil, nil, false},
+		"the object is let go":     {here, nil, func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
+		"the author has their own": {here, nil, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() }, false},
+	} {
+		mg := bearing(nil)
+		mg.SetFinalizers(tc.finalizers)
+		p := passOf(mg, tc.memo, WithDeterministicExternalName(true))
+		if tc.change != nil {
+			tc.change(p)
+		}
+		if p.restore(); p.restored != tc.want {
+			t.Errorf("%s: to be stored is %t", name, p.restored)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package managed_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Contexts are those that a pass has asked with.
+type contexts struct {
+	*testing.T
+
+	all, own map[string]context.Context // by what was asked; own: of the last call alone
+	created  bool                       // the last call was Create
+}
+
+func (c *contexts) note(ctx context.Context, what string, own bool) {
+	c.end("when "+what+" begins", c.own)
+	c.all[what], c.own, c.created = ctx, map[string]context.Context{}, what == "Create"
+	if own {
+		c.own[what] = ctx
+	}
+}
+
+func (c *contexts) end(when string, of map[string]context.Context) {
+	for what, ctx := range of {
+		if ctx.Err() == nil {
+			c.Errorf("the context of %q goes on %s", what, when)
+		}
+	}
+}
+
+// Write notes the contexts of writes. How a Create ended, and the status, are written with their own.
+func (c *contexts) write(ctx context.Context, note string) error {
+	what, _, _ := strings.Cut(note, " {")
+	c.note(ctx, what, what == "patch status" || c.created)
+
+	return nil
+}
+
+// What a client, a reader or an initializer begins with the context of a call ends with that call, and
+// nothing goes on after the pass: neither what outlives a pass that is cut off.
+func TestContextsEndWithTheirCalls(t *testing.T) {
+	c := &contexts{T: t, all: map[string]context.Context{}}
+	w := newWorld(t, managed.WithCreationGracePeriod(0), managed.WithInitializers(managed.InitializerFn(func(ctx context.Context, _ resource.Managed) error {
+		c.note(ctx, "Initialize", true)
+
+		return nil
+	})))
+	w.cloud.Window = 30 * time.Second
+	w.cloud.After = lost()
+	w.cloud.Before = func(ctx context.Context, call string, _ resource.Managed) error {
+		if found := c.all["Recover"]; call == "Observe" && found != nil && found.Err() == nil { // what it finds is stored first
+			c.Error("the context of a lookup goes on when it is observed")
+		}
+		c.note(ctx, call, call != "Connect" && call != "Recover")
+
+		return nil
+	}
+	w.answer = c.write
+	w.create(nil)
+	for _, step := range []func(){
+		func() {}, func() {}, func() { w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 }) }, w.delete,
+	} {
+		step()
+		_, _ = w.try()
+		c.end("after the pass", c.all)
+		c.own = nil
+	}
+	for _, call := range []string{"Initialize", "Connect", "Recover", "Observe", "Create", "Update", "Delete", "patch", "patch status"} {
+		if c.all[call] == nil {
+			t.Errorf("%s was not called", call)
+		}
+	}
+}
+
+// The same goes for the handle of what goes on outside, which is stored after its call.
+func TestTheContextOfAHandleEnds(t *testing.T) {
+	c := &contexts{T: t, all: map[string]context.Context{}}
+	w, operations := newOperations(t)
+	w.create(nil)
+	w.pass()
+	operations.left = 1
+	w.pass()
+	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
+	w.answer = c.write
+	w.pass()
+	if c.end("after the pass", c.all); len(c.all) == 0 {
+		t.Error("nothing was written")
+	}
+}

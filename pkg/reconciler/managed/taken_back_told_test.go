@@ -1,0 +1,34 @@
+package managed
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// Another object has the name of one for which this pass has made something. That it is left
+// because the namespace goes, too, is told before the pass ends, whichever write has shown it.
+func TestWhatIsNotTakenBackIsTold(t *testing.T) {
+	another := kerrors.NewInvalid(schema.GroupKind{Kind: "K"}, "data", nil)
+	another.ErrStatus.Details.Causes = []metav1.StatusCause{{Field: "metadata.uid"}}
+	for name, why := range map[string]error{"of its record": errors.Wrap(errReplaced, "cannot store"), "of its status": nil} {
+		var wrote []string
+		p, _, _ := newWriting(func(*fake.Managed) error { return another }, WithRecorder(notebook{name: "all", wrote: &wrote}))
+		p.mg.SetNamespace("quay")
+		p.r.guards.namespace, p.r.cluster = true, &aboveReader{going: true}
+		asked := &removal{answers: []error{nil}}
+		p.made, p.external = true, asked
+		if _, err := p.report(t.Context(), outcome{again: slow}, why); err != nil || asked.asked != 0 {
+			t.Errorf("%s: %v, deleted %d times", name, err, asked.asked)
+		}
+		if diff := cmp.Diff([]string{"all " + string(reasonSpared)}, wrote); diff != "" {
+			t.Errorf("%s: told, -want, +got:\n%s", name, diff)
+		}
+	}
+}
