@@ -104,6 +104,18 @@ func TestExcusesAreCounted(t *testing.T) {
 		"recover/opaque Connect#2:strip-annotations":      nil,
 		"delete/named Connect#3:strip-finalizers":         nil,
 		"delete-during-create/named patch/status#2:strip": nil,
+
+		// versions come again after a restore, and are no lock
+		"made-again/opaque get#3:rewound Connect#3:strip": {sim.Rewound},
+		"made-again/opaque get#3:strip Connect#3:rewound": nil,
+		"rename/named get#3:rewound patch#2:edit":         {sim.Rewound},
+		// a process deletes what is not being deleted any more
+		"rename/named Connect#2:delete get#3:rewound":    {sim.Rewound},
+		"rename/findable Connect#2:delete get#3:rewound": {sim.Rewound},
+		// a manifest has the name of what is gone
+		"made-again/opaque Create#1:deaf-after get#5:strip": {sim.Strip},
+		// a finalizer is put back, and not stored
+		"replace/findable Create#1:strip patch#2:dropped-finalizers": {sim.DroppedFinalizers, sim.Strip},
 	} {
 		s, err := sim.ParseSchedule(line)
 		if err != nil {

@@ -158,15 +158,14 @@ func (w *World) losesAll(kind Kind) {
 
 // AnswerLost says whether the result of the last attempt for an object was lost, so that it may be blocked.
 func (w *World) answerLost(mg resource.Managed) bool {
-	if w.blurred {
-		return true // the version of the replace may be one that the process has seen, of another state
-	}
 	marked := attemptOf(mg)
 	if s, stripped := w.strips[mg.GetUID()]; stripped && recordOf(mg) == s.given && recordOf(s.before) != "" {
 		marked = attemptOf(s.before)
 	}
 
-	return w.lost.excuses(mg.GetUID(), func(e exemption) bool { return e.attempt == marked })
+	of := func(e exemption) bool { return e.attempt == marked }
+
+	return w.lost.excuses(mg.GetUID(), of) || w.unlocked.excuses(mg.GetUID(), of)
 }
 
 // MayStay says whether what was made for an object may stay when it goes, because users said so.
@@ -221,7 +220,7 @@ func (w *World) excusedKinds() []Kind {
 			w.unexcused(p.of)
 		}
 	}
-	kinds := slices.Concat(w.exemptions.used(), w.misled.used())
+	kinds := slices.Concat(w.exemptions.used(), w.misled.used(), w.unlocked.used(), w.undeleted.used())
 	slices.Sort(kinds)
 
 	return slices.Compact(kinds)

@@ -77,7 +77,7 @@ func (e *Explorer) follow(runs []Result, depth int) {
 	var order [bits.UintSize][]turn
 	for _, r := range runs {
 		for i := len(r.steps) - 1; i >= 0 && r.steps[i].faults == nil; i-- {
-			n := bits.OnesCount16(uint16(r.steps[i].stand.excuses))
+			n := bits.OnesCount32(uint32(r.steps[i].stand.excuses))
 			order[n] = append(order[n], turn{r, i})
 		}
 	}

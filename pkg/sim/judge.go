@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -137,9 +138,6 @@ func (w *World) forejudgeCreate(p *process, o operation) {
 	if w.outside.Traits().Named {
 		return
 	}
-	if _, stripped := w.strips[o.mg.GetUID()]; stripped && p.outdated {
-		return // the intent was stored over a version that a restore brought back, which a replace had made
-	}
 	attempt := now.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 	if meta.GetExternalCreatePending(now).IsZero() || attempt != o.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt] {
 		w.violate("S3", "Create of an attempt that is not the one that is stored")
@@ -197,6 +195,7 @@ func (w *World) judge(p *process, o operation) {
 		// objects of the kind are managed
 		now := c.Object.(resource.Managed) //nolint:forcetypeassert // see above
 		if c.Old != nil {
+			w.unlocks(p, c.Old, now)
 			w.judgeWrite(p, c, now)
 			w.judgeStatus(p, c)
 		}
@@ -238,20 +237,36 @@ func (w *World) judgeExternal(p *process, o operation) {
 		return
 	}
 	if now := w.stored(o.mg); o.name == "Delete" && p.outdated && now != nil && !meta.WasDeleted(now) {
-		w.vacated[meta.GetExternalName(o.mg)] = true // a restore undid the deletion, and the process does not know it yet
+		w.undeleted.add(Rewound, o.mg)
 	}
 	if w.repeats() {
 		return
 	}
-	most := 1
-	named := w.users.manifest(o.mg.GetUID())[meta.AnnotationKeyExternalName]
-	if w.users.left[o.mg.GetUID()] && len(w.vacated) > 0 || named != "" && w.vacated[named] {
-		most++ // one that its user left, or leaves by the name in his manifest, and one in the place of what somebody took away
+	if n := w.tooMany(o.mg.GetUID()); n > 0 {
+		w.violate(w.asClock("S1"), fmt.Sprintf("there are %d resources for %s", n, o.mg.GetUID()))
 	}
-	live := w.outside.Of(o.mg.GetUID())
-	if len(live) > most && len(w.unexcused(o.mg.GetUID())) > most {
-		w.violate(w.asClock("S1"), fmt.Sprintf("there are %d resources for %s", len(live), o.mg.GetUID()))
+}
+
+// TooMany returns how many resources an object has, if those are more than it may have: one, and one that its user left when he
+// gave it the name of another, which was taken away and made again.
+func (w *World) tooMany(of types.UID) int {
+	live := w.outside.Of(of)
+	if len(live) <= 1 {
+		return 0
 	}
+	switch rest := len(w.unexcused(of)); {
+	case rest <= 1, rest == 2 && w.users.left[of] && (w.lostName(of) || w.undeleted.excuses(of, whatever)):
+		return 0
+	default:
+		return len(live)
+	}
+}
+
+// LostName says whether others took away what an object stands for, or stood for under another name.
+func (w *World) lostName(of types.UID) bool {
+	return slices.ContainsFunc(w.server.Changes(0), func(c apiserver.Change) bool {
+		return c.Object.GetUID() == of && w.vacated[meta.GetExternalName(c.Object)]
+	})
 }
 
 // AsClock names the property that is broken when clocks were wrong before.
@@ -265,6 +280,11 @@ func (w *World) asClock(property string) string {
 	return property
 }
 
+// LostNames says whether one of the objects has, or had, the name of what others took away.
+func (w *World) lostNames() bool {
+	return len(w.vacated) > 0 && slices.ContainsFunc(w.objects(), func(mg resource.Managed) bool { return w.lostName(mg.GetUID()) })
+}
+
 func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed) {
 	before, after := meta.GetExternalName(c.Old), meta.GetExternalName(now)
 	moved := now.GetAnnotations()[meta.AnnotationKeyAllowBackendChange] != "" // its user said so
@@ -274,11 +294,8 @@ func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed)
 	if c.Old.GetGeneration() == p.observed[now.GetUID()] {
 		p.observed[now.GetUID()] = now.GetGeneration() // what it filled in itself was observed
 	}
-	if p.outdated {
-		return // the versions of a restored server may be those that the process knows, of other generations
-	}
 	was, is := c.Old.(resource.Managed).GetCondition(commonv1.TypeReady), now.GetCondition(commonv1.TypeReady) //nolint:forcetypeassert // of the kind
-	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) && p.observed[now.GetUID()] < is.ObservedGeneration {
+	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) && p.observed[now.GetUID()] < is.ObservedGeneration && !w.noLock(p, now) {
 		w.violate("S14", fmt.Sprintf("ready for generation %d, but %d was observed", is.ObservedGeneration, p.observed[now.GetUID()]))
 	}
 }

@@ -54,15 +54,12 @@ func (w *World) cluster(kind schema.GroupVersionKind) bool {
 // JudgeStatus judges that a write keeps what others put into the status, and what
 // was observed later than what it says.
 func (w *World) judgeStatus(p *process, c apiserver.Change) {
-	if p.outdated {
-		return // a version that comes again after a restore is no lock
-	}
 	before, after := statusOf(c.Old), statusOf(c.Object)
 	for _, was := range before {
 		if ourTypes[was.Type] {
 			continue
 		}
-		if !slices.ContainsFunc(after, func(is commonv1.Condition) bool { return is.Type == was.Type && is.Equal(was) }) {
+		if !slices.ContainsFunc(after, func(is commonv1.Condition) bool { return is.Type == was.Type && is.Equal(was) }) && !w.noLock(p, asManaged(c.Object)) {
 			w.violate("S19", fmt.Sprintf("the condition %s of somebody else was lost or changed", was.Type))
 		}
 	}
@@ -70,7 +67,7 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	now, old := c.Object.(resource.Managed), c.Old.(resource.Managed) //nolint:forcetypeassert // see above
 	is, tells := now.(resource.GenerationObserver)
 	was, told := old.(resource.GenerationObserver)
-	if tells && told && is.GetObservedGeneration() < was.GetObservedGeneration() && was.GetObservedGeneration() <= old.GetGeneration() {
+	if tells && told && is.GetObservedGeneration() < was.GetObservedGeneration() && was.GetObservedGeneration() <= old.GetGeneration() && !w.noLock(p, now) {
 		w.violate("S19", fmt.Sprintf("observed generation %d was replaced by %d", was.GetObservedGeneration(), is.GetObservedGeneration()))
 	}
 	ready, wasReady := now.GetCondition(commonv1.TypeReady), old.GetCondition(commonv1.TypeReady)
@@ -78,7 +75,7 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 		return
 	}
 	seen := p.looked[now.GetUID()]
-	if seen > 0 && seen < w.shown[now.GetUID()] {
+	if seen > 0 && seen < w.shown[now.GetUID()] && !w.noLock(p, now) {
 		w.violate("S19", fmt.Sprintf("Ready was %s (%s) and became %s (%s), which was observed earlier", wasReady.Status, wasReady.Reason, ready.Status, ready.Reason))
 	}
 	w.shown[now.GetUID()] = max(seen, w.shown[now.GetUID()])

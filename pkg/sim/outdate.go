@@ -96,7 +96,7 @@ func (w *World) outdate() {
 		w.users.must(w.users.client.Update(context.Background(), now))
 		s := stripping{
 			kind: Outdate, given: recordOf(then), earlier: attemptOf(then) != "" && attemptOf(then) != w.newest(mg),
-			before: mg, last: mg, passes: w.passes, version: now.GetResourceVersion(),
+			before: mg, last: mg, passes: w.passes, change: len(w.server.Changes(0)),
 		}
 		if last, ok := w.strips[uid]; ok && !last.read {
 			s.kind, s.before = last.kind, last.before // no pass has seen what is between them

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -88,8 +89,10 @@ func (w *World) returns(mg resource.Managed) {
 	if _, known := w.rewinds[uid]; !known {
 		w.rewinds[uid] = mg // it was gone
 	}
-	if _, exists := w.outside.MadeFor(mg); !exists {
-		w.vacated[meta.GetExternalName(mg)] = true
+	if name := meta.GetExternalName(mg); name != "" {
+		if _, exists := w.outside.MadeFor(mg); !exists {
+			w.vacated[name] = true
+		}
 	}
 }
 
@@ -230,4 +233,32 @@ func (w *World) lapsed(mg resource.Managed) bool {
 	_, exists := w.outside.MadeFor(mg)
 
 	return rewound && !exists
+}
+
+// Unlocks notes that a process which does not know of a restore has written over a version that it knows of another state of the
+// object: by any other version it would have been refused. If a replace had made that version, no pass will find what it took.
+func (w *World) unlocks(p *process, over client.Object, now resource.Managed) {
+	again := func(c apiserver.Change) bool {
+		return c.Object != over && c.Object.GetUID() == over.GetUID() && c.Object.GetResourceVersion() == over.GetResourceVersion()
+	}
+	if !p.outdated || !slices.ContainsFunc(w.server.Changes(0), again) {
+		return
+	}
+	w.unlocked.add(Rewound, now)
+	if s, stripped := w.strips[now.GetUID()]; stripped && !s.read {
+		w.unlocked.add(Rewound, s.before)
+	}
+}
+
+// NoLock says whether a process has written over a version that was no lock, in the attempt that an object is marked with.
+func (w *World) noLock(p *process, mg resource.Managed) bool {
+	return p.outdated && w.unlocked.excuses(mg.GetUID(), func(e exemption) bool { return e.attempt == attemptOf(mg) })
+}
+
+// TakenAway says whether what has the name of an object was taken away by others, or by a process that did not know that the object
+// is not being deleted any more.
+func (w *World) takenAway(mg resource.Managed) bool {
+	name := meta.GetExternalName(mg)
+
+	return w.vacated[name] || w.undeleted.excuses(mg.GetUID(), func(e exemption) bool { return e.name == name })
 }

@@ -223,7 +223,7 @@ func adopt(w *World) {
 	uid := w.users.create(newBerth("first", meta.AnnotationKeyExternalName, "old", meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned))
 	w.users.adopted[uid] = true
 	w.settle()
-	if n := w.harbour.created[uid]; n > 0 && len(w.vacated) == 0 {
+	if n := w.harbour.created[uid]; n > 0 && !w.lostName(uid) && !w.undeleted.excuses(uid, whatever) {
 		w.violate("S6", fmt.Sprintf("%d resources were created beside the one that was to be adopted", n))
 	}
 	w.users.delete(firstKey)
@@ -241,7 +241,7 @@ func rename(w *World) {
 		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyIfUnowned})
 	})
 	w.settle()
-	if n := len(w.harbour.live(uid)); n > 1 && len(w.vacated) == 0 && len(w.unexcused(uid)) > 1 {
+	if n := w.tooMany(uid); n > 0 {
 		w.violate("S1", fmt.Sprintf("%d resources after the object was given another", n))
 	}
 	w.users.change(firstKey, lengthen(5))

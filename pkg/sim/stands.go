@@ -22,7 +22,7 @@ type stand struct {
 
 // Excuses are what has happened that explains what would be a fault otherwise. What
 // holds without them holds with them.
-type excuses uint16
+type excuses uint32
 
 // Within says whether all of the excuses are among others.
 func (e excuses) within(others excuses) bool { return e&^others == 0 }
@@ -30,9 +30,10 @@ func (e excuses) within(others excuses) bool { return e&^others == 0 }
 func (w *World) excuses() excuses {
 	out := excuses(0)
 	for i, is := range []bool{
-		w.users.acted, len(w.lost) > 0, len(w.stale) > 0, len(w.exemptions) > 0, len(w.vacated) > 0, len(w.snatched) > 0, w.blurred,
+		w.users.acted, len(w.lost) > 0, len(w.stale) > 0, len(w.exemptions) > 0, len(w.vacated) > 0, len(w.snatched) > 0,
 		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, len(w.misled) > 0, len(w.freed) > 0,
 		w.lost.now(w.objects()), w.exemptions.now(w.objects()),
+		len(w.unlocked) > 0, w.unlocked.now(w.objects()), len(w.undeleted) > 0, w.undeleted.now(w.objects()), w.lostNames(),
 	} {
 		out |= excuses(bit(is)) << i
 	}

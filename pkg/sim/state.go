@@ -29,7 +29,6 @@ type state struct {
 	strips       map[types.UID]stripping        // of objects that users replaced by their manifests
 	rewinds      map[types.UID]resource.Managed // objects as they were stored until their API server was restored; shared
 	forgotten    map[types.UID]bool             // objects that are not in the state that was restored, and whose resources were not to stay before
-	blurred      bool                           // users replaced an object while a process did not know of a restore
 	undone       bool                           // a restore undid what users wrote
 	unpublished  bool                           // a restore took what the provider wrote of another kind
 	callers      map[types.UID]int              // the process that last called Create for an object
@@ -39,6 +38,8 @@ type state struct {
 	stale        exemptions                     // in that a process did not read for a while
 	late         int                            // changes outside that passes made since, in which it had not read yet what users wrote last
 	misled       exemptions                     // in that what is somebody else's was said not to exist: what has that name may be deleted
+	unlocked     exemptions                     // in that a process wrote over a version that came again after a restore: it was no lock
+	undeleted    exemptions                     // in that what an object has was deleted by a process that did not know that a restore had undone the deletion
 
 	judged       int                // changes of the server that are not the provider's last
 	allowed      map[string]bool    // namespaces that objects in others name
@@ -64,7 +65,7 @@ type state struct {
 func newState() state {
 	return state{
 		counts: map[string]int{}, denied: map[types.NamespacedName]int{}, allowed: map[string]bool{},
-		strips: map[types.UID]stripping{}, rewinds: map[types.UID]resource.Managed{}, forgotten: map[types.UID]bool{}, callers: map[types.UID]int{}, exemptions: exemptions{}, lost: exemptions{}, freed: exemptions{}, stale: exemptions{}, misled: exemptions{},
+		strips: map[types.UID]stripping{}, rewinds: map[types.UID]resource.Managed{}, forgotten: map[types.UID]bool{}, callers: map[types.UID]int{}, exemptions: exemptions{}, lost: exemptions{}, freed: exemptions{}, stale: exemptions{}, misled: exemptions{}, unlocked: exemptions{}, undeleted: exemptions{},
 		gone: map[types.UID]bool{}, vacated: map[string]bool{}, snatched: map[types.UID]bool{},
 		served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, writes: map[string]int{}, shown: map[types.UID]int{},
 	}
@@ -79,6 +80,7 @@ func (s state) clone() state {
 	s.rewinds, s.forgotten = maps.Clone(s.rewinds), maps.Clone(s.forgotten)
 	s.exemptions, s.lost, s.freed = maps.Clone(s.exemptions), maps.Clone(s.lost), maps.Clone(s.freed)
 	s.stale, s.misled = maps.Clone(s.stale), maps.Clone(s.misled)
+	s.unlocked, s.undeleted = maps.Clone(s.unlocked), maps.Clone(s.undeleted)
 	s.loads, s.violation = cloned(s.loads), slices.Clone(s.violation)
 
 	return s

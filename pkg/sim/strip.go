@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -23,10 +22,11 @@ type stripping struct {
 	before  resource.Managed // as it was stored until then, to the knowledge of passes that have ended; shared
 	last    resource.Managed // as it was stored until then; shared
 	passes  int              // that had begun
-	version string           // that the replace made
+	change  int              // of the server, that the replace made
 	reads   int              // the pass that was the first to read it
 	read    bool             // that pass has come to its end
 	met     bool             // a pass has begun with an earlier record
+	dropped bool             // the API server did not store the finalizer that a pass put back
 }
 
 // Notes remembers the annotations that a user gives an object.
@@ -52,7 +52,6 @@ func (u *users) notes(mg resource.Managed, before map[string]string) {
 // Strip replaces every object by its manifest, as kubectl replace, Helm --force and Argo CD with
 // Replace=true do: what is not in that goes from its metadata. The status stays.
 func (w *World) strip(f Fault) {
-	w.blurred = w.blurred || slices.ContainsFunc(w.alive(), func(p *process) bool { return p.outdated })
 	for _, mg := range w.users.all() {
 		key, uid := keyOf(mg), mg.GetUID()
 		now := w.users.get(key)
@@ -67,9 +66,9 @@ func (w *World) strip(f Fault) {
 			continue // there was nothing to take away
 		}
 		if named := meta.GetExternalName(now); named != "" && named != meta.GetExternalName(mg) && w.vacated[named] {
-			w.users.left[uid], w.users.acted = true, true // for a name in their manifest of what is not there any more
+			w.exemptions.add(f.Kind, mg) // what it had is left for a name in their manifest, of what is not there any more
 		}
-		s := stripping{kind: f.Kind, before: mg, last: mg, passes: w.passes, version: now.GetResourceVersion()}
+		s := stripping{kind: f.Kind, before: mg, last: mg, passes: w.passes, change: len(w.server.Changes(0))}
 		if earlier, ok := w.strips[uid]; ok && !earlier.read {
 			s.before = earlier.before // no pass has seen what is between them
 		}
@@ -102,8 +101,11 @@ func (w *World) losesStripped(mg resource.Managed) {
 		return
 	}
 	w.gone[uid] = true
+	if s.dropped && s.read && w.dropped == DroppedFinalizers && w.now().Before(w.drops) {
+		s.kind, s.read = DroppedFinalizers, false
+	}
 	switch {
-	case s.read && !meta.IsPaused(mg) && meta.ShouldDelete(mg) && len(w.outside.Of(uid)) > 0 && !(w.dropped == DroppedFinalizers && w.now().Before(w.drops)):
+	case s.read && !meta.IsPaused(mg) && meta.ShouldDelete(mg) && len(w.outside.Of(uid)) > 0:
 		w.violate("S5", "the finalizer that a replace took away was not put back, and the object went without its resource")
 	case !meta.ShouldDelete(mg):
 		w.users.orphaned(uid)
@@ -112,6 +114,25 @@ func (w *World) losesStripped(mg resource.Managed) {
 	default:
 		w.exemptions.add(s.kind, s.before)
 		w.exemptions.add(s.kind, mg)
+	}
+}
+
+// Patch notes that a finalizer which it was to store is not in the answer.
+func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	sent := meta.FinalizerExists(o, managed.FinalizerName)
+	err := c.Client.Patch(ctx, o, patch, opts...)
+	if err == nil && sent && !meta.FinalizerExists(o, managed.FinalizerName) && !isBeside(ctx) {
+		c.process.world.dropsFinalizer(o.GetUID())
+	}
+
+	return err
+}
+
+// DropsFinalizer notes that the finalizer of an object which a replace had left without one was put back, and not stored.
+func (w *World) dropsFinalizer(of types.UID) {
+	if s, stripped := w.strips[of]; stripped {
+		s.dropped = true
+		w.strips[of] = s
 	}
 }
 
@@ -124,9 +145,11 @@ func (w *World) unkept(mg resource.Managed) bool {
 }
 
 // StoredFor returns the object as it is stored to the knowledge of a process: a replace in the
-// middle of a pass takes nothing away from what that pass has stored before.
+// middle of a pass takes nothing away from what that pass has stored before. A restore may undo the replace before the
+// pass stores its attempt.
 func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
-	if s, ok := w.strips[mg.GetUID()]; ok && p.making <= s.passes {
+	now := w.stored(mg)
+	if s, ok := w.strips[mg.GetUID()]; ok && p.making <= s.passes && !intends(now, mg) {
 		if attemptOf(s.last) != "" {
 			return s.last
 		}
@@ -134,7 +157,12 @@ func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
 		return s.before
 	}
 
-	return w.stored(mg)
+	return now
+}
+
+// Intends says whether an object is stored with a finalizer, and marked with the attempt that a call makes.
+func intends(stored, mg resource.Managed) bool {
+	return stored != nil && attemptOf(mg) != "" && attemptOf(stored) == attemptOf(mg) && meta.FinalizerExists(stored, managed.FinalizerName)
 }
 
 // ReadsStripped notes that a pass begins with an object as a replace has left it. One that is paused is left as
@@ -147,17 +175,10 @@ func (w *World) readsStripped(p *process, key types.NamespacedName) {
 	if !ok || meta.IsPaused(o) {
 		return
 	}
-	if s, ok := w.strips[o.GetUID()]; ok && s.reads == 0 && !older(o, s.version) {
+	if s, ok := w.strips[o.GetUID()]; ok && s.reads == 0 && p.cache.read >= s.change {
 		s.reads, s.met = p.making, s.met || s.earlier && recordOf(o) == s.given
 		w.strips[o.GetUID()] = s
 	}
-}
-
-func older(o client.Object, version string) bool {
-	is, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
-	than, err2 := strconv.ParseInt(version, 10, 64)
-
-	return err == nil && err2 == nil && is < than
 }
 
 // EndsStripped notes that the first pass that read what a replace has left has ended, and how.
@@ -231,9 +252,9 @@ func (w *World) unrestored(mg resource.Managed) string {
 // Stripped is how an object stands that a replace has left and no pass has read.
 func (w *World) stripped(mg resource.Managed) uint64 {
 	s, ok := w.strips[mg.GetUID()]
-	if !ok || s.read {
+	if !ok || s.read && !s.dropped {
 		return 0
 	}
 
-	return mixed(looks(s.before), bit(s.reads != 0))
+	return mixed(mixed(looks(s.before), bit(s.reads != 0)), bit(s.read)<<1+bit(s.dropped))
 }
