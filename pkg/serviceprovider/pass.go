@@ -214,15 +214,15 @@ func (p *pass[T, C]) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range all {
-		if !a.Expires.IsZero() && (p.expires.IsZero() || a.Expires.Before(p.expires)) {
-			p.expires = a.Expires
-		}
-	}
 	mcp, workload := all[ClusterMCP], all[ClusterWorkload]
 	p.clusters = ClusterContext{
 		MCPCluster: mcp.Cluster, MCPAccessSecretKey: mcp.SecretKey,
 		WorkloadCluster: workload.Cluster, WorkloadAccessSecretKey: workload.SecretKey, all: all,
+	}
+	for _, a := range all {
+		if !a.Expires.IsZero() && (p.expires.IsZero() || a.Expires.Before(p.expires)) {
+			p.expires = a.Expires
+		}
 	}
 	p.facts.Granted = true
 
