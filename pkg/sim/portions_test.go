@@ -154,6 +154,7 @@ func (a *account) random(t *testing.T, seeds []uint64) {
 			continue
 		}
 		r := run(t, s, false)
+		a.count(r)
 		a.Ran++
 		a.Blocked += r.Blocked
 		if seed%10000 == 0 {

@@ -72,7 +72,12 @@ const stories = 3
 
 // Figures are printed whatever comes of the schedules.
 func (b *book) figures(out io.Writer) {
-	fmt.Fprintf(out, "corpus: %d\nschedules: %d\npruned: %d\nboundaries: %d\nblocked: %d\nviolations: %d\n", b.replayed, b.Ran, b.Pruned, b.Boundaries, b.Blocked, b.Total)
+	kinds := map[string]bool{}
+	for key := range b.Tried {
+		kind, _, _ := strings.Cut(key, "/")
+		kinds[kind] = true
+	}
+	fmt.Fprintf(out, "kinds: %d\ncorpus: %d\nschedules: %d\npruned: %d\nboundaries: %d\nblocked: %d\nviolations: %d\n", len(kinds), b.replayed, b.Ran, b.Pruned, b.Boundaries, b.Blocked, b.Total)
 	for _, key := range slices.Sorted(maps.Keys(b.Excused)) {
 		fmt.Fprintf(out, "excused_by_%s: %d (of %d schedules)\n", key, b.Excused[key], b.Tried[key])
 	}
