@@ -74,6 +74,39 @@ func TestMustBeFound(t *testing.T) {
 	}
 }
 
+// Kinds of doubts for which no defect can be made that they alone find, and why: a defect names them together with others.
+var notAlone = map[Kind]string{
+	Panics: "only a defect that takes the panic of a call for its success could tell it from PanicsAfter; and after a success the resource is looked at, and the call is made again",
+	Deaf:   "the call answers nothing, so that only what there is outside tells it from DeafAfter; and what was not done is done by the next pass or process",
+}
+
+// TestEachDoubtFinds: for each kind of doubts there is a defect that no fault of another kind finds or, where that cannot be, one that
+// only those find that it names. That it is so is what "make mutants-search" shows.
+func TestEachDoubtFinds(t *testing.T) {
+	all := defects(t)
+	for _, d := range doubts {
+		named, alone := false, false
+		for _, of := range all {
+			if slices.Contains(of.Alone, string(d.kind)) {
+				named, alone = true, alone || len(of.Alone) == 1
+			}
+		}
+		switch why := notAlone[d.kind]; {
+		case !named:
+			t.Errorf("no defect is planted that is found by %s and by no fault of another kind than it names (alone:)", d.kind)
+		case !alone && why == "":
+			t.Errorf("no defect is planted that %s alone finds: plant one, or say in notAlone why there is none", d.kind)
+		case alone && why != "":
+			t.Errorf("a defect is planted that %s alone finds: take it out of notAlone", d.kind)
+		}
+	}
+	for kind := range notAlone {
+		if !doubted(kind) {
+			t.Errorf("%s is no doubt", kind)
+		}
+	}
+}
+
 // TestPlantable: what each defect changes stands in the source, and in a function. Whoever
 // changes that line has to change the defect with it.
 func TestPlantable(t *testing.T) {
