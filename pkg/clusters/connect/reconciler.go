@@ -152,6 +152,7 @@ func (r *reconciler) connect(ctx context.Context, c *clustersv1alpha1.Cluster, k
 func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
 	base := c.DeepCopy()
 	r.set(c, known)
+	r.tellRestored(c, known)
 	if rest := r.o.probe - r.o.clock.Since(known.probed); rest > 0 && !known.probed.IsZero() {
 		_, err := r.write(ctx, base, c, known)
 

@@ -2,12 +2,16 @@ package connect
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -32,14 +36,17 @@ type platform struct {
 	writes int
 	asked  int // how often the cluster was
 	clock  *testclock.FakePassiveClock
-	cache  *clusters.Cache[string]
+	cache  *clusters.Cache[http.RoundTripper]
+	told   []event.Event
 	r      *reconciler
 }
 
 func newPlatform(t *testing.T, objects ...client.Object) *platform {
 	t.Helper()
 	p := &platform{T: t, clock: testclock.NewFakePassiveClock(time.Unix(1e9, 0))}
-	p.cache = clusters.NewCache(func(context.Context, clusters.Key, clusters.Input) (string, error) { return "", nil }, clusters.CacheOptions[string]{})
+	p.cache = clusters.NewCache(func(_ context.Context, _ clusters.Key, in clusters.Input) (http.RoundTripper, error) {
+		return in.RESTConfig.WrapTransport(putBack{}), nil
+	}, clusters.CacheOptions[http.RoundTripper]{})
 	t.Cleanup(p.cache.Close)
 	p.restore("999", objects...)
 	cached := interceptor.NewClient(p.server.(client.WithWatch), interceptor.Funcs{
@@ -68,7 +75,7 @@ func newPlatform(t *testing.T, objects ...client.Object) *platform {
 		},
 	})
 	p.r = newReconciler(cached, live, p.cache, options{
-		logger: logging.NewNopLogger(), recorder: event.NewNopRecorder(), clock: p.clock, recheck: time.Minute, probe: 15 * time.Second,
+		logger: logging.NewNopLogger(), recorder: teller{event.NewNopRecorder(), p}, clock: p.clock, recheck: time.Minute, probe: 15 * time.Second,
 	})
 	p.r.ask = func(context.Context, *record, string) ([]byte, error) {
 		p.asked++
@@ -211,5 +218,56 @@ func TestGoneWithoutEvent(t *testing.T) {
 	p.passes(4 * time.Second)
 	if _, ok := p.cache.Known(client.ObjectKey{Namespace: "sea", Name: "east"}); ok || p.reads != 1 {
 		t.Errorf("its connection is kept (%t) after %d reads of the API server, want one", ok, p.reads)
+	}
+}
+
+// A putBack API server has version 219, whatever it is asked for.
+type putBack struct{}
+
+func (putBack) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"metadata":{"resourceVersion":"219"}}`)), Request: r}, nil
+}
+
+type teller struct {
+	event.Recorder
+
+	p *platform
+}
+
+func (t teller) Event(_ runtime.Object, e event.Event) { t.p.told = append(t.p.told, e) }
+
+// TestARestoreIsTold: the connection to a cluster that was restored to an earlier state is
+// replaced, and an event on the Cluster tells that, once for each restore.
+func TestARestoreIsTold(t *testing.T) {
+	p, key := newPlatform(t, clusterAt(2500)), client.ObjectKey{Namespace: "sea", Name: "east"}
+	p.passes(time.Second)
+	for range 2 {
+		p.told = nil
+		lease, err := p.cache.Acquire(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://east.example/api/v1/pods?watch=true&resourceVersion=874", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := lease.Client.RoundTrip(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+		}
+		lease.Release()
+		p.passes(time.Minute)
+		if len(p.told) != 1 || p.told[0].Type != event.TypeWarning || p.told[0].Reason != ReasonConnectionLost || !strings.Contains(p.told[0].Message, "pods had version 874") {
+			t.Errorf("told: %+v", p.told)
+		}
+		if lease.Context.Err() == nil {
+			t.Error("the connection is not replaced")
+		}
+	}
+	if now := p.has(); now.GetCondition(commonv1.TypeConnected).Status != metav1.ConditionTrue || p.writes != 1 {
+		t.Errorf("%d writes, and the status is %+v", p.writes, now.Status)
 	}
 }

@@ -21,7 +21,8 @@ const (
 	// ReasonConnected: there is a connection, on which the cluster has answered.
 	ReasonConnected event.Reason = "Connected"
 
-	// ReasonConnectionLost: there is none any more.
+	// ReasonConnectionLost: there is none any more; or it was replaced, because the API server
+	// of the cluster was restored to an earlier state.
 	ReasonConnectionLost event.Reason = "ConnectionLost"
 )
 
@@ -108,6 +109,8 @@ type record struct {
 	requested  string
 	read       time.Time
 	seen       string // revision in the status when they were, or that we have put there
+
+	restored *clusters.Restore // that was told
 
 	probed  time.Time
 	refused bool         // the server did not accept the credentials
