@@ -19,12 +19,15 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
+	moorage "github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/clusteraccess"
 )
@@ -213,11 +216,15 @@ func (t *tour) start(ctx context.Context) error {
 		return err
 	}
 
-	return t.manage(ctx, onboarding, func(m ctrl.Manager) error { return t.setup(m, platform) })
+	restores := moorage.NewRestoreDetector(moorage.WithRestoreLogger(logging.NewLogrLogger(ctrl.Log)))
+
+	return t.manage(ctx, detecting(onboarding, restores), func(m ctrl.Manager) error { return t.setup(m, platform, restores) })
 }
 
-// Setup is what the main of a real provider does.
-func (t *tour) setup(m ctrl.Manager, config *rest.Config) error {
+// Setup is what the main of a real provider does. The process ends once one of the clusters whose
+// caches its manager runs was restored to an earlier state: the next one lists everything anew.
+func (t *tour) setup(m ctrl.Manager, config *rest.Config, restores *moorage.RestoreDetector) error {
+	config = detecting(config, restores)
 	onboarding, platform := clusters.New("onboarding").WithRESTConfig(m.GetConfig()), clusters.New("platform").WithRESTConfig(config)
 	for _, c := range []*clusters.Cluster{onboarding, platform} {
 		if err := c.InitializeClient(t.scheme); err != nil {
@@ -243,11 +250,21 @@ func (t *tour) setup(m ctrl.Manager, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := m.Add(platform.Cluster()); err != nil {
-		return err
+	for _, part := range []manager.Runnable{platform.Cluster(), restores} {
+		if err := m.Add(part); err != nil {
+			return err
+		}
 	}
 
 	return r.SetupWithManagerNamed(m, providerName)
+}
+
+// Detecting returns a copy of a configuration whose caches tell a detector of restores.
+func detecting(config *rest.Config, restores *moorage.RestoreDetector) *rest.Config {
+	config = rest.CopyConfig(config)
+	clusters.OnRestored(config, func(r clusters.Restore) { restores.Seen(r.Of(), r.Known, r.Answered) })
+
+	return config
 }
 
 func (t *tour) manage(ctx context.Context, config *rest.Config, setup func(ctrl.Manager) error) error {

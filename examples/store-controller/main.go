@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,6 +18,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/moorage-dev/moorage/examples/store-controller/internal/foo"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/store/natskv"
 )
 
@@ -39,6 +43,10 @@ func run(url, namespace string, replicas int) error {
 	if err != nil {
 		return err
 	}
+	// Once the API server was restored to an earlier state, the process ends: the next one lists
+	// everything anew. A bucket that was put back is looked at anew by this one.
+	restores := controller.NewRestoreDetector(controller.WithRestoreLogger(logging.NewSlogLogger(slog.Default())))
+	clusters.OnRestored(config, func(r clusters.Restore) { restores.Seen(r.Of(), r.Known, r.Answered) })
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -61,12 +69,19 @@ func run(url, namespace string, replicas int) error {
 	factory.Start(ctx.Done())
 	defer factory.Shutdown()
 
+	ended := make(chan error, 1)
+	go func() {
+		ended <- restores.Start(ctx)
+		cancel()
+	}()
 	errs := make(chan error, 1)
 	c.Run(2, ctx.Done(), errs)
 	select {
 	case err := <-errs:
 		return err
 	default:
-		return nil
+		cancel()
+
+		return <-ended
 	}
 }

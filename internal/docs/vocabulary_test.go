@@ -163,7 +163,7 @@ func connectionMetrics(t *testing.T) map[string]metric {
 func writtenOut(t *testing.T) map[string]metric {
 	t.Helper()
 	named, out := regexp.MustCompile(`^moorage_\w*[a-z]$`), map[string]metric{}
-	for _, p := range packages(t, "pkg") {
+	for _, p := range packages(t, "pkg", "internal/restores") {
 		for _, file := range p.files {
 			ast.Inspect(file, func(n ast.Node) bool {
 				e, ok := n.(ast.Expr)

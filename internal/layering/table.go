@@ -73,6 +73,7 @@ var table = []layer{
 		{path: "pkg/connection/...", why: "the one cache of connections"},
 		{path: "pkg/test/...", why: "the mock client"},
 		{path: "pkg/devcluster/...", why: "finds, builds and starts devcluster"},
+		{path: "internal/restores/...", why: "how it is told that an API server was restored, and the count of that"},
 		{path: "internal/gone/...", why: "which answers say that an object does not exist"},
 		{path: "internal/jsonpatch/...", why: "merge and JSON patches, as an API server applies them"},
 		{path: "pkg/log/...", why: "formatted lines, as plugins of virtual clusters write them"},

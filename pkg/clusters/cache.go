@@ -9,9 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
 // Input is what a connection is made of.
@@ -48,6 +50,10 @@ type CacheOptions[C any] struct {
 
 	// Clock says when a connection is idle. By default that is the machine's.
 	Clock clock.PassiveClock
+
+	// Logger is told when an API server was restored. By default that is
+	// controller-runtime's.
+	Logger logging.Logger
 }
 
 // A Cache makes one connection per cluster and revision, when it is first asked for,
@@ -57,6 +63,7 @@ type Cache[C any] struct {
 	build     func(ctx context.Context, key Key, in Input) (C, error)
 	conns     *connection.Cache[C]
 	threshold int
+	log       logging.Logger
 
 	mu        sync.Mutex // guards what follows; never held while anything is called that may call back
 	stored    int        // how often something was stored in known
@@ -72,6 +79,8 @@ type known struct {
 	ctx    context.Context //nolint:containedctx // of all leases of the revision
 	end    context.CancelCauseFunc
 	health Health
+
+	restored *Restore // why the connection before, which had the same revision, was replaced
 }
 
 // unchecked is the recheck interval of connections whose revision is told, not asked for.
@@ -90,9 +99,12 @@ func NewCache[C any](build func(ctx context.Context, key Key, in Input) (C, erro
 	if o.FailureThreshold <= 0 {
 		o.FailureThreshold = 4
 	}
+	if o.Logger == nil {
+		o.Logger = logging.NewLogrLogger(ctrllog.Log.WithName("clusters"))
+	}
 
 	return &Cache[C]{
-		build: build, threshold: o.FailureThreshold,
+		build: build, threshold: o.FailureThreshold, log: o.Logger,
 		conns: connection.New(o.Close, connection.WithIdleTime(o.Idle), connection.WithTimeout(o.Timeout),
 			connection.WithClock(o.Clock), connection.WithRecheckInterval(unchecked)),
 		known: map[Key]*known{}, listeners: map[*func(Key)]struct{}{},
@@ -102,14 +114,19 @@ func NewCache[C any](build func(ctx context.Context, key Key, in Input) (C, erro
 // Set says how a cluster is reached. If the revision is another one than before, all
 // leases on the one before end; if it is not, nothing happens, and Set returns false.
 func (c *Cache[C]) Set(key Key, in Input) bool {
-	k := &known{in: in}
+	return c.set(key, &known{in: in}, ErrReplaced, (*known).differs)
+}
+
+// Set stores how a cluster is reached, if that is something else than before: then all
+// leases on the one before end because of that cause. It reports whether it did.
+func (c *Cache[C]) set(key Key, k *known, cause error, differs func(old, now *known) bool) bool {
 	ctx, end := context.WithCancelCause(context.Background())
 	k.ctx, k.end = ctx, end
-	if !in.Expires.IsZero() {
-		deadline, stop := context.WithDeadlineCause(ctx, in.Expires, ErrExpired)
+	if !k.in.Expires.IsZero() {
+		deadline, stop := context.WithDeadlineCause(ctx, k.in.Expires, ErrExpired)
 		k.ctx, k.end = deadline, func(cause error) { end(cause); stop() }
 	}
-	if !c.put(key, k) {
+	if !c.put(key, k, cause, differs) {
 		k.end(ErrReplaced)
 
 		return false
@@ -127,11 +144,11 @@ func (c *Cache[C]) Set(key Key, in Input) bool {
 // Fail says why a cluster that is known cannot be reached: that is what Get returns
 // from now on. All leases end.
 func (c *Cache[C]) Fail(key Key, err error) {
-	c.put(key, &known{err: err, end: func(error) {}})
+	c.put(key, &known{err: err, end: func(error) {}}, ErrReplaced, (*known).differs)
 }
 
 // Drop forgets a cluster. All leases end.
-func (c *Cache[C]) Drop(key Key) { c.put(key, nil) }
+func (c *Cache[C]) Drop(key Key) { c.put(key, nil, ErrReplaced, (*known).differs) }
 
 // Known says what was set last for a cluster, if it can be reached.
 func (c *Cache[C]) Known(key Key) (Input, bool) {
@@ -145,12 +162,12 @@ func (c *Cache[C]) Known(key Key) (Input, bool) {
 	return k.in, true
 }
 
-// Put stores what is known of a cluster, nil for nothing. It reports whether that is
-// something else than before.
-func (c *Cache[C]) put(key Key, now *known) bool {
+// Put stores what is known of a cluster, nil for nothing, if that differs from before. It
+// reports whether it did.
+func (c *Cache[C]) put(key Key, now *known, cause error, differs func(old, now *known) bool) bool {
 	c.mu.Lock()
 	old := c.known[key]
-	if old.same(now) {
+	if !differs(old, now) {
 		c.mu.Unlock()
 
 		return false
@@ -166,7 +183,7 @@ func (c *Cache[C]) put(key Key, now *known) bool {
 		// Now, so that nobody sets the old revision again, and is given another connection,
 		// while the leases on this one go on: he would not be told. What waits for the end
 		// of a context runs in goroutines of its own.
-		old.end(ErrReplaced)
+		old.end(cause)
 	}
 	c.mu.Unlock()
 
@@ -178,15 +195,15 @@ func (c *Cache[C]) put(key Key, now *known) bool {
 	return true
 }
 
-// Same reports whether nothing that matters differs.
-func (k *known) same(now *known) bool {
+// Differs reports whether anything differs that matters.
+func (k *known) differs(now *known) bool {
 	switch {
 	case k == nil || now == nil:
-		return k == now
+		return k != now
 	case k.err != nil && now.err != nil:
-		return k.err.Error() == now.err.Error()
+		return k.err.Error() != now.err.Error()
 	default:
-		return k.err == nil && now.err == nil && k.in.Revision == now.in.Revision
+		return k.err != nil || now.err != nil || k.in.Revision != now.in.Revision
 	}
 }
 
@@ -262,7 +279,7 @@ func (c *Cache[C]) usable(key Key) (*known, error) {
 
 func (c *Cache[C]) resolver(key Key, k *known) connection.Resolver[C] {
 	return func(context.Context) (string, func(context.Context) (C, error), error) {
-		return string(k.in.Revision), func(ctx context.Context) (C, error) { return c.build(ctx, key, k.in) }, context.Cause(k.ctx)
+		return string(k.in.Revision), func(ctx context.Context) (C, error) { return c.build(ctx, key, c.restorable(key, k)) }, context.Cause(k.ctx)
 	}
 }
 

@@ -9,6 +9,10 @@
 //	manager  who uses it has objects: Refresh first, then Get
 //	lease    ends (Lease.Context) when its revision is replaced
 //
+// Once the API server of a cluster was restored to an earlier state, a Cache replaces the
+// connection to it, under the same revision: see Restore. OnRestored tells it of any other
+// configuration.
+//
 // A revision is an opaque text that changes whenever the connection has to be made
 // anew: other credentials, another address, another cluster of the same name. It is
 // no time, so that no clock has a say in it.

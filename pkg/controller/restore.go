@@ -9,9 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/moorage-dev/moorage/internal/restores"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
@@ -29,16 +28,13 @@ var ErrRestored = errors.New("the API server was restored to an earlier state")
 // requests that are under way at once, the later one may be answered first. An object that
 // was deleted and created anew has a higher version than before. Versions that cannot be
 // compared say nothing.
-func WentBack(known, answered string) bool {
-	order, err := resourceversion.CompareResourceVersion(answered, known)
-
-	return err == nil && order < 0
-}
+func WentBack(known, answered string) bool { return restores.WentBack(known, answered) }
 
 // A RestoreDetector tells, once, that an API server was restored to an earlier state
 // while this process runs. Watches then wait for versions of a history that is gone, and
 // caches stay as they were until versions have grown beyond them. A [Lease] reports to
-// one, and so do a [RestoreProbe] and whoever reads from the API server itself.
+// one, and so do a [RestoreProbe], whoever reads from the API server itself, and what is told
+// by OnRestored of package clusters, which needs neither a lease nor requests in steady state.
 //
 // There is one for each client of a cluster, for as long as its caches live: what has
 // told of a restore is to be replaced together with them. For the manager's own cluster
@@ -75,28 +71,12 @@ func WithRestoreLogger(l logging.Logger) RestoreOption {
 // NewRestoreDetector returns a detector that has seen no version. The restores that all
 // detectors of the process find are counted by moorage_apiserver_restores_total.
 func NewRestoreDetector(o ...RestoreOption) *RestoreDetector {
-	d := &RestoreDetector{log: logging.NewNopLogger(), counter: restores(), found: make(chan struct{}), ended: make(chan struct{}), before: map[*func(context.Context)]bool{}}
+	d := &RestoreDetector{log: logging.NewNopLogger(), counter: restores.Counter(), found: make(chan struct{}), ended: make(chan struct{}), before: map[*func(context.Context)]bool{}}
 	for _, option := range o {
 		option(d)
 	}
 
 	return d
-}
-
-// Restores returns the counter of the process.
-func restores() prometheus.Counter {
-	counter := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "moorage_apiserver_restores_total",
-		Help: "Restores of API servers to an earlier state that this process has noticed.",
-	})
-	var registered prometheus.AlreadyRegisteredError
-	if err := ctrlmetrics.Registry.Register(counter); errors.As(err, &registered) {
-		if existing, ok := registered.ExistingCollector.(prometheus.Counter); ok {
-			return existing
-		}
-	}
-
-	return counter
 }
 
 // Seen reports the version that the API server answered for an object of a kind, or for a

@@ -13,10 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/logging"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
@@ -63,6 +67,11 @@ func (o RegisterOptions) currentNamespace() string {
 // that no other one is taken for it later, see Guard, and the host for the owner.
 // Logs go to controller-runtime's logger, metrics nowhere: managers of your own,
 // put into a RegisterContext, do as you like.
+//
+// Once the API server of the host was restored to an earlier state, its manager ends,
+// and with it the Runner, with an error that is a controller.ErrRestored: the next
+// process lists everything anew. If it is that of the virtual cluster, the runner goes
+// on, and lists anew what it has in the caches of that alone.
 func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.RegisterContext, error) {
 	if o.Virtual == nil || o.Physical == nil || o.Name == "" || o.TargetNamespace == "" {
 		return nil, errors.New("cannot make a register context: Virtual, Physical, Name and TargetNamespace are required")
@@ -80,11 +89,18 @@ func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.Re
 	if names.Owner, err = owner(ctx, o); err != nil {
 		return nil, err
 	}
-	p, err := newManager(o.Physical, o.Scheme, cache.Options{DefaultNamespaces: map[string]cache.Config{o.TargetNamespace: {}}})
+	log := logging.NewLogrLogger(ctrllog.Log.WithName("syncer"))
+	restores := controller.NewRestoreDetector(controller.WithRestoreLogger(log))
+	p, err := newManager(o.Physical, func(r clusters.Restore) { restores.Seen(r.Of(), r.Known, r.Answered) }, o.Scheme, cache.Options{DefaultNamespaces: map[string]cache.Config{o.TargetNamespace: {}}})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a manager for the physical cluster")
 	}
-	v, err := newManager(guarded, o.Scheme, cache.Options{})
+	if err := p.Add(restores); err != nil {
+		return nil, errors.Wrap(err, "cannot watch for a restore of the physical cluster")
+	}
+	v, err := newManager(guarded, func(r clusters.Restore) {
+		logging.Error(log, r, "The virtual cluster was restored to an earlier state, it is listed anew", "resource", r.Resource.String())
+	}, o.Scheme, cache.Options{})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a manager for the virtual cluster")
 	}
@@ -119,7 +135,9 @@ func owner(ctx context.Context, o RegisterOptions) (client.Object, error) {
 	return service, errors.Wrap(err, "cannot read the service that owns the host objects")
 }
 
-func newManager(c *rest.Config, scheme *runtime.Scheme, objects cache.Options) (manager.Manager, error) {
+func newManager(c *rest.Config, restored func(clusters.Restore), scheme *runtime.Scheme, objects cache.Options) (manager.Manager, error) {
+	c = rest.CopyConfig(c)
+	clusters.OnRestored(c, restored)
 	return ctrl.NewManager(c, ctrl.Options{
 		Scheme: scheme, Cache: objects, Metrics: metricsserver.Options{BindAddress: "0"},
 		// Passes read caches, of objects without a Go type as well.

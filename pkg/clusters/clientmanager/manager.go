@@ -63,7 +63,13 @@ type ClientManager[C any] struct {
 }
 
 // NewClientManager returns a manager of the provider's clients.
+// A provider that ends leases by itself, as a clusters.Cache does, tells more than times:
+// that a client was made anew at the same time, because its API server was restored.
 func NewClientManager[C any](clientProvider ClientProvider[C]) *ClientManager[C] {
+	if l, ok := clientProvider.(lender[C]); ok {
+		return &ClientManager[C]{manager: clusters.NewManager[C](lending[C]{provider[C]{clientProvider}, l})}
+	}
+
 	return &ClientManager[C]{manager: clusters.NewManager[C](provider[C]{clientProvider})}
 }
 
@@ -145,6 +151,35 @@ func (p provider[C]) Get(_ context.Context, key clusters.Key) (C, clusters.Revis
 	c, at, err := p.from.GetK8sClient(key)
 
 	return c, revision(at), err
+}
+
+// A lender knows who uses its clients, and since when there are which.
+type lender[C any] interface {
+	clusters.Acquirer[C]
+	Known(key clusters.Key) (clusters.Input, bool)
+}
+
+type lending[C any] struct {
+	provider[C]
+
+	from lender[C]
+}
+
+// Acquire returns a lease whose revision is the time of its client.
+func (l lending[C]) Acquire(ctx context.Context, key clusters.Key) (clusters.Lease[C], error) {
+	lease, err := l.from.Acquire(ctx, key)
+	if err != nil {
+		return lease, err
+	}
+	in, known := l.from.Known(key)
+	if !known || in.Revision != lease.Revision {
+		lease.Release()
+
+		return clusters.Lease[C]{}, clusters.ErrStale
+	}
+	lease.Revision = revision(in.ConnectedAt)
+
+	return lease, nil
 }
 
 // FakeClientProvider is the one of clusterstest.

@@ -11,7 +11,6 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
@@ -24,7 +23,7 @@ const again = 30 * time.Second
 // A reconciler connects clusters.
 type reconciler struct {
 	client  client.Client // answers from a cache
-	secrets client.Reader // does not
+	live    client.Reader // asks the API server itself
 	cache   Cache
 	ask     func(ctx context.Context, known *record, path string) ([]byte, error)
 	memory  *records.Records[record]
@@ -32,8 +31,8 @@ type reconciler struct {
 	o       options
 }
 
-func newReconciler(c client.Client, secrets client.Reader, cache Cache, o options) *reconciler {
-	return &reconciler{client: c, secrets: secrets, cache: cache, ask: ask, memory: records.New((*record).hangUp), refused: newRefusals(), o: o}
+func newReconciler(c client.Client, live client.Reader, cache Cache, o options) *reconciler {
+	return &reconciler{client: c, live: live, cache: cache, ask: ask, memory: records.New((*record).hangUp), refused: newRefusals(), o: o}
 }
 
 // Ref returns a cluster as it was read, for the methods of a clusters.Manager.
@@ -44,31 +43,35 @@ func Ref(c *clustersv1alpha1.Cluster) clusters.Ref {
 // Reconcile looks at one cluster. Conflicts are silent: whoever changed it has made an
 // event of it.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	c := &clustersv1alpha1.Cluster{}
-	err := r.client.Get(ctx, request.NamespacedName, c)
-	if gone.Answered(err, request.Name) || err == nil && !c.GetDeletionTimestamp().IsZero() {
+	c, known, err := r.find(ctx, request.NamespacedName)
+	if err != nil {
+		return reconcile.Result{}, redact.Error(errors.Wrap(err, "cannot get the Cluster"))
+	}
+	if c == nil {
 		r.cache.Drop(request.NamespacedName)
 		r.memory.Forget(request.NamespacedName)
 		r.refused.forget(request.NamespacedName)
 
 		return reconcile.Result{}, nil
 	}
-	if err != nil {
-		return reconcile.Result{}, errors.Wrap(err, "cannot get the Cluster")
+	if known.ahead(c.GetResourceVersion()) {
+		known.lags(r.o.clock.Now())
+
+		return reconcile.Result{RequeueAfter: lagging}, nil // the cache lags behind our own write, and will tell
 	}
-	after, err := r.keep(ctx, c, r.memory.Of(request.NamespacedName, c.GetUID()))
+	after, err := r.keep(ctx, c, known)
 	if kerrors.IsConflict(err) {
+		known.lags(r.o.clock.Now())
+
 		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // the only way to try again that is silent and keeps the back-off
 	}
+	known.lag = 0
 
 	return reconcile.Result{RequeueAfter: after}, redact.Error(err)
 }
 
 // Keep does what a cluster needs, and returns when to look again.
 func (r *reconciler) keep(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
-	if known.ahead(c.GetResourceVersion()) {
-		return time.Second, nil // the cache lags behind our own write, and will tell
-	}
 	if err := r.look(ctx, c, known); err != nil {
 		return 0, err
 	}
@@ -149,6 +152,7 @@ func (r *reconciler) connect(ctx context.Context, c *clustersv1alpha1.Cluster, k
 func (r *reconciler) probe(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
 	base := c.DeepCopy()
 	r.set(c, known)
+	r.tellRestored(c, known)
 	if rest := r.o.probe - r.o.clock.Since(known.probed); rest > 0 && !known.probed.IsZero() {
 		_, err := r.write(ctx, base, c, known)
 

@@ -62,7 +62,7 @@ func (r *reconciler) kubeconfig(ctx context.Context, c *clustersv1alpha1.Cluster
 	}
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: c.GetNamespace(), Name: ref.Name}
-	if err := r.secrets.Get(ctx, key, secret); err != nil {
+	if err := r.live.Get(ctx, key, secret); err != nil {
 		if gone.Answered(err, ref.Name) {
 			return nil, "", &flaw{clustersv1alpha1.ReasonSecretMissing, errors.Errorf("there is no Secret %s", ref.Name)}
 		}

@@ -15,7 +15,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Cache keeps connections. Every clusters.Cache is one.
+// A Cache keeps connections. Every clusters.Cache is one. If it also says which of them were
+// replaced because an API server was restored (clusters.Notifier, and the method Restored of a
+// clusters.Cache), an event on the Cluster tells that.
 type Cache interface {
 	// Set says how a cluster is reached, from now on.
 	Set(key clusters.Key, in clusters.Input) bool
@@ -85,7 +87,7 @@ func Setup(m manager.Manager, cache Cache, o ...Option) error {
 		chosen.recorder = event.NewRecorder(m.GetEventRecorder("clusters"))
 	}
 	r := newReconciler(m.GetClient(), m.GetAPIReader(), cache, chosen)
-	err := builder.ControllerManagedBy(m).Named("clusters").For(&clustersv1alpha1.Cluster{}).WatchesRawSource(r.refused.source()).
+	err := builder.ControllerManagedBy(m).Named("clusters").For(&clustersv1alpha1.Cluster{}).WatchesRawSource(r.refused.source()).WatchesRawSource(r.restores()).
 		WithOptions(controller.Options{NeedLeaderElection: new(false), MaxConcurrentReconciles: 4}).Complete(r)
 
 	return errors.Wrap(err, "cannot set up the controller of clusters")

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/clusters/v1alpha1"
@@ -22,7 +21,8 @@ const (
 	// ReasonConnected: there is a connection, on which the cluster has answered.
 	ReasonConnected event.Reason = "Connected"
 
-	// ReasonConnectionLost: there is none any more.
+	// ReasonConnectionLost: there is none any more; or it was replaced, because the API server
+	// of the cluster was restored to an earlier state.
 	ReasonConnectionLost event.Reason = "ConnectionLost"
 )
 
@@ -96,8 +96,10 @@ func requested(c *clustersv1alpha1.Cluster) string {
 // A record is of what is known of a cluster. One cluster is used by one worker at a
 // time.
 type record struct {
-	version string // our last write was answered with
-	said    saying // by us, last
+	version string    // our last write was answered with
+	lag     int       // passes in a row that could do nothing, because the cache lagged behind
+	lagged  time.Time // the last of them
+	said    saying    // by us, last
 	when    time.Time
 
 	// What was found when its settings were read, for which spec and request, and when.
@@ -107,6 +109,8 @@ type record struct {
 	requested  string
 	read       time.Time
 	seen       string // revision in the status when they were, or that we have put there
+
+	restored *clusters.Restore // that was told
 
 	probed  time.Time
 	refused bool         // the server did not accept the credentials
@@ -125,14 +129,4 @@ func sayingOf(c *clustersv1alpha1.Cluster) saying {
 	healthy := c.GetCondition(clustersv1alpha1.TypeHealthy)
 
 	return saying{c.Status.Revision, c.Status.Error, healthy.Status, healthy.Reason}
-}
-
-// Ahead reports whether our last write is newer than a version that was read.
-func (r *record) ahead(version string) bool {
-	if r.version == "" {
-		return false
-	}
-	order, err := resourceversion.CompareResourceVersion(version, r.version)
-
-	return err == nil && order < 0
 }

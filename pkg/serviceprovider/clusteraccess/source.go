@@ -22,12 +22,13 @@ import (
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // AccessSources lead to objects whose requests have changed, from the cache of the
-// platform cluster, which has to be added to the manager, and to those whose Secrets
-// have. From then on requests are read from that cache.
+// platform cluster, which has to be added to the manager, to those whose Secrets have, and to
+// those of which a cluster was restored to an earlier state. From then on requests are read from that cache.
 func (r *Requester) AccessSources() []source.Source {
 	whole := r.platform.Cluster()
 	sources := []source.Source{source.Func(func(ctx context.Context, q queue) error {
 		go r.watchSecrets(ctx, q)
+		context.AfterFunc(ctx, r.cache.Listen(func(key clusters.Key) { r.restored(q, key) }))
 		if whole == nil {
 			return nil
 		}
@@ -117,6 +118,17 @@ func (r *Requester) review(ctx context.Context, q queue, key clusters.Key) {
 	case err != nil && ctx.Err() == nil:
 		r.logger.Info(goingOn, "accessRequest", key.String(), "error", redact.Error(err))
 	case replaced:
+		q.Add(g.request)
+	}
+}
+
+// Restored enqueues the object whose connection was replaced because the API server of its
+// cluster was restored: what was brought there since is gone.
+func (r *Requester) restored(q queue, key clusters.Key) {
+	if r.cache.Restored(key) == nil {
+		return
+	}
+	if g := r.known()[key]; g != nil {
 		q.Add(g.request)
 	}
 }

@@ -1,0 +1,110 @@
+package syncer_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/syncer"
+)
+
+// A snapshot is a cluster of a UID and a version, whatever it is asked for.
+type snapshot struct {
+	mu           sync.Mutex
+	uid, version string
+}
+
+func (s *snapshot) set(uid, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uid, s.version = uid, version
+}
+
+func (s *snapshot) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	body := `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"` + s.uid + `","resourceVersion":"` + s.version + `"}}`
+
+	return &http.Response{
+		StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body)), Request: r, Header: http.Header{"Content-Type": {"application/json"}},
+	}, nil
+}
+
+// watches lets two watches of a configuration go on from a version, and returns the code of
+// the last answer, 0 for none.
+func watches(t *testing.T, config *rest.Config) int {
+	t.Helper()
+	c, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := 0
+	for range 2 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+"/api/v1/pods?watch=true&resourceVersion=874", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := c.Do(request)
+		if err != nil {
+			return 0
+		}
+		code = answer.StatusCode
+		_ = answer.Body.Close()
+	}
+
+	return code
+}
+
+// TestRestored: when the host was restored to an earlier state, its manager ends; when the
+// virtual cluster was, what is watched of it is listed anew, and the managers go on. Another
+// cluster in the place of the virtual one, whose versions are lower, is none that was restored.
+func TestRestored(t *testing.T) {
+	host, virtual := &snapshot{}, &snapshot{}
+	host.set("host", "874")
+	virtual.set("red", "874")
+	reg, err := syncer.NewRegisterContext(t.Context(), syncer.RegisterOptions{
+		Virtual:  &rest.Config{Host: "http://red.example", Transport: virtual},
+		Physical: &rest.Config{Host: "http://host.example", Transport: host}, Name: "red", TargetNamespace: "tenants",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	physicalEnds, virtualEnds := make(chan error, 1), make(chan error, 1)
+	go func() { physicalEnds <- reg.PhysicalManager.Start(ctx) }()
+	go func() { virtualEnds <- reg.VirtualManager.Start(ctx) }()
+
+	if code := watches(t, reg.VirtualManager.GetConfig()); code != http.StatusOK {
+		t.Errorf("a virtual cluster as it was answers with %d", code)
+	}
+	virtual.set("red", "219")
+	if code := watches(t, reg.VirtualManager.GetConfig()); code != http.StatusGone {
+		t.Errorf("a virtual cluster that was restored answers with %d", code)
+	}
+	virtual.set("blue", "219")
+	if code := watches(t, reg.VirtualManager.GetConfig()); code != 0 {
+		t.Errorf("another cluster answers with %d", code)
+	}
+	if code := watches(t, reg.PhysicalManager.GetConfig()); code != http.StatusOK {
+		t.Errorf("a host as it was answers with %d", code)
+	}
+	host.set("host", "219")
+	if code := watches(t, reg.PhysicalManager.GetConfig()); code != http.StatusGone {
+		t.Errorf("a host that was restored answers with %d", code)
+	}
+	if err := <-physicalEnds; !errors.Is(err, controller.ErrRestored) {
+		t.Errorf("the manager of the host ends with %v", err)
+	}
+	stop()
+	if err := <-virtualEnds; err != nil {
+		t.Errorf("the manager of the virtual cluster has ended with %v", err)
+	}
+}
