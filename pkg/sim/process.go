@@ -2,9 +2,7 @@ package sim
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strings"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -100,7 +97,7 @@ func (w *World) start(clock stepped, overlook int) {
 	if w.course.from() == nil || w.course.waits > 0 {
 		p.equip()
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(p.cache.objects), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
+	for _, key := range inOrder(p.cache.objects) {
 		p.queue.add(w.now(), key, 0, listPriority)
 	}
 	w.processes = append(w.processes, p)
@@ -222,14 +219,15 @@ func (p *process) deliver(now time.Time) {
 	if now.Before(p.world.apiBack) || p.outdated {
 		return
 	}
-	p.cache.deliver(now, func(c apiserver.Change) {
-		switch {
-		case c.Type == apiserver.Deleted || c.Old == nil:
-		case !p.watches.Update(event.UpdateEvent{ObjectOld: c.Old, ObjectNew: c.Object}):
-			return
+	p.cache.deliver(now, func(n notice) {
+		if p.world.verbose && n.listed {
+			p.world.told.lines = append(p.world.told.lines, fmt.Sprintf("%10s p%d  %s", p.world.since(), p.number, n))
 		}
-		p.turns.comes(c, now)
-		p.queue.add(now, c.Key, 0, 0)
+		passes := n.passes(p.watches)
+		if p.world.judgeResync(n, passes); passes {
+			p.turns.comes(n.Change, now)
+			p.queue.add(now, n.Key, 0, n.priority())
+		}
 	})
 }
 
