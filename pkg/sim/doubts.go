@@ -70,7 +70,7 @@ func doubtsAt(o operation, usual bool) (out []variant) {
 		case !o.external:
 			at = d.read
 		}
-		if o.name == "get" && (slices.Contains(answers, d.kind) || d.kind.deafens()) {
+		if o.cached() && (slices.Contains(answers, d.kind) || d.kind.deafens()) {
 			continue // a cache answers
 		}
 		if ops, limited := places[d.kind]; !at || limited && !slices.Contains(ops, o.name) {

@@ -39,6 +39,7 @@ type process struct {
 	cancel    context.CancelFunc
 	clock     stepped
 	cache     *cache
+	referents *referents // nil: its objects refer to none of another kind
 	queue     *queue
 	reconcile reconcile.Reconciler
 	states    objectstate.Handle // what the reconciler remembers, if it is ours
@@ -178,16 +179,20 @@ func (c *cached) RESTMapper() meta.RESTMapper {
 func (c *cached) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	p := c.process
 	gvk, err := c.GroupVersionKindFor(o)
-	if err != nil || gvk != p.cache.kind {
+	kept := p.cacheOf(gvk)
+	if err != nil || kept == nil {
 		return c.Client.Get(ctx, key, o, opts...)
 	}
 
 	of := operation{name: "get", kind: gvk, key: key}
-	if isBeside(ctx) {
-		return p.beside.ask(ctx, of, func() error { return p.cache.get(key, o, opts) })
+	if kept != p.cache {
+		of.name += ":" + gvk.Kind
 	}
-	err = p.world.step(ctx, p, of, func(context.Context) error { return p.cache.get(key, o, opts) })
-	if err == nil {
+	if isBeside(ctx) {
+		return p.beside.ask(ctx, of, func() error { return kept.get(key, o, opts) })
+	}
+	err = p.world.step(ctx, p, of, func(context.Context) error { return kept.get(key, o, opts) })
+	if err == nil && kept == p.cache {
 		p.reads(key, o)
 	}
 
@@ -229,11 +234,12 @@ func (p *process) deliver(now time.Time) {
 			p.queue.add(now, n.Key, 0, n.priority())
 		}
 	})
+	p.referents.deliver(now)
 }
 
 // Next returns when something is to be done next.
 func (p *process) next() (time.Time, bool) {
-	at, ok := p.cache.next()
+	at, ok := p.comes()
 	ok = ok && !p.outdated
 	if ok && at.Before(p.world.apiBack) {
 		at = p.world.apiBack

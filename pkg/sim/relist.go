@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,15 +74,24 @@ func (w *World) judgeResync(n notice, passes bool) {
 	}
 }
 
-// BreaksWatch ends the watch of a process. Its cache stands still until the list that follows comes.
+// BreaksWatch ends the watches of a process. Its caches stand still until the lists that follow come.
 func (w *World) breaksWatch(p *process, f Fault) {
-	if until := w.now().Add(f.duration()); p.cache.frozen.Before(until) {
-		p.cache.frozen = until
+	until := w.now().Add(f.duration())
+	p.cache.breaks(until)
+	if p.referents != nil {
+		p.referents.of.breaks(until)
 	}
-	p.cache.broken = true
 	for _, mg := range w.users.all() {
 		w.stale.add(f.Kind, mg)
 	}
+}
+
+// Breaks lets nothing be seen until a time, and then a list.
+func (c *cache) breaks(until time.Time) {
+	if c.frozen.Before(until) {
+		c.frozen = until
+	}
+	c.broken = true
 }
 
 // Relist makes the cache what the server has now, as the informers of client-go do with a list: first what is gone is

@@ -96,7 +96,7 @@ func (p *process) stands() uint64 {
 		sum = mixed(sum, bit(is))
 	}
 
-	return sum
+	return mixed(sum, p.referents.stands())
 }
 
 // Stands is how the places are that are not gone.
