@@ -15,7 +15,7 @@ var leftOut = []sim.Kind{
 	sim.Freeze, sim.ClockBack, sim.ClockAhead, sim.Pause, sim.Refusing, sim.Vanish, sim.Squat, sim.Snatch,
 	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.Outdate, sim.Unserved, sim.UnservedKind, sim.UnservedForbidden, sim.UnservedGateway,
 	sim.DroppedAnnotations, sim.DroppedFinalizers, sim.DroppedStatus,
-	sim.RefusedSize, sim.RefusedAccess, sim.Rewound, sim.RewoundDown, sim.Deaf, sim.DeafAfter,
+	sim.RefusedSize, sim.RefusedAccess, sim.Rewound, sim.RewoundDown, sim.Deaf, sim.DeafAfter, sim.Relist,
 }
 
 // TestEveryKindOfFault: what the simulator can break is tried here, or the page names it

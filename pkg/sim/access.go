@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,6 +38,12 @@ var accesses = []scenario{
 	{
 		name: "reference", lag: 5 * time.Millisecond, single: true, only: []string{"token", "opaque"}, live: refer, expect: waiting,
 		config: func(w *World) { w.config.Kind = berth.TenderKind },
+	},
+	{
+		name: "referent", lag: 5 * time.Millisecond, single: true, only: []string{"token", "opaque"}, live: attend, expect: attending,
+		config: func(w *World) {
+			w.config.Kind, w.config.refers = berth.TenderKind, schema.GroupVersionKind(berth.Kind)
+		},
 	},
 	{name: "backend", lag: 5 * time.Millisecond, single: true, only: []string{"named", "token", "opaque"}, harbor: func(h *harbour) { h.system = "north" }, expect: elsewhere, live: move},
 	{

@@ -23,6 +23,7 @@ type cache struct {
 	read    int                                    // changes seen
 	lag     time.Duration                          // between a write and its event
 	frozen  time.Time                              // no event is seen before
+	broken  bool                                   // and what is seen then is a list
 }
 
 // NewCache lists what there is, without the last changes it is told to overlook.
@@ -49,8 +50,13 @@ func (c *cache) apply(change apiserver.Change) {
 }
 
 // Deliver applies the changes that have come by now and hands them on.
-func (c *cache) deliver(now time.Time, handle func(apiserver.Change)) {
+func (c *cache) deliver(now time.Time, handle func(notice)) {
 	if now.Before(c.frozen) {
+		return
+	}
+	if c.broken {
+		c.relist(handle)
+
 		return
 	}
 	for _, change := range c.server.Changes(c.read) {
@@ -61,13 +67,16 @@ func (c *cache) deliver(now time.Time, handle func(apiserver.Change)) {
 		c.apply(change)
 		if change.Kind == c.kind {
 			change.Old = old
-			handle(change)
+			handle(notice{Change: change})
 		}
 	}
 }
 
-// Next returns when the next change comes.
+// Next returns when the next change comes, or the next list.
 func (c *cache) next() (time.Time, bool) {
+	if c.broken {
+		return c.frozen, true
+	}
 	waiting := c.server.Changes(c.read)
 	if len(waiting) == 0 {
 		return time.Time{}, false

@@ -39,6 +39,7 @@ var doubts = []struct {
 	{kind: RewoundDown, write: true, read: true, remote: true, writes: []int{2}},
 	{kind: Deaf, write: true, read: true, remote: true, last: []time.Duration{2 * time.Minute}},
 	{kind: DeafAfter, write: true, read: true, remote: true, last: []time.Duration{2 * time.Minute}},
+	{kind: Relist, write: true, read: true, remote: true, last: []time.Duration{time.Millisecond, 50 * time.Second, 3 * time.Minute}},
 }
 
 // Answers are the doubts that are in what an API server says, or somebody in its place.
@@ -69,7 +70,7 @@ func doubtsAt(o operation, usual bool) (out []variant) {
 		case !o.external:
 			at = d.read
 		}
-		if o.name == "get" && (slices.Contains(answers, d.kind) || d.kind.deafens()) {
+		if o.cached() && (slices.Contains(answers, d.kind) || d.kind.deafens()) {
 			continue // a cache answers
 		}
 		if ops, limited := places[d.kind]; !at || limited && !slices.Contains(ops, o.name) {
@@ -182,6 +183,8 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 		w.drops, w.dropped = w.now().Add(f.duration()), f.Kind
 	case Refused, RefusedSize, RefusedAccess:
 		w.denies, w.denial = w.now().Add(f.duration()), f.Kind
+	case Relist:
+		w.breaksWatch(p, f)
 	case Rewound:
 		w.rewind(f)
 	case RewoundDown:

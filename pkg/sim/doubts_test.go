@@ -54,6 +54,9 @@ func TestWhatDoubtsDo(t *testing.T) {
 		"create/opaque Create#1:deaf-after":         {"what a call did that never returned is not known", "cannot determine creation result"},
 		"create/opaque Create#1:deaf-after(2m)":     {"what it answered late is stored", "Successfully requested creation of external resource"},
 		"create/opaque patch#1:deaf-after(2m)":      {"a request that is answered late is one that failed", "context deadline exceeded"},
+		"replace/named patch#1:relist(3m)":          {"an object that was deleted and created anew meanwhile is one update", "a list has first, which is "},
+		"delete/named patch#2:relist":               {"an object that is gone meanwhile is told as it was last known", "a list does not have first any more"},
+		"create/named Connect#1:relist":             {"what has not changed is told, too", "a list has first of version"},
 		"create/opaque get#2:rewound-down(2)":       {"a process that begins reads what was restored, an attempt without its result", "cannot determine creation result"},
 	} {
 		s, err := sim.ParseSchedule(line)

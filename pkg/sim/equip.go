@@ -51,6 +51,9 @@ func (p *process) equip() {
 	if w.restored || w.deafened {
 		options = append(options, managed.WithLogger(voice{w.told, p}))
 	}
+	if !w.config.refers.Empty() {
+		options = append(options, managed.WithLogger(aside{voice{w.told, p}}))
+	}
 	if p.restores = nil; w.restored {
 		p.restores = controller.NewRestoreDetector(controller.WithRestoreLogger(voice{w.told, p}))
 		options = append(options, managed.WithRestoreDetector(p.restores))
@@ -72,6 +75,7 @@ func (p *process) equip() {
 		p.hears = func() { _ = real.Notifications().Start(p.ctx, bell{process: p}) } // it cannot fail
 	}
 	p.hears()
+	p.refers(real)
 	if w.config.replace != nil {
 		p.reconcile, p.states = w.config.replace(p, m.Client), objectstate.Handle{}
 	}

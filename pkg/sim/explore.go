@@ -243,6 +243,7 @@ var operations = []operation{
 	{name: "live:Secret"},
 	{name: "live:Namespace"},
 	{name: "live:CustomResourceDefinition"},
+	{name: "get:Berth"},
 	{name: "create:Secret", mutates: true},
 	{name: "patch:Secret", mutates: true},
 	{name: "list"},

@@ -189,6 +189,9 @@ func TestSim(t *testing.T) {
 		if *doubts && *depth < 2 {
 			break // there is none among them that comes after an operation
 		}
+		if *doubts && strings.HasPrefix(op, "get:") {
+			continue // a cache answers, in a scenario whose faults are tried alone
+		}
 		if !sides[0] || !sides[1] {
 			t.Errorf("no fault was tried before and after %s: %v", op, sides)
 		}

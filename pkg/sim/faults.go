@@ -107,7 +107,7 @@ func kindsAt(o operation, combined, crashes bool) []variant {
 		if at, limited := places[k.kind]; limited && !slices.Contains(at, o.name) {
 			continue
 		}
-		read := k.read || lone(o, k.kind) && o.name != "get"
+		read := k.read || lone(o, k.kind) && !o.cached()
 		possible := o.external && k.remote || !o.external && (o.mutates && k.write || !o.mutates && read)
 		if possible && (!combined || k.pairs&at != 0 || crashes && k.kind == CrashAfter) {
 			out = append(out, variant{kind: k.kind})

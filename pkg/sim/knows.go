@@ -48,6 +48,8 @@ func (w *World) tells(p *process, o operation, text string, succeeded bool) {
 		if mg, ok := p.cache.objects[o.key].(resource.Managed); ok {
 			sum = mixed(sum, w.looksOf(mg))
 		}
+	case o.cached():
+		sum = mixed(sum, hashed(p.referents.says(o.key)))
 	default:
 		if mg := w.users.see(o.key); mg != nil && o.kind == w.config.gvk() {
 			sum = mixed(sum, w.looksOf(mg))

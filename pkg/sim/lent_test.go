@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
 )
 
@@ -89,9 +88,9 @@ func TestLentForAsLong(t *testing.T) {
 	}
 	w.users.Touch()
 	var old client.Object
-	p.cache.deliver(w.now(), func(c apiserver.Change) {
-		if c.Key == firstKey && old == nil {
-			old = c.Old
+	p.cache.deliver(w.now(), func(n notice) {
+		if n.Key == firstKey && old == nil {
+			old = n.Old
 		}
 	})
 	if old == nil || old.GetAnnotations()["c"] != "d" {

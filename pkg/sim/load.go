@@ -89,7 +89,7 @@ func (w *World) judgeRequest(o operation) {
 	switch {
 	case o.external && o.mg != nil:
 		w.judgeLoad(keyOf(o.mg), 0, 1)
-	case !o.external && o.name != "get":
+	case !o.external && !o.cached():
 		w.judgeLoad(o.key, 0, 1)
 	}
 }

@@ -2,9 +2,7 @@ package sim
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strings"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -42,6 +39,7 @@ type process struct {
 	cancel    context.CancelFunc
 	clock     stepped
 	cache     *cache
+	referents *referents // nil: its objects refer to none of another kind
 	queue     *queue
 	reconcile reconcile.Reconciler
 	states    objectstate.Handle // what the reconciler remembers, if it is ours
@@ -100,7 +98,7 @@ func (w *World) start(clock stepped, overlook int) {
 	if w.course.from() == nil || w.course.waits > 0 {
 		p.equip()
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(p.cache.objects), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
+	for _, key := range inOrder(p.cache.objects) {
 		p.queue.add(w.now(), key, 0, listPriority)
 	}
 	w.processes = append(w.processes, p)
@@ -181,16 +179,20 @@ func (c *cached) RESTMapper() meta.RESTMapper {
 func (c *cached) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	p := c.process
 	gvk, err := c.GroupVersionKindFor(o)
-	if err != nil || gvk != p.cache.kind {
+	kept := p.cacheOf(gvk)
+	if err != nil || kept == nil {
 		return c.Client.Get(ctx, key, o, opts...)
 	}
 
 	of := operation{name: "get", kind: gvk, key: key}
-	if isBeside(ctx) {
-		return p.beside.ask(ctx, of, func() error { return p.cache.get(key, o, opts) })
+	if kept != p.cache {
+		of.name += ":" + gvk.Kind
 	}
-	err = p.world.step(ctx, p, of, func(context.Context) error { return p.cache.get(key, o, opts) })
-	if err == nil {
+	if isBeside(ctx) {
+		return p.beside.ask(ctx, of, func() error { return kept.get(key, o, opts) })
+	}
+	err = p.world.step(ctx, p, of, func(context.Context) error { return kept.get(key, o, opts) })
+	if err == nil && kept == p.cache {
 		p.reads(key, o)
 	}
 
@@ -222,20 +224,22 @@ func (p *process) deliver(now time.Time) {
 	if now.Before(p.world.apiBack) || p.outdated {
 		return
 	}
-	p.cache.deliver(now, func(c apiserver.Change) {
-		switch {
-		case c.Type == apiserver.Deleted || c.Old == nil:
-		case !p.watches.Update(event.UpdateEvent{ObjectOld: c.Old, ObjectNew: c.Object}):
-			return
+	p.cache.deliver(now, func(n notice) {
+		if p.world.verbose && n.listed {
+			p.world.told.lines = append(p.world.told.lines, fmt.Sprintf("%10s p%d  %s", p.world.since(), p.number, n))
 		}
-		p.turns.comes(c, now)
-		p.queue.add(now, c.Key, 0, 0)
+		passes := n.passes(p.watches)
+		if p.world.judgeResync(n, passes); passes {
+			p.turns.comes(n.Change, now)
+			p.queue.add(now, n.Key, 0, n.priority())
+		}
 	})
+	p.referents.deliver(now)
 }
 
 // Next returns when something is to be done next.
 func (p *process) next() (time.Time, bool) {
-	at, ok := p.cache.next()
+	at, ok := p.comes()
 	ok = ok && !p.outdated
 	if ok && at.Before(p.world.apiBack) {
 		at = p.world.apiBack

@@ -17,7 +17,7 @@ var refusals = []Kind{Refused, RefusedSize, RefusedAccess}
 //     attempt to let the object go, for as long as that is refused.
 func (e *Explorer) restricted(v variant) bool {
 	if v.kind.deafens() {
-		return e.Scenario == "reference" // of this one the controller has to watch what is referred to
+		return e.Scenario == "reference" || e.Scenario == "referent" // of these the controller has to watch what is referred to
 	}
 	if v.kind == RewoundDown && v.writes > 1 && e.Class != "named" {
 		return true

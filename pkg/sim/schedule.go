@@ -73,6 +73,8 @@ const (
 
 	Deaf      Kind = "deaf"       // a call has no effect, does not mind the end of its context, and never returns: the process ends with it; for a while: it returns late, with an error
 	DeafAfter Kind = "deaf-after" // the same, after its effect; for a while: a call of a client returns late, with its answer
+
+	Relist Kind = "relist" // the watch of the cache breaks, and a while later one list takes the place of all events since: of what changed several times only the last is seen
 )
 
 // Defaults of how long a fault lasts.
@@ -82,6 +84,7 @@ var lasts = map[Kind]time.Duration{
 	Crash: time.Second, CrashAfter: time.Second, Stale: time.Second,
 	DroppedAnnotations: time.Minute, DroppedFinalizers: time.Minute, DroppedStatus: time.Minute,
 	Refused: time.Minute, RefusedSize: time.Minute, RefusedAccess: time.Minute,
+	Relist: time.Second,
 }
 
 // A Fault is what goes wrong at the n-th time that an operation is begun.

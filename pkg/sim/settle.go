@@ -58,7 +58,7 @@ func (w *World) settled() bool {
 	if len(alive) != 1 || alive[0].outdated || !w.now().After(alive[0].cache.frozen) {
 		return false
 	}
-	if _, coming := alive[0].cache.next(); coming {
+	if _, coming := alive[0].comes(); coming {
 		return false // it has not heard of everything yet
 	}
 	for _, mg := range w.users.all() {

@@ -92,11 +92,12 @@ func (p *process) stands() uint64 {
 	for _, is := range []bool{
 		p.stopping, p.deposed, p.held, p.excused, p.outdated, p.renewed.Load() != nil,
 		p.world.now().Before(p.cache.frozen), len(p.snatched) > 0, len(p.unanswered) > 0,
+		p.cache.broken,
 	} {
 		sum = mixed(sum, bit(is))
 	}
 
-	return sum
+	return mixed(sum, p.referents.stands())
 }
 
 // Stands is how the places are that are not gone.

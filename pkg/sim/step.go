@@ -24,6 +24,9 @@ type operation struct {
 	key  types.NamespacedName
 }
 
+// Cached says whether a cache answers, and not the API server.
+func (o operation) cached() bool { return o.name == "get" || strings.HasPrefix(o.name, "get:") }
+
 // An entry of the trace is an operation and how it ended.
 type entry struct {
 	at      time.Duration
@@ -129,7 +132,7 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 		return external.NotCreated(o.refusal(p))
 	case !o.external && o.mutates && w.now().Before(w.denies):
 		return o.denial(w.denial)
-	case !o.external && o.name != "get" && w.now().Before(w.apiBack):
+	case !o.external && !o.cached() && w.now().Before(w.apiBack):
 		w.judgeAPIAway(o.key)
 
 		return o.failure(p)

@@ -36,7 +36,7 @@ func newTurns() turns {
 // Comes notes that a user's change has come to the process.
 func (t *turns) comes(c apiserver.Change, now time.Time) {
 	_, waits := t.asked[c.Key]
-	news := c.Old == nil || c.Type == apiserver.Deleted ||
+	news := c.Old == nil || c.Type == apiserver.Deleted || c.Old.GetUID() != c.Object.GetUID() ||
 		c.Old.GetGeneration() != c.Object.GetGeneration() || meta.WasDeleted(c.Old) != meta.WasDeleted(c.Object)
 	if news && !waits {
 		t.asked[c.Key] = now

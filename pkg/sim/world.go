@@ -74,6 +74,9 @@ type Config struct {
 	// connects with a client for what a connecter reads from the API server
 	connects func(client.Reader) managed.ExternalConnecter
 
+	// refers is the kind that objects refer to, if processes watch it beside their own
+	refers schema.GroupVersionKind
+
 	// replaces the reconciler of a process, in tests of the judges
 	replace func(*process, client.Client) reconcile.Reconciler
 }

@@ -67,6 +67,8 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 		p.leave(o, nil)
 
 		return reconcile.Result{}, nil
+	case errors.Is(werr, errNotBegun):
+		return reconcile.Result{}, p.fencedFrom(err, werr)
 	}
 	p.memo.Conflicts = 0
 	p.tellUnwritable(werr)
@@ -78,6 +80,17 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	}
 
 	return p.answer(o, err, werr)
+}
+
+// FencedFrom ends a pass that may not tell how it ended: with its own error, or else with why.
+func (p *pass) fencedFrom(err, why error) error {
+	p.announce()
+	p.ended = "fenced"
+	if err == nil {
+		err = why
+	}
+
+	return p.redact(err)
 }
 
 // Conflicts says whether an error is a conflict. Of no error it costs nothing to find

@@ -57,11 +57,16 @@ func (p *pass) stamp() {
 // is nothing. It carries the newest version this pass knows: without one, a
 // status is written over those of others, and into a namesake of an object that
 // is gone. After a conflict the changes are put on what is there now, unless
-// another pass has told since what it saw: then this one looked earlier.
+// another pass has told since what it saw: then this one looked earlier. Once the lease
+// of this process is over, it leaves the status to the process that has it now, which
+// would not notice what is written over its own.
 func (p *pass) writeStatus(ctx context.Context) error {
 	p.stamp()
 	if p.newest == p.read && sameStatus(p.read, p.mg) { // or else the patch tells
 		return nil
+	}
+	if left, limited := p.leaseLeft(); limited && left <= 0 {
+		return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errNotBegun)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout)
 	defer cancel()

@@ -16,6 +16,9 @@ import (
 // TenderKind is the managed kind Tender.
 var TenderKind = resource.ManagedKind(GroupVersion.WithKind("Tender"))
 
+// AnnotationBesideBerth says that what a Tender refers to is a Berth, and not a Tender.
+const AnnotationBesideBerth = "example.com/beside-a-berth"
+
 // A Tender is a Berth at the quay of another one: it refers to that.
 type Tender struct {
 	Berth `json:",inline"`
@@ -24,11 +27,15 @@ type Tender struct {
 // ResolveReferences puts the external name of the berth that is referred to into
 // the spec.
 func (t *Tender) ResolveReferences(ctx context.Context, r client.Reader) error {
+	to := reference.To{Managed: &Tender{}, List: &TenderList{}}
+	if t.GetAnnotations()[AnnotationBesideBerth] != "" {
+		to = reference.To{Managed: &Berth{}, List: &List{}}
+	}
 	rsp, err := reference.NewAPIResolver(r, t).Resolve(ctx, reference.ResolutionRequest{
 		CurrentValue: t.Spec.Quay,
 		Reference:    t.Spec.Beside,
 		Selector:     t.Spec.BesideSelector,
-		To:           reference.To{Managed: &Tender{}, List: &TenderList{}},
+		To:           to,
 		Extract:      reference.ExternalName(),
 	})
 	if err != nil {
