@@ -98,6 +98,54 @@ func (p *pass) storeRestored(ctx context.Context) error {
 	return updatingObject.failed(p.store(ctx, telemetry.Result))
 }
 
+// StoreUnasked stores what was put back in a pass that asks nothing outside: this process may end before
+// one that does. A paused object is left as it is, but for what no other process would know.
+func (p *pass) storeUnasked(ctx context.Context) error {
+	if halted(p.mg) && !p.untold() {
+		return nil
+	}
+
+	return p.storeRestored(ctx)
+}
+
+// Untold says whether annotations were put back that the status does not tell, so that only this process
+// knows them. The finalizer alone is none of them: who takes it from a paused object lets that go.
+func (p *pass) untold() bool {
+	before, now := p.newest.GetAnnotations(), p.mg.GetAnnotations()
+	if !p.restored || maps.Equal(before, now) {
+		return false
+	}
+	this := creation(p.mg, p.mg)
+	_, told := p.toldFound(this)
+
+	return p.unresolved() || this.Mark != "" && !told || before[meta.AnnotationKeyBackendIdentity] != now[meta.AnnotationKeyBackendIdentity]
+}
+
+// PreparedOrStored prepares the object. Where that fails, what was put back before is stored all the same,
+// and nothing that preparing has changed.
+func (p *pass) preparedOrStored(ctx context.Context) error {
+	if !p.restored {
+		return p.prepare(ctx)
+	}
+	putBack := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
+	err := p.prepare(ctx)
+	if err == nil {
+		return nil
+	}
+	annotations := texts(putBack)
+	for key, value := range p.newest.GetAnnotations() {
+		if _, changed := putBack[key]; !changed {
+			annotations[key] = value
+		}
+	}
+	p.mg.SetAnnotations(annotations)
+	if unstored := p.storeRestored(ctx); unstored != nil {
+		return unstored
+	}
+
+	return err
+}
+
 // LastCreation returns the last creation that succeeded, as far as it is known without the
 // metadata, and when.
 func (p *pass) lastCreation() (ref objectstate.CreationRef, since time.Time) {
