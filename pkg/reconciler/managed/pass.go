@@ -330,6 +330,7 @@ func (p *pass) end(ctx context.Context) {
 	p.logChanges(ctx)
 	p.memo.LastDisconnectErr = p.disconnect(ctx)
 	p.keepBond()
+	p.memo.Operation = operation(p.mg)
 	p.memo.rest()
 	p.hangUp()
 }

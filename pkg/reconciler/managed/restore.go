@@ -23,7 +23,8 @@ import (
 // and from the condition Created. Before anything is asked outside it is stored.
 func (p *pass) restore() {
 	if p.r.named { // there is no record, but what was created may not show yet
-		p.restored = p.memo.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) && !meta.FinalizerExists(p.mg, FinalizerName)
+		unheld := p.memo.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) && !meta.FinalizerExists(p.mg, FinalizerName)
+		p.restored = meta.GetExternalName(p.read) == "" && p.restoreOperation() || unheld
 
 		return
 	}
@@ -40,6 +41,7 @@ func (p *pass) restore() {
 	switch {
 	case ref.Mark != "" && restoreCreation(p.mg, ref, since):
 		p.restored = true
+		p.restoreOperation()
 		p.log().Info("The record of the last creation is not in the metadata, and is restored", "externalName", ref.Name)
 	case restoreAttempt(p.mg, p.memo.Called):
 		p.restored = true
@@ -61,7 +63,12 @@ func (p *pass) recall() bool {
 		removeRecord(p.mg)
 	}
 	ref, since := p.lastCreation()
-	if ref.Mark != "" && restoreCreation(p.mg, ref, since) || restoreAttempt(p.mg, p.memo.Called) {
+	if ref.Mark != "" && restoreCreation(p.mg, ref, since) {
+		p.restoreOperation()
+
+		return true
+	}
+	if restoreAttempt(p.mg, p.memo.Called) {
 		return true
 	}
 	p.mg.SetAnnotations(before)
@@ -144,6 +151,17 @@ func (p *pass) preparedOrStored(ctx context.Context) error {
 	}
 
 	return err
+}
+
+// RestoreOperation puts back, along with the record, the handle of what the external system has begun: it may
+// be all that leads to what is being created. It says whether there is one.
+func (p *pass) restoreOperation() bool {
+	if p.memo.Operation == "" {
+		return false
+	}
+	setOperation(p.mg, p.memo.Operation)
+
+	return true
 }
 
 // LastCreation returns the last creation that succeeded, as far as it is known without the
