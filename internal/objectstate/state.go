@@ -65,6 +65,7 @@ type Cold struct {
 
 	Called           Intent            // Create was called for it, and its result is not known
 	Made             CreationRef       // what the last Create made, until an observation has found it
+	Operation        string            // the handle of what the external system has begun and not ended
 	Uncalled         []Intent          // what was sent to the API server, and Create was not called for
 	Search           string            // the attempt that is being looked up
 	SearchSince      time.Time         // since when this process knows of it

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,14 +103,23 @@ func asManaged(o any) resource.Managed {
 }
 
 // JudgePause judges that nothing but the status of a paused object is written, what a
-// call told that had begun before, and what a process that ends after a restore puts back.
+// call told that had begun before, and what is put back of a creation: by a process that ends
+// after a restore, and after a replace.
 func (w *World) judgePause(p *process, o operation, c apiserver.Change) {
 	old := asManaged(c.Old)
 	now := asManaged(c.Object)
 	writesBack := p.leaving && (attemptOf(old) != attemptOf(now) || !meta.FinalizerExists(old, managed.FinalizerName) && meta.FinalizerExists(now, managed.FinalizerName))
-	if o.name == "patch" && meta.IsPaused(old) && !p.tried[c.Key] && !writesBack {
+	if o.name == "patch" && meta.IsPaused(old) && !p.tried[c.Key] && !writesBack && !w.putsBack(old, now) {
 		w.violate("S20", "the object was written while it was paused")
 	}
+}
+
+// PutsBack says whether a write puts back annotations that a replace has taken from an object, of the attempt that it had.
+func (w *World) putsBack(old, now resource.Managed) bool {
+	s, stripped := w.strips[now.GetUID()]
+
+	return stripped && !maps.Equal(old.GetAnnotations(), now.GetAnnotations()) &&
+		(attemptOf(now) == attemptOf(s.before) || attemptOf(now) == attemptOf(s.last))
 }
 
 // JudgeAway judges that an external system that is away is left alone, as long as

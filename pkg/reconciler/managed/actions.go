@@ -32,7 +32,7 @@ var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 }
 
 func (p *pass) observe(ctx context.Context) error {
-	if err := p.prepare(ctx); err != nil {
+	if err := p.preparedOrStored(ctx); err != nil {
 		return err
 	}
 	if err := p.connected(ctx); err != nil {

@@ -142,6 +142,10 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 		case ends && ending.again == never:
 			return ending, p.letGo(ctx)
 		case ends:
+			if err := p.storeUnasked(ctx); err != nil {
+				return ending, err
+			}
+
 			return ending, p.unpublishable
 		}
 		if err := steps[action](p, ctx); err != nil {
@@ -326,6 +330,7 @@ func (p *pass) end(ctx context.Context) {
 	p.logChanges(ctx)
 	p.memo.LastDisconnectErr = p.disconnect(ctx)
 	p.keepBond()
+	p.memo.Operation = operation(p.mg)
 	p.memo.rest()
 	p.hangUp()
 }

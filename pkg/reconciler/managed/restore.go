@@ -23,7 +23,8 @@ import (
 // and from the condition Created. Before anything is asked outside it is stored.
 func (p *pass) restore() {
 	if p.r.named { // there is no record, but what was created may not show yet
-		p.restored = p.memo.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) && !meta.FinalizerExists(p.mg, FinalizerName)
+		unheld := p.memo.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) && !meta.FinalizerExists(p.mg, FinalizerName)
+		p.restored = meta.GetExternalName(p.read) == "" && p.restoreOperation() || unheld
 
 		return
 	}
@@ -40,6 +41,7 @@ func (p *pass) restore() {
 	switch {
 	case ref.Mark != "" && restoreCreation(p.mg, ref, since):
 		p.restored = true
+		p.restoreOperation()
 		p.log().Info("The record of the last creation is not in the metadata, and is restored", "externalName", ref.Name)
 	case restoreAttempt(p.mg, p.memo.Called):
 		p.restored = true
@@ -61,7 +63,12 @@ func (p *pass) recall() bool {
 		removeRecord(p.mg)
 	}
 	ref, since := p.lastCreation()
-	if ref.Mark != "" && restoreCreation(p.mg, ref, since) || restoreAttempt(p.mg, p.memo.Called) {
+	if ref.Mark != "" && restoreCreation(p.mg, ref, since) {
+		p.restoreOperation()
+
+		return true
+	}
+	if restoreAttempt(p.mg, p.memo.Called) {
 		return true
 	}
 	p.mg.SetAnnotations(before)
@@ -96,6 +103,65 @@ func (p *pass) storeRestored(ctx context.Context) error {
 	p.restored = false
 
 	return updatingObject.failed(p.store(ctx, telemetry.Result))
+}
+
+// StoreUnasked stores what was put back in a pass that asks nothing outside: this process may end before
+// one that does. A paused object is left as it is, but for what no other process would know.
+func (p *pass) storeUnasked(ctx context.Context) error {
+	if halted(p.mg) && !p.untold() {
+		return nil
+	}
+
+	return p.storeRestored(ctx)
+}
+
+// Untold says whether annotations were put back that the status does not tell, so that only this process
+// knows them. The finalizer alone is none of them: who takes it from a paused object lets that go.
+func (p *pass) untold() bool {
+	before, now := p.newest.GetAnnotations(), p.mg.GetAnnotations()
+	if !p.restored || maps.Equal(before, now) {
+		return false
+	}
+	this := creation(p.mg, p.mg)
+	_, told := p.toldFound(this)
+
+	return p.unresolved() || this.Mark != "" && !told || before[meta.AnnotationKeyBackendIdentity] != now[meta.AnnotationKeyBackendIdentity]
+}
+
+// PreparedOrStored prepares the object. Where that fails, what was put back before is stored all the same,
+// and nothing that preparing has changed.
+func (p *pass) preparedOrStored(ctx context.Context) error {
+	if !p.restored {
+		return p.prepare(ctx)
+	}
+	putBack := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
+	err := p.prepare(ctx)
+	if err == nil {
+		return nil
+	}
+	annotations := texts(putBack)
+	for key, value := range p.newest.GetAnnotations() {
+		if _, changed := putBack[key]; !changed {
+			annotations[key] = value
+		}
+	}
+	p.mg.SetAnnotations(annotations)
+	if unstored := p.storeRestored(ctx); unstored != nil {
+		return unstored
+	}
+
+	return err
+}
+
+// RestoreOperation puts back, along with the record, the handle of what the external system has begun: it may
+// be all that leads to what is being created. It says whether there is one.
+func (p *pass) restoreOperation() bool {
+	if p.memo.Operation == "" {
+		return false
+	}
+	setOperation(p.mg, p.memo.Operation)
+
+	return true
 }
 
 // LastCreation returns the last creation that succeeded, as far as it is known without the

@@ -243,6 +243,7 @@ func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *memo {
 	if unresolved(cached) {
 		shown.Called = intended(cached)
 	}
+	shown.Operation = operation(cached)
 
 	return shown
 }

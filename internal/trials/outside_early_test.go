@@ -1,0 +1,135 @@
+package trials
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Manifests lead to passes that ask nothing outside.
+var early = map[string]map[string]string{
+	"paused":               {meta.AnnotationKeyReconciliationPaused: "true"},
+	"an invalid policy":    {meta.AnnotationKeyManagementPolicy: "observe-creat"},
+	"a failed initializer": {"example.org/broken": "true"},
+}
+
+// Unshown creates the object, whose resource does not show yet, with an initializer that fails for a manifest of
+// early. It notes on the object that it failed.
+func (w *world) unshown() {
+	w.Helper()
+	w.options = append(slices.Clone(w.options), managed.WithInitializers(managed.InitializerFn(func(_ context.Context, mg resource.Managed) error {
+		if mg.GetAnnotations()["example.org/broken"] == "" {
+			return nil
+		}
+		meta.AddAnnotations(mg, map[string]string{"example.org/half": "done", meta.AnnotationKeyExternalName: "half"})
+
+		return errLost
+	})))
+	w.start()
+	w.create()
+	w.cloud.Hidden = func(string) bool { return true }
+	_, _ = w.pass()
+}
+
+// ReplacedBy does what kubectl replace does with a manifest that has annotations, and with no finalizer or ours.
+func (w *world) replacedBy(annotations map[string]string, finalizers ...string) {
+	w.Helper()
+	v := w.get()
+	v.SetAnnotations(maps.Clone(annotations))
+	v.SetFinalizers(finalizers)
+	w.Must(w.API.Update(w.Context(), v))
+}
+
+// Shown ends what kept the passes from asking, and lets what was created show.
+func (w *world) shown() {
+	w.Helper()
+	v := w.get()
+	annotations := v.GetAnnotations()
+	for _, manifest := range early {
+		for key := range manifest {
+			delete(annotations, key)
+		}
+	}
+	v.SetAnnotations(annotations)
+	w.Must(w.API.Update(w.Context(), v))
+	w.cloud.Hidden = nil
+}
+
+// TestOutsideReplacedBeforeAnEarlyEnd: what was created does not show yet, a replace takes its record, and the passes of
+// the process that knows it ask nothing outside before it ends. The next process creates nothing, and deletes what there is.
+func TestOutsideReplacedBeforeAnEarlyEnd(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		for why, manifest := range early {
+			for _, deleted := range []bool{false, true} {
+				story := w.again()
+				story.unshown()
+				story.replacedBy(manifest)
+				for range 3 {
+					_, _ = story.pass() // an error asks for another pass
+				}
+				v := story.get()
+				if marks := v.GetAnnotations(); marks[meta.AnnotationKeyCreateAttempt] == "" || marks["example.org/half"] != "" || !meta.FinalizerExists(v, managed.FinalizerName) {
+					w.Errorf("%s: the annotations are %v, the finalizers %v", why, marks, v.GetFinalizers())
+				}
+				story.start()
+				story.shown()
+				if deleted {
+					story.Delete(atKey())
+				}
+				story.run(10 * time.Minute)
+				switch {
+				case !deleted:
+					story.isReady()
+				case !story.Gone(atKey()) || len(story.cloud.Disks()) > 0:
+					w.Errorf("%s: the object is gone: %t, and there are %s", why, story.Gone(atKey()), ids(story.cloud.Disks()))
+				}
+			}
+		}
+	})
+}
+
+// TestOutsidePausedAndTold: of a paused object nothing is put back that its status tells, and no finalizer alone: who takes
+// that from a paused object moves it elsewhere. It is put back when the pause ends.
+func TestOutsidePausedAndTold(t *testing.T) {
+	each(t, classes, func(w *world) {
+		w.ready()
+		w.replacedBy(early["paused"])
+		w.untouched("what the status tells")
+		w.shown()
+		w.run(time.Minute)
+		w.isReady()
+		if !meta.FinalizerExists(w.get(), managed.FinalizerName) {
+			w.Error("the finalizer is not put back after the pause")
+		}
+
+		moved := w.again()
+		moved.unshown()
+		marks := maps.Clone(moved.get().GetAnnotations())
+		maps.Copy(marks, early["paused"])
+		moved.replacedBy(marks)
+		moved.untouched("a finalizer alone")
+		moved.Delete(atKey())
+		_, _ = moved.pass()
+		if !moved.Gone(atKey()) || !moved.told() {
+			w.Errorf("the object is gone: %t; events: %v", moved.Gone(atKey()), moved.events)
+		}
+	})
+}
+
+// Untouched demands that passes write the status alone.
+func (w *world) untouched(what string) {
+	w.Helper()
+	w.writes = nil
+	for range 3 {
+		_, _ = w.pass()
+	}
+	if slices.ContainsFunc(w.writes, func(r write) bool { return r.verb != "patch status" }) {
+		w.Errorf("%s is put back: %v", what, w.writes)
+	}
+}

@@ -1,0 +1,60 @@
+package managed
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// The handle of an operation is put back with the record of the creation, by a pass after a replace and by
+// a process that ends after a restore of the API server; and not by itself.
+func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
+	const operation = meta.AnnotationKeyOperation
+	made := objectstate.Cold{Made: objectstate.CreationRef{Mark: ownDone}, Operation: "op-2"}
+	attempted := objectstate.Cold{Called: objectstate.Intent{Pending: early, Attempt: ownID}, Operation: "op-2"}
+	whole := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later}
+	handled := maps.Clone(whole)
+	handled[operation] = "op-3"
+	named := []ReconcilerOption{WithDeterministicExternalName(true)}
+	cases := map[string]struct {
+		reason  string
+		cold    objectstate.Cold
+		options []ReconcilerOption
+		marks   map[string]string
+		want    string
+	}{
+		"Taken":      {"a replace has taken all", made, nil, nil, "op-2"},
+		"Earlier":    {"or has written that of another one", made, nil, map[string]string{operation: "op-1"}, "op-2"},
+		"Alone":      {"a user has removed the handle", made, nil, whole, ""},
+		"Later":      {"another process has begun another one", made, nil, handled, "op-3"},
+		"Ended":      {"there is none any more", objectstate.Cold{Made: made.Made}, nil, nil, ""},
+		"Unknown":    {"it is not of an attempt whose result is not known", attempted, nil, nil, ""},
+		"Named":      {"a name of our choice is taken along", made, named, nil, "op-2"},
+		"NamedAlone": {"a user has removed the handle, and left the name", made, named, map[string]string{meta.AnnotationKeyExternalName: "data"}, ""},
+	}
+	for id, tc := range cases {
+		for how, restore := range map[string]func(*pass){"restore": (*pass).restore, "recall": func(p *pass) { p.recall() }} {
+			p := passOf(bearing(tc.marks), remembering(objectstate.State{}, tc.cold), tc.options...)
+			restore(p)
+			if got := p.mg.GetAnnotations()[operation]; got != tc.want {
+				t.Errorf("%s: %s: after %s the handle is %q, want %q", id, tc.reason, how, got, tc.want)
+			}
+		}
+	}
+}
+
+// The handle is remembered as long as the object has it, and what says nothing is not kept.
+func TestTheHandleIsRememberedWhileItIsNeeded(t *testing.T) {
+	for handle, keeps := range map[string]bool{"op-1": true, "": false} {
+		mg := bearing(nil)
+		setOperation(mg, handle)
+		p := passOf(mg, &memo{})
+		p.hangUp = func() {}
+		p.end(t.Context())
+		if kept := p.memo.troubles != nil; kept != keeps || kept && p.memo.Operation != handle {
+			t.Errorf("%q: something is remembered: %t", handle, kept)
+		}
+	}
+}
