@@ -1,0 +1,52 @@
+package trials
+
+import (
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+)
+
+// LeftOnce demands that it is told once that something may be left over, in a text that has all words.
+func (w *world) leftOnce(words ...string) {
+	w.Helper()
+	if told := w.toldLeft(); len(told) != 1 || !contains(told[0], words) {
+		w.Errorf("want one warning with the words %q, got %q; of all: %v", words, told, w.events)
+	}
+}
+
+// TestOutsideAllowedWhileUnresolved: the result of a creation is not known, and its user allows another account.
+// What may be left in the first is told, once. Of what was observed it is told when another is created.
+func TestOutsideAllowedWhileUnresolved(t *testing.T) {
+	each(t, []class{findable, token, named}, func(w *world) {
+		moves := func(story *world) {
+			story.cloud.Account = "west"
+			story.cloud.Remove(story.cloud.Disks()[0].ID) // it is in the other account
+			story.run(5 * time.Minute)
+			story.says("BackendChanged", "east", story.get().GetAnnotations()[meta.AnnotationKeyCreateAttempt])
+			story.mergeWith(map[string]string{meta.AnnotationKeyAllowBackendChange: "west"})
+			story.run(20 * time.Minute)
+			story.isReady()
+		}
+		w.cloud.Account = "east"
+		w.cloud.Hidden = func(string) bool { return true }
+		w.loseCreate(func() {})
+		w.create()
+		_, _ = w.pass()
+		w.cloud.Hidden = nil
+		attempt := w.get().GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+		moves(w)
+		w.leftOnce("east", attempt)
+
+		observed := w.again()
+		observed.cloud.Account = "east"
+		observed.ready()
+		observed.cloud.Account = "west"
+		observed.run(5 * time.Minute)
+		observed.mergeWith(map[string]string{meta.AnnotationKeyAllowBackendChange: "west"})
+		observed.run(20 * time.Minute)
+		if told := observed.toldLeft(); len(told) > 0 {
+			w.Errorf("it was observed, and is told: %q", told)
+		}
+	})
+}
