@@ -1,10 +1,13 @@
 package trials
 
 import (
+	"maps"
 	"testing"
 	"time"
 
+	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // LeftOnce demands that it is told once that something may be left over, in a text that has all words.
@@ -50,3 +53,32 @@ func TestOutsideAllowedWhileUnresolved(t *testing.T) {
 		}
 	})
 }
+
+// TestOutsideRestartedReplacedDeleted: a process that has begun sees an object with all its marks, and cannot look at
+// its resource. Then a replace takes the finalizer and the annotations, and the object is deleted: it is told, once.
+func TestOutsideRestartedReplacedDeleted(t *testing.T) {
+	each(t, classes, func(w *world) {
+		for why, manifest := range map[string]map[string]string{
+			"paused":            {meta.AnnotationKeyReconciliationPaused: "true"},
+			"an invalid policy": {meta.AnnotationKeyManagementPolicy: "observe-creat"},
+		} {
+			story := w.again()
+			story.ready()
+			story.mergeWith(manifest)
+			story.start()
+			story.run(5 * time.Minute)
+			story.change(func(v *volume.Volume) { v.Annotations, v.Finalizers = maps.Clone(manifest), nil })
+			story.run(5 * time.Minute)
+			story.unkept()
+			story.Delete(atKey())
+			_, _ = story.pass()
+			if !story.Gone(atKey()) {
+				w.Errorf("%s: the object stays", why)
+			}
+			story.leftOnce(story.cloud.Disks()[0].ID)
+		}
+	})
+}
+
+// Unkept takes the finalizers from the object, whoever has put them back.
+func (w *world) unkept() { w.change(func(v *volume.Volume) { v.Finalizers = nil }) }

@@ -22,7 +22,8 @@ import (
 func (p *pass) keepBond() {
 	p.last.May.Delete = permissions(p.mg).Delete && !p.spared
 	made := p.acted && (p.made || p.memo.Called != objectstate.Intent{}) // after the last facts
-	switch bond := p.last.Bond(); {
+	bond := p.last.Bond()
+	switch {
 	case p.released || bond == lifecycle.Free && !(made && p.last.May.Delete):
 		p.memo.Stays = true
 	case bond == lifecycle.Bound || made:
@@ -30,7 +31,8 @@ func (p *pass) keepBond() {
 	}
 	held := !p.released && p.held()
 	p.memo.Kept = p.memo.Kept || held
-	if p.memo.Leaves = ""; p.memo.Kept && !p.released && (meta.WasDeleted(p.mg) || p.unseen()) {
+	unlooked := bond == lifecycle.Unchanged && !p.waits && p.memo.Seen == objectstate.CreationRef{}
+	if p.memo.Leaves = ""; p.memo.Kept && !p.released && (meta.WasDeleted(p.mg) || p.unseen() || unlooked) {
 		p.memo.Leaves = meta.GetExternalName(p.mg)
 	}
 }
