@@ -1,12 +1,14 @@
 package trials
 
 import (
+	"context"
 	"maps"
 	"testing"
 	"time"
 
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -82,3 +84,64 @@ func TestOutsideRestartedReplacedDeleted(t *testing.T) {
 
 // Unkept takes the finalizers from the object, whoever has put them back.
 func (w *world) unkept() { w.change(func(v *volume.Volume) { v.Finalizers = nil }) }
+
+// TestOutsideTakenBeforeARestart: Delete fails, somebody takes the finalizer, and another's keeps the object. The
+// process that begins then has never seen our finalizer: what the object says is enough to tell, once.
+func TestOutsideTakenBeforeARestart(t *testing.T) {
+	each(t, classes, func(w *world) {
+		w.ready()
+		w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+			if call == "Delete" {
+				return errLost
+			}
+
+			return nil
+		}
+		w.Delete(atKey())
+		w.run(time.Minute)
+		w.change(func(v *volume.Volume) { v.Finalizers = []string{"example.org/kept"} })
+		w.start()
+		w.run(10 * time.Minute)
+		w.leftOnce(w.cloud.Disks()[0].ID)
+		w.unhold()
+		_, _ = w.pass()
+		w.leftOnce(w.cloud.Disks()[0].ID)
+
+		waiting := w.again()
+		waiting.create(func(v *volume.Volume) { v.Finalizers = []string{"example.org/kept"} })
+		waiting.run(time.Minute)
+		waiting.Delete(atKey())
+		waiting.run(time.Minute)
+		waiting.change(func(v *volume.Volume) { v.Finalizers = []string{"example.org/kept"} })
+		waiting.start()
+		waiting.run(10 * time.Minute)
+		waiting.leftOnce(waiting.cloud.Disks()[0].ID)
+	})
+}
+
+// TestOutsideLetGoBeforeARestart: of an object that was let go, and that others still keep, the next process tells nothing.
+func TestOutsideLetGoBeforeARestart(t *testing.T) {
+	each(t, classes, func(w *world) {
+		w.create(func(v *volume.Volume) { v.Finalizers = []string{"example.org/kept"} })
+		w.run(time.Minute)
+		w.cloud.Remove(w.cloud.Disks()[0].ID) // there is nothing to wait for
+		w.Delete(atKey())
+		w.run(10 * time.Minute)
+		w.start()
+		w.run(10 * time.Minute)
+		if told := w.toldLeft(); len(told) > 0 || meta.FinalizerExists(w.get(), managed.FinalizerName) {
+			w.Errorf("it was let go, and is told: %q", told)
+		}
+
+		released := w.again()
+		released.create(func(v *volume.Volume) { v.Finalizers = []string{"foregroundDeletion"} })
+		released.run(time.Minute)
+		released.Delete(atKey())
+		released.run(10 * time.Minute)
+		released.start()
+		released.run(10 * time.Minute)
+		if told := released.toldLeft(); len(told) > 0 || len(released.cloud.Disks()) > 0 || released.Gone(atKey()) {
+			w.Errorf("it was let go, and is told: %q", told)
+		}
+	})
+}

@@ -3,10 +3,13 @@ package managed
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/redact"
@@ -59,8 +62,29 @@ func (o *memo) left() string {
 // TextUnheld is told of an object that was deleted without a pass having let it go.
 const textUnheld = "the finalizer was taken from the object before its deletion had come to its end; "
 
+// TakenBefore says whether somebody took the finalizer from a deleted object before this process has seen it.
+func (p *pass) takenBefore() bool {
+	switch {
+	case p.memo.Kept || p.r.finalizer != nil || !permissions(p.mg).Delete:
+		return false
+	default:
+		return len(p.awaited()) > 0 && p.unfinished()
+	}
+}
+
+// Unfinished says whether the last pass over a deleted object that told how it ended could not have been followed by
+// one that let it go: it failed, or waited for others.
+func (p *pass) unfinished() bool {
+	ready, synced := p.mg.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeSynced)
+
+	return ready.Reason == commonv1.ReasonDeleting && (synced.Status == metav1.ConditionFalse || strings.Contains(synced.Message, textAwaiting))
+}
+
 // TellLeft tells once of an object that others still keep.
 func (p *pass) tellLeft() {
+	if p.takenBefore() {
+		p.memo.Kept, p.memo.Leaves = true, meta.GetExternalName(p.mg)
+	}
 	if left := p.memo.left(); left != "" {
 		p.memo.Stays = true
 		p.tell(event.Warning(reasonLeft, p.redact(errors.New(textUnheld+left))))
