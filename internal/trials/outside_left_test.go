@@ -3,8 +3,12 @@ package trials
 import (
 	"context"
 	"maps"
+	"strings"
 	"testing"
 	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -143,5 +147,28 @@ func TestOutsideLetGoBeforeARestart(t *testing.T) {
 		if told := released.toldLeft(); len(told) > 0 || len(released.cloud.Disks()) > 0 || released.Gone(atKey()) {
 			w.Errorf("it was let go, and is told: %q", told)
 		}
+	})
+}
+
+// TestOutsideStatusAndTheNamespace: a write of the status is answered with the name of the namespace: one event says
+// so, and blames no definition.
+func TestOutsideStatusAndTheNamespace(t *testing.T) {
+	in(t, named, func(w *world) {
+		w.answer = func(r write) error {
+			if r.verb == "patch status" {
+				return kerrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, key.Namespace)
+			}
+
+			return nil
+		}
+		w.create()
+		w.run(time.Hour)
+		w.warned("CannotUpdateManagedResource", `namespaces "default" not found`)
+		if text := w.events[len(w.events)-1].Message; strings.Contains(text, "CustomResourceDefinition") || strings.Contains(text, "subresource") {
+			w.Errorf("the definition is blamed: %s", text)
+		}
+		w.answer = nil
+		w.run(10 * time.Minute)
+		w.isReady()
 	})
 }
