@@ -172,3 +172,30 @@ func TestOutsideStatusAndTheNamespace(t *testing.T) {
 		w.isReady()
 	})
 }
+
+// TestOutsideUnresolvedOrphan: an object whose policy leaves its resource where it is goes at once, also while the
+// result of its creation is not known. That is told, once; of what is known to be there nothing is.
+func TestOutsideUnresolvedOrphan(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		orphan := func(v *volume.Volume) {
+			v.SetAnnotations(map[string]string{meta.AnnotationKeyDeletionPolicy: "orphan"})
+		}
+		w.loseCreate(func() {})
+		w.create(orphan)
+		_, _ = w.pass()
+		attempt := w.get().GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+		w.Delete(atKey())
+		w.run(10 * time.Minute)
+		w.leftOnce(attempt)
+
+		known := w.again()
+		known.create(orphan)
+		known.run(time.Minute)
+		known.isReady()
+		known.Delete(atKey())
+		known.run(10 * time.Minute)
+		if told := known.toldLeft(); !w.Gone(atKey()) || !known.Gone(atKey()) || len(told) > 0 {
+			w.Errorf("the objects are gone: %t, %t; what is known to be there is told: %q", w.Gone(atKey()), known.Gone(atKey()), told)
+		}
+	})
+}

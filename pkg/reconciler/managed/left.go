@@ -59,6 +59,29 @@ func (o *memo) left() string {
 	}
 }
 
+// LetGo removes the finalizer, and tells what nobody will look for any more.
+func (p *pass) letGo(ctx context.Context) error {
+	left := p.orphanedAttempt()
+	err := p.release(ctx)
+	if p.released && left != "" {
+		p.tell(event.Warning(reasonLeft, p.redact(errors.New(left))))
+	}
+
+	return err
+}
+
+// OrphanedAttempt names the attempt to create whose result is not known, if the object goes without its
+// external resource.
+func (p *pass) orphanedAttempt() string {
+	if p.may().Delete || !p.unresolved() {
+		return ""
+	}
+	id, _ := attempt(p.mg)
+
+	return fmt.Sprintf("the object goes and its policies leave the external resource where it is; whether there is one is not known "+
+		"(the attempt to create it was %s): look for it in the external system, if it is needed or not wanted", id)
+}
+
 // TextUnheld is told of an object that was deleted without a pass having let it go.
 const textUnheld = "the finalizer was taken from the object before its deletion had come to its end; "
 
