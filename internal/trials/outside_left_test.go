@@ -3,6 +3,7 @@ package trials
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -197,5 +199,42 @@ func TestOutsideUnresolvedOrphan(t *testing.T) {
 		if told := known.toldLeft(); !w.Gone(atKey()) || !known.Gone(atKey()) || len(told) > 0 {
 			w.Errorf("the objects are gone: %t, %t; what is known to be there is told: %q", w.Gone(atKey()), known.Gone(atKey()), told)
 		}
+	})
+}
+
+// TestOutsideRefusedResult: the API server refuses the result of a creation for two minutes. No record was taken, and
+// none is said to be.
+func TestOutsideRefusedResult(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		w.answer = func(r write) error {
+			if text, _ := r.annotations()[meta.AnnotationKeyCreateAttempt].(string); strings.HasSuffix(text, "/succeeded") {
+				return kerrors.NewInvalid(schema.GroupKind{Group: volumes.Group, Kind: "Volume"}, key.Name, nil)
+			}
+
+			return nil
+		}
+		w.create()
+		w.run(2 * time.Minute)
+		if slices.ContainsFunc(w.events, func(e event.Event) bool { return e.Reason == "CreationRecordTaken" }) {
+			w.Errorf("somebody is blamed: %v", w.events)
+		}
+		w.answer = nil
+		w.run(10 * time.Minute)
+		w.isReady()
+	})
+}
+
+// TestOutsideLateResult: the result of an earlier attempt is written over the record of the last creation, by another
+// process or a manifest. The warning names what it led to.
+func TestOutsideLateResult(t *testing.T) {
+	each(t, assigned, func(w *world) {
+		w.ready()
+		first := w.get().GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+		w.lose()
+		w.events = nil
+		w.mergeWith(map[string]string{meta.AnnotationKeyCreateAttempt: first, meta.AnnotationKeyExternalName: "late"})
+		w.run(10 * time.Minute)
+		w.isReady()
+		w.warned("CreationRecordTaken", `"late"`, "or by another process")
 	})
 }
