@@ -238,3 +238,27 @@ func TestOutsideLateResult(t *testing.T) {
 		w.warned("CreationRecordTaken", `"late"`, "or by another process")
 	})
 }
+
+// TestOutsideUnclaimedWrittenBack: the manifest of an object has UnclaimedFinalizer, and is written back over an object
+// that is claimed. It is deleted, and the process that sees that is a new one: what is left is told, once.
+func TestOutsideUnclaimedWrittenBack(t *testing.T) {
+	each(t, classes, func(w *world) {
+		unclaimed := func(v *volume.Volume) { v.Annotations, v.Finalizers = nil, []string{managed.UnclaimedFinalizer} }
+		w.create(unclaimed)
+		w.run(5 * time.Minute)
+		w.isReady()
+		w.change(unclaimed)
+		w.Delete(atKey())
+		w.start()
+		w.run(10 * time.Minute)
+		w.leftOnce(w.cloud.Disks()[0].ID)
+
+		never := w.again()
+		never.create(unclaimed)
+		never.Delete(atKey())
+		never.run(10 * time.Minute)
+		if told := never.toldLeft(); !w.Gone(atKey()) || !never.Gone(atKey()) || len(told) > 0 {
+			w.Errorf("the objects are gone: %t, %t; of the one that was never claimed is told: %q", w.Gone(atKey()), never.Gone(atKey()), told)
+		}
+	})
+}

@@ -90,9 +90,20 @@ func (p *pass) takenBefore() bool {
 	switch {
 	case p.memo.Kept || p.r.finalizer != nil || !permissions(p.mg).Delete:
 		return false
+	case meta.FinalizerExists(p.mg, UnclaimedFinalizer): // a pass that lets an object go takes it as well
+		return p.marked()
 	default:
 		return len(p.awaited()) > 0 && p.unfinished()
 	}
+}
+
+// Marked says whether the object says that something was created or adopted for it.
+func (p *pass) marked() bool {
+	if p.r.named { // there is no record
+		return isReady(p.mg) || p.mg.GetCondition(commonv1.TypeReady).Reason == commonv1.ReasonDeleting
+	}
+
+	return created(p.mg) != "" || p.unresolved()
 }
 
 // Unfinished says whether the last pass over a deleted object that told how it ended could not have been followed by
