@@ -61,7 +61,7 @@ type Cold struct {
 	DeleteSent       time.Time // when the last Delete was sent
 	FinalizerRemoved bool      // the author's finalizer was removed
 	Spared           bool      // it was told that the external resource stays, whatever is deleted
-	Leaves           string    // the external name of what is being deleted, or was never found, as the object says it
+	Leaves           string    // the external name of what is being deleted, was never found, or not looked at yet, as the object says it
 
 	Called           Intent            // Create was called for it, and its result is not known
 	Made             CreationRef       // what the last Create made, until an observation has found it

@@ -371,8 +371,8 @@ func (p *pass) delete(ctx context.Context) error {
 	return recording.failed(p.keepOperation(ctx))
 }
 
-// LetGo removes the finalizer. An object that is gone needs no more.
-func (p *pass) letGo(ctx context.Context) error {
+// Release removes the finalizer. An object that is gone needs no more.
+func (p *pass) release(ctx context.Context) error {
 	if may := p.may(); may.Delete { // an orphan is left behind in any case
 		p.abandon()
 	}

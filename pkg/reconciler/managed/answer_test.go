@@ -74,7 +74,7 @@ func TestRestore(t *testing.T) {
 			told:    []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},
 			marks:   map[string]string{name: "vol-0", attempt: first + "/succeeded", succeeded: early, fails: early},
 			want:    map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
-			message: textEarlier,
+			message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"Asked": {
 			reason: "all is gone, and nobody has answered: what the process knows is put back", memo: remembering(objectstate.State{}, objectstate.Cold{Called: called}),
@@ -115,13 +115,13 @@ func TestRestore(t *testing.T) {
 			told:    []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},
 			marks:   map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
 			want:    map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun},
-			message: textEarlier,
+			message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedUnseen": {
 			reason: "so they do while the condition asks about what was never found", memo: &memo{},
 			told:  []commonv1.Condition{asks(textUnseen), about(seen.Mark, seen.Name)},
 			marks: map[string]string{name: "vol-0", attempt: seen.Mark, pending: since, succeeded: since},
-			want:  map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun}, remembers: objectstate.Cold{Made: seen}, message: textEarlier,
+			want:  map[string]string{name: "vol-1", attempt: seen.Mark, succeeded: begun}, remembers: objectstate.Cold{Made: seen}, message: fmt.Sprintf(textEarlierNamed, "vol-0"),
 		},
 		"MergedNameless": {
 			reason: "the last has no name", memo: remembering(objectstate.State{Seen: nameless}, objectstate.Cold{}),

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"sync"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -13,11 +16,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithoutStatus says what to do if a write of the status is answered with the name of the
-// object, although the object is there: then its kind has no status to write.
+// WithoutStatus says what to do if a write of the status is answered with a name, although the
+// object is there. If that is the name of the object, its kind has no status to write.
 func (p *pass) withoutStatus(err error) error {
 	if !gone.Named(err) {
 		return err
+	}
+	namespaces := schema.GroupResource{Resource: "namespaces"}
+	if !gone.Answered(err, p.mg.GetName()) || gone.Answered(err, p.mg.GetNamespace(), namespaces) {
+		var answer *kerrors.StatusError
+		if errors.As(err, &answer) {
+			err = answer // what is wrapped around it is said of the object
+		}
+
+		return errors.Wrap(err, "the object is there, and something else that its status cannot be written without is not: "+
+			"create what the answer names, or check the admission webhooks if one of them has answered")
 	}
 
 	return errors.Wrapf(err, "the CustomResourceDefinition of the kind %s lacks the subresource status: "+

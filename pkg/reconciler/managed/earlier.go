@@ -20,9 +20,10 @@ import (
 // What is told of an object to which the record of an earlier creation was written, or of one
 // that its user has given up.
 const (
-	textEarlier = "the annotations of an earlier creation were written to the object, as they are in a manifest that was exported before the last one: " +
-		"the record of the last creation is put back. " + textManifest
-	textGivenUp = "the annotations of a creation were written to the object that its user has given up, as they are in a manifest that was exported before: " +
+	textEarlier = "the annotations of an earlier creation were written to the object, by a manifest that was exported before the last one, or by another process: " +
+		"the record of the last creation is put back. " + textManifest + " if one has them; if none has, see that no other process reconciles the object"
+	textEarlierNamed = textEarlier + ". They had the external name %q: if that is in the external system, and nothing else manages it, it is left over"
+	textGivenUp      = "the annotations of a creation were written to the object that its user has given up, as they are in a manifest that was exported before: " +
 		"they are removed, and he is not asked again. " + textManifest
 	textOverruled = "the annotations of a creation were written to the object that its user has given up, or of one before it, as they are in a manifest that was exported before: " +
 		"they are believed, because another creation may have been begun since, and this process would not know of it. If the object stands for another external resource, " +
@@ -198,6 +199,24 @@ func (p *pass) removeEarlier() bool {
 	}
 
 	return true
+}
+
+// Unstored says whether the record has not the result of its attempt because this process could not store it:
+// nobody has written an earlier one.
+func (p *pass) unstored() bool {
+	id, result := attempt(p.mg)
+	of, _, _ := strings.Cut(p.memo.Unwritten[meta.AnnotationKeyCreateAttempt], "/")
+
+	return of != "" && id == of && result == ""
+}
+
+// EarlierText returns what is told of the record of an earlier creation, which had a name.
+func (p *pass) earlierText(name string) string {
+	if ref, _ := p.lastCreation(); name == "" || ref.Name == "" || name == ref.Name || p.r.named {
+		return textEarlier
+	}
+
+	return p.redact(errors.Errorf(textEarlierNamed, name)).Error()
 }
 
 // RemoveRecord removes the record of a creation, and leaves the external name.

@@ -30,7 +30,8 @@ func WithKindDeletionGuard() ReconcilerOption {
 // WithNamespaceDeletionGuard leaves external resources where they are when their objects go
 // because their namespace is being deleted. It is for kinds that hold data which nobody meant
 // to delete with a namespace. The default is to delete them, as for any other deletion. It
-// reads the namespace once before each Delete; the role needs get on it.
+// reads the namespace once before each Delete; the role needs get on it. A namespace that is gone,
+// because it was finalized by force, spares nothing.
 func WithNamespaceDeletionGuard() ReconcilerOption {
 	return func(r *Reconciler) { r.guards.namespace = true }
 }

@@ -2,10 +2,13 @@ package managed
 
 import (
 	"fmt"
+	"strings"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/panics"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
@@ -34,14 +37,50 @@ func (p *pass) recognise() error {
 	case told == "":
 		return errors.Errorf("the client does not say which external system it is connected to; the external resource is in %.128q", stored)
 	case annotations[meta.AnnotationKeyAllowBackendChange] == told:
+		p.tellLeftIn(stored)
 		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: told})
 
 		return nil
 	}
 
 	return external.Terminal(string(commonv1.ReasonBackendChanged), errors.New(fmt.Sprintf(
-		"the connection leads to %.128q, and the external resource is in %.128q: correct the connection, or set the annotation %s to the former "+
-			"if the resource is there, too, or is to be made there", told, stored, meta.AnnotationKeyAllowBackendChange)))
+		"the connection leads to %.128q, and the external resource is in %.128q%s: correct the connection, or set the annotation %s to the former "+
+			"if the resource is there, too, or is to be made there", told, stored, p.unresolvedThere(), meta.AnnotationKeyAllowBackendChange)))
+}
+
+// UnresolvedThere names the attempt that was made in the former system, if its result is not known.
+func (p *pass) unresolvedThere() string {
+	if !p.unresolved() {
+		return ""
+	}
+	id, _ := attempt(p.mg)
+
+	return strings.TrimSuffix(", where the result of an attempt to create it is not known: "+id, ": ")
+}
+
+// TellLeftIn tells what may be left over in the former system: nothing is called there any more. Of what was
+// observed it is told when another is created. The change is stored at once, so that it is told once.
+func (p *pass) tellLeftIn(former string) {
+	seen := p.wasSeen()
+	if p.r.named { // there is no record
+		seen = p.memo.Seen != objectstate.CreationRef{} || isReady(p.read) || !p.held()
+	}
+	if seen || created(p.mg) == "" && !p.unresolved() && !p.r.named {
+		return
+	}
+	p.restored = true
+	known := "the attempt to create it has no id"
+	if id, _ := attempt(p.mg); id != "" {
+		known = "the attempt to create it was " + id
+	}
+	if name := meta.GetExternalName(p.mg); name != "" {
+		known += fmt.Sprintf(", its external name is %q", name)
+	}
+	text := fmt.Sprintf("an external resource may be left over in %.128q, where it was created and not observed, and where nothing is called any more (%s): "+
+		"look for it there, and delete it", former, known)
+	if p.first(string(reasonLeft), text) {
+		p.tell(event.Warning(reasonLeft, p.redact(errors.New(text))))
+	}
 }
 
 // Remember puts the identity of the system into the object, to be stored along

@@ -3,10 +3,13 @@ package managed
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/redact"
@@ -22,7 +25,8 @@ import (
 func (p *pass) keepBond() {
 	p.last.May.Delete = permissions(p.mg).Delete && !p.spared
 	made := p.acted && (p.made || p.memo.Called != objectstate.Intent{}) // after the last facts
-	switch bond := p.last.Bond(); {
+	bond := p.last.Bond()
+	switch {
 	case p.released || bond == lifecycle.Free && !(made && p.last.May.Delete):
 		p.memo.Stays = true
 	case bond == lifecycle.Bound || made:
@@ -30,7 +34,8 @@ func (p *pass) keepBond() {
 	}
 	held := !p.released && p.held()
 	p.memo.Kept = p.memo.Kept || held
-	if p.memo.Leaves = ""; p.memo.Kept && !p.released && (meta.WasDeleted(p.mg) || p.unseen()) {
+	unlooked := bond == lifecycle.Unchanged && !p.waits && p.memo.Seen == objectstate.CreationRef{}
+	if p.memo.Leaves = ""; p.memo.Kept && !p.released && (meta.WasDeleted(p.mg) || p.unseen() || unlooked) {
 		p.memo.Leaves = meta.GetExternalName(p.mg)
 	}
 }
@@ -54,11 +59,66 @@ func (o *memo) left() string {
 	}
 }
 
+// LetGo removes the finalizer, and tells what nobody will look for any more.
+func (p *pass) letGo(ctx context.Context) error {
+	left := p.orphanedAttempt()
+	err := p.release(ctx)
+	if p.released && left != "" {
+		p.tell(event.Warning(reasonLeft, p.redact(errors.New(left))))
+	}
+
+	return err
+}
+
+// OrphanedAttempt names the attempt to create whose result is not known, if the object goes without its
+// external resource.
+func (p *pass) orphanedAttempt() string {
+	if p.may().Delete || !p.unresolved() {
+		return ""
+	}
+	id, _ := attempt(p.mg)
+
+	return fmt.Sprintf("the object goes and its policies leave the external resource where it is; whether there is one is not known "+
+		"(the attempt to create it was %s): look for it in the external system, if it is needed or not wanted", id)
+}
+
 // TextUnheld is told of an object that was deleted without a pass having let it go.
 const textUnheld = "the finalizer was taken from the object before its deletion had come to its end; "
 
+// TakenBefore says whether somebody took the finalizer from a deleted object before this process has seen it.
+func (p *pass) takenBefore() bool {
+	switch {
+	case p.memo.Kept || p.r.finalizer != nil || !permissions(p.mg).Delete:
+		return false
+	case meta.FinalizerExists(p.mg, UnclaimedFinalizer): // a pass that lets an object go takes it as well
+		return p.marked()
+	default:
+		return len(p.awaited()) > 0 && p.unfinished()
+	}
+}
+
+// Marked says whether the object says that something was created or adopted for it.
+func (p *pass) marked() bool {
+	if p.r.named { // there is no record
+		return isReady(p.mg) || p.mg.GetCondition(commonv1.TypeReady).Reason == commonv1.ReasonDeleting
+	}
+
+	return created(p.mg) != "" || p.unresolved()
+}
+
+// Unfinished says whether the last pass over a deleted object that told how it ended could not have been followed by
+// one that let it go: it failed, or waited for others.
+func (p *pass) unfinished() bool {
+	ready, synced := p.mg.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeSynced)
+
+	return ready.Reason == commonv1.ReasonDeleting && (synced.Status == metav1.ConditionFalse || strings.Contains(synced.Message, textAwaiting))
+}
+
 // TellLeft tells once of an object that others still keep.
 func (p *pass) tellLeft() {
+	if p.takenBefore() {
+		p.memo.Kept, p.memo.Leaves = true, meta.GetExternalName(p.mg)
+	}
 	if left := p.memo.left(); left != "" {
 		p.memo.Stays = true
 		p.tell(event.Warning(reasonLeft, p.redact(errors.New(textUnheld+left))))

@@ -115,10 +115,12 @@ var rejected = outcome{
 	},
 }
 
+const textAwaiting = "waiting for others to remove their finalizers: "
+
 var awaitingFinalizers = outcome{
 	name: "awaiting-finalizers", ready: commonv1.Deleting(), again: growing, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
-		text := "waiting for others to remove their finalizers: " + strings.Join(p.awaited(), ", ")
+		text := textAwaiting + strings.Join(p.awaited(), ", ")
 		if since := p.mg.GetDeletionTimestamp(); since != nil && p.now().Sub(since.Time) > time.Hour {
 			text = "for more than an hour " + text
 			o.event = event.Warning(reasonWaitingForFinalizers, redact.Error(errors.New(text)))

@@ -30,9 +30,12 @@ func (p *pass) restore() {
 	}
 	answer := p.answered()
 	p.heed(answer)
+	name, unstored := meta.GetExternalName(p.mg), p.unstored()
 	if answer != lifecycle.GivenUp && p.removeEarlier() {
 		p.restored = true
-		p.tellTaken(textEarlier)
+		if !unstored {
+			p.tellTaken(p.earlierText(name))
+		}
 	}
 	if read := p.intended(); read.Attempt != "" && p.unresolved() {
 		p.memo.Called = read // maybe by another process
