@@ -99,6 +99,16 @@ func (p *pass) stranger() bool {
 	return lifecycle.Stranger(owner, claimed, adoption, matches)
 }
 
+// NamedByUser says whether the external name is of no creation that is recorded: its user may have set it, in
+// place of a creation that came to nothing, or as the answer to what became of one.
+func (p *pass) namedByUser() bool {
+	id, _ := attempt(p.mg)
+	over := id != "" && !copied(p.mg, id) && !lost(p.mg)
+	begun := id != "" || !meta.GetExternalCreatePending(p.mg).IsZero()
+
+	return !p.r.named && meta.GetExternalName(p.mg) != "" && (over || !begun)
+}
+
 // NotAllowed says of a stranger's resource why the adoption policy of the object does
 // not take it over, if it would but for its bound. Otherwise it returns nothing.
 func (p *pass) notAllowed() string {

@@ -96,6 +96,40 @@ func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
 	}
 }
 
+// A name is one that a user has set if nothing is recorded of a creation that may have led to it.
+func TestWhatAUserNamed(t *testing.T) {
+	const foreign = "ffffffff00000000-0badcafe"
+	by := func(marks ...string) map[string]string {
+		out := map[string]string{meta.AnnotationKeyExternalName: "vol-1"}
+		for i := 0; i < len(marks); i += 2 {
+			out[marks[i]] = marks[i+1]
+		}
+
+		return out
+	}
+	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyAbandonAttempt
+	for name, tc := range map[string]struct {
+		marks map[string]string
+		named bool
+		want  bool
+	}{
+		"nothing is recorded":              {by(), false, true},
+		"there is no name":                 {map[string]string{attempt: ownID}, false, false},
+		"the system has names of ours":     {by(), true, false},
+		"the user removed the time":        {by(attempt, ownID), false, true},
+		"the user gave the attempt up":     {by(attempt, ownID, pending, early, abandon, ownID), false, true},
+		"the result is not known":          {by(attempt, ownID, pending, early), false, false},
+		"the attempt failed":               {by(attempt, ownID+"/failed", pending, early, meta.AnnotationKeyExternalCreateFailed, early), false, true},
+		"another runtime has begun":        {by(pending, early), false, false},
+		"the attempt was another object's": {by(attempt, foreign), false, false},
+	} {
+		p := passOf(bearing(tc.marks), &memo{}, WithDeterministicExternalName(tc.named))
+		if got := p.namedByUser(); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // Why a policy takes nothing over is told with the way out.
 func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 	const ways = `: choose another name by the annotation krateo.io/external-name, or ask whoever runs the provider to allow the policy (managed.WithAllowedAdoptionPolicies)`
