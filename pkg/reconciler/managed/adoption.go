@@ -90,7 +90,8 @@ func (p *pass) stranger() bool {
 	}
 	this := creation(p.mg, p.read)
 	told, underThisName := p.toldFound(this)
-	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName)
+	found := p.memo.Seen == creation(p.mg, p.mg)
+	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName || found)
 
 	if p.r.named && p.observation.Owner == OwnerUnknown {
 		claimed = claimed || p.held() // a finalizer without a mark means created here

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
@@ -89,6 +92,35 @@ func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
 			mg.SetFinalizers([]string{FinalizerName})
 		}
 		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{}), WithAdoptionPolicy(meta.AdoptionPolicyNever), WithDeterministicExternalName(tc.named))
+		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
+		if got := p.stranger(); got != tc.want {
+			t.Errorf("%s: a stranger's is %t", name, got)
+		}
+	}
+}
+
+// A user takes a name back, with the policy that let the object adopt what has it, before the status tells of that: what this
+// process has found as ours stays ours. Under any other name it has to be claimed anew.
+func TestWhatWasFoundIsNoStrangers(t *testing.T) {
+	seen := func(name string) *memo {
+		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: name}}, objectstate.Cold{})
+	}
+	told := commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String()}
+	for name, tc := range map[string]struct {
+		memo  *memo
+		owner Owner
+		want  bool
+	}{
+		"found":                   {seen("vol-9"), OwnerNobody, false},
+		"found, and taken since":  {seen("vol-9"), OwnerOther, true},
+		"found under its old one": {seen("vol-1"), OwnerNobody, true},
+		"not found":               {remembering(objectstate.State{}, objectstate.Cold{}), OwnerNobody, true},
+	} {
+		mg := bearing(map[string]string{
+			meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-9",
+		})
+		mg.SetConditions(told)
+		p := passOf(mg, tc.memo)
 		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
 		if got := p.stranger(); got != tc.want {
 			t.Errorf("%s: a stranger's is %t", name, got)
