@@ -10,6 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -192,6 +193,29 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 		}
 		if strings.Contains(p.notAllowed(), "%!") {
 			t.Errorf("%s: %s", name, p.notAllowed())
+		}
+	}
+}
+
+// A record of what a name stands for is written together with the name, although the object has it to the knowledge of this
+// process: after a restore of the API server the same version may be another state of the object. Nothing else writes the name again.
+func TestARecordIsWrittenWithItsName(t *testing.T) {
+	const attempt, name = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalName
+	for reason, tc := range map[string]struct {
+		marks, changes map[string]string
+		want           bool
+	}{
+		"it is taken over":      {map[string]string{attempt: ownID, name: "vol-1"}, map[string]string{attempt: ownDone}, true},
+		"there is no name":      {map[string]string{attempt: ownID}, map[string]string{attempt: ownDone}, false},
+		"an attempt is begun":   {map[string]string{name: "vol-1"}, map[string]string{attempt: ownID}, false},
+		"something else":        {map[string]string{attempt: ownDone, name: "vol-1"}, map[string]string{"color": "red"}, false},
+		"the record is removed": {map[string]string{attempt: ownDone, name: "vol-1"}, map[string]string{attempt: ""}, false},
+	} {
+		w := newStored(bearing(tc.marks), &memo{})
+		w.writes.finalizers = true
+		meta.AddAnnotations(w.mg, tc.changes)
+		if err := w.store(t.Context(), telemetry.Intent); err != nil || len(w.writes.sent) != 1 || strings.Contains(w.writes.sent[0], `"`+name+`":"vol-1"`) != tc.want {
+			t.Errorf("%s: %v, sent %q", reason, err, w.writes.sent)
 		}
 	}
 }
