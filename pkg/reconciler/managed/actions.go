@@ -182,10 +182,9 @@ func (p *pass) claim(ctx context.Context) error {
 func (p *pass) adopts() bool {
 	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
 	id, result := attempt(p.mg)
-	unheld = unheld || !p.r.named && id == "" && meta.GetExternalCreatePending(p.mg).IsZero() && meta.GetExternalName(p.mg) != ""
 	restored := !p.r.named && copied(p.mg, id) && result == attemptSucceeded
 
-	return p.observation.ResourceExists && (unheld || restored || p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
+	return p.observation.ResourceExists && (unheld || restored || p.namedByUser() || p.observation.Owner == OwnerNobody || p.takesOverRestored()) && created(p.mg) == ""
 }
 
 // AddFinalizer adds the finalizer of the author, or prepares ours to be stored.

@@ -146,7 +146,7 @@ func TestWhatAnObservationKeeps(t *testing.T) {
 		cold   objectstate.Cold // of what was doubted
 	}{
 		"Ours":       {"it is there", made, ExternalObservation{ResourceExists: true}, objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, true, objectstate.Cold{}},
-		"Unknown":    {"and nobody knows which attempt made it", pending, ExternalObservation{ResourceExists: true}, objectstate.CreationRef{}, true, objectstate.Cold{Called: called}},
+		"Unknown":    {"and nobody knows which attempt made it", pending, ExternalObservation{ResourceExists: true}, objectstate.CreationRef{}, true, objectstate.Cold{Called: called, Made: doubted.Made}},
 		"Missing":    {"it is not", made, ExternalObservation{}, objectstate.CreationRef{}, false, doubted},
 		"Stranger's": {"it is somebody else's", nil, ExternalObservation{ResourceExists: true, Owner: OwnerOther}, objectstate.CreationRef{}, false, objectstate.Cold{Called: called, Made: doubted.Made}},
 	}

@@ -90,13 +90,24 @@ func (p *pass) stranger() bool {
 	}
 	this := creation(p.mg, p.read)
 	told, underThisName := p.toldFound(this)
-	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName)
+	found := p.memo.Seen == creation(p.mg, p.mg)
+	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!told || underThisName || found)
 
 	if p.r.named && p.observation.Owner == OwnerUnknown {
 		claimed = claimed || p.held() // a finalizer without a mark means created here
 	}
 
 	return lifecycle.Stranger(owner, claimed, adoption, matches)
+}
+
+// NamedByUser says whether the external name is of no creation that is recorded: its user may have set it, in
+// place of a creation that came to nothing, or as the answer to what became of one.
+func (p *pass) namedByUser() bool {
+	id, _ := attempt(p.mg)
+	over := id != "" && !copied(p.mg, id) && !lost(p.mg)
+	begun := id != "" || !meta.GetExternalCreatePending(p.mg).IsZero()
+
+	return !p.r.named && meta.GetExternalName(p.mg) != "" && (over || !begun)
 }
 
 // NotAllowed says of a stranger's resource why the adoption policy of the object does

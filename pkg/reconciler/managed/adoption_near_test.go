@@ -4,9 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -96,6 +100,69 @@ func TestAStrangerUnderANameOfOurChoice(t *testing.T) {
 	}
 }
 
+// A user takes a name back, with the policy that let the object adopt what has it, before the status tells of that: what this
+// process has found as ours stays ours. Under any other name it has to be claimed anew.
+func TestWhatWasFoundIsNoStrangers(t *testing.T) {
+	seen := func(name string) *memo {
+		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: name}}, objectstate.Cold{})
+	}
+	told := commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String()}
+	for name, tc := range map[string]struct {
+		memo  *memo
+		owner Owner
+		want  bool
+	}{
+		"found":                   {seen("vol-9"), OwnerNobody, false},
+		"found, and taken since":  {seen("vol-9"), OwnerOther, true},
+		"found under its old one": {seen("vol-1"), OwnerNobody, true},
+		"not found":               {remembering(objectstate.State{}, objectstate.Cold{}), OwnerNobody, true},
+	} {
+		mg := bearing(map[string]string{
+			meta.AnnotationKeyExternalCreateSucceeded: early, meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-9",
+		})
+		mg.SetConditions(told)
+		p := passOf(mg, tc.memo)
+		p.observation = ExternalObservation{ResourceExists: true, Owner: tc.owner}
+		if got := p.stranger(); got != tc.want {
+			t.Errorf("%s: a stranger's is %t", name, got)
+		}
+	}
+}
+
+// A name is one that a user has set if nothing is recorded of a creation that may have led to it.
+func TestWhatAUserNamed(t *testing.T) {
+	const foreign = "ffffffff00000000-0badcafe"
+	by := func(marks ...string) map[string]string {
+		out := map[string]string{meta.AnnotationKeyExternalName: "vol-1"}
+		for i := 0; i < len(marks); i += 2 {
+			out[marks[i]] = marks[i+1]
+		}
+
+		return out
+	}
+	const attempt, pending, abandon = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyAbandonAttempt
+	for name, tc := range map[string]struct {
+		marks map[string]string
+		named bool
+		want  bool
+	}{
+		"nothing is recorded":              {by(), false, true},
+		"there is no name":                 {map[string]string{attempt: ownID}, false, false},
+		"the system has names of ours":     {by(), true, false},
+		"the user removed the time":        {by(attempt, ownID), false, true},
+		"the user gave the attempt up":     {by(attempt, ownID, pending, early, abandon, ownID), false, true},
+		"the result is not known":          {by(attempt, ownID, pending, early), false, false},
+		"the attempt failed":               {by(attempt, ownID+"/failed", pending, early, meta.AnnotationKeyExternalCreateFailed, early), false, true},
+		"another runtime has begun":        {by(pending, early), false, false},
+		"the attempt was another object's": {by(attempt, foreign), false, false},
+	} {
+		p := passOf(bearing(tc.marks), &memo{}, WithDeterministicExternalName(tc.named))
+		if got := p.namedByUser(); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // Why a policy takes nothing over is told with the way out.
 func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 	const ways = `: choose another name by the annotation krateo.io/external-name, or ask whoever runs the provider to allow the policy (managed.WithAllowedAdoptionPolicies)`
@@ -126,6 +193,29 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 		}
 		if strings.Contains(p.notAllowed(), "%!") {
 			t.Errorf("%s: %s", name, p.notAllowed())
+		}
+	}
+}
+
+// A record of what a name stands for is written together with the name, although the object has it to the knowledge of this
+// process: after a restore of the API server the same version may be another state of the object. Nothing else writes the name again.
+func TestARecordIsWrittenWithItsName(t *testing.T) {
+	const attempt, name = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalName
+	for reason, tc := range map[string]struct {
+		marks, changes map[string]string
+		want           bool
+	}{
+		"it is taken over":      {map[string]string{attempt: ownID, name: "vol-1"}, map[string]string{attempt: ownDone}, true},
+		"there is no name":      {map[string]string{attempt: ownID}, map[string]string{attempt: ownDone}, false},
+		"an attempt is begun":   {map[string]string{name: "vol-1"}, map[string]string{attempt: ownID}, false},
+		"something else":        {map[string]string{attempt: ownDone, name: "vol-1"}, map[string]string{"color": "red"}, false},
+		"the record is removed": {map[string]string{attempt: ownDone, name: "vol-1"}, map[string]string{attempt: ""}, false},
+	} {
+		w := newStored(bearing(tc.marks), &memo{})
+		w.writes.finalizers = true
+		meta.AddAnnotations(w.mg, tc.changes)
+		if err := w.store(t.Context(), telemetry.Intent); err != nil || len(w.writes.sent) != 1 || strings.Contains(w.writes.sent[0], `"`+name+`":"vol-1"`) != tc.want {
+			t.Errorf("%s: %v, sent %q", reason, err, w.writes.sent)
 		}
 	}
 }

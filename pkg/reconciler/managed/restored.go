@@ -72,12 +72,17 @@ func (p *pass) restoredFrom() string {
 		meta.AnnotationKeyRestoredFrom, found, found.cluster(), meta.AnnotationKeyExternalName)
 }
 
-// RememberFound keeps in mind that an observation has found what is ours.
+// RememberFound keeps in mind that an observation has found what is ours. What bears no record of
+// a creation does not take the place of what is known of one: until it has a record of its own, a
+// replace can take its name.
 func (p *pass) rememberFound() {
 	p.endRestore()
-	p.memo.Seen, p.memo.Made, p.found = creation(p.mg, p.mg), objectstate.CreationRef{}, true
-	if p.memo.Seen.Mark != "" {
-		p.memo.Called = objectstate.Intent{} // its result is known
+	p.found = true
+	if ref := creation(p.mg, p.mg); p.r.named || ref.Mark != "" {
+		p.memo.Seen, p.memo.Made = ref, objectstate.CreationRef{}
+		if ref.Mark != "" {
+			p.memo.Called = objectstate.Intent{} // its result is known
+		}
 	}
 	p.remember()
 }

@@ -9,21 +9,26 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// What was found is remembered, whatever it is marked with; that of an attempt the result is known
-// needs a mark.
+// What was found is remembered by the record of its creation: that of an attempt the result is known then. What has
+// no record leaves what is known of one as it is. Under a name of our choice there is none.
 func TestWhatWasFoundIsRemembered(t *testing.T) {
-	called := objectstate.Intent{Attempt: "a-2", Pending: early}
+	before, made, called := objectstate.CreationRef{Mark: "a-0/succeeded", Name: "vol-0"}, objectstate.CreationRef{Mark: ownDone}, objectstate.Intent{Attempt: "a-2", Pending: early}
+	own := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"}
+	unmarked := map[string]string{meta.AnnotationKeyExternalName: "vol-1"}
 	for name, tc := range map[string]struct {
 		annotations map[string]string
-		seen        objectstate.CreationRef
+		named       bool
+		seen, made  objectstate.CreationRef
 		called      objectstate.Intent
 	}{
-		"marked":   {map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"}, objectstate.CreationRef{Name: "vol-1", Mark: ownDone}, objectstate.Intent{}},
-		"unmarked": {map[string]string{meta.AnnotationKeyExternalName: "vol-1"}, objectstate.CreationRef{Name: "vol-1"}, called},
+		"marked":   {own, false, objectstate.CreationRef{Name: "vol-1", Mark: ownDone}, objectstate.CreationRef{}, objectstate.Intent{}},
+		"unmarked": {unmarked, false, before, made, called},
+		"named":    {unmarked, true, objectstate.CreationRef{Name: "vol-1"}, objectstate.CreationRef{}, called},
 	} {
-		p := passOf(bearing(tc.annotations), remembering(objectstate.State{}, objectstate.Cold{Called: called, Made: objectstate.CreationRef{Mark: ownDone}}))
+		p := passOf(bearing(tc.annotations), remembering(objectstate.State{Seen: before}, objectstate.Cold{Called: called, Made: made}))
+		p.r.named = tc.named
 		p.rememberFound()
-		if p.memo.Seen != tc.seen || p.memo.Made != (objectstate.CreationRef{}) || p.memo.Called != tc.called || !p.found {
+		if p.memo.Seen != tc.seen || p.memo.Made != tc.made || p.memo.Called != tc.called || !p.found {
 			t.Errorf("%s: found %t, seen %+v, made %+v, called %+v", name, p.found, p.memo.Seen, p.memo.Made, p.memo.Called)
 		}
 	}

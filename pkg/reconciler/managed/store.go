@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,6 +48,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	}
 	annotations := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 	if len(annotations) > 0 {
+		p.withName(annotations)
 		metadata["annotations"] = annotations
 		p.memo.writes(annotations)
 	}
@@ -76,6 +78,15 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	p.keepIdentity()
 
 	return nil
+}
+
+// WithName adds the external name to changes that record what it stands for. After a restore of the API server that
+// this process does not know of, the version that it knows may be that of another state of the object, without the name.
+func (p *pass) withName(changes map[string]any) {
+	mark, _ := changes[meta.AnnotationKeyCreateAttempt].(string)
+	if name := meta.GetExternalName(p.mg); name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
+		changes[meta.AnnotationKeyExternalName] = name
+	}
 }
 
 // RemoveFinalizer removes ours, and one that says that nobody has claimed the object.
