@@ -205,6 +205,7 @@ func TestARecordIsWrittenWithItsName(t *testing.T) {
 		marks, changes map[string]string
 		want           bool
 	}{
+		"its name is chosen":    {map[string]string{attempt: ownID, name: "vol-1"}, map[string]string{attempt: ownDone}, false},
 		"it is taken over":      {map[string]string{attempt: ownID, name: "vol-1"}, map[string]string{attempt: ownDone}, true},
 		"there is no name":      {map[string]string{attempt: ownID}, map[string]string{attempt: ownDone}, false},
 		"an attempt is begun":   {map[string]string{name: "vol-1"}, map[string]string{attempt: ownID}, false},
@@ -212,7 +213,7 @@ func TestARecordIsWrittenWithItsName(t *testing.T) {
 		"the record is removed": {map[string]string{attempt: ownDone, name: "vol-1"}, map[string]string{attempt: ""}, false},
 	} {
 		w := newStored(bearing(tc.marks), &memo{})
-		w.writes.finalizers = true
+		w.writes.finalizers, w.r.named = true, reason == "its name is chosen"
 		meta.AddAnnotations(w.mg, tc.changes)
 		if err := w.store(t.Context(), telemetry.Intent); err != nil || len(w.writes.sent) != 1 || strings.Contains(w.writes.sent[0], `"`+name+`":"vol-1"`) != tc.want {
 			t.Errorf("%s: %v, sent %q", reason, err, w.writes.sent)

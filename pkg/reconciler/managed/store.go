@@ -82,9 +82,10 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 
 // WithName adds the external name to changes that record what it stands for. After a restore of the API server that
 // this process does not know of, the version that it knows may be that of another state of the object, without the name.
+// A name that is chosen here is not recorded so: the one that was restored may be the user's.
 func (p *pass) withName(changes map[string]any) {
 	mark, _ := changes[meta.AnnotationKeyCreateAttempt].(string)
-	if name := meta.GetExternalName(p.mg); name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
+	if name := meta.GetExternalName(p.mg); !p.r.named && name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
 		changes[meta.AnnotationKeyExternalName] = name
 	}
 }
