@@ -106,6 +106,8 @@ func (w *World) missing(mg resource.Managed) string {
 		return "it is not synced: " + mg.GetCondition(commonv1.TypeSynced).Message
 	case tells && told.GetObservedGeneration() != mg.GetGeneration():
 		return fmt.Sprintf("generation %d was observed instead of %d", told.GetObservedGeneration(), mg.GetGeneration())
+	case mg.GetCondition(commonv1.TypeReconciling).Status == "True":
+		return "it says that something is under way: " + mg.GetCondition(commonv1.TypeReconciling).Message
 	}
 
 	return ""

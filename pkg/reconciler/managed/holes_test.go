@@ -3,6 +3,7 @@ package managed_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -270,11 +271,9 @@ func TestAFencedProcessIsSilent(t *testing.T) {
 // A lease that is renewed cuts no call off.
 func TestALeaseThatIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		deadlines := 0
+		var deadlines atomic.Int64 // are asked for beside the pass, too
 		w := newWorld(t, managed.WithClock(realClock{}), managed.WithLeaseDeadline(func() time.Time {
-			deadlines++ // it is renewed later and later
-
-			return time.Now().Add(time.Duration(deadlines+1) * time.Second)
+			return time.Now().Add(time.Duration(deadlines.Add(1)+1) * time.Second) // it is renewed later and later
 		}))
 		w.cloud.Before = func(ctx context.Context, call string, _ resource.Managed) error {
 			if call == "Create" {
