@@ -94,6 +94,44 @@ func TestCleanedOnce(t *testing.T) {
 	}
 }
 
+// TestNothingIsAskedForWhatIsGone: a cache may still show an object that was let go, and its
+// status says that something was made. Access that is asked for then is given back by nobody.
+func TestNothingIsAskedForWhatIsGone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		unasked bool // the request is gone, too
+		restart bool
+	}{
+		"TheRequestIsGone":  {"it is as it was left", true, false},
+		"TheRequestIsThere": {"an access provider may always show one", false, false},
+		"AnotherProcess":    {"it does not know who let the object go", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			f := w.create("foo")
+			w.steady(f)
+			w.Delete(f)
+			old := w.get(f)
+			w.gate.leaving = true // somebody else has deleted it: the domain is not called
+			if got := w.ends(f); got.Name != "Released" || !w.Gone(f) {
+				t.Fatalf("want it to be let go, got %+v", got)
+			}
+			if tc.restart {
+				w.restart()
+			}
+			w.r.cached = lagging{w.home.Client(), old}
+			w.gate.leaving, w.gate.unasked, w.gate.calls = false, tc.unasked, nil
+			got := w.ends(f)
+			if diff := cmp.Diff([]string{"CreateOrUpdate"}, w.domain.called()); diff != "" || got.Name != "NothingToDo" || len(w.gate.calls) != 0 {
+				t.Errorf("%s: the pass ended with %+v, the access provider was asked to %v, calls of the domain: -want +got:\n%s", tc.reason, got, w.gate.calls, diff)
+			}
+			if len(w.r.memory.objects) != 0 {
+				t.Errorf("%s: want nothing in memory", tc.reason)
+			}
+		})
+	}
+}
+
 // TestOrphanedShows: what may be left in the clusters is told as long as the object is
 // there.
 func TestOrphanedShows(t *testing.T) {

@@ -18,6 +18,7 @@ type memory[C Config] struct {
 type record[C Config] struct {
 	uid     types.UID
 	version string // our last write was answered with
+	gone    bool   // our last write took the last finalizer away
 
 	// That was last used for it. The memory's lock guards it: others ask for it, too.
 	config     C
@@ -71,6 +72,15 @@ func (m *memory[C]) use(r *record[C], c C) {
 	r.config, r.configured = c, true
 }
 
+// End keeps of an object that it was let go: the cache may still show it. It is forgotten when
+// a read says that it is gone.
+func (m *memory[C]) end(r *record[C]) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var none C
+	r.gone, r.config, r.configured = true, none, false
+}
+
 func (m *memory[C]) forget(name types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,8 +88,12 @@ func (m *memory[C]) forget(name types.NamespacedName) {
 }
 
 // Ahead reports whether our last write is newer than a version that was read. Before
-// the first one there is no version, which cannot be compared with any.
+// the first one there is no version, which cannot be compared with any. After the last one
+// there is none that could be read.
 func (r *record[C]) ahead(version string) bool {
+	if r.gone {
+		return true
+	}
 	order, err := resourceversion.CompareResourceVersion(version, r.version)
 
 	return err == nil && order < 0

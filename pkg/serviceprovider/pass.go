@@ -169,8 +169,23 @@ func (p *pass[T, C]) check(ctx context.Context) error {
 		}
 	}
 	p.facts.Request = found
+	if found != passage.Missing || !p.facts.Made {
+		return nil
+	}
 
-	return nil
+	return p.confirm(ctx)
+}
+
+// Confirm asks the API server for an object that was read from a cache, which may show one
+// that is gone: access that is asked for then is given back by nobody.
+func (p *pass[T, C]) confirm(ctx context.Context) error {
+	absent, err := gone.Confirmed(ctx, p.r.onboarding.Client(), p.obj)
+	if absent {
+		p.facts.Found = false
+		p.r.memory.forget(p.req.NamespacedName)
+	}
+
+	return err
 }
 
 // Gather finds out what the access provider should know of the object.

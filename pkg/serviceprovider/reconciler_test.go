@@ -162,6 +162,7 @@ func TestSteady(t *testing.T) {
 	}
 	w.Delete(f)
 	w.steady(f)
+	w.steady(f) // the cache has it no more
 	if !w.Gone(f) || len(w.r.memory.objects) != 0 {
 		t.Errorf("left: %d in memory", len(w.r.memory.objects))
 	}

@@ -36,7 +36,7 @@ func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error)
 	}
 	switch {
 	case o.gone:
-		p.r.memory.forget(p.req.NamespacedName)
+		p.r.memory.end(p.known)
 	case p.facts.Found:
 		tell := p.describe(o)
 		if err := p.writeStatus(ctx); err != nil {
