@@ -26,6 +26,8 @@ var doubts = []struct {
 	{kind: UnservedKind, write: true, read: true},
 	{kind: UnservedForbidden, write: true, read: true},
 	{kind: UnservedGateway, write: true, read: true},
+	{kind: UnservedAfter, write: true},
+	{kind: UnservedForbiddenAfter, write: true},
 	{kind: Panics, remote: true},
 	{kind: PanicsAfter, remote: true},
 	{kind: Refused, write: true, remote: true, last: []time.Duration{5 * time.Second, 10 * time.Minute}},

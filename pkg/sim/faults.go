@@ -243,6 +243,10 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 		if err == nil {
 			return o.failure(p)
 		}
+	case UnservedAfter, UnservedForbiddenAfter:
+		if err == nil {
+			return o.page(f.Kind)
+		}
 	case HangAfter:
 		<-ctx.Done()
 
@@ -275,7 +279,7 @@ func stopKind(o operation, f Fault) Kind {
 }
 
 func isAfter(k Kind) bool {
-	return slices.Contains([]Kind{Lost, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch, PanicsAfter, DeafAfter}, k)
+	return slices.Contains([]Kind{Lost, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch, PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
 }
 
 // Failure is the error of an operation that nothing can be told from.

@@ -13,7 +13,10 @@ import (
 )
 
 // Pages are what answers in the place of the API server, by the code of the answer.
-var pages = map[Kind]int{Unserved: http.StatusNotFound, UnservedForbidden: http.StatusForbidden, UnservedGateway: http.StatusBadGateway}
+var pages = map[Kind]int{
+	Unserved: http.StatusNotFound, UnservedForbidden: http.StatusForbidden, UnservedGateway: http.StatusBadGateway,
+	UnservedAfter: http.StatusNotFound, UnservedForbiddenAfter: http.StatusForbidden,
+}
 
 // Page returns the error that client-go makes of an answer that is not the API server's: it has the
 // name that was asked for, and a cause that says that the answer was unexpected. An API server that

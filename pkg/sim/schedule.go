@@ -55,6 +55,9 @@ const (
 	UnservedForbidden Kind = "unserved-forbidden" // a page that says 403 in the place of the API server's answer
 	UnservedGateway   Kind = "unserved-gateway"   // a page that says 502 in the place of the API server's answer
 
+	UnservedAfter          Kind = "unserved-after"           // a write has its effect, and a page that says 404 takes the place of its answer
+	UnservedForbiddenAfter Kind = "unserved-forbidden-after" // the same, and the page says 403
+
 	Panics      Kind = "panics"       // a method of the client panics before its effect
 	PanicsAfter Kind = "panics-after" // a method of the client panics after its effect
 
