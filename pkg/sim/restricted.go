@@ -8,9 +8,6 @@ var refusals = []Kind{Refused, RefusedSize, RefusedAccess}
 // Restricted says whether a fault is left out in a scenario because the runtime does not hold there
 // what it promises:
 //
-//   - which external system an object is in is recorded in an annotation alone. If a replace takes
-//     that, or a restore undoes it, and the connection leads elsewhere before the next pass, another resource is made
-//     there, or what was created is waited for where it is not;
 //   - of an attempt that no process and no record tells of nobody knows, but where names are chosen. A restore that undoes
 //     two writes after a process was stopped takes such a record soon after each creation;
 //   - that a resource is left as it is because its namespace or its kind goes is told anew in every
@@ -23,8 +20,6 @@ func (e *Explorer) restricted(v variant) bool {
 		return true
 	}
 	switch e.Scenario {
-	case "backend":
-		return v.kind == Strip || v.kind == StripAnnotations || v.kind.rewinds()
 	case "guard", "guard-kind":
 		return v.last > lasts[v.kind] && slices.Contains(refusals, v.kind)
 	default:

@@ -182,17 +182,20 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *lostRecord) (written bo
 	return written
 }
 
-// WriteMissing writes the record of a creation that the memory has and the object has not.
+// WriteMissing writes the record of a creation, and of the system that its resource is in, that the memory has
+// and the object has not.
 func (r *Reconciler) writeMissing(ctx context.Context, d *lostRecord) (written bool, err error) {
 	p := &pass{r: r, memo: d.memo.wake(), mg: clone(d.live), read: d.live, newest: d.live, generation: d.live.GetGeneration()}
+	identity := p.restoreIdentity()
 	if !p.recall() {
 		if external, attempt, other := p.contradicted(); other {
 			logging.Error(r.log, errors.New("the restored state of the API server has the record of another creation"),
 				"An external resource may be left over. Set its name in the object, or delete it if nothing else manages it",
 				"kind", r.of.Kind, "namespace", d.key.Namespace, "name", d.key.Name, "externalName", external, "attempt", attempt)
 		}
-
-		return false, nil
+		if !identity {
+			return false, nil
+		}
 	}
 	if err := p.store(ctx, telemetry.Result); err != nil {
 		return false, err
@@ -244,6 +247,7 @@ func (r *Reconciler) recollect(ctx context.Context, d *lostRecord) *memo {
 		shown.Called = intended(cached)
 	}
 	shown.Operation = operation(cached)
+	(&pass{memo: shown, mg: cached}).keepIdentity()
 
 	return shown
 }

@@ -269,3 +269,43 @@ func TestARestoreOfWhatAnotherRuntimeBegan(t *testing.T) {
 		}
 	})
 }
+
+// TestARestoreOfTheSystem: the external system that a resource is in is put back with the record of
+// its creation, and alone, also for an object that this process has not looked at yet. Otherwise the next process takes the system that it
+// is connected to for that.
+func TestARestoreOfTheSystem(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		record  bool // is in the snapshot
+		unknown bool // this process has not looked at the object yet
+	}{
+		"WithTheRecord": {"a snapshot from before the creation", false, false},
+		"Alone":         {"it was stored after the creation", true, false},
+		"FromTheCache":  {"the cache shows what the snapshot does not", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rewoundOnce(t, func(w *rewinding) {
+				w.cloud.Account = "north"
+				w.o = append(w.o, managed.WithSpreadAfterRestart(tc.unknown))
+				w.create(nil)
+				snapshot := w.get()
+				w.pass()
+				if tc.record {
+					snapshot = w.get()
+					meta.RemoveAnnotations(snapshot, meta.AnnotationKeyBackendIdentity)
+				}
+				if tc.unknown {
+					w.begins()
+					w.pass() // which is put off
+				}
+				w.lag = w.get()
+				w.rewind(snapshot)
+				w.ends()
+				got := w.get().Annotations
+				if got[meta.AnnotationKeyBackendIdentity] != "north" || got[meta.AnnotationKeyExternalName] != "vol-1" {
+					w.Errorf("%s: the annotations are %v", tc.reason, got)
+				}
+			})
+		})
+	}
+}
