@@ -65,9 +65,6 @@ func (w *World) strip(f Fault) {
 		if w.users.see(key) == mg {
 			continue // there was nothing to take away
 		}
-		if named := meta.GetExternalName(now); named != "" && named != meta.GetExternalName(mg) && w.vacated[named] {
-			w.exemptions.add(f.Kind, mg) // what it had is left for a name in their manifest, of what is not there any more
-		}
 		s := stripping{kind: f.Kind, before: mg, last: mg, passes: w.passes, change: len(w.server.Changes(0))}
 		if earlier, ok := w.strips[uid]; ok && !earlier.read {
 			s.before = earlier.before // no pass has seen what is between them

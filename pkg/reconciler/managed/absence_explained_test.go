@@ -18,6 +18,7 @@ import (
 // That a creation never showed explains its absence.
 func TestWhoseAbsenceIsDoubted(t *testing.T) {
 	done := map[string]string{meta.AnnotationKeyExternalName: "vol-2", meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalCreateSucceeded: later}
+	replaced := map[string]string{meta.AnnotationKeyExternalName: "vol-2"}
 	pending := map[string]string{meta.AnnotationKeyExternalName: "vol-2", meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
 	as := func(name string) objectstate.CreationRef { return objectstate.CreationRef{Mark: ownDone, Name: name} }
 	for name, tc := range map[string]struct {
@@ -34,6 +35,10 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 		"under another name, earlier":     {marks: done, told: as("vol-1"), want: doubt},
 		"nobody knows what was made":      {marks: pending, seen: as("vol-2")},
 		"under a name of our choice":      {marks: done, seen: as("vol-2"), change: func(p *pass) { p.r.named = true }},
+		"a replace wrote another name":    {marks: replaced, seen: as("vol-1"), want: doubt},
+		"and it was seen earlier":         {marks: replaced, told: as("vol-1"), want: doubt},
+		"it wrote the same name":          {marks: replaced, seen: as("vol-2")},
+		"of another object":               {marks: replaced, told: objectstate.CreationRef{Mark: "ffffffff00000000-0badcafe/succeeded", Name: "vol-1"}},
 		"it is there":                     {marks: done, seen: as("vol-2"), change: func(p *pass) { p.observation.ResourceExists = true }},
 		"nothing was looked at":           {marks: done, seen: as("vol-2"), change: func(p *pass) { p.observed = false }},
 		"it is looked for by its attempt": {marks: done, change: func(p *pass) { p.searching = time.Second }, want: time.Second},

@@ -28,6 +28,9 @@ const (
 	textOverruled = "the annotations of a creation were written to the object that its user has given up, or of one before it, as they are in a manifest that was exported before: " +
 		"they are believed, because another creation may have been begun since, and this process would not know of it. If the object stands for another external resource, " +
 		"set the annotation " + meta.AnnotationKeyExternalName + " to its name. " + textManifest
+	textReplaced = "the record of the last creation was removed from the object, as a replace does, and its external name became %q, which is not found: " +
+		"the record is put back, with its external name. Remove the annotation " + meta.AnnotationKeyExternalName + " from the manifest; " +
+		"if the object is to stand for another external resource, change that annotation alone"
 	textManifest = "Remove the annotations that the provider writes from the manifest"
 )
 

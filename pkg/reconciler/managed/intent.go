@@ -160,11 +160,13 @@ func (p *pass) unmarked(live resource.Managed) bool {
 }
 
 // Unheld says whether somebody has taken the finalizer from an object for which something is being
-// created, or was created and does not show yet. What shows is claimed again when it is observed.
+// created, or was created and does not show yet, or not by the name that a replace wrote. What shows
+// is claimed again when it is observed.
 func (p *pass) unheld() bool {
-	if id, _ := attempt(p.mg); id == "" || p.r.named || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
+	if p.r.named || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
 		return false
 	}
+	id, _ := attempt(p.mg)
 
-	return p.unresolved() || p.unseen()
+	return id != "" && (p.unresolved() || p.unseen()) || p.replaced()
 }

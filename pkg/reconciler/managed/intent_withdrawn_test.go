@@ -266,6 +266,7 @@ func TestUnheldCreations(t *testing.T) {
 		"HeldByThem": {"another's does not keep it", marked(early, "", "", ownID), unseen, func(p *pass) { p.mg.SetFinalizers([]string{"example.org/held"}) }, true},
 		"Named":      {"under a name of our choice there is no such record", marked(early, "", "", ownID), unseen, func(p *pass) { p.r.named = true }, false},
 		"Author":     {"the author's has no name", marked(early, "", "", ownID), unseen, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() }, false},
+		"Replaced":   {"a replace wrote another name, which is not looked at yet", bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-9"}), seen, nil, true},
 		"Deleted":    {"what is deleted is let go", marked(early, "", "", ownID), unseen, func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
 	}
 	for name, tc := range cases {

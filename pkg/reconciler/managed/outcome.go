@@ -85,6 +85,7 @@ var endings = map[lifecycle.Action]outcome{
 	lifecycle.Tolerate:        tolerated,
 	lifecycle.AwaitExistence:  awaitingExistence,
 	lifecycle.ReportMissing:   missingResource,
+	lifecycle.Restore:         {name: "record-restored", again: growing, progress: moving},
 
 	lifecycle.Orphan:   {name: "orphaned", again: never},
 	lifecycle.Finalize: {name: "finalized", again: never},

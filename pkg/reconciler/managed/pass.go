@@ -139,6 +139,8 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 			return p.rest(ctx)
 		case action == lifecycle.Refuse:
 			return ending, p.askUser(ctx)
+		case action == lifecycle.Restore:
+			return ending, p.restoreReplaced(ctx)
 		case ends && ending.again == never:
 			return ending, p.letGo(ctx)
 		case ends:
@@ -211,6 +213,8 @@ func (p *pass) attempt(lost bool) lifecycle.Attempt {
 		return lifecycle.Unknown
 	case p.unseen():
 		return lifecycle.Unseen
+	case p.replaced():
+		return lifecycle.Replaced
 	default:
 		return lifecycle.Settled
 	}

@@ -261,3 +261,59 @@ func TestGivenUp(t *testing.T) {
 		}
 	}
 }
+
+// A replace has taken the record of the last creation, as far as that is known without it, and has written another
+// external name.
+func TestReplaced(t *testing.T) {
+	const attempt, pending, succeeded, failed = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+	made := func(mark string) *memo {
+		return remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: mark, Name: "vol-1"}}, objectstate.Cold{})
+	}
+	sent := func(leaves string) *memo {
+		return remembering(made(ownDone).State, objectstate.Cold{DeleteSent: noon, Leaves: leaves})
+	}
+	begun := remembering(objectstate.State{}, objectstate.Cold{Made: made(ownDone).Seen, Called: objectstate.Intent{Attempt: ownID, Pending: early}})
+	cases := map[string]struct {
+		reason string
+		memo   *memo
+		marks  map[string]string
+		told   metav1.ConditionStatus
+		change func(*pass)
+		want   bool
+	}{
+		"Seen":        {"what was made last is known", made(ownDone), nil, "", nil, true},
+		"Theirs":      {"another runtime made it", made(early), nil, "", nil, true},
+		"Unseen":      {"it was not found yet", remembering(objectstate.State{}, objectstate.Cold{Made: made(ownDone).Seen}), nil, "", nil, true},
+		"Told":        {"the condition knows it", &memo{}, nil, metav1.ConditionTrue, nil, true},
+		"Asked":       {"the condition asks about it", &memo{}, nil, metav1.ConditionUnknown, nil, false},
+		"Unknown":     {"nothing is known", &memo{}, nil, "", nil, false},
+		"Begun":       {"what became of the last attempt is not known", begun, nil, "", nil, false},
+		"Failed":      {"it came to nothing", made(ownID + "/failed"), nil, "", nil, false},
+		"Copied":      {"it was made for another object", made(foreignID + "/succeeded"), nil, "", nil, false},
+		"SameName":    {"nothing but the record is gone", made(ownDone), map[string]string{meta.AnnotationKeyExternalName: "vol-1"}, "", nil, false},
+		"NoName":      {"it wrote none, so that the record is put back before anything is asked", made(ownDone), map[string]string{meta.AnnotationKeyExternalName: ""}, "", nil, false},
+		"Recorded":    {"a user has chosen the name", made(ownDone), map[string]string{attempt: ownDone}, "", nil, false},
+		"Succeeded":   {"so it is in the words of another runtime", made(early), map[string]string{succeeded: early}, "", nil, false},
+		"Pending":     {"another runtime has begun since", made(early), map[string]string{pending: later}, "", nil, false},
+		"LeftFailed":  {"that something failed says nothing", made(ownDone), map[string]string{failed: early}, "", nil, true},
+		"Chosen":      {"under a name of our choice there is no record", made(ownDone), nil, "", func(p *pass) { p.r.named = true }, false},
+		"Deleting":    {"what was made last is being deleted", sent("vol-1"), nil, "", nil, true},
+		"DeletingNow": {"what has the name was deleted in this pass", sent(""), nil, "", func(p *pass) { p.acted = true }, false},
+		"DeletingIt":  {"what has the name is being deleted", sent("vol-2"), nil, "", nil, false},
+		"NotDeleting": {"the name was looked at, and nothing deleted", remembering(made(ownDone).State, objectstate.Cold{Leaves: "vol-2"}), nil, "", nil, true},
+	}
+	for id, tc := range cases {
+		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-2"})
+		meta.AddAnnotations(mg, tc.marks)
+		if tc.told != "" {
+			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: tc.told, Reason: commonv1.ReasonObserved, Message: made(ownDone).Seen.String()})
+		}
+		p := passOf(mg, tc.memo)
+		if tc.change != nil {
+			tc.change(p)
+		}
+		if got := p.replaced(); got != tc.want {
+			t.Errorf("%s: %s: got %t", id, tc.reason, got)
+		}
+	}
+}

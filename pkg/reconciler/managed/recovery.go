@@ -185,13 +185,13 @@ func (p *pass) unconfirmed() time.Duration {
 // Surprising says whether nothing is known that explains that there is no external
 // resource. Under a name of our choice nothing can be made twice, so that there is no
 // need to ask again for an object that is wanted. What was found before is surprising also
-// under a name that a user has chosen since.
+// under a name that a user has chosen since, or that a replace has written.
 func (p *pass) surprising() bool {
 	if meta.WasDeleted(p.mg) {
 		return p.memo.DeleteSent.IsZero() && len(p.mg.GetFinalizers()) > 0 // no finalizer: only in tests
 	}
 
-	return !p.r.named && (p.wasSeen() || p.unseen() && !p.neverSeen())
+	return !p.r.named && (p.wasSeen() || p.unseen() && !p.neverSeen() || p.replaced())
 }
 
 // WasSeen says whether an observation has found what the object is marked with, or the one that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,6 +116,92 @@ func TestAnOlderManifestWhileAnotherNameIsFound(t *testing.T) {
 		}
 		if got := record(w); w.cloud.Count("Create") != 1 || !maps.Equal(got, want) {
 			t.Errorf("%s: %d creations, the record is %v, and was %v", class, w.cloud.Count("Create"), got, want)
+		}
+	}
+}
+
+// TestAReplaceWithTheNameOfWhatIsGone: the resource that a user named is gone, and another was made in its place. His
+// manifest, which has that name and no record, is written back again and again, by a process that lives and by one that
+// begins. No other resource is made, a Warning tells it, and a deletion takes the last resource with it.
+func TestAReplaceWithTheNameOfWhatIsGone(t *testing.T) {
+	named := map[string]string{meta.AnnotationKeyExternalName: "vol-9"}
+	for _, restarted := range []bool{false, true} {
+		for class, w := range unnamedClasses(t) {
+			name := fmt.Sprintf("%s, restarted %t", class, restarted)
+			passes := func() {
+				for range 5 {
+					_, _ = w.try()
+					w.clock.SetTime(w.clock.Now().Add(time.Minute))
+				}
+			}
+			manifest := func(v *volume.Volume) { v.Annotations, v.Finalizers = maps.Clone(named), nil }
+			w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1})
+			w.create(manifest)
+			passes()
+			w.cloud.Remove("vol-9")
+			passes()
+			last := record(w)
+			w.taken()
+			for range 3 {
+				if w.change(manifest); restarted {
+					w.restart()
+				}
+				passes()
+			}
+			_, calls, events := w.taken()
+			if !maps.Equal(record(w), last) || strings.Contains(calls, "Create") || !strings.Contains(events, "CreationRecordTaken") {
+				t.Errorf("%s: calls: %s; the record is %v, and was %v; events: %s", name, calls, record(w), last, events)
+			}
+			w.change(func(v *volume.Volume) { v.Annotations = maps.Clone(named) })
+			w.delete()
+			if passes(); len(w.cloud.Disks()) > 0 || !w.gone() {
+				t.Errorf("%s: the object is deleted and gone: %t, and there is %v", name, w.gone(), w.cloud.Disks())
+			}
+		}
+	}
+}
+
+// TestAReplaceWithTheNameOfWhatIsGoneTakesNoFinalizer: the object is deleted before it is believed that nothing has the
+// name in its manifest.
+func TestAReplaceWithTheNameOfWhatIsGoneTakesNoFinalizer(t *testing.T) {
+	for class, w := range unnamedClasses(t) {
+		w.create(nil)
+		w.pass()
+		w.clock.SetTime(w.clock.Now().Add(time.Hour))
+		w.pass()
+		w.change(func(v *volume.Volume) {
+			v.Annotations, v.Finalizers = map[string]string{meta.AnnotationKeyExternalName: "vol-9"}, nil
+		})
+		w.pass()
+		w.delete()
+		for range 5 {
+			_, _ = w.try()
+			w.clock.SetTime(w.clock.Now().Add(time.Minute))
+		}
+		if len(w.cloud.Disks()) > 0 || !w.gone() {
+			t.Errorf("%s: the object is gone: %t, and there is %v", class, w.gone(), w.cloud.Disks())
+		}
+	}
+}
+
+// TestAReplaceWithTheNameOfWhatIsMissed: the same manifest names what is there, and the first look misses it. The user's
+// choice is heard: the name stays, and nothing is created.
+func TestAReplaceWithTheNameOfWhatIsMissed(t *testing.T) {
+	for class, w := range unnamedClasses(t) {
+		w.create(nil)
+		w.pass()
+		w.clock.SetTime(w.clock.Now().Add(time.Hour))
+		w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1})
+		w.change(func(v *volume.Volume) {
+			v.Annotations = map[string]string{meta.AnnotationKeyExternalName: "vol-9"}
+		})
+		w.cloud.Hidden = func(string) bool { return true } // for one look
+		w.pass()
+		w.cloud.Hidden = nil
+		w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
+		w.pass()
+		if name := meta.GetExternalName(w.get()); name != "vol-9" || w.cloud.Count("Create") != 1 {
+			t.Errorf("%s: the name that the user chose became %q, with %d creations", class, name, w.cloud.Count("Create"))
 		}
 	}
 }

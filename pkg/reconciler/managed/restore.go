@@ -10,6 +10,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
@@ -197,10 +198,10 @@ func (p *pass) lastCreation() (ref objectstate.CreationRef, since time.Time) {
 // anything was. What tells of another creation, of an attempt since, or of another name that a
 // user has chosen, stays as it is. So does a copy whose status came along with it.
 func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since time.Time) bool {
-	id, result, byID := strings.Cut(ref.Mark, "/")
-	if byID && (result != attemptSucceeded || copied(mg, id)) || meta.ExternalCreateIncomplete(mg) && meta.GetExternalCreatePending(mg).After(since) {
+	if !restorable(mg, ref) || meta.ExternalCreateIncomplete(mg) && meta.GetExternalCreatePending(mg).After(since) {
 		return false
 	}
+	id, _, byID := strings.Cut(ref.Mark, "/")
 	marks := mg.GetAnnotations()
 	name, attempt, succeeded := marks[meta.AnnotationKeyExternalName], marks[meta.AnnotationKeyCreateAttempt], marks[meta.AnnotationKeyExternalCreateSucceeded]
 	other := name != "" && name != ref.Name ||
@@ -225,6 +226,42 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 	meta.AddAnnotations(mg, missing)
 
 	return len(missing) > 0
+}
+
+// Restorable says whether a reference is to a creation that succeeded, and was made for the object.
+func restorable(mg resource.Managed, ref objectstate.CreationRef) bool {
+	id, result, byID := strings.Cut(ref.Mark, "/")
+
+	return ref.Mark != "" && (!byID || result == attemptSucceeded && !copied(mg, id))
+}
+
+// Replaced says whether a replace has taken the record of the last creation, which is known without it, and has
+// written another external name. What is being deleted by that name is what the object stands for.
+func (p *pass) replaced() bool {
+	name := meta.GetExternalName(p.mg)
+	if id, _ := attempt(p.mg); name == "" || id != "" || p.r.named || latestTime(p.mg) != "" {
+		return false
+	}
+	deleting := !p.memo.DeleteSent.IsZero() && (p.acted || p.memo.Leaves == name)
+	ref, _ := p.lastCreation()
+
+	return !deleting && restorable(p.mg, ref) && ref.Name != name
+}
+
+// RestoreReplaced puts back the record of the last creation, with its external name, on an object that was
+// replaced by a manifest with the name of what is not there.
+func (p *pass) restoreReplaced(ctx context.Context) error {
+	text := p.redact(errors.Errorf(textReplaced, meta.GetExternalName(p.mg))).Error()
+	meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
+	ref, since := p.lastCreation()
+	restoreCreation(p.mg, ref, since)
+	p.restoreOperation()
+	if err := p.store(ctx, telemetry.Result); err != nil {
+		return updatingObject.failed(err)
+	}
+	p.tellTaken(text)
+
+	return p.unpublishable
 }
 
 // RestoreAttempt puts back the record of an attempt whose result is not known, if nothing is

@@ -39,7 +39,7 @@ func WithTracerProvider(provider trace.TracerProvider) ReconcilerOption {
 // Outcomes are the names of all ends of passes.
 var outcomes = []string{
 	"kept", "awaiting-existence", "awaiting-effect", "awaiting-gone", "awaiting-finalizers", "tolerated",
-	"missing", "awaiting-request", "disowned", "taken", "refused", "rejected", "paused", "postponed", "awaiting-list", "listing",
+	"missing", "awaiting-request", "record-restored", "disowned", "taken", "refused", "rejected", "paused", "postponed", "awaiting-list", "listing",
 	"listed-otherwise", "rested", "orphaned", "released", "finalized", "conflict", "interrupted", "fenced",
 	"in-progress", "held", "awaiting-cause", "connect-failed", "initialize-failed", "resolve-failed",
 	"observe-failed", "create-failed", "update-failed", "delete-failed", "publish-failed", "finalizer-failed",

@@ -31,6 +31,8 @@ func depart(f Facts) Action {
 	switch {
 	case f.Presence == Present:
 		return removing(f)
+	case f.Attempt == Replaced && f.Doubt != Unconfirmed:
+		return Restore
 	default:
 		return removed(f)
 	}
@@ -107,10 +109,12 @@ func missing(f Facts) Action {
 	switch {
 	case f.Doubt != NoDoubt || f.Acted:
 		return AwaitExistence
-	case f.Attempt != Settled && f.Class != Named && f.Class != Token:
+	case (f.Attempt == Unknown || f.Attempt == Unseen) && f.Class != Named && f.Class != Token:
 		return Refuse
 	case !f.May.Create:
 		return ReportMissing
+	case f.Attempt == Replaced:
+		return Restore
 	default:
 		return Create
 	}

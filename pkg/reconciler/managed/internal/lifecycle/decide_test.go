@@ -69,6 +69,9 @@ func TestDecideForDeletedObjects(t *testing.T) {
 		{"what was just created again is deleted in the next pass", departing(Facts{Presence: Present, Acted: true}), AwaitGone},
 		{"also if it does not show yet", departing(Facts{Doubt: Grace, Attempt: Unseen, NameKnown: true, Acted: true}), AwaitGone},
 		{"and if it was seen before", departing(Facts{Doubt: Grace, NameKnown: true, Acted: true}), Finalize},
+		{"what a replace took the record of is deleted, too", departing(Facts{Attempt: Replaced, NameKnown: true, Awaited: true}), Restore},
+		{"what it named goes first, if that exists", departing(Facts{Attempt: Replaced, NameKnown: true, Presence: Present}), Delete},
+		{"absence of what it named is not believed at once", departing(Facts{Attempt: Replaced, NameKnown: true, Doubt: Unconfirmed}), AwaitGone},
 	})
 }
 
@@ -95,6 +98,10 @@ func TestDecideForWantedObjects(t *testing.T) {
 		{"also when its result was never seen", living(Facts{Attempt: Unseen, Class: Named}), Create},
 		{"missing, and to stay so", without(living(Facts{}), Permissions{Update: true}), ReportMissing},
 		{"missing", living(Facts{}), Create},
+		{"a replace that names what is missing makes no other", living(Facts{Attempt: Replaced, Class: Token}), Restore},
+		{"nor does it need to be put back where nothing may be made", without(living(Facts{Attempt: Replaced}), Permissions{Update: true}), ReportMissing},
+		{"what a replace names may be missed once", living(Facts{Attempt: Replaced, Doubt: Unconfirmed}), AwaitExistence},
+		{"and is claimed if it exists", living(Facts{Attempt: Replaced, Presence: Present}), Claim},
 		{"a lookup that found nothing may be too early", living(Facts{Doubt: Unconfirmed, Attempt: Unknown, Class: Findable}), AwaitExistence},
 		{"what is being searched for is not created", living(Facts{Doubt: Unconfirmed}), AwaitExistence},
 		{"a create with the same token is repeated", living(Facts{Attempt: Unknown, Class: Token}), Create},

@@ -79,9 +79,10 @@ type Attempt int
 
 // The attempts.
 const (
-	Settled Attempt = iota // There was none, it failed, or its result was seen.
-	Unknown                // A create was begun whose result is not known.
-	Unseen                 // A create succeeded, and no observation has found its result.
+	Settled  Attempt = iota // There was none, it failed, or its result was seen.
+	Unknown                 // A create was begun whose result is not known.
+	Unseen                  // A create succeeded, and no observation has found its result.
+	Replaced                // A replace took the record of the last creation, and wrote another external name.
 )
 
 // A Doubt says why an absence may not be so.
@@ -136,6 +137,7 @@ const (
 	Update          // Make the external resource as desired.
 	AwaitExistence  // The creation was made and does not show yet.
 	ReportMissing   // It does not exist, and a policy forbids to create it.
+	Restore         // Put back the record of the last creation, with its external name.
 	Create          // Create the external resource.
 
 	end // Not an action.
@@ -146,7 +148,7 @@ func (a Action) String() string {
 	names := [...]string{
 		"none", "Pause", "Reject", "Rest", "Orphan", "Observe", "Release", "AwaitFinalizers",
 		"AwaitGone", "Delete", "Refuse", "Finalize", "Disown", "Claim", "Publish", "Keep", "AwaitEffect",
-		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "Create",
+		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "Restore", "Create",
 	}
 	if a < 0 || int(a) >= len(names) {
 		return "none"

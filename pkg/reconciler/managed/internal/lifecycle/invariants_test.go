@@ -28,6 +28,15 @@ var invariants = map[string]func(Facts, Action) bool{
 	"a create is never repeated blindly": func(f Facts, a Action) bool {
 		return a != Create || f.Class == Named || f.Class == Token || f.Attempt != Unknown && f.Attempt != Unseen
 	},
+	"a create never makes another beside what the last creation made": func(f Facts, a Action) bool {
+		return a != Create || f.Attempt != Replaced
+	},
+	"the finalizer stays while the last creation is not looked for": func(f Facts, a Action) bool {
+		return a != Finalize || f.Attempt != Replaced
+	},
+	"a record is put back only where nothing is found, once that is believed": func(f Facts, a Action) bool {
+		return a != Restore || f.Attempt == Replaced && f.Presence == Absent && f.Doubt != Unconfirmed && (f.Doubt != Grace || f.Deleted)
+	},
 	"an update only of what exists, is ours, is held and may be updated": func(f Facts, a Action) bool {
 		return a != Update || f.Presence == Present && f.Ownership == Ours && f.Held && f.May.Update && !f.Deleted
 	},
@@ -193,7 +202,7 @@ type looked struct {
 // EveryFacts calls fn with every combination of facts.
 func everyFacts(fn func(Facts)) {
 	const flags = 15
-	for choice := range (Findable + 1) * (Class(Present) + 1) * (Class(Unseen) + 1) * (Class(Unconfirmed) + 1) * (Class(Foreign) + 1) << flags {
+	for choice := range (Findable + 1) * (Class(Present) + 1) * (Class(Replaced) + 1) * (Class(Unconfirmed) + 1) * (Class(Foreign) + 1) << flags {
 		bits := int(choice)
 		flag := func() bool {
 			bit := bits&1 != 0
@@ -211,7 +220,7 @@ func everyFacts(fn func(Facts)) {
 			Paused: flag(), Invalid: flag(), Deleted: flag(), Held: flag(), Awaited: flag(),
 			May:       Permissions{Create: flag(), Update: flag(), Delete: flag()},
 			NameKnown: flag(), DeleteSent: flag(), UpToDate: flag(), Learned: flag(), Resolves: flag(), Unpublished: flag(), Acted: flag(),
-			Presence: Presence(state(3)), Attempt: Attempt(state(3)), Doubt: Doubt(state(3)), Ownership: Ownership(state(2)), Class: Class(state(4)),
+			Presence: Presence(state(3)), Attempt: Attempt(state(4)), Doubt: Doubt(state(3)), Ownership: Ownership(state(2)), Class: Class(state(4)),
 		})
 	}
 }
