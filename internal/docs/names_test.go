@@ -140,13 +140,13 @@ func prose(page string) []string {
 	return lines
 }
 
-// annotationKeys returns those that package meta and the packages about stores know, and the key of the stamp.
+// annotationKeys returns those that package meta and the packages about stores know, the key of the stamp, and the finalizer of that form.
 func annotationKeys(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
 	for _, p := range packages(t, "pkg/meta", "pkg/reconciler/managed", "pkg/event", "pkg/storecontroller") {
 		for _, c := range p.constants("") {
-			if strings.HasPrefix(c.name, "AnnotationKey") || c.name == "StampKey" {
+			if strings.HasPrefix(c.name, "AnnotationKey") || c.name == "StampKey" || c.name == "UnclaimedFinalizer" {
 				out[c.value] = true
 			}
 		}

@@ -12,7 +12,6 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/credentials"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
@@ -97,7 +96,7 @@ func refer(w *World) {
 	w.users.create(secret)
 	w.run(w.now().Add(time.Minute))
 	w.settle()
-	w.users.annotate(keyOf(vault), meta.AnnotationKeyAllowReferencesFrom, firstKey.Namespace)
+	w.users.annotate(keyOf(vault), keyAllowReferencesFrom, firstKey.Namespace)
 	w.settle()
 	w.quiet()
 }
@@ -111,7 +110,7 @@ func newTender(name string) *berth.Tender {
 
 // Seldom lets an object be looked at seldom, while another waits for long.
 func seldom(t *berth.Tender) *berth.Tender {
-	meta.AddAnnotations(t, map[string]string{meta.AnnotationKeyPollInterval: "10m"})
+	annotate(t, keyPollInterval, "10m")
 
 	return t
 }
@@ -123,23 +122,23 @@ func (w *World) granted(to types.NamespacedName, from string) bool {
 	}
 	referent := w.users.see(to)
 
-	return referent != nil && referent.GetAnnotations()[meta.AnnotationKeyAllowReferencesFrom] == from
+	return referent != nil && referent.GetAnnotations()[keyAllowReferencesFrom] == from
 }
 
 // Waiting: an object whose reference is not granted says that it waits.
 func waiting(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
-		if len(w.snatched) > 0 && mg.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionFalse {
+		if len(w.snatched) > 0 && conditionOf(mg, "Synced").Status == metav1.ConditionFalse {
 			return "", true // what it refers to may be gone
 		}
 		t, ok := mg.(*berth.Tender)
-		if !ok || meta.WasDeleted(mg) || meta.IsPaused(mg) || t.Spec.Beside == nil {
+		if !ok || isDeleted(mg) || isPaused(mg) || t.Spec.Beside == nil {
 			return "", false
 		}
 		if w.granted(types.NamespacedName{Namespace: t.Spec.Beside.Namespace, Name: t.Spec.Beside.Name}, t.Namespace) || t.Spec.Beside.Namespace == "" {
 			return "", false
 		}
-		if mg.GetCondition(commonv1.TypeSynced).Status != metav1.ConditionFalse {
+		if conditionOf(mg, "Synced").Status != metav1.ConditionFalse {
 			return "it does not say that it may not use what it refers to", true
 		}
 
@@ -160,7 +159,7 @@ func move(w *World) {
 	w.quiet()
 	w.harbour.system = "south"
 	w.users.left[uid] = true
-	w.users.annotate(firstKey, meta.AnnotationKeyAllowBackendChange, "south")
+	w.users.annotate(firstKey, keyAllowBackendChange, "south")
 	w.settle()
 	w.quiet()
 }
@@ -168,10 +167,10 @@ func move(w *World) {
 // Elsewhere: an object that is led to another system says so.
 func elsewhere(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
-		if meta.IsPaused(mg) || !w.astray(mg) { // nor can it be deleted there
+		if isPaused(mg) || !w.astray(mg) { // nor can it be deleted there
 			return "", false
 		}
-		if mg.GetCondition(commonv1.TypeSynced).Reason != commonv1.ReasonBackendChanged {
+		if conditionOf(mg, "Synced").Reason != "BackendChanged" {
 			return "it does not say that it was led to another system", true
 		}
 
@@ -186,9 +185,9 @@ func (w *World) astray(mg resource.Managed) bool {
 		return false
 	}
 	annotations := mg.GetAnnotations()
-	of := annotations[meta.AnnotationKeyBackendIdentity]
+	of := annotations[keyBackendIdentity]
 
-	return of != "" && of != w.harbour.system && annotations[meta.AnnotationKeyAllowBackendChange] != w.harbour.system
+	return of != "" && of != w.harbour.system && annotations[keyAllowBackendChange] != w.harbour.system
 }
 
 func guarded(w *World) {
@@ -236,11 +235,11 @@ func tow(w *World) {
 func immovable(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		b, err := berthOf(mg)
-		p := w.harbour.at(meta.GetExternalName(mg))
-		if err != nil || p == nil || meta.WasDeleted(mg) || meta.IsPaused(mg) || p.Quay == b.Spec.Quay {
+		p := w.harbour.at(externalName(mg))
+		if err != nil || p == nil || isDeleted(mg) || isPaused(mg) || p.Quay == b.Spec.Quay {
 			return "", false
 		}
-		if mg.GetCondition(commonv1.TypeSynced).Reason != "QuayIsImmutable" {
+		if conditionOf(mg, "Synced").Reason != "QuayIsImmutable" {
 			return "it does not say that the quay cannot be changed", true
 		}
 

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
 )
@@ -21,10 +20,10 @@ func attend(w *World) {
 	w.users.create(newAttendant("first", "pier"))
 	w.run(w.now().Add(30 * time.Second))
 	w.users.create(newAttendant("second", "jetty"))
-	w.users.must(w.users.client.Create(context.Background(), newBerth("jetty", meta.AnnotationKeyExternalName, "old-jetty")))
+	w.users.must(w.users.client.Create(context.Background(), newBerth("jetty", keyExternalName, "old-jetty")))
 	w.resolvesSoon("second")
 	w.run(w.now().Add(30 * time.Second))
-	pier := newBerth("pier", meta.AnnotationKeyExternalName, "old-pier")
+	pier := newBerth("pier", keyExternalName, "old-pier")
 	w.users.must(w.users.client.Create(context.Background(), pier))
 	w.resolvesSoon("first")
 	w.settle()
@@ -37,7 +36,7 @@ func attend(w *World) {
 // NewAttendant returns an object that refers to one of another kind. It is looked at so seldom that it has to be woken.
 func newAttendant(name, to string) *berth.Tender {
 	t := seldom(newTender(name))
-	meta.AddAnnotations(t, map[string]string{berth.AnnotationBesideBerth: "true"})
+	annotate(t, berth.AnnotationBesideBerth, "true")
 	t.Spec.Beside = &commonv1.NamespacedReference{Name: to}
 
 	return t
@@ -60,13 +59,13 @@ func (w *World) resolvesSoon(name string) {
 func attending(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		t, ok := mg.(*berth.Tender)
-		if !ok || meta.WasDeleted(mg) || meta.IsPaused(mg) || t.Spec.Quay != "" || t.Spec.Beside == nil {
+		if !ok || isDeleted(mg) || isPaused(mg) || t.Spec.Quay != "" || t.Spec.Beside == nil {
 			return "", false
 		}
 		if w.server.Stored(w.config.refers, types.NamespacedName{Namespace: t.Namespace, Name: t.Spec.Beside.Name}) != nil {
 			return "it does not know what it refers to, which is there", true
 		}
-		if mg.GetCondition(commonv1.TypeSynced).Status != metav1.ConditionFalse {
+		if conditionOf(mg, "Synced").Status != metav1.ConditionFalse {
 			return "it does not say that it waits for what it refers to", true
 		}
 

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -89,7 +88,7 @@ func (w *World) judgeTold(p *process, o operation, about resource.Managed) {
 	if !o.external || !slices.Contains(timed, o.name) || about == nil || p.stopping || w.config.replace != nil || w.now().Before(w.apiBack) || w.now().Before(w.denies) || w.now().Before(w.drops) {
 		return
 	}
-	if now := w.stored(about); now != nil && now.GetCondition(commonv1.TypeSynced).Reason != commonv1.ReasonCallOverdue {
+	if now := w.stored(about); now != nil && conditionOf(now, "Synced").Reason != "CallOverdue" {
 		w.violate("L3", fmt.Sprintf("%s does not return since %s, and %s does not tell of it", o.name, toldWithin, now.GetName()))
 	}
 }

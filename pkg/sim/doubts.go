@@ -1,13 +1,10 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
 // Doubts are faults after which what the platform says, or keeps, is not what is so. They are
@@ -156,11 +153,11 @@ func (w *World) notSeen(o operation, f Fault) {
 		return
 	}
 	now := w.stored(o.mg)
-	if now == nil || strings.HasSuffix(now.GetCondition("Created").Message, fmt.Sprintf("%q", meta.GetExternalName(o.mg))) {
+	if now == nil || tellsName(now, externalName(o.mg)) {
 		return
 	}
 	if live := w.outside.Of(o.mg.GetUID()); w.users.adopted[o.mg.GetUID()] && len(live) <= 1 {
-		w.vacated[meta.GetExternalName(o.mg)] = true
+		w.vacated[externalName(o.mg)] = true
 		w.users.left[o.mg.GetUID()] = true
 		w.exemptions.add(f.Kind, now)
 	}
@@ -177,7 +174,7 @@ func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 	case Unserved, UnservedKind, UnservedForbidden, UnservedGateway:
 		return true, o.page(f.Kind)
 	case AbsentLive:
-		if w.absent = ""; o.mg != nil && !meta.WasDeleted(o.mg) && !w.taken(w.nameOf(o.mg)) {
+		if w.absent = ""; o.mg != nil && !isDeleted(o.mg) && !w.taken(w.nameOf(o.mg)) {
 			w.absent = f.Kind
 		}
 		w.notSeen(o, f)

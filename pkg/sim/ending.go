@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
@@ -38,7 +37,7 @@ func (w *World) endingOf(key types.NamespacedName, uid types.UID, loose bool) st
 	}
 
 	return fmt.Sprintf(" is there, ready %s, synced %s: %d created, %d deleted, %d exist",
-		mg.GetCondition(commonv1.TypeReady).Status, mg.GetCondition(commonv1.TypeSynced).Reason, made, deleted, exist)
+		conditionOf(mg, "Ready").Status, conditionOf(mg, "Synced").Reason, made, deleted, exist)
 }
 
 // Endings of runs in which nothing went wrong, by scenario and class.

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -27,7 +25,7 @@ type exemptions map[exemption]bool
 
 // Add notes what a fault has done to the attempt that an object is marked with.
 func (es exemptions) add(kind Kind, mg resource.Managed) {
-	e := exemption{kind, mg.GetUID(), attemptOf(mg), meta.GetExternalName(mg)}
+	e := exemption{kind, mg.GetUID(), attemptOf(mg), externalName(mg)}
 	if _, known := es[e]; !known {
 		es[e] = false
 	}
@@ -87,23 +85,6 @@ func (es exemptions) used() (kinds []Kind) {
 
 // Whatever says yes to every exemption.
 func whatever(exemption) bool { return true }
-
-// RecordOf returns the id of the last attempt that an object is marked with, and how that ended, or nothing.
-func recordOf(o client.Object) string { return o.GetAnnotations()[meta.AnnotationKeyCreateAttempt] }
-
-// AttemptOf returns the id of the last attempt that an object is marked with, or nothing.
-func attemptOf(o client.Object) string {
-	id, _, _ := strings.Cut(recordOf(o), "/")
-
-	return id
-}
-
-// Attempting says whether nothing is written of what became of an attempt to create.
-func attempting(mg resource.Managed) bool {
-	attempt := recordOf(mg)
-
-	return attempt != "" && !strings.Contains(attempt, "/")
-}
 
 // Loses notes that a fault may take away what the Create that is under way answers: it is not answered,
 // or another process takes over.

@@ -61,6 +61,9 @@ type Explorer struct {
 	// them.
 	Crossed map[string][2]bool
 
+	// Restricted counts the faults that were not tried because the runtime does not hold what it promises.
+	Restricted map[Kind]int
+
 	without []Kind // of faults that are not tried
 
 	known map[spot][]tried

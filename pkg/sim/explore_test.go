@@ -35,6 +35,7 @@ type account struct {
 	Found                                   map[string]finding
 	Total, Ran, Pruned, Blocked, Boundaries int
 	Tried, Excused                          map[string]int     // schedules with a kind of fault in a class, and those that it excused
+	Restricted                              map[string]int     // faults of a kind in a class that were not tried, because the runtime does not hold there what it promises
 	Late, Lost, Ended                       map[string]int     // those in which a user's word was read late, an answer was lost, or a user ended a deletion
 	Crossed                                 map[string][2]bool // the operations with a fault before them, and after
 	Lines                                   []string           // to print
@@ -47,7 +48,7 @@ type finding struct {
 }
 
 func newAccount() *account {
-	return &account{Found: map[string]finding{}, Tried: map[string]int{}, Excused: map[string]int{}, Late: map[string]int{}, Lost: map[string]int{}, Ended: map[string]int{}, Crossed: map[string][2]bool{}}
+	return &account{Found: map[string]finding{}, Tried: map[string]int{}, Excused: map[string]int{}, Restricted: map[string]int{}, Late: map[string]int{}, Lost: map[string]int{}, Ended: map[string]int{}, Crossed: map[string][2]bool{}}
 }
 
 func (a *account) add(r sim.Result) {
@@ -122,6 +123,9 @@ func (b *book) enter(a *account) {
 	}
 	for key, n := range a.Excused {
 		b.Excused[key] += n
+	}
+	for key, n := range a.Restricted {
+		b.Restricted[key] += n
 	}
 	for key, n := range a.Late {
 		b.Late[key] += n

@@ -11,7 +11,6 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
-	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
 // Every kind of fault, and where it makes a difference. Pairs says where it is
@@ -195,7 +194,7 @@ func (w *World) before(ctx context.Context, p *process, o operation, f Fault) (b
 		}
 		w.users.Touch()
 	case Absent:
-		if w.absent = ""; o.mg != nil && meta.WasDeleted(o.mg) {
+		if w.absent = ""; o.mg != nil && isDeleted(o.mg) {
 			w.absent = f.Kind
 		}
 	case Hang:

@@ -10,21 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
-
-// What the provider may annotate objects with.
-var bookkeeping = map[string]bool{
-	meta.AnnotationKeyExternalName:            true,
-	meta.AnnotationKeyExternalCreatePending:   true,
-	meta.AnnotationKeyExternalCreateSucceeded: true,
-	meta.AnnotationKeyExternalCreateFailed:    true,
-	meta.AnnotationKeyCreateAttempt:           true,
-	meta.AnnotationKeyBackendIdentity:         true,
-	meta.AnnotationKeyLateInitialized:         true,
-	meta.AnnotationKeyWasUnresolved:           true,
-}
 
 // JudgeAnnotations judges that a write of the provider's left those annotations alone
 // that users, or other controllers, set.

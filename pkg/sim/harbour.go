@@ -304,7 +304,7 @@ func berthOf(mg resource.Managed) (*berth.Berth, error) {
 
 // MadeFor returns whose the place is that mg has.
 func (h *harbour) MadeFor(mg resource.Managed) (types.UID, bool) {
-	p := h.at(meta.GetExternalName(mg))
+	p := h.at(externalName(mg))
 	switch {
 	case p == nil:
 		return "", false
@@ -317,7 +317,7 @@ func (h *harbour) MadeFor(mg resource.Managed) (types.UID, bool) {
 
 // Lacks says what a berth lacks.
 func (h *harbour) Lacks(mg resource.Managed) string {
-	p := h.at(meta.GetExternalName(mg))
+	p := h.at(externalName(mg))
 	b, err := berthOf(mg)
 	switch {
 	case err != nil:

@@ -10,9 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
@@ -130,7 +127,7 @@ func (w *World) forejudgeCreate(p *process, o operation) {
 	if now == nil && w.snatched[o.mg.GetUID()] {
 		return // its finalizer was stored
 	}
-	if now == nil || !meta.FinalizerExists(now, managed.FinalizerName) {
+	if now == nil || !isHeld(now) {
 		w.violate("S4", "Create without a finalizer that is stored")
 
 		return
@@ -138,8 +135,8 @@ func (w *World) forejudgeCreate(p *process, o operation) {
 	if w.outside.Traits().Named {
 		return
 	}
-	attempt := now.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-	if meta.GetExternalCreatePending(now).IsZero() || attempt != o.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt] {
+	attempt := recordOf(now)
+	if !isPending(now) || attempt != recordOf(o.mg) {
 		w.violate("S3", "Create of an attempt that is not the one that is stored")
 	}
 }
@@ -149,7 +146,6 @@ func (w *World) forejudgePolicy(o operation) {
 	if base == nil {
 		return
 	}
-	may := map[string]bool{"Create": meta.ShouldCreate(base), "Update": meta.ShouldUpdate(base), "Delete": meta.ShouldDelete(base)}
 	if w.astray(base.(resource.Managed)) { //nolint:forcetypeassert // of the kind
 		w.violate("S21", o.name+" in a system in which the resource is not")
 	}
@@ -157,9 +153,9 @@ func (w *World) forejudgePolicy(o operation) {
 		w.violate("S22", "Delete of what is to stay when the namespace or the kind goes")
 	}
 	switch {
-	case meta.IsPaused(base):
+	case isPaused(base):
 		w.violate("S7", o.name+" for an object that is paused")
-	case !may[o.name]:
+	case !allows(base, action(o.name)):
 		w.violate("S7", o.name+" for an object whose policy forbids it")
 	}
 }
@@ -236,7 +232,7 @@ func (w *World) judgeExternal(p *process, o operation) {
 	if o.mg == nil {
 		return
 	}
-	if now := w.stored(o.mg); o.name == "Delete" && p.outdated && now != nil && !meta.WasDeleted(now) {
+	if now := w.stored(o.mg); o.name == "Delete" && p.outdated && now != nil && !isDeleted(now) {
 		w.undeleted.add(Rewound, o.mg)
 	}
 	if w.repeats() {
@@ -265,7 +261,7 @@ func (w *World) tooMany(of types.UID) int {
 // LostName says whether others took away what an object stands for, or stood for under another name.
 func (w *World) lostName(of types.UID) bool {
 	return slices.ContainsFunc(w.server.Changes(0), func(c apiserver.Change) bool {
-		return c.Object.GetUID() == of && w.vacated[meta.GetExternalName(c.Object)]
+		return c.Object.GetUID() == of && w.vacated[externalName(c.Object)]
 	})
 }
 
@@ -286,15 +282,15 @@ func (w *World) lostNames() bool {
 }
 
 func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed) {
-	before, after := meta.GetExternalName(c.Old), meta.GetExternalName(now)
-	moved := now.GetAnnotations()[meta.AnnotationKeyAllowBackendChange] != "" // its user said so
+	before, after := externalName(c.Old), externalName(now)
+	moved := now.GetAnnotations()[keyAllowBackendChange] != "" // its user said so
 	if before != "" && after != before && !moved && !w.vacated[before] && !w.lapsed(asManaged(c.Old)) {
 		w.violate("S2", fmt.Sprintf("the external name %q was replaced by %q", before, after))
 	}
 	if c.Old.GetGeneration() == p.observed[now.GetUID()] {
 		p.observed[now.GetUID()] = now.GetGeneration() // what it filled in itself was observed
 	}
-	was, is := c.Old.(resource.Managed).GetCondition(commonv1.TypeReady), now.GetCondition(commonv1.TypeReady) //nolint:forcetypeassert // of the kind
+	was, is := conditionOf(c.Old, "Ready"), conditionOf(now, "Ready")
 	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) && p.observed[now.GetUID()] < is.ObservedGeneration && !w.noLock(p, now) {
 		w.violate("S14", fmt.Sprintf("ready for generation %d, but %d was observed", is.ObservedGeneration, p.observed[now.GetUID()]))
 	}
@@ -329,7 +325,7 @@ func (w *World) hide(text string) string {
 // JudgeGone judges that the provider let an object go.
 func (w *World) judgeGone(mg resource.Managed) {
 	w.gone[mg.GetUID()] = true
-	if !meta.ShouldDelete(mg) || w.mayStay(mg.GetUID()) {
+	if !allows(mg, toDelete) || w.mayStay(mg.GetUID()) {
 		w.users.orphaned(mg.GetUID())
 
 		return

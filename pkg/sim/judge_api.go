@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
@@ -60,18 +58,17 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 		if ourTypes[was.Type] {
 			continue
 		}
-		if !slices.ContainsFunc(after, func(is commonv1.Condition) bool { return is.Type == was.Type && is.Equal(was) }) && !w.noLock(p, asManaged(c.Object)) {
+		if !slices.ContainsFunc(after, func(is commonv1.Condition) bool { return unchanged(was, is) }) && !w.noLock(p, asManaged(c.Object)) {
 			w.violate("S19", fmt.Sprintf("the condition %s of somebody else was lost or changed", was.Type))
 		}
 	}
 	// objects of the kind are managed
 	now, old := c.Object.(resource.Managed), c.Old.(resource.Managed) //nolint:forcetypeassert // see above
-	is, tells := now.(resource.GenerationObserver)
-	was, told := old.(resource.GenerationObserver)
-	if tells && told && is.GetObservedGeneration() < was.GetObservedGeneration() && was.GetObservedGeneration() <= old.GetGeneration() && !w.noLock(p, now) {
-		w.violate("S19", fmt.Sprintf("observed generation %d was replaced by %d", was.GetObservedGeneration(), is.GetObservedGeneration()))
+	is, _ := observedGeneration(now)
+	if was, _ := observedGeneration(old); is < was && was <= old.GetGeneration() && !w.noLock(p, now) {
+		w.violate("S19", fmt.Sprintf("observed generation %d was replaced by %d", was, is))
 	}
-	ready, wasReady := now.GetCondition(commonv1.TypeReady), old.GetCondition(commonv1.TypeReady)
+	ready, wasReady := conditionOf(now, "Ready"), conditionOf(old, "Ready")
 	if ready.Status == wasReady.Status && ready.Reason == wasReady.Reason {
 		return
 	}
@@ -80,20 +77,6 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 		w.violate("S19", fmt.Sprintf("Ready was %s (%s) and became %s (%s), which was observed earlier", wasReady.Status, wasReady.Reason, ready.Status, ready.Reason))
 	}
 	w.shown[now.GetUID()] = max(seen, w.shown[now.GetUID()])
-}
-
-// OurTypes are those of our conditions; all others are somebody else's.
-var ourTypes = map[commonv1.ConditionType]bool{
-	commonv1.TypeReady: true, commonv1.TypeSynced: true, commonv1.TypeUpToDate: true, commonv1.TypeCreated: true,
-	commonv1.TypeReconciling: true, commonv1.TypeStalled: true,
-}
-
-func statusOf(o any) []commonv1.Condition {
-	if b, err := berthOf(asManaged(o)); err == nil {
-		return b.Status.Conditions
-	}
-
-	return nil
 }
 
 func asManaged(o any) resource.Managed {
@@ -108,8 +91,8 @@ func asManaged(o any) resource.Managed {
 func (w *World) judgePause(p *process, o operation, c apiserver.Change) {
 	old := asManaged(c.Old)
 	now := asManaged(c.Object)
-	writesBack := p.leaving && (attemptOf(old) != attemptOf(now) || !meta.FinalizerExists(old, managed.FinalizerName) && meta.FinalizerExists(now, managed.FinalizerName))
-	if o.name == "patch" && meta.IsPaused(old) && !p.tried[c.Key] && !writesBack && !w.putsBack(old, now) {
+	writesBack := p.leaving && (attemptOf(old) != attemptOf(now) || !isHeld(old) && isHeld(now))
+	if o.name == "patch" && isPaused(old) && !p.tried[c.Key] && !writesBack && !w.putsBack(old, now) {
 		w.violate("S20", "the object was written while it was paused")
 	}
 }

@@ -57,7 +57,9 @@ func checked(t *testing.T, pkg string, exports map[string]string) ([]*ast.File, 
 
 func check(t *testing.T, pkg string, fset *token.FileSet, files []*ast.File, exports map[string]string) ([]*ast.File, *types.Info) {
 	t.Helper()
-	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}}
+	info := &types.Info{
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+	}
 	config := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
 	if _, err := config.Check(pkg, fset, files, info); err != nil {
 		t.Fatal(err)
@@ -66,10 +68,10 @@ func check(t *testing.T, pkg string, fset *token.FileSet, files []*ast.File, exp
 	return files, info
 }
 
-// Compiled returns where the compiled packages are that the simulated ones need.
-func compiled(t *testing.T) map[string]string {
+// Compiled returns where the compiled packages are that some need.
+func compiled(t *testing.T, packages ...string) map[string]string {
 	t.Helper()
-	args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}, slices.Sorted(maps.Keys(simulated))...)
+	args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}, packages...)
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // under the race detector, too: nothing is compiled another time
 	out, err := cmd.Output()
@@ -89,7 +91,7 @@ func compiled(t *testing.T) map[string]string {
 // of methods of the interfaces of clients that take a context.
 func asked(t *testing.T) map[string]bool {
 	t.Helper()
-	exports := compiled(t)
+	exports := compiled(t, slices.Sorted(maps.Keys(simulated))...)
 	found := map[string]bool{}
 	for pkg := range simulated {
 		maps.Copy(found, operations(checked(t, pkg, exports)))
@@ -267,7 +269,7 @@ func (d declaration) namedKinds() []string {
 // TestUnnamed: what the simulator has no name for is found as such, so that no line of the
 // runtime asks for it unnoticed.
 func TestUnnamed(t *testing.T) {
-	exports := compiled(t)
+	exports := compiled(t, slices.Sorted(maps.Keys(simulated))...)
 	for asks, want := range map[string]string{
 		`c.Get(ctx, k, &core.Secret{})`:                "live:Secret",
 		`c.Create(ctx, mg)`:                            "create",

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
@@ -123,7 +122,7 @@ func (w *World) exported(mg resource.Managed) (then client.Object, at int) {
 		if id := attemptOf(o); id != "" && id != newest {
 			return o, i
 		}
-		if (attemptOf(o) != "" || meta.GetExternalName(o) != "") && !maps.Equal(o.GetAnnotations(), mg.GetAnnotations()) {
+		if (attemptOf(o) != "" || externalName(o) != "") && !maps.Equal(o.GetAnnotations(), mg.GetAnnotations()) {
 			then, at = o, i
 		}
 	}

@@ -141,6 +141,9 @@ func (a *account) explore(t *testing.T, p portion) {
 		for op, sides := range e.Crossed {
 			a.cross(op, sides)
 		}
+		for kind, n := range e.Restricted {
+			a.Restricted[string(kind)+"/"+p.Class] += n
+		}
 		a.say("%s/%s: %d boundaries, %d schedules, %d pruned, %d violated", scenario, p.Class, n, e.Ran, e.Pruned, e.Violated)
 		before = e
 	}

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -40,9 +39,9 @@ func (r recall) of(states *objectstate.Handle) (sum uint64) {
 func (r recall) role(text string) uint64 {
 	for i, mg := range r.objects {
 		switch {
-		case strings.HasPrefix(mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], text):
+		case strings.HasPrefix(recordOf(mg), text):
 			return uint64(8*i + 2)
-		case meta.GetExternalName(mg) == text:
+		case externalName(mg) == text:
 			return uint64(8*i + 3)
 		case string(mg.GetUID()) == text:
 			return uint64(8*i + 4)

@@ -12,7 +12,6 @@ import (
 	crcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
@@ -162,5 +161,5 @@ func (r *referents) says(key types.NamespacedName) string {
 		return ""
 	}
 
-	return string(o.GetUID()) + meta.GetExternalName(o)
+	return string(o.GetUID()) + externalName(o)
 }

@@ -8,8 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
@@ -89,7 +87,7 @@ func (w *World) returns(mg resource.Managed) {
 	if _, known := w.rewinds[uid]; !known {
 		w.rewinds[uid] = mg // it was gone
 	}
-	if name := meta.GetExternalName(mg); name != "" {
+	if name := externalName(mg); name != "" {
 		if _, exists := w.outside.MadeFor(mg); !exists {
 			w.vacated[name] = true
 		}
@@ -98,7 +96,7 @@ func (w *World) returns(mg resource.Managed) {
 
 // Unreads notes that what was put back after a replace is taken again by a restore.
 func (w *World) unreads(mg resource.Managed) {
-	if s, stripped := w.strips[mg.GetUID()]; stripped && !meta.FinalizerExists(mg, managed.FinalizerName) {
+	if s, stripped := w.strips[mg.GetUID()]; stripped && !isHeld(mg) {
 		s.read, s.reads = false, 0
 		w.strips[mg.GetUID()] = s
 	}
@@ -196,10 +194,10 @@ func (w *World) judgeForgotten() {
 // has taken the attempt that it makes, or else as it is stored now.
 func (w *World) outdates(p *process, mg, now resource.Managed) resource.Managed {
 	was, rewound := w.rewinds[mg.GetUID()]
-	switch attempt := mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; {
-	case !rewound || !p.outdated || was.GetAnnotations()[meta.AnnotationKeyCreateAttempt] != attempt:
+	switch attempt := recordOf(mg); {
+	case !rewound || !p.outdated || recordOf(was) != attempt:
 		return now
-	case now != nil && meta.FinalizerExists(now, managed.FinalizerName) && now.GetAnnotations()[meta.AnnotationKeyCreateAttempt] == attempt:
+	case now != nil && isHeld(now) && recordOf(now) == attempt:
 		return now
 	default:
 		return was
@@ -258,7 +256,7 @@ func (w *World) noLock(p *process, mg resource.Managed) bool {
 // TakenAway says whether what has the name of an object was taken away by others, or by a process that did not know that the object
 // is not being deleted any more.
 func (w *World) takenAway(mg resource.Managed) bool {
-	name := meta.GetExternalName(mg)
+	name := externalName(mg)
 
 	return w.vacated[name] || w.undeleted.excuses(mg.GetUID(), func(e exemption) bool { return e.name == name })
 }

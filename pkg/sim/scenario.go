@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
@@ -54,7 +53,7 @@ var firstKey = types.NamespacedName{Namespace: "default", Name: "first"}
 func newBerth(name string, annotations ...string) *berth.Berth {
 	b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{Namespace: firstKey.Namespace, Name: name}, Spec: berth.Spec{Length: 10, AccessToken: canaryField}}
 	for i := 0; i+1 < len(annotations); i += 2 {
-		meta.AddAnnotations(b, map[string]string{annotations[i]: annotations[i+1]})
+		annotate(b, annotations[i], annotations[i+1])
 	}
 
 	return b
@@ -105,11 +104,11 @@ var lives = []scenario{
 	{name: "pause", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {
 		w.users.create(newBerth("first"))
 		w.settle()
-		w.users.annotate(firstKey, meta.AnnotationKeyReconciliationPaused, "true")
+		w.users.annotate(firstKey, keyPaused, "true")
 		w.run(w.now().Add(3 * time.Minute))
 		w.users.change(firstKey, lengthen(5))
 		w.untouched("while the object is paused")
-		w.users.annotate(firstKey, meta.AnnotationKeyReconciliationPaused, "")
+		w.users.annotate(firstKey, keyPaused, "")
 		w.settle()
 		w.quiet()
 	}},
@@ -208,7 +207,7 @@ func recorded(w *World) { w.config.recorded = true }
 func unclaimed(w *World) {
 	for _, name := range []string{"first", "second"} {
 		b := newBerth(name)
-		b.Finalizers = []string{managed.UnclaimedFinalizer}
+		b.Finalizers = []string{unclaimedFinalizer}
 		w.users.create(b)
 	}
 	w.users.delete(types.NamespacedName{Namespace: firstKey.Namespace, Name: "second"})
@@ -220,7 +219,7 @@ func unclaimed(w *World) {
 // Adopt: there is a resource already, and the object is to take it over.
 func adopt(w *World) {
 	w.harbour.put(place{ID: "old", Length: 3})
-	uid := w.users.create(newBerth("first", meta.AnnotationKeyExternalName, "old", meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned))
+	uid := w.users.create(newBerth("first", keyExternalName, "old", keyAdoptionPolicy, "if-unowned"))
 	w.users.adopted[uid] = true
 	w.settle()
 	if n := w.harbour.created[uid]; n > 0 && !w.lostName(uid) && !w.undeleted.excuses(uid, whatever) {
@@ -237,8 +236,8 @@ func rename(w *World) {
 	w.harbour.put(place{ID: "other", Length: 3})
 	w.users.left[uid], w.users.adopted[uid] = true, true
 	w.users.change(firstKey, func(mg resource.Managed) {
-		meta.SetExternalName(mg, "other")
-		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyIfUnowned})
+		annotate(mg, keyExternalName, "other")
+		annotate(mg, keyAdoptionPolicy, "if-unowned")
 	})
 	w.settle()
 	if n := w.tooMany(uid); n > 0 {
@@ -273,13 +272,13 @@ func replace(w *World) {
 func policies(w *World) {
 	w.users.create(newBerth("first"))
 	w.settle()
-	w.users.annotate(firstKey, meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve)
+	w.users.annotate(firstKey, keyManagementPolicy, "observe")
 	w.run(w.now().Add(3 * time.Minute))
 	w.users.drift()
 	w.untouched("although the object is only observed")
-	w.users.annotate(firstKey, meta.AnnotationKeyManagementPolicy, "")
+	w.users.annotate(firstKey, keyManagementPolicy, "")
 	w.settle()
-	w.users.annotate(firstKey, meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyOrphan)
+	w.users.annotate(firstKey, keyDeletionPolicy, "orphan")
 	w.users.delete(firstKey)
 	w.untouched("although the resource is to be orphaned")
 	w.settle()
@@ -288,7 +287,7 @@ func policies(w *World) {
 // Stranger: the name is taken by somebody else's resource.
 func stranger(w *World) {
 	w.harbour.put(place{ID: "taken", Stamp: somebody, For: somebody, Length: 3})
-	w.users.create(newBerth("first", meta.AnnotationKeyExternalName, "taken"))
+	w.users.create(newBerth("first", keyExternalName, "taken"))
 	if !w.harbour.class.stamped {
 		return // whatever has the name is taken for ours where owners cannot be told
 	}
@@ -306,10 +305,10 @@ func disowned(w *World) func(resource.Managed) (string, bool) {
 		if !w.harbour.class.stamped {
 			return "", true
 		}
-		if meta.WasDeleted(mg) || meta.IsPaused(mg) {
+		if isDeleted(mg) || isPaused(mg) {
 			return "", false
 		}
-		if c := mg.GetCondition(commonv1.TypeSynced); c.Reason != commonv1.ReasonExternalResourceNotOwned {
+		if c := conditionOf(mg, "Synced"); c.Reason != "ExternalResourceNotOwned" {
 			return "it does not say that the resource is somebody else's", true
 		}
 
@@ -320,7 +319,7 @@ func disowned(w *World) func(resource.Managed) (string, bool) {
 // Published: the Secret has what there is to know now.
 func published(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
-		if meta.WasDeleted(mg) || meta.IsPaused(mg) {
+		if isDeleted(mg) || isPaused(mg) {
 			return "", false
 		}
 		s, ok := w.server.Stored(corev1.SchemeGroupVersion.WithKind("Secret"), types.NamespacedName{Namespace: firstKey.Namespace, Name: "details"}).(*corev1.Secret)
@@ -338,10 +337,10 @@ func published(w *World) func(resource.Managed) (string, bool) {
 // Unpublished: the Secret is somebody else's, so that the object cannot be ready.
 func unpublished(*World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
-		if meta.WasDeleted(mg) || meta.IsPaused(mg) {
+		if isDeleted(mg) || isPaused(mg) {
 			return "", false
 		}
-		if mg.GetCondition(commonv1.TypeSynced).Status != "False" {
+		if conditionOf(mg, "Synced").Status != "False" {
 			return "it does not say that its connection details are not published", true
 		}
 

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -38,7 +36,7 @@ func (w *World) settle() {
 	for _, mg := range w.users.all() {
 		if why := w.missing(mg); why != "" {
 			property := "L1"
-			if meta.WasDeleted(mg) {
+			if isDeleted(mg) {
 				property = "L2"
 			}
 			w.violate(property, fmt.Sprintf("%s %s: %s", mg.GetName(), mg.GetUID(), why))
@@ -77,19 +75,19 @@ func (w *World) missing(mg resource.Managed) string {
 			return why
 		}
 	}
-	if meta.WasDeleted(mg) && !(meta.IsPaused(mg) && w.undone) { // the end of the pause may be undone
+	if isDeleted(mg) && !(isPaused(mg) && w.undone) { // the end of the pause may be undone
 		return "it is deleted, and still there"
 	}
-	if meta.IsPaused(mg) {
+	if isPaused(mg) {
 		return ""
 	}
-	if w.undone && !meta.ShouldUpdate(mg) {
+	if w.undone && !allows(mg, toUpdate) {
 		return "" // nor is what is outside to be as asked for
 	}
-	if w.leftBehind(mg) && w.outside.Traits().Stamped && mg.GetCondition(commonv1.TypeSynced).Reason != commonv1.ReasonExternalResourceNotOwned {
+	if w.leftBehind(mg) && w.outside.Traits().Stamped && conditionOf(mg, "Synced").Reason != "ExternalResourceNotOwned" {
 		return "it does not say that its resource is that of an object which was not restored"
 	}
-	if (w.displaced(mg) || w.leftBehind(mg)) && mg.GetCondition(commonv1.TypeSynced).Reason == commonv1.ReasonExternalResourceNotOwned {
+	if (w.displaced(mg) || w.leftBehind(mg)) && conditionOf(mg, "Synced").Reason == "ExternalResourceNotOwned" {
 		return ""
 	}
 	if why := w.outside.Lacks(mg); why != "" {
@@ -98,16 +96,17 @@ func (w *World) missing(mg resource.Managed) string {
 	if why := w.unrestored(mg); why != "" {
 		return why
 	}
-	told, tells := mg.(resource.GenerationObserver)
-	switch {
-	case mg.GetCondition(commonv1.TypeReady).Status != "True":
-		return "it is not ready: " + mg.GetCondition(commonv1.TypeReady).Message
-	case mg.GetCondition(commonv1.TypeSynced).Status != "True":
-		return "it is not synced: " + mg.GetCondition(commonv1.TypeSynced).Message
-	case tells && told.GetObservedGeneration() != mg.GetGeneration():
-		return fmt.Sprintf("generation %d was observed instead of %d", told.GetObservedGeneration(), mg.GetGeneration())
-	case mg.GetCondition(commonv1.TypeReconciling).Status == "True":
-		return "it says that something is under way: " + mg.GetCondition(commonv1.TypeReconciling).Message
+	observed, tells := observedGeneration(mg)
+	said := conditionsOf(mg)
+	switch ready, synced, reconciling := said.of("Ready"), said.of("Synced"), said.of("Reconciling"); {
+	case ready.Status != "True":
+		return "it is not ready: " + ready.Message
+	case synced.Status != "True":
+		return "it is not synced: " + synced.Message
+	case tells && observed != mg.GetGeneration():
+		return fmt.Sprintf("generation %d was observed instead of %d", observed, mg.GetGeneration())
+	case reconciling.Status == "True":
+		return "it says that something is under way: " + reconciling.Message
 	}
 
 	return ""
@@ -120,7 +119,7 @@ func (w *World) operate(mg resource.Managed) {
 	if !w.outside.Traits().Blocks && !w.takenAway(mg) { // nobody knows a name that a user gave
 		w.violate("L3", fmt.Sprintf("%s is blocked, although its class can be recovered", mg.GetName()))
 	}
-	if meta.GetExternalName(mg) == "" && !w.answerLost(mg) {
+	if externalName(mg) == "" && !w.answerLost(mg) {
 		w.violate("S2", fmt.Sprintf("%s is blocked, although nothing took away what Create answered", mg.GetName()))
 	}
 	live := w.outside.Of(mg.GetUID())
@@ -132,18 +131,17 @@ func (w *World) operate(mg resource.Managed) {
 			id = rest[0] // what the object does not tell of is left over in any case
 		}
 		w.users.change(key, func(mg resource.Managed) {
-			meta.SetExternalName(mg, id)
-			meta.RemoveAnnotations(mg, meta.AnnotationKeyExternalCreatePending)
+			annotate(mg, keyExternalName, id)
+			unannotate(mg, keyPending)
 		})
 		w.users.adopted[uid] = true
-	case meta.WasDeleted(mg):
+	case isDeleted(mg):
 		w.users.change(key, func(mg resource.Managed) {
-			attempt := mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-			meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyAbandonAttempt: attempt})
+			annotate(mg, keyAbandonAttempt, attemptOf(mg))
 		})
 	default:
 		w.users.change(key, func(mg resource.Managed) {
-			meta.RemoveAnnotations(mg, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt)
+			unannotate(mg, keyPending, keySucceeded, keyCreateAttempt)
 		})
 	}
 }

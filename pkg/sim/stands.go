@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -148,12 +147,11 @@ func (w *World) relation(mg resource.Managed) uint64 {
 		}
 	}
 	sum := uint64(before + 1)
-	attempt, _, _ := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], "/")
 	b, err := berthOf(mg)
 	if err != nil {
 		return sum
 	}
-	for _, is := range []bool{p.Token == attempt, p.Length == b.Spec.Length, p.Quay == b.Spec.Quay, b.Status.ID == p.ID, b.Status.Length == p.Length} {
+	for _, is := range []bool{p.Token == attemptOf(mg), p.Length == b.Spec.Length, p.Quay == b.Spec.Quay, b.Status.ID == p.ID, b.Status.Length == p.Length} {
 		sum = mixed(sum, bit(is))
 	}
 
@@ -163,7 +161,7 @@ func (w *World) relation(mg resource.Managed) uint64 {
 // Age is how old the last mark on an object is to a process whose clock may be wrong.
 func (p *process) age(mg resource.Managed) uint64 {
 	last := time.Time{}
-	for _, mark := range []time.Time{meta.GetExternalCreatePending(mg), meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg)} {
+	for _, mark := range []time.Time{markedAt(mg, keyPending), markedAt(mg, keySucceeded), markedAt(mg, keyFailed)} {
 		if mark.After(last) {
 			last = mark
 		}
@@ -185,38 +183,38 @@ const marked = 30 * time.Second
 
 // Reasons of failures that say only how urgent the next pass is.
 var passing = map[commonv1.ConditionReason]bool{
-	commonv1.ReasonReconcileError: true, commonv1.ReasonThrottled: true, commonv1.ReasonUnauthorized: true, commonv1.ReasonExternalSystemUnavailable: true,
+	"ReconcileError": true, "Throttled": true, "Unauthorized": true, "ExternalSystemUnavailable": true,
 }
 
 // Looks are what an object says itself.
 func looks(mg resource.Managed) uint64 {
 	sum := hashed(mg.GetName(), string(mg.GetUID()), mg.GetNamespace())
-	sum = mixed(sum, bit(meta.WasDeleted(mg)))
+	sum = mixed(sum, bit(isDeleted(mg)))
 	sum = mixed(sum, hashed(mg.GetFinalizers()...))
 	for _, key := range slices.Sorted(maps.Keys(mg.GetAnnotations())) {
 		value := mg.GetAnnotations()[key]
 		switch {
-		case key == meta.AnnotationKeyCreateAttempt:
+		case key == keyCreateAttempt:
 			_, value, _ = strings.Cut(value, "/")
-		case key == meta.AnnotationKeyExternalName && strings.HasPrefix(value, "place-"), strings.Contains(key, "external-create-"), strings.HasPrefix(key, "example.com/"):
+		case key == keyExternalName && strings.HasPrefix(value, "place-"), strings.Contains(key, "external-create-"), strings.HasPrefix(key, "example.com/"):
 			value = ""
 		}
 		sum = mixed(sum, hashed(key, value))
 	}
-	if told, tells := mg.(resource.GenerationObserver); tells {
-		sum = mixed(sum, bit(told.GetObservedGeneration() == mg.GetGeneration()))
+	if observed, tells := observedGeneration(mg); tells {
+		sum = mixed(sum, bit(observed == mg.GetGeneration()))
 	}
-	origin := mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	origin := recordOf(mg)
 	for _, c := range statusOf(mg) {
 		if ourTypes[c.Type] {
 			reason := c.Reason
-			if passing[reason] || c.Type == commonv1.TypeUpToDate {
+			if passing[reason] || c.Type == "UpToDate" {
 				reason = ""
 			}
 			sum += mixed(hashed(string(c.Type), string(c.Status), string(reason)), bit(c.ObservedGeneration == mg.GetGeneration()))
 		}
 		if c.Type == "Created" {
-			sum += bit(origin != "" && strings.HasPrefix(c.Message, origin))
+			sum += bit(origin != "" && tellsOf(mg, origin))
 		}
 	}
 

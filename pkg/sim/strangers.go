@@ -7,8 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
@@ -68,17 +66,17 @@ func (w *World) taken(id string) bool {
 // JudgeSquatted judges that an object says that its place is taken.
 func (w *World) judgeSquatted(key types.NamespacedName, uid types.UID, id string) {
 	mg := w.users.get(key)
-	if mg == nil || mg.GetUID() != uid || w.nameOf(mg) != id || meta.IsPaused(mg) || meta.WasDeleted(mg) || w.astray(mg) {
+	if mg == nil || mg.GetUID() != uid || w.nameOf(mg) != id || isPaused(mg) || isDeleted(mg) || w.astray(mg) {
 		return
 	}
-	if mg.GetCondition(commonv1.TypeReady).Status == "True" || mg.GetCondition(commonv1.TypeSynced).Status != "False" {
+	if conditionOf(mg, "Ready").Status == "True" || conditionOf(mg, "Synced").Status != "False" {
 		w.violate("L3", fmt.Sprintf("%s does not say that its resource is somebody else's", mg.GetName()))
 	}
 }
 
 // NameOf returns the name of what an object has in the harbour, or is about to have.
 func (w *World) nameOf(mg resource.Managed) string {
-	switch id := meta.GetExternalName(mg); {
+	switch id := externalName(mg); {
 	case w.harbour == nil:
 		return ""
 	case id == "" && w.harbour.class.named:

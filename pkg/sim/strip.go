@@ -4,13 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -81,7 +78,7 @@ func (w *World) strip(f Fault) {
 // annotations tell of the attempt of a process that is no more, until another has read them.
 func (w *World) beyondRepair(s stripping) bool {
 	attempt, uid := attemptOf(s.before), s.before.GetUID()
-	told := attempt != "" && strings.HasPrefix(s.before.GetCondition("Created").Message, attempt)
+	told := attempt != "" && tellsOf(s.before, attempt)
 	mine := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.number == w.callers[uid] })
 	read := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.knows.attempts[uid] == attempt })
 
@@ -102,11 +99,11 @@ func (w *World) losesStripped(mg resource.Managed) {
 		s.kind, s.read = DroppedFinalizers, false
 	}
 	switch {
-	case s.read && !meta.IsPaused(mg) && meta.ShouldDelete(mg) && len(w.outside.Of(uid)) > 0:
+	case s.read && !isPaused(mg) && allows(mg, toDelete) && len(w.outside.Of(uid)) > 0:
 		w.violate("S5", "the finalizer that a replace took away was not put back, and the object went without its resource")
-	case !meta.ShouldDelete(mg):
+	case !allows(mg, toDelete):
 		w.users.orphaned(uid)
-	case meta.WasDeleted(mg):
+	case isDeleted(mg):
 		w.freed.add(s.kind, mg)
 	default:
 		w.exemptions.add(s.kind, s.before)
@@ -116,9 +113,9 @@ func (w *World) losesStripped(mg resource.Managed) {
 
 // Patch notes that a finalizer which it was to store is not in the answer.
 func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	sent := meta.FinalizerExists(o, managed.FinalizerName)
+	sent := isHeld(o)
 	err := c.Client.Patch(ctx, o, patch, opts...)
-	if err == nil && sent && !meta.FinalizerExists(o, managed.FinalizerName) && !isBeside(ctx) {
+	if err == nil && sent && !isHeld(o) && !isBeside(ctx) {
 		c.process.world.dropsFinalizer(o.GetUID())
 	}
 
@@ -159,7 +156,7 @@ func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
 
 // Intends says whether an object is stored with a finalizer, and marked with the attempt that a call makes.
 func intends(stored, mg resource.Managed) bool {
-	return stored != nil && attemptOf(mg) != "" && attemptOf(stored) == attemptOf(mg) && meta.FinalizerExists(stored, managed.FinalizerName)
+	return stored != nil && attemptOf(mg) != "" && attemptOf(stored) == attemptOf(mg) && isHeld(stored)
 }
 
 // ReadsStripped notes that a pass begins with an object as a replace has left it. One that is paused is left as
@@ -169,7 +166,7 @@ func (w *World) readsStripped(p *process, key types.NamespacedName) {
 		return
 	}
 	o, ok := p.cache.objects[key]
-	if !ok || meta.IsPaused(o) {
+	if !ok || isPaused(o) {
 		return
 	}
 	if s, ok := w.strips[o.GetUID()]; ok && s.reads == 0 && p.cache.read >= s.change {
@@ -215,7 +212,7 @@ func (w *World) forgetsStripped() {
 		if now == nil || s.read || attempt == "" || recordOf(now) != s.given {
 			continue
 		}
-		if told := now.GetCondition("Created"); !strings.HasPrefix(told.Message, attempt) && !w.outside.Traits().Named {
+		if !tellsOf(now, attempt) && !w.outside.Traits().Named {
 			w.exemptions.add(s.kind, s.before)
 			if s.given != "" {
 				w.lost.add(s.kind, s.before)
@@ -228,18 +225,18 @@ func (w *World) forgetsStripped() {
 func (w *World) unread(mg resource.Managed) bool {
 	s, stripped := w.strips[mg.GetUID()]
 
-	return stripped && !s.read && !meta.IsPaused(mg)
+	return stripped && !s.read && !isPaused(mg)
 }
 
 // Unrestored says what a replace has taken from an object and was not put back.
 func (w *World) unrestored(mg resource.Managed) string {
 	s, stripped := w.strips[mg.GetUID()]
 	switch {
-	case !stripped || !meta.ShouldCreate(mg) || !meta.ShouldDelete(mg):
+	case !stripped || !allows(mg, toCreate) || !allows(mg, toDelete):
 		return ""
-	case meta.FinalizerExists(s.before, managed.FinalizerName) && !meta.FinalizerExists(mg, managed.FinalizerName):
+	case isHeld(s.before) && !isHeld(mg):
 		return "its finalizer was taken away, and not put back"
-	case meta.GetExternalName(s.before) != "" && meta.GetExternalName(mg) == "":
+	case externalName(s.before) != "" && externalName(mg) == "":
 		return "its external name was taken away, and not put back"
 	default:
 		return ""

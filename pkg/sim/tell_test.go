@@ -81,6 +81,9 @@ func (b *book) figures(out io.Writer) {
 	for _, key := range slices.Sorted(maps.Keys(b.Excused)) {
 		fmt.Fprintf(out, "excused_by_%s: %d (of %d schedules)\n", key, b.Excused[key], b.Tried[key])
 	}
+	for _, key := range slices.Sorted(maps.Keys(b.Restricted)) {
+		fmt.Fprintf(out, "restricted_%s: %d (not tried: see restricted.go)\n", key, b.Restricted[key])
+	}
 	for _, key := range slices.Sorted(maps.Keys(b.Late)) {
 		fmt.Fprintf(out, "read_late_by_%s: %d\n", key, b.Late[key])
 	}
@@ -89,6 +92,38 @@ func (b *book) figures(out io.Writer) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.Ended)) {
 		fmt.Fprintf(out, "ended_by_a_user_with_%s: %d\n", key, b.Ended[key])
+	}
+}
+
+// TestRestricted: what an Explorer leaves out because the runtime does not hold there what it promises is counted and printed.
+func TestRestricted(t *testing.T) {
+	tried := map[sim.Kind]int{}
+	e := sim.Explorer{
+		Scenario: "backend", Class: "named", Depth: 1, Doubts: true, Found: func(sim.Result) {},
+		Run: func(s sim.Schedule) sim.Result {
+			for _, f := range s.Faults {
+				tried[f.Kind]++
+
+				return sim.Result{Schedule: s}
+			}
+
+			return run(t, s, false)
+		},
+	}
+	e.Explore()
+	for _, kind := range []sim.Kind{sim.Strip, sim.StripAnnotations} { // at the same boundaries as those of finalizers alone
+		if n := e.Restricted[kind]; n == 0 || n != tried[sim.StripFinalizers] || tried[kind] > 0 {
+			t.Errorf("%s: %d left out and %d tried, want as many left out as %s was tried (%d)", kind, n, tried[kind], sim.StripFinalizers, tried[sim.StripFinalizers])
+		}
+	}
+	if n := e.Restricted[sim.StripFinalizers]; n > 0 {
+		t.Errorf("%s: %d left out, want none", sim.StripFinalizers, n)
+	}
+	b, out := &book{account: newAccount()}, strings.Builder{}
+	b.enter(&account{Restricted: map[string]int{"strip/named": 3}})
+	b.enter(&account{Restricted: map[string]int{"strip/named": 4}})
+	if b.figures(&out); !strings.Contains(out.String(), "\nrestricted_strip/named: 7 ") {
+		t.Errorf("the figures do not tell what was left out:\n%s", out.String())
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/controller"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
@@ -37,7 +36,7 @@ func newTurns() turns {
 func (t *turns) comes(c apiserver.Change, now time.Time) {
 	_, waits := t.asked[c.Key]
 	news := c.Old == nil || c.Type == apiserver.Deleted || c.Old.GetUID() != c.Object.GetUID() ||
-		c.Old.GetGeneration() != c.Object.GetGeneration() || meta.WasDeleted(c.Old) != meta.WasDeleted(c.Object)
+		c.Old.GetGeneration() != c.Object.GetGeneration() || isDeleted(c.Old) != isDeleted(c.Object)
 	if news && !waits {
 		t.asked[c.Key] = now
 	}

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
@@ -126,11 +125,30 @@ func (u *users) delete(key types.NamespacedName) {
 func (u *users) annotate(key types.NamespacedName, annotation, value string) {
 	u.change(key, func(mg resource.Managed) {
 		if value == "" {
-			meta.RemoveAnnotations(mg, annotation)
+			unannotate(mg, annotation)
 		} else {
-			meta.AddAnnotations(mg, map[string]string{annotation: value})
+			annotate(mg, annotation, value)
 		}
 	})
+}
+
+// Annotate sets an annotation of an object, or changes it.
+func annotate(o metav1.Object, key, value string) {
+	annotations := maps.Clone(o.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	o.SetAnnotations(annotations)
+}
+
+// Unannotate takes annotations from an object.
+func unannotate(o metav1.Object, keys ...string) {
+	annotations := maps.Clone(o.GetAnnotations())
+	for _, key := range keys {
+		delete(annotations, key)
+	}
+	o.SetAnnotations(annotations)
 }
 
 // All returns the objects of the world by key, in order of their creation. They are
@@ -182,8 +200,8 @@ func (u *users) act(f Fault) {
 		case Delete:
 			u.delete(key)
 		case Pause:
-			u.annotate(key, meta.AnnotationKeyReconciliationPaused, "true")
-			u.world.in(f.duration(), func() { u.annotate(key, meta.AnnotationKeyReconciliationPaused, "") })
+			u.annotate(key, keyPaused, "true")
+			u.world.in(f.duration(), func() { u.annotate(key, keyPaused, "") })
 		}
 	}
 	if f.Kind == Drift && u.drift != nil {
@@ -198,13 +216,13 @@ func keyOf(o metav1.Object) types.NamespacedName {
 // Blocked says whether an object tells its users that it does not know what became
 // of its creation, and asks for what they have not done yet.
 func blocked(mg resource.Managed) bool {
-	c := mg.GetCondition("Synced")
-	if strings.Contains(c.Message, "remove the "+meta.AnnotationKeyExternalCreatePending) && meta.GetExternalCreatePending(mg).IsZero() {
+	c := conditionOf(mg, "Synced")
+	if strings.Contains(c.Message, "remove the "+keyPending) && !isPending(mg) {
 		return false
 	}
 
-	created := mg.GetCondition("Created") // which says so where another failure has taken the place of the question
-	asks := created.Status == "Unknown" && created.Reason == "Unresolved" && !meta.GetExternalCreatePending(mg).IsZero()
+	created := conditionOf(mg, "Created") // which says so where another failure has taken the place of the question
+	asks := created.Status == "Unknown" && created.Reason == "Unresolved" && isPending(mg)
 
 	return c.Status == "False" && (asks || c.Reason == "CreationUnresolved" || strings.Contains(c.Message, "cannot determine creation result"))
 }

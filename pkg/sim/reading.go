@@ -1,0 +1,217 @@
+package sim
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// This file reads what an object says as the pages in docs describe it (docs/lifecycle.md, "What an object says"). The judges, and the users
+// of the scenarios, know these words from here. The runtime knows them from pkg/meta: a mistake there must not be one of its judges, too.
+
+// Annotations that users write.
+const (
+	keyPaused              = "krateo.io/paused"
+	keyManagementPolicy    = "krateo.io/management-policy"
+	keyDeletionPolicy      = "krateo.io/deletion-policy"
+	keyAdoptionPolicy      = "moorage.dev/adoption-policy"
+	keyPollInterval        = "moorage.dev/poll-interval"
+	keyAllowReferencesFrom = "moorage.dev/allow-references-from"
+	keyAllowBackendChange  = "moorage.dev/allow-backend-change"
+	keyAbandonAttempt      = "moorage.dev/abandon-attempt"
+)
+
+// Annotations that the runtime writes. The external name is one of users, too.
+const (
+	keyExternalName    = "krateo.io/external-name"
+	keyPending         = "krateo.io/external-create-pending"
+	keySucceeded       = "krateo.io/external-create-succeeded"
+	keyFailed          = "krateo.io/external-create-failed"
+	keyCreateAttempt   = "moorage.dev/create-attempt"
+	keyBackendIdentity = "moorage.dev/backend-identity"
+	keyLateInitialized = "moorage.dev/late-initialized"
+	keyWasUnresolved   = "moorage.dev/was-unresolved"
+)
+
+// Finalizers: that of the runtime, and the one with which an object may be created.
+const (
+	ourFinalizer       = "finalizer.managedresource.krateo.io"
+	unclaimedFinalizer = "moorage.dev/unclaimed"
+)
+
+// Bookkeeping are the annotations that the provider may change and remove.
+var bookkeeping = map[string]bool{
+	keyExternalName: true, keyPending: true, keySucceeded: true, keyFailed: true, keyCreateAttempt: true,
+	keyBackendIdentity: true, keyLateInitialized: true, keyWasUnresolved: true,
+}
+
+// An action is what a policy allows.
+type action string
+
+const (
+	toCreate action = "Create"
+	toUpdate action = "Update"
+	toDelete action = "Delete"
+)
+
+// Policies are the values that the annotations of policies may have, and what each of them forbids. An annotation that is missing, or
+// empty, forbids nothing.
+var policyValues = map[string]map[string][]action{
+	keyManagementPolicy: {
+		"default": nil, "observe-create-update": {toDelete}, "observe-delete": {toCreate, toUpdate}, "observe": {toCreate, toUpdate, toDelete},
+	},
+	keyDeletionPolicy: {"delete": nil, "orphan": {toDelete}},
+	keyAdoptionPolicy: {"never": nil, "if-unowned": nil, "if-matching": nil, "force": nil},
+}
+
+// Allows says whether the policies of an object allow an action. While one of them has a value that nobody knows, nothing is allowed.
+func allows(o metav1.Object, a action) bool {
+	for key, values := range policyValues {
+		value := o.GetAnnotations()[key]
+		forbids, known := values[value]
+		if value != "" && !known || slices.Contains(forbids, a) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// IsPaused says whether an object is to be left alone.
+func isPaused(o metav1.Object) bool { return o.GetAnnotations()[keyPaused] == "true" }
+
+// IsDeleted says whether an object is being deleted.
+func isDeleted(o metav1.Object) bool {
+	at := o.GetDeletionTimestamp()
+
+	return at != nil && !at.Time.IsZero()
+}
+
+// IsHeld says whether an object has the finalizer of the runtime.
+func isHeld(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), ourFinalizer) }
+
+// ExternalName returns the external name of an object, or nothing.
+func externalName(o metav1.Object) string { return o.GetAnnotations()[keyExternalName] }
+
+// RecordOf returns the id of the last attempt that an object is marked with, and how that ended, or nothing.
+func recordOf(o metav1.Object) string { return o.GetAnnotations()[keyCreateAttempt] }
+
+// AttemptOf returns the id of the last attempt that an object is marked with, or nothing.
+func attemptOf(o metav1.Object) string {
+	id, _, _ := strings.Cut(recordOf(o), "/")
+
+	return id
+}
+
+// Attempting says whether nothing is written of what became of an attempt to create.
+func attempting(o metav1.Object) bool {
+	record := recordOf(o)
+
+	return record != "" && !strings.Contains(record, "/")
+}
+
+// MarkedAt returns when a mark of an object says that something was, or the zero time if the object has no such mark, or one that cannot be
+// read.
+func markedAt(o metav1.Object, key string) time.Time {
+	value := o.GetAnnotations()[key]
+	if value == "" { // which costs more to find out by parsing it than a time does
+		return time.Time{}
+	}
+	at, err := time.Parse("2006-01-02T15:04:05Z07:00", value)
+	if err != nil {
+		return time.Time{}
+	}
+
+	return at
+}
+
+// IsPending says whether an object says that a creation was begun.
+func isPending(o metav1.Object) bool { return !markedAt(o, keyPending).IsZero() }
+
+// OurTypes are those of the conditions that the runtime writes; all others are somebody else's.
+var ourTypes = map[commonv1.ConditionType]bool{"Ready": true, "Synced": true, "UpToDate": true, "Created": true, "Reconciling": true, "Stalled": true}
+
+// Conditions are those of an object, at most one of each type.
+type conditions []commonv1.Condition
+
+// Of returns the condition of a type. If there is none, nothing is known of it.
+func (cs conditions) of(t commonv1.ConditionType) commonv1.Condition {
+	for _, c := range cs {
+		if c.Type == t {
+			return c
+		}
+	}
+
+	return commonv1.Condition{Type: t, Status: "Unknown"}
+}
+
+// ConditionOf returns the condition of a type that an object has.
+func conditionOf(o any, t commonv1.ConditionType) commonv1.Condition { return conditionsOf(o).of(t) }
+
+// TellsOf says whether the condition Created of an object tells of a creation, by its record or by the id of its attempt.
+func tellsOf(o any, creation string) bool {
+	return strings.HasPrefix(conditionOf(o, "Created").Message, creation)
+}
+
+// TellsName says whether it tells of a creation, or an adoption, under an external name.
+func tellsName(o any, name string) bool {
+	return strings.HasSuffix(conditionOf(o, "Created").Message, strconv.Quote(name))
+}
+
+// Unchanged says whether a condition says what it said before.
+func unchanged(was, is commonv1.Condition) bool {
+	was.LastTransitionTime, is.LastTransitionTime = metav1.Time{}, metav1.Time{}
+
+	return was == is
+}
+
+// StatusOf returns the conditions of a berth. Those of other kinds may be the client's own.
+func statusOf(o any) conditions {
+	if b, err := berthOf(asManaged(o)); err == nil {
+		return b.Status.Conditions
+	}
+
+	return nil
+}
+
+// ConditionsOf returns the conditions of an object of any kind: status.conditions.
+func conditionsOf(o any) (all conditions) {
+	if b, err := berthOf(asManaged(o)); err == nil {
+		return b.Status.Conditions
+	}
+	fromStatus(o, "conditions", &all)
+
+	return all
+}
+
+// ObservedGeneration returns the generation that the status of an object is about, status.observedGeneration, and whether objects of its
+// kind tell it.
+func observedGeneration(o any) (generation int64, tells bool) {
+	if b, err := berthOf(asManaged(o)); err == nil {
+		return b.Status.ObservedGeneration, true
+	}
+	if _, tells = o.(resource.GenerationObserver); tells {
+		fromStatus(o, "observedGeneration", &generation)
+	}
+
+	return generation, tells
+}
+
+// FromStatus reads a field of the status of an object of another kind than the harbour's, as the API server would have it. What is not
+// there stays as it is.
+func fromStatus(o any, field string, to any) {
+	var image struct {
+		Status map[string]json.RawMessage `json:"status"`
+	}
+	data, err := json.Marshal(o)
+	if err == nil && json.Unmarshal(data, &image) == nil && image.Status[field] != nil {
+		_ = json.Unmarshal(image.Status[field], to) // what is no such field says nothing
+	}
+}
