@@ -99,7 +99,7 @@ func (b *book) figures(out io.Writer) {
 func TestRestricted(t *testing.T) {
 	tried := map[sim.Kind]int{}
 	e := sim.Explorer{
-		Scenario: "backend", Class: "named", Depth: 1, Doubts: true, Found: func(sim.Result) {},
+		Scenario: "guard", Class: "named", Depth: 1, Doubts: true, Found: func(sim.Result) {},
 		Run: func(s sim.Schedule) sim.Result {
 			for _, f := range s.Faults {
 				tried[f.Kind]++
@@ -111,13 +111,13 @@ func TestRestricted(t *testing.T) {
 		},
 	}
 	e.Explore()
-	for _, kind := range []sim.Kind{sim.Strip, sim.StripAnnotations} { // at the same boundaries as those of finalizers alone
-		if n := e.Restricted[kind]; n == 0 || n != tried[sim.StripFinalizers] || tried[kind] > 0 {
-			t.Errorf("%s: %d left out and %d tried, want as many left out as %s was tried (%d)", kind, n, tried[kind], sim.StripFinalizers, tried[sim.StripFinalizers])
+	for _, kind := range []sim.Kind{sim.Refused, sim.RefusedSize, sim.RefusedAccess} { // of three lengths, the longest
+		if n := e.Restricted[kind]; n == 0 || tried[kind] != 2*n {
+			t.Errorf("%s: %d left out and %d tried, want one of three lengths left out", kind, n, tried[kind])
 		}
 	}
-	if n := e.Restricted[sim.StripFinalizers]; n > 0 {
-		t.Errorf("%s: %d left out, want none", sim.StripFinalizers, n)
+	if n := e.Restricted[sim.Strip]; n > 0 || tried[sim.Strip] == 0 {
+		t.Errorf("%s: %d left out and %d tried, want none left out", sim.Strip, n, tried[sim.Strip])
 	}
 	b, out := &book{account: newAccount()}, strings.Builder{}
 	b.enter(&account{Restricted: map[string]int{"strip/named": 3}})
