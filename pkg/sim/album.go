@@ -71,6 +71,14 @@ func (c *course) to() *album {
 	return c.inquiry.to
 }
 
+// Replays says whether the story is on its way to what the run begins with: what users do now
+// is in the picture that comes next.
+func (w *World) replays() bool {
+	a := w.course.from()
+
+	return a != nil && w.course.waits < a.within
+}
+
 // Leafs begins what the story waits for with what an album has of it. If that is all, it
 // says so, and how it ended.
 func (w *World) leafs() (found, ended bool) {
@@ -81,7 +89,7 @@ func (w *World) leafs() (found, ended bool) {
 		return false, false
 	case w.course.waits < a.within:
 		of := a.ends[w.course.waits-1]
-		w.restore(of)
+		w.glances(of)
 
 		return of.found, true
 	default:

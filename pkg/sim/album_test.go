@@ -37,6 +37,8 @@ func TestFromTheMiddle(t *testing.T) {
 		{"lost-lease", "named", 2, 2, 4, false},
 		{"publish", "named", 1, 3, 4, false},
 		{"churn", "opaque", 1, 7, 4, false},
+		{"rename", "named", 2, 3, 3, false},
+		{"made-again", "opaque", 1, 5, 3, false},
 		{"recreate", "findable", 2, 2, 6, true},
 	} {
 		name, tried, runs, skipped, compared := of.scenario+"/"+of.class, 0, 0, 0, 0

@@ -28,8 +28,29 @@ func (w *World) hides(secrets ...string) {
 	w.shortest = len(slices.MinFunc(w.secrets, func(a, b string) int { return len(a) - len(b) }))
 }
 
+// Shows says whether a secret is shown in a JSON value.
+func (w *World) shows(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return w.secret(v)
+	case []any:
+		return slices.ContainsFunc(v, w.shows)
+	case map[string]any:
+		for _, item := range v {
+			if w.shows(item) {
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
 // ShownIn returns where in a JSON value a secret is shown, or nothing.
 func (w *World) shownIn(value any, path string) string {
+	if !w.shows(value) {
+		return ""
+	}
 	switch v := value.(type) {
 	case string:
 		if w.secret(v) {

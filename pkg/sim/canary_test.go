@@ -102,6 +102,30 @@ var leaks = map[string]func(*hand, context.Context) error{
 	},
 }
 
+// TestNewMetrics: of metrics that live on, each label is seen once, and those that are new after that, too.
+func TestNewMetrics(t *testing.T) {
+	m := &meters{kept: map[string]any{}, seen: map[prometheus.Metric]bool{}}
+	one, other := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "one"}, []string{"reason"}), prometheus.NewCounterVec(prometheus.CounterOpts{Name: "other"}, []string{"reason"})
+	m.MustRegister(one)
+	expect := func(want ...string) {
+		t.Helper()
+		var got []string
+		m.each(func(_, value string) { got = append(got, value) })
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("the labels %v are new, want %v", got, want)
+		}
+	}
+	one.WithLabelValues("a")
+	expect("a")
+	expect()
+	one.WithLabelValues("b")
+	m.MustRegister(other)
+	other.WithLabelValues("c")
+	expect("b", "c")
+	one.WithLabelValues("b").Inc()
+	expect()
+}
+
 // TestLeaks: wherever a secret is put, it is seen.
 func TestLeaks(t *testing.T) {
 	for sink, put := range leaks {

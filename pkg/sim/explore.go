@@ -193,7 +193,7 @@ func (e *Explorer) cross(t turn, kinds []variant) (next []Result) {
 		if !e.Whole {
 			i.from, i.to = t.of.shelf.open(talks || f.talks(), s.pass)
 		}
-		r := e.try(append(slices.Clone(t.of.Schedule.Faults), f), i)
+		r := e.try(slices.Concat(t.of.Schedule.Faults, []Fault{f}), i)
 		if len(r.Violations) == 0 && slices.Contains(e.kindsOf(s.op, e.few(), false), v) && e.combines(s.op, v) {
 			r.shelf = t.of.shelf.upTo(s.pass) // what comes before this fault is the same
 			next = append(next, r)

@@ -85,11 +85,11 @@ func (w *World) judgeUntouched(l lent) {
 // changed by who has a copy. That they do not is to be looked at more closely: it may be no
 // more than that a time, or a quantity, is put in another way.
 func alike(a, b reflect.Value) bool {
-	for _, i := range leading(a.Type()) {
-		if !a.Type().Field(i).IsExported() {
-			return same(a.Interface(), b.Interface())
+	for _, lead := range leading(a.Type()) {
+		if lead.hidden {
+			return reflect.DeepEqual(a.Interface(), b.Interface())
 		}
-		a, b := a.Field(i), b.Field(i)
+		a, b := a.Field(lead.at), b.Field(lead.at)
 		if a.Kind() == reflect.Struct {
 			if !alike(a, b) {
 				return false
@@ -97,7 +97,7 @@ func alike(a, b reflect.Value) bool {
 
 			continue
 		}
-		if !(a.IsZero() && b.IsZero() || same(a.Interface(), b.Interface())) {
+		if !(a.IsZero() && b.IsZero() || same(a, b)) {
 			return false
 		}
 	}
@@ -105,33 +105,39 @@ func alike(a, b reflect.Value) bool {
 	return true
 }
 
-// Same is reflect.DeepEqual, which takes long for what objects have most of.
-func same(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]string:
-		return maps.Equal(a, b.(map[string]string)) //nolint:forcetypeassert // both are the same field
-	case []string:
-		return slices.Equal(a, b.([]string)) //nolint:forcetypeassert // both are the same field
-	case []commonv1.Condition:
-		return slices.Equal(a, b.([]commonv1.Condition)) //nolint:forcetypeassert // both are the same field
+// Same is reflect.DeepEqual, which takes long for what objects have most of, of two fields.
+func same(a, b reflect.Value) bool {
+	switch is := a.Addr().Interface().(type) {
+	case *map[string]string:
+		return maps.Equal(*is, *b.Addr().Interface().(*map[string]string)) //nolint:forcetypeassert // both are the same field
+	case *[]string:
+		return slices.Equal(*is, *b.Addr().Interface().(*[]string)) //nolint:forcetypeassert // both are the same field
+	case *[]commonv1.Condition:
+		return slices.Equal(*is, *b.Addr().Interface().(*[]commonv1.Condition)) //nolint:forcetypeassert // both are the same field
 	default:
-		return reflect.DeepEqual(a, b)
+		return reflect.DeepEqual(a.Interface(), b.Interface())
 	}
 }
 
 var timeType = reflect.TypeFor[time.Time]()
 
+// A lead is a field that leads somewhere.
+type lead struct {
+	at     int
+	hidden bool // it is not exported
+}
+
 // Fields that lead somewhere, by type.
 var leads sync.Map
 
-func leading(t reflect.Type) []int {
+func leading(t reflect.Type) []lead {
 	if known, ok := leads.Load(t); ok {
-		return known.([]int) //nolint:forcetypeassert // nothing else is stored
+		return known.([]lead) //nolint:forcetypeassert // nothing else is stored
 	}
-	var fields []int
+	var fields []lead
 	for i := range t.NumField() {
-		if leadsOn(t.Field(i).Type) {
-			fields = append(fields, i)
+		if f := t.Field(i); leadsOn(f.Type) {
+			fields = append(fields, lead{i, !f.IsExported()})
 		}
 	}
 	leads.Store(t, fields)

@@ -64,10 +64,18 @@ func (w *World) picture(whole bool) picture {
 
 // Restore makes the world what a picture shows, when it is time for that.
 func (w *World) restore(shot picture) {
+	shot.state, shot.deeds, shot.harbour = shot.state.clone(), shot.deeds.clone(), shot.harbour.copied()
+	w.glances(shot)
+}
+
+// Glances makes the world what a picture shows, for a story that is on its way to another picture. What is in maps is
+// shared with the picture, and the story may write there: what it decides by does not depend on that, and the next
+// picture takes the place of all of it.
+func (w *World) glances(shot picture) {
 	wait(shot.at - w.since())
-	w.state, w.users.deeds, w.told.told, *w.source = shot.state.clone(), shot.deeds.clone(), shot.told, shot.random
+	w.state, w.users.deeds, w.told.told, *w.source = shot.state, shot.deeds, shot.told, shot.random
 	w.server.Restore(shot.server)
-	*w.harbour = shot.harbour.copied()
+	*w.harbour = shot.harbour
 	w.events, w.trail, w.course.skipped = nil, trail{}, shot.steps
 	w.processes = w.processes[:0]
 	for _, of := range shot.processes {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -271,6 +273,8 @@ func TestChild(t *testing.T) {
 // Serve does portions for whoever has started this process.
 func serve(t *testing.T) {
 	t.Helper()
+	debug.SetGCPercent(1000) // a process of one goroutine collects on the time of its schedules
+	runtime.MemProfileRate = 0
 	from, to := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
 		var p portion

@@ -95,9 +95,7 @@ func (w *World) start(clock stepped, overlook int) {
 	if overlook > 0 {
 		p.cache.frozen = w.now().Add(3 * time.Second)
 	}
-	if w.course.from() == nil || w.course.waits > 0 {
-		p.equip()
-	}
+	p.equip()
 	for _, key := range inOrder(p.cache.objects) {
 		p.queue.add(w.now(), key, 0, listPriority)
 	}

@@ -83,7 +83,9 @@ func runIn(s Schedule, trace bool, behind func() client.Client, change func(*Wor
 	w.verbose = trace
 	w.inquires(s.inquiry)
 	change(w)
-	w.start(stepped{}, 0)
+	if w.course.from() == nil { // or else a picture has the processes
+		w.start(stepped{}, 0)
+	}
 	w.liveAndEnd(s, of)
 	if c := &w.course; c.inquiry != nil && !c.begun && len(w.violation) == 0 {
 		panic(fmt.Sprintf("%s never came to its last fault, which another run came to: two runs of a schedule differ", s))

@@ -84,6 +84,7 @@ type meters struct {
 	collectors []prometheus.Collector
 	kept       map[string]any
 	seen       map[prometheus.Metric]bool // by those that were told their labels
+	counted    []int                      // metrics of each of the collectors that were seen; a collector loses none
 }
 
 var usedMeters = sync.Pool{New: func() any {
@@ -115,12 +116,17 @@ func (m *meters) Unregister(prometheus.Collector) bool { return true }
 // Each calls a function with every label of every metric that is new: labels of a
 // metric do not change.
 func (m *meters) each(see func(name, value string)) {
-	metrics := make(chan prometheus.Metric, len(m.seen)+mostNew)
-	for _, c := range m.collectors {
-		c.Collect(metrics)
-		for len(metrics) > 0 {
-			metric := <-metrics
-			if m.seen[metric] {
+	collecting.Lock()
+	defer collecting.Unlock()
+	m.counted = append(m.counted, make([]int, len(m.collectors)-len(m.counted))...)
+	for i, c := range m.collectors {
+		c.Collect(collected)
+		n := len(collected)
+		known := n == m.counted[i]
+		m.counted[i] = n
+		for range n {
+			metric := <-collected
+			if known || m.seen[metric] {
 				continue
 			}
 			m.seen[metric] = true
@@ -135,8 +141,11 @@ func (m *meters) each(see func(name, value string)) {
 	}
 }
 
-// So many new metrics of one name are more than one world may have.
-const mostNew = 200
+// Room for the metrics of one name: more than there may be. It is of no bubble, so that all can use it.
+var (
+	collecting sync.Mutex
+	collected  = make(chan prometheus.Metric, 4096)
+)
 
 // Read returns what a method writes, whose type need not be named.
 func read[T any](write func(*T) error) (*T, error) {

@@ -68,6 +68,9 @@ func (u *users) must(err error) {
 
 // Create an object.
 func (u *users) create(mg resource.Managed) types.UID {
+	if u.world.replays() {
+		return u.world.server.Skip()
+	}
 	given := manifest{len(u.world.server.Changes(0)), maps.Clone(mg.GetAnnotations())}
 	u.must(u.client.Create(context.Background(), mg))
 	u.made++
@@ -97,6 +100,9 @@ func (u *users) see(key types.NamespacedName) resource.Managed {
 
 // Change an object, as kubectl edit does. Nothing happens if it is not there.
 func (u *users) change(key types.NamespacedName, change func(resource.Managed)) {
+	if u.world.replays() {
+		return
+	}
 	mg := u.get(key)
 	if mg == nil {
 		return
@@ -115,6 +121,9 @@ func (u *users) change(key types.NamespacedName, change func(resource.Managed)) 
 
 // Delete an object, if it is there.
 func (u *users) delete(key types.NamespacedName) {
+	if u.world.replays() {
+		return
+	}
 	if mg := u.see(key); mg != nil {
 		u.must(client.IgnoreNotFound(u.client.Delete(context.Background(), mg)))
 		u.world.losesStripped(mg)

@@ -58,10 +58,39 @@ func statusOf(mg resource.Managed) (statusImage, error) {
 	if !ok {
 		return imageOf(field)
 	}
-	s, err := imageOf(rest)
-	s.conditions = conditions
+	fields, err := fieldsOf(rest)
 
-	return s, err
+	return statusImage{fields, conditions}, err
+}
+
+// StatusLike returns what statusOf does, given what that has returned of another version. Most passes
+// change nothing but conditions: then the fields are those of the other, which are shared.
+func statusLike(mg, other resource.Managed, image statusImage) (statusImage, error) {
+	is, ok := statusPart(mg)
+	was, comparable := statusPart(other)
+	if !ok || !comparable {
+		return statusOf(mg)
+	}
+	rest, conditions, ok := apart(is)
+	before, _, comparable := withoutConditions(was)
+	if !ok || !comparable || !reflect.DeepEqual(rest, before) {
+		return statusOf(mg)
+	}
+
+	return statusImage{image.fields, conditions}, nil
+}
+
+// FieldsOf returns the image of a status whose conditions were taken out of it.
+func fieldsOf(rest any) (map[string]any, error) {
+	fields, err := roundTrip[map[string]any](rest)
+	if err != nil {
+		return nil, err
+	}
+	if delete(fields, "conditions"); fields == nil {
+		fields = map[string]any{}
+	}
+
+	return fields, nil
 }
 
 // ImageOf returns what a status is as JSON.
@@ -91,6 +120,17 @@ func imageOf(status any) (statusImage, error) {
 // them. It is false where they are no field of the usual type, or their image is
 // another.
 func apart(status any) (any, []commonv1.Condition, bool) {
+	rest, conditions, ok := withoutConditions(status)
+	if ok {
+		conditions, ok = decoded(conditions)
+	}
+
+	return rest, conditions, ok
+}
+
+// WithoutConditions returns a copy of a status without its conditions, and them as they are. It is false where
+// they are no field of the usual type.
+func withoutConditions(status any) (any, []commonv1.Condition, bool) {
 	v := reflect.ValueOf(status)
 	if _, special := status.(stdjson.Marshaler); special || v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return nil, nil, false
@@ -106,10 +146,9 @@ func apart(status any) (any, []commonv1.Condition, bool) {
 	if !ok {
 		return nil, nil, false
 	}
-	conditions, ok = decoded(conditions)
 	field.SetZero()
 
-	return rest.Interface(), conditions, ok
+	return rest.Interface(), conditions, true
 }
 
 // ConditionsField returns the index of the field that conditions are encoded from,
@@ -133,7 +172,10 @@ func conditionsField(t reflect.Type) ([]int, bool) {
 // Decoded returns conditions as they come back from JSON: their times in seconds. It
 // is false for those of which a text would come back as another.
 func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
-	var out []commonv1.Condition
+	if len(conditions) == 0 {
+		return nil, true
+	}
+	out := make([]commonv1.Condition, 0, len(conditions))
 	for _, c := range conditions {
 		for _, text := range []string{string(c.Type), string(c.Status), string(c.Reason), c.Message} {
 			if !utf8.ValidString(text) {

@@ -79,6 +79,35 @@ func TestStatusOfWhateverType(t *testing.T) {
 	}
 }
 
+// The status of a version is the same whether or not that of another is known; if they differ in no
+// more than conditions, the other fields are shared.
+func TestStatusLikeAnother(t *testing.T) {
+	ready := commonv1.Condition{Type: "Ready", Status: "True", Message: "a", LastTransitionTime: metav1.NewTime(time.Unix(5, 7))}
+	sized := func(size int64, c ...commonv1.Condition) resource.Managed {
+		return &statusFirst{Status: plainStatus{Size: size, Conditions: c}}
+	}
+	usual, none := bearing(map[string]string{"a": "b"}), bearing(nil)
+	usual.SetConditions(ready)
+	broken := sized(5, commonv1.Condition{Message: "\xff"})
+	all := []resource.Managed{sized(5), sized(5, ready), sized(7, ready), broken, usual, none, &statusSpoken{}}
+	for i, other := range all {
+		known, err := statusOf(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, mg := range all {
+			want, _ := statusOf(mg)
+			got, err := statusLike(mg, other, known)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%d like %d is %+v, %v, want %+v", j, i, got, err, want)
+			}
+			if max(i, j) < 2 && reflect.ValueOf(got.fields).Pointer() != reflect.ValueOf(known.fields).Pointer() {
+				t.Errorf("the fields of %d are not those of %d", j, i)
+			}
+		}
+	}
+}
+
 // Conditions are those of the status itself before those of what is embedded, and of that to
 // whatever depth.
 func TestWhereConditionsAre(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/conditions"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/deadline"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -68,7 +69,7 @@ func (p *pass) writeStatus(ctx context.Context) error {
 	if left, limited := p.leaseLeft(); limited && left <= 0 {
 		return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errNotBegun)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTimeout)
+	ctx, cancel := deadline.In(context.WithoutCancel(ctx), statusTimeout)
 	defer cancel()
 	if p.overtaken(p.newest) {
 		return p.changed("another pass has told since what it saw")
@@ -150,12 +151,12 @@ func (p *pass) statuses() (newest, desired statusImage, err error) {
 	if err != nil {
 		return statusImage{}, statusImage{}, err
 	}
-	mine, err := statusOf(p.mg)
+	mine, err := statusLike(p.mg, p.read, read)
 	if err != nil {
 		return statusImage{}, statusImage{}, err
 	}
 	if newest = read; p.newest != p.read && !sameStatus(p.newest, p.read) {
-		if newest, err = statusOf(p.newest); err != nil {
+		if newest, err = statusLike(p.newest, p.read, read); err != nil {
 			return statusImage{}, statusImage{}, err
 		}
 	}
@@ -186,7 +187,7 @@ func (p *pass) worthWriting(patch map[string]any) bool {
 	switch {
 	case len(patch) == 0:
 		return false
-	case len(mergepatch.Without(patch, p.r.volatile)) > 0:
+	case len(p.r.volatile) == 0, len(mergepatch.Without(patch, p.r.volatile)) > 0:
 		return true
 	case p.memo.VolatileWritten.IsZero():
 		p.memo.VolatileWritten = p.now()

@@ -147,7 +147,7 @@ func (m *Memory) kindFor(o runtime.Object) (*kind, error) {
 
 func newKind(gvk schema.GroupVersionKind, typ reflect.Type) *kind {
 	k := &kind{
-		gvk: gvk, typ: typ,
+		gvk: gvk, typ: typ, decoder: decoderOf(typ, 0),
 		resource: schema.GroupResource{Group: gvk.Group, Resource: plural(gvk.Kind)},
 		custom:   strings.Contains(gvk.Group, ".") && !strings.HasSuffix(gvk.Group, ".k8s.io"),
 	}

@@ -39,7 +39,7 @@ func (s *Server) Rewind(writes int) (by []string) {
 			s.log = append(s.log, Change{Type: Modified, Kind: at.kind, Key: at.key, At: s.clock.Now(), Version: last, Object: v.typed, Image: v.image, stored: v})
 		}
 	}
-	s.objects, s.last = then, last
+	s.objects, s.shared, s.last = then, false, last
 
 	return by
 }

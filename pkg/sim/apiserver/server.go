@@ -3,6 +3,7 @@ package apiserver
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -31,6 +32,7 @@ type Server struct {
 	mu      sync.Mutex
 	own     map[schema.GroupVersionKind]*kind // that are other than those of the memory
 	objects map[id]*version
+	shared  bool  // objects are those of a Snapshot, too
 	last    int64 // resourceVersion
 	uids    int
 	salt    uint32
@@ -82,6 +84,7 @@ type kind struct {
 	custom    bool // a custom resource, not a built-in one
 	hasStatus bool // status is a subresource
 	drops     [][]string
+	decoder   decoder // of typ
 }
 
 // A version is an object as it was stored once. It never changes.
@@ -216,17 +219,26 @@ func (s *Server) store(v *version, key types.NamespacedName) {
 	}
 	if finished(v.image) {
 		change.Type = Deleted
-		delete(s.objects, at)
+		delete(s.unshared(), at)
 	} else {
-		s.objects[at] = v
+		s.unshared()[at] = v
 	}
 	s.log = append(s.log, change)
+}
+
+// Unshared returns the objects to change them.
+func (s *Server) unshared() map[id]*version {
+	if s.shared {
+		s.objects, s.shared = maps.Clone(s.objects), false
+	}
+
+	return s.objects
 }
 
 // Remove takes an object away for good.
 func (s *Server) remove(v *version, key types.NamespacedName) {
 	s.last++
-	delete(s.objects, id{v.kind.gvk, key})
+	delete(s.unshared(), id{v.kind.gvk, key})
 	s.log = append(s.log, Change{
 		Type: Deleted, Kind: v.kind.gvk, Key: key, At: s.clock.Now(), Version: s.last, Object: v.typed, Old: v.typed, Image: v.image,
 	})
@@ -258,20 +270,6 @@ func finished(image map[string]any) bool {
 // NextUID is that of the next object that is created.
 func (s *Server) nextUID() string {
 	return fmt.Sprintf("%08x-0000-4000-8000-%012d", s.salt, s.uids+1)
-}
-
-// Decode returns the typed object of an image.
-func (k *kind) decode(image map[string]any) (client.Object, error) {
-	o, ok := reflect.New(k.typ).Interface().(client.Object)
-	if !ok {
-		return nil, errors.Errorf("%s is not a kind of object", k.gvk.Kind)
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(image, o); err != nil {
-		return nil, err
-	}
-	o.GetObjectKind().SetGroupVersionKind(k.gvk)
-
-	return o, nil
 }
 
 // Into copies the version into an object of the caller's.

@@ -1,12 +1,14 @@
 package apiserver_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,6 +56,24 @@ func TestSnapshot(t *testing.T) {
 			if again := create(s, "later"); again.GetUID() != later.GetUID() || again.GetResourceVersion() != later.GetResourceVersion() {
 				t.Errorf("what is created next is %s of version %s instead of %s of version %s", again.GetUID(), again.GetResourceVersion(), later.GetUID(), later.GetResourceVersion())
 			}
+		}
+	}
+}
+
+// TestSkip: who skips the creation of an object gets its UID, and the next one has another.
+func TestSkip(t *testing.T) {
+	kinds := runtime.NewScheme()
+	if err := berth.AddToScheme(kinds); err != nil {
+		t.Fatal(err)
+	}
+	s := apiserver.New(kinds, testingclock.NewFakePassiveClock(time.Unix(1e9, 0)))
+	then := s.Snapshot()
+	skipped := []types.UID{s.Skip(), s.Skip()}
+	s.Restore(then)
+	for i, uid := range skipped {
+		b := &berth.Berth{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint(i)}}
+		if err := s.Client().Create(t.Context(), b); err != nil || b.GetUID() != uid {
+			t.Errorf("object %d is %s, and who skipped it was told %s: %v", i, b.GetUID(), uid, err)
 		}
 	}
 }

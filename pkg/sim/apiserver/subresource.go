@@ -84,7 +84,7 @@ func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manage
 	}
 	if v == old { // others may have it with other owners
 		v = &version{kind: v.kind, image: v.image, typed: v.typed, by: v.by, before: v.before}
-		s.objects[id{k.gvk, key}] = v
+		s.unshared()[id{k.gvk, key}] = v
 	}
 	v.owned.Store(&owned)
 

@@ -58,11 +58,11 @@ type keeper interface {
 
 // Shelved are metrics, and why some of them are not served.
 type shelved struct {
-	metrics metrics
+	metrics *metrics
 	err     error
 }
 
-func newMetrics(kind schema.GroupVersionKind, o Options) (metrics, error) {
+func newMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 	k, keeps := o.Registerer.(keeper)
 	if !keeps {
 		return makeMetrics(kind, o)
@@ -77,10 +77,10 @@ func newMetrics(kind schema.GroupVersionKind, o Options) (metrics, error) {
 	return m.metrics, m.err
 }
 
-func makeMetrics(kind schema.GroupVersionKind, o Options) (metrics, error) {
+func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 	s := &shelf{prefix: o.Prefix + "_managed_", to: o.Registerer}
 	gvk, name := kind.String(), kind.GroupKind().String()
-	m := metrics{
+	m := &metrics{
 		toReconcile: s.histogram("resource_first_time_to_reconcile_seconds",
 			"Time from the creation of an object to its first pass.", waitBuckets, "gvk").WithLabelValues(gvk),
 		toReadiness: s.histogram("resource_first_time_to_readiness_seconds",

@@ -16,9 +16,24 @@ import (
 // TracerName is who makes the spans, as OpenTelemetry wants to know.
 const tracerName = "github.com/moorage-dev/moorage/pkg/reconciler/managed"
 
+// SpanOptions are those of all spans of a Recorder: each pass has several.
+type spanOptions struct {
+	kind                     attribute.KeyValue
+	ofKind, internal, client trace.SpanStartOption
+}
+
+func newSpanOptions(kind string) spanOptions {
+	of := attribute.String("kind", kind)
+
+	return spanOptions{
+		kind: of, ofKind: trace.WithAttributes(of),
+		internal: trace.WithSpanKind(trace.SpanKindInternal), client: trace.WithSpanKind(trace.SpanKindClient),
+	}
+}
+
 func (r *Recorder) startPass(ctx context.Context, mg resource.Managed, now time.Time) (context.Context, trace.Span) {
-	return r.tracer.Start(ctx, "reconcile "+r.kind.Kind, trace.WithTimestamp(now), trace.WithSpanKind(trace.SpanKindInternal), trace.WithAttributes(
-		attribute.String("kind", r.kind.GroupKind().String()),
+	return r.tracer.Start(ctx, "reconcile "+r.kind.Kind, trace.WithTimestamp(now), r.spans.internal, trace.WithAttributes(
+		r.spans.kind,
 		attribute.String("namespace", mg.GetNamespace()),
 		attribute.String("name", mg.GetName()),
 		attribute.String("uid", string(mg.GetUID())),
@@ -26,18 +41,24 @@ func (r *Recorder) startPass(ctx context.Context, mg resource.Managed, now time.
 }
 
 func (r *Recorder) startStep(ctx context.Context, s Step, now time.Time) (context.Context, trace.Span) {
-	return r.tracer.Start(ctx, s.String(), trace.WithTimestamp(now), trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(attribute.String("kind", r.kind.GroupKind().String())))
+	return r.tracer.Start(ctx, s.String(), trace.WithTimestamp(now), r.spans.client, r.spans.ofKind)
 }
 
 func endPass(span trace.Span, outcome string, err error, now time.Time) {
-	span.SetAttributes(attribute.String("outcome", redact.String(outcome)))
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("outcome", redact.String(outcome)))
+	}
 	endSpan(span, err, now)
 }
 
 // EndSpan tells an error in the words in which anybody may read it.
 func endSpan(span trace.Span, err error, now time.Time) {
-	if err = redact.Error(err); err != nil && span.IsRecording() {
+	if !span.IsRecording() {
+		span.End()
+
+		return
+	}
+	if err = redact.Error(err); err != nil {
 		span.RecordError(err, trace.WithTimestamp(now))
 		span.SetStatus(codes.Error, err.Error())
 	}

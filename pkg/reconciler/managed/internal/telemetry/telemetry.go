@@ -67,7 +67,8 @@ type Recorder struct {
 	clock   clock.PassiveClock
 	made    time.Time    // shortly before now
 	tracer  trace.Tracer // nil: no spans
-	metrics metrics
+	spans   spanOptions
+	metrics *metrics
 }
 
 // New returns a Recorder of the kind. Recorders that share a Registerer and a
@@ -82,7 +83,7 @@ func New(kind schema.GroupVersionKind, o Options) (*Recorder, error) {
 	}
 	r.made = r.clock.Now().Add(-1)
 	if o.TracerProvider != nil {
-		r.tracer = o.TracerProvider.Tracer(tracerName)
+		r.tracer, r.spans = o.TracerProvider.Tracer(tracerName), newSpanOptions(kind.GroupKind().String())
 	}
 	if o.Prefix == "" {
 		o.Prefix = DefaultPrefix
