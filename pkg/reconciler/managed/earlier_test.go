@@ -45,8 +45,10 @@ func TestEarlier(t *testing.T) {
 		marks  map[string]string
 		want   bool
 	}{
-		"Unmarked":      {"there is no record", done(second + "/succeeded"), nil, nil, false},
-		"Unknown":       {"nothing is known", &memo{}, nil, by(first), false},
+		"Unmarked": {"there is no record", done(second + "/succeeded"), nil, nil, false},
+		"Unknown":  {"nothing is known", &memo{}, nil, by(first), false},
+		"UnknownTimes": {"nothing is known of what an earlier success was", &memo{}, nil, map[string]string{
+			meta.AnnotationKeyCreateAttempt: first, meta.AnnotationKeyExternalName: "vol-0", succeeded: early}, false},
 		"Same":          {"it is the last", done(second + "/succeeded"), nil, by(second + "/succeeded"), false},
 		"BeforeItsEnd":  {"it is the last, before it ended", done(second + "/succeeded"), nil, by(second), true},
 		"AfterItsEnd":   {"it is the last, and failed by what is stored", done(second + "/succeeded"), nil, by(second + "/failed"), false},

@@ -141,6 +141,32 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 	}
 }
 
+// Under a name of our choice there is no record. A process that has just begun knows nothing of what an earlier one
+// made until it has looked, unless the object says that it is well and the look can wait.
+func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
+	name := map[string]string{meta.AnnotationKeyExternalName: "data"}
+	for reason, tc := range map[string]struct {
+		last  lifecycle.Facts
+		waits bool
+		seen  objectstate.CreationRef
+		want  string
+	}{
+		"it has not looked yet":              {lifecycle.Facts{}, false, objectstate.CreationRef{}, "data"},
+		"it need not look yet":               {lifecycle.Facts{}, true, objectstate.CreationRef{}, ""},
+		"it has looked before":               {lifecycle.Facts{}, false, objectstate.CreationRef{Name: "data"}, ""},
+		"it has looked, and it may be there": {lifecycle.Facts{Presence: lifecycle.Absent, Doubt: lifecycle.Grace}, false, objectstate.CreationRef{}, ""},
+		"it has looked, and it is not there": {lifecycle.Facts{Presence: lifecycle.Absent}, false, objectstate.CreationRef{}, ""},
+	} {
+		mg := bearing(name)
+		mg.SetFinalizers([]string{FinalizerName})
+		p := passOf(mg, remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}), WithDeterministicExternalName(true))
+		p.last, p.waits = tc.last, tc.waits
+		if p.keepBond(); p.memo.Leaves != tc.want {
+			t.Errorf("%s: it leaves %q, want %q", reason, p.memo.Leaves, tc.want)
+		}
+	}
+}
+
 // That something is left over is told once of an object that others keep.
 func TestWhatIsLeftIsToldOnce(t *testing.T) {
 	p := passOf(bearing(nil), remembering(objectstate.State{Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{}))
