@@ -58,13 +58,19 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 		if tc.change != nil {
 			tc.change(p)
 		}
-		for range 2 {
-			p.tellLeftIn("blue")
-		}
+		p.tellLeftIn("blue")
 		if got := len(p.events) > 0; got != (tc.told != "") || len(p.events) > 1 || p.restored != got {
 			t.Errorf("%s: %s: told %+v, to be stored is %t", id, tc.reason, p.events, p.restored)
 		}
-		for _, e := range p.events {
+		first := p.events
+		p.memo.LastWarnings = map[string]string{}
+		for _, e := range first {
+			p.memo.LastWarnings[string(e.Reason)] = e.Message
+		}
+		if p.tellLeftIn("blue"); len(p.events) != len(first) {
+			t.Errorf("%s: told again: %+v", id, p.events)
+		}
+		for _, e := range first {
 			if e.Reason != "ExternalResourceLeft" || !strings.Contains(e.Message, `"blue"`) || !strings.Contains(e.Message, "("+tc.told+")") {
 				t.Errorf("%s: %s: told %+v", id, tc.reason, e)
 			}
@@ -81,6 +87,7 @@ func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
 	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
 	failed, waited := commonv1.ReconcileError(errors.New("boom")), commonv1.ReconcileSuccess().WithMessage(textAwaiting+"example.org/backup")
 	others := []string{"example.org/backup"}
+	orphaned := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}
 	cases := map[string]struct {
 		reason     string
 		finalizers []string
@@ -89,13 +96,15 @@ func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
 		change     func(*pass)
 		want       bool
 	}{
-		"Failed":    {"its last pass failed", others, nil, deleting(failed), nil, true},
-		"Waited":    {"its last pass waited for others", others, nil, deleting(waited), nil, true},
-		"Ended":     {"the last pass may have let it go", others, nil, deleting(commonv1.ReconcileSuccess()), nil, false},
-		"Before":    {"no pass has seen its deletion", others, nil, []commonv1.Condition{commonv1.Available(), failed}, nil, false},
-		"Alone":     {"nobody keeps it", nil, nil, deleting(failed), nil, false},
-		"Unclaimed": {"the other finalizer is there, and something was created", []string{UnclaimedFinalizer}, done, nil, nil, true},
-		"Nothing":   {"it is, and nothing was created", []string{UnclaimedFinalizer}, nil, nil, nil, false},
+		"Failed":          {"its last pass failed", others, nil, deleting(failed), nil, true},
+		"Waited":          {"its last pass waited for others", others, nil, deleting(waited), nil, true},
+		"Ended":           {"the last pass may have let it go", others, nil, deleting(commonv1.ReconcileSuccess()), nil, false},
+		"Before":          {"no pass has seen its deletion", others, nil, []commonv1.Condition{commonv1.Available(), failed}, nil, false},
+		"Alone":           {"nobody keeps it", nil, nil, deleting(failed), nil, false},
+		"Unclaimed":       {"the other finalizer is there, and something was created", []string{UnclaimedFinalizer}, done, nil, nil, true},
+		"Nothing":         {"it is, and nothing was created", []string{UnclaimedFinalizer}, nil, nil, nil, false},
+		"UnclaimedKept":   {"it is, and this process has seen the finalizer", []string{UnclaimedFinalizer}, done, nil, func(p *pass) { p.memo.Kept = true }, false},
+		"UnclaimedOrphan": {"it is, and the resource is to stay", []string{UnclaimedFinalizer}, orphaned, nil, nil, false},
 		"Named": {"a name of our choice has no record, but it was there", []string{UnclaimedFinalizer}, nil, []commonv1.Condition{commonv1.Available()},
 			func(p *pass) { p.r.named = true }, true},
 		"NamedDeleting": {"it was being deleted", []string{UnclaimedFinalizer}, nil, deleting(failed), func(p *pass) { p.r.named = true }, true},
