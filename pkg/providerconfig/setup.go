@@ -141,8 +141,8 @@ func add(m manager.Manager, kind *form, t *tracker, chosen options) error {
 	sources := func(c cache.Cache) []source.Source {
 		return []source.Source{
 			t.source(kind.gvk.Kind),
-			r.connections(),
 			source.Kind(c, client.Object(kind.empty), &handler.EnqueueRequestForObject{}),
+			r.connections(),
 		}
 	}
 	if chosen.gate != nil {

@@ -10,6 +10,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
@@ -351,5 +352,23 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		if len(w.events) != tc.told || tc.told > 0 && (w.events[0].Type != event.TypeWarning || w.events[0].Reason != reasonAbandoned) {
 			t.Errorf("%s: %s: told %+v", name, tc.reason, w.events)
 		}
+	}
+}
+
+// What an author's updater was answered is what the next write of the pass is for.
+func TestWhatAnAuthorsUpdaterWasAnsweredIsKnown(t *testing.T) {
+	changes := map[string]any{meta.AnnotationKeyCreateAttempt: ownDone}
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &memo{}, WithCriticalAnnotationUpdater(
+		CriticalAnnotationUpdateFn(func(_ context.Context, o client.Object) error {
+			o.SetResourceVersion("9")
+			meta.AddAnnotations(o, map[string]string{"example.org/note": "of another"})
+
+			return nil
+		})))
+	if err := w.recordByAuthor(t.Context(), changes); err != nil {
+		t.Fatal(err)
+	}
+	if w.mg.GetResourceVersion() != "9" || w.newest.GetResourceVersion() != "9" || w.mg.GetAnnotations()["example.org/note"] == "" {
+		t.Errorf("known are the versions %s and %s, marked %v", w.mg.GetResourceVersion(), w.newest.GetResourceVersion(), w.mg.GetAnnotations())
 	}
 }

@@ -39,3 +39,12 @@ func TestKeysAreDerivedOnce(t *testing.T) {
 		t.Errorf("%d keys are kept after 64, and the last is %q", len(d.keys), key)
 	}
 }
+
+// Where no key can be derived, nothing is stored that could be taken for what was published.
+func TestWhatCannotBeDerivedIsNotStored(t *testing.T) {
+	for key, want := range map[string]string{"0badcafe": "quay/login/0badcafe", "": ""} {
+		if got := storedAs("quay/login", key); got != want {
+			t.Errorf("with the key %q: stored as %q, want %q", key, got, want)
+		}
+	}
+}

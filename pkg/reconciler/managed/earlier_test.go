@@ -45,8 +45,10 @@ func TestEarlier(t *testing.T) {
 		marks  map[string]string
 		want   bool
 	}{
-		"Unmarked":      {"there is no record", done(second + "/succeeded"), nil, nil, false},
-		"Unknown":       {"nothing is known", &memo{}, nil, by(first), false},
+		"Unmarked": {"there is no record", done(second + "/succeeded"), nil, nil, false},
+		"Unknown":  {"nothing is known", &memo{}, nil, by(first), false},
+		"UnknownTimes": {"nothing is known of what an earlier success was", &memo{}, nil, map[string]string{
+			meta.AnnotationKeyCreateAttempt: first, meta.AnnotationKeyExternalName: "vol-0", succeeded: early}, false},
 		"Same":          {"it is the last", done(second + "/succeeded"), nil, by(second + "/succeeded"), false},
 		"BeforeItsEnd":  {"it is the last, before it ended", done(second + "/succeeded"), nil, by(second), true},
 		"AfterItsEnd":   {"it is the last, and failed by what is stored", done(second + "/succeeded"), nil, by(second + "/failed"), false},
@@ -143,6 +145,10 @@ func TestRemoveEarlier(t *testing.T) {
 			t.Errorf("%s: what is not there was removed", id)
 		}
 	}
+	failed := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyCreateAttempt: first + "/failed"})
+	if !passOf(failed, called).removeEarlier() || meta.GetExternalName(failed) != "vol-0" {
+		t.Errorf("of an attempt that made nothing the object keeps %v", failed.GetAnnotations())
+	}
 }
 
 // The ids of an object's attempts grow, whatever the clock says.
@@ -164,6 +170,37 @@ func TestNewAttempt(t *testing.T) {
 	} {
 		if got := passOf(bearing(tc.marks), tc.memo).newAttempt(); got != tc.want {
 			t.Errorf("%s: %s: got %s, want %s", id, tc.reason, got, tc.want)
+		}
+	}
+}
+
+// Where the same token leads to the same resource, an attempt is repeated whose result is not known, or does not
+// show. What another runtime has begun has no token of ours.
+func TestWhichAttemptIsRepeated(t *testing.T) {
+	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	begun, ended := map[string]string{attempt: ownID, pending: early}, map[string]string{attempt: ownDone}
+	seen := objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone}}
+	for id, tc := range map[string]struct {
+		reason string
+		marks  map[string]string
+		state  objectstate.State
+		tokens bool
+		want   bool
+	}{
+		"First":   {"nothing was begun", nil, objectstate.State{}, true, false},
+		"Unknown": {"its result is not known", begun, objectstate.State{}, true, true},
+		"Unseen":  {"it succeeded, and does not show", ended, objectstate.State{}, true, true},
+		"Seen":    {"what it made was found, and is gone", ended, seen, true, false},
+		"Failed":  {"it came to nothing", map[string]string{attempt: ownID + "/failed"}, objectstate.State{}, true, false},
+		"Opaque":  {"a second call would lead to a second resource", begun, objectstate.State{}, false, false},
+		"Theirs":  {"another runtime has begun it", map[string]string{pending: early}, objectstate.State{}, true, false},
+		"Made":    {"another runtime has made it", map[string]string{succeeded: early}, objectstate.State{}, true, false},
+	} {
+		p := passOf(bearing(tc.marks), remembering(tc.state, objectstate.Cold{}))
+		p.r.tokens = tc.tokens
+		got := p.nextAttempt()
+		if repeats := got == ownID; repeats != tc.want || p.repeats != tc.want || got == "" {
+			t.Errorf("%s: %s: the next is %q, repeats is %t", id, tc.reason, got, p.repeats)
 		}
 	}
 }

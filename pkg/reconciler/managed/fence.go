@@ -91,7 +91,7 @@ func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelF
 	timer = time.AfterFunc(left, check)
 
 	return ctx, func() {
-		timer.Stop()
+		defer timer.Stop()
 		cancel(context.Canceled)
 	}
 }

@@ -49,6 +49,9 @@ func (p *pass) intended() objectstate.Intent {
 	return intended(p.mg)
 }
 
+// IntentMarks are the annotations of an attempt that has no result.
+var intentMarks = []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt}
+
 // Intended returns the attempt that an object is marked with.
 func intended(mg resource.Managed) objectstate.Intent {
 	marks := mg.GetAnnotations()
@@ -59,7 +62,7 @@ func intended(mg resource.Managed) objectstate.Intent {
 // Withdraw takes back what was stored of an intent that was not stored whole, so that
 // another process does not wait for the result of an attempt that nobody has made.
 func (p *pass) withdraw(ctx context.Context, before map[string]string) {
-	for _, key := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt} {
+	for _, key := range intentMarks {
 		if value, was := before[key]; was {
 			meta.AddAnnotations(p.mg, map[string]string{key: value})
 		} else {

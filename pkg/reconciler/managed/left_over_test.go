@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -141,6 +142,32 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 	}
 }
 
+// Under a name of our choice there is no record. A process that has just begun knows nothing of what an earlier one
+// made until it has looked, unless the object says that it is well and the look can wait.
+func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {
+	name := map[string]string{meta.AnnotationKeyExternalName: "data"}
+	for reason, tc := range map[string]struct {
+		last  lifecycle.Facts
+		waits bool
+		seen  objectstate.CreationRef
+		want  string
+	}{
+		"it has not looked yet":              {lifecycle.Facts{}, false, objectstate.CreationRef{}, "data"},
+		"it need not look yet":               {lifecycle.Facts{}, true, objectstate.CreationRef{}, ""},
+		"it has looked before":               {lifecycle.Facts{}, false, objectstate.CreationRef{Name: "data"}, ""},
+		"it has looked, and it may be there": {lifecycle.Facts{Presence: lifecycle.Absent, Doubt: lifecycle.Grace}, false, objectstate.CreationRef{}, ""},
+		"it has looked, and it is not there": {lifecycle.Facts{Presence: lifecycle.Absent}, false, objectstate.CreationRef{}, ""},
+	} {
+		mg := bearing(name)
+		mg.SetFinalizers([]string{FinalizerName})
+		p := passOf(mg, remembering(objectstate.State{Seen: tc.seen}, objectstate.Cold{}), WithDeterministicExternalName(true))
+		p.last, p.waits = tc.last, tc.waits
+		if p.keepBond(); p.memo.Leaves != tc.want {
+			t.Errorf("%s: it leaves %q, want %q", reason, p.memo.Leaves, tc.want)
+		}
+	}
+}
+
 // That something is left over is told once of an object that others keep.
 func TestWhatIsLeftIsToldOnce(t *testing.T) {
 	p := passOf(bearing(nil), remembering(objectstate.State{Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{}))
@@ -231,6 +258,56 @@ func TestWhatIsGoneIsToldOf(t *testing.T) {
 		mg, _ := told.of[0].(resource.Managed)
 		if kind := mg.GetObjectKind().GroupVersionKind().String(); mg.GetNamespace() != "quay" || mg.GetName() != "data" || mg.GetUID() != ownerUID || kind != "g/v1, Kind=K" {
 			t.Errorf("%s: told of %s %s/%s %s", name, kind, mg.GetNamespace(), mg.GetName(), mg.GetUID())
+		}
+	}
+}
+
+// The finalizer may be taken before this process has seen the object. That is told where the object says that its
+// resource was to go with it, and had not gone yet: what lets an object go takes the other finalizer as well.
+func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
+	deleting := func(synced commonv1.Condition) []commonv1.Condition {
+		return []commonv1.Condition{commonv1.Deleting(), synced}
+	}
+	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
+	failed, waited := commonv1.ReconcileError(errors.New("boom")), commonv1.ReconcileSuccess().WithMessage(textAwaiting+"example.org/backup")
+	others := []string{"example.org/backup"}
+	orphaned := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}
+	cases := map[string]struct {
+		reason     string
+		finalizers []string
+		marks      map[string]string
+		says       []commonv1.Condition
+		change     func(*pass)
+		want       bool
+	}{
+		"Failed":          {"its last pass failed", others, nil, deleting(failed), nil, true},
+		"Waited":          {"its last pass waited for others", others, nil, deleting(waited), nil, true},
+		"Ended":           {"the last pass may have let it go", others, nil, deleting(commonv1.ReconcileSuccess()), nil, false},
+		"Before":          {"no pass has seen its deletion", others, nil, []commonv1.Condition{commonv1.Available(), failed}, nil, false},
+		"Alone":           {"nobody keeps it", nil, nil, deleting(failed), nil, false},
+		"Unclaimed":       {"the other finalizer is there, and something was created", []string{UnclaimedFinalizer}, done, nil, nil, true},
+		"Nothing":         {"it is, and nothing was created", []string{UnclaimedFinalizer}, nil, nil, nil, false},
+		"UnclaimedKept":   {"it is, and this process has seen the finalizer", []string{UnclaimedFinalizer}, done, nil, func(p *pass) { p.memo.Kept = true }, false},
+		"UnclaimedOrphan": {"it is, and the resource is to stay", []string{UnclaimedFinalizer}, orphaned, nil, nil, false},
+		"Named": {"a name of our choice has no record, but it was there", []string{UnclaimedFinalizer}, nil, []commonv1.Condition{commonv1.Available()},
+			func(p *pass) { p.r.named = true }, true},
+		"NamedDeleting": {"it was being deleted", []string{UnclaimedFinalizer}, nil, deleting(failed), func(p *pass) { p.r.named = true }, true},
+		"NamedUnknown":  {"nobody has said that it was there", []string{UnclaimedFinalizer}, nil, []commonv1.Condition{commonv1.Creating()}, func(p *pass) { p.r.named = true }, false},
+		"Kept":          {"this process has seen the finalizer", others, nil, deleting(failed), func(p *pass) { p.memo.Kept = true }, false},
+		"Author's":      {"an author's finalizer cannot be told by its name", others, nil, deleting(failed), func(p *pass) { p.r.finalizer = &authorsFinalizer{} }, false},
+		"Orphan":        {"the resource is to stay", others, map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan}, deleting(failed), nil, false},
+	}
+	for id, tc := range cases {
+		mg := bearing(tc.marks)
+		mg.SetFinalizers(tc.finalizers)
+		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
+		mg.SetConditions(tc.says...)
+		p := passOf(mg, &memo{})
+		if tc.change != nil {
+			tc.change(p)
+		}
+		if got := p.takenBefore(); got != tc.want {
+			t.Errorf("%s: %s: got %t", id, tc.reason, got)
 		}
 	}
 }

@@ -39,6 +39,9 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyWasUnresolved:           true,
 }
 
+// RecordedTimes return what the bookkeeping says of the last attempt.
+var recordedTimes = []func(metav1.Object) time.Time{meta.GetExternalCreatePending, meta.GetExternalCreateSucceeded, meta.GetExternalCreateFailed}
+
 // OwnMark is the 32 bit FNV-1a hash of the UID. Package hash/fnv and fmt would make
 // garbage of it several times in every pass.
 func ownMark(mg resource.Managed) (digits [8]byte) {
@@ -73,8 +76,8 @@ func (p *pass) nextAttempt() string {
 // than the last beginning too, whatever the clock says: that one attempt was begun
 // again must show.
 func begin(mg resource.Managed, attempt string, now time.Time) {
-	for _, before := range []time.Time{meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg), meta.GetExternalCreatePending(mg)} {
-		if next := before.Add(time.Second); now.Before(next) {
+	for _, before := range recordedTimes {
+		if next := before(mg).Add(time.Second); now.Before(next) {
 			now = next
 		}
 	}
@@ -101,13 +104,12 @@ func finish(mg resource.Managed, result string, now time.Time) {
 // it. Runtimes that know only times are told the same as of a failure, unless the
 // call was cut off; the attempt itself has no result.
 func lose(mg resource.Managed, err error, now time.Time) {
-	if external.IsInterrupted(err) {
-		return
+	if !external.IsInterrupted(err) {
+		if pending := meta.GetExternalCreatePending(mg); now.Before(pending) {
+			now = pending
+		}
+		meta.SetExternalCreateFailed(mg, now)
 	}
-	if pending := meta.GetExternalCreatePending(mg); now.Before(pending) {
-		now = pending
-	}
-	meta.SetExternalCreateFailed(mg, now)
 }
 
 // Attempt returns the id and the result of the last attempt to create.
@@ -193,9 +195,8 @@ func unresolved(mg resource.Managed) bool {
 // An attempt for which this process did not call Create has no result to wait for.
 func (p *pass) unresolved() bool {
 	id, _ := attempt(p.mg)
-	inherited := p.inherited != "" && p.inherited == id && lost(p.mg)
 
-	return (inherited || unresolved(p.mg)) && !p.uncalled()
+	return lost(p.mg) && (p.inherited == id || !copied(p.mg, id)) && !p.uncalled()
 }
 
 // Created returns what identifies the creation whose result the object stands

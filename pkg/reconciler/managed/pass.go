@@ -100,11 +100,7 @@ type pass struct {
 }
 
 func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
-	mg := clone(read)
-	if r.named && meta.GetExternalName(mg) == "" {
-		meta.SetExternalName(mg, mg.GetName())
-	}
-
+	mg := r.own(read)
 	p := &pass{
 		r: r, mg: mg, read: read, newest: read, generation: mg.GetGeneration(), hangUp: func() {},
 		memo:   known,
@@ -120,6 +116,17 @@ func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
 	}
 
 	return p
+}
+
+// Own returns what a pass may change: a copy of the object, which has its own name as external
+// name if it is to have that.
+func (r *Reconciler) own(read resource.Managed) resource.Managed {
+	mg := clone(read)
+	if r.named && meta.GetExternalName(mg) == "" {
+		meta.SetExternalName(mg, mg.GetName())
+	}
+
+	return mg
 }
 
 // MaxActions is the bound that the tests of package lifecycle prove.

@@ -170,12 +170,15 @@ func digest(to string, details ConnectionDetails) [sha256.Size]byte {
 // Stored returns where the details went, and their digest, as it is stored in a
 // status that many may read.
 func stored(mg resource.Managed, digest [sha256.Size]byte) string {
-	key := slowly.derive(derivation{digest, mg.GetUID()})
+	return storedAs(secretFor(mg), slowly.derive(derivation{digest, mg.GetUID()}))
+}
+
+func storedAs(to, key string) string {
 	if key == "" {
 		return "" // a system that refuses the parameters: published again after a restart
 	}
 
-	return secretFor(mg) + "/" + key
+	return to + "/" + key
 }
 
 // Secrets publishes to the Secret that an object names.

@@ -11,6 +11,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
@@ -140,5 +141,49 @@ func TestTheOrderOfConditions(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// Of each reason what was told last is not told again. What was told before that is news again.
+func TestWhatWasToldLastIsNoNews(t *testing.T) {
+	p := endingPass()
+	for i, step := range []struct {
+		reason event.Reason
+		says   string
+		told   bool
+	}{
+		{reasonCannotUpdate, "no quota", true},
+		{reasonCannotUpdate, "no quota", false},
+		{reasonCannotObserve, "no quota", true},
+		{reasonCannotUpdate, "no route", true},
+		{reasonCannotUpdate, "no quota", true},
+		{reasonCannotObserve, "no quota", false},
+	} {
+		p.events = nil
+		err := errors.New(step.says)
+		p.conclude(outcome{synced: commonv1.ReconcileError(err), event: event.Warning(step.reason, err)})
+		if told := len(p.events) == 1; told != step.told || len(p.events) > 1 {
+			t.Errorf("step %d: %s: %s: told %+v", i, step.reason, step.says, p.events)
+		}
+	}
+}
+
+// A message that differs from the last only in what differs each time is left as it was, of whichever condition.
+func TestMessagesThatDifferEachTimeStay(t *testing.T) {
+	const before, now = "request 5f3d2c1b-aaaa-4000-8000-000000000001 has no effect", "request 5f3d2c1b-aaaa-4000-8000-000000000002 has no effect"
+	as := func(text string) outcome {
+		return outcome{
+			ready: commonv1.Unavailable().WithMessage(text), synced: commonv1.ReconcileSuccess().WithMessage(text),
+			upToDate: upToDate("False", commonv1.ReasonUpdateRequested).WithMessage(text),
+		}
+	}
+	p := endingPass()
+	p.conclude(as(before))
+	p.read = clone(p.mg)
+	p.conclude(as(now))
+	for _, of := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate} {
+		if got := p.mg.GetCondition(of).Message; got != before {
+			t.Errorf("%s says %q", of, got)
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package managed
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
@@ -46,8 +48,15 @@ func TestWhomAnObjectIsToldToTakeOver(t *testing.T) {
 		p := passOf(mg, &memo{})
 		p.r.of.Group, p.r.of.Kind = "g", "K"
 		p.observation.OwnerStamp = found
-		if got := p.restoredFrom() != ""; got != want {
+		how := p.restoredFrom()
+		if got := how != ""; got != want {
 			t.Errorf("%q: told %t", found, got)
+		}
+		if text := fmt.Sprintf("set the annotation %s to %q, or to %q for all", meta.AnnotationKeyRestoredFrom, found, "there"); want && !strings.Contains(how, text) {
+			t.Errorf("%q does not say %q", how, text)
+		}
+		if want && !strings.HasSuffix(how, "choose another name by the annotation "+meta.AnnotationKeyExternalName) {
+			t.Errorf("%q does not end with how another name is chosen", how)
 		}
 	}
 }

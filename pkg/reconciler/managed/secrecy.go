@@ -67,13 +67,9 @@ func (p *pass) redact(err error) error {
 // ConcealIn takes the secrets out of the messages of conditions that were set in
 // this pass, whoever set them.
 func (p *pass) concealIn(read, mine []commonv1.Condition) {
-	var mask *redact.Mask // made for the first of them: in most passes there is none
 	for i, c := range mine {
-		if c.Message != "" && !slices.ContainsFunc(read, func(r commonv1.Condition) bool { return r.Type == c.Type && r.Message == c.Message }) {
-			if mask == nil {
-				mask = p.mask()
-			}
-			mine[i].Message = mask.String(c.Message)
+		if !slices.ContainsFunc(read, func(r commonv1.Condition) bool { return r.Type == c.Type && r.Message == c.Message }) {
+			mine[i].Message = p.mask().String(c.Message)
 		}
 	}
 }

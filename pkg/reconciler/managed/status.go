@@ -81,10 +81,10 @@ func (p *pass) writeStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.overtaken(live) {
+	p.newest = live
+	if p.overtaken(p.newest) {
 		return p.changed("another pass has told since what it saw")
 	}
-	p.newest = live
 	p.mg.SetResourceVersion(live.GetResourceVersion())
 
 	return p.patchStatus(ctx)

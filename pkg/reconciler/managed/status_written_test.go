@@ -221,3 +221,12 @@ func TestAGenerationIsToldByAPass(t *testing.T) {
 		t.Error("who tells of none is overtaken")
 	}
 }
+
+// A process whose lease is over may end a pass that has nothing to tell.
+func TestNothingToTellNeedsNoLease(t *testing.T) {
+	p, c, _ := newWriting(stores, WithLeaseDeadline(func() time.Time { return noon.Add(-time.Second) }))
+	p.mg = clone(p.read)
+	if err := p.writeStatus(t.Context()); err != nil || len(c.sent) > 0 {
+		t.Errorf("it ended with %v after %d writes", err, len(c.sent))
+	}
+}

@@ -8,6 +8,9 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -37,6 +40,29 @@ func TestOptionsOfAControllerReachItsReconciler(t *testing.T) {
 	r, _ = wire(m, resource.ManagedKind(of), controller.Options{PollInterval: 7 * time.Minute}, []ReconcilerOption{registry, WithPollInterval(time.Hour), WithRecorder(mine)})
 	if r.pollInterval != time.Hour || r.record != mine || r.pace == nil {
 		t.Errorf("an option of the reconciler does not win: %s, %T", r.pollInterval, r.record)
+	}
+}
+
+// A slowLimit lets nobody through before an hour is over.
+type slowLimit struct {
+	workqueue.TypedRateLimiter[any]
+}
+
+func (slowLimit) When(any) time.Duration { return time.Hour }
+
+// A limit of all controllers that is no bucket holds up passes before they begin, and who is held up keeps the back-off.
+func TestALimitOfAnotherTypeHoldsUpPasses(t *testing.T) {
+	of := fake.GVK(&fake.Managed{})
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypeWithName(of, &fake.Managed{})
+	_, options := wire(&fake.Manager{Scheme: scheme}, resource.ManagedKind(of), controller.Options{GlobalRateLimiter: slowLimit{}}, []ReconcilerOption{WithMetricsRegisterer(prometheus.NewRegistry())})
+	one := reconcile.Request{NamespacedName: types.NamespacedName{Name: "data"}}
+	options.RateLimiter.When(one) // it has failed once
+	if result, err := options.Reconciler.Reconcile(t.Context(), one); err != nil || result.RequeueAfter <= 0 {
+		t.Errorf("the pass ended with %+v, %v", result, err)
+	}
+	if options.RateLimiter.Forget(one); options.RateLimiter.NumRequeues(one) != 1 {
+		t.Errorf("%d failures are remembered of who was held up after one", options.RateLimiter.NumRequeues(one))
 	}
 }
 

@@ -10,10 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
@@ -135,5 +138,17 @@ func TestAKindWithoutAList(t *testing.T) {
 			t.Errorf("%d objects, error %v, want %s", len(all), err, want)
 		}
 		scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &fake.Managed{})
+	}
+}
+
+// A pass counts as under way before it asks whether the API server was restored: what is written back after that
+// waits for those that were not told so.
+func TestAPassIsUnderWayBeforeItAsksForRestores(t *testing.T) {
+	d := controller.NewRestoreDetector()
+	r := madeWith(WithRestoreDetector(d))
+	d.Seen(schema.GroupKind{}, "874", "219")
+	of := types.NamespacedName{Name: "data"}
+	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: of}); err != nil || r.passes.of == nil || r.passes.has(of) {
+		t.Errorf("it ended with %v; passes under way: %v", err, r.passes.of)
 	}
 }
