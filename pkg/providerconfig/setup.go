@@ -141,8 +141,8 @@ func add(m manager.Manager, kind *form, t *tracker, chosen options) error {
 	sources := func(c cache.Cache) []source.Source {
 		return []source.Source{
 			t.source(kind.gvk.Kind),
-			source.Kind(c, client.Object(kind.empty), &handler.EnqueueRequestForObject{}),
 			r.connections(),
+			source.Kind(c, client.Object(kind.empty), &handler.EnqueueRequestForObject{}),
 		}
 	}
 	if chosen.gate != nil {

@@ -47,9 +47,10 @@ func (p *pass) conditionless() bool {
 // or that no condition of it is stored: no condition can say so.
 func (p *pass) tellUnwritable(err error) {
 	text := ""
-	if gone.Named(err) || gone.Unserved(err) {
+	switch {
+	case gone.Named(err) || gone.Unserved(err):
 		text = p.redact(err).Error()
-	} else if err == nil && p.conditionless() {
+	case err == nil && p.conditionless():
 		text = "the API server stores no conditions, because the CustomResourceDefinition of the kind " + p.r.of.Kind +
 			" has no field status.conditions: embed the ConditionedStatus of apis/common/v1 in the status of its Go type, generate the definition, and apply it"
 	}

@@ -91,7 +91,7 @@ func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelF
 	timer = time.AfterFunc(left, check)
 
 	return ctx, func() {
-		defer timer.Stop()
+		timer.Stop()
 		cancel(context.Canceled)
 	}
 }

@@ -27,8 +27,11 @@ func (p *pass) inherit(ctx context.Context) error {
 		return nil
 	}
 	lives, err := p.originalLives(ctx, id)
-	if lives || err != nil {
+	if err != nil {
 		return observing.failed(errors.Wrap(err, "cannot look for the object that the marks of a creation were copied from"))
+	}
+	if lives {
+		return nil
 	}
 	if p.inherited = id; !missing && p.memo.Called == (objectstate.Intent{}) {
 		p.memo.Called = p.intended()

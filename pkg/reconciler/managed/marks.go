@@ -104,12 +104,13 @@ func finish(mg resource.Managed, result string, now time.Time) {
 // it. Runtimes that know only times are told the same as of a failure, unless the
 // call was cut off; the attempt itself has no result.
 func lose(mg resource.Managed, err error, now time.Time) {
-	if !external.IsInterrupted(err) {
-		if pending := meta.GetExternalCreatePending(mg); now.Before(pending) {
-			now = pending
-		}
-		meta.SetExternalCreateFailed(mg, now)
+	if external.IsInterrupted(err) {
+		return
 	}
+	if pending := meta.GetExternalCreatePending(mg); now.Before(pending) {
+		now = pending
+	}
+	meta.SetExternalCreateFailed(mg, now)
 }
 
 // Attempt returns the id and the result of the last attempt to create.

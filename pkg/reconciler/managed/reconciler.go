@@ -211,9 +211,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 		return reconcile.Result{RequeueAfter: noticedIn, Priority: new(controller.PriorityPoll)}, nil
 	}
 	if err != nil {
-		defer r.tracker.Forget(req.NamespacedName)
 		r.tellGone(req.NamespacedName, "")
 		r.memory.Forget(req.NamespacedName)
+		r.tracker.Forget(req.NamespacedName)
 
 		return reconcile.Result{}, nil
 	}
@@ -236,8 +236,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 
 // Forget what was known of an object that is gone.
 func (r *Reconciler) forget(o *memo) {
-	defer o.leaves()
 	r.telemetry.Forget(&o.counted)
+	o.leaves()
 	if o.place != nil {
 		r.roll.Leave(o.place)
 		r.telemetry.Watches(r.roll.Watches())
