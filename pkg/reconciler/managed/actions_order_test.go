@@ -372,3 +372,24 @@ func TestWhatAnAuthorsUpdaterWasAnsweredIsKnown(t *testing.T) {
 		t.Errorf("known are the versions %s and %s, marked %v", w.mg.GetResourceVersion(), w.newest.GetResourceVersion(), w.mg.GetAnnotations())
 	}
 }
+
+// That a creation came to nothing is not given to an author's updater once another was begun, and what is not
+// written is not taken for a write of ours later.
+func TestWhatIsNotGivenToAnAuthorsUpdater(t *testing.T) {
+	given := 0
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID}), &memo{}, WithCriticalAnnotationUpdater(
+		CriticalAnnotationUpdateFn(func(context.Context, client.Object) error {
+			given++
+
+			return nil
+		})))
+	for another, want := range map[string]int{second: 0, ownID: 1} {
+		given = 0
+		w.shows.SetAnnotations(map[string]string{meta.AnnotationKeyCreateAttempt: another})
+		err := w.recordByAuthor(t.Context(), map[string]any{meta.AnnotationKeyCreateAttempt: ownID + "/failed"})
+		if ours := w.memo.ours(meta.AnnotationKeyCreateAttempt, ownID+"/failed"); err != nil || given != want || ours != (want > 0) {
+			t.Errorf("the object is marked with %s: it ended with %v, given %d times, ours is %t", another, err, given, ours)
+		}
+		w.memo.wrote = nil
+	}
+}

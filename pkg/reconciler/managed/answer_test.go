@@ -12,6 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
 // What a pass begins with: what its user was asked, what he or a tool left of the record, and
@@ -262,5 +263,38 @@ func TestRecall(t *testing.T) {
 		if diff := cmp.Diff(want, mg.GetAnnotations()); diff != "" {
 			t.Errorf("%s: %s: -want +got:\n%s", id, tc.reason, diff)
 		}
+	}
+}
+
+// Of a record that is believed only what it says was made is remembered as made.
+func TestWhatIsRememberedOfARecordThatIsBelieved(t *testing.T) {
+	const name, attempt = meta.AnnotationKeyExternalName, meta.AnnotationKeyCreateAttempt
+	for reason, tc := range map[string]struct {
+		marks map[string]string
+		want  objectstate.CreationRef
+	}{
+		"it succeeded":           {map[string]string{name: "vol-1", attempt: ownDone}, objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},
+		"its result is unknown":  {map[string]string{name: "vol-1", attempt: ownID}, objectstate.CreationRef{}},
+		"the attempt has failed": {map[string]string{name: "vol-1", attempt: ownID + "/failed"}, objectstate.CreationRef{}},
+	} {
+		p := passOf(bearing(tc.marks), &memo{})
+		if p.heed(lifecycle.Overruled); p.memo.Made != tc.want || len(p.events) != 1 || p.events[0].Message != textOverruled {
+			t.Errorf("%s: remembered as made is %+v, told %+v", reason, p.memo.Made, p.events)
+		}
+	}
+}
+
+// Which creation the user is asked about is told by its attempt and its name.
+func TestWhatAUserIsAskedAbout(t *testing.T) {
+	w := newStored(bearing(map[string]string{
+		meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyExternalName: "vol-1",
+		meta.AnnotationKeyWasUnresolved: notedAsked,
+	}), &memo{})
+	if err := w.askUser(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := w.mg.GetCondition(commonv1.TypeCreated)
+	if want := (objectstate.CreationRef{Mark: ownID, Name: "vol-1"}).String(); c.Status != metav1.ConditionUnknown || c.Reason != commonv1.ReasonUnresolved || c.Message != want {
+		t.Errorf("Created is %s/%s: %s, want %s", c.Status, c.Reason, c.Message, want)
 	}
 }

@@ -344,3 +344,43 @@ func TestNothingIsRecollectedOfWhatIsNotEarlier(t *testing.T) {
 		t.Errorf("the memory knows %+v", p.memo.Cold)
 	}
 }
+
+// That this process could not store the result of the attempt is no work of another: it has written nothing earlier.
+func TestAResultThatIsNotStoredIsNoEarlierRecord(t *testing.T) {
+	by := func(mark string) map[string]string { return map[string]string{meta.AnnotationKeyCreateAttempt: mark} }
+	for reason, tc := range map[string]struct {
+		marks, unwritten map[string]string
+		want             bool
+	}{
+		"it could not be stored":       {by(ownID), by(ownDone), true},
+		"that was another attempt":     {by(first), by(ownDone), false},
+		"it is stored":                 {by(ownDone), by(ownDone), false},
+		"nothing is to be stored":      {by(ownID), nil, false},
+		"neither is anything recorded": {nil, nil, false},
+	} {
+		if got := passOf(bearing(tc.marks), remembering(objectstate.State{}, objectstate.Cold{Unwritten: tc.unwritten})).unstored(); got != tc.want {
+			t.Errorf("%s: got %t", reason, got)
+		}
+	}
+}
+
+// That an earlier record was removed is stored, although nothing takes its place.
+func TestTheRemovalOfAnEarlierRecordIsStored(t *testing.T) {
+	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: first + "/succeeded"})
+	mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Message: objectstate.CreationRef{Mark: second + "/succeeded"}.String()})
+	p := passOf(mg, &memo{})
+	if p.restore(); !p.restored || len(mg.GetAnnotations()) > 0 {
+		t.Errorf("to be stored is %t, marked %v", p.restored, mg.GetAnnotations())
+	}
+}
+
+// The handle of an operation that this process does not know of stays where it is.
+func TestAnOperationOfAnotherProcessStays(t *testing.T) {
+	for known, want := range map[string]string{"": "op-1", "op-2": "op-2"} {
+		mg := bearing(map[string]string{meta.AnnotationKeyOperation: "op-1"})
+		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Operation: known}))
+		if restored := p.restoreOperation(); restored != (known != "") || operation(mg) != want {
+			t.Errorf("known is %q: restored %t, the object says %q", known, restored, operation(mg))
+		}
+	}
+}

@@ -67,3 +67,17 @@ func TestWhatMayBeLeftInTheFormerSystem(t *testing.T) {
 		}
 	}
 }
+
+// Who allows another system is told what may be left in the former, and from then on the resource is in the other.
+func TestAnAllowedSystemLeavesTheFormer(t *testing.T) {
+	p := passOf(bearing(map[string]string{
+		meta.AnnotationKeyBackendIdentity: "blue", meta.AnnotationKeyAllowBackendChange: "green", meta.AnnotationKeyCreateAttempt: ownDone,
+	}), &memo{})
+	p.backend, p.system = &namedSystem{name: "green"}, "green"
+	if err := p.recognise(); err != nil || len(p.events) != 1 || !strings.Contains(p.events[0].Message, `may be left over in "blue"`) {
+		t.Errorf("it ended with %v, told %+v", err, p.events)
+	}
+	if err := p.recognise(); err != nil || len(p.events) != 1 || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "green" {
+		t.Errorf("it ended with %v, told %+v, marked %v", err, p.events, p.mg.GetAnnotations())
+	}
+}

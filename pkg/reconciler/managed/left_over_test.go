@@ -311,3 +311,39 @@ func TestAFinalizerThatWasTakenBeforeThisProcess(t *testing.T) {
 		}
 	}
 }
+
+// An object that goes without its resource names the attempt of which nobody knows what it led to.
+func TestAnAttemptThatStaysIsNamed(t *testing.T) {
+	unknown := map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}
+	done := map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}
+	for reason, tc := range map[string]struct {
+		marks        map[string]string
+		orphan, want bool
+	}{
+		"the resource is to stay":              {unknown, true, true},
+		"the resource goes with the object":    {unknown, false, false},
+		"what is to stay is known":             {done, true, false},
+		"what goes with the object is known":   {done, false, false},
+		"nothing was begun of what is to stay": {nil, true, false},
+		"nothing was begun, and nothing stays": {nil, false, false},
+	} {
+		p := passOf(bearing(tc.marks), &memo{})
+		if tc.orphan {
+			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyDeletionPolicy: meta.DeletionPolicyOrphan})
+		}
+		if got := p.orphanedAttempt(); strings.Contains(got, "(the attempt to create it was "+ownID+")") != tc.want || (got != "") != tc.want {
+			t.Errorf("%s: told %q", reason, got)
+		}
+	}
+}
+
+// What a finalizer kept that was taken before this process has seen it is told by its name.
+func TestWhatWasKeptBeforeThisProcessIsTold(t *testing.T) {
+	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"})
+	mg.SetFinalizers([]string{UnclaimedFinalizer})
+	mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
+	p := passOf(mg, &memo{})
+	if p.tellLeft(); len(p.events) != 1 || !strings.Contains(p.events[0].Message, `"vol-1"`) || !p.memo.Stays {
+		t.Errorf("told %+v, it stays is %t", p.events, p.memo.Stays)
+	}
+}

@@ -187,3 +187,15 @@ func TestMessagesThatDifferEachTimeStay(t *testing.T) {
 		}
 	}
 }
+
+// What the object said of another generation is no news of this one, also to a process that has told nothing yet.
+func TestAnotherGenerationIsNoNews(t *testing.T) {
+	err := errors.New("no quota")
+	o := outcome{synced: commonv1.ReconcileError(err), event: event.Warning(reasonCannotUpdate, err)}
+	p := endingPass()
+	p.conclude(o)
+	p.read, p.generation, p.memo.LastWarnings, p.events = clone(p.mg), 4, nil, nil
+	if p.conclude(o); len(p.events) > 0 {
+		t.Errorf("told %+v", p.events)
+	}
+}

@@ -152,3 +152,23 @@ func TestAPassIsUnderWayBeforeItAsksForRestores(t *testing.T) {
 		t.Errorf("it ended with %v; passes under way: %v", err, r.passes.of)
 	}
 }
+
+// A listOfNothing has no items, as no list of the API has.
+type listOfNothing struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+}
+
+func (l *listOfNothing) DeepCopyObject() runtime.Object { c := *l; return &c }
+
+// A list that cannot be read is not taken for one of nothing: what is in the API server is not known then.
+func TestAListThatCannotBeRead(t *testing.T) {
+	of := fake.GVK(&fake.Managed{})
+	c := &askedReader{scheme: runtime.NewScheme()}
+	c.scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &listOfNothing{})
+	r := madeWith()
+	r.cluster = c
+	if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err == nil || len(c.lists) != 1 {
+		t.Errorf("it ended with %v after %d pages", err, len(c.lists))
+	}
+}
