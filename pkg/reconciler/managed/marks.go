@@ -182,7 +182,13 @@ func lost(mg resource.Managed) bool {
 	}
 	id, result := attempt(mg)
 
-	return id != "" && result == "" || meta.ExternalCreateIncomplete(mg)
+	return id != "" && result == "" || meta.ExternalCreateIncomplete(mg) && !resultTaken(mg, result)
+}
+
+// ResultTaken says whether somebody has removed the mark of the result of the last attempt, and nothing else: the
+// attempt and its mark are given their result at once, and no runtime removes a mark when it begins another creation.
+func resultTaken(mg resource.Managed, result string) bool {
+	return result == attemptSucceeded && meta.GetExternalCreateSucceeded(mg).IsZero() || result == attemptFailed && meta.GetExternalCreateFailed(mg).IsZero()
 }
 
 // Unresolved says whether a create was begun for this object whose result is not known.

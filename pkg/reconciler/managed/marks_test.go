@@ -59,6 +59,9 @@ func TestMarks(t *testing.T) {
 		"OthersSucceeded":   {"another runtime succeeded", marked(early, later, "", ""), false, later},
 		"OthersFailedLast":  {"another runtime failed after it had succeeded", marked(early, early, later, ""), false, ""},
 		"OthersAfterOurs":   {"another runtime began one after ours", marked(later, early, "", "a/succeeded"), true, "a/succeeded"},
+		"SuccessTaken":      {"a user removed the mark of the success alone, and its result stays", marked(early, "", "", "a/succeeded"), false, "a/succeeded"},
+		"FailureTaken":      {"the same of a failure", marked(early, "", "", "a/failed"), false, ""},
+		"OthersAfterFailed": {"another runtime began one after ours had failed", marked(later, "", early, "a/failed"), true, ""},
 		"OthersFuture":      {"a clock that is ahead delays nobody", marked(early, "2126-01-01T00:00:00Z", "", ""), false, "2126-01-01T00:00:00Z"},
 		"AdoptedAfterwards": {"an adoption has no attempt", marked("", later, "", ""), false, later},
 	}
