@@ -13,7 +13,7 @@ import (
 // What the simulator breaks and the kit does not. The page says why.
 var leftOut = []sim.Kind{
 	sim.Freeze, sim.ClockBack, sim.ClockAhead, sim.Pause, sim.Refusing, sim.Vanish, sim.Squat, sim.Snatch,
-	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.Outdate, sim.Unserved, sim.UnservedKind, sim.UnservedForbidden, sim.UnservedGateway,
+	sim.Strip, sim.StripAnnotations, sim.StripFinalizers, sim.StripOne, sim.Outdate, sim.Unserved, sim.UnservedKind, sim.UnservedForbidden, sim.UnservedGateway,
 	sim.UnservedAfter, sim.UnservedForbiddenAfter,
 	sim.DroppedAnnotations, sim.DroppedFinalizers, sim.DroppedStatus,
 	sim.RefusedSize, sim.RefusedAccess, sim.Rewound, sim.RewoundDown, sim.Deaf, sim.DeafAfter, sim.Relist,

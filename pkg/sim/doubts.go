@@ -18,6 +18,7 @@ var doubts = []struct {
 	{kind: Strip, write: true, read: true, remote: true},
 	{kind: StripAnnotations, write: true, read: true, remote: true},
 	{kind: StripFinalizers, write: true, read: true, remote: true},
+	{kind: StripOne, write: true, read: true, writes: []int{2, 3, 4, 5}},
 	{kind: Outdate, write: true, read: true, remote: true},
 	{kind: Unserved, write: true, read: true},
 	{kind: UnservedKind, write: true, read: true},
@@ -167,7 +168,7 @@ func (w *World) notSeen(o operation, f Fault) {
 // returns true.
 func (w *World) doubt(p *process, o operation, f Fault) (bool, error) {
 	switch f.Kind {
-	case Strip, StripAnnotations, StripFinalizers:
+	case Strip, StripAnnotations, StripFinalizers, StripOne:
 		w.strip(f)
 	case Outdate:
 		w.outdate()

@@ -48,6 +48,7 @@ const (
 	Strip            Kind = "strip"             // a user replaces the object by its manifest, which has neither our annotations nor our finalizer
 	StripAnnotations Kind = "strip-annotations" // the same, and the finalizers stay
 	StripFinalizers  Kind = "strip-finalizers"  // the same, and the annotations stay
+	StripOne         Kind = "strip-one"         // a user removes one annotation of ours: the external name; with a number, the second to fifth of the record of a creation
 	Outdate          Kind = "outdate"           // a user replaces the object by a manifest that was exported with all annotations, before the last creation if there was another
 
 	Unserved          Kind = "unserved"           // a page that says 404 in the place of the API server's answer
@@ -97,7 +98,7 @@ type Fault struct {
 	Kind Kind
 	For  time.Duration // 0 is the default of the kind
 
-	Writes int // that a restore undoes; 0 is one
+	Writes int // that a restore undoes, or which annotation StripOne removes; 0 is one
 }
 
 func (f Fault) duration() time.Duration {
@@ -110,6 +111,9 @@ func (f Fault) duration() time.Duration {
 
 // Rewinds says whether a fault of the kind restores the API server.
 func (k Kind) rewinds() bool { return k == Rewound || k == RewoundDown }
+
+// Counted says whether a fault of the kind has a number in place of a duration.
+func (k Kind) counted() bool { return k.rewinds() || k == StripOne }
 
 // String returns the fault as "operation#n:kind", "operation#n:kind(duration)" or, of a restore,
 // "operation#n:kind(writes)".
@@ -182,10 +186,10 @@ func parseFault(text string) (Fault, error) {
 	}
 	kind, length, timed := strings.Cut(what, "(")
 	f := Fault{Op: op, N: n, Kind: Kind(kind)}
-	if timed && f.Kind.rewinds() {
+	if timed && f.Kind.counted() {
 		writes, closed := strings.CutSuffix(length, ")")
 		if f.Writes, err = strconv.Atoi(writes); err != nil || !closed || f.Writes <= 0 {
-			return Fault{}, errors.Errorf("cannot read the fault %q: it does not undo a number of writes, as in %s(2)", text, kind)
+			return Fault{}, errors.Errorf("cannot read the fault %q: it has no number of writes, or of an annotation, as in %s(2)", text, kind)
 		}
 	} else if timed {
 		length, closed := strings.CutSuffix(length, ")")

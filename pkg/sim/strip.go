@@ -46,23 +46,47 @@ func (u *users) notes(mg resource.Managed, before map[string]string) {
 	u.gives(mg.GetUID(), given)
 }
 
+// Record are the annotations of ours that StripOne removes, one at a time.
+var record = []string{keyExternalName, keyPending, keySucceeded, keyFailed, keyCreateAttempt}
+
+// Takes takes from an object what a fault takes from it.
+func (w *World) takes(f Fault, o resource.Managed) {
+	manifest := w.users.manifest(o.GetUID())
+	if f.Kind == StripOne {
+		key := record[min(max(f.Writes, 1), len(record))-1]
+		if _, theirs := manifest[key]; theirs {
+			return
+		}
+		if key == keyPending && attempting(o) {
+			w.exemptions.add(f.Kind, o) // that is how users say that there is no such resource
+		}
+		unannotate(o, key)
+
+		return
+	}
+	if f.Kind != StripFinalizers {
+		o.SetAnnotations(maps.Clone(manifest))
+	}
+	if f.Kind != StripAnnotations {
+		o.SetFinalizers(nil)
+	}
+}
+
 // Strip replaces every object by its manifest, as kubectl replace, Helm --force and Argo CD with
 // Replace=true do: what is not in that goes from its metadata. The status stays.
 func (w *World) strip(f Fault) {
 	for _, mg := range w.users.all() {
 		key, uid := keyOf(mg), mg.GetUID()
 		now := w.users.get(key)
-		if f.Kind != StripFinalizers {
-			now.SetAnnotations(maps.Clone(w.users.manifest(uid)))
-		}
-		if f.Kind != StripAnnotations {
-			now.SetFinalizers(nil)
-		}
+		w.takes(f, now)
 		w.users.must(w.users.client.Update(context.Background(), now))
 		if w.users.see(key) == mg {
 			continue // there was nothing to take away
 		}
 		s := stripping{kind: f.Kind, before: mg, last: mg, passes: w.passes, change: len(w.server.Changes(0))}
+		if f.Kind == StripOne {
+			s.given = recordOf(now)
+		}
 		if earlier, ok := w.strips[uid]; ok && !earlier.read {
 			s.before = earlier.before // no pass has seen what is between them
 		}
