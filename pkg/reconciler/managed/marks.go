@@ -39,9 +39,6 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyWasUnresolved:           true,
 }
 
-// RecordedTimes return what the bookkeeping says of the last attempt.
-var recordedTimes = []func(metav1.Object) time.Time{meta.GetExternalCreatePending, meta.GetExternalCreateSucceeded, meta.GetExternalCreateFailed}
-
 // OwnMark is the 32 bit FNV-1a hash of the UID. Package hash/fnv and fmt would make
 // garbage of it several times in every pass.
 func ownMark(mg resource.Managed) (digits [8]byte) {
@@ -76,8 +73,8 @@ func (p *pass) nextAttempt() string {
 // than the last beginning too, whatever the clock says: that one attempt was begun
 // again must show.
 func begin(mg resource.Managed, attempt string, now time.Time) {
-	for _, before := range recordedTimes {
-		if next := before(mg).Add(time.Second); now.Before(next) {
+	for _, before := range []time.Time{meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg), meta.GetExternalCreatePending(mg)} {
+		if next := before.Add(time.Second); now.Before(next) {
 			now = next
 		}
 	}
