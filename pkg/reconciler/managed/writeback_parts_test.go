@@ -18,6 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
@@ -170,5 +171,14 @@ func TestAListThatCannotBeRead(t *testing.T) {
 	r.cluster = c
 	if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err == nil || len(c.lists) != 1 {
 		t.Errorf("it ended with %v after %d pages", err, len(c.lists))
+	}
+}
+
+// What an attempt made is known although it could not be stored yet, and although an earlier creation was found.
+func TestWhatIsKnownOfTheLastCreation(t *testing.T) {
+	unwritten := map[string]string{meta.AnnotationKeyExternalName: "vol-2", meta.AnnotationKeyCreateAttempt: second + "/succeeded"}
+	o := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-1"}}, objectstate.Cold{Unwritten: unwritten})
+	if name, mark, anything := o.known(); name != "vol-2" || mark != second+"/succeeded" || !anything {
+		t.Errorf("known is %s of %s, anything is %t", name, mark, anything)
 	}
 }
