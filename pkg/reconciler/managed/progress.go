@@ -25,11 +25,10 @@ const (
 	halting                 // it was told not to move
 )
 
-// Show puts the progress into the conditions, and keeps those steady that it tells of. Nobody waits for a poll, so that one
+// Show puts the progress into the conditions. Nobody waits for a poll, so that one
 // which is held back leaves them as they are: a connection that is asked for too much
 // would otherwise have each of its objects written, and written back.
 func (p *pass) show(o outcome) {
-	p.steady()
 	if !p.r.kstatus || o.unfinished && p.urgency != lifecycle.User {
 		return
 	}

@@ -141,6 +141,7 @@ func (p *pass) conclude(o outcome) outcome {
 	p.set(o.synced)
 	p.setUpToDate(o)
 	p.show(o)
+	p.steady()
 	if (p.looked || o.progress == stuck) && !o.unfinished {
 		p.handled()
 	}
