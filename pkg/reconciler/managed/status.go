@@ -81,10 +81,10 @@ func (p *pass) writeStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.newest = live
-	if p.overtaken(p.newest) {
+	if p.overtaken(live) {
 		return p.changed("another pass has told since what it saw")
 	}
+	p.newest = live
 	p.mg.SetResourceVersion(live.GetResourceVersion())
 
 	return p.patchStatus(ctx)
