@@ -35,11 +35,19 @@ var simulated = map[string]string{
 // Checked returns the syntax and the types of a package that is simulated.
 func checked(t *testing.T, pkg string, exports map[string]string) ([]*ast.File, *types.Info) {
 	t.Helper()
-	fset := token.NewFileSet()
-	paths, err := filepath.Glob(filepath.Join(simulated[pkg], "*.go"))
+	fset, files := parsed(t, simulated[pkg])
+
+	return check(t, pkg, fset, files, exports)
+}
+
+// Parsed returns the syntax of the package in a folder, without its tests.
+func parsed(t *testing.T, folder string) (*token.FileSet, []*ast.File) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("there is no source of %s: %v", pkg, err)
+		t.Fatalf("there is no source in %q: %v", folder, err)
 	}
+	fset := token.NewFileSet()
 	var files []*ast.File
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
@@ -52,7 +60,7 @@ func checked(t *testing.T, pkg string, exports map[string]string) ([]*ast.File, 
 		files = append(files, f)
 	}
 
-	return check(t, pkg, fset, files, exports)
+	return fset, files
 }
 
 func check(t *testing.T, pkg string, fset *token.FileSet, files []*ast.File, exports map[string]string) ([]*ast.File, *types.Info) {

@@ -129,22 +129,7 @@ func TestReadIsWritten(t *testing.T) {
 func typed(t *testing.T) (*token.FileSet, []*ast.File, *types.Info) {
 	t.Helper()
 	const pkg = module + "pkg/sim"
-	paths, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fset := token.NewFileSet()
-	var files []*ast.File
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, f)
-	}
+	fset, files := parsed(t, ".")
 	files, info := check(t, pkg, fset, files, compiled(t, pkg))
 
 	return fset, files, info

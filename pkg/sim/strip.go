@@ -93,6 +93,9 @@ func (w *World) strip(f Fault) {
 		w.strips[uid] = s
 		if f.Kind != StripFinalizers && w.beyondRepair(s) {
 			w.exemptions.add(f.Kind, s.before)
+			if f.Kind == StripOne && externalName(mg) != "" && externalName(now) == "" {
+				w.lost.add(f.Kind, s.before) // the record stays, and is of a creation without a name
+			}
 		}
 		w.losesStripped(mg)
 	}
