@@ -89,10 +89,13 @@ func merged(base, more map[string]string) map[string]string {
 }
 
 func without(base map[string]string, keys []string) (left map[string]string, changed bool) {
+	if !slices.ContainsFunc(keys, func(k string) bool { _, has := base[k]; return has }) {
+		return base, false
+	}
 	left = maps.Clone(base)
 	for _, k := range keys {
 		delete(left, k)
 	}
 
-	return left, len(left) != len(base)
+	return left, true
 }

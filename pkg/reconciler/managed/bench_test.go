@@ -43,7 +43,7 @@ func BenchmarkSteadyPass(b *testing.B) {
 // What is allocated in such a pass, by the cache too, is bounded: it is made for
 // each object at each poll interval. To be ready for a restore takes nothing more.
 func TestSteadyPassAllocates(t *testing.T) {
-	const bound = 36
+	const bound = 23
 	got := testing.AllocsPerRun(100, steady(t))
 	if got > bound {
 		t.Errorf("%.0f allocations, want at most %d", got, bound)

@@ -48,9 +48,11 @@ func (p *pass) conditionless() bool {
 func (p *pass) tellUnwritable(err error) {
 	text := ""
 	switch {
-	case gone.Named(err) || gone.Unserved(err):
-		text = p.redact(err).Error()
-	case err == nil && p.conditionless():
+	case err != nil:
+		if gone.Named(err) || gone.Unserved(err) {
+			text = p.redact(err).Error()
+		}
+	case p.conditionless():
 		text = "the API server stores no conditions, because the CustomResourceDefinition of the kind " + p.r.of.Kind +
 			" has no field status.conditions: embed the ConditionedStatus of apis/common/v1 in the status of its Go type, generate the definition, and apply it"
 	}

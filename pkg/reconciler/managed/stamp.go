@@ -56,23 +56,27 @@ func (s Stamp) names(other Stamp) bool {
 
 // Cluster returns the UID of the cluster that the stamp names, or nothing: this is no stamp.
 func (s Stamp) cluster() string {
-	parts := strings.Split(string(s), "/")
-	if len(parts) != stampParts {
-		return ""
-	}
-
-	return parts[0]
+	return s.part(0)
 }
 
 // Namespace returns the namespace of the object that the stamp names, in whichever
 // cluster that is, or nothing: the object has none, or this is no stamp of ours.
 func (s Stamp) Namespace() string {
-	parts := strings.Split(string(s), "/")
-	if len(parts) != stampParts {
+	return s.part(stampNamespace)
+}
+
+// Part returns a part of the stamp by its number, or nothing: this is no stamp.
+func (s Stamp) part(number int) string {
+	if strings.Count(string(s), "/") != stampParts-1 {
 		return ""
 	}
+	rest := string(s)
+	for range number {
+		_, rest, _ = strings.Cut(rest, "/")
+	}
+	part, _, _ := strings.Cut(rest, "/")
 
-	return parts[stampNamespace]
+	return part
 }
 
 // The parts of a stamp: none of them contains what they are joined by.

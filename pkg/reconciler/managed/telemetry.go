@@ -70,9 +70,8 @@ func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.
 	p.r.calls.begin(p, step)
 	err := panics.Readable(panics.Call(func() error { return call(ctx) }))
 	p.r.calls.end(p)
-	var panicked *panics.Error
-	if errors.As(err, &panicked) {
-		p.log().Info("A client panicked", "step", step.String(), "error", p.redact(err), "stack", p.mask().String(string(panicked.Stack)))
+	if err != nil {
+		p.logPanic(step, err)
 	}
 	made.End(p.redact(err))
 	if telemetry.Observe <= step && step <= telemetry.Delete {
@@ -80,6 +79,13 @@ func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.
 	}
 
 	return err
+}
+
+func (p *pass) logPanic(step telemetry.Step, err error) {
+	var panicked *panics.Error
+	if errors.As(err, &panicked) {
+		p.log().Info("A client panicked", "step", step.String(), "error", p.redact(err), "stack", p.mask().String(string(panicked.Stack)))
+	}
 }
 
 // Ask makes a call that is given the object. What that takes away from it is put back.
