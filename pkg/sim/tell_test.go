@@ -127,16 +127,17 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-// mostExcused is how much of its schedules in a class a kind of fault may excuse, in percent.
-const mostExcused = 2
+// mostExcused is how much of its schedules in a class a kind of fault may excuse, in percent. Pairs of doubts may excuse
+// more: a replace together with whatever ends the process, or with a deletion before the next pass, takes all that was known.
+const mostExcused, mostExcusedInPairs = 2, 4
 
 // tooMuch says which kinds of faults excuse more than they may, or nothing. That an object is blocked of whose
 // attempt the answer was lost is no excuse, but what is promised in its class.
-func (b *book) tooMuch() string {
+func (b *book) tooMuch(most int) string {
 	var said strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(b.Excused)) {
-		if n, of := b.Excused[key], b.Tried[key]; 100*n > mostExcused*of {
-			fmt.Fprintf(&said, "%s excuses %d of %d schedules, and may excuse %d %%: look for an excuse that is too broad\n", key, n, of, mostExcused)
+		if n, of := b.Excused[key], b.Tried[key]; 100*n > most*of {
+			fmt.Fprintf(&said, "%s excuses %d of %d schedules, and may excuse %d %%: look for an excuse that is too broad\n", key, n, of, most)
 		}
 	}
 
@@ -149,11 +150,11 @@ func TestTooMuch(t *testing.T) {
 	b := &book{account: newAccount()}
 	b.Tried["strip/named"], b.Excused["strip/named"] = 100, 2
 	b.Tried["strip/opaque"], b.Lost["strip/opaque"] = 100, 50
-	if said := b.tooMuch(); said != "" {
+	if said := b.tooMuch(mostExcused); said != "" {
 		t.Errorf("within the bound, it says %q", said)
 	}
 	b.Tried["strip/token"], b.Excused["strip/token"] = 100, 3
-	if said := b.tooMuch(); !strings.HasPrefix(said, "strip/token excuses 3 of 100 schedules") || strings.Count(said, "\n") != 1 {
+	if said := b.tooMuch(mostExcused); !strings.HasPrefix(said, "strip/token excuses 3 of 100 schedules") || strings.Count(said, "\n") != 1 {
 		t.Errorf("it says %q", said)
 	}
 }
