@@ -35,8 +35,9 @@ const (
 )
 
 // NewAttempt returns an id that no other attempt has. It begins with a number that grows from
-// one attempt of an object to the next: the Unix time, or one more than the last. It ends in
-// what tells the object it was made for: marks may be copied along with an object.
+// one attempt of an object to the next: the Unix time, or one more than the last. The digit before
+// the "-" is that of the class that the attempt is made in. The id ends in what tells the object it
+// was made for: marks may be copied along with an object.
 func (p *pass) newAttempt() string {
 	number := p.now().Unix()
 	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
@@ -44,7 +45,17 @@ func (p *pass) newAttempt() string {
 		number = max(number, numberOf(mark)+1)
 	}
 
-	return fmt.Sprintf("%08x%08x-%s", uint32(min(number, math.MaxUint32)), uint32(p.r.random()*(1<<32)), ownMark(p.mg))
+	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), uint32(p.r.random()*(1<<32)), int(p.ownClass()), ownMark(p.mg))
+}
+
+// OtherClass says whether an attempt was made in another class than that of the controller now, as the release of a
+// provider before this one may have done: Create was not given the token, or nobody can search for what it made. An
+// id that is shorter does not tell.
+func (p *pass) otherClass(id string) bool {
+	const at = 16
+	head, _, _ := strings.Cut(id, "-")
+
+	return len(head) == at+1 && head[at] != "0123456789abcdef"[p.ownClass()]
 }
 
 // NumberOf returns the number of a creation or attempt, by which two of one object can be

@@ -153,7 +153,7 @@ func TestRemoveEarlier(t *testing.T) {
 
 // The ids of an object's attempts grow, whatever the clock says.
 func TestNewAttempt(t *testing.T) {
-	number := func(of time.Time) string { return fmt.Sprintf("%08x80000000-", of.Unix()) + ownID[2:] }
+	number := func(of time.Time) string { return fmt.Sprintf("%08x800000000-", of.Unix()) + ownID[2:] }
 	future := noon.Add(time.Hour)
 	for id, tc := range map[string]struct {
 		reason string
@@ -165,7 +165,7 @@ func TestNewAttempt(t *testing.T) {
 		"After":    {"the last was long ago", &memo{}, map[string]string{meta.AnnotationKeyCreateAttempt: first}, number(noon)},
 		"Skewed":   {"the last was begun by another clock", &memo{}, map[string]string{meta.AnnotationKeyCreateAttempt: number(future) + "/failed"}, number(future.Add(time.Second))},
 		"Theirs":   {"so was that of another runtime", &memo{}, map[string]string{meta.AnnotationKeyExternalCreatePending: future.Format(time.RFC3339)}, number(future.Add(time.Second))},
-		"Last":     {"no number is greater", &memo{}, map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"}, "ffffffff80000000-" + ownID[2:]},
+		"Last":     {"no number is greater", &memo{}, map[string]string{meta.AnnotationKeyCreateAttempt: "ffffffff"}, "ffffffff800000000-" + ownID[2:]},
 		"Remember": {"the record is gone", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: number(future) + "/succeeded"}}, objectstate.Cold{}), nil, number(future.Add(time.Second))},
 	} {
 		if got := passOf(bearing(tc.marks), tc.memo).newAttempt(); got != tc.want {

@@ -13,6 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -58,7 +59,7 @@ func ownMark(mg resource.Managed) (digits [8]byte) {
 // resource.
 func (p *pass) nextAttempt() string {
 	p.repeats = false
-	if id, _ := attempt(p.mg); id != "" && p.r.tokens && (p.unresolved() || p.unseen()) {
+	if id, _ := attempt(p.mg); id != "" && p.class() == lifecycle.Token && (p.unresolved() || p.unseen()) {
 		p.repeats = true
 
 		return id

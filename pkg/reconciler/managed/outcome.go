@@ -165,6 +165,9 @@ var refused = outcome{
 		case !p.unresolved():
 			err = errors.New(textUnseen + again)
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnseen+again)
+		case p.otherClass(id):
+			err = errors.New(textOtherClass + again)
+			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textOtherClass+again)
 		default:
 			err = errors.New(textUnresolved + again)
 			if p.memo.UnknownCreateErr != "" {
@@ -183,6 +186,8 @@ const (
 	textUnresolved = "cannot determine creation result - remove the " + meta.AnnotationKeyExternalCreatePending +
 		" annotation if it is safe to proceed"
 	textInherited = textUnresolved + "; the attempt was made for the object that this one was restored or copied from, and that is not in this cluster: " +
+		"if the external system has what it created, set the annotation " + meta.AnnotationKeyExternalName + " to its name instead"
+	textOtherClass = textUnresolved + "; a release of this provider began it whose class of creations was another, so that it can neither be repeated nor looked up: " +
 		"if the external system has what it created, set the annotation " + meta.AnnotationKeyExternalName + " to its name instead"
 	textUnseen = "what was created is not found under its external name, and never was: if the external system shows it later, the object goes on by itself, " +
 		"and the option WithCreationGracePeriod gives it more time; if not, check where the provider asks (region, account) - remove the annotations " +

@@ -286,7 +286,7 @@ func TestReconcilerChangeLogs(t *testing.T) {
 					want.ExternalName = ""
 				}
 				if call == "Create" {
-					want.Attempt = fmt.Sprintf("%08x80000000-50c45a43", g.clock.Now().Unix()) // with what the source of randomness makes
+					want.Attempt = fmt.Sprintf("%08x800000000-50c45a43", g.clock.Now().Unix()) // with what the source of randomness makes
 				}
 				ignore := cmpopts.IgnoreFields(changelog.Entry{}, "Before", "After")
 				if d := cmp.Diff([]changelog.Entry{want}, told, ignore); d != "" {

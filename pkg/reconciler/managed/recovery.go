@@ -77,13 +77,22 @@ func (p *pass) token() string {
 	return string(p.mg.GetUID()) + "-" + id
 }
 
-// Class returns what makes it safe to repeat a create.
+// Class returns what makes it safe to repeat a create. Nothing does for an attempt whose result is not known, and that
+// was made in another class.
 func (p *pass) class() lifecycle.Class {
+	id, _ := attempt(p.mg)
+	if p.inherits() || p.otherClass(id) && (p.unresolved() || p.unseen()) {
+		return lifecycle.Opaque
+	}
+
+	return p.ownClass()
+}
+
+// OwnClass returns the class of the controller, and of its client.
+func (p *pass) ownClass() lifecycle.Class {
 	switch {
 	case p.r.named:
 		return lifecycle.Named
-	case p.inherits():
-		return lifecycle.Opaque
 	case p.r.tokens:
 		return lifecycle.Token
 	case p.recoverer != nil:

@@ -66,7 +66,7 @@ var (
 	deletion = metav1.NewTime(moment)
 
 	mark    = moment.Format(time.RFC3339)
-	attempt = fmt.Sprintf("%08xc0000000-811c9dc5", moment.Unix()) // with what the source of randomness of these tests makes
+	attempt = fmt.Sprintf("%08xc00000000-811c9dc5", moment.Unix()) // with what the source of randomness of these tests makes
 )
 
 func conditions(c ...commonv1.Condition) []commonv1.Condition { return c }
