@@ -107,7 +107,7 @@ func TestTrackRecord(t *testing.T) {
 	declared := map[string]bool{}
 	var paths []string
 	for _, dir := range []string{
-		"pkg/reconciler/managed", "pkg/sim", "pkg/sim/apiserver", "pkg/meta", "pkg/connection", "pkg/conformance", "apis/common/v1",
+		"pkg/reconciler/managed", "internal/trials", "pkg/sim", "pkg/sim/apiserver", "pkg/meta", "pkg/connection", "pkg/conformance", "apis/common/v1",
 		"examples/provider-nats/internal/child",
 		"pkg/clusters", "pkg/clusters/remote", "pkg/storecontroller", "pkg/store/natskv",
 		"examples/provider-nats/internal/controller", "examples/provider-nats/internal/provider", "examples/provider-nats/internal/systemtest",

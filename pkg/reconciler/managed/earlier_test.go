@@ -12,6 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
 // Two attempts of the object "uid-1", an hour before noon and an hour after.
@@ -201,6 +202,44 @@ func TestWhichAttemptIsRepeated(t *testing.T) {
 		got := p.nextAttempt()
 		if repeats := got == ownID; repeats != tc.want || p.repeats != tc.want || got == "" {
 			t.Errorf("%s: %s: the next is %q, repeats is %t", id, tc.reason, got, p.repeats)
+		}
+	}
+}
+
+// What nobody knows of an attempt that was made in another class cannot be repeated or looked up in this one. An id of
+// before the class was told says nothing of it, and no more does one whose result is known.
+func TestAnotherClass(t *testing.T) {
+	const attempt, pending, succeeded = meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded
+	id := func(class lifecycle.Class) string {
+		return fmt.Sprintf("%08x%08x%d-", noon.Unix(), 0, class) + ownID[2:]
+	}
+	begun := func(id string) map[string]string { return map[string]string{attempt: id, pending: early} }
+	done := map[string]string{attempt: id(lifecycle.Opaque) + "/succeeded", pending: early, succeeded: early}
+	tokens := func(p *pass) { p.r.tokens = true }
+	for name, tc := range map[string]struct {
+		reason string
+		marks  map[string]string
+		state  objectstate.State
+		now    func(*pass)
+		want   lifecycle.Class
+	}{
+		"Same":     {"the class is the same", begun(id(lifecycle.Token)), objectstate.State{}, tokens, lifecycle.Token},
+		"Token":    {"Create was not given the token", begun(id(lifecycle.Opaque)), objectstate.State{}, tokens, lifecycle.Opaque},
+		"Searched": {"the system may not keep the token", begun(id(lifecycle.Findable)), objectstate.State{}, tokens, lifecycle.Opaque},
+		"Named":    {"it was given another name", begun(id(lifecycle.Opaque)), objectstate.State{}, func(p *pass) { p.r.named = true }, lifecycle.Opaque},
+		"Unseen":   {"what it made does not show", done, objectstate.State{}, tokens, lifecycle.Opaque},
+		"Seen":     {"what it made was found", done, objectstate.State{Seen: objectstate.CreationRef{Mark: done[attempt]}}, tokens, lifecycle.Token},
+		"Failed":   {"it came to nothing", map[string]string{attempt: id(lifecycle.Opaque) + "/failed"}, objectstate.State{}, tokens, lifecycle.Token},
+		"Before":   {"the id does not tell a class", begun(ownID), objectstate.State{}, tokens, lifecycle.Token},
+		"None":     {"nothing was begun", nil, objectstate.State{}, tokens, lifecycle.Token},
+	} {
+		p := passOf(bearing(tc.marks), remembering(tc.state, objectstate.Cold{}))
+		tc.now(p)
+		if got := p.class(); got != tc.want {
+			t.Errorf("%s: %s: got %s, want %s", name, tc.reason, got, tc.want)
+		}
+		if next := p.newAttempt(); p.otherClass(next) {
+			t.Errorf("%s: the next attempt %s is of another class", name, next)
 		}
 	}
 }
