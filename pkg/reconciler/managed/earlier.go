@@ -24,7 +24,7 @@ const (
 		"the record of the last creation is put back. " + textManifest + " if one has them; if none has, see that no other process reconciles the object"
 	textEarlierNamed = textEarlier + ". They had the external name %q: if that is in the external system, and nothing else manages it, it is left over"
 	textGivenUp      = "the annotations of a creation were written to the object that its user has given up, as they are in a manifest that was exported before: " +
-		"they are removed, and he is not asked again. " + textManifest
+		"they are removed, and the user is not asked again. " + textManifest
 	textOverruled = "the annotations of a creation were written to the object that its user has given up, or of one before it, as they are in a manifest that was exported before: " +
 		"they are believed, because another creation may have been begun since, and this process would not know of it. If the object stands for another external resource, " +
 		"set the annotation " + meta.AnnotationKeyExternalName + " to its name. " + textManifest
