@@ -43,6 +43,7 @@ const (
 	reasonRecreated            event.Reason = "ExternalResourceRecreated"
 	reasonMissing              event.Reason = "ExternalResourceMissing"
 	reasonKeepsChanging        event.Reason = "ExternalResourceKeepsChanging"
+	reasonKeepsExisting        event.Reason = "ExternalResourceKeepsExisting"
 	reasonRestored             event.Reason = "ExternalResourceRestored"
 	reasonRecordTaken          event.Reason = "CreationRecordTaken"
 	reasonLeft                 event.Reason = "ExternalResourceLeft"
@@ -122,7 +123,7 @@ var awaitingFinalizers = outcome{
 	name: "awaiting-finalizers", ready: commonv1.Deleting(), again: growing, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
 		text := textAwaiting + strings.Join(p.awaited(), ", ")
-		if since := p.mg.GetDeletionTimestamp(); since != nil && p.now().Sub(since.Time) > time.Hour {
+		if p.deletedLong() {
 			text = "for more than an hour " + text
 			o.event = event.Warning(reasonWaitingForFinalizers, redact.Error(errors.New(text)))
 		}
@@ -132,11 +133,25 @@ var awaitingFinalizers = outcome{
 	},
 }
 
+// DeletedLong says whether the deletion of the object was requested more than an hour ago.
+func (p *pass) deletedLong() bool {
+	since := p.mg.GetDeletionTimestamp()
+
+	return since != nil && p.now().Sub(since.Time) > time.Hour
+}
+
+const textKeepsExisting = "the external resource still exists more than an hour after the object was deleted, although Delete was called again at each poll: " +
+	"see in the external system what keeps it, or whether Delete has an effect"
+
 var awaitingGone = outcome{
 	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), again: soon, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
-		if !p.observation.ResourceExists {
+		switch {
+		case !p.observation.ResourceExists:
 			o.again = afterGrace
+		case p.deletedLong():
+			o.synced = o.synced.WithMessage(textKeepsExisting)
+			o.event = event.Warning(reasonKeepsExisting, errors.New(textKeepsExisting))
 		}
 
 		return o

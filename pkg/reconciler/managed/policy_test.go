@@ -1,6 +1,8 @@
 package managed_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +105,38 @@ func TestADifferenceThePolicyForbidsToCorrectIsShown(t *testing.T) {
 	w.change(func(v *volume.Volume) { delete(v.Annotations, meta.AnnotationKeyManagementPolicy) })
 	w.pass()
 	w.condition("UpToDate", "True/ObserveMatched")
+}
+
+// A Delete that has no effect is called again at each poll. After an hour the object says so, once.
+func TestADeletionWithoutEffectIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	w.cloud.Swallow = errors.New("swallowed")
+	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+		if call == "Delete" {
+			return w.cloud.Swallow
+		}
+
+		return nil
+	}
+	w.delete()
+	w.taken()
+	for range 59 {
+		w.pass()
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	}
+	if _, calls, events := w.taken(); !strings.Contains(calls, "Delete") || strings.Contains(events, "Warning") {
+		t.Fatalf("within an hour: calls %s, events %s", calls, events)
+	}
+	w.clock.SetTime(w.clock.Now().Add(2 * time.Minute))
+	w.pass()
+	w.clock.SetTime(w.clock.Now().Add(2 * time.Minute))
+	w.pass()
+	w.expect(status, "Connect Observe Delete Observe Connect Observe Delete Observe", "Warning/ExternalResourceKeepsExisting")
+	if c := w.condition("Synced", "True/ReconcileSuccess"); !strings.Contains(c.Message, "still exists") {
+		t.Errorf("message %q", c.Message)
+	}
 }
 
 func TestOthersFinalizersDelayTheDeletion(t *testing.T) {
