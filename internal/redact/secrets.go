@@ -35,6 +35,25 @@ func Conceal(ctx context.Context, secrets ...[]byte) {
 	}
 }
 
+// Conceal adds what s knows to what is collected in ctx, as the function Conceal does.
+// Nil knows nothing. It is for what several who collect share, and copies no secret.
+func (s *Secrets) Conceal(ctx context.Context) {
+	to, ok := ctx.Value(secretsKey{}).(*Secrets)
+	if s == nil || !ok || to == s {
+		return
+	}
+	s.mu.Lock()
+	known := slices.Clip(s.known)
+	s.mu.Unlock()
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	if to.known == nil {
+		to.known = known
+	} else {
+		to.known = append(to.known, known...)
+	}
+}
+
 // Len returns how many secrets are known so far.
 func (s *Secrets) Len() int {
 	s.mu.Lock()

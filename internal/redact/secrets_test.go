@@ -23,3 +23,41 @@ func TestSecretsThatBecomeKnown(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// What is shared is known to whoever collects, and stays apart from what he learns besides.
+func TestSecretsThatAreShared(t *testing.T) {
+	shared := &redact.Secrets{}
+	of := redact.Collect(t.Context(), shared)
+	for _, secret := range []string{"correct-horse", "battery-staple", "stapled-horse"} { // so that there is room for a fourth
+		redact.Conceal(of, []byte(secret))
+	}
+	var nobody *redact.Secrets
+	var all [3]redact.Secrets
+	for i, own := range []string{"own-of-the-first", "own-of-the-second", ""} {
+		ctx := redact.Collect(t.Context(), &all[i])
+		nobody.Conceal(ctx)
+		if own == "" {
+			redact.Conceal(ctx, []byte("known-before"))
+		}
+		shared.Conceal(ctx)
+		if own != "" {
+			redact.Conceal(ctx, []byte(own))
+		}
+	}
+	shared.Conceal(of)
+	shared.Conceal(context.Background())
+	redact.Conceal(of, []byte("known-since"))
+	const text = "correct-horse own-of-the-first own-of-the-second known-before known-since"
+	for i, want := range []string{
+		"[REDACTED] [REDACTED] own-of-the-second known-before known-since",
+		"[REDACTED] own-of-the-first [REDACTED] known-before known-since",
+		"[REDACTED] own-of-the-first own-of-the-second [REDACTED] known-since",
+	} {
+		if got := all[i].Mask().Text(text); got != want {
+			t.Errorf("%d: got %q, want %q", i, got, want)
+		}
+	}
+	if shared.Len() != 4 {
+		t.Errorf("%d are shared", shared.Len())
+	}
+}

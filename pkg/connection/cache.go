@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -22,7 +23,9 @@ var ErrDropped = errors.New("the connection was dropped while it was built")
 // Both run once on behalf of everyone who waits, so their context is not that of
 // one caller, although it carries the values of the first one. It ends after the
 // timeout, with Close, and when the connection was built: a connection must not
-// depend on it.
+// depend on it. The secrets that they read with package credentials, or tell to
+// external.Conceal, are masked by every pass that is given the connection, or their
+// failure.
 type Resolver[C any] func(ctx context.Context) (revision string, build func(ctx context.Context) (C, error), err error)
 
 // A Cache holds connections of one type. The zero value is of no use: call New.
@@ -50,11 +53,12 @@ type entry[C any] struct {
 	// asked is when it was last asked for.
 	asked time.Time
 
-	// The last look: what for, when, and its failure.
+	// The last look: what for, when, its failure, and the secrets that it read.
 	looked  bool
 	version string
 	checked time.Time
 	err     error
+	secrets *redact.Secrets
 	// doubted is when the first look ended that could not tell whether current is
 	// right, of those since one could. Zero means that there was none.
 	doubted time.Time
@@ -75,6 +79,7 @@ type entry[C any] struct {
 type connection[C any] struct {
 	value    C
 	revision string
+	secrets  *redact.Secrets // that were read to build it
 	leases   int
 	retired  bool
 	used     time.Time
@@ -121,6 +126,8 @@ func (c *Cache[C]) Acquire(ctx context.Context, key, version string, resolve Res
 		select {
 		case <-f.done:
 			if joined {
+				f.conceal(ctx)
+
 				return f.lease(c, w.deletion)
 			}
 		case <-ctx.Done():
@@ -228,6 +235,7 @@ func (c *Cache[C]) find(ctx context.Context, w want[C], now time.Time) (*connect
 	e.asked = now
 
 	if e.flight == nil && e.fresh(w.version, now, c.o) {
+		conceal(ctx, e.secrets, e.current)
 		if e.err != nil && !(w.deletion && e.kept != nil) {
 			return nil, nil, e.err
 		}

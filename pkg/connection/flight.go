@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -27,6 +28,9 @@ type flight[C any] struct {
 	// conn is there without an error, or, for those who delete, with one.
 	conn *connection[C]
 	err  error
+
+	// secrets are those that the look and the build have read.
+	secrets *redact.Secrets
 }
 
 // join counts n more of those who wait; the lock is held.
@@ -40,6 +44,18 @@ func (f *flight[C]) join(deletion bool, n int) {
 // brings tells whether the flight brought a connection, for a deletion or not.
 func (f *flight[C]) brings(deletion bool) bool {
 	return f.err == nil || deletion && f.conn != nil
+}
+
+// conceal tells the pass behind ctx the secrets of what the flight brought, which has landed.
+func (f *flight[C]) conceal(ctx context.Context) { conceal(ctx, f.secrets, f.conn) }
+
+// conceal tells the pass behind ctx the secrets of the last look, and those of the connection,
+// if there is one.
+func conceal[C any](ctx context.Context, looked *redact.Secrets, conn *connection[C]) {
+	looked.Conceal(ctx)
+	if conn != nil && conn.secrets != looked {
+		conn.secrets.Conceal(ctx)
+	}
 }
 
 // lease returns what the flight brought. The lease was counted when it landed.
@@ -73,7 +89,8 @@ func (c *Cache[C]) start(ctx context.Context, e *entry[C], w want[C], now time.T
 	}
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.o.timeout)
-	e.flight = &flight[C]{version: w.version, cancel: cancel, done: make(chan struct{})}
+	e.flight = &flight[C]{version: w.version, cancel: cancel, done: make(chan struct{}), secrets: &redact.Secrets{}}
+	ctx = redact.Collect(ctx, e.flight.secrets)
 
 	c.running.Add(1)
 	go c.fly(ctx, e, e.flight, w.resolve)
@@ -129,6 +146,7 @@ func (c *Cache[C]) land(e *entry[C], f *flight[C], built *connection[C], err err
 	c.mu.Lock()
 	now := c.o.clock.Now()
 	if built != nil {
+		built.secrets = f.secrets
 		e.current = built
 	}
 
@@ -145,7 +163,7 @@ func (c *Cache[C]) land(e *entry[C], f *flight[C], built *connection[C], err err
 	}
 	err = e.judge(f.version, err, now, c.o.uncertainty)
 
-	e.looked, e.version, e.checked, e.err = true, f.version, now, err
+	e.looked, e.version, e.checked, e.err, e.secrets = true, f.version, now, err, f.secrets
 	e.flight = nil
 	f.give(e, now)
 	f.err, f.landed = err, true

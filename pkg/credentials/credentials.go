@@ -10,7 +10,8 @@
 // that is cluster-scoped.
 //
 // What was found is known as a secret in the pass that asked for it, and is masked
-// in whatever that pass tells.
+// in whatever that pass tells. If the Resolver of a connection.Cache asked, so it is in
+// every pass that is given the connection.
 package credentials
 
 import (

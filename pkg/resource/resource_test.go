@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -134,7 +135,15 @@ func TestGetValues(t *testing.T) {
 	ref := commonv1.Reference{Namespace: "ns", Name: "n"}
 	other := commonv1.Reference{Namespace: "ns", Name: "other"}
 	secret := func(ref *commonv1.SecretKeySelector) func() (string, error) {
-		return func() (string, error) { return resource.GetSecret(context.Background(), k, ref) }
+		return func() (string, error) {
+			known := &redact.Secrets{}
+			value, err := resource.GetSecret(redact.Collect(context.Background(), known), k, ref)
+			if value != "" && known.Mask().String("it is "+value) != "it is [REDACTED]" {
+				t.Errorf("%q is not concealed", value)
+			}
+
+			return value, err
+		}
 	}
 	configMap := func(ref *commonv1.ConfigMapKeySelector) func() (string, error) {
 		return func() (string, error) { return resource.GetConfigMapValue(context.Background(), k, ref) }

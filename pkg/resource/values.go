@@ -8,12 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
 // GetSecret returns the value of the referenced key of a Secret. It fails
 // without a reference, and if the Secret or the key does not exist; a Secret that
-// does not exist is a Kubernetes NotFound. The value is in no error.
+// does not exist is a Kubernetes NotFound. The value is in no error; the pass that
+// gave ctx masks it in whatever it tells.
 //
 // Give it a client that does not read Secrets from a cache. A caching one begins
 // to list and watch every Secret of the cluster at the first call, which a
@@ -32,6 +34,8 @@ func GetSecret(ctx context.Context, k client.Client, ref *commonv1.SecretKeySele
 	if !ok {
 		return "", errors.Errorf("secret %s/%s has no key %q", ref.Namespace, ref.Name, ref.Key)
 	}
+
+	redact.Conceal(ctx, v)
 
 	return string(v), nil
 }

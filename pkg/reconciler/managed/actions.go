@@ -65,6 +65,7 @@ func (p *pass) observe(ctx context.Context) error {
 	}
 	if len(o.ConnectionDetails) > 0 {
 		p.told = append(p.told, o.ConnectionDetails)
+		p.memo.rememberDetails(o.ConnectionDetails, meta.GetExternalName(p.mg))
 	}
 	stranger := p.stranger()
 	if !stranger {

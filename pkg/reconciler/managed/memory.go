@@ -50,6 +50,9 @@ type troubles struct {
 	objectstate.Cold
 
 	held *turn // that the object was given because it was told to come back
+
+	details       ConnectionDetails // that observations have told: the last value of each key
+	formerDetails ConnectionDetails // and the one before that, if it has changed
 }
 
 // A turn is a place among those who wait for a connection.

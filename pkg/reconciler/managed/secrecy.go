@@ -1,15 +1,47 @@
 package managed
 
 import (
+	"bytes"
+	"maps"
 	"slices"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/redact"
 )
 
+// How many connection details are remembered, unless one observation tells more. An external system
+// that tells them under other keys each time does not fill the memory.
+const detailsRemembered = 64
+
+// RememberDetails keeps connection details, so that later passes of this process mask
+// them, too: a call may fail with them before the next observation tells them. A value
+// that has changed is kept until the next change: where credentials are rotated, the
+// former ones may still be accepted. What is shown by the object is no secret. Details
+// that are known already take nothing.
+func (t *troubles) rememberDetails(details ConnectionDetails, shown string) {
+	for key, value := range details {
+		have, known := t.details[key]
+		if len(value) == 0 || string(value) == shown || bytes.Equal(have, value) {
+			continue
+		}
+		if t.details == nil {
+			t.details, t.formerDetails = ConnectionDetails{}, ConnectionDetails{}
+		}
+		if known {
+			t.formerDetails[key] = have
+		}
+		t.details[key] = slices.Clone(value)
+	}
+	if len(t.details) > detailsRemembered {
+		unseen := func(key string, _ []byte) bool { return details[key] == nil }
+		maps.DeleteFunc(t.details, unseen)
+		maps.DeleteFunc(t.formerDetails, unseen)
+	}
+}
+
 // Mask returns what takes the secrets of this pass out of a text: those that
-// were told to package external, and the connection details, apart from what the
-// object showed to everybody before.
+// were told to package external, and the connection details that this pass and those
+// before it have observed, apart from what the object showed to everybody before.
 func (p *pass) mask() *redact.Mask {
 	if known := p.secrets.Len() + len(p.told); p.masked == nil || p.maskedOf != known {
 		p.masked, p.maskedOf = p.newMask(), known
@@ -19,7 +51,7 @@ func (p *pass) mask() *redact.Mask {
 }
 
 func (p *pass) newMask() *redact.Mask {
-	if len(p.told) == 0 {
+	if len(p.told) == 0 && p.memo.details == nil {
 		return p.secrets.Mask()
 	}
 	shown := map[string]bool{}
@@ -28,9 +60,10 @@ func (p *pass) newMask() *redact.Mask {
 		leaves(read, shown)
 	}
 	var hidden [][]byte
-	for _, details := range p.told {
+	for _, details := range append(slices.Clip(p.told), p.memo.details, p.memo.formerDetails) {
 		for _, value := range details {
 			if !shown[string(value)] {
+				shown[string(value)] = true // each value once
 				hidden = append(hidden, value)
 			}
 		}

@@ -12,13 +12,18 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // A gallery is a world whose object is a snapshot: a kind that makes use of all
 // that the runtime offers a kind.
-type gallery struct{ *world }
+type gallery struct {
+	*world
+
+	shared *connection.Cache[string] // nil: each pass connects for itself
+}
 
 func newGallery(t *testing.T, o ...managed.ReconcilerOption) gallery {
 	t.Helper()
@@ -26,7 +31,7 @@ func newGallery(t *testing.T, o ...managed.ReconcilerOption) gallery {
 	w.kind = volume.SnapshotKind
 	w.restart()
 
-	return gallery{w}
+	return gallery{world: w}
 }
 
 // Create a snapshot of 1 GiB.

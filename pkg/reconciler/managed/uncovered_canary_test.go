@@ -18,6 +18,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/changelog"
+	"github.com/moorage-dev/moorage/pkg/connection"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -44,6 +45,7 @@ var forms = map[string]struct {
 	"escaped":   {"harmless GET /login?x=" + url.QueryEscape(canary), true, false},
 	"packed":    {"harmless basic " + base64.StdEncoding.EncodeToString([]byte("admin:"+canary)), true, false},
 	"quoted":    {fmt.Sprintf("harmless %q", "a\n"+canary), true, false},
+	"shared":    {"harmless: the server says that " + canary + " is wrong", true, false},
 	"published": {"harmless: who has " + canary + " may enter", false, true},
 }
 
@@ -73,6 +75,16 @@ func refusing(marker string, before func(gallery)) path {
 			before(g)
 		}
 		g.answer = onWrite(marker, say)
+	}}
+}
+
+// Later returns a path of the error of a call in a pass after one that has observed what is told.
+func later(call string) path {
+	return path{arrange: func(g gallery, say func() error) {
+		if _, err := g.try(); err != nil {
+			g.Fatal(err)
+		}
+		g.cloud.Before = onCall(call, say)
 	}}
 }
 
@@ -126,9 +138,13 @@ func talking(talk func(mg resource.Managed, o *managed.ExternalObservation, text
 var paths = map[string]path{
 	"Connect": {fresh: true, unseen: true, arrange: func(g gallery, say func() error) { g.cloud.Before = onCall("Connect", say) }},
 	"Observe": saying("Observe", nil),
-	"Create":  saying("Create", nil),
-	"Update":  saying("Update", growing),
-	"Delete":  saying("Delete", func(g gallery) { g.delete() }),
+
+	"ConnectLater": later("Connect"),
+	"ObserveLater": later("Observe"),
+
+	"Create": saying("Create", nil),
+	"Update": saying("Update", growing),
+	"Delete": saying("Delete", func(g gallery) { g.delete() }),
 	"Terminal": {unseen: true, fresh: true, arrange: func(g gallery, say func() error) {
 		g.cloud.Before = onCall("Observe", func() error { return external.Terminal("Broken", say()) })
 	}},
@@ -192,9 +208,19 @@ var paths = map[string]path{
 	}),
 }
 
-// Declare tells the canary if the form of the test says so.
+// Declare tells the canary if the form of the test says so: in each pass, or where the connection
+// is made that all passes share.
 func declare(ctx context.Context, g gallery) {
-	if strings.Contains(g.Name(), "/declared") {
+	switch {
+	case strings.Contains(g.Name(), "/shared/"):
+		lease, err := g.shared.Acquire(ctx, "prod", "1", func(ctx context.Context) (string, func(context.Context) (string, error), error) {
+			external.Conceal(ctx, []byte(canary))
+
+			return "1", func(context.Context) (string, error) { return "", nil }, nil
+		})
+		g.Must(err)
+		lease.Release()
+	case strings.Contains(g.Name(), "/declared"):
 		external.Conceal(ctx, []byte(canary))
 	}
 }
@@ -259,6 +285,8 @@ func send(t *testing.T, p path, text string, details bool) []string {
 		options = append(options, p.options(say)...)
 	}
 	g := newGallery(t, options...)
+	g.shared = connection.New(func(string) {})
+	t.Cleanup(g.shared.Close)
 	connecter := managed.ExternalConnectorFn(func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 		declare(ctx, g)
 
