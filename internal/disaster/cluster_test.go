@@ -210,11 +210,13 @@ func (c *cluster) fill(from, to int) {
 	}
 }
 
-// create creates an object of each class.
+// create creates an object of each class, which publishes connection details to a Secret of its name.
 func (c *cluster) create(name string) {
 	c.Helper()
 	for _, class := range classes() {
-		if err := c.admin.Create(c.Context(), stories.NewVolume(class.name, name)); err != nil {
+		v := stories.NewVolume(class.name, name)
+		v.Spec.WriteConnectionSecretToRef = &commonv1.LocalSecretReference{Name: name}
+		if err := c.admin.Create(c.Context(), v); err != nil {
 			c.Fatal(err)
 		}
 	}
@@ -284,14 +286,36 @@ func settled(all []volume.Volume) bool {
 	return true
 }
 
-// restoreFrom creates the objects of a backup of another cluster, by the rules of Velero: without
-// status, with new UIDs, and with their annotations, labels and finalizers.
-func (c *cluster) restoreFrom(objects []volume.Volume) {
+// secrets returns the connection Secrets of all objects.
+func (c *cluster) secrets() []corev1.Secret {
 	c.Helper()
-	for _, old := range objects {
+	all := &corev1.SecretList{}
+	if err := c.admin.List(c.Context(), all); err != nil {
+		c.Fatal(err)
+	}
+
+	return slices.DeleteFunc(all.Items, func(s corev1.Secret) bool {
+		return !slices.ContainsFunc(classes(), func(of class) bool { return of.name == s.Namespace })
+	})
+}
+
+// restoreFrom creates what a backup of another cluster has, by the rules of Velero: first the Secrets, then the
+// objects, without status and owners, with new UIDs, and with their annotations, labels and finalizers.
+func (c *cluster) restoreFrom(of saved) {
+	c.Helper()
+	labels := map[string]string{"velero.io/backup-name": "drill", "velero.io/restore-name": "drill"}
+	for _, old := range of.secrets {
+		s := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Name: old.Name, Annotations: old.Annotations, Labels: labels},
+			Type:       old.Type, Data: old.Data,
+		}
+		if err := c.admin.Create(c.Context(), s); err != nil {
+			c.Fatal(err)
+		}
+	}
+	for _, old := range of.objects {
 		v := stories.NewVolume(old.Namespace, old.Name)
-		v.Spec, v.Annotations, v.Finalizers = old.Spec, old.Annotations, old.Finalizers
-		v.Labels = map[string]string{"velero.io/backup-name": "drill", "velero.io/restore-name": "drill"}
+		v.Spec, v.Annotations, v.Finalizers, v.Labels = old.Spec, old.Annotations, old.Finalizers, labels
 		if err := c.admin.Create(c.Context(), v); err != nil {
 			c.Fatal(err)
 		}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -129,6 +131,7 @@ func restored(t *testing.T, alive bool) {
 	begin := time.Now()
 	second := newCluster(t)
 	second.restoreFrom(backup)
+	secrets := second.secrets()
 	second.run(systems)
 	wait.Until(t, "all objects say that their resources belong to others", func() bool { return asking(second.volumes()) })
 	second.resize(2)
@@ -146,7 +149,7 @@ func restored(t *testing.T, alive bool) {
 		first.stop() // which a person does before he says that the second may
 	}
 
-	if n := second.answer(systems, first.uid, backup); n != slowly*len(assigned()) {
+	if n := second.answer(systems, first.uid, backup.objects); n != slowly*len(assigned()) {
 		t.Errorf("%d objects ask what their creation led to, want %d", n, slowly*len(assigned()))
 	}
 	second.say(first.uid)
@@ -155,22 +158,51 @@ func restored(t *testing.T, alive bool) {
 	for _, s := range systems {
 		created += s.cloud.Count("Create")
 	}
-	if created != len(backup) {
-		t.Errorf("%d disks were created for %d objects", created, len(backup))
+	if created != len(backup.objects) {
+		t.Errorf("%d disks were created for %d objects", created, len(backup.objects))
 	}
+	published(t, second, secrets)
 	if left, want := owners(t, second, systems), some()*len(systems); left != want {
 		t.Errorf("%d disks belong to no object, want the %d whose objects were deleted before", left, want)
 	}
-	figure(t, "objects_restored_into_another_cluster", len(backup))
+	figure(t, "objects_restored_into_another_cluster", len(backup.objects))
 	figure(t, "seconds_until_all_have_taken_over", int(time.Since(begin).Seconds()))
+}
+
+// published checks that each object controls the connection Secret of its name, which is the one that was restored if
+// there was one, and holds what only the creation told.
+func published(t *testing.T, c *cluster, restored []corev1.Secret) {
+	t.Helper()
+	secrets := c.secrets()
+	for _, v := range c.volumes() {
+		of := func(s corev1.Secret) bool { return s.Namespace == v.Namespace && s.Name == v.Name }
+		i, before := slices.IndexFunc(secrets, of), slices.IndexFunc(restored, of)
+		switch {
+		case i < 0 || !metav1.IsControlledBy(&secrets[i], &v) || string(secrets[i].Data["id"]) != meta.GetExternalName(&v):
+			t.Errorf("%s/%s has no connection Secret", v.Namespace, v.Name)
+		case before >= 0 && (secrets[i].UID != restored[before].UID || string(secrets[i].Data["note"]) != toldOnce):
+			t.Errorf("the connection Secret of %s/%s is not the one that was restored", v.Namespace, v.Name)
+		case before < 0 && !strings.HasPrefix(v.Name, slow):
+			t.Errorf("no connection Secret of %s/%s was restored", v.Namespace, v.Name)
+		}
+	}
 }
 
 // slowly is how many objects of each class are being created while a backup is taken.
 const slowly = 2
 
-// backedUp returns the objects of a cluster as a backup has them that is taken while some of them are
-// being created, which it ends.
-func backedUp(t *testing.T, c *cluster, systems []*system) []volume.Volume {
+// toldOnce stands in the connection Secrets of a backup for what only a creation tells.
+const toldOnce = "told once"
+
+// A saved is what a backup of a cluster has.
+type saved struct {
+	objects []volume.Volume
+	secrets []corev1.Secret
+}
+
+// backedUp returns what a backup has that is taken while some of the objects of a cluster are being created, which
+// it ends.
+func backedUp(t *testing.T, c *cluster, systems []*system) saved {
 	t.Helper()
 	for i := range slowly {
 		c.create(fmt.Sprintf("%s%d", slow, i))
@@ -178,7 +210,10 @@ func backedUp(t *testing.T, c *cluster, systems []*system) []volume.Volume {
 	wait.Until(t, "creations are under way", func() bool {
 		return !slices.ContainsFunc(systems, func(s *system) bool { return s.creating() < slowly })
 	})
-	backup := c.volumes()
+	backup := saved{c.volumes(), c.secrets()}
+	for i := range backup.secrets {
+		backup.secrets[i].Data["note"] = []byte(toldOnce)
+	}
 	for _, s := range systems {
 		close(s.released)
 	}

@@ -162,6 +162,7 @@ func (c *session) Observe(ctx context.Context, mg resource.Managed) (managed.Ext
 	if err != nil || !o.ResourceExists {
 		return o, err
 	}
+	o.ConnectionDetails = managed.ConnectionDetails{"id": []byte(meta.GetExternalName(mg))}
 	c.system.mu.Lock()
 	found := c.system.marks[meta.GetExternalName(mg)]
 	c.system.mu.Unlock()

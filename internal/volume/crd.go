@@ -18,7 +18,7 @@ var (
 // CRD returns the definition of Volume.
 func CRD() *apiextensionsv1.CustomResourceDefinition {
 	return crd("Volume", "volume", object(properties{
-		"spec":   object(properties{"sizeGiB": number, "tier": text}),
+		"spec":   object(properties{"sizeGiB": number, "tier": text, "writeConnectionSecretToRef": object(properties{"name": text})}),
 		"status": object(properties{"conditions": conditions(), "id": text, "sizeGiB": number, "usedBytes": number}),
 	}))
 }

@@ -31,6 +31,8 @@ type Volume struct {
 type Spec struct {
 	SizeGiB int64  `json:"sizeGiB"`
 	Tier    string `json:"tier,omitempty"`
+
+	WriteConnectionSecretToRef *commonv1.LocalSecretReference `json:"writeConnectionSecretToRef,omitempty"`
 }
 
 // A Status is what was observed.
@@ -52,6 +54,11 @@ func (v *Volume) GetCondition(t commonv1.ConditionType) commonv1.Condition {
 // SetConditions sets conditions.
 func (v *Volume) SetConditions(c ...commonv1.Condition) { v.Status.SetConditions(c...) }
 
+// GetWriteConnectionSecretToReference returns where connection details go.
+func (v *Volume) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {
+	return v.Spec.WriteConnectionSecretToRef
+}
+
 func (v *Volume) want(d Disk) Disk {
 	d.SizeGiB = v.Spec.SizeGiB
 
@@ -66,6 +73,7 @@ func (v *Volume) show(d Disk) {
 func (v *Volume) DeepCopyObject() runtime.Object {
 	out := *v
 	out.ObjectMeta = *v.ObjectMeta.DeepCopy()
+	out.Spec.WriteConnectionSecretToRef = v.Spec.WriteConnectionSecretToRef.DeepCopy()
 	v.Status.ConditionedStatus.DeepCopyInto(&out.Status.ConditionedStatus)
 
 	return &out

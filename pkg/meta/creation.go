@@ -63,6 +63,11 @@ const (
 	// resource over after a restore: AnnotationKeyRestoredFrom has had its effect.
 	AnnotationKeyRestored = "moorage.dev/restored"
 
+	// AnnotationKeyRestoredOwner is the UID of the object, a slash, and the UID of the
+	// object before it whose external resource it was allowed to take over after a
+	// restore: the connection Secret of that one is its own, too.
+	AnnotationKeyRestoredOwner = "moorage.dev/restored-owner"
+
 	// AnnotationKeyWasUnresolved says that the user of the object was asked once what is
 	// to become of a creation: his answer, which takes the record of that away, leaves it,
 	// and a replace of the object does not. It stays.

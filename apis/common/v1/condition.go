@@ -101,7 +101,8 @@ const (
 	ReasonReferenceRefused ConditionReason = "ReferenceRefused"
 
 	// ReasonConnectionSecretNotOwned: the Secret that the object names for its
-	// connection details belongs to somebody else, and is left alone.
+	// connection details belongs to somebody else, and is left alone. The message of a
+	// Secret that has no controller says how it is given to the object.
 	ReasonConnectionSecretNotOwned ConditionReason = "ConnectionSecretNotOwned"
 
 	// ReasonBackendChanged: the connection leads to another external system

@@ -158,6 +158,7 @@ func (p *pass) claim(ctx context.Context) error {
 		}
 		finish(p.mg, attemptSucceeded, p.now())
 	}
+	p.recordOwnerBefore()
 
 	what := telemetry.Intent
 	if len(p.late) > 0 {

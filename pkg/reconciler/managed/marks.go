@@ -37,6 +37,7 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyLateInitialized:         true,
 	meta.AnnotationKeyOperation:               true,
 	meta.AnnotationKeyRestored:                true,
+	meta.AnnotationKeyRestoredOwner:           true,
 	meta.AnnotationKeyWasUnresolved:           true,
 }
 

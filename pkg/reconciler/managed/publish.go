@@ -46,8 +46,9 @@ func (fn ConnectionPublisherFn) PublishConnection(ctx context.Context, mg resour
 // WithConnectionPublisher sets where connection details are published. The
 // default is the Secret that the object names, see
 // resource.ConnectionSecretWriterTo: it is owned by the object, so that it goes
-// with it, and a Secret that somebody else made is left alone. An object that
-// names no Secret publishes nothing. A publisher given here is asked for every
+// with it, and a Secret that somebody else made is left alone. An object that was
+// restored from a backup takes over the Secret of the one whose external resource
+// it took over. An object that names no Secret publishes nothing. A publisher given here is asked for every
 // object whose observation has details.
 func WithConnectionPublisher(c ConnectionPublisher) ReconcilerOption {
 	return func(r *Reconciler) { r.publisher = c }
@@ -106,7 +107,7 @@ func (p *pass) tellOfOldSecret() {
 func (p *pass) publish(ctx context.Context) error {
 	publisher := p.r.publisher
 	if publisher == nil {
-		publisher = secrets{client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, known: p.publishedBefore()}
+		publisher = secrets{client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, stamp: p.stampOfKey(), before: p.ownerBefore(), known: p.publishedBefore()}
 	}
 	p.unsaid = false
 	var changed bool
@@ -186,7 +187,9 @@ type secrets struct {
 	client client.Client
 	reader client.Reader // without a cache, which would list all Secrets
 	of     resource.ManagedKind
-	known  bool // it was published before, so that creating it is futile
+	stamp  Stamp // of the object
+	before Stamp // of the one that it was restored from, or nothing
+	known  bool  // it was published before, so that creating it is futile
 }
 
 // PublishConnection creates the Secret, or changes what differs in it.
@@ -207,12 +210,39 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 		return true, errors.Wrap(s.client.Create(ctx, secret), "cannot create connection secret")
 	case err != nil:
 		return false, errors.Wrap(err, "cannot get connection secret")
-	case !metav1.IsControlledBy(current, mg):
-		return false, external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.Errorf(
-			"secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or delete that one", secret.Name))
+	case !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before):
+		return false, notOwned(current, secret)
 	}
 
-	return s.change(ctx, current, details)
+	return s.change(ctx, current, secret)
+}
+
+// OwnerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its
+// controller, or, if it has none because a restore has dropped its owners, the one that it bears.
+func ownerOf(secret *corev1.Secret) Stamp {
+	controller := metav1.GetControllerOf(secret)
+	if controller == nil {
+		return Stamp(secret.GetAnnotations()[StampKey])
+	}
+	of := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind)
+
+	return Stamp(strings.Join([]string{"", of.Group, of.Kind, secret.GetNamespace(), controller.Name, string(controller.UID)}, "/"))
+}
+
+// NotOwned says that a Secret is not the object's, and, if nobody controls it, how it becomes that.
+func notOwned(current, desired *corev1.Secret) error {
+	name := current.GetName()
+	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or delete that one", name)
+	if metav1.GetControllerOf(current) == nil {
+		owned, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": desired.GetOwnerReferences()}})
+		if err != nil {
+			return errors.Wrap(err, "cannot encode owner references")
+		}
+		text += fmt.Sprintf("; if it is the connection secret of this object and was restored from a backup, keep what it holds: kubectl patch secret %s --namespace %s --patch '%s'",
+			name, current.GetNamespace(), owned)
+	}
+
+	return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.New(text))
 }
 
 func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev1.Secret, error) {
@@ -227,27 +257,37 @@ func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: mg.GetNamespace(), Name: secretFor(mg), OwnerReferences: []metav1.OwnerReference{owner},
+			Annotations: map[string]string{StampKey: string(s.stamp)},
 		},
 		Data: details,
 	}, nil
 }
 
-// Change patches the keys that differ. Others are not ours to remove: details
-// that only a creation tells are not observed again.
-func (s secrets) change(ctx context.Context, current *corev1.Secret, details ConnectionDetails) (bool, error) {
+// Change patches the keys that differ, and what says whose the Secret is. Other keys are not ours
+// to remove: details that only a creation tells are not observed again.
+func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (bool, error) {
 	differing := map[string][]byte{}
-	for key, value := range details {
+	for key, value := range desired.Data {
 		if have, ok := current.Data[key]; !ok || !bytes.Equal(have, value) {
 			differing[key] = value
 		}
 	}
-	if len(differing) == 0 {
+	metadata := map[string]any{}
+	if current.Annotations[StampKey] != string(s.stamp) {
+		metadata["annotations"] = desired.Annotations
+	}
+	ours, controller := desired.OwnerReferences[0], metav1.GetControllerOf(current)
+	if controller == nil || controller.UID != ours.UID {
+		others := slices.DeleteFunc(slices.Clone(current.OwnerReferences), func(o metav1.OwnerReference) bool {
+			return o.UID == ours.UID || controller != nil && o.UID == controller.UID
+		})
+		metadata["ownerReferences"] = append(others, ours)
+	}
+	if len(differing) == 0 && len(metadata) == 0 {
 		return false, nil
 	}
-	data, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": current.GetUID(), "resourceVersion": current.GetResourceVersion()},
-		"data":     differing,
-	})
+	metadata["uid"], metadata["resourceVersion"] = current.GetUID(), current.GetResourceVersion()
+	data, err := json.Marshal(map[string]any{"metadata": metadata, "data": differing})
 	if err != nil {
 		return false, errors.Wrap(err, "cannot encode patch")
 	}

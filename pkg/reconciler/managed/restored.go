@@ -44,6 +44,26 @@ func (p *pass) stampOfKey() Stamp {
 	return NewStamp("", schema.GroupKind{Group: p.r.of.Group, Kind: p.r.of.Kind}, p.mg)
 }
 
+// RecordOwnerBefore records from which object this one takes its external resource over: it may
+// take the connection Secret of that one over as well, in this pass or a later one.
+func (p *pass) recordOwnerBefore() {
+	if p.takesOverRestored() {
+		before := string(p.mg.GetUID()) + "/" + p.observation.OwnerStamp.part(stampUID)
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyRestoredOwner: before})
+	}
+}
+
+// OwnerBefore returns the stamp, without a cluster, that this object had under the UID of the one
+// whose external resource it took over, or nothing.
+func (p *pass) ownerBefore() Stamp {
+	own, before, _ := strings.Cut(p.mg.GetAnnotations()[meta.AnnotationKeyRestoredOwner], "/")
+	if own != string(p.mg.GetUID()) || before == "" {
+		return ""
+	}
+
+	return Stamp(strings.TrimSuffix(string(p.stampOfKey()), own) + before)
+}
+
 // EndRestore takes the annotation of a user away once the external resource bears the mark of
 // this object, and notes that it has had its effect. What a pass has taken over the next one
 // notes.

@@ -22,7 +22,12 @@ type stamped struct {
 }
 
 func (s stamped) own(mg resource.Managed) managed.Stamp {
-	return managed.NewStamp("cluster-2", schema.GroupKind{Group: volume.Kind.Group, Kind: volume.Kind.Kind}, mg)
+	of := volume.Kind
+	if _, ok := mg.(*volume.Snapshot); ok {
+		of = volume.SnapshotKind
+	}
+
+	return managed.NewStamp("cluster-2", schema.GroupKind{Group: of.Group, Kind: of.Kind}, mg)
 }
 
 func (s stamped) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
@@ -47,18 +52,21 @@ func newRestored(t *testing.T, mark *managed.Stamp, from string, o ...managed.Re
 	w := newWorld(t, o...)
 	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return stamped{c, mark} })
 	w.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 7})
-	w.create(func(v *volume.Volume) {
-		v.Finalizers = []string{managed.FinalizerName}
-		meta.AddAnnotations(v, map[string]string{
-			meta.AnnotationKeyExternalName: "vol-9", meta.AnnotationKeyCreateAttempt: "0123456789abcdef-01234567/succeeded",
-			meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z", meta.AnnotationKeyExternalCreateSucceeded: "2026-01-01T00:00:01Z",
-		})
-		if from != "" {
-			meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyRestoredFrom: from})
-		}
-	})
+	w.create(func(v *volume.Volume) { backedUp(v, from) })
 
 	return w
+}
+
+// backedUp gives an object what a backup has of the one before, which stands for vol-9, and what its user says.
+func backedUp(mg resource.Managed, from string) {
+	mg.SetFinalizers([]string{managed.FinalizerName})
+	meta.AddAnnotations(mg, map[string]string{
+		meta.AnnotationKeyExternalName: "vol-9", meta.AnnotationKeyCreateAttempt: "0123456789abcdef-01234567/succeeded",
+		meta.AnnotationKeyExternalCreatePending: "2026-01-01T00:00:00Z", meta.AnnotationKeyExternalCreateSucceeded: "2026-01-01T00:00:01Z",
+	})
+	if from != "" {
+		meta.AddAnnotations(mg, map[string]string{meta.AnnotationKeyRestoredFrom: from})
+	}
 }
 
 // the mark of the object that the volumes of these tests are restored from.

@@ -15,7 +15,8 @@ import (
 )
 
 // StampKey is the key under which a Stamp is stored in the metadata of an
-// external resource.
+// external resource. A connection Secret bears that of its object, without a
+// cluster, in an annotation of this name: a backup may lose owner references.
 const StampKey = "moorage.dev/owner"
 
 // A Stamp names the one object that owns an external resource: cluster, group
@@ -83,6 +84,7 @@ func (s Stamp) part(number int) string {
 const (
 	stampParts     = 6
 	stampNamespace = 3
+	stampUID       = 5
 )
 
 // ClusterUID returns what identifies a Kubernetes cluster for its lifetime: the
