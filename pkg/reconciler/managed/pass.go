@@ -341,7 +341,7 @@ func (p *pass) end(ctx context.Context) {
 	p.logChanges(ctx)
 	p.memo.LastDisconnectErr = p.disconnect(ctx)
 	p.keepBond()
-	p.memo.Operation = operation(p.mg)
+	p.rememberOperation()
 	p.memo.rest()
 	p.hangUp()
 }

@@ -168,6 +168,14 @@ func (p *pass) restoreOperation() bool {
 	return true
 }
 
+// RememberOperation remembers the handle that the object has. Where a replace has taken the record of the last creation,
+// it has taken the handle as well: the one that is remembered is put back along with the record.
+func (p *pass) rememberOperation() {
+	if handle := operation(p.mg); handle != "" || !p.replaced() {
+		p.memo.Operation = handle
+	}
+}
+
 // LastCreation returns the last creation that succeeded, as far as it is known without the
 // metadata, and when.
 func (p *pass) lastCreation() (ref objectstate.CreationRef, since time.Time) {
