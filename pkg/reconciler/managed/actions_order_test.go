@@ -191,7 +191,6 @@ func TestNoClientOfAnotherSystem(t *testing.T) {
 		if err := p.connect(t.Context()); (err == nil) != tc.want || (p.external != nil) != tc.want {
 			t.Errorf("%s: %v, and the client is %v", name, err, p.external)
 		}
-		p.hangUp()
 	}
 }
 

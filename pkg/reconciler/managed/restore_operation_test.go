@@ -51,7 +51,6 @@ func TestTheHandleIsRememberedWhileItIsNeeded(t *testing.T) {
 		mg := bearing(nil)
 		setOperation(mg, handle)
 		p := passOf(mg, &memo{})
-		p.hangUp = func() {}
 		p.end(t.Context())
 		if kept := p.memo.troubles != nil; kept != keeps || kept && p.memo.Operation != handle {
 			t.Errorf("%q: something is remembered: %t", handle, kept)
