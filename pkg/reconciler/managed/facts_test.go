@@ -135,6 +135,13 @@ func TestGraceWindow(t *testing.T) {
 	if got := p.window(); got != time.Minute {
 		t.Errorf("under a name of our choice it is %s", got)
 	}
+	for recoverer, want := range map[CreationRecoverer]time.Duration{nil: 21 * time.Minute, searcher{}: time.Minute} {
+		p = passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), remembering(objectstate.State{}, objectstate.Cold{Unfound: 2}), WithCreationGracePeriod(time.Minute))
+		p.recoverer, p.r.tokens = recoverer, recoverer == nil
+		if got := p.window(); got != want {
+			t.Errorf("after two that were never found it is %s, want %s, looked up by %v", got, want, recoverer)
+		}
+	}
 }
 
 // A configured object refers to a configuration.

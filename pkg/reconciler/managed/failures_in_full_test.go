@@ -181,6 +181,20 @@ func TestTheLastWarningOfEachReason(t *testing.T) {
 	}
 }
 
+// What went wrong is told again when something else did meanwhile, and not each time that the same does.
+func TestAFailureThatComesBackIsNews(t *testing.T) {
+	p := endingPass()
+	for i, tc := range []struct {
+		message string
+		want    bool
+	}{{"boom", true}, {"bang", true}, {"boom", true}, {"boom", false}} {
+		p.set(commonv1.ReconcileError(errors.New(tc.message)))
+		if got := p.news(outcome{event: event.Warning("CannotLook", errors.New(tc.message))}); got != tc.want {
+			t.Errorf("step %d: %s is news: %t", i, tc.message, got)
+		}
+	}
+}
+
 // Whether a resource is as desired is said from when it first was not. Nobody knows while
 // nothing is looked at, or nothing is there.
 func TestUpToDateIsSaidFromTheFirstDifference(t *testing.T) {

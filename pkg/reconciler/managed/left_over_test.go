@@ -337,6 +337,31 @@ func TestAnAttemptThatStaysIsNamed(t *testing.T) {
 	}
 }
 
+// A deleted object that is not ours any more is told of if it leaves something, whoever else keeps it; and only the finalizer that says
+// that nobody has claimed it is removed. Then no pass is to follow.
+func TestWhatIsNotOursIsToldOfAndLetGo(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kept []string
+		sent int
+		want again
+	}{
+		"others keep it":        {[]string{"example.org/kept"}, 0, slow},
+		"nobody has claimed it": {[]string{UnclaimedFinalizer}, 1, never},
+	} {
+		mg := bearing(nil)
+		mg.SetFinalizers(tc.kept)
+		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
+		w := newStored(mg, remembering(objectstate.State{Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{}))
+		o, err := w.rest(t.Context())
+		if err != nil || o.again != tc.want || o.name != "rested" || len(w.writes.sent) != tc.sent {
+			t.Errorf("%s: ended with %v and %+v, sent %q", name, err, o, w.writes.sent)
+		}
+		if len(w.events) != 1 || !strings.Contains(w.events[0].Message, `"vol-1"`) {
+			t.Errorf("%s: told %+v", name, w.events)
+		}
+	}
+}
+
 // What a finalizer kept that was taken before this process has seen it is told by its name.
 func TestWhatWasKeptBeforeThisProcessIsTold(t *testing.T) {
 	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-1"})
