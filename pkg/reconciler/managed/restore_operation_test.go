@@ -2,7 +2,10 @@ package managed
 
 import (
 	"maps"
+	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -42,6 +45,27 @@ func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 				t.Errorf("%s: %s: after %s the handle is %q, want %q", id, tc.reason, how, got, tc.want)
 			}
 		}
+	}
+}
+
+// What a replace took that has written another name is put back in one write, which counts as one of a result, and is told.
+func TestWhatAReplaceTookIsPutBackAtOnce(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-9"}), remembering(objectstate.State{}, objectstate.Cold{
+		Made: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, Operation: "op-2",
+	}), WithMetricsRegisterer(registry))
+	if err := w.restoreReplaced(t.Context()); err != nil || len(w.writes.sent) != 1 {
+		t.Errorf("error %v, sent %q", err, w.writes.sent)
+	}
+	marks := w.mg.GetAnnotations()
+	if meta.GetExternalName(w.mg) != "vol-1" || marks[meta.AnnotationKeyCreateAttempt] != ownDone || marks[meta.AnnotationKeyOperation] != "op-2" {
+		t.Errorf("the object is marked %v", marks)
+	}
+	if got := sample(t, registry, "moorage_managed_writes_total", "what"); got["result"] != 1 {
+		t.Errorf("counted are the writes %v", got)
+	}
+	if len(w.events) != 1 || w.events[0].Reason != reasonRecordTaken || !strings.Contains(w.events[0].Message, `"vol-9"`) {
+		t.Errorf("told %+v", w.events)
 	}
 }
 
