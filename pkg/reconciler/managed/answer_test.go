@@ -284,6 +284,23 @@ func TestWhatIsRememberedOfARecordThatIsBelieved(t *testing.T) {
 	}
 }
 
+// A user who has chosen another name for what was found is asked whether it is safe to proceed, and not about the creation: that is
+// told as found. The note by which an answer is known from a replace is stored all the same.
+func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
+	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-2"})
+	found := commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String(),
+	}
+	mg.SetConditions(found)
+	w := newStored(mg, &memo{})
+	if err := w.askUser(t.Context()); err != nil || len(w.writes.sent) != 1 || w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedAsked {
+		t.Errorf("error %v, sent %q", err, w.writes.sent)
+	}
+	if c := w.mg.GetCondition(commonv1.TypeCreated); !c.Equal(found) {
+		t.Errorf("Created is %s/%s: %s", c.Status, c.Reason, c.Message)
+	}
+}
+
 // Which creation the user is asked about is told by its attempt and its name.
 func TestWhatAUserIsAskedAbout(t *testing.T) {
 	w := newStored(bearing(map[string]string{

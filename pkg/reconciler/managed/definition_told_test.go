@@ -95,9 +95,13 @@ func TestWhatAStatusCannotBeWrittenWithout(t *testing.T) {
 		p := passOf(bearing(nil), &memo{})
 		p.r.of.Kind = "Volume"
 		p.mg.SetNamespace(tc.namespace)
-		err := p.withoutStatus(tc.answer)
-		if text, told := strings.CutPrefix(err.Error(), tc.want); !told || !strings.HasSuffix(text, tc.answer.Error()) || tc.want == "" && text != tc.answer.Error() || !errors.Is(err, tc.answer) {
+		const of = "quay/data cannot be written"
+		err := p.withoutStatus(errors.Wrap(tc.answer, of))
+		if !strings.HasPrefix(err.Error(), tc.want) || !strings.HasSuffix(err.Error(), ": "+tc.answer.Error()) || tc.want == "" && err.Error() != of+": "+tc.answer.Error() || !errors.Is(err, tc.answer) {
 			t.Errorf("%s: %s: told %q, want %q", name, tc.reason, err, tc.want)
+		}
+		if named := strings.Contains(err.Error(), of); named != (tc.want != other) { // it is not what is not there
+			t.Errorf("%s: %s: told of the object: %t: %q", name, tc.reason, named, err)
 		}
 	}
 }

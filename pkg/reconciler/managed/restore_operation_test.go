@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
@@ -66,6 +68,20 @@ func TestWhatAReplaceTookIsPutBackAtOnce(t *testing.T) {
 	}
 	if len(w.events) != 1 || w.events[0].Reason != reasonRecordTaken || !strings.Contains(w.events[0].Message, `"vol-9"`) {
 		t.Errorf("told %+v", w.events)
+	}
+}
+
+// That nothing was created is believed of a creation whose operation was asked for. A look without one says nothing of it.
+func TestALookTakesNoCreationBack(t *testing.T) {
+	for handle, back := range map[string]bool{"": false, "op-1": true} {
+		mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
+		setOperation(mg, handle)
+		w := newStored(mg, remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}))
+		err := w.notObserved(t.Context(), handle, external.NotCreated(errors.New("boom")))
+		_, result := attempt(w.mg)
+		if failed := result == attemptFailed; failed != back || (w.memo.Creation == "") != back || stageOf(err) != observing {
+			t.Errorf("with the handle %q it ended with %v, recorded as %q, remembered as %q", handle, err, result, w.memo.Creation)
+		}
 	}
 }
 
