@@ -71,7 +71,7 @@ func TestACreationOfNothingIsNotRemembered(t *testing.T) {
 		if err := w.pass.create(t.Context()); (err != nil) != (name == "failed") || (w.taken != nil) != (name == "the name is taken") {
 			t.Errorf("%s: it ended with %v, taken is %v", name, err, w.taken)
 		}
-		if m := w.memo; (m.Since != 0) != tc.made || (m.Creation != "") != tc.made || (m.Made.Mark != "") != tc.made || !w.acted || w.made != tc.made {
+		if m := w.memo; (m.Since != 0) != tc.made || (m.Creation != "") != tc.made || (m.Made.Mark != "") != tc.made || m.Called != (objectstate.Intent{}) || !w.acted || w.made != tc.made {
 			t.Errorf("%s: acted %t, made %t, remembered %+v %+v", name, w.acted, w.made, m.State, m.Cold)
 		}
 	}
