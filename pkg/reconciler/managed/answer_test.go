@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -292,9 +293,13 @@ func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
 		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String(),
 	}
 	mg.SetConditions(found)
-	w := newStored(mg, &memo{})
+	registry := prometheus.NewRegistry()
+	w := newStored(mg, &memo{}, WithMetricsRegisterer(registry))
 	if err := w.askUser(t.Context()); err != nil || len(w.writes.sent) != 1 || w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedAsked {
 		t.Errorf("error %v, sent %q", err, w.writes.sent)
+	}
+	if got := sample(t, registry, "moorage_managed_writes_total", "what"); got["result"] != 1 {
+		t.Errorf("counted are the writes %v", got)
 	}
 	if c := w.mg.GetCondition(commonv1.TypeCreated); !c.Equal(found) {
 		t.Errorf("Created is %s/%s: %s", c.Status, c.Reason, c.Message)

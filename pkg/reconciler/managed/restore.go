@@ -43,7 +43,7 @@ func (p *pass) restore() {
 	}
 	ref, since := p.lastCreation()
 	switch {
-	case ref.Mark != "" && restoreCreation(p.mg, ref, since):
+	case restoreCreation(p.mg, ref, since):
 		p.restored = true
 		p.restoreOperation()
 		p.log().Info("The record of the last creation is not in the metadata, and is restored", "externalName", ref.Name)
@@ -67,7 +67,7 @@ func (p *pass) recall() bool {
 		removeRecord(p.mg)
 	}
 	ref, since := p.lastCreation()
-	if ref.Mark != "" && restoreCreation(p.mg, ref, since) {
+	if restoreCreation(p.mg, ref, since) {
 		p.restoreOperation()
 
 		return true
