@@ -2,6 +2,7 @@ package providerconfig
 
 import (
 	"errors"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -18,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
+	"github.com/moorage-dev/moorage/pkg/crdgate"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -125,6 +128,24 @@ func TestSetup(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// gated is a yard that a gate asks through.
+type gated struct{ *yard }
+
+func (gated) GetHTTPClient() *http.Client { return http.DefaultClient }
+
+// Behind a gate the manager starts nothing itself: a controller of a kind that is not served would end the process.
+func TestSetupBehindAGate(t *testing.T) {
+	y := newYard(newScheme())
+	y.Config = &rest.Config{}
+	gate, err := crdgate.New(gated{y})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Setup(y, kinds, []User{&Boat{}}, WithGate(gate)); err != nil || len(y.added) > 0 {
+		t.Errorf("error %v, added %q", err, y.added)
 	}
 }
 

@@ -109,6 +109,9 @@ func TestRegisterContext(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s\n%v", tc.reason, err)
 			}
+			if tc.o.Virtual.WrapTransport != nil || tc.o.Physical.WrapTransport != nil {
+				t.Errorf("%s\nwho else uses the configurations asks with what watches for a restore", tc.reason)
+			}
 			if diff := cmp.Diff(&tc.options, reg.Options); diff != "" {
 				t.Errorf("%s\noptions: -want, +got:\n%s", tc.reason, diff)
 			}

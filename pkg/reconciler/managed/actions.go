@@ -109,8 +109,7 @@ func (p *pass) connect(ctx context.Context) error {
 	if p.external != nil {
 		return nil
 	}
-	own, cancel := limit(ctx, callDeadline(ctx))
-	p.hangUp = cancel // not yet: a client may keep the context for later calls
+	own, _ := limit(ctx, callDeadline(ctx)) // it ends with the pass: a client may keep it for later calls
 	var c ExternalClient
 	err := p.ask(own, telemetry.Connect, func(ctx context.Context) (err error) {
 		if c, err = p.r.connecter.Connect(ctx, p.mg); err == nil && c != nil {

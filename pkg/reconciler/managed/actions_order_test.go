@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"testing"
 	"time"
@@ -191,7 +192,6 @@ func TestNoClientOfAnotherSystem(t *testing.T) {
 		if err := p.connect(t.Context()); (err == nil) != tc.want || (p.external != nil) != tc.want {
 			t.Errorf("%s: %v, and the client is %v", name, err, p.external)
 		}
-		p.hangUp()
 	}
 }
 
@@ -306,6 +306,9 @@ func TestAnObjectIsLetGo(t *testing.T) {
 	for key, value := range given {
 		orphaned[key] = value
 	}
+	unknown := maps.Clone(orphaned)
+	delete(unknown, meta.AnnotationKeyAbandonAttempt)
+	abandoned := []event.Reason{reasonAbandoned}
 	absent := kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, "data")
 	cases := map[string]struct {
 		reason                  string
@@ -316,17 +319,19 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		there                   bool // the API server has it
 		err                     error
 		released, gone, removed bool
-		told                    int
+		told                    []event.Reason
 	}{
-		"Last":         {"ours was the last", nil, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 0},
-		"Others":       {"another keeps it", nil, nil, []string{FinalizerName, "example.org/held"}, nil, true, nil, true, false, false, 0},
-		"Refused":      {"it is kept", nil, nil, []string{FinalizerName}, boom, true, boom, false, false, false, 0},
-		"Gone":         {"it was gone", nil, nil, []string{FinalizerName}, absent, false, nil, false, true, false, 0},
-		"GivenUp":      {"with an attempt", given, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 1},
-		"Orphaned":     {"what is orphaned is not looked for anyway", orphaned, nil, []string{FinalizerName}, nil, true, nil, true, true, false, 0},
-		"Authors":      {"the author's was removed", given, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{"a"}, nil, true, nil, true, false, true, 1},
-		"AuthorsFirst": {"ours is from before there was the author's", nil, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{FinalizerName, "a"}, nil, true, nil, true, false, true, 0},
-		"AuthorsNot":   {"it was not", nil, &authorsFinalizer{remove: func(resource.Object) error { return boom }}, []string{"a"}, nil, true, boom, false, false, false, 0},
+		"Last":         {"ours was the last", nil, nil, []string{FinalizerName}, nil, true, nil, true, true, false, nil},
+		"Others":       {"another keeps it", nil, nil, []string{FinalizerName, "example.org/held"}, nil, true, nil, true, false, false, nil},
+		"Refused":      {"it is kept", nil, nil, []string{FinalizerName}, boom, true, boom, false, false, false, nil},
+		"Gone":         {"it was gone", nil, nil, []string{FinalizerName}, absent, false, nil, false, true, false, nil},
+		"GivenUp":      {"with an attempt", given, nil, []string{FinalizerName}, nil, true, nil, true, true, false, abandoned},
+		"Orphaned":     {"what is orphaned is not looked for anyway", orphaned, nil, []string{FinalizerName}, nil, true, nil, true, true, false, nil},
+		"Unknown":      {"what is orphaned may not be there", unknown, nil, []string{FinalizerName}, nil, true, nil, true, true, false, []event.Reason{reasonLeft}},
+		"UnknownKept":  {"and is told of when the object goes", unknown, nil, []string{FinalizerName}, boom, true, boom, false, false, false, nil},
+		"Authors":      {"the author's was removed", given, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{"a"}, nil, true, nil, true, false, true, abandoned},
+		"AuthorsFirst": {"ours is from before there was the author's", nil, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{FinalizerName, "a"}, nil, true, nil, true, false, true, nil},
+		"AuthorsNot":   {"it was not", nil, &authorsFinalizer{remove: func(resource.Object) error { return boom }}, []string{"a"}, nil, true, boom, false, false, false, nil},
 	}
 	for name, tc := range cases {
 		mg := bearing(tc.marks)
@@ -349,8 +354,14 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		if tc.author != nil && len(w.writes.sent) > 0 {
 			t.Errorf("%s: beside the author's, ours is removed: %q", name, w.writes.sent)
 		}
-		if len(w.events) != tc.told || tc.told > 0 && (w.events[0].Type != event.TypeWarning || w.events[0].Reason != reasonAbandoned) {
-			t.Errorf("%s: %s: told %+v", name, tc.reason, w.events)
+		var told []event.Reason
+		for _, e := range w.events {
+			if told = append(told, e.Reason); e.Type != event.TypeWarning {
+				t.Errorf("%s: no warning: %+v", name, e)
+			}
+		}
+		if diff := cmp.Diff(tc.told, told); diff != "" {
+			t.Errorf("%s: %s: told, -want +got:\n%s", name, tc.reason, diff)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -281,6 +282,27 @@ func TestWhatIsRememberedOfARecordThatIsBelieved(t *testing.T) {
 		if p.heed(lifecycle.Overruled); p.memo.Made != tc.want || len(p.events) != 1 || p.events[0].Message != textOverruled {
 			t.Errorf("%s: remembered as made is %+v, told %+v", reason, p.memo.Made, p.events)
 		}
+	}
+}
+
+// A user who has chosen another name for what was found is asked whether it is safe to proceed, and not about the creation: that is
+// told as found. The note by which an answer is known from a replace is stored all the same.
+func TestAUserWhoHasChosenAnotherNameIsAsked(t *testing.T) {
+	mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone, meta.AnnotationKeyExternalName: "vol-2"})
+	found := commonv1.Condition{
+		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}.String(),
+	}
+	mg.SetConditions(found)
+	registry := prometheus.NewRegistry()
+	w := newStored(mg, &memo{}, WithMetricsRegisterer(registry))
+	if err := w.askUser(t.Context()); err != nil || len(w.writes.sent) != 1 || w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedAsked {
+		t.Errorf("error %v, sent %q", err, w.writes.sent)
+	}
+	if got := sample(t, registry, "moorage_managed_writes_total", "what"); got["result"] != 1 {
+		t.Errorf("counted are the writes %v", got)
+	}
+	if c := w.mg.GetCondition(commonv1.TypeCreated); !c.Equal(found) {
+		t.Errorf("Created is %s/%s: %s", c.Status, c.Reason, c.Message)
 	}
 }
 

@@ -3,6 +3,7 @@ package managed
 import (
 	"context"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func (c *pagedList) ListPage(_ context.Context, token string) (ExternalListPage,
 	c.asked = append(c.asked, token)
 	if c.each != nil {
 		if err := c.each(token); err != nil {
-			return ExternalListPage{}, err
+			return c.pages[token], err // which counts for nothing beside the error
 		}
 	}
 
@@ -365,6 +366,37 @@ func TestWhatARollIsFor(t *testing.T) {
 	}
 	if off := asPutOff(errors.Wrap(&putOff{"listing", 1}, "x")); off == nil || off.name != "listing" {
 		t.Errorf("a pass that is put off is not seen as one: %v", off)
+	}
+}
+
+// The first look after a restart is put off to when the others of the connection meet at a list; who is alone comes at a
+// random moment.
+func TestAFirstLookMeetsAtAList(t *testing.T) {
+	for name, others := range map[string]int{"alone": 0, "with others": 2} {
+		f := newPolled()
+		connection := connectionName(f.mg)
+		for i := range others {
+			f.r.roll.Join(roll.NewPlace(roll.Key{Name: strconv.Itoa(i)}), connection, "", strconv.Itoa(i))
+		}
+		want := 30 * time.Second
+		if others > 0 {
+			at, ok := f.r.roll.Meet(connection, noon, noon.Add(time.Minute), 0, 0.5)
+			if meets := at.Sub(noon); !ok || meets == want {
+				t.Fatalf("%s: they meet after %s, %t: no other time than a random one", name, meets, ok)
+			}
+			want = at.Sub(noon)
+		}
+		if got := f.postpone().RequeueAfter; got != want {
+			t.Errorf("%s: after %s, want %s", name, got, want)
+		}
+	}
+	f := newPolled()
+	f.r.roll.Join(f.other, connectionName(f.mg), "1", "vol-1")
+	f.r.roll.Join(roll.NewPlace(roll.Key{Name: "third"}), connectionName(f.mg), "1", "vol-3")
+	f.r.roll.Consult(f.other, noon)
+	f.postpone()
+	if c := f.r.roll.Consult(f.place, noon); c.Answer != roll.Wait {
+		t.Errorf("who has not connected yet has the list made anew that others make: %+v", c)
 	}
 }
 

@@ -339,6 +339,31 @@ func TestOperationsInProgress(t *testing.T) {
 	}
 }
 
+// A user who pauses an object while it is being created stops the next pass: this one tells what it has begun.
+func TestAPauseWhileAnOperationBegins(t *testing.T) {
+	w, c := newOperations(t)
+	w.create(nil)
+	w.answer = func(_ context.Context, note string) error {
+		if strings.Contains(note, meta.AnnotationKeyOperation) {
+			w.change(func(v *volume.Volume) {
+				meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+			})
+		}
+
+		return nil
+	}
+	if got := w.pass().RequeueAfter; got != 7*time.Second {
+		t.Errorf("looked at again after %s", got)
+	}
+	w.condition("Ready", "False/Creating")
+	w.condition("Synced", "Unknown/CreationPending")
+	w.pass()
+	w.condition("Synced", "False/ReconcilePaused")
+	if len(c.asked) != 1 || c.n != 1 {
+		t.Errorf("looks for %q, and %d operations", c.asked, c.n)
+	}
+}
+
 // An operation of which a client says that it failed is over, and a failed creation
 // is made again only if surely nothing was created.
 func TestOperationsThatFail(t *testing.T) {

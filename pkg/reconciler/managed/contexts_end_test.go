@@ -47,10 +47,13 @@ func (c *contexts) write(ctx context.Context, note string) error {
 // nothing goes on after the pass: neither what outlives a pass that is cut off.
 func TestContextsEndWithTheirCalls(t *testing.T) {
 	c := &contexts{T: t, all: map[string]context.Context{}}
+	first := errLost
 	w := newWorld(t, managed.WithCreationGracePeriod(0), managed.WithInitializers(managed.InitializerFn(func(ctx context.Context, _ resource.Managed) error {
 		c.note(ctx, "Initialize", true)
+		err := first
+		first = nil
 
-		return nil
+		return err
 	})))
 	w.cloud.Window = 30 * time.Second
 	w.cloud.After = lost()
@@ -65,7 +68,7 @@ func TestContextsEndWithTheirCalls(t *testing.T) {
 	w.answer = c.write
 	w.create(nil)
 	for _, step := range []func(){
-		func() {}, func() {}, func() { w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 }) }, w.delete,
+		func() {}, func() {}, func() {}, func() { w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 }) }, w.delete,
 	} {
 		step()
 		_, _ = w.try()

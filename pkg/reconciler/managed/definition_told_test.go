@@ -73,6 +73,39 @@ func TestAStatusThatCannotBeStoredIsToldOnce(t *testing.T) {
 	}
 }
 
+// An answer to a write of the status that names the object says that its kind has no status to write. One that names
+// something else, such as a namespace that has the name of the object, is told as it is.
+func TestWhatAStatusCannotBeWrittenWithout(t *testing.T) {
+	const kind, other = "the CustomResourceDefinition of the kind Volume lacks the subresource status: ", "the object is there, and something else that its status cannot be written without is not: "
+	volumes, namespaces := schema.GroupResource{Group: "example.org", Resource: "volumes"}, schema.GroupResource{Resource: "namespaces"}
+	cases := map[string]struct {
+		reason    string
+		namespace string
+		answer    error
+		want      string // before the answer
+	}{
+		"Object":        {"the object was read a moment ago", "quay", kerrors.NewNotFound(volumes, "data"), kind},
+		"Namesake":      {"its namespace has the same name", "data", kerrors.NewNotFound(volumes, "data"), kind},
+		"Namespace":     {"the namespace is gone", "quay", kerrors.NewNotFound(namespaces, "quay"), other},
+		"NamespaceOfIt": {"and has the name of the object", "data", kerrors.NewNotFound(namespaces, "data"), other},
+		"Else":          {"a webhook asks for its own", "quay", kerrors.NewNotFound(volumes, "quota"), other},
+		"Nothing":       {"the answer names nothing", "quay", kerrors.NewNotFound(volumes, ""), ""},
+	}
+	for name, tc := range cases {
+		p := passOf(bearing(nil), &memo{})
+		p.r.of.Kind = "Volume"
+		p.mg.SetNamespace(tc.namespace)
+		const of = "quay/data cannot be written"
+		err := p.withoutStatus(errors.Wrap(tc.answer, of))
+		if !strings.HasPrefix(err.Error(), tc.want) || !strings.HasSuffix(err.Error(), ": "+tc.answer.Error()) || tc.want == "" && err.Error() != of+": "+tc.answer.Error() || !errors.Is(err, tc.answer) {
+			t.Errorf("%s: %s: told %q, want %q", name, tc.reason, err, tc.want)
+		}
+		if named := strings.Contains(err.Error(), of); named != (tc.want != other) { // it is not what is not there
+			t.Errorf("%s: %s: told of the object: %t: %q", name, tc.reason, named, err)
+		}
+	}
+}
+
 // Which fields of a status a definition does not know is told once by all passes of a kind.
 func TestFieldsThatAreDroppedAreToldOnce(t *testing.T) {
 	var lines []string

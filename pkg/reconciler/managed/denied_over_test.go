@@ -1,10 +1,20 @@
 package managed
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
 // That a creation came to nothing, and what an earlier pass could not store, is stored over the
@@ -32,4 +42,53 @@ func TestWhatIsStoredOverOneVersionOnly(t *testing.T) {
 			t.Errorf("%s: %v, sent %q, want %q", name, err, w.writes.sent, tc.want)
 		}
 	}
+	w := newStored(&fake.Managed{}, &memo{})
+	if err := w.patchAnnotations(t.Context(), map[string]any{attempt: ownDone}); err != nil || len(w.writes.sent) != 1 || strings.Contains(w.writes.sent[0], "uid") {
+		t.Errorf("of an object that has no UID: %v, sent %q", err, w.writes.sent)
+	}
+}
+
+// A slowCluster does not answer the first read.
+type slowCluster struct {
+	*liveCluster
+
+	answers bool
+}
+
+func (c *slowCluster) GetAPIReader() client.Reader { return c }
+
+func (c *slowCluster) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if !c.answers {
+		c.answers = true
+
+		return errors.New("boom")
+	}
+
+	return c.liveCluster.Get(ctx, key, o, opts...)
+}
+
+// After a conflict the object is looked at before that its creation came to nothing is stored over another version. A look
+// that is not answered says nothing, and is made again.
+func TestALookAfterAConflictIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const attempt = meta.AnnotationKeyCreateAttempt
+		w := newStored(bearing(map[string]string{attempt: ownID}), &memo{})
+		w.r.cluster = &slowCluster{liveCluster: w.liveCluster}
+		w.shows.SetResourceVersion("8")
+		w.writes.answer = func() error {
+			if len(w.writes.sent) < 3 {
+				return kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "data", errors.New("stale"))
+			}
+
+			return nil
+		}
+		err := w.patchAnnotations(t.Context(), map[string]any{attempt: ownID + "/failed"})
+		var want []string
+		for _, version := range []string{"7", "7", "8"} {
+			want = append(want, `{"metadata":{"annotations":{"`+attempt+`":"`+ownID+`/failed"},"resourceVersion":"`+version+`","uid":"uid-1"}}`)
+		}
+		if diff := cmp.Diff(want, w.writes.sent); diff != "" || err != nil {
+			t.Errorf("error %v, sent, -want +got:\n%s", err, diff)
+		}
+	})
 }

@@ -112,6 +112,32 @@ func TestAttemptAndDoubt(t *testing.T) {
 	}
 }
 
+// What makes it safe to repeat a create is the strongest of what a client has: a name, a token, and then a lookup. A token of
+// another object is of no use.
+func TestWhatMakesARepetitionSafe(t *testing.T) {
+	for name, tc := range map[string]struct {
+		named, inherits, tokens, finds bool
+		want                           lifecycle.Class
+	}{
+		"a name":            {true, true, true, true, lifecycle.Named},
+		"another's attempt": {false, true, true, true, lifecycle.Opaque},
+		"a token":           {false, false, true, true, lifecycle.Token},
+		"a lookup":          {false, false, false, true, lifecycle.Findable},
+		"nothing":           {false, false, false, false, lifecycle.Opaque},
+	} {
+		p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &memo{})
+		if p.r.named, p.r.tokens = tc.named, tc.tokens; tc.finds {
+			p.recoverer = searcher{}
+		}
+		if tc.inherits {
+			p.inherited = ownID
+		}
+		if got := p.class(); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
 // The grace of a creation is counted from when this process first knew of it.
 func TestGraceWindow(t *testing.T) {
 	p := passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), &memo{}, WithCreationGracePeriod(time.Minute))
@@ -134,6 +160,13 @@ func TestGraceWindow(t *testing.T) {
 		WithCreationGracePeriod(time.Minute), WithDeterministicExternalName(true))
 	if got := p.window(); got != time.Minute {
 		t.Errorf("under a name of our choice it is %s", got)
+	}
+	for recoverer, want := range map[CreationRecoverer]time.Duration{nil: 21 * time.Minute, searcher{}: time.Minute} {
+		p = passOf(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone}), remembering(objectstate.State{}, objectstate.Cold{Unfound: 2}), WithCreationGracePeriod(time.Minute))
+		p.recoverer, p.r.tokens = recoverer, recoverer == nil
+		if got := p.window(); got != want {
+			t.Errorf("after two that were never found it is %s, want %s, looked up by %v", got, want, recoverer)
+		}
 	}
 }
 

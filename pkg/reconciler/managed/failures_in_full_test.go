@@ -181,6 +181,34 @@ func TestTheLastWarningOfEachReason(t *testing.T) {
 	}
 }
 
+// What the API server does not store is tried again ever more seldom: after ten minutes at most, whatever the poll interval.
+func TestWhatIsNotStoredIsTriedAgain(t *testing.T) {
+	p := endingPass(WithPollInterval(time.Hour))
+	for _, tc := range []struct {
+		waited int // times
+		want   time.Duration
+	}{{0, time.Second}, {3, 8 * time.Second}, {100, 10 * time.Minute}} {
+		p.memo.Backoffs = tc.waited
+		if o := p.failed(recording.failed(&notStoredError{[]string{"annotation a"}})); o.after != tc.want || o.again != growing {
+			t.Errorf("after %d times it is tried again after %s (%v), want %s", tc.waited, o.after, o.again, tc.want)
+		}
+	}
+}
+
+// What went wrong is told again when something else did meanwhile, and not each time that the same does.
+func TestAFailureThatComesBackIsNews(t *testing.T) {
+	p := endingPass()
+	for i, tc := range []struct {
+		message string
+		want    bool
+	}{{"boom", true}, {"bang", true}, {"boom", true}, {"boom", false}} {
+		p.set(commonv1.ReconcileError(errors.New(tc.message)))
+		if got := p.news(outcome{event: event.Warning("CannotLook", errors.New(tc.message))}); got != tc.want {
+			t.Errorf("step %d: %s is news: %t", i, tc.message, got)
+		}
+	}
+}
+
 // Whether a resource is as desired is said from when it first was not. Nobody knows while
 // nothing is looked at, or nothing is there.
 func TestUpToDateIsSaidFromTheFirstDifference(t *testing.T) {

@@ -41,7 +41,7 @@ func TestAnotherSystemIsRecognised(t *testing.T) {
 		"Same":    {"it is the same", "blue", map[string]string{identity: "blue"}, map[string]string{identity: "blue"}, nil, ""},
 		"Silent":  {"nobody can tell", "", map[string]string{identity: "blue"}, map[string]string{identity: "blue"}, []string{`"blue"`}, ""},
 		"Another": {"it is another", "green", map[string]string{identity: "blue"}, map[string]string{identity: "blue"},
-			[]string{`leads to "green"`, `is in "blue"`, "set the annotation " + allow + " "}, "BackendChanged"},
+			[]string{`leads to "green"`, `is in "blue": correct the connection`, "set the annotation " + allow + " "}, "BackendChanged"},
 		"Allowed":    {"a user says that it is so", "green", map[string]string{identity: "blue", allow: "green"}, map[string]string{identity: "green", allow: "green"}, nil, ""},
 		"NotAllowed": {"that was of another change", "green", map[string]string{identity: "blue", allow: "red"}, map[string]string{identity: "blue", allow: "red"}, []string{`leads to "green"`}, "BackendChanged"},
 	}

@@ -86,9 +86,7 @@ func fieldsOf(rest any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if delete(fields, "conditions"); fields == nil {
-		fields = map[string]any{}
-	}
+	delete(fields, "conditions")
 
 	return fields, nil
 }

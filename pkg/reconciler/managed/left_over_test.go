@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -333,6 +334,40 @@ func TestAnAttemptThatStaysIsNamed(t *testing.T) {
 		}
 		if got := p.orphanedAttempt(); strings.Contains(got, "(the attempt to create it was "+ownID+")") != tc.want || (got != "") != tc.want {
 			t.Errorf("%s: told %q", reason, got)
+		}
+	}
+}
+
+// A deleted object that is not ours any more is told of if it leaves something, whoever else keeps it; and only the finalizer that says
+// that nobody has claimed it is removed. Then no pass is to follow.
+func TestWhatIsNotOursIsToldOfAndLetGo(t *testing.T) {
+	boom, absent := errors.New("boom"), kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, "data")
+	for name, tc := range map[string]struct {
+		kept   []string
+		sent   int
+		answer error
+		want   again
+		err    error
+	}{
+		"others keep it":         {[]string{"example.org/kept"}, 0, nil, slow, nil},
+		"nobody has claimed it":  {[]string{UnclaimedFinalizer}, 1, nil, never, nil},
+		"and it is gone already": {[]string{UnclaimedFinalizer}, 1, absent, never, nil},
+		"or cannot be let go":    {[]string{UnclaimedFinalizer}, 1, boom, never, boom},
+	} {
+		mg := bearing(nil)
+		mg.SetFinalizers(tc.kept)
+		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
+		w := newStored(mg, remembering(objectstate.State{Kept: true, Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{}))
+		w.writes.answer = func() error { return tc.answer }
+		if tc.answer != nil {
+			w.liveCluster.shows = nil
+		}
+		o, err := w.rest(t.Context())
+		if !errors.Is(err, tc.err) || (err == nil) != (tc.err == nil) || err != nil && stageOf(err) != lettingGo || o.again != tc.want || o.name != "rested" || len(w.writes.sent) != tc.sent {
+			t.Errorf("%s: ended with %v and %+v, sent %q", name, err, o, w.writes.sent)
+		}
+		if len(w.events) != 1 || !strings.Contains(w.events[0].Message, `"vol-1"`) {
+			t.Errorf("%s: told %+v", name, w.events)
 		}
 	}
 }

@@ -59,7 +59,6 @@ func ownMark(mg resource.Managed) (digits [8]byte) {
 // last one if its result is not known and the same token leads to the same
 // resource.
 func (p *pass) nextAttempt() string {
-	p.repeats = false
 	if id, _ := attempt(p.mg); id != "" && p.class() == lifecycle.Token && (p.unresolved() || p.unseen()) {
 		p.repeats = true
 

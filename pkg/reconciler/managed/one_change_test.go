@@ -71,7 +71,7 @@ func TestACreationOfNothingIsNotRemembered(t *testing.T) {
 		if err := w.pass.create(t.Context()); (err != nil) != (name == "failed") || (w.taken != nil) != (name == "the name is taken") {
 			t.Errorf("%s: it ended with %v, taken is %v", name, err, w.taken)
 		}
-		if m := w.memo; (m.Since != 0) != tc.made || (m.Creation != "") != tc.made || (m.Made.Mark != "") != tc.made || !w.acted || w.made != tc.made {
+		if m := w.memo; (m.Since != 0) != tc.made || (m.Creation != "") != tc.made || (m.Made.Mark != "") != tc.made || m.Called != (objectstate.Intent{}) || !w.acted || w.made != tc.made {
 			t.Errorf("%s: acted %t, made %t, remembered %+v %+v", name, w.acted, w.made, m.State, m.Cold)
 		}
 	}
@@ -134,7 +134,7 @@ func TestAFenceIsAskedWhenThereIsLeave(t *testing.T) {
 			t.Errorf("%s: %v", call, err)
 		}
 	}
-	if p.hangUp(); asked != 2 || free != 0 {
+	if asked != 2 || free != 0 {
 		t.Errorf("the fence was asked %d times, without leave %d times", asked, free)
 	}
 }
@@ -184,7 +184,6 @@ func TestAConnectionIsListenedTo(t *testing.T) {
 	if err := p.connect(t.Context()); err == nil || p.external != nil || s.begun != 1 {
 		t.Errorf("connected with %v to %v, and subscribed %d times", err, p.external, s.begun)
 	}
-	p.hangUp()
 }
 
 // An author's finalizer, which may store the whole object, is given none of the marks that this

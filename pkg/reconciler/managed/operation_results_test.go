@@ -105,19 +105,40 @@ func TestWhoseAnswerTakesNoCreationBack(t *testing.T) {
 	})
 }
 
-// The handle of an operation is stored for as long as the result of a call is: 25 seconds. An
-// API server that does not take it until then is told of.
-func TestAHandleThatCannotBeStoredIsToldOf(t *testing.T) {
+// What a call has led to, how a creation ended or the handle of an operation, is tried to be stored for 25 seconds: a manager
+// waits 30 for its last passes. An API server that does not take it until then is told of.
+func TestWhatACallLedToAndCannotBeStoredIsToldOf(t *testing.T) {
+	for marked, begin := range map[string]func(*testing.T) *world{
+		meta.AnnotationKeyOperation: func(t *testing.T) *world {
+			t.Helper()
+			w, c := newOperations(t)
+			w.create(nil)
+			w.pass()
+			c.left = 1
+			w.pass()
+			w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
+
+			return w
+		},
+		"/succeeded": func(t *testing.T) *world {
+			t.Helper()
+			w := newWorld(t)
+			w.create(nil)
+
+			return w
+		},
+	} {
+		triedFor(t, marked, begin)
+	}
+}
+
+// triedFor has a pass store what an API server does not take that is marked so.
+func triedFor(t *testing.T, marked string, begin func(*testing.T) *world) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w, c := newOperations(t)
-		w.create(nil)
-		w.pass()
-		c.left = 1
-		w.pass()
-		w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
-		tries := 0
+		w, tries := begin(t), 0
 		w.answer = func(_ context.Context, note string) error {
-			if !strings.Contains(note, meta.AnnotationKeyOperation) {
+			if !strings.Contains(note, marked) {
 				return nil
 			}
 			tries++

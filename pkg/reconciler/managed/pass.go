@@ -42,7 +42,6 @@ type pass struct {
 
 	external    ExternalClient
 	disconnects []ExternalDisconnecter
-	hangUp      context.CancelFunc // ends the context of Connect
 	observation ExternalObservation
 
 	prepared bool           // initialised, and references resolved
@@ -102,7 +101,7 @@ type pass struct {
 func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
 	mg := r.own(read)
 	p := &pass{
-		r: r, mg: mg, read: read, newest: read, generation: mg.GetGeneration(), hangUp: func() {},
+		r: r, mg: mg, read: read, newest: read, generation: mg.GetGeneration(),
 		memo:   known,
 		policy: r.checkPolicies(mg), requested: request(mg),
 	}
@@ -341,9 +340,8 @@ func (p *pass) end(ctx context.Context) {
 	p.logChanges(ctx)
 	p.memo.LastDisconnectErr = p.disconnect(ctx)
 	p.keepBond()
-	p.memo.Operation = operation(p.mg)
+	p.rememberOperation()
 	p.memo.rest()
-	p.hangUp()
 }
 
 // Disconnect returns the last complaint about it.

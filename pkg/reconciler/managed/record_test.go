@@ -126,6 +126,7 @@ func TestRestoreAttempt(t *testing.T) {
 		"NewTime":  {"something was begun since", called, map[string]string{pending: later}, false},
 		"Attempt":  {"a user has removed the time", called, map[string]string{attempt: ownID}, false},
 		"Other":    {"another runtime began it, without an id", objectstate.Intent{Pending: early}, nil, true},
+		"Whole":    {"all of it is there", objectstate.Intent{Pending: early}, map[string]string{pending: early}, false},
 		"Uncalled": {"nothing was called", objectstate.Intent{}, nil, false},
 	}
 	for id, tc := range cases {

@@ -161,6 +161,34 @@ func TestAReplaceWithTheNameOfWhatIsGone(t *testing.T) {
 	}
 }
 
+// TestAReplaceWithTheNameOfWhatIsGoneTakesNoOperation: the external system is at work on an update when a manifest with the
+// name of what is not there is written in the place of the object. The handle is put back along with the record, so that the
+// update is waited for: no second one is begun beside it.
+func TestAReplaceWithTheNameOfWhatIsGoneTakesNoOperation(t *testing.T) {
+	w, c := newOperations(t, managed.WithDeterministicExternalName(false), managed.WithRandom(sequence()))
+	w.cloud.Named = false
+	w.cloud.Put(volume.Disk{ID: "vol-1", SizeGiB: 1})
+	w.create(func(v *volume.Volume) { meta.SetExternalName(v, "vol-1") })
+	w.pass()
+	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
+	w.pass()
+	begun := w.get().Annotations[meta.AnnotationKeyOperation]
+	w.change(func(v *volume.Volume) {
+		v.Annotations, v.Finalizers = map[string]string{meta.AnnotationKeyExternalName: "vol-9"}, nil
+	})
+	for range 2 {
+		_, _ = w.try()
+		w.clock.SetTime(w.clock.Now().Add(6 * time.Second))
+	}
+	if handle := w.get().Annotations[meta.AnnotationKeyOperation]; handle != begun || begun == "" {
+		t.Errorf("the handle is %q, and was %q", handle, begun)
+	}
+	w.pass()
+	if disks := w.cloud.Disks(); c.n != 1 || len(disks) != 1 || disks[0].SizeGiB != 2 || meta.GetExternalName(w.get()) != "vol-1" {
+		t.Errorf("%d operations were begun, there is %v, and the object has the name %q", c.n, disks, meta.GetExternalName(w.get()))
+	}
+}
+
 // TestAReplaceWithTheNameOfWhatIsGoneTakesNoFinalizer: the object is deleted before it is believed that nothing has the
 // name in its manifest.
 func TestAReplaceWithTheNameOfWhatIsGoneTakesNoFinalizer(t *testing.T) {

@@ -43,7 +43,7 @@ func (p *pass) restore() {
 	}
 	ref, since := p.lastCreation()
 	switch {
-	case ref.Mark != "" && restoreCreation(p.mg, ref, since):
+	case restoreCreation(p.mg, ref, since):
 		p.restored = true
 		p.restoreOperation()
 		p.log().Info("The record of the last creation is not in the metadata, and is restored", "externalName", ref.Name)
@@ -67,7 +67,7 @@ func (p *pass) recall() bool {
 		removeRecord(p.mg)
 	}
 	ref, since := p.lastCreation()
-	if ref.Mark != "" && restoreCreation(p.mg, ref, since) {
+	if restoreCreation(p.mg, ref, since) {
 		p.restoreOperation()
 
 		return true
@@ -166,6 +166,14 @@ func (p *pass) restoreOperation() bool {
 	setOperation(p.mg, p.memo.Operation)
 
 	return true
+}
+
+// RememberOperation remembers the handle that the object has. Where a replace has taken the record of the last creation,
+// it has taken the handle as well: the one that is remembered is put back along with the record.
+func (p *pass) rememberOperation() {
+	if handle := operation(p.mg); handle != "" || !p.replaced() {
+		p.memo.Operation = handle
+	}
 }
 
 // LastCreation returns the last creation that succeeded, as far as it is known without the

@@ -2,9 +2,14 @@ package managed
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
@@ -45,13 +50,47 @@ func TestTheHandleIsPutBackWithTheRecord(t *testing.T) {
 	}
 }
 
+// What a replace took that has written another name is put back in one write, which counts as one of a result, and is told.
+func TestWhatAReplaceTookIsPutBackAtOnce(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-9"}), remembering(objectstate.State{}, objectstate.Cold{
+		Made: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}, Operation: "op-2",
+	}), WithMetricsRegisterer(registry))
+	if err := w.restoreReplaced(t.Context()); err != nil || len(w.writes.sent) != 1 {
+		t.Errorf("error %v, sent %q", err, w.writes.sent)
+	}
+	marks := w.mg.GetAnnotations()
+	if meta.GetExternalName(w.mg) != "vol-1" || marks[meta.AnnotationKeyCreateAttempt] != ownDone || marks[meta.AnnotationKeyOperation] != "op-2" {
+		t.Errorf("the object is marked %v", marks)
+	}
+	if got := sample(t, registry, "moorage_managed_writes_total", "what"); got["result"] != 1 {
+		t.Errorf("counted are the writes %v", got)
+	}
+	if len(w.events) != 1 || w.events[0].Reason != reasonRecordTaken || !strings.Contains(w.events[0].Message, `"vol-9"`) {
+		t.Errorf("told %+v", w.events)
+	}
+}
+
+// That nothing was created is believed of a creation whose operation was asked for. A look without one says nothing of it.
+func TestALookTakesNoCreationBack(t *testing.T) {
+	for handle, back := range map[string]bool{"": false, "op-1": true} {
+		mg := bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
+		setOperation(mg, handle)
+		w := newStored(mg, remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}))
+		err := w.notObserved(t.Context(), handle, external.NotCreated(errors.New("boom")))
+		_, result := attempt(w.mg)
+		if failed := result == attemptFailed; failed != back || (w.memo.Creation == "") != back || stageOf(err) != observing {
+			t.Errorf("with the handle %q it ended with %v, recorded as %q, remembered as %q", handle, err, result, w.memo.Creation)
+		}
+	}
+}
+
 // The handle is remembered as long as the object has it, and what says nothing is not kept.
 func TestTheHandleIsRememberedWhileItIsNeeded(t *testing.T) {
 	for handle, keeps := range map[string]bool{"op-1": true, "": false} {
 		mg := bearing(nil)
 		setOperation(mg, handle)
 		p := passOf(mg, &memo{})
-		p.hangUp = func() {}
 		p.end(t.Context())
 		if kept := p.memo.troubles != nil; kept != keeps || kept && p.memo.Operation != handle {
 			t.Errorf("%q: something is remembered: %t", handle, kept)

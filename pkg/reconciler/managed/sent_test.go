@@ -2,6 +2,7 @@ package managed
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -10,10 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
@@ -61,6 +64,37 @@ func TestCheckStored(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" || isNotStored(err) != (tc.want != nil) {
 			t.Errorf("%s: %s: %v, -want +got:\n%s", id, tc.reason, err, diff)
+		}
+	}
+}
+
+// An incrementingClient stores everything but annotations, if it is told to, and counts the generation.
+type incrementingClient struct {
+	client.Client
+
+	drops bool
+}
+
+func (c incrementingClient) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	if o.SetGeneration(o.GetGeneration() + 1); c.drops {
+		o.SetAnnotations(nil)
+	}
+
+	return nil
+}
+
+// The generation that a pass has filled in itself counts as looked at, if the write was stored as a whole: a pass that stops there
+// has looked at nothing, and its conditions do not say that it has.
+func TestAGenerationThatWasFilledInIsLookedAt(t *testing.T) {
+	for drops, want := range map[bool]int64{false: 4, true: 3} {
+		mg := bearing(nil)
+		mg.SetGeneration(3)
+		w := newStored(mg, &memo{})
+		w.generation, w.fills = 3, map[string]any{"spec": map[string]any{"tier": "gold"}}
+		w.r.client = incrementingClient{drops: drops}
+		meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownID})
+		if err := w.store(t.Context(), telemetry.Intent); (err != nil) != drops || w.generation != want {
+			t.Errorf("annotations are dropped, %t: %v, and the generation is %d, want %d", drops, err, w.generation, want)
 		}
 	}
 }

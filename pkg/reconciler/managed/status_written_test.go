@@ -105,6 +105,31 @@ func TestAStatusIsWritten(t *testing.T) {
 	})
 }
 
+// A condition that another runtime has left without a generation, and that the client says again as it is, is stored with
+// the one that was looked at: tools wait for that.
+func TestAConditionThatHasNoGenerationIsGivenOne(t *testing.T) {
+	p, c, _ := newWriting(stores)
+	left := commonv1.Available()
+	p.read.SetConditions(left)
+	p.mg = clone(p.read)
+	if err := p.writeStatus(t.Context()); err != nil || len(c.bodies) != 1 || !strings.Contains(c.bodies[0], `"observedGeneration":3`) {
+		t.Errorf("error %v, written %q", err, c.bodies)
+	}
+}
+
+// A process that has lost its lease leaves the status to the next one. That it has nothing to tell is no failure.
+func TestAStatusAfterTheLease(t *testing.T) {
+	for _, tells := range []bool{true, false} {
+		p, c, _ := newWriting(stores, WithLeaseDeadline(func() time.Time { return noon }))
+		if !tells {
+			p.mg = clone(p.read)
+		}
+		if err := p.writeStatus(t.Context()); errors.Is(err, errNotBegun) != tells || (err != nil) != tells || len(c.sent) > 0 {
+			t.Errorf("it has something to tell, %t: %v, written %q", tells, err, c.sent)
+		}
+	}
+}
+
 // After a conflict the status is put on what is there now, unless another pass has told since.
 func TestAStatusIsWrittenAfterAConflict(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -64,13 +64,18 @@ func TestAReplaceWhileAnUnwrittenResultIsStored(t *testing.T) {
 		"another attempt has begun":  {marked(later, "", "", "b"), 2},
 		"only its finalizer is gone": {marked(early, "", "", ownID), 3},
 	} {
-		p, writes := unwrittenPass(attemptSucceeded, nil, conflict(tc.shows), drops)
-		err := p.writeUnwritten(t.Context())
-		if err == nil || stageOf(err) != recording || p.memo.Unwritten == nil {
-			t.Errorf("%s: it ended with %v, and %v is kept", name, err, p.memo.Unwritten)
-		}
-		if len(writes.sent) != tc.writes || !strings.Contains(writes.sent[tc.writes-1], FinalizerName) {
-			t.Errorf("%s: sent %v", name, writes.sent)
+		for what, change := range map[string]func(*pass){
+			"of a whole result":      nil,
+			"of the attempt's alone": func(p *pass) { delete(p.memo.Unwritten, meta.AnnotationKeyExternalName) },
+		} {
+			p, writes := unwrittenPass(attemptSucceeded, change, conflict(tc.shows), drops)
+			err := p.writeUnwritten(t.Context())
+			if err == nil || stageOf(err) != recording || p.memo.Unwritten == nil {
+				t.Errorf("%s, %s: it ended with %v, and %v is kept", name, what, err, p.memo.Unwritten)
+			}
+			if len(writes.sent) != tc.writes || !strings.Contains(writes.sent[tc.writes-1], FinalizerName) {
+				t.Errorf("%s, %s: sent %v", name, what, writes.sent)
+			}
 		}
 	}
 }

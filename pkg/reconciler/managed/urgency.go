@@ -117,7 +117,6 @@ func (p *pass) tells() bool {
 // its poll interval, or to when others meet at a list. Nothing is asked, and nothing
 // written.
 func (p *pass) postpone() reconcile.Result {
-	p.r.telemetry.Seen(&p.memo.counted, p.mg)
 	p.ended, p.next = "postponed", lifecycle.Poll
 	after := time.Duration(p.r.random() * float64(p.interval()))
 	if p.r.bulk {
