@@ -81,11 +81,14 @@ func (p *pass) token() string {
 // was made in another class.
 func (p *pass) class() lifecycle.Class {
 	id, _ := attempt(p.mg)
-	if p.inherits() || p.otherClass(id) && (p.unresolved() || p.unseen()) {
+	switch {
+	case p.otherClass(id) && (p.unresolved() || p.unseen()):
 		return lifecycle.Opaque
+	case p.inherits() && !p.r.named:
+		return lifecycle.Opaque
+	default:
+		return p.ownClass()
 	}
-
-	return p.ownClass()
 }
 
 // OwnClass returns the class of the controller, and of its client.
