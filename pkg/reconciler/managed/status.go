@@ -60,15 +60,24 @@ func (p *pass) stamp() {
 // is gone. After a conflict the changes are put on what is there now, unless
 // another pass has told since what it saw: then this one looked earlier. Once the lease
 // of this process is over, it leaves the status to the process that has it now, which
-// would not notice what is written over its own.
+// would not notice what is written over its own. A lease that does not say so is not over.
 func (p *pass) writeStatus(ctx context.Context) error {
 	p.stamp()
 	if p.newest == p.read && sameStatus(p.read, p.mg) { // or else the patch tells
 		return nil
 	}
-	if left, limited := p.leaseLeft(); limited && left <= 0 {
-		return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errNotBegun)
+	if left, limited, err := p.leaseLeft(); err == nil && limited && left <= 0 {
+		return p.notOurs()
 	}
+
+	return p.putStatus(ctx)
+}
+
+func (p *pass) notOurs() error {
+	return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errNotBegun)
+}
+
+func (p *pass) putStatus(ctx context.Context) error {
 	ctx, cancel := deadline.In(context.WithoutCancel(ctx), statusTimeout)
 	defer cancel()
 	if p.overtaken(p.newest) {
