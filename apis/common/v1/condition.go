@@ -115,12 +115,14 @@ const (
 	// may be created without: an admission webhook, a policy or a proxy drops them.
 	ReasonMarksNotStored ConditionReason = "MarksNotStored"
 
-	// ReasonClientPanicked: the provider's client of the external system
-	// panicked, which is a defect of the provider.
+	// ReasonClientPanicked: the provider's client of the external system, or a
+	// function that is an option of the reconciler, panicked, which is a defect
+	// of the provider.
 	ReasonClientPanicked ConditionReason = "ClientPanicked"
 
-	// ReasonCallOverdue: the provider's client of the external system does not
-	// return although its time is over, which is a defect of the provider.
+	// ReasonCallOverdue: the provider's client of the external system, or a
+	// function that is an option of the reconciler, does not return although its
+	// time is over, which is a defect of the provider.
 	ReasonCallOverdue ConditionReason = "CallOverdue"
 
 	// ReasonThrottled: more is asked of the external system than it allows.

@@ -194,7 +194,7 @@ func (p *pass) addFinalizer(ctx context.Context) error {
 		return nil
 	}
 	answer := clone(p.mg)
-	if err := p.r.finalizer.AddFinalizer(ctx, answer); err != nil {
+	if err := p.guarded("add finalizer", func() error { return p.r.finalizer.AddFinalizer(ctx, answer) }); err != nil {
 		return err
 	}
 	p.finalized = true
@@ -377,7 +377,8 @@ func (p *pass) release(ctx context.Context) error {
 		p.abandon()
 	}
 	if p.r.finalizer != nil {
-		err := gone.IgnoreConfirmed(ctx, p.r.cluster.GetAPIReader(), p.mg, p.r.finalizer.RemoveFinalizer(ctx, p.mg))
+		err := p.guarded("remove finalizer", func() error { return p.r.finalizer.RemoveFinalizer(ctx, p.mg) })
+		err = gone.IgnoreConfirmed(ctx, p.r.cluster.GetAPIReader(), p.mg, err)
 		p.memo.FinalizerRemoved = err == nil
 		p.released = err == nil
 

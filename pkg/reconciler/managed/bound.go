@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/deadline"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -47,7 +48,10 @@ func (b bounded) Create(ctx context.Context, mg resource.Managed) error {
 	defer stop()
 	lasting, done := limit(lasting, b.deadline)
 	defer done()
-	lasting, end := b.pass.underLease(lasting)
+	lasting, end, err := b.pass.underLease(lasting)
+	if err != nil {
+		return external.NotCreated(err)
+	}
 	defer end()
 
 	return b.ExternalClient.Create(lasting, mg)

@@ -107,12 +107,12 @@ func TestNothingIsLeftOfNoLease(t *testing.T) {
 		"none":        func(*Reconciler) {},
 		"without end": WithLeaseDeadline(func() time.Time { return time.Time{} }),
 	} {
-		if left, limited := passOf(bearing(nil), &memo{}, o).leaseLeft(); left != 0 || limited {
+		if left, limited, err := passOf(bearing(nil), &memo{}, o).leaseLeft(); left != 0 || limited || err != nil {
 			t.Errorf("%s: %s is left, limited is %t", name, left, limited)
 		}
 	}
 	p := passOf(bearing(nil), &memo{}, WithLeaseDeadline(func() time.Time { return noon.Add(time.Hour) }))
-	ctx, end := p.underLease(t.Context())
+	ctx, end, _ := p.underLease(t.Context())
 	if end(); ctx.Err() == nil {
 		t.Error("what was made under a lease goes on after its end")
 	}

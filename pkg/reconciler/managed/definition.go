@@ -4,12 +4,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/pkg/conditions"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
@@ -39,8 +42,40 @@ func (p *pass) withoutStatus(err error) error {
 
 // Conditionless says whether the API server takes the status and stores no condition of it.
 func (p *pass) conditionless() bool {
-	return p.memo.Dropped.Times > 0 && p.mg.GetCondition(commonv1.TypeSynced).Reason != "" &&
-		p.newest.GetCondition(commonv1.TypeSynced).Reason == ""
+	return p.mg.GetCondition(commonv1.TypeSynced).Reason != "" && isAbsent(p.newest.GetCondition(commonv1.TypeSynced))
+}
+
+// IsAbsent tells the answer for a condition that an object does not have from one that was stored in part.
+func isAbsent(c commonv1.Condition) bool {
+	return c.Reason == "" && c.Status == metav1.ConditionUnknown && c.LastTransitionTime.IsZero()
+}
+
+// StampField is what definitions of other runtimes lack of conditions.
+const stampField = "status.conditions[].observedGeneration"
+
+// LostFields returns the fields of conditions that something says and that are stored of none of them.
+func lostFields(says, stored conditions.Conditioned) (fields []string) {
+	var lost, kept [4]bool
+	for _, t := range ownTypes {
+		want, got := says.GetCondition(t), stored.GetCondition(t)
+		if want.Reason == "" || isAbsent(got) {
+			continue
+		}
+		for i, field := range [...][2]bool{
+			{want.Status != "", got.Status != ""}, {want.Reason != "", got.Reason != ""},
+			{want.Message != "", got.Message != ""}, {want.ObservedGeneration != 0, got.ObservedGeneration != 0},
+		} {
+			lost[i] = lost[i] || field[0] && !field[1]
+			kept[i] = kept[i] || field[1]
+		}
+	}
+	for i, name := range [...]string{"status.conditions[].status", "status.conditions[].reason", "status.conditions[].message", stampField} {
+		if lost[i] && !kept[i] {
+			fields = append(fields, name)
+		}
+	}
+
+	return fields
 }
 
 // TellUnwritable tells once that the status cannot be written although the object is there,
@@ -52,9 +87,19 @@ func (p *pass) tellUnwritable(err error) {
 		if gone.Named(err) || gone.Unserved(err) {
 			text = p.redact(err).Error()
 		}
+	case p.memo.Dropped.Times == 0:
 	case p.conditionless():
 		text = "the API server stores no conditions, because the CustomResourceDefinition of the kind " + p.r.of.Kind +
 			" has no field status.conditions: embed the ConditionedStatus of apis/common/v1 in the status of its Go type, generate the definition, and apply it"
+	default:
+		lost := lostFields(p.mg, p.newest)
+		if len(lost) == 1 && lost[0] == stampField && p.r.pruned.toldStamp.Swap(true) {
+			lost = nil // nothing else depends on it
+		}
+		if len(lost) > 0 {
+			text = "the API server does not store " + strings.Join(lost, ", ") + ", because the CustomResourceDefinition of the kind " + p.r.of.Kind +
+				" lacks that: use the Condition of apis/common/v1 in its Go type, generate the definition, and apply it; nothing else is held up"
+		}
 	}
 	if text != "" && text != p.memo.LastStatusErr {
 		p.tell(event.Warning(reasonCannotUpdateManaged, errors.New("cannot update managed resource status: "+text)))
@@ -64,8 +109,9 @@ func (p *pass) tellUnwritable(err error) {
 
 // PrunedFields are those that were said to be unknown to the CRD of the kind.
 type prunedFields struct {
-	mu   sync.Mutex
-	said bool
+	mu        sync.Mutex
+	said      bool
+	toldStamp atomic.Bool // an object has told that its conditions are not stamped
 }
 
 func (p *pass) sayDropped(desired statusImage, answer resource.Managed) {
@@ -75,10 +121,13 @@ func (p *pass) sayDropped(desired statusImage, answer resource.Managed) {
 	if p.r.pruned.said || err != nil {
 		return
 	}
-	p.r.pruned.said = true
 	fields := mergepatch.Missing(desired.fields, stored.fields, "status.")
 	if len(desired.conditions) > 0 && len(stored.conditions) == 0 {
 		fields = append(fields, "status.conditions")
+	}
+	fields = append(fields, lostFields(&commonv1.ConditionedStatus{Conditions: desired.conditions}, &commonv1.ConditionedStatus{Conditions: stored.conditions})...)
+	if p.r.pruned.said = len(fields) > 0; !p.r.pruned.said { // something else changes what is written
+		return
 	}
 	slices.Sort(fields)
 	p.log().Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply its newer version",

@@ -34,6 +34,8 @@ func TestAStatusThatCannotBeStoredIsToldOnce(t *testing.T) {
 		"Stored":    {"something else was dropped", nil, 1, []commonv1.Condition{success}, []commonv1.Condition{success}, ""},
 		"NotYet":    {"it was not sent yet", nil, 0, []commonv1.Condition{success}, nil, ""},
 		"Silent":    {"there is nothing to say", nil, 1, nil, nil, ""},
+		"Part":      {"the kind lacks messages", nil, 1, []commonv1.Condition{success, commonv1.Available().WithMessage("m")}, []commonv1.Condition{success, commonv1.Available()}, "does not store status.conditions[].message, because"},
+		"Partly":    {"one message was changed on its way", nil, 1, []commonv1.Condition{success.WithMessage("m"), commonv1.Available().WithMessage("m")}, []commonv1.Condition{success, commonv1.Available().WithMessage("m")}, ""},
 		"Dropped":   {"the kind has no conditions", nil, 1, []commonv1.Condition{success}, nil, "has no field status.conditions"},
 		"NoStatus":  {"the kind has no status", notThere, 0, nil, nil, `"data" not found`},
 		"Unserved":  {"the kind is not served", unserved, 0, nil, nil, "could not find the requested resource"},
@@ -123,6 +125,15 @@ func TestFieldsThatAreDroppedAreToldOnce(t *testing.T) {
 	}
 	stored := &fake.Managed{}
 	stored.SetConditions(commonv1.ReconcileSuccess())
+	stamped := commonv1.ReconcileSuccess()
+	stamped.ObservedGeneration = 7
+	lines, p.r.pruned = nil, &prunedFields{}
+	if p.sayDropped(statusImage{conditions: desired.conditions}, stored); len(lines) != 0 {
+		t.Errorf("of what was changed on its way it is said %q", lines)
+	}
+	if p.sayDropped(statusImage{conditions: []commonv1.Condition{stamped}}, stored); len(lines) != 1 || !strings.Contains(lines[0], `"fields"="status.conditions[].observedGeneration"`) {
+		t.Errorf("of conditions without a stamp it is said %q", lines)
+	}
 	for what, image := range map[string]statusImage{"conditions that are stored": desired, "none": {fields: desired.fields}} {
 		lines, p.r.pruned = nil, &prunedFields{}
 		if p.sayDropped(image, stored); len(lines) != 1 || !strings.Contains(lines[0], `"fields"="status.a, status.z"`) {

@@ -1,9 +1,11 @@
 package managed
 
 import (
+	"strings"
 	"time"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -20,6 +22,9 @@ const (
 	soon                    // after a tenth of the time that it has taken so far
 	afterGrace              // the same, but not later than the end of the grace period
 )
+
+// What begins a complaint about the hook of a poll interval.
+const pollHook = "poll interval hook"
 
 // The least time between two looks at something that takes its time.
 const leastWait = time.Second
@@ -113,9 +118,24 @@ func (p *pass) busySince() time.Time {
 	return since
 }
 
-func (p *pass) hook(interval time.Duration) time.Duration {
-	if p.r.pollIntervalHook != nil {
-		return p.r.pollIntervalHook(p.mg, interval)
+// Hook makes a delay of an interval. A hook that panics is told once, and does nobody harm: the
+// default is used.
+func (p *pass) hook(interval time.Duration) (delay time.Duration) {
+	if p.r.pollIntervalHook == nil {
+		return p.jitter(interval)
+	}
+	err := p.redact(p.guarded(pollHook, func() error { delay = p.r.pollIntervalHook(p.mg, interval); return nil }))
+	if err == nil {
+		if strings.HasPrefix(p.memo.LastBadInterval, pollHook) {
+			p.memo.LastBadInterval = ""
+		}
+
+		return delay
+	}
+	if p.memo.LastBadInterval == "" {
+		err = errors.Wrap(err, pollHook)
+		p.memo.LastBadInterval = err.Error()
+		p.mention(event.Warning(reasonInvalidPollInterval, err))
 	}
 
 	return p.jitter(interval)
@@ -140,7 +160,9 @@ func (p *pass) interval() time.Duration {
 func (p *pass) checkPollInterval() {
 	_, _, err := meta.GetPollInterval(p.mg)
 	if err == nil {
-		p.memo.LastBadInterval = ""
+		if !strings.HasPrefix(p.memo.LastBadInterval, pollHook) { // which is asked later
+			p.memo.LastBadInterval = ""
+		}
 
 		return
 	}

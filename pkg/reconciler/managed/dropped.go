@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // How long a change of the status that the API server did not store is not sent again: twice as
@@ -23,12 +25,34 @@ const leastDropped = time.Minute
 func (p *pass) droppedLately(newest statusImage, patch map[string]any) bool {
 	last := p.memo.Dropped
 
-	return last.Times > 0 && p.now().Before(last.Until) && last.Change == fingerprint(newest, patch)
+	return last.Times > 0 && p.now().Before(last.Until) && last.Change == p.fingerprint(newest, patch)
+}
+
+// Missed returns what the API server has not stored of a status although it says so, and on top of what
+// that is missing: a definition that lacks a field stores the rest. It is nil if all is stored, or if
+// nobody can tell because the status was written over whatever there was.
+func (p *pass) missed(newest, desired statusImage, answer resource.Managed, before string) (statusImage, map[string]any) {
+	stored, err := statusLike(answer, p.newest, newest)
+	if err != nil || before == "" {
+		return stored, nil
+	}
+	if answer.GetResourceVersion() == before {
+		return newest, newest.patchTo(desired)
+	}
+	if reflect.DeepEqual(timeless(stored.conditions), timeless(desired.conditions)) {
+		desired.conditions = stored.conditions
+	}
+	rest := stored.patchTo(desired)
+	if len(p.lasting(rest)) == 0 {
+		return stored, nil
+	}
+
+	return stored, rest
 }
 
 // Drop remembers a change of the status that the API server did not store.
 func (p *pass) drop(newest statusImage, patch map[string]any) {
-	now := objectstate.Dropped{Change: fingerprint(newest, patch)}
+	now := objectstate.Dropped{Change: p.fingerprint(newest, patch)}
 	if last := p.memo.Dropped; last.Change == now.Change {
 		now.Times = last.Times
 	}
@@ -38,13 +62,15 @@ func (p *pass) drop(newest statusImage, patch map[string]any) {
 }
 
 // Fingerprint identifies a change of a status. Encoding sorts the keys. When a condition came
-// to be is left out: what is not stored comes to be anew in each pass.
-func fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
+// to be is left out: what is not stored comes to be anew in each pass. So are volatile fields,
+// which change by themselves.
+func (p *pass) fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
+	patch = p.lasting(patch)
 	if told, ok := patch["conditions"].([]commonv1.Condition); ok {
 		patch = maps.Clone(patch)
 		patch["conditions"] = timeless(told)
 	}
-	data, err := json.Marshal([]any{base.fields, timeless(base.conditions), patch})
+	data, err := json.Marshal([]any{p.lasting(base.fields), timeless(base.conditions), patch})
 	if err != nil {
 		return none // what came out of JSON goes into it
 	}

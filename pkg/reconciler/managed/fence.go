@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/moorage-dev/moorage/internal/panics"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -15,7 +16,9 @@ const leaseMargin = time.Second
 
 // WithFence sets what is asked before each call that changes something outside.
 // An error means that this process may not, because another one may be at work:
-// the call is not made. The default is to ask nobody.
+// the call is not made. A panic is such an error, and the object tells it. While the
+// function does not return, its pass waits, and the object says CallOverdue. The default
+// is to ask nobody.
 func WithFence(fence func(context.Context) error) ReconcilerOption {
 	return func(r *Reconciler) { r.fence = fence }
 }
@@ -23,7 +26,9 @@ func WithFence(fence func(context.Context) error) ReconcilerOption {
 // WithLeaseDeadline sets until when this process surely is the only one, such as
 // [controller.Lease.Deadline] of the lock that was given to the manager. No call
 // that changes something outside begins in the last second before, and those
-// that are under way end then. The zero time is no deadline. The default is none.
+// that are under way end then. The zero time is no deadline. If the
+// function panics, no such call begins, and the object tells that. While it does not
+// return, its pass waits, and the object says CallOverdue. The default is none.
 func WithLeaseDeadline(deadline func() time.Time) ReconcilerOption {
 	return func(r *Reconciler) { r.lease = deadline }
 }
@@ -40,39 +45,72 @@ func (p *pass) mayChange(ctx context.Context) error {
 	if err := p.r.restored(); err != nil {
 		return errors.Errorf("%w: %w", errNotBegun, err)
 	}
-	if left, limited := p.leaseLeft(); limited && left <= leaseMargin {
+	left, limited, err := p.leaseLeft()
+	if err != nil {
+		return err
+	}
+	if limited && left <= leaseMargin {
 		return errors.Errorf("%w: the lease of this process ends", errNotBegun)
 	}
 	if p.r.fence == nil {
 		return nil
 	}
-	if err := p.r.fence(ctx); err != nil {
+	if err := p.guarded("fence", func() error { return p.r.fence(ctx) }); err != nil {
 		return errors.Errorf("%w: %w", errNotBegun, err)
 	}
 
 	return nil
 }
 
-// LeaseLeft returns what is left of the lease. The monotonic clock stands still
-// while a machine is suspended, and the wall clock may be set: the lesser counts.
-func (p *pass) leaseLeft() (left time.Duration, limited bool) {
-	if p.r.lease == nil {
-		return left, false
-	}
-	deadline, now := p.r.lease(), p.now()
-	if deadline.IsZero() {
-		return left, false
-	}
+// LeaseLeft returns what is left of the lease. An error says that nobody knows: nothing may begin.
+func (p *pass) leaseLeft() (left time.Duration, limited bool, err error) {
+	return p.leaseAsked(p.guarded)
+}
 
-	return min(deadline.Sub(now), deadline.Round(0).Sub(now.Round(0))), true
+// LeaseBeside does what leaseLeft does, beside a pass that may wait for something else.
+func (p *pass) leaseBeside() (left time.Duration, limited bool, err error) {
+	return p.leaseAsked(func(_ string, call func() error) error { return panics.Call(call) })
+}
+
+// LeaseAsked asks for the lease. The monotonic clock stands still while a machine is
+// suspended, and the wall clock may be set: the lesser counts.
+func (p *pass) leaseAsked(ask func(string, func() error) error) (left time.Duration, limited bool, err error) {
+	if p.r.lease == nil {
+		return left, false, nil
+	}
+	var deadline time.Time
+	if err := ask("lease deadline", func() error { deadline = p.r.lease(); return nil }); err != nil {
+		return left, false, errors.Errorf("%w: %w", errNotBegun, err)
+	}
+	if deadline.IsZero() {
+		return left, false, nil
+	}
+	now := p.now()
+
+	return min(deadline.Sub(now), deadline.Round(0).Sub(now.Round(0))), true, nil
+}
+
+// LeaseOverBeside says whether the lease is over, if that is known before ctx ends.
+func (p *pass) leaseOverBeside(ctx context.Context) bool {
+	over := make(chan bool, 1)
+	go func() {
+		left, limited, err := p.leaseBeside()
+		over <- err == nil && limited && left <= 0
+	}()
+	select {
+	case is := <-over:
+		return is
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // UnderLease returns a context that ends with the lease, however often that is
-// renewed meanwhile.
-func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelFunc) {
-	left, limited := p.leaseLeft()
-	if !limited {
-		return ctx, func() {}
+// renewed meanwhile. A lease that does not say so was not renewed.
+func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	left, limited, err := p.leaseLeft()
+	if err != nil || !limited {
+		return ctx, func() {}, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var timer *time.Timer
@@ -80,7 +118,9 @@ func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelF
 	check := func() {
 		mu.Lock()
 		defer mu.Unlock()
-		if left, limited := p.leaseLeft(); limited && left <= 0 {
+		silent := time.AfterFunc(leaseMargin, func() { cancel(context.DeadlineExceeded) })
+		defer silent.Stop()
+		if left, limited, err := p.leaseBeside(); err != nil || limited && left <= 0 {
 			cancel(context.DeadlineExceeded)
 		} else if ctx.Err() == nil {
 			timer.Reset(max(left, leaseMargin))
@@ -93,7 +133,7 @@ func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() {
 		timer.Stop()
 		cancel(context.Canceled)
-	}
+	}, nil
 }
 
 // A fenced client changes nothing that it may not.
@@ -116,7 +156,10 @@ func (f fenced) Update(ctx context.Context, mg resource.Managed) error {
 		return err
 	}
 
-	ctx, done := f.pass.underLease(ctx)
+	ctx, done, err := f.pass.underLease(ctx)
+	if err != nil {
+		return err
+	}
 	defer done()
 
 	return f.ExternalClient.Update(ctx, mg)
@@ -127,7 +170,10 @@ func (f fenced) Delete(ctx context.Context, mg resource.Managed) error {
 		return err
 	}
 
-	ctx, done := f.pass.underLease(ctx)
+	ctx, done, err := f.pass.underLease(ctx)
+	if err != nil {
+		return err
+	}
 	defer done()
 
 	return f.ExternalClient.Delete(ctx, mg)

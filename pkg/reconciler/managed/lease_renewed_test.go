@@ -14,11 +14,16 @@ import (
 // A call goes on as long as its lease does, however little that was renewed for, and is ended when
 // that is found out: a lease of which nothing is left is looked at again after a second.
 func TestACallEndsWithItsLease(t *testing.T) {
-	for name, tc := range map[string]struct{ renewed, lasts time.Duration }{
-		"not renewed":              {0, 10 * time.Second},
-		"renewed for next to none": {time.Nanosecond, 11 * time.Second},
-		"renewed for a minute":     {time.Minute, 70 * time.Second},
-		"over before it began":     {-time.Minute, 0},
+	for name, tc := range map[string]struct {
+		renewed, lasts time.Duration
+		again          func() // what it does when it is asked again
+	}{
+		"not renewed":              {0, 10 * time.Second, nil},
+		"renewed for next to none": {time.Nanosecond, 11 * time.Second, nil},
+		"renewed for a minute":     {time.Minute, 70 * time.Second, nil},
+		"over before it began":     {-time.Minute, 0, nil},
+		"panics":                   {time.Minute, 10 * time.Second, func() { panic("a defect") }},
+		"does not answer in time":  {time.Minute, 11 * time.Second, func() { <-time.After(2 * time.Second) }},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			begun, asked := time.Now(), 0
@@ -26,15 +31,19 @@ func TestACallEndsWithItsLease(t *testing.T) {
 				if asked++; asked == 1 && tc.renewed > 0 {
 					return begun.Add(10 * time.Second)
 				}
+				if tc.again != nil {
+					tc.again()
+				}
 
 				return begun.Add(10*time.Second + tc.renewed)
 			}))
-			ctx, end := p.underLease(t.Context())
+			ctx, end, _ := p.underLease(t.Context())
 			defer end()
 			<-ctx.Done()
 			if lasted := time.Since(begun); lasted != tc.lasts || !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 				t.Errorf("%s: it ended after %s: %v", name, lasted, context.Cause(ctx))
 			}
+			<-time.After(time.Minute) // until nobody is asked any more
 		})
 	}
 }

@@ -316,7 +316,7 @@ func (p *pass) recordByAuthor(ctx context.Context, changes map[string]any) error
 	}
 	p.memo.writes(changes)
 	answer := clone(p.mg)
-	if err := p.r.critical.UpdateCriticalAnnotations(ctx, answer); err != nil {
+	if err := p.guarded("update critical annotations", func() error { return p.r.critical.UpdateCriticalAnnotations(ctx, answer) }); err != nil {
 		return err
 	}
 	p.knows(answer)

@@ -25,7 +25,8 @@ type ExternalEventSource interface {
 	// and returns what ends it, which is called once. It is called in a pass, under
 	// its deadline, for the first object that connects, and again when the
 	// connection has another revision (see [ConnectionDescriber]) or after an error,
-	// then later and later up to every five minutes. The object is a copy. What the
+	// then later and later up to every five minutes. A panic is an error. While it does
+	// not return, its pass waits, and the object says CallOverdue. The object is a copy. What the
 	// subscription needs, such as a lease on the connection, it holds until it is
 	// ended: when no object uses the connection any more, or the process ends.
 	Subscribe(ctx context.Context, mg resource.Managed, to ExternalNotifications) (stop func(), err error)
@@ -137,7 +138,11 @@ func (p *pass) subscribe(ctx context.Context) {
 		}
 		p.r.telemetry.Watches(p.r.roll.Watches())
 	}()
-	stop, err = p.r.notifier.Subscribe(ctx, clone(p.mg), &notifications{p.r, watch})
+	err = p.guarded("subscribe", func() (err error) {
+		stop, err = p.r.notifier.Subscribe(ctx, clone(p.mg), &notifications{p.r, watch})
+
+		return err
+	})
 	if err == nil && stop == nil {
 		stop = func() {}
 	}

@@ -37,7 +37,8 @@ type ReconcilerOption func(*Reconciler)
 
 // A PollIntervalHook returns how long to wait before an object that needs
 // nothing is looked at again, given the poll interval. What is not positive
-// counts as the poll interval. It is called by several passes at a time.
+// counts as the poll interval. A panic is told once, and the default used. It is called by
+// several passes at a time.
 type PollIntervalHook func(managed resource.Managed, pollInterval time.Duration) time.Duration
 
 // WithTimeout sets the time that all external calls of a pass may take

@@ -16,7 +16,6 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
 const (
@@ -33,7 +32,7 @@ type call struct {
 	object     client.ObjectKey
 	uid        types.UID
 	generation int64
-	step       telemetry.Step
+	what       string // is called
 	since      time.Time
 	told       bool
 }
@@ -45,23 +44,29 @@ type calls struct {
 	of map[*pass]call
 }
 
-// Begin notes that a pass waits for a call.
-func (c *calls) begin(p *pass, step telemetry.Step) {
+// Begin notes that a pass waits for a call, and returns the call within which it makes that, or the
+// zero value if there is none.
+func (c *calls) begin(p *pass, what string) (outer call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of == nil {
 		c.of = map[*pass]call{}
 	}
+	outer = c.of[p]
 	c.of[p] = call{
-		object: client.ObjectKeyFromObject(p.newest), uid: p.newest.GetUID(), generation: p.generation, step: step, since: p.now(),
+		object: client.ObjectKeyFromObject(p.newest), uid: p.newest.GetUID(), generation: p.generation, what: what, since: p.now(),
 	}
+
+	return outer
 }
 
-// End notes that the pass does not wait for the call any more.
-func (c *calls) end(p *pass) {
+// End notes that the pass does not wait for the call any more, but for the outer one if there is one.
+func (c *calls) end(p *pass, outer call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.of, p)
+	if delete(c.of, p); outer.what != "" {
+		c.of[p] = outer
+	}
 }
 
 // Overdue returns the calls that were begun before a time, and were not told yet.
@@ -123,17 +128,17 @@ func (r *Reconciler) overdue() source.Source {
 }
 
 // TellOverdue tells of each call that is overdue, once, on its object. The pass that waits
-// for it cannot: nothing ends a call that does not mind its context.
+// for it cannot: nothing ends a call that does not mind its context, or is given none.
 func (r *Reconciler) tellOverdue(ctx context.Context) {
 	for p, c := range r.calls.overdue(r.clock.Now().Add(-r.timeout - overduePatience)) {
 		if err := r.markOverdue(ctx, c); err != nil {
-			r.log.Info("Cannot tell that a call is overdue, trying again", "object", c.object.String(), "step", c.step.String(), "error", redact.Error(err))
+			r.log.Info("Cannot tell that a call is overdue, trying again", "object", c.object.String(), "step", c.what, "error", redact.Error(err))
 
 			continue
 		}
 		r.calls.tell(p, c)
 		r.telemetry.Overdue()
-		r.log.Info("A call does not end although its context has: a worker waits for it", "object", c.object.String(), "step", c.step.String())
+		r.log.Info("A call does not end although its context has: a worker waits for it", "object", c.object.String(), "step", c.what)
 	}
 }
 
@@ -152,10 +157,13 @@ func (r *Reconciler) markOverdue(ctx context.Context, c call) error {
 	}
 	p := &pass{r: r, memo: (&memo{}).wake(), mg: clone(live), read: live, newest: live, generation: c.generation}
 	p.set(unsynced(commonv1.ReasonCallOverdue, fmt.Sprintf(
-		"the call %q has not returned, although a pass may take %s: the provider's client does not mind the end of its context; "+
-			"restart the provider, one of whose workers waits until then, and report this to its author", c.step, r.timeout)))
+		"the call %q has not returned, although a pass may take %s: the provider does not mind that its time is over; "+
+			"restart the provider, one of whose workers waits until then, and report this to its author", c.what, r.timeout)))
 	p.show(outcome{progress: stuck})
-	if err := p.writeStatus(ctx); !errors.Is(err, errReplaced) {
+	if p.leaseOverBeside(ctx) {
+		return p.notOurs()
+	}
+	if err := p.putStatus(ctx); !errors.Is(err, errReplaced) {
 		return err
 	}
 

@@ -2,85 +2,135 @@ package managed_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TestACallThatDoesNotReturnIsTold: a client does not mind that its context has ended. Its
-// object says so, once and not before it is time; the call is counted; and when it comes back
-// after all, the next pass goes on as if nothing had been.
-func TestACallThatDoesNotReturnIsTold(t *testing.T) {
-	for _, deaf := range []string{"Connect", "Observe", "Create", "Update", "Delete"} {
-		t.Run(deaf, func(t *testing.T) {
-			registry := prometheus.NewRegistry()
-			w := newWorld(t, managed.WithTimeout(10*time.Second), managed.WithMetricsRegisterer(registry), managed.WithCreationGracePeriod(0), managed.WithKstatusConditions())
-			w.create(nil)
-			if deaf != "Create" {
-				w.pass()
-			}
-			switch deaf {
-			case "Update":
-				w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
-			case "Delete":
-				w.delete()
-			}
-			called, back := make(chan struct{}), make(chan struct{})
-			w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
-				if call == deaf {
-					close(called)
-					<-back
-				}
+// A held source is an event source whose Subscribe calls a function.
+type heldSource func()
 
-				return nil
-			}
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				_, _ = w.r.Reconcile(w.Context(), request())
-			}()
-			<-called
-			w.taken()
-			overdue := func() float64 { return metric(t, registry, "moorage_managed_overdue_calls_total") }
-			w.clock.SetTime(w.clock.Now().Add(39 * time.Second))
-			w.r.TellOverdue(w.Context())
-			if requests, _, _ := w.taken(); requests != "" || overdue() != 0 {
-				t.Errorf("told too early: %s", requests)
-			}
-			w.clock.SetTime(w.clock.Now().Add(2 * time.Second))
-			for range 3 {
-				w.r.TellOverdue(w.Context())
-			}
-			requests, _, _ := w.taken()
-			c := w.condition("Synced", "False/CallOverdue")
-			w.condition("Stalled", "True/CallOverdue")
-			if requests != status || overdue() != 1 || !strings.Contains(c.Message, strings.ToLower(deaf)) {
-				t.Errorf("requests %q, %v are counted, told %q", requests, overdue(), c.Message)
-			}
-			w.cloud.Before = nil
-			close(back)
-			<-ended
-			if n := w.r.Waiting(); n != 0 {
-				t.Errorf("%d calls are waited for", n)
-			}
-			w.pass()
-			if deaf != "Delete" {
-				w.condition("Synced", "True/ReconcileSuccess")
-			} else if w.pass(); !w.gone() {
-				t.Error("the object is not gone")
-			}
-			if got := slices.Compact(w.cloud.Calls()); w.cloud.Count(deaf) > 3 {
-				t.Errorf("calls %v", got)
-			}
-		})
+func (s heldSource) Subscribe(context.Context, resource.Managed, managed.ExternalNotifications) (func(), error) {
+	s()
+
+	return nil, nil
+}
+
+// Functions are what an author or an operator gives by an option, each of which calls f. They have the
+// names by which they are told.
+func functions(f func()) map[string]managed.ReconcilerOption {
+	return map[string]managed.ReconcilerOption{
+		"fence":              managed.WithFence(func(context.Context) error { f(); return nil }),
+		"lease deadline":     managed.WithLeaseDeadline(func() time.Time { f(); return time.Time{} }),
+		"poll interval hook": managed.WithPollIntervalHook(func(_ resource.Managed, d time.Duration) time.Duration { f(); return d }),
+		"subscribe":          managed.WithExternalEvents(heldSource(f), time.Hour),
+		"add finalizer":      managed.WithFinalizer(resource.FinalizerFns{AddFinalizerFn: func(context.Context, resource.Object) error { f(); return nil }}),
+	}
+}
+
+// Listens lets subscriptions be made.
+func (w *world) listens() {
+	w.Helper()
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	w.Cleanup(queue.ShutDown)
+	if err := w.r.Notifications().Start(w.Context(), queue); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestACallThatDoesNotReturnIsTold: a client does not mind that its context has ended, or a function that
+// was given by an option waits for ever. Its object says so, once and not before it is time; the call is
+// counted; and when it comes back after all, the next pass goes on as if nothing had been.
+func TestACallThatDoesNotReturnIsTold(t *testing.T) {
+	deaf := append([]string{"Connect", "Observe", "Create", "Update", "Delete"}, slices.Sorted(maps.Keys(functions(nil)))...)
+	for _, deaf := range deaf {
+		t.Run(deaf, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { doesNotReturn(t, deaf) }) })
+	}
+}
+
+func doesNotReturn(t *testing.T, deaf string) {
+	t.Helper()
+	registry, back := prometheus.NewRegistry(), make(chan struct{})
+	var holds atomic.Bool
+	wait := func() {
+		if holds.Load() {
+			<-back
+		}
+	}
+	w := newWorld(t, managed.WithTimeout(10*time.Second), managed.WithMetricsRegisterer(registry), managed.WithCreationGracePeriod(0), managed.WithKstatusConditions())
+	if function, ok := functions(wait)[deaf]; ok {
+		w.o = append(w.o, function)
+		w.restart()
+	}
+	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+		if call == deaf {
+			wait()
+		}
+
+		return nil
+	}
+	w.listens()
+	w.create(nil)
+	switch deaf {
+	case "Update":
+		w.pass()
+		w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
+	case "Delete":
+		w.pass()
+		w.delete()
+	case "Connect", "Observe":
+		w.pass()
+	}
+	holds.Store(true)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = w.r.Reconcile(w.Context(), request())
+	}()
+	synctest.Wait()
+	w.taken()
+	overdue := func() float64 { return metric(t, registry, "moorage_managed_overdue_calls_total") }
+	w.clock.SetTime(w.clock.Now().Add(39 * time.Second))
+	w.r.TellOverdue(w.Context())
+	if requests, _, _ := w.taken(); requests != "" || overdue() != 0 {
+		t.Errorf("told too early: %s", requests)
+	}
+	w.clock.SetTime(w.clock.Now().Add(2 * time.Second))
+	for range 3 {
+		w.r.TellOverdue(w.Context())
+	}
+	requests, _, _ := w.taken()
+	c := w.condition("Synced", "False/CallOverdue")
+	w.condition("Stalled", "True/CallOverdue")
+	if requests != status || overdue() != 1 || !strings.Contains(c.Message, strings.ToLower(deaf)) {
+		t.Errorf("requests %q, %v are counted, told %q", requests, overdue(), c.Message)
+	}
+	holds.Store(false)
+	close(back)
+	<-ended
+	if n := w.r.Waiting(); n != 0 {
+		t.Errorf("%d calls are waited for", n)
+	}
+	w.pass()
+	if deaf != "Delete" {
+		w.condition("Synced", "True/ReconcileSuccess")
+	} else if w.pass(); !w.gone() {
+		t.Error("the object is not gone")
+	}
+	if got := slices.Compact(w.cloud.Calls()); w.cloud.Count(deaf) > 3 {
+		t.Errorf("calls %v", got)
 	}
 }
 

@@ -2,13 +2,17 @@ package managed_test
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/panics"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -63,6 +67,102 @@ func TestAClientThatPanics(t *testing.T) {
 			if n := w.cloud.Count("Create"); n != 1 {
 				t.Errorf("%s, before its effect %t: %d creations", call, before, n)
 			}
+		}
+	}
+}
+
+// TestAFunctionThatPanics: while a function panics that says whether something may be changed outside,
+// nothing is, the object says why as of any failure of the change, and no mark of a creation makes a
+// riddle of what was not called. Then all goes on.
+func TestAFunctionThatPanics(t *testing.T) {
+	changes := map[string]string{"Create": "CannotCreateExternalResource", "Update": "CannotUpdateExternalResource", "Delete": "CannotDeleteExternalResource"}
+	for name, reasons := range map[string]map[string]string{
+		"fence": changes, "lease deadline": changes, "add finalizer": {"Create": "CannotUpdateManagedResource"},
+	} {
+		for change, reason := range reasons {
+			for from := range 4 { // so many questions are answered before
+				t.Run(fmt.Sprintf("%s/%s/%d", name, change, from), func(t *testing.T) {
+					answers := math.MaxInt
+					w := newWorld(t, managed.WithCreationGracePeriod(0), functions(func() {
+						if answers--; answers < 0 {
+							panic("a defect of the " + name)
+						}
+					})[name])
+					w.create(nil)
+					if change != "Create" {
+						w.pass()
+					}
+					switch change {
+					case "Update":
+						w.change(func(v *volume.Volume) { v.Spec.SizeGiB++ })
+					case "Delete":
+						w.delete()
+					}
+					w.taken()
+					answers = from
+					err := panics.Call(func() error { _, err := w.try(); return err }) // as a controller does
+					_, calls, events := w.taken()
+					if called := strings.Contains(calls, change); called == strings.Contains(events, reason) {
+						t.Errorf("called %t, told %q", called, events)
+					} else if !called {
+						w.panicked(err, "a defect of the "+name)
+					} else if from == 0 {
+						t.Error("the first question was not answered, and the change was made")
+					}
+					answers = math.MaxInt
+					for range 3 {
+						w.clock.SetTime(w.clock.Now().Add(time.Minute))
+						_, _ = w.try()
+					}
+					if v := w.get; change == "Delete" {
+						if !w.gone() || len(w.cloud.Disks()) != 0 {
+							t.Errorf("gone %t, disks %v", w.gone(), w.cloud.Disks())
+						}
+					} else if c := v().GetCondition(commonv1.TypeSynced); c.Status != "True" || len(w.cloud.Disks()) != 1 || w.cloud.Disks()[0].SizeGiB != v().Spec.SizeGiB {
+						t.Errorf("afterwards the object says %+v, disks %v", c, w.cloud.Disks())
+					}
+				})
+			}
+		}
+	}
+}
+
+// Panicked checks that a pass has ended in a panic, and that the object says so.
+func (w *world) panicked(err error, text string) {
+	w.Helper()
+	if err == nil || !strings.Contains(err.Error(), "panic: "+text) {
+		w.Errorf("the pass answered %v", err)
+	}
+	if c := w.condition(commonv1.TypeSynced, "False/ClientPanicked"); !strings.Contains(c.Message, "panic: "+text) {
+		w.Errorf("the condition says %q", c.Message)
+	}
+}
+
+// TestAFunctionThatMayPanic: without a subscription and without an interval of the author's, an object is
+// polled as by default. What is wrong with the interval is told once.
+func TestAFunctionThatMayPanic(t *testing.T) {
+	for name, told := range map[string]int{"subscribe": 0, "poll interval hook": 2} {
+		broken := true
+		w := newWorld(t, functions(func() {
+			if broken {
+				panic("a defect")
+			}
+		})[name])
+		w.listens()
+		w.create(nil)
+		text := ""
+		for i := range 9 {
+			broken = name == "subscribe" || i != 5 && i != 6
+			if result := w.pass(); i > 1 && result.RequeueAfter != time.Minute {
+				t.Errorf("%s: the next pass is after %s", name, result.RequeueAfter)
+			}
+			w.clock.SetTime(w.clock.Now().Add(time.Minute))
+			_, _, events := w.taken()
+			text += events + "\n"
+		}
+		w.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
+		if n := strings.Count(text, "Warning/InvalidPollInterval"); n != told || strings.Count(text, "Warning") != told {
+			t.Errorf("%s: told %d times, want %d: %s", name, n, told, text)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 		return reconcile.Result{}, nil
 	case conflicts(err) && !terminal && p.memo.Conflicts < silentConflicts:
 		return p.conflicted(o), nil
-	case errors.Is(err, errNotBegun):
+	case errors.Is(err, errNotBegun) && !isPanic(err):
 		// Whoever may not act outside leaves the object to who may, too.
 		p.ended = "fenced"
 

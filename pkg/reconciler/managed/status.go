@@ -60,15 +60,24 @@ func (p *pass) stamp() {
 // is gone. After a conflict the changes are put on what is there now, unless
 // another pass has told since what it saw: then this one looked earlier. Once the lease
 // of this process is over, it leaves the status to the process that has it now, which
-// would not notice what is written over its own.
+// would not notice what is written over its own. A lease that does not say so is not over.
 func (p *pass) writeStatus(ctx context.Context) error {
 	p.stamp()
 	if p.newest == p.read && sameStatus(p.read, p.mg) { // or else the patch tells
 		return nil
 	}
-	if left, limited := p.leaseLeft(); limited && left <= 0 {
-		return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errNotBegun)
+	if left, limited, err := p.leaseLeft(); err == nil && limited && left <= 0 {
+		return p.notOurs()
 	}
+
+	return p.putStatus(ctx)
+}
+
+func (p *pass) notOurs() error {
+	return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errNotBegun)
+}
+
+func (p *pass) putStatus(ctx context.Context) error {
 	ctx, cancel := deadline.In(context.WithoutCancel(ctx), statusTimeout)
 	defer cancel()
 	if p.overtaken(p.newest) {
@@ -118,7 +127,7 @@ func (p *pass) patchStatus(ctx context.Context) error {
 		return err
 	}
 	patch := newest.patchTo(desired)
-	if !p.worthWriting(patch) || p.droppedLately(newest, patch) {
+	if !p.worthWriting(newest, patch) {
 		return nil
 	}
 	data, err := json.Marshal(map[string]any{"metadata": p.precondition(map[string]any{}), "status": patch})
@@ -132,8 +141,8 @@ func (p *pass) patchStatus(ctx context.Context) error {
 	}
 	p.r.telemetry.Wrote(telemetry.Status, answer.GetResourceVersion() != before)
 	p.memo.VolatileWritten = p.now()
-	if dropped := before != "" && answer.GetResourceVersion() == before; dropped {
-		p.drop(newest, patch)
+	if base, rest := p.missed(newest, desired, answer, before); rest != nil {
+		p.drop(base, rest)
 		p.sayDropped(desired, answer)
 	} else {
 		p.memo.Dropped = objectstate.Dropped{}
@@ -181,19 +190,31 @@ func sameStatus(a, b resource.Managed) bool {
 	return reflect.DeepEqual(is, was)
 }
 
-// WorthWriting says whether a change of the status is one, or only one of
-// volatile fields that can wait.
-func (p *pass) worthWriting(patch map[string]any) bool {
+// WorthWriting says whether a change of the status is one, or only one that the API server
+// does not store, or one of volatile fields that can wait.
+func (p *pass) worthWriting(newest statusImage, patch map[string]any) bool {
+	rest := p.lasting(patch)
 	switch {
 	case len(patch) == 0:
 		return false
-	case len(p.r.volatile) == 0, len(mergepatch.Without(patch, p.r.volatile)) > 0:
+	case len(rest) > 0 && !p.droppedLately(newest, rest):
 		return true
+	case reflect.DeepEqual(rest, patch): // nothing is volatile
+		return false
 	case p.memo.VolatileWritten.IsZero():
 		p.memo.VolatileWritten = p.now()
 	}
 
 	return p.r.volatileInterval > 0 && p.now().Sub(p.memo.VolatileWritten) >= p.r.volatileInterval
+}
+
+// Lasting returns the part of a change that is none of volatile fields.
+func (p *pass) lasting(patch map[string]any) map[string]any {
+	if len(p.r.volatile) == 0 {
+		return patch
+	}
+
+	return mergepatch.Without(patch, p.r.volatile)
 }
 
 // StampOthers stamps the conditions of other types than ours that were set in

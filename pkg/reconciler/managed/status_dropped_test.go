@@ -3,6 +3,8 @@ package managed_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -158,4 +160,106 @@ func TestAStatusThatIsNeverStoredIsSentRarely(t *testing.T) {
 	if c := w.get().GetCondition(commonv1.TypeReady); c.Status != "True" {
 		t.Errorf("now that it is stored, the object says %+v", c)
 	}
+}
+
+// A definition that lacks fields of conditions, as those of other runtimes lack observedGeneration, is no
+// trouble: what is not stored is not sent with each poll, and one event says what the definition lacks.
+// That only observedGeneration is missing takes nothing from anybody: one object of the kind tells it.
+func TestConditionsThatAreStoredInPart(t *testing.T) {
+	cases := map[string]struct {
+		options []managed.ReconcilerOption
+		told    []int // by each of two objects
+		counts  bool  // what changes by itself is counted
+	}{
+		"observedGeneration": {told: []int{1, 0}},
+		"reason":             {told: []int{1, 1}},
+		"message":            {told: []int{1, 1}},
+		"status":             {told: []int{1, 1}},
+		"observedGeneration, and a volatile field": {
+			options: []managed.ReconcilerOption{managed.WithVolatileStatus("usedBytes"), managed.WithVolatileStatusInterval(0)},
+			told:    []int{1, 0}, counts: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			field, _, _ := strings.Cut(name, ",")
+			w := newWorld(t, tc.options...)
+			sent := 0
+			pruning := interceptor.NewClient(w.API, interceptor.Funcs{
+				SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+					sent++
+
+					return c.SubResource(sub).Patch(ctx, o, withoutField(t, o, patch, field), opts...)
+				},
+			})
+			w.o = append(w.o, managed.WithCluster(reader{&fake.Manager{Client: pruning, Scheme: w.API.Scheme()}, w.listener()}))
+			w.restart()
+			for i, told := range tc.told {
+				if i > 0 {
+					w.delete()
+					w.polled(3)
+				}
+				w.create(func(v *volume.Volume) { v.UID = types.UID(fmt.Sprintf("uid-%d", i+1)) })
+				events := w.polled(5)
+				sent = 0
+				for n := range 60 {
+					if tc.counts {
+						w.cloud.Put(volume.Disk{ID: w.cloud.Disks()[0].ID, SizeGiB: 1, UsedBytes: int64(n)})
+					}
+					events += w.polled(1)
+				}
+				if sent > 6 {
+					t.Errorf("object %d: within an hour %d writes of the status were sent", i, sent)
+				}
+				if n := strings.Count(events, "Warning/"); n != told || n > 0 && !strings.Contains(events, "status.conditions[]."+field+", ") {
+					t.Errorf("object %d: told %d times, want %d: %s", i, n, told, events)
+				}
+				if n := len(w.cloud.Disks()); n != 1 {
+					t.Errorf("%d disks, want 1", n)
+				}
+			}
+		})
+	}
+}
+
+// Polled makes passes a minute apart, and returns their events.
+func (w *world) polled(passes int) (events string) {
+	w.Helper()
+	for range passes {
+		_, _ = w.try()
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+		for _, e := range w.events {
+			events += string(e.Type) + "/" + string(e.Reason) + ": " + e.Message + "\n"
+		}
+		w.taken()
+	}
+
+	return events
+}
+
+// WithoutField returns a patch that lacks a field of each condition.
+func withoutField(t *testing.T, o client.Object, patch client.Patch, field string) client.Patch {
+	t.Helper()
+	data, err := patch.Data(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body struct {
+		Metadata map[string]any `json:"metadata"`
+		Status   map[string]any `json:"status"`
+	}
+	if err := json.Unmarshal(data, &body); err != nil {
+		t.Fatal(err)
+	}
+	conditions, _ := body.Status["conditions"].([]any)
+	for _, c := range conditions {
+		if c, ok := c.(map[string]any); ok {
+			delete(c, field)
+		}
+	}
+	if data, err = json.Marshal(body); err != nil {
+		t.Fatal(err)
+	}
+
+	return client.RawPatch(patch.Type(), data)
 }

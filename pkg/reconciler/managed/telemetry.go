@@ -67,12 +67,7 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 // the call, and so is an error whose text panics: of a Create it does not tell what became of it.
 func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	ctx, made := p.r.telemetry.Step(ctx, step)
-	p.r.calls.begin(p, step)
-	err := panics.Readable(panics.Call(func() error { return call(ctx) }))
-	p.r.calls.end(p)
-	if err != nil {
-		p.logPanic(step, err)
-	}
+	err := p.guarded(step.String(), func() error { return call(ctx) })
 	made.End(p.redact(err))
 	if telemetry.Observe <= step && step <= telemetry.Delete {
 		p.touched()
@@ -81,10 +76,23 @@ func (p *pass) step(ctx context.Context, step telemetry.Step, call func(context.
 	return err
 }
 
-func (p *pass) logPanic(step telemetry.Step, err error) {
+// Guarded makes a call of what the reconciler was given: a method of a client, or a function that is
+// an option. A panic is an error of the call, and one that does not return is told (see [calls]).
+func (p *pass) guarded(what string, call func() error) error {
+	outer := p.r.calls.begin(p, what)
+	err := panics.Readable(panics.Call(call))
+	p.r.calls.end(p, outer)
+	if err != nil {
+		p.logPanic(what, err)
+	}
+
+	return err
+}
+
+func (p *pass) logPanic(what string, err error) {
 	var panicked *panics.Error
 	if errors.As(err, &panicked) {
-		p.log().Info("A client panicked", "step", step.String(), "error", p.redact(err), "stack", p.mask().String(string(panicked.Stack)))
+		p.log().Info("A client panicked", "step", what, "error", p.redact(err), "stack", p.mask().String(string(panicked.Stack)))
 	}
 }
 

@@ -226,7 +226,7 @@ func TestWorthWriting(t *testing.T) {
 	}
 	for name, tc := range cases {
 		p := passOf(bearing(nil), tc.memo, WithVolatileStatus("used"), WithVolatileStatusInterval(tc.interval))
-		if got := p.worthWriting(tc.patch); got != tc.want || p.memo.VolatileWritten.IsZero() {
+		if got := p.worthWriting(statusImage{}, tc.patch); got != tc.want || p.memo.VolatileWritten.IsZero() {
 			t.Errorf("%s: %s: got %t; written at %s", name, tc.reason, got, p.memo.VolatileWritten)
 		}
 	}

@@ -107,7 +107,7 @@ func TestAVolatileChangeWaits(t *testing.T) {
 	for name, tc := range cases {
 		p := endingPass(WithVolatileStatus("used"), WithVolatileStatusInterval(tc.interval))
 		p.memo.VolatileWritten = tc.written
-		if got := p.worthWriting(tc.patch); got != tc.want {
+		if got := p.worthWriting(statusImage{}, tc.patch); got != tc.want {
 			t.Errorf("%s: worth writing %t, want %t", name, got, tc.want)
 		}
 		if volatile := len(tc.patch) == 1; volatile && p.memo.VolatileWritten.IsZero() {
