@@ -97,11 +97,11 @@ func (p *pass) tenth(interval time.Duration) time.Duration {
 }
 
 // BusySince returns when the external system was given what it is busy with: when
-// the object ceased to be ready, if nothing later is known.
+// the object ceased to be ready, if nothing later is known. Where no status is stored, that says nothing.
 func (p *pass) busySince() time.Time {
 	before, ready := p.read.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeReady)
 	since := before.LastTransitionTime.Time
-	if before.Status != ready.Status {
+	if before.Status != ready.Status && !since.IsZero() {
 		since = p.now()
 	}
 	later := func(t time.Time) {

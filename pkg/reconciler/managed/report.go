@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"maps"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -149,7 +150,7 @@ func (p *pass) conclude(o outcome) outcome {
 		p.tell(o.event)
 	}
 	if o.event.Type != event.TypeWarning {
-		p.memo.LastWarnings = nil
+		p.forgetWarnings(string(o.event.Reason))
 	}
 	p.checkPollInterval()
 
@@ -209,6 +210,15 @@ func (p *pass) first(reason, message string) bool {
 	p.memo.LastWarnings[reason] = message
 
 	return true
+}
+
+// ForgetWarnings forgets what was told, so that it is news once more. What is told for this reason is not news
+// as long as it goes on, also where no status is stored.
+func (p *pass) forgetWarnings(but string) {
+	maps.DeleteFunc(p.memo.LastWarnings, func(reason, _ string) bool { return reason != but })
+	if len(p.memo.LastWarnings) == 0 {
+		p.memo.LastWarnings = nil
+	}
 }
 
 // Tell an event when the pass is over.

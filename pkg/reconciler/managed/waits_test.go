@@ -115,11 +115,14 @@ func TestBusySince(t *testing.T) {
 		"Now":       {"it has just ceased to be", metav1.ConditionTrue, metav1.ConditionFalse, nil, 0, nil, 0},
 		"Created":   {"it was created later", metav1.ConditionFalse, metav1.ConditionFalse, created, 0, nil, 20 * time.Minute},
 		"Changed":   {"and changed", metav1.ConditionFalse, metav1.ConditionFalse, created, changed, nil, 10 * time.Minute},
+		"Unstored":  {"no status is stored, so that it says nothing", "", metav1.ConditionFalse, created, changed, nil, 10 * time.Minute},
 		"Deleted":   {"and deleted", metav1.ConditionFalse, metav1.ConditionFalse, created, changed, &deleted, 5 * time.Minute},
 	}
 	for name, tc := range cases {
 		read, mg := bearing(tc.marks), bearing(tc.marks)
-		read.SetConditions(ready(tc.was))
+		if tc.was != "" {
+			read.SetConditions(ready(tc.was))
+		}
 		mg.SetConditions(ready(tc.is))
 		mg.SetDeletionTimestamp(tc.deleted)
 		p := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Changed: tc.changed}))
