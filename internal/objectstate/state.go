@@ -73,6 +73,7 @@ type Cold struct {
 	NotFoundName     string            // and under which name
 	Unfound          int               // consecutive resources that were created, and not found since
 	Unwritten        map[string]string // annotations that tell how the last create ended, and could not be stored
+	Altered          string            // the external name that the API server stored instead of theirs
 	UnknownCreateErr string            // how the last create ended whose result is not known
 
 	Reworded Rewordings // how often a failure was told in other words
