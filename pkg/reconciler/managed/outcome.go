@@ -135,7 +135,7 @@ var awaitingFinalizers = outcome{
 var awaitingGone = outcome{
 	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), again: soon, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
-		if !p.observation.ResourceExists {
+		if !p.observation.ResourceExists || p.last.Ownership == lifecycle.Foreign {
 			o.again = afterGrace
 		}
 
