@@ -69,10 +69,11 @@ type Cold struct {
 	Uncalled         []Intent          // what was sent to the API server, and Create was not called for
 	Search           string            // the attempt that is being looked up
 	SearchSince      time.Time         // since when this process knows of it
-	NotFoundSince    time.Time         // when what is to be deleted was first not found
+	NotFoundSince    time.Time         // when what is to be deleted was first not found, or found to be another's
 	NotFoundName     string            // and under which name
 	Unfound          int               // consecutive resources that were created, and not found since
 	Unwritten        map[string]string // annotations that tell how the last create ended, and could not be stored
+	Altered          string            // the external name that the API server stored instead of theirs
 	UnknownCreateErr string            // how the last create ended whose result is not known
 
 	Reworded Rewordings // how often a failure was told in other words

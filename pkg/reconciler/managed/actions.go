@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -71,11 +70,7 @@ func (p *pass) observe(ctx context.Context) error {
 	if !stranger {
 		p.compare(o)
 	}
-	if o.ResourceExists {
-		p.memo.NotFoundSince, p.memo.NotFoundName, p.memo.Unfound = time.Time{}, "", 0
-	} else if p.class() != lifecycle.Findable && p.standing().Asked {
-		p.memo.Unfound = 0 // what a user asks for is not put off
-	}
+	p.endDoubts(stranger)
 	if o.ResourceExists && !stranger {
 		p.rememberFound()
 	}

@@ -395,7 +395,7 @@ func TestWhatIsNotGivenToAnAuthorsUpdater(t *testing.T) {
 			return nil
 		})))
 	for another, want := range map[string]int{second: 0, ownID: 1} {
-		given = 0
+		given, w.mg = 0, bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID + "/failed"})
 		w.shows.SetAnnotations(map[string]string{meta.AnnotationKeyCreateAttempt: another})
 		err := w.recordByAuthor(t.Context(), map[string]any{meta.AnnotationKeyCreateAttempt: ownID + "/failed"})
 		if ours := w.memo.ours(meta.AnnotationKeyCreateAttempt, ownID+"/failed"); err != nil || given != want || ours != (want > 0) {

@@ -116,8 +116,8 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 		if before, _ := attempt(p.newest); before != "" {
 			return recording.failed(p.changed("the record of the creation was taken from it"))
 		}
-	case id != of || result != "" && !lacks(live, p.memo.Unwritten):
-		p.memo.Unwritten = nil // it was stored, or is about another attempt
+	case id != of || result != "" && !lacks(live, p.memo.Unwritten) && !p.altered(live):
+		p.memo.Unwritten, p.memo.Altered = nil, "" // it was stored, or is about another attempt
 
 		return nil
 	}
@@ -131,7 +131,7 @@ func (p *pass) writeUnwritten(ctx context.Context) error {
 
 		return recording.failed(err)
 	}
-	p.memo.Unwritten = nil
+	p.memo.Unwritten, p.memo.Altered = nil, ""
 	if p.memo.Called.Attempt == of {
 		p.memo.Called = objectstate.Intent{}
 	}

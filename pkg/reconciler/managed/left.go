@@ -62,6 +62,9 @@ func (o *memo) left() string {
 // LetGo removes the finalizer, and tells what nobody will look for any more.
 func (p *pass) letGo(ctx context.Context) error {
 	left := p.orphanedAttempt()
+	if left == "" && p.ownerChanged() {
+		left = p.ownerChangedText()
+	}
 	err := p.release(ctx)
 	if p.released && left != "" {
 		p.tell(event.Warning(reasonLeft, p.redact(errors.New(left))))

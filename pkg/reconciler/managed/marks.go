@@ -289,14 +289,21 @@ func (p *pass) recordResult(ctx context.Context, before map[string]string, err e
 
 // WriteResult stores changes of annotations that tell how a Create ended.
 func (p *pass) writeResult(ctx context.Context, changes map[string]any) error {
-	switch {
-	case len(changes) == 0:
+	if len(changes) == 0 {
 		return nil
-	case p.r.critical != nil:
-		return p.recordByAuthor(ctx, changes)
-	default:
-		return p.patchAnnotations(ctx, changes)
 	}
+	if err := p.checkName(changes); err != nil {
+		return err
+	}
+	before := p.newest.GetAnnotations()
+	write := p.patchAnnotations
+	if p.r.critical != nil {
+		write = p.recordByAuthor
+	}
+	err := write(ctx, changes)
+	p.misnamed(ctx, before, changes)
+
+	return err
 }
 
 // RecordByAuthor lets the author's updater store the annotations. The updater
@@ -321,7 +328,7 @@ func (p *pass) recordByAuthor(ctx context.Context, changes map[string]any) error
 	}
 	p.knows(answer)
 
-	return nil
+	return checkStored(changes, nil, nil, answer)
 }
 
 // SurelyFailed says whether a Create that returned err created nothing, because

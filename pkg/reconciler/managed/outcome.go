@@ -147,7 +147,7 @@ var awaitingGone = outcome{
 	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), again: soon, progress: moving,
 	refine: func(p *pass, o outcome) outcome {
 		switch {
-		case !p.observation.ResourceExists:
+		case !p.observation.ResourceExists || p.last.Ownership == lifecycle.Foreign:
 			o.again = afterGrace
 		case p.deletedLong():
 			o.synced = o.synced.WithMessage(textKeepsExisting)

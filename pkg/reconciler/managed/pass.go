@@ -226,9 +226,9 @@ func (p *pass) attempt(lost bool) lifecycle.Attempt {
 	}
 }
 
-// Doubt returns why an absence may not be so.
+// Doubt returns why an absence, or that what exists is not ours, may not be so.
 func (p *pass) doubt() lifecycle.Doubt {
-	settling, unconfirmed := p.window() > 0, p.unconfirmed() > 0
+	settling, unconfirmed := p.window() > 0 && !p.observation.ResourceExists, p.unconfirmed() > 0
 	switch {
 	case settling:
 		return lifecycle.Grace
@@ -281,8 +281,8 @@ func (p *pass) awaited() []string {
 func (p *pass) window() time.Duration {
 	mark := created(p.mg)
 	// Under a name of our choice a finalizer without a mark means created here,
-	// maybe just before this process began.
-	lately := meta.WasDeleted(p.mg) && p.held() && p.memo.Seen == objectstate.CreationRef{}
+	// maybe just before this process began, if it is not there.
+	lately := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.held() && p.memo.Seen == objectstate.CreationRef{}
 	if p.r.named && (p.memo.Creation == createdHere || lately) {
 		mark = createdHere
 	}

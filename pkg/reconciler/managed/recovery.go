@@ -175,23 +175,31 @@ func (p *pass) searchedSince() time.Time {
 // over a new connection.
 const doubt = 5 * time.Second
 
-// Unconfirmed returns for how long absence is not believed yet.
+// Unconfirmed returns for how long absence is not believed yet, or that what exists is not ours.
 func (p *pass) unconfirmed() time.Duration {
 	rest := max(p.searching, 0)
 	if p.shown { // for as long as the two answers differ
 		rest = p.r.pollInterval
 	}
-	if !p.observed || p.observation.ResourceExists || !p.surprising() {
+	switch {
+	case p.observed && p.observation.ResourceExists:
+		return p.disputed()
+	case !p.observed || !p.surprising():
 		return rest
 	}
-	if name := meta.GetExternalName(p.mg); p.memo.NotFoundSince.IsZero() || p.memo.NotFoundName != name {
-		p.memo.NotFoundSince, p.memo.NotFoundName = p.now(), name
-	}
+	p.notFound()
 	if !meta.WasDeleted(p.mg) && !permissions(p.mg).Create { // nothing is made, whatever is so
 		return rest
 	}
 
 	return max(rest, doubt-p.now().Sub(p.memo.NotFoundSince))
+}
+
+// NotFound notes when what is ours was first not found under the name that it has.
+func (p *pass) notFound() {
+	if name := meta.GetExternalName(p.mg); p.memo.NotFoundSince.IsZero() || p.memo.NotFoundName != name {
+		p.memo.NotFoundSince, p.memo.NotFoundName = p.now(), name
+	}
 }
 
 // Surprising says whether nothing is known that explains that there is no external

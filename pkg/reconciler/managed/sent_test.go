@@ -50,7 +50,7 @@ func TestCheckStored(t *testing.T) {
 		"Whole":       {"all is stored", ours, map[string]any{"fleet": "x"}, held, whole, nil},
 		"Nothing":     {"nothing was sent", nil, nil, nil, &fake.Managed{}, nil},
 		"Dropped":     {"nothing is stored", ours, map[string]any{"fleet": "x"}, held, &fake.Managed{}, []string{"annotation " + name, "annotation " + attempt, "finalizer " + FinalizerName, "label fleet"}},
-		"Another":     {"something else is stored", map[string]any{name: "vol-2"}, nil, nil, whole, []string{"annotation " + name}},
+		"Another":     {"something else is stored", map[string]any{name: "vol-2"}, nil, nil, whole, []string{"annotation " + name + ` ("vol-1" is stored instead of "vol-2")`}},
 		"Removed":     {"what was removed need not be there", map[string]any{name: nil}, map[string]any{"fleet": nil}, nil, &fake.Managed{}, nil},
 		"Theirs":      {"annotations of clients are theirs", map[string]any{"example.org/a": "b"}, nil, nil, &fake.Managed{}, nil},
 		"OthersAlone": {"finalizers of others are theirs", nil, nil, held[:1], &fake.Managed{}, nil},

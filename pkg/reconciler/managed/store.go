@@ -50,6 +50,9 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	annotations := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 	if len(annotations) > 0 {
 		p.withName(annotations)
+		if err := p.checkName(annotations); err != nil {
+			return err
+		}
 		metadata["annotations"] = annotations
 		p.memo.writes(annotations)
 	}
@@ -61,12 +64,14 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 		return nil
 	}
 	body["metadata"] = p.precondition(metadata)
-	before := p.newest.GetGeneration()
+	before, marks := p.newest.GetGeneration(), p.newest.GetAnnotations()
 	finalizers := slices.Clone(desired.GetFinalizers())
 	if err := p.patch(ctx, what, desired, body); err != nil {
 		return err
 	}
 	if err := checkStored(annotations, p.labels, finalizers, desired); err != nil {
+		p.misnamed(ctx, marks, annotations)
+
 		return err
 	}
 	// The write would have failed on any version but the newest that is known, so

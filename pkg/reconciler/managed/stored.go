@@ -16,14 +16,15 @@ import (
 type notStoredError struct{ fields []string }
 
 func (e *notStoredError) Error() string {
-	return fmt.Sprintf("the API server accepted a write and did not store %s: change the admission webhook, the admission policy or the proxy that drops them; "+
-		"nothing is created until they are stored", strings.Join(e.fields, ", "))
+	return fmt.Sprintf("the API server accepted a write and did not store %s: change the admission webhook, the admission policy or the proxy that drops or changes them; "+
+		"nothing is created until they are stored, and nothing is called by another name", strings.Join(e.fields, ", "))
 }
 
 func isNotStored(err error) bool {
-	var e *notStoredError
+	var dropped *notStoredError
+	var name *unstorableNameError
 
-	return err != nil && errors.As(err, &e)
+	return err != nil && (errors.As(err, &dropped) || errors.As(err, &name))
 }
 
 // The longest time until it is tried again whether everything is stored: no event says that a
@@ -62,7 +63,7 @@ func checkStored(sent, labels map[string]any, desired []string, answer resource.
 	stored := answer.GetAnnotations()
 	for key, value := range sent {
 		if text, set := value.(string); set && bookkeeping[key] && stored[key] != text {
-			missing = append(missing, "annotation "+key)
+			missing = append(missing, "annotation "+key+instead(key, text, stored[key]))
 		}
 	}
 	for key, value := range labels {

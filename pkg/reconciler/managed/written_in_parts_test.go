@@ -269,8 +269,8 @@ func TestWhatAWriteHasToStore(t *testing.T) {
 	labels := map[string]any{"tier": "silver", "gone": nil}
 	hold := []string{"a", FinalizerName}
 	said := func(fields string) string {
-		return "the API server accepted a write and did not store " + fields + ": change the admission webhook, the admission policy or the proxy that drops them; " +
-			"nothing is created until they are stored"
+		return "the API server accepted a write and did not store " + fields + ": change the admission webhook, the admission policy or the proxy that drops or changes them; " +
+			"nothing is created until they are stored, and nothing is called by another name"
 	}
 	for name, tc := range map[string]struct {
 		sent, labels map[string]any

@@ -53,6 +53,8 @@ func removing(f Facts) Action {
 	switch {
 	case f.Ownership == Foreign && f.Attempt == Unknown && f.Class != Named:
 		return Refuse
+	case f.Ownership == Foreign && f.Doubt == Unconfirmed:
+		return AwaitGone
 	case f.Ownership == Foreign:
 		return Release
 	case f.Resolves:

@@ -25,7 +25,7 @@ type Facts struct {
 	// Learned in this pass.
 
 	Presence  Presence  // Whether the external resource exists now.
-	Doubt     Doubt     // Why its absence may not be so.
+	Doubt     Doubt     // Why its absence, or whose it is, may not be so.
 	Ownership Ownership // Whose it is, if it exists.
 	UpToDate  bool      // It is as desired.
 	Learned   bool      // Observe found something that has to be stored in the object.
@@ -85,14 +85,14 @@ const (
 	Replaced                // A replace took the record of the last creation, and wrote another external name.
 )
 
-// A Doubt says why an absence may not be so.
+// A Doubt says why an absence, or that what exists is not ours, may not be so.
 type Doubt int
 
 // The doubts.
 const (
-	NoDoubt     Doubt = iota // There is no reason to doubt it.
+	NoDoubt     Doubt = iota // There is no reason to doubt.
 	Grace                    // A creation succeeded so recently that "not found" may be wrong.
-	Unconfirmed              // Nothing was found, and that is not believed yet.
+	Unconfirmed              // Nothing of ours was found, and that is not believed yet.
 )
 
 // An Ownership says whose an external resource is.

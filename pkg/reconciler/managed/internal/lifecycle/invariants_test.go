@@ -82,6 +82,9 @@ var invariants = map[string]func(Facts, Action) bool{
 	"nothing is released while it may be what a create of ours led to": func(f Facts, a Action) bool {
 		return a != Release || f.Attempt != Unknown || f.Class == Named
 	},
+	"nothing is released before a second look, if it was known to be ours": func(f Facts, a Action) bool {
+		return a != Release || f.Doubt != Unconfirmed
+	},
 	"connection details are published only of what is ours, held and wanted": func(f Facts, a Action) bool {
 		return a != Publish || f.Presence != Unobserved && f.Presence == Present && f.Ownership == Ours && f.Held && !f.Deleted
 	},
