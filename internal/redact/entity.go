@@ -63,7 +63,7 @@ func named(name []byte) (rune, bool) {
 		r = min(r*base+d, tooGreat)
 	}
 
-	if r == '&' {
+	if r == '&' || r == '\\' {
 		return r, true
 	}
 

@@ -10,11 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// A Mask takes known secrets out of texts, wherever and in whatever form they
-// stand there: as they are; in capital or small letters; escaped for a URL, for HTML, a
-// JSON or Go string, also several times; in base64, by itself or within a longer text; as hexadecimal or decimal
-// numbers; broken by spaces, line ends and their continuations; and cut short at
-// the end of the text, if eight characters of it are left. Of a secret with
+// A Mask takes known secrets out of texts, wherever they stand there, in these forms: as
+// they are; in capital or small letters; escaped for a URL, for HTML, a JSON or Go string
+// (with octal escapes as well), also several times; with quotes doubled, or as a shell
+// takes them; in base64, by itself or within a longer text, also twice, or of what was
+// escaped for JSON or a URL; as hexadecimal digits, with spaces or colons between, or as
+// decimal or hexadecimal numbers; broken by spaces, line ends and their continuations; and
+// cut short at the end of the text, if eight characters of it are left. Of a secret with
 // several lines, each longer line is one too, and so is the password in a URL or
 // in a document of keys and values. Of a document of JSON all values are, but those
 // that say that they are none, such as the name of a host.
@@ -318,7 +320,7 @@ func isHalf(s string) bool {
 
 // ending is what may follow where a text was cut: the rest of an escape, and
 // either dots or what closes the text.
-var ending = regexp.MustCompile("^((?:%[0-9A-Fa-f]?|&(?:#[0-9A-Fa-fxX]{0,7}|[A-Za-z]{0,4})|\\\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?)?)(?:\\.\\.\\.|…|[\\s\"'`)\\]}>.,;:!\\\\]*$)")
+var ending = regexp.MustCompile("^((?:%[0-9A-Fa-f]?|&(?:#[0-9A-Fa-fxX]{0,7}|[A-Za-z]{0,4})|\\\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?|[0-3][0-7]?)?)?)(?:\\.\\.\\.|…|[\\s\"'`)\\]}>.,;:!\\\\]*$)")
 
 // extent returns what is masked for a needle found at s[i]: the bits of the
 // secret around it, and what unit does not see of it.

@@ -41,10 +41,36 @@ var encodings = []func(secret, before, after string) string{
 	func(s, _, _ string) string { return fmt.Sprintf("% x", s) },
 	func(s, _, _ string) string { return fmt.Sprint([]byte(s)) },
 	func(s, _, _ string) string { return fmt.Sprintf("%#v", []byte(s)) },
+	func(s, _, _ string) string { return separated(s, "%02x", ":") },
+	func(s, _, _ string) string { return separated(s, "%02X", ":") },
+	func(s, _, _ string) string { return separated(s, `\%03o`, "") },
+	octal,
+	func(s, _, _ string) string { return inJSON(octal(s, "", "")) },
+	func(s, _, _ string) string { return strings.ReplaceAll(s, `"`, `""`) },
+	func(s, _, _ string) string { return inJSON(strings.ReplaceAll(s, "'", "''")) },
+	func(s, _, _ string) string { return strings.ReplaceAll(s, `'`, `'\''`) },
+	func(s, b, a string) string {
+		return base64.StdEncoding.EncodeToString([]byte(b + url.QueryEscape(s) + a))
+	},
 	func(s, _, _ string) string { return strings.ToUpper(s) },
 	func(s, _, _ string) string { return html.EscapeString(s) },
 	func(s, _, _ string) string { return url.QueryEscape(html.EscapeString(s)) },
 	func(s, _, _ string) string { return inJSON(html.EscapeString(html.EscapeString(s))) },
+}
+
+// octal returns s as git and psql quote it.
+func octal(s, _, _ string) string {
+	var b strings.Builder
+
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '\\' {
+			fmt.Fprintf(&b, `\%03o`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+
+	return b.String()
 }
 
 // breaks are what stands between the parts of a text that was broken.
@@ -52,7 +78,7 @@ var breaks = []string{"", "\n", "\r\n\t", " ", "\\\n"}
 
 // canaries are distinct enough that nobody writes them by accident.
 var canaries = []string{
-	canary, "zQ7/+vK9==wX", awkward, "qj\xff\xfeZx8\x00vvKp", "ключ-Ж7", "a%\\\"Zq\u2028<>&'9k", "Kd7\nLw8\r\nMv9\tNx", `W:\new\user\0x41%zz`,
+	canary, "zQ7/+vK9==wX", awkward, "qj\xff\xfeZx8\x00vvKp", "ключ-Ж7", "a%\\\"Zq\u2028<>&'9k", "kV\"7'xQ'\"z9", "Kd7\nLw8\r\nMv9\tNx", `W:\new\user\0x41%zz`,
 }
 
 func FuzzMask(f *testing.F) {

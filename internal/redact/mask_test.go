@@ -69,6 +69,21 @@ func TestMaskText(t *testing.T) {
 		"Hex":           {reason: "Digits tell it as well.", in: "%x " + hex.EncodeToString([]byte(canary)), want: "%x [REDACTED]"},
 		"Bytes":         {reason: "A forgotten conversion prints numbers.", in: fmt.Sprint([]byte(canary)), want: "[[REDACTED]]"},
 		"BytesLiteral":  {reason: "Or hexadecimal ones.", in: fmt.Sprintf("%#v", []byte(canary)), want: "[]byte{[REDACTED]}"},
+		"ColonHex":      {reason: "The bytes of a fingerprint have colons between.", in: "id " + separated(canary, "%02x", ":") + " " + separated(canary, "%02X", ":"), want: "id [REDACTED] [REDACTED]"},
+		"Octal":         {reason: "git and psql escape bytes in octal.", secret: "gr\u00fc\u00dfe\\x", in: `"gr\303\274\303\237e\134x"!`, want: `"[REDACTED]"!`},
+		"OctalBytes":    {reason: "Any byte can be escaped.", in: separated(canary, `\%03o`, "") + "!", want: "[REDACTED]!"},
+		"OctalEscapes":  {reason: "Also those of what looks like an escape.", secret: `W:\new%41z`, in: separated(`W:\new%41z`, `\%03o`, "") + "!", want: "[REDACTED]!"},
+		"OctalQuoted":   {reason: "Also in a text that is quoted again.", secret: "gr\u00fc\u00dfe", in: `gr\\303\\274\\303\\237e`, want: `[REDACTED]`},
+		"OctalFolded":   {reason: "A line break within does not hide it.", secret: "gr\u00fc\u00dfe", in: "gr\\303\\2\n74\\303\\237e", want: `[REDACTED]`},
+		"OctalLike":     {reason: "What looks like an escape is read alike wherever it stands.", secret: `W:\123\202x\new`, in: `W:\\123\\202x\\new, W:%5C123%5c202x%5Cnew, w:\123\202x\new`, want: `[REDACTED], [REDACTED], [REDACTED]`},
+		"OctalInHTML":   {reason: "Also where the backslash is escaped.", secret: `W:\123\102x<`, in: `W:\123\102x&lt; W:&#92;123&#x5C;102x&lt;`, want: `[REDACTED] [REDACTED]`},
+		"AfterOctal":    {reason: "What is before can look like the begin of an escape.", secret: "123hunter", in: `a\123hunter`, want: `a\[REDACTED]`},
+		"CutOctal":      {reason: "Or cut an escape of octal digits.", secret: "hunter2x\u00fcz", in: `hunter2x\30`, want: `[REDACTED]`},
+		"SQL":           {reason: "SQL doubles single quotes.", secret: "it's 'hunter2'!", in: "IDENTIFIED BY 'it''s ''hunter2''!'", want: "IDENTIFIED BY '[REDACTED]'"},
+		"CSV":           {reason: "CSV and identifiers double the others.", secret: `a"hunter"2`, in: `"a""hunter""2",x`, want: `"[REDACTED]",x`},
+		"SQLInJSON":     {reason: "And JSON escapes them.", secret: `a"hunter"2`, in: `{"q":"a\"\"hunter\"\"2"}`, want: `{"q":"[REDACTED]"}`},
+		"Shell":         {reason: "A shell ends a string for one.", secret: "it's hunter2", in: `'it'\''s hunter2'`, want: `'[REDACTED]'`},
+		"OAuth":         {reason: "OAuth escapes the secret of a client before it packs it.", secret: "hunter/2+x", in: b64([]byte("app:" + url.QueryEscape("hunter/2+x"))), want: "YXBwO[REDACTED]"},
 		"Folded":        {reason: "A line break does not hide it.", in: canary[:5] + "\r\n\t" + canary[5:], want: "[REDACTED]"},
 		"Continued":     {reason: "Nor does a continued line, printed again.", in: canary[:5] + `\\\n` + canary[5:], want: "[REDACTED]"},
 		"FoldedEscape":  {reason: "Nor one within an escape.", secret: awkward, in: strings.ReplaceAll(url.PathEscape(awkward), "%", "%\n "), want: "[REDACTED]"},
@@ -101,6 +116,16 @@ func TestMaskText(t *testing.T) {
 			}
 		})
 	}
+}
+
+// separated prints each byte of a text, with something between.
+func separated(s, verb, between string) string {
+	var all []string
+	for i := range len(s) {
+		all = append(all, fmt.Sprintf(verb, s[i]))
+	}
+
+	return strings.Join(all, between)
 }
 
 func TestMaskString(t *testing.T) {
@@ -212,9 +237,9 @@ func TestMaskIsSilent(t *testing.T) {
 // TestMaskCost fails when a text can be made that takes minutes.
 func TestMaskCost(t *testing.T) {
 	start := spent(t)
-	m := NewMask([]byte(strings.Repeat("a", 4096)), []byte(strings.Repeat(`\n`, 2000)+"hunter2"), []byte(strings.Repeat("%25", 2000)+"b"))
+	m := NewMask([]byte(strings.Repeat("a", 4096)), []byte(strings.Repeat(`\n`, 2000)+"hunter2"), []byte(strings.Repeat("%25", 2000)+"b"), []byte(strings.Repeat("'", 2000)+"b"))
 
-	for _, unit := range []string{"a", "a ", `\n`, "%25", "%2525", "%", `\`, `\u005c`, `a\n`, " ", "YWFh", "61", "\xff", "ä", "&amp;", "&#38;#38;", "amp;"} {
+	for _, unit := range []string{"a", "a ", `\n`, "%25", "%2525", "%", `\`, `\u005c`, `a\n`, " ", "YWFh", "61", "\xff", "ä", "&amp;", "&#38;#38;", "amp;", `\303`, `\0`, "&#92;", "'"} {
 		for _, s := range []string{strings.Repeat(unit, 1<<14), strings.Repeat(unit, 1<<14) + "..."} {
 			m.Text(s)
 			m.String(s)

@@ -40,7 +40,7 @@ type needle struct {
 }
 
 // half finds the beginning of an escape that was cut.
-var half = regexp.MustCompile(`(?:%(?:25)*[0-9A-Fa-f]?|\\+(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?` +
+var half = regexp.MustCompile(`(?:%(?:25)*[0-9A-Fa-f]?|\\+(?:[uU][0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?|[0-3][0-7]?)?` +
 	`|(?:&|%(?:25)*26|\\+(?:[uU](?:0000)?0026|x26))(?:(?i:amp);)*` +
 	`(?i:#(?:[0-9]{0,7}|x[0-9a-f]{0,6})|l|lt|g|gt|a|am|amp|ap|apo|apos|q|qu|quo|quot|n|nb|nbs|nbsp)?)$`)
 
@@ -55,6 +55,14 @@ func needles(secret string, fold folding) []needle {
 	forms := []needle{rawNeedle(secret, fold)}
 	if strings.ContainsAny(secret, `\%`) { // A capital letter behind a backslash escapes nothing.
 		forms = append(forms, rawNeedle(strings.ToUpper(secret), fold), rawNeedle(strings.ToLower(secret), fold))
+	}
+
+	if strings.ContainsAny(secret, `\%&`) {
+		forms = append(forms, bareNeedle(secret))
+	}
+
+	for _, s := range quotings(secret) {
+		forms = append(forms, rawNeedle(s, fold))
 	}
 
 	add := func(form string, packed bool) {
@@ -92,6 +100,26 @@ func rawNeedle(secret string, fold folding) needle {
 	return n
 }
 
+// bareNeedle is the form of a secret with what looks like escapes, where each character has
+// an escape of its own, so that unit reads it as it is.
+func bareNeedle(secret string) needle {
+	n := needle{}
+
+	for _, r := range secret {
+		r = telling(r)
+		n.trail = r == junk
+
+		switch {
+		case !n.trail:
+			n.runes = append(n.runes, r)
+		case len(n.runes) == 0:
+			n.lead = true
+		}
+	}
+
+	return n
+}
+
 // runesOf returns what unit reads in s, without junk.
 func runesOf(s string, fold folding) []rune {
 	var rs []rune
@@ -106,6 +134,24 @@ func runesOf(s string, fold folding) []rune {
 	}
 
 	return rs
+}
+
+// quotings returns the secret with its quotes as they stand between such quotes: doubled in
+// SQL and CSV, and around another in a shell. The backslash there is junk.
+func quotings(secret string) []string {
+	var all []string
+
+	for _, quote := range []string{"'", `"`, "`"} {
+		if strings.Contains(secret, quote) {
+			all = append(all, strings.ReplaceAll(secret, quote, quote+quote))
+		}
+	}
+
+	if strings.Contains(secret, "'") {
+		all = append(all, strings.ReplaceAll(secret, "'", `'\''`))
+	}
+
+	return all
 }
 
 // packings returns what is certain of the secret in a base64 text, wherever in
@@ -125,6 +171,11 @@ func packings(secret string) []string {
 	if escaped := inJSON(secret); escaped != secret {
 		all = append(all, packed(escaped, base64.RawStdEncoding)...)
 		all = append(all, packed(escaped, base64.RawURLEncoding)...)
+	}
+
+	// OAuth packs the id and the secret of a client so.
+	if escaped := url.QueryEscape(secret); escaped != secret {
+		all = append(all, packed(escaped, base64.RawStdEncoding)...)
 	}
 
 	return all
@@ -156,7 +207,7 @@ func packed(secret string, enc *base64.Encoding) []string {
 // listings returns the ways to print the bytes of a secret as numbers, without
 // the spaces in them.
 func listings(secret string) []string {
-	var decimal, plain, literal strings.Builder
+	var decimal, plain, literal, colons strings.Builder
 
 	for i := range len(secret) {
 		n := strconv.Itoa(int(secret[i]))
@@ -165,15 +216,17 @@ func listings(secret string) []string {
 		if i > 0 {
 			plain.WriteByte(',')
 			literal.WriteByte(',')
+			colons.WriteByte(':')
 		}
 
 		plain.WriteString(n)
 		literal.WriteString("0x" + strconv.FormatInt(int64(secret[i]), 16))
+		colons.WriteString(hex.EncodeToString([]byte{secret[i]}))
 	}
 
 	lower := hex.EncodeToString([]byte(secret))
 
-	return []string{lower, strings.ToUpper(lower), decimal.String(), plain.String(), literal.String()}
+	return []string{lower, strings.ToUpper(lower), decimal.String(), plain.String(), literal.String(), colons.String(), strings.ToUpper(colons.String())}
 }
 
 // inJSON returns the secret as it stands between the quotes of a JSON string.

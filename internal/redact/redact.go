@@ -12,7 +12,7 @@
 // pass unchanged.
 //
 // Secrets that are known, because a client was made from them, are found anywhere
-// and in whatever form by a Mask.
+// and in many forms by a Mask.
 //
 // All functions may be called concurrently. They look at the first 8 KiB of a
 // text and take time linear in that.

@@ -38,6 +38,10 @@ func unit(s string, i int, fold folding) (rune, int) {
 			break
 		}
 
+		if e == '\\' {
+			return slashed(s, after, fold)
+		}
+
 		r, next = e, after // An ampersand that was escaped again.
 	}
 
@@ -196,10 +200,38 @@ func slashed(s string, i int, fold folding) (rune, int) {
 			}
 
 			i = after
+		case '0', '1', '2', '3':
+			b, after, ok := octalByte(c, s, next, fold)
+			if !ok {
+				return junk, i
+			}
+
+			if b != '\\' {
+				return gathered(s, b, after, fold)
+			}
+
+			i = after
 		default:
 			return junk, i
 		}
 	}
+}
+
+// octalByte reads the byte whose first digit is c, before s[i], and whose others are at s[i].
+func octalByte(c byte, s string, i int, fold folding) (b byte, next int, ok bool) {
+	b = c - '0'
+
+	for range 2 {
+		i = unfolded(s, i, fold)
+		if i >= len(s) || s[i] < '0' || s[i] > '7' {
+			return 0, i, false
+		}
+
+		b = b<<3 | (s[i] - '0')
+		i++
+	}
+
+	return b, i, true
 }
 
 func behindSlashes(s string, i int, fold folding) int {
@@ -286,7 +318,13 @@ func escapedByte(s string, i int, fold folding) (b byte, next int, ok bool) {
 	}
 
 	j := behindSlashes(s, i, fold)
-	if j == i || j >= len(s) || s[j] != 'x' {
+
+	switch {
+	case j == i || j >= len(s):
+		return 0, i, false
+	case s[j] >= '0' && s[j] <= '3':
+		return octalByte(s[j], s, j+1, fold)
+	case s[j] != 'x':
 		return 0, i, false
 	}
 

@@ -32,7 +32,7 @@ const (
 
 // A Masker knows secrets.
 type Masker interface {
-	// Text returns s without the secrets it knows, in whatever form they stand
+	// Text returns s without the secrets it knows, in any usual form they stand
 	// there.
 	Text(s string) string
 }

@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"cmp"
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
@@ -12,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -49,34 +49,47 @@ type Kubeconfig struct {
 // credentials over plain http) or impersonate anybody (act-as): these are refused
 // with ErrUnsafeKubeconfig. The other contexts do not matter.
 //
-// No error repeats what stands in the kubeconfig, except names.
+// No error repeats what stands in the kubeconfig: it says what is wrong and, if the
+// parser knows it, in which line or field.
 func ParseKubeconfig(data []byte, context string) (*Kubeconfig, error) {
 	if len(data) == 0 || len(data) > maxKubeconfig {
 		return nil, errors.Wrapf(ErrInvalidKubeconfig, "kubeconfig has %d bytes", len(data))
 	}
 	config, err := clientcmd.Load(data)
 	if err != nil {
-		return nil, errors.Wrap(ErrInvalidKubeconfig, "cannot parse kubeconfig: "+redact.Error(err).Error())
+		return nil, errors.Wrap(ErrInvalidKubeconfig, "cannot parse kubeconfig: "+unreadable(data, err))
 	}
-	if context == "" {
-		context = config.CurrentContext
-	}
-	chosen, ok := config.Contexts[context]
-	if !ok || chosen == nil {
-		return nil, errors.Wrapf(ErrInvalidKubeconfig, "kubeconfig has no context %q", context)
+	chosen, err := chosenContext(config, context)
+	if err != nil {
+		return nil, err
 	}
 	cluster, user := config.Clusters[chosen.Cluster], config.AuthInfos[chosen.AuthInfo]
 	if cluster == nil {
-		return nil, errors.Wrapf(ErrInvalidKubeconfig, "kubeconfig has no cluster %q", chosen.Cluster)
+		return nil, errors.Wrap(ErrInvalidKubeconfig, "kubeconfig has no cluster of the name in the context")
 	}
 	if user == nil {
-		return nil, errors.Wrapf(ErrInvalidKubeconfig, "kubeconfig has no user %q", chosen.AuthInfo)
+		return nil, errors.Wrap(ErrInvalidKubeconfig, "kubeconfig has no user of the name in the context")
 	}
 	if fields := unsafe(cluster, user); len(fields) > 0 {
-		return nil, errors.Wrapf(ErrUnsafeKubeconfig, "context %q uses %s", context, strings.Join(fields, ", "))
+		return nil, errors.Wrapf(ErrUnsafeKubeconfig, "the context uses %s", strings.Join(fields, ", "))
 	}
 
 	return usable(cluster, user)
+}
+
+// ChosenContext returns the context of a name, or the current one if the name is empty.
+func chosenContext(config *clientcmdapi.Config, name string) (*clientcmdapi.Context, error) {
+	chosen := config.Contexts[cmp.Or(name, config.CurrentContext)]
+	switch {
+	case chosen != nil:
+		return chosen, nil
+	case name != "":
+		return nil, errors.Wrapf(ErrInvalidKubeconfig, "kubeconfig has no context %q", name)
+	case config.CurrentContext == "":
+		return nil, errors.Wrap(ErrInvalidKubeconfig, "kubeconfig has no current-context")
+	default:
+		return nil, errors.Wrap(ErrInvalidKubeconfig, "kubeconfig has no context of the name in current-context")
+	}
 }
 
 // Unsafe names the fields that are refused.
@@ -134,8 +147,11 @@ func usable(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) (*Kubeco
 			expires = end
 		}
 	}
-	if _, err := rest.HTTPClientFor(config); err != nil {
-		return nil, errors.Wrap(ErrInvalidKubeconfig, "cannot use kubeconfig: "+redact.Error(err).Error())
+	if user.Token != "" && user.Username != "" {
+		return nil, errors.Wrap(ErrInvalidKubeconfig, "the user has both a token and a username")
+	}
+	if _, err := rest.HTTPClientFor(config); err != nil { // Its text may repeat a part of a certificate.
+		return nil, errors.Wrap(ErrInvalidKubeconfig, "certificate-authority-data has no valid certificates")
 	}
 
 	return &Kubeconfig{RESTConfig: config, Expires: expires}, nil

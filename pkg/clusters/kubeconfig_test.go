@@ -171,6 +171,54 @@ func TestParseKubeconfig(t *testing.T) {
 	}
 }
 
+// TestKubeconfigErrors holds that an error says what is wrong with a kubeconfig and where, and
+// repeats nothing that stands in it. Parsers repeat it: the name of an anchor, a kind, a value
+// that is tagged, and all users if one stands there twice.
+func TestKubeconfigErrors(t *testing.T) {
+	const canary = "s3cr3tOfTheUser"
+	whole := func(context, cluster, server, user string) string {
+		return fmt.Sprintf(`{"current-context":%q,"clusters":[{"name":"c","cluster":{"server":"https://east.example:6443"%s}}],"users":[{"name":"u","user":{%s}}],"contexts":[{"name":"`+canary+`","context":{"cluster":%q,"user":"u"}},{"name":"n","context":{"cluster":"c","user":"`+canary+`"}}]}`, context, server, user, cluster)
+	}
+	for name, tc := range map[string]struct{ data, want string }{
+		"anchor":            {"kind: Config\nusers:\n- name: u\n  user:\n    token: *" + canary, "line 5: an alias without its anchor: put quotes round a value that begins with *"},
+		"anchor in itself":  {"a: &" + canary + " [*" + canary + "]", "line 1: an anchor that contains itself"},
+		"kind":              {`{"apiVersion":"v1","kind":"` + canary + `"}`, "apiVersion and kind are not v1 and Config"},
+		"version":           {`{"apiVersion":"` + canary + `","kind":"Config"}`, "apiVersion and kind are not v1 and Config"},
+		"no version":        {`{"apiVersion":"a/b/` + canary + `","kind":"Config"}`, "apiVersion and kind are not v1 and Config"},
+		"kind is a list":    {`{"kind":["` + canary + `"]}`, "kind is of the wrong type"},
+		"user twice":        {`{"users":[{"name":"u","user":{"token":"` + canary + `"}},{"name":"u","user":{}}]}`, "users has a name twice"},
+		"cluster twice":     {`{"clusters":[{"name":"` + canary + `"},{"name":"` + canary + `"}]}`, "clusters has a name twice"},
+		"tag":               {"a: !!int " + canary, "it is not valid YAML"},
+		"key":               {"? [" + canary + "]\n: b", "it is not valid YAML"},
+		"tab":               {"a: b\n\t" + canary + ": x", "line 2: found a tab character that violates indentation"},
+		"colon":             {"a: b\nc: " + canary + ": x", "line 2: mapping values are not allowed in this context"},
+		"end":               {`{"users":[{"name":"u","user":{"token":"` + canary, "found unexpected end of stream"},
+		"text":              {canary, "it is not a mapping"},
+		"list":              {"- " + canary, "it is not a mapping"},
+		"field":             {`{"users":[{"name":"u","user":{"token":["` + canary + `"]}}]}`, "users.user.token is of the wrong type"},
+		"number":            {`{"users":[{"name":"u","user":{"token":4711471147114711}}]}`, "users.user.token is of the wrong type"},
+		"base64":            {`{"users":[{"name":"u","user":{"client-key-data":"` + canary + `!"}}]}`, "a field whose name ends with -data is not base64"},
+		"current-context":   {whole(canary+"1", "c", "", ""), "kubeconfig has no context of the name in current-context"},
+		"no context":        {whole("", "c", "", ""), "kubeconfig has no current-context"},
+		"cluster":           {whole(canary, canary, "", ""), "kubeconfig has no cluster of the name in the context"},
+		"user":              {whole("n", "c", "", ""), "kubeconfig has no user of the name in the context"},
+		"unsafe":            {whole(canary, "c", "", `"tokenFile":"/`+canary+`"`), "the context uses tokenFile"},
+		"both":              {whole(canary, "c", "", `"token":"`+canary+`","username":"u","password":"`+canary+`"`), "the user has both a token and a username"},
+		"authority":         {whole(canary, "c", `,"certificate-authority-data":"`+base64.StdEncoding.EncodeToString([]byte(canary))+`"`, ""), "certificate-authority-data has no valid certificates"},
+		"certificate, key ": {whole(canary, "c", "", `"client-certificate-data":"`+base64.StdEncoding.EncodeToString([]byte(canary))+`"`), "client certificate and key do not make a pair"},
+	} {
+		_, err := ParseKubeconfig([]byte(tc.data), "")
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: want an error with %q, got %v", name, tc.want, err)
+		}
+		for _, told := range []string{canary, strings.ToLower(canary), base64.StdEncoding.EncodeToString([]byte(canary)), "4711"} {
+			if err != nil && strings.Contains(err.Error(), told) {
+				t.Errorf("%s: the error repeats it: %v", name, err)
+			}
+		}
+	}
+}
+
 // FuzzParseKubeconfig: whatever is written, there is an error or a configuration that
 // needs nothing from this machine.
 func FuzzParseKubeconfig(f *testing.F) {

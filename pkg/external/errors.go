@@ -62,7 +62,8 @@ func IsNotCreated(err error) bool { return has[*notCreated](err) }
 //
 // The reason becomes that of a condition, so it is a CamelCase word that matches
 // ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$ of at most 1024 characters; any other
-// becomes ReasonTerminalError. The text stays that of err; nil stays nil.
+// becomes ReasonTerminalError, and the reconciler shows that in the place of one with a
+// secret in it. The text stays that of err; nil stays nil.
 func Terminal(reason string, err error) error {
 	if err == nil {
 		return nil

@@ -47,7 +47,7 @@ func ask(ctx context.Context, known *record, path string) ([]byte, error) {
 	case response.StatusCode == http.StatusForbidden:
 		return nil, nil // it knows us, and has answered
 	case response.StatusCode != http.StatusOK:
-		return nil, unavailable(errors.Errorf("the server answers %s with %s", path, response.Status))
+		return nil, unavailable(errors.Errorf("the server answers %s with %d %s", path, response.StatusCode, http.StatusText(response.StatusCode)))
 	default:
 		return body, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/volume"
@@ -125,6 +126,38 @@ func TestATerminalErrorKeepsItsReasonInEveryStage(t *testing.T) {
 				t.Errorf("next pass after %s, want ten polls", got)
 			}
 			w.condition("Synced", "False/InvalidName")
+		})
+	}
+}
+
+// TestATerminalReasonShowsNoSecret holds that the reason of a terminal error, which stands in a
+// condition and in a metric, is not shown if a secret is in it.
+func TestATerminalReasonShowsNoSecret(t *testing.T) {
+	const token = "hV7tokenQxL"
+	for name, tc := range map[string]struct{ reason, want string }{
+		"a known secret": {token, "False/TerminalError"},
+		"with one in it": {"Refused:" + token, "False/TerminalError"},
+		"with its begin": {"Refused_hV7token", "False/TerminalError"},
+		"by its look":    {"Refused:" + "AKIA" + "IOSFODNN7EXAMPLE", "False/TerminalError"},
+		"an ordinary":    {"PasswordRefused", "False/PasswordRefused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry := prometheus.NewRegistry()
+			g := newGallery(t, managed.WithMetricsRegisterer(registry))
+			g.create(nil)
+			g.cloud.Before = func(ctx context.Context, call string, _ resource.Managed) error {
+				if call != "Observe" {
+					return nil
+				}
+				external.Conceal(ctx, []byte(token))
+
+				return external.Terminal(tc.reason, errors.New("no"))
+			}
+			g.pass()
+			g.condition("Synced", tc.want)
+			if got := metric(t, registry, "moorage_managed_terminal_errors_total reason="+strings.TrimPrefix(tc.want, "False/")); got != 1 {
+				t.Errorf("%v errors are counted under %s", got, tc.want)
+			}
 		})
 	}
 }

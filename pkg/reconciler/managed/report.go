@@ -312,7 +312,7 @@ func (p *pass) failed(err error) outcome {
 		o.upToDate = upToDate("False", commonv1.ReasonUpdateFailed)
 	}
 	if reason, terminal := external.TerminalReason(err); terminal {
-		o.synced.Reason, o.progress = commonv1.ConditionReason(reason), stuck
+		o.synced.Reason, o.progress = p.withoutSecrets(reason), stuck
 	} else if isNotStored(err) {
 		o.again, o.after, o.progress = growing, p.doubled(longestUnstored), stuck
 	} else {
@@ -326,4 +326,13 @@ func (p *pass) failed(err error) outcome {
 	}
 
 	return p.reworded(o)
+}
+
+// WithoutSecrets returns the reason of a terminal error, if it can be shown to anybody.
+func (p *pass) withoutSecrets(reason string) commonv1.ConditionReason {
+	if p.mask().String(reason) != reason {
+		return external.ReasonTerminalError
+	}
+
+	return commonv1.ConditionReason(reason)
 }
