@@ -32,7 +32,7 @@ type pass[T API, C Config] struct {
 	expires  time.Time
 	wait     time.Duration // that the access provider asked for
 	why      error         // access is denied, or a cluster gone
-	called   bool          // the domain has said what the status is
+	called   bool          // the domain was called, and says what the status is
 	leaves   bool          // access is given back
 }
 
@@ -70,6 +70,9 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 
 	return nil
 }
+
+// HeldBefore reports whether our finalizer was on the object when the pass began.
+func (p *pass[T, C]) heldBefore() bool { return meta.FinalizerExists(p.base, p.base.Finalizer()) }
 
 // Acknowledge takes the request off that has led here.
 func (p *pass[T, C]) acknowledge(ctx context.Context) error {

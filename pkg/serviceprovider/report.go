@@ -106,7 +106,9 @@ func (p *pass[T, C]) warns(o outcome, message string) *event.Event {
 }
 
 // DescribeMade says whether there may be something in the clusters. A deletion relies on
-// it: it is written again if the domain, or an older version, has left it out.
+// it: it is written again if the domain, an older version, a backup or a process that died
+// has left it out. The pass that puts the finalizer on the object knows that there is nothing
+// before the domain is called, and says so if nothing else does.
 func (p *pass[T, C]) describeMade() {
 	worked := p.called && !p.facts.Leaving
 	left := p.facts.Made && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated)
@@ -117,17 +119,28 @@ func (p *pass[T, C]) describeMade() {
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonOrphaned, "")
 	case !p.leaves && (worked || left):
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionTrue, ReasonCreated, "")
+	case p.facts.Held && !p.heldBefore() && !saysOfAccess(*p.obj.GetConditions()):
+		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonNotCreated, "")
 	}
 }
 
-// Made reports whether the status says that there may be something in the clusters. That
-// of an older version says whether there was access when it was written last.
+// Made reports whether there may be something in the clusters. If the status does not say so,
+// it says whether there was access when it was written last. If it does not say that either,
+// it was lost, or not written: the finalizer comes before the first call of the domain.
 func (p *pass[T, C]) made() bool {
 	if c := meta.FindStatusCondition(p.spoken(), ConditionServiceCreated); c != nil {
 		return c.Status == metav1.ConditionTrue
 	}
 
-	return meta.IsStatusConditionTrue(p.spoken(), ConditionClusterAccessReady)
+	if saysOfAccess(p.spoken()) {
+		return meta.IsStatusConditionTrue(p.spoken(), ConditionClusterAccessReady)
+	}
+
+	return p.heldBefore()
+}
+
+func saysOfAccess(conditions []metav1.Condition) bool {
+	return meta.FindStatusCondition(conditions, ConditionClusterAccessReady) != nil
 }
 
 func (p *pass[T, C]) say(reason, message string) {
