@@ -34,6 +34,7 @@ type pass[T API, C Config] struct {
 	why      error         // access is denied, or a cluster gone
 	called   bool          // the domain was called, and says what the status is
 	leaves   bool          // access is given back
+	secrets  secrets
 }
 
 // Read finds out what the object looks like.
@@ -233,6 +234,7 @@ func (p *pass[T, C]) open(ctx context.Context) error {
 		return err
 	}
 	mcp, workload := all[ClusterMCP], all[ClusterWorkload]
+	p.keep(all)
 	p.clusters = ClusterContext{
 		MCPCluster: mcp.Cluster, MCPAccessSecretKey: mcp.SecretKey,
 		WorkloadCluster: workload.Cluster, WorkloadAccessSecretKey: workload.SecretKey, all: all,

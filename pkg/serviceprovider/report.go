@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 )
@@ -50,7 +49,7 @@ func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error)
 		return ctrl.Result{Requeue: true}, nil //nolint:staticcheck // the only way to try again that is silent and keeps the back-off
 	}
 	if o.err != nil {
-		return ctrl.Result{}, redact.Error(o.err)
+		return ctrl.Result{}, p.mask().Error(o.err)
 	}
 
 	return p.requeue(o), nil
@@ -65,7 +64,7 @@ func (p *pass[T, C]) describe(o outcome) *event.Event {
 	if c := meta.FindStatusCondition(*p.obj.GetConditions(), ConditionSynced); c != nil && c.Reason == ReasonReconcilePaused {
 		condition(p.obj, ConditionSynced, metav1.ConditionTrue, ReasonReconcileSuccess, "")
 	}
-	message := redact.String(o.message)
+	message := p.redacted(o.message)
 	tell := p.warns(o, message)
 	if !o.silent {
 		p.say(o.reason, message)
@@ -79,6 +78,7 @@ func (p *pass[T, C]) describe(o outcome) *event.Event {
 	}
 	p.describeBlock(o, message)
 	p.describeMade()
+	p.conceal()
 
 	return tell
 }
