@@ -70,7 +70,7 @@ func (r *APIReconciler[T, C]) Reconcile(ctx context.Context, req ctrl.Request) (
 	}
 	for {
 		action := passage.Decide(p.facts)
-		if over := p.act(ctx, action); over != nil {
+		if over := p.attempt(ctx, action); over != nil {
 			return p.report(ctx, *over)
 		}
 	}

@@ -40,6 +40,7 @@ func TestCredentialsAreNotTold(t *testing.T) {
 	}{
 		"Worked":    {"an error of CreateOrUpdate", fails, nil},
 		"Condition": {"a condition that the domain sets", func(w *world) { w.domain.err = errCanary }, nil},
+		"Panic":     {"a panic", func(w *world) { w.domain.do = func(context.Context, *Foo) error { panic(errCanary) } }, nil},
 		"Password": {"a password", func(w *world) {
 			fails(w)
 			w.gate.cluster = w.with(&rest.Config{Username: "admin", Password: canary})
