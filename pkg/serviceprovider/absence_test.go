@@ -31,7 +31,8 @@ func page(resource, name string) error {
 
 // TestDeletionWithoutARequest: an AccessRequest that is not found says that nothing was
 // made only if the status of the object says so, too. What was made is cleaned up over
-// access that is asked for anew.
+// access that is asked for anew. The finalizer comes before the first call of the domain: a
+// status that says nothing, as after a crash or a restore, says that something may be there.
 func TestDeletionWithoutARequest(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -39,15 +40,25 @@ func TestDeletionWithoutARequest(t *testing.T) {
 		page   bool                   // the answer to the first look in the deletion is a page
 		calls  []string               // of the domain, when the object is gone
 	}{
-		"Page":           {"a 404 that is not about the request says nothing", func(w *world, f *Foo) { w.steady(f) }, true, []string{"CreateOrUpdate", "Delete"}},
-		"PageBefore":     {"nor does it say that there never was one", func(w *world, _ *Foo) { w.gate.unasked = true }, true, nil},
-		"Worked":         {"the domain was called, whatever became of the request", func(w *world, f *Foo) { w.steady(f); w.gate.unasked = true }, false, []string{"CreateOrUpdate", "Delete"}},
-		"DeniedSince":    {"access was denied later, and nothing was cleaned", func(w *world, f *Foo) { w.steady(f); w.denied(f); w.gate.unasked = true }, false, []string{"CreateOrUpdate", "Delete"}},
-		"WorkFailed":     {"an error of the domain may have left something", func(w *world, f *Foo) { w.domain.err = boom; w.fails(f); w.domain.err, w.gate.unasked = nil, true }, false, []string{"CreateOrUpdate", "Delete"}},
-		"OldStatus":      {"a status of before this condition says that access was granted", func(w *world, f *Foo) { w.steady(f); w.oldStatus(f); w.gate.unasked = true }, false, []string{"CreateOrUpdate", "Delete"}},
-		"NeverAsked":     {"nothing was made", func(w *world, _ *Foo) { w.gate.unasked = true }, false, nil},
-		"OnlyWaited":     {"the domain was never called", func(w *world, f *Foo) { w.gate.pending = time.Second; w.steady(f); w.gate.unasked = true }, false, nil},
-		"DeniedFromThen": {"nothing was made, and nobody is to ask again", func(w *world, f *Foo) { w.denied(f); w.gate.unasked, w.gate.err = true, ErrAccessDenied }, false, nil},
+		"Restored":          {"a backup has no status", func(w *world, _ *Foo) { w.gate.unasked = true }, false, []string{"Delete"}},
+		"RestoredAndPaused": {"nor does a pause say that nothing was made", func(w *world, f *Foo) { w.paused(f); w.gate.unasked = true }, false, []string{"Delete"}},
+		"RestoredAndWaited": {"nor does it say anything that access is asked for since", func(w *world, f *Foo) {
+			w.gate.pending = time.Second
+			w.steady(f)
+			w.gate.pending, w.gate.unasked = 0, true
+		}, false, []string{"Delete"}},
+		"RestoredAndDenied":  {"nor that it is denied", func(w *world, f *Foo) { w.denied(f); w.gate.unasked = true }, false, []string{"Delete"}},
+		"Died":               {"the process dies while the domain works", func(w *world, f *Foo) { w.unhold(f); w.ended(f); w.gate.unasked = true }, false, []string{"CreateOrUpdate", "Delete"}},
+		"DiedConfiguredLate": {"there was no configuration before", func(w *world, f *Foo) { w.unhold(f); w.unconfigured(f); w.ended(f); w.gate.unasked = true }, false, []string{"CreateOrUpdate", "Delete"}},
+		"Page":               {"a 404 that is not about the request says nothing", func(w *world, f *Foo) { w.steady(f) }, true, []string{"CreateOrUpdate", "Delete"}},
+		"PageBefore":         {"nor does it say that there never was one", func(w *world, f *Foo) { w.waits(f); w.gate.unasked = true }, true, nil},
+		"Worked":             {"the domain was called, whatever became of the request", func(w *world, f *Foo) { w.steady(f); w.gate.unasked = true }, false, []string{"CreateOrUpdate", "Delete"}},
+		"DeniedSince":        {"access was denied later, and nothing was cleaned", func(w *world, f *Foo) { w.steady(f); w.denied(f); w.gate.unasked = true }, false, []string{"CreateOrUpdate", "Delete"}},
+		"WorkFailed":         {"an error of the domain may have left something", func(w *world, f *Foo) { w.domain.err = boom; w.fails(f); w.domain.err, w.gate.unasked = nil, true }, false, []string{"CreateOrUpdate", "Delete"}},
+		"OldStatus":          {"a status of before this condition says that access was granted", func(w *world, f *Foo) { w.steady(f); w.oldStatus(f); w.gate.unasked = true }, false, []string{"CreateOrUpdate", "Delete"}},
+		"NeverAsked":         {"nothing was made", func(w *world, f *Foo) { w.unfilled(f); w.gate.unasked = true }, false, nil},
+		"OnlyWaited":         {"the domain was never called", func(w *world, f *Foo) { w.waits(f); w.gate.unasked = true }, false, nil},
+		"DeniedFromThen":     {"nothing was made, and nobody is to ask again", func(w *world, f *Foo) { w.unhold(f); w.denied(f); w.gate.unasked, w.gate.err = true, ErrAccessDenied }, false, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -144,6 +155,72 @@ func TestOrphanedShows(t *testing.T) {
 	if got := w.condition(f, serviceCreated); got != "False/Orphaned" {
 		t.Errorf("got %s", got)
 	}
+}
+
+// unhold takes the finalizer off, as it is before the first pass.
+func (w *world) unhold(f *Foo) {
+	w.Helper()
+	w.Change(f, func() { f.Finalizers = nil })
+}
+
+// waits lets the first pass wait for access.
+func (w *world) waits(f *Foo) {
+	w.Helper()
+	w.unhold(f)
+	w.gate.pending = time.Second
+	w.steady(f)
+	w.gate.pending = 0
+}
+
+// unfilled lets the first pass fail before access is asked for.
+func (w *world) unfilled(f *Foo) {
+	w.Helper()
+	w.Change(f, func() { f.Finalizers, f.Spec.Size = nil, "bad" })
+	w.defaults()
+	w.fails(f)
+	w.build = nil
+}
+
+// paused lets a pass find the object paused.
+func (w *world) paused(f *Foo) {
+	w.Helper()
+	w.Change(f, func() { annotated(OperationIgnore)(f) })
+	w.steady(f)
+	w.Change(f, func() { f.Annotations = nil })
+}
+
+// unconfigured lets a pass find no configuration.
+func (w *world) unconfigured(f *Foo) {
+	w.Helper()
+	w.configures(nil, ErrConfigNotFound)
+	w.steady(f)
+	w.build = nil
+	w.restart()
+}
+
+// ended lets the process end while the domain works.
+func (w *world) ended(f *Foo) {
+	w.Helper()
+	w.domain.do = func(context.Context, *Foo) error { panic(processEnd{}) }
+	w.dies(f)
+	w.domain.do = nil
+}
+
+// A processEnd is the end of the process, which nothing recovers from.
+type processEnd struct{}
+
+func (processEnd) EndsProcess() {}
+
+// dies lets the process end in a pass.
+func (w *world) dies(f *Foo) {
+	w.Helper()
+	defer func() {
+		if r := recover(); r != any(processEnd{}) {
+			w.Errorf("want the process to end, got %v", r)
+		}
+	}()
+	result, err := w.pass(f)
+	w.Errorf("the process went on with %v, %v", result, err)
 }
 
 // denied lets access be refused once.

@@ -23,11 +23,11 @@ func (p *pass[T, C]) act(ctx context.Context, action passage.Action) *outcome {
 
 		return nil
 	case passage.Hold:
-		return p.failed(p.hold(ctx), "failed to add finalizer")
+		return p.failed(p.hold(ctx), p.stage(action))
 	case passage.Default:
-		return p.failed(p.fill(ctx), "failed to default object")
+		return p.failed(p.fill(ctx), p.stage(action))
 	case passage.Check:
-		return p.failed(p.check(ctx), "failed to check access requests in deletion")
+		return p.failed(p.check(ctx), p.stage(action))
 	case passage.Access:
 		return p.access(ctx)
 	case passage.Clean:
@@ -53,7 +53,7 @@ func (p *pass[T, C]) waits(action passage.Action) *outcome {
 			return &outcome{name: "ConfigNotLoaded", silent: p.hasSpoken(), reason: ReasonReconcileError, message: "No ProviderConfig found", after: p.soon()}
 		}
 
-		return &outcome{name: "ConfigUnknown", silent: true, err: errors.Wrap(p.noConfig, "cannot tell the provider config")}
+		return &outcome{name: "ConfigUnknown", silent: true, err: errors.Wrap(p.noConfig, p.stage(passage.Configure))}
 	case passage.NeedConfig:
 		return &outcome{name: "ConfigMissing", reason: ReasonReconcileError, message: "No ProviderConfig found", after: slow}
 	case passage.AwaitAccess:
@@ -95,11 +95,7 @@ func (p *pass[T, C]) blocks(reason string) string {
 
 // Access asks for access to the clusters. If that fails, the status says so in two places.
 func (p *pass[T, C]) access(ctx context.Context) *outcome {
-	message := "cluster setup error"
-	if p.facts.Leaving {
-		message = "cluster cleanup error"
-	}
-	o := p.failed(p.ask(ctx), message)
+	o := p.failed(p.ask(ctx), p.stage(passage.Access))
 	if o != nil && !o.silent {
 		o.access = ReasonClusterAccessFailed
 	}
@@ -144,7 +140,7 @@ func (p *pass[T, C]) withdraw(ctx context.Context) *outcome {
 	p.leaves = true
 	switch result, err := p.r.access.ReconcileDelete(ctx, p.req, p.data...); {
 	case err != nil:
-		return p.failed(err, "failed cluster access reconcile delete")
+		return p.failed(err, p.stage(passage.Withdraw))
 	case result.RequeueAfter > 0:
 		return &outcome{name: "Withdrawing", silent: p.called, reason: ReasonTerminating, message: "Cleanup in progress", after: result.RequeueAfter}
 	default:
@@ -159,7 +155,7 @@ func (p *pass[T, C]) withdraw(ctx context.Context) *outcome {
 func (p *pass[T, C]) release(ctx context.Context) *outcome {
 	err := resource.NewAPIFinalizer(p.r.onboarding.Client(), p.obj.Finalizer()).RemoveFinalizer(ctx, p.obj)
 	if err != nil {
-		return p.failed(err, "failed to remove finalizer")
+		return p.failed(err, p.stage(passage.Release))
 	}
 	p.known.version = p.obj.GetResourceVersion()
 

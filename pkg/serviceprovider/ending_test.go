@@ -110,10 +110,12 @@ func (answer) Source(func(context.Context, *FooConfig) []reconcile.Request) sour
 }
 
 const (
-	granted = "ClusterAccessReady True Granted: "
-	created = "ServiceCreated True Created: "
-	busy    = "Ready False Terminating: Cleanup in progress"
-	half    = 30 * time.Second
+	granted  = "ClusterAccessReady True Granted: "
+	created  = "ServiceCreated True Created: "
+	deleted  = "ServiceCreated False Deleted: "
+	orphaned = "ServiceCreated False Orphaned: "
+	busy     = "Ready False Terminating: Cleanup in progress"
+	half     = 30 * time.Second
 )
 
 // An opener is an access provider that grants everything, and has one connection at most.
@@ -206,6 +208,7 @@ func TestEndings(t *testing.T) {
 		}},
 		"SetupConflicts": {"that somebody was faster says nothing of access", func(w *world) { w.gate.err = conflict }, nil, ending{
 			Name: "Failed", Result: ctrl.Result{Requeue: true}, //nolint:staticcheck // that is what is returned
+			Says: []string{"ServiceCreated False NotCreated: "},
 		}},
 		"OpenDenied": {"what is refused when connections are made is refused, too", func(w *world) { w.opens(Access{}, ErrAccessDenied) }, nil, ending{
 			Name: "AccessDenied", Phase: "Progressing", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
@@ -246,7 +249,7 @@ func TestEndings(t *testing.T) {
 		}},
 		"DefaultFails": {"what cannot be filled up is not worked on", func(w *world) { w.defaults() }, func(f *Foo) { f.Spec.Size = "bad" }, ending{
 			Name: "Failed", Phase: "Progressing", Err: "failed to default object: boom",
-			Says: []string{"Ready False ReconcileError: failed to default object: boom"},
+			Says: []string{"Ready False ReconcileError: failed to default object: boom", "ServiceCreated False NotCreated: "},
 		}},
 	}
 	for name, tc := range cases {
@@ -305,48 +308,49 @@ func TestEndingsOfDeletions(t *testing.T) {
 		"Released": {"nothing is left", nil, held, ending{Name: "Released"}},
 		"Rest":     {"it is held by somebody else", nil, func(f *Foo) { f.Finalizers = []string{"example.org/theirs"} }, ending{Name: "NothingToDo"}},
 		"Theirs": {"ours is taken off, and what was done is said", nil, func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} }, ending{
-			Name: "Released", Phase: "Terminating", Says: []string{busy},
+			Name: "Released", Phase: "Terminating", Says: []string{busy, deleted},
 		}},
 		"TheirsAlone": {"the same where the domain was not called", func(w *world) { w.gate.leaving = true }, func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} }, ending{
-			Name: "Released", Phase: "Terminating", Says: []string{busy},
+			Name: "Released", Phase: "Terminating", Says: []string{busy, orphaned},
 		}},
 		"ReleaseFails": {"it is still held", func(w *world) { w.refusesPatches() }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed to remove finalizer: cannot update object: boom",
-			Says: []string{"Ready False ReconcileError: failed to remove finalizer: cannot update object: boom"},
+			Says: []string{"Ready False ReconcileError: failed to remove finalizer: cannot update object: boom", deleted},
 		}},
 		"CheckFails": {"whether there is a way to the clusters cannot be told", func(w *world) { w.gate.lookErr = boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed to check access requests in deletion: boom",
-			Says: []string{"Ready False ReconcileError: failed to check access requests in deletion: boom"},
+			Says: []string{"Ready False ReconcileError: failed to check access requests in deletion: boom", created},
 		}},
 		"CleanupFails": {"access is needed for that", func(w *world) { w.gate.err = boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "cluster cleanup error: boom",
 			Says: []string{
 				"Ready False ReconcileError: cluster cleanup error: boom", "ClusterAccessReady False ClusterAccessFailed: cluster cleanup error: boom",
+				created,
 			},
 		}},
 		"Cleaning": {"the least that the domain asks for is not nothing", func(w *world) { w.domain.result.RequeueAfter = 1 }, held, ending{
 			Name: "Cleaning", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1},
-			Says: []string{busy, granted},
+			Says: []string{busy, granted, created},
 		}},
 		"CleaningFails": {"the domain says why", func(w *world) { w.domain.err = boom }, held, ending{
-			Name: "Cleaning", Phase: "Terminating", Err: "boom", Says: []string{busy, granted},
+			Name: "Cleaning", Phase: "Terminating", Err: "boom", Says: []string{busy, granted, created},
 		}},
 		"Withdrawing": {"giving access back takes time", func(w *world) { w.gate.leaving, w.gate.deleting = true, 1 }, held, ending{
-			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1}, Says: []string{busy},
+			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1}, Says: []string{busy, orphaned},
 		}},
 		"WithdrawingFast": {"an error counts more than a time", func(w *world) { w.gate.leaving, w.gate.deleting, w.gate.deleteErr = true, 1, boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed cluster access reconcile delete: boom",
-			Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom"},
+			Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom", orphaned},
 		}},
 		"Parting": {"what the domain has said of it stays while access is given back", func(w *world) { w.parts(); w.gate.deleting = time.Second }, held, ending{
-			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second}, Says: []string{"Ready False Parting: bye"},
+			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second}, Says: []string{"Ready False Parting: bye", deleted},
 		}},
 		"Parted": {"and while others hold it", func(w *world) { w.parts() }, func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} }, ending{
-			Name: "Released", Phase: "Terminating", Says: []string{"Ready False Parting: bye"},
+			Name: "Released", Phase: "Terminating", Says: []string{"Ready False Parting: bye", deleted},
 		}},
 		"WithdrawFails": {"it is tried again", func(w *world) { w.gate.leaving, w.gate.deleteErr = true, boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed cluster access reconcile delete: boom",
-			Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom"},
+			Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom", orphaned},
 		}},
 		"Denied": {"that blocks", func(w *world) { w.gate.err = ErrAccessDenied }, held, ending{
 			Name: "AccessDenied", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},
@@ -354,6 +358,7 @@ func TestEndingsOfDeletions(t *testing.T) {
 			Says: []string{
 				"Ready False ClusterAccessDenied: access to the cluster was denied", "ClusterAccessReady False ClusterAccessDenied: access to the cluster was denied",
 				"DeletionBlocked True ClusterAccessDenied: access to the cluster was denied",
+				created,
 			},
 		}},
 		"Gone": {"so does a cluster that is gone", func(w *world) { w.gate.err = ErrClusterGone }, held, ending{
@@ -362,12 +367,13 @@ func TestEndingsOfDeletions(t *testing.T) {
 			Says: []string{
 				"Ready False ClusterGone: Deletion waits for a cluster: the cluster does not exist", "ClusterAccessReady False ClusterGone: Deletion waits for a cluster: the cluster does not exist",
 				"DeletionBlocked True ClusterGone: Deletion waits for a cluster: the cluster does not exist",
+				created,
 			},
 		}},
 		"NoConfig": {"and a configuration that is missing", func(w *world) { w.configures(nil, ErrConfigNotFound) }, held, ending{
 			Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
 			Told: "Warning DeletionBlocked: Deletion waits for the ProviderConfig",
-			Says: []string{"Ready False ConfigMissing: Deletion waits for the ProviderConfig", "DeletionBlocked True ConfigMissing: Deletion waits for the ProviderConfig"},
+			Says: []string{"Ready False ConfigMissing: Deletion waits for the ProviderConfig", "DeletionBlocked True ConfigMissing: Deletion waits for the ProviderConfig", created},
 		}},
 	}
 	for name, tc := range cases {

@@ -91,12 +91,12 @@ func (r *APIReconciler[T, C]) enqueueUsers(ctx context.Context, changed C) []rec
 func (r *APIReconciler[T, C]) enqueue(ctx context.Context, concerned func(T) bool) []reconcile.Request {
 	all, err := listOf(ctx, r.reader(), r.onboarding.Client(), r.empty)
 	if errors.Is(err, errNoKind) {
-		logging.Error(r.logger, err, errNoKind.Error())
+		logging.Error(r.logger, r.redact(err), errNoKind.Error())
 
 		return nil
 	}
 	if err != nil {
-		logging.Error(r.logger, err, "failed to list objects")
+		logging.Error(r.logger, r.redact(err), "failed to list objects")
 
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/rest"
 )
 
 // A memory holds what was done with each object. It is dropped with it. One object is
@@ -19,6 +20,8 @@ type record[C Config] struct {
 	uid     types.UID
 	version string // our last write was answered with
 	gone    bool   // our last write took the last finalizer away
+
+	connections []*rest.Config // that the domain was last given
 
 	// That was last used for it. The memory's lock guards it: others ask for it, too.
 	config     C
@@ -78,7 +81,7 @@ func (m *memory[C]) end(r *record[C]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var none C
-	r.gone, r.config, r.configured = true, none, false
+	r.gone, r.config, r.configured, r.connections = true, none, false, nil
 }
 
 func (m *memory[C]) forget(name types.NamespacedName) {

@@ -37,11 +37,11 @@ func TestDeletionsOfOlderVersions(t *testing.T) {
 		}},
 		"Deleted": {func(w *world) { w.gate.deleting = time.Second }, ending{
 			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second},
-			Says: []string{granted, busy, "ServiceCreated False Deleted: "},
+			Says: []string{granted, busy, deleted},
 		}},
 		"Orphaned": {func(w *world) { w.gate.leaving, w.gate.deleting = true, time.Second }, ending{
 			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second},
-			Says: []string{granted, busy, "ServiceCreated False Orphaned: "},
+			Says: []string{granted, busy, orphaned},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,8 +32,9 @@ type pass[T API, C Config] struct {
 	expires  time.Time
 	wait     time.Duration // that the access provider asked for
 	why      error         // access is denied, or a cluster gone
-	called   bool          // the domain has said what the status is
+	called   bool          // the domain was called, and says what the status is
 	leaves   bool          // access is given back
+	secrets  secrets
 }
 
 // Read finds out what the object looks like.
@@ -70,6 +71,9 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 
 	return nil
 }
+
+// HeldBefore reports whether our finalizer was on the object when the pass began.
+func (p *pass[T, C]) heldBefore() bool { return meta.FinalizerExists(p.base, p.base.Finalizer()) }
 
 // Acknowledge takes the request off that has led here.
 func (p *pass[T, C]) acknowledge(ctx context.Context) error {
@@ -230,6 +234,7 @@ func (p *pass[T, C]) open(ctx context.Context) error {
 		return err
 	}
 	mcp, workload := all[ClusterMCP], all[ClusterWorkload]
+	p.keep(all)
 	p.clusters = ClusterContext{
 		MCPCluster: mcp.Cluster, MCPAccessSecretKey: mcp.SecretKey,
 		WorkloadCluster: workload.Cluster, WorkloadAccessSecretKey: workload.SecretKey, all: all,

@@ -45,7 +45,7 @@ func TestEveryWriteIsRemembered(t *testing.T) {
 		delete bool
 		writes bool
 	}{
-		"Nothing":  {"nothing is to be said", func(w *world) { w.configures(nil, boom) }, held, false, false},
+		"Nothing":  {"nothing is to be said", func(w *world) { w.configures(nil, boom) }, func(*Foo) {}, false, false},
 		"Request":  {"the request to reconcile is taken off", func(w *world) { w.configures(nil, boom) }, func(f *Foo) { held(f); annotated(OperationReconcile)(f) }, false, true},
 		"Hold":     {"the finalizer is put on", func(w *world) { refusesStatus(w); w.gate.err = boom }, func(*Foo) {}, false, true},
 		"Default":  {"the object is filled up", func(w *world) { refusesStatus(w); w.gate.err = boom; w.defaults() }, held, false, true},
@@ -98,7 +98,7 @@ func TestReadsThatFail(t *testing.T) {
 	}
 
 	w = newFakeWorld(t)
-	f = w.create("foo", held, annotated(OperationReconcile))
+	f = w.create("foo", annotated(OperationReconcile))
 	w.refusesPatches()
 	if diff := cmp.Diff(ending{Name: "ReadFailed", Err: "cannot take the request to reconcile off the object: boom"}, w.ends(f)); diff != "" {
 		t.Errorf("the request stays: -want +got:\n%s", diff)
@@ -361,7 +361,7 @@ func TestTheFirstCredentialsToExpire(t *testing.T) {
 		}}}
 		w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) { b.ClusterAccessReconciler(access).Clusters("other") }
 		w.restart()
-		p := &pass[*Foo, *FooConfig]{r: w.r}
+		p := &pass[*Foo, *FooConfig]{r: w.r, known: &record[*FooConfig]{}}
 		w.Must(p.open(t.Context()))
 		if !p.expires.Equal(tc[2]) {
 			t.Errorf("want %s, got %s", tc[2], p.expires)

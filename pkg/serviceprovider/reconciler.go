@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
@@ -63,12 +64,13 @@ func (r *APIReconciler[T, C]) reader() client.Reader {
 // Reconcile does one pass over an object.
 func (r *APIReconciler[T, C]) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, reconcileErr error) {
 	p := &pass[T, C]{r: r, req: req}
+	ctx = redact.Collect(ctx, &p.secrets.told)
 	if err := p.read(ctx); err != nil {
 		return p.report(ctx, outcome{name: "ReadFailed", err: err, silent: true})
 	}
 	for {
 		action := passage.Decide(p.facts)
-		if over := p.act(ctx, action); over != nil {
+		if over := p.attempt(ctx, action); over != nil {
 			return p.report(ctx, *over)
 		}
 	}

@@ -108,7 +108,7 @@ func (r *APIReconciler[T, C]) live(ref reference) func(context.Context, client.O
 			o.SetUID(changed.GetUID())
 			o.SetLabels(changed.GetLabels())
 		case err != nil:
-			logging.Error(r.logger, err, "failed to read what objects refer to")
+			logging.Error(r.logger, r.redact(err), "failed to read what objects refer to")
 
 			return r.enqueueAll(ctx)
 		}

@@ -524,7 +524,7 @@ func TestW16Builders(t *testing.T) {
 		if r, err := b.Build(); err == nil || r != nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: want an error that says so, got %v, %v", name, r, err)
 		}
-		panics(t, what, func() { b.MustBuild() })
+		mustPanic(t, what, func() { b.MustBuild() })
 	}
 	b := w.builder()
 	first := b.MustBuild()
@@ -544,7 +544,7 @@ func TestW16Builders(t *testing.T) {
 		if r, err := b.Build(); err == nil || r != nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: want an error that says so, got %v, %v", name, r, err)
 		}
-		panics(t, name, func() { b.MustBuild() })
+		mustPanic(t, name, func() { b.MustBuild() })
 	}
 }
 
@@ -591,8 +591,8 @@ func TestTwoProvidersOfAName(t *testing.T) {
 	}
 }
 
-// panics expects a panic with an error that says what is missing.
-func panics(t *testing.T, what string, do func()) {
+// mustPanic expects a panic with an error that says what is missing.
+func mustPanic(t *testing.T, what string, do func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()

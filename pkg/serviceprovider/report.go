@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 )
@@ -50,7 +49,7 @@ func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error)
 		return ctrl.Result{Requeue: true}, nil //nolint:staticcheck // the only way to try again that is silent and keeps the back-off
 	}
 	if o.err != nil {
-		return ctrl.Result{}, redact.Error(o.err)
+		return ctrl.Result{}, p.mask().Error(o.err)
 	}
 
 	return p.requeue(o), nil
@@ -65,7 +64,7 @@ func (p *pass[T, C]) describe(o outcome) *event.Event {
 	if c := meta.FindStatusCondition(*p.obj.GetConditions(), ConditionSynced); c != nil && c.Reason == ReasonReconcilePaused {
 		condition(p.obj, ConditionSynced, metav1.ConditionTrue, ReasonReconcileSuccess, "")
 	}
-	message := redact.String(o.message)
+	message := p.redacted(o.message)
 	tell := p.warns(o, message)
 	if !o.silent {
 		p.say(o.reason, message)
@@ -79,6 +78,7 @@ func (p *pass[T, C]) describe(o outcome) *event.Event {
 	}
 	p.describeBlock(o, message)
 	p.describeMade()
+	p.conceal()
 
 	return tell
 }
@@ -106,7 +106,9 @@ func (p *pass[T, C]) warns(o outcome, message string) *event.Event {
 }
 
 // DescribeMade says whether there may be something in the clusters. A deletion relies on
-// it: it is written again if the domain, or an older version, has left it out.
+// it: it is written again if the domain, an older version, a backup or a process that died
+// has left it out. The pass that puts the finalizer on the object knows that there is nothing
+// before the domain is called, and says so if nothing else does.
 func (p *pass[T, C]) describeMade() {
 	worked := p.called && !p.facts.Leaving
 	left := p.facts.Made && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated)
@@ -117,17 +119,28 @@ func (p *pass[T, C]) describeMade() {
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonOrphaned, "")
 	case !p.leaves && (worked || left):
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionTrue, ReasonCreated, "")
+	case p.facts.Held && !p.heldBefore() && !saysOfAccess(*p.obj.GetConditions()):
+		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonNotCreated, "")
 	}
 }
 
-// Made reports whether the status says that there may be something in the clusters. That
-// of an older version says whether there was access when it was written last.
+// Made reports whether there may be something in the clusters. If the status does not say so,
+// it says whether there was access when it was written last. If it does not say that either,
+// it was lost, or not written: the finalizer comes before the first call of the domain.
 func (p *pass[T, C]) made() bool {
 	if c := meta.FindStatusCondition(p.spoken(), ConditionServiceCreated); c != nil {
 		return c.Status == metav1.ConditionTrue
 	}
 
-	return meta.IsStatusConditionTrue(p.spoken(), ConditionClusterAccessReady)
+	if saysOfAccess(p.spoken()) {
+		return meta.IsStatusConditionTrue(p.spoken(), ConditionClusterAccessReady)
+	}
+
+	return p.heldBefore()
+}
+
+func saysOfAccess(conditions []metav1.Condition) bool {
+	return meta.FindStatusCondition(conditions, ConditionClusterAccessReady) != nil
 }
 
 func (p *pass[T, C]) say(reason, message string) {

@@ -13,8 +13,8 @@ const (
 	// ConditionClusterAccessReady says whether there is access to the clusters.
 	ConditionClusterAccessReady = "ClusterAccessReady"
 
-	// ConditionServiceCreated is True once CreateOrUpdate was called, and False again when
-	// a deletion gives access back. While it is True, a deletion calls Delete, also if
+	// ConditionServiceCreated is True once CreateOrUpdate was called, or that is not known,
+	// and False again when a deletion gives access back. While it is True, a deletion calls Delete, also if
 	// access has to be asked for anew.
 	ConditionServiceCreated = "ServiceCreated"
 
@@ -49,6 +49,7 @@ const (
 	ReasonConfigMissing           = "ConfigMissing"
 	ReasonGranted                 = "Granted"
 	ReasonCreated                 = "Created"
+	ReasonNotCreated              = "NotCreated"
 	ReasonDeleted                 = "Deleted"
 	ReasonOrphaned                = "Orphaned"
 )

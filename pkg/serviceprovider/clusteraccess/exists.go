@@ -9,7 +9,6 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/internal/gone"
-	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
@@ -29,7 +28,7 @@ func (r *Requester) exists(ctx context.Context, ar clusters.Key, cluster client.
 	case gone.Answered(err, cluster.Name):
 		return errors.Wrapf(serviceprovider.ErrClusterGone, "Cluster %s", cluster)
 	case r.holds(ar) && ctx.Err() == nil:
-		r.logger.Info("Cannot look at a cluster, going on with the access there is", "cluster", cluster.String(), "error", redact.Error(err))
+		r.logger.Info("Cannot look at a cluster, going on with the access there is", "cluster", cluster.String(), "error", r.redact(ar, err))
 
 		return nil
 	default:

@@ -19,6 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/secrecy"
 )
 
 // Keys of the Secret that a grant comes with. The names are the platform's.
@@ -59,7 +60,7 @@ func (r *Requester) granted(ctx context.Context, reg Registration, request recon
 	case gone.Answered(err, g.secret.Name):
 		return false, nil // it is on its way
 	case err != nil && good && g.flaw == nil && ctx.Err() == nil:
-		r.logger.Info(goingOn, "accessRequest", key.String(), "error", redact.Error(err))
+		r.logger.Info(goingOn, "accessRequest", key.String(), "error", r.redact(key, err))
 		r.doubt(key)
 
 		return true, nil
@@ -157,8 +158,9 @@ func (r *Requester) parse(g *grant, secret *corev1.Secret) (*clusters.Kubeconfig
 		return nil, errors.Wrapf(err, "cannot use key %s of Secret %s", keyKubeconfig, g.secret)
 	}
 	if r.rewrite != nil {
+		secrets := secrecy.Of(k.RESTConfig)
 		if err := r.rewrite(g.ar.DeepCopy(), k.RESTConfig); err != nil {
-			return nil, errors.Wrap(err, "cannot rewrite the configuration of the cluster")
+			return nil, errors.Wrap(redact.NewMask(append(secrets, secrecy.Of(k.RESTConfig)...)...).Error(err), "cannot rewrite the configuration of the cluster")
 		}
 	}
 	g.expires = k.Expires
@@ -182,6 +184,14 @@ func (r *Requester) hope(key clusters.Key, g, instead *grant) {
 	if hopes {
 		r.follow(key, g)
 	}
+}
+
+// Redact returns an error that can be shown to anybody, without the credentials of the platform
+// and of the connection.
+func (r *Requester) redact(key clusters.Key, err error) error {
+	in, _ := r.cache.Known(key)
+
+	return redact.NewMask(secrecy.Of(r.platform.RESTConfig(), in.RESTConfig)...).Error(err)
 }
 
 // Timestamp reads seconds since 1970, or a date.

@@ -241,7 +241,7 @@ func (r *Requester) Access(ctx context.Context, request reconcile.Request, id st
 	key := client.ObjectKeyFromObject(r.newAccessRequest(reg, request))
 	c, rev, err := r.cache.Get(ctx, key)
 	if err != nil {
-		return serviceprovider.Access{}, errors.Wrapf(err, "cannot connect to cluster %s", id)
+		return serviceprovider.Access{}, errors.Wrapf(r.redact(key, err), "cannot connect to cluster %s", id)
 	}
 	in, _ := r.cache.Known(key)
 	r.mu.Lock()

@@ -15,7 +15,6 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/internal/gone"
-	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
@@ -116,7 +115,7 @@ func (r *Requester) review(ctx context.Context, q queue, key clusters.Key) {
 		r.lose(key)
 		q.Add(g.request)
 	case err != nil && ctx.Err() == nil:
-		r.logger.Info(goingOn, "accessRequest", key.String(), "error", redact.Error(err))
+		r.logger.Info(goingOn, "accessRequest", key.String(), "error", r.redact(key, err))
 	case replaced:
 		q.Add(g.request)
 	}

@@ -1,0 +1,127 @@
+package serviceprovider
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/logging"
+)
+
+const canary = "hV7canary9QxL"
+
+// errCanary quotes a credential in the middle of a sentence, where nothing tells that it is one.
+var errCanary = errors.New("nobody is let in by " + canary + " here")
+
+// with returns a connection that has a client, and a configuration.
+func (w *world) with(config *rest.Config) *clusters.Cluster {
+	return clusters.NewTestClusterFromClient("with", w.API).WithRESTConfig(config)
+}
+
+// TestCredentialsAreNotTold: an error of the author's code may quote the credentials of the
+// connections that it is given. Neither the object nor an event, the log or the error of the
+// pass has them.
+func TestCredentialsAreNotTold(t *testing.T) {
+	token := &rest.Config{Host: "https://east.example", BearerToken: canary}
+	fails := func(w *world) { w.domain.do = func(context.Context, *Foo) error { return errCanary } }
+	cases := map[string]struct {
+		reason string
+		set    func(w *world)         // before the first pass
+		then   func(w *world, f *Foo) // before the second pass
+	}{
+		"Worked":    {"an error of CreateOrUpdate", fails, nil},
+		"Condition": {"a condition that the domain sets", func(w *world) { w.domain.err = errCanary }, nil},
+		"Panic":     {"a panic", func(w *world) { w.domain.do = func(context.Context, *Foo) error { panic(errCanary) } }, nil},
+		"Password": {"a password", func(w *world) {
+			fails(w)
+			w.gate.cluster = w.with(&rest.Config{Username: "admin", Password: canary})
+		}, nil},
+		"Onboarding": {"the connection to the onboarding cluster", func(w *world) {
+			fails(w)
+			w.home, w.gate.cluster = w.with(token), w.home
+		}, nil},
+		"Concealed": {"what the domain says is secret", func(w *world) {
+			w.gate.cluster = w.home
+			w.domain.do = func(ctx context.Context, _ *Foo) error {
+				external.Conceal(ctx, []byte(canary))
+
+				return errCanary
+			}
+		}, nil},
+		"Deleted":  {"an error of Delete", nil, func(w *world, f *Foo) { fails(w); w.Delete(f) }},
+		"Withdraw": {"an error of giving access back", nil, func(w *world, f *Foo) { w.gate.leaving, w.gate.deleteErr = true, errCanary; w.Delete(f) }},
+		"Access":   {"an error of the access provider, which has no connection to give any more", nil, func(w *world, _ *Foo) { w.gate.err = errCanary }},
+		"Denied":   {"a refusal, which is told in an event", nil, func(w *world, _ *Foo) { w.gate.err = errors.Wrap(ErrAccessDenied, errCanary.Error()) }},
+		"Replaced": {"a client that the domain kept of the connection before this one", nil, func(w *world, _ *Foo) {
+			fails(w)
+			w.gate.cluster = w.with(&rest.Config{BearerToken: "another-token"})
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newFakeWorld(t)
+			w.gate.cluster = w.with(token)
+			var told []string
+			w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+				b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { told = append(told, args) }, funcr.Options{})))
+			}
+			if tc.set != nil {
+				tc.set(w)
+			}
+			f := w.create("foo")
+			for _, change := range []func(*world, *Foo){func(*world, *Foo) {}, tc.then} {
+				if change == nil {
+					continue
+				}
+				change(w, f)
+				e := w.ends(f)
+				told = append(told, append(e.Says, e.Told, e.Err)...)
+			}
+			text, err := json.Marshal(w.get(f).Status)
+			w.Must(err)
+			all := strings.Join(append(told, string(text)), "\n")
+			if strings.Contains(all, canary) || !strings.Contains(all, "nobody is let in by [REDACTED] here") {
+				t.Errorf("%s: want it told without the credential, got %s", tc.reason, all)
+			}
+		})
+	}
+}
+
+// TestConcealedConditionsAreSteady: a domain that says the same in each pass is written once.
+func TestConcealedConditionsAreSteady(t *testing.T) {
+	w := newFakeWorld(t)
+	w.gate.cluster = w.with(&rest.Config{BearerToken: canary})
+	f := w.create("foo")
+	w.domain.err = errCanary
+	_, _ = w.pass(f)
+	before := w.get(f).ResourceVersion
+	_, _ = w.pass(f)
+	if after := w.get(f).ResourceVersion; after != before {
+		t.Errorf("the object went from %s to %s", before, after)
+	}
+}
+
+// TestLogsOfLists: what is told outside of a pass has no credentials of the shared clusters.
+func TestLogsOfLists(t *testing.T) {
+	w := newFakeWorld(t)
+	var told []string
+	shaken := &shaky{Client: fake.NewClientBuilder().WithScheme(scheme).Build(), err: errCanary}
+	w.home = clusters.NewTestClusterFromClient("home", client.Client(shaken)).WithRESTConfig(&rest.Config{BearerToken: canary})
+	w.build = func(b *APIReconcilerBuilder[*Foo, *FooConfig]) {
+		b.Logger(logging.NewLogrLogger(funcr.New(func(_, args string) { told = append(told, args) }, funcr.Options{})))
+	}
+	w.restart()
+	w.r.enqueueAll(t.Context())
+	if all := strings.Join(told, "\n"); strings.Contains(all, canary) || !strings.Contains(all, "let in by [REDACTED]") {
+		t.Errorf("got %s", all)
+	}
+}
