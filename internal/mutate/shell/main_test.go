@@ -30,6 +30,22 @@ func loaded(t *testing.T, dir string) *subject {
 	return s
 }
 
+// TestReasons: each reason that is written down is about a mutant of the code as it is.
+func TestReasons(t *testing.T) {
+	t.Chdir("../../..")
+	var all []*subject
+	for _, dir := range subjects {
+		s, err := load(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	if _, err := readReasons(reasonsFile, all); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSound: tests that notice every change kill every mutant, those of the package itself, those beside it, and examples.
 func TestSound(t *testing.T) {
 	var out strings.Builder
