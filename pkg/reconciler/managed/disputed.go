@@ -13,7 +13,7 @@ import (
 )
 
 // Disputed returns for how long it is not believed that what exists is not ours, although the object is
-// deleted and says that it is: a mark may be read wrongly once, and show later than what bears it.
+// deleted and says that it is: a stamp may be read wrongly once, and show later than what bears it.
 func (p *pass) disputed() time.Duration {
 	if !p.ownerChanged() {
 		return 0
@@ -52,10 +52,10 @@ func (p *pass) wasOurs() bool {
 func (p *pass) ownerChangedText() string {
 	by := ""
 	if stamp := p.observation.OwnerStamp; stamp != "" {
-		by = fmt.Sprintf(" (its mark is %.256q)", string(stamp))
+		by = fmt.Sprintf(" (its stamp is %.256q)", string(stamp))
 	}
 
-	return fmt.Sprintf("the external resource %q was created or adopted for the object, and by its mark it is not the object's any more%s: "+
+	return fmt.Sprintf("the external resource %q was created or adopted for the object, and by its stamp it is not the object's any more%s: "+
 		"it is left as it is; delete it there, if nothing else manages it", meta.GetExternalName(p.mg), by)
 }
 
