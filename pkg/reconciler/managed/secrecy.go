@@ -7,6 +7,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
 // How many connection details are remembered, unless one observation tells more. An external system
@@ -98,9 +99,17 @@ func (p *pass) redact(err error) error {
 }
 
 // ConcealIn takes the secrets out of the messages of conditions that were set in
-// this pass, whoever set them.
+// this pass, whoever set them. The record of a creation in the condition Created stays
+// whole: the object shows it in its annotations, and it is read again.
 func (p *pass) concealIn(read, mine []commonv1.Condition) {
+	record := creation(p.mg, p.mg)
+	if record.Mark == "" { // its result is not known
+		record.Mark = p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
+	}
 	for i, c := range mine {
+		if c.Type == commonv1.TypeCreated && record.Is(c.Message) {
+			continue
+		}
 		if !slices.ContainsFunc(read, func(r commonv1.Condition) bool { return r.Type == c.Type && r.Message == c.Message }) {
 			mine[i].Message = p.mask().String(c.Message)
 		}
