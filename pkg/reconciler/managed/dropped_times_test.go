@@ -11,6 +11,19 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 )
 
+// Volatile fields change by themselves, and make no other change of one that was not stored.
+func TestAChangeIsComparedWithoutVolatileFields(t *testing.T) {
+	change := func(used int64) map[string]any { return map[string]any{"size": int64(5), "usedBytes": used} }
+	p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}), WithVolatileStatus("usedBytes"))
+	p.drop(statusImage{fields: change(1)}, change(2))
+	if !p.droppedLately(statusImage{fields: change(3)}, change(4)) {
+		t.Error("other used bytes are taken for another change")
+	}
+	if p.droppedLately(statusImage{}, change(2)) {
+		t.Error("a change of another status is taken for the same")
+	}
+}
+
 // A change is compared with the one that was not stored without its times, and is sent with them.
 func TestAChangeIsComparedWithoutItsTimes(t *testing.T) {
 	change := func(at time.Time) map[string]any {
