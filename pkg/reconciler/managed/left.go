@@ -35,7 +35,10 @@ func (p *pass) keepBond() {
 	held := !p.released && p.held()
 	p.memo.Kept = p.memo.Kept || held
 	unlooked := bond == lifecycle.Unchanged && !p.waits && p.memo.Seen == objectstate.CreationRef{}
-	if p.memo.Leaves = ""; p.memo.Kept && !p.released && (meta.WasDeleted(p.mg) || p.unseen() || unlooked) {
+	switch {
+	case !p.memo.Kept || p.released || !meta.WasDeleted(p.mg) && !p.unseen() && !unlooked:
+		p.memo.Leaves = ""
+	case p.memo.Leaves == "" || p.acted || p.memo.DeleteSent.IsZero(): // what a Delete was sent for keeps its name
 		p.memo.Leaves = meta.GetExternalName(p.mg)
 	}
 }

@@ -263,6 +263,36 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// What a Delete was sent for is being deleted, whatever name a replace has written since: a pass that fails before it
+// looks does not take the new name for that.
+func TestAPassThatFailsKeepsTheNameOfWhatIsBeingDeleted(t *testing.T) {
+	for reason, tc := range map[string]struct {
+		sent, acted bool
+		leaves      string
+		replaced    bool
+	}{
+		"a delete was sent, and the pass failed":    {true, false, "vol-1", true},
+		"another was sent, under the name there is": {true, true, "vol-2", false},
+		"none was sent": {false, false, "vol-2", true},
+	} {
+		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-2"})
+		mg.SetFinalizers([]string{FinalizerName})
+		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
+		memo := remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{Leaves: "vol-1"})
+		if tc.sent {
+			memo.DeleteSent = noon
+		}
+		p := passOf(mg, memo)
+		p.acted = tc.acted
+		if p.keepBond(); p.memo.Leaves != tc.leaves {
+			t.Errorf("%s: it leaves %q, want %q", reason, p.memo.Leaves, tc.leaves)
+		}
+		if p.acted = false; p.replaced() != tc.replaced {
+			t.Errorf("%s: replaced %t", reason, !tc.replaced)
+		}
+	}
+}
+
 // A replace has taken the record of the last creation, as far as that is known without it, and has written another
 // external name.
 func TestReplaced(t *testing.T) {
