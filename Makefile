@@ -176,13 +176,15 @@ sim-options: ## The same with every optimization enabled: each fault alone, and 
 	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 5)) | \
 		sed '/^=== /d; s/^[a-z_]*:/every_option_&/'
 
-# With 2 each is tried with a crash, an edit, a deletion and a replace before and after it, too.
+# With 2 each is tried with a crash, an edit, a deletion and a replace before and after it, too, but not in the longer
+# scenarios, in which each wait is a row of boundaries.
 DOUBTDEPTH ?= 1
+LONG = $(if $(filter 1,$(DOUBTDEPTH)),-long)
 
 .PHONY: sim-doubts
 sim-doubts: ## Wrong answers, and writes of which only a part is stored: each such fault alone at every boundary, with and without every option (DOUBTDEPTH)
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -depth $(DOUBTDEPTH) -short-kinds=false -seeds 0 | grep -v '^=== '
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -depth $(DOUBTDEPTH) -every-option -short-kinds=false -seeds 0 | \
+	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -depth $(DOUBTDEPTH) $(LONG) -short-kinds=false -seeds 0 | grep -v '^=== '
+	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -depth $(DOUBTDEPTH) $(LONG) -every-option -short-kinds=false -seeds 0 | \
 		sed '/^=== /d; s/^[a-z_-]*:/every_option_&/'
 
 .PHONY: sim-pairs

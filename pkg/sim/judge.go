@@ -108,6 +108,9 @@ func (w *World) forejudge(p *process, o operation) {
 	if p.mutations[keyOf(o.mg)]++; p.mutations[keyOf(o.mg)] > 1 && !(o.name == "Delete" && w.unkept(o.mg)) {
 		w.violate("S15", o.name+" after another change in the same pass")
 	}
+	if o.name == "Create" && !p.excused {
+		w.creates[keyOf(o.mg)]++
+	}
 	if w.repeats() {
 		return
 	}

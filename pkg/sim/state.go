@@ -32,6 +32,7 @@ type state struct {
 	undone       bool                           // a restore undid what users wrote
 	unpublished  bool                           // a restore took what the provider wrote of another kind
 	callers      map[types.UID]int              // the process that last called Create for an object
+	creates      map[types.NamespacedName]int   // calls of Create
 	exemptions   exemptions                     // in what nobody could prevent: a resource stays, or is a second one
 	lost         exemptions                     // in what a create answered, so that its object may be blocked
 	freed        exemptions                     // in that a user took the finalizer from what was being deleted: its resource is left to him
@@ -65,7 +66,7 @@ type state struct {
 func newState() state {
 	return state{
 		counts: map[string]int{}, denied: map[types.NamespacedName]int{}, allowed: map[string]bool{},
-		strips: map[types.UID]stripping{}, rewinds: map[types.UID]resource.Managed{}, forgotten: map[types.UID]bool{}, callers: map[types.UID]int{}, exemptions: exemptions{}, lost: exemptions{}, freed: exemptions{}, stale: exemptions{}, misled: exemptions{}, unlocked: exemptions{}, undeleted: exemptions{},
+		strips: map[types.UID]stripping{}, rewinds: map[types.UID]resource.Managed{}, forgotten: map[types.UID]bool{}, callers: map[types.UID]int{}, creates: map[types.NamespacedName]int{}, exemptions: exemptions{}, lost: exemptions{}, freed: exemptions{}, stale: exemptions{}, misled: exemptions{}, unlocked: exemptions{}, undeleted: exemptions{},
 		gone: map[types.UID]bool{}, vacated: map[string]bool{}, snatched: map[types.UID]bool{},
 		served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, writes: map[string]int{}, shown: map[types.UID]int{},
 	}
@@ -76,7 +77,7 @@ func (s state) clone() state {
 	s.counts, s.denied, s.allowed = maps.Clone(s.counts), maps.Clone(s.denied), maps.Clone(s.allowed)
 	s.gone, s.vacated, s.snatched = maps.Clone(s.gone), maps.Clone(s.vacated), maps.Clone(s.snatched)
 	s.served, s.writes, s.shown = maps.Clone(s.served), maps.Clone(s.writes), maps.Clone(s.shown)
-	s.strips, s.callers = maps.Clone(s.strips), maps.Clone(s.callers)
+	s.strips, s.callers, s.creates = maps.Clone(s.strips), maps.Clone(s.callers), maps.Clone(s.creates)
 	s.rewinds, s.forgotten = maps.Clone(s.rewinds), maps.Clone(s.forgotten)
 	s.exemptions, s.lost, s.freed = maps.Clone(s.exemptions), maps.Clone(s.lost), maps.Clone(s.freed)
 	s.stale, s.misled = maps.Clone(s.stale), maps.Clone(s.misled)
