@@ -127,8 +127,8 @@ func (w *World) operate(mg resource.Managed) {
 	switch {
 	case len(live) > 0:
 		id := live[0]
-		if rest := w.unexcused(uid); len(live) > 1 && len(rest) > 0 {
-			id = rest[0] // what the object does not tell of is left over in any case
+		if len(live) > 1 { // what the object does not tell of is left over in any case
+			id = append(w.unexcused(uid), id)[0]
 		}
 		w.users.change(key, func(mg resource.Managed) {
 			annotate(mg, keyExternalName, id)
