@@ -39,6 +39,7 @@ type reconciler struct {
 	client    client.Client
 	live      client.Reader // asks the API server itself
 	finalizer resource.Finalizer
+	retired   []retiredFinalizer // of predecessors
 	tracker   *tracker
 	memory    *records.Records[record]
 	logger    logging.Logger
@@ -79,6 +80,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 // Keep does what a configuration needs, and returns when to look again.
 func (r *reconciler) keep(ctx context.Context, config Config, known *record) (time.Duration, error) {
 	deleted, ours := !config.GetDeletionTimestamp().IsZero(), meta.FinalizerExists(config, FinalizerName)
+	ours = ours || deleted && r.left(config)
 	k := key{kind: r.kind.gvk.Kind, namespace: config.GetNamespace(), name: config.GetName()}
 	switch {
 	case deleted && !ours:
@@ -88,6 +90,11 @@ func (r *reconciler) keep(ctx context.Context, config Config, known *record) (ti
 			return 0, r.replaced(ctx, config, err)
 		}
 		known.version = config.GetResourceVersion()
+	}
+	if !deleted {
+		if err := r.retire(ctx, config, known); err != nil {
+			return 0, r.replaced(ctx, config, err)
+		}
 	}
 	if !r.tracker.settled() {
 		r.logger.Debug("Not all users are known yet", "name", k.name, "namespace", k.namespace)
@@ -109,6 +116,9 @@ func (r *reconciler) release(ctx context.Context, config Config, k key, known *r
 	}
 	r.logger.Debug("Nobody uses a deleted ProviderConfig", "name", k.name, "namespace", k.namespace)
 
+	if err := r.retire(ctx, config, known); err != nil {
+		return recheck, r.replaced(ctx, config, err)
+	}
 	read := config.GetResourceVersion()
 	if err := r.finalizer.RemoveFinalizer(ctx, config); err != nil {
 		return recheck, r.replaced(ctx, config, err)

@@ -36,6 +36,7 @@ type options struct {
 	interval time.Duration
 	gate     *crdgate.Gate
 	limits   *limit.Set
+	retired  []string
 }
 
 // WithLogger says where is told what happens. By default that is nowhere.
@@ -135,6 +136,7 @@ func add(m manager.Manager, kind *form, t *tracker, chosen options) error {
 		tracker: t, memory: records.New[record](nil), logger: chosen.logger.WithValues("controller", name),
 		recorder: chosen.recorder, clock: chosen.clock, interval: chosen.interval, limits: chosen.limits,
 	}
+	r.retires(m.GetClient(), chosen.retired)
 	if r.recorder == nil {
 		r.recorder = event.NewRecorder(m.GetEventRecorder(name))
 	}

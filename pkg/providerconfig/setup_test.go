@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,9 +95,10 @@ func TestSetup(t *testing.T) {
 		want      reconciler
 	}{
 		"Defaults": {"nothing is said", nil, []string{wharfController, clusterController}, reconciler{clock: clock.RealClock{}, interval: 5 * time.Second}},
-		"All":      {"everything is", []Option{WithLogger(named), WithRecorder(told), WithClock(now), WithCountInterval(time.Minute), WithLimits(set)}, nil, reconciler{recorder: told, clock: now, interval: time.Minute, limits: set}},
-		"Never":    {"an interval is positive", []Option{WithCountInterval(0), WithRecorder(told)}, nil, reconciler{recorder: told, clock: clock.RealClock{}, interval: 5 * time.Second}},
-		"Always":   {"and may be short", []Option{WithCountInterval(1), WithRecorder(told)}, nil, reconciler{recorder: told, clock: clock.RealClock{}, interval: 1}},
+		"All": {"everything is", []Option{WithLogger(named), WithRecorder(told), WithClock(now), WithCountInterval(time.Minute), WithLimits(set), WithRetiredFinalizers("a"), WithRetiredFinalizers("b", "c")}, nil,
+			reconciler{recorder: told, clock: now, interval: time.Minute, limits: set, retired: []retiredFinalizer{{name: "a"}, {name: "b"}, {name: "c"}}}},
+		"Never":  {"an interval is positive", []Option{WithCountInterval(0), WithRecorder(told)}, nil, reconciler{recorder: told, clock: clock.RealClock{}, interval: 5 * time.Second}},
+		"Always": {"and may be short", []Option{WithCountInterval(1), WithRecorder(told)}, nil, reconciler{recorder: told, clock: clock.RealClock{}, interval: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y := newYard(newScheme())
@@ -112,6 +114,9 @@ func TestSetup(t *testing.T) {
 			for i, r := range y.rs {
 				if r.recorder == nil || tc.want.recorder != nil && r.recorder != tc.want.recorder || r.clock != tc.want.clock || r.interval != tc.want.interval || r.limits != tc.want.limits {
 					t.Errorf("%s: %s has %v, %v, %s, %v", tc.reason, y.added[i+1], r.recorder, r.clock, r.interval, r.limits)
+				}
+				if !slices.EqualFunc(r.retired, tc.want.retired, func(got, want retiredFinalizer) bool { return got.name == want.name && got.Finalizer != nil }) {
+					t.Errorf("%s: %s retires %v", tc.reason, y.added[i+1], r.retired)
 				}
 				if complete, followed := r.tracker.users[group.WithKind("Boat")]; complete || !followed || r.tracker.settled() {
 					t.Errorf("%s: all users are known before they are followed", tc.reason)

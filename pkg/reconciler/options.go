@@ -43,6 +43,19 @@ func WithExternalConnecter(c ExternalConnecter) ReconcilerOption {
 // WithFinalizer is [managed.WithFinalizer].
 func WithFinalizer(f resource.Finalizer) ReconcilerOption { return managed.WithFinalizer(f) }
 
+// WithPredecessor is [managed.WithPredecessor].
+func WithPredecessor(domain string) ReconcilerOption { return managed.WithPredecessor(domain) }
+
+// WithRetiredFinalizers is [managed.WithRetiredFinalizers].
+func WithRetiredFinalizers(names ...string) ReconcilerOption {
+	return managed.WithRetiredFinalizers(names...)
+}
+
+// WithRetiredAnnotations is [managed.WithRetiredAnnotations].
+func WithRetiredAnnotations(names ...string) ReconcilerOption {
+	return managed.WithRetiredAnnotations(names...)
+}
+
 // WithIgnoredFinalizers is [managed.WithIgnoredFinalizers].
 func WithIgnoredFinalizers(names ...string) ReconcilerOption {
 	return managed.WithIgnoredFinalizers(names...)

@@ -241,7 +241,7 @@ func removeRecord(mg resource.Managed) {
 
 // TellTaken tells that the record of a creation was taken, or that of an earlier one removed.
 func (p *pass) tellTaken(text string) {
-	if !halted(p.mg) && p.first(string(reasonRecordTaken), text) {
+	if !p.r.halted(p.mg) && p.first(string(reasonRecordTaken), text) {
 		p.tell(event.Warning(reasonRecordTaken, errors.New(text)))
 	}
 }

@@ -105,6 +105,19 @@ func TestNamesByOption(t *testing.T) {
 	if diff := cmp.Diff(map[string]bool{"a": true, "b": true}, r.ignoredFinalizers); diff != "" {
 		t.Errorf("ignored: -want +got:\n%s", diff)
 	}
+	r = optioned(func(r *Reconciler) {
+		for _, o := range []ReconcilerOption{
+			WithPredecessor("a.io"), WithPredecessor("b.io"), WithRetiredFinalizers("a", "b"), WithRetiredFinalizers("c"), WithRetiredAnnotations("a.io/paused", "a.io/name"),
+		} {
+			o(r)
+		}
+	})
+	if diff := cmp.Diff([][]string{{"a.io", "b.io"}, {"a", "b", "c"}, {"a.io/paused", "a.io/name"}}, [][]string{r.predecessors, r.retired.finalizers, r.retired.annotations}); diff != "" {
+		t.Errorf("of predecessors: -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]bool{"a": true, "b": true, "c": true}, r.ignoredFinalizers); diff != "" {
+		t.Errorf("ignored, because they are retired: -want +got:\n%s", diff)
+	}
 }
 
 // The jitter that an author asks for goes to both sides of the poll interval.

@@ -98,7 +98,7 @@ var paused = outcome{
 	name: "paused", synced: commonv1.ReconcilePaused(), again: slow, progress: halting,
 	event: event.Normal(reasonPaused, "Reconciliation is paused via the pause annotation"),
 	refine: func(p *pass, o outcome) outcome {
-		if !meta.IsPaused(p.mg) {
+		if !p.r.pausedBy(p.mg) {
 			o.event.Message = "Reconciliation is paused: spec.managementPolicies is empty"
 		}
 

@@ -106,7 +106,9 @@ func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
 		policy: r.checkPolicies(mg), requested: request(mg),
 	}
 	p.restore()
+	p.restored = p.takeOverMarks() || p.restored
 	p.restored = p.restoreIdentity() || p.restored || p.unheld()
+	p.restored = p.retires() || p.restored
 	s := p.standing()
 	p.urgency, p.next, p.memo.Known = s.Urgency(), s.Urgency(), true
 	p.well, p.waits = s.Well, r.spread && s.MayWait()
@@ -172,7 +174,7 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 // observation from memory.
 func (p *pass) facts() lifecycle.Facts {
 	f := lifecycle.Facts{
-		Paused:  halted(p.mg),
+		Paused:  p.r.halted(p.mg),
 		Invalid: p.policy != nil,
 		Deleted: meta.WasDeleted(p.mg),
 		Held:    p.held(),
@@ -253,7 +255,7 @@ func (p *pass) held() bool {
 		return !p.memo.FinalizerRemoved
 	}
 
-	return meta.FinalizerExists(p.mg, FinalizerName) || deleted && len(p.mg.GetFinalizers()) == 0
+	return meta.FinalizerExists(p.mg, FinalizerName) || deleted && (len(p.mg.GetFinalizers()) == 0 || p.r.retired.on(p.mg))
 }
 
 // Awaited returns the finalizers of others that are to be gone before the

@@ -46,7 +46,6 @@ func (r *Reconciler) checkPolicies(mg resource.Managed) error {
 }
 
 // Halted says whether the user asked to leave the object alone.
-func halted(mg resource.Managed) bool { return meta.IsPaused(mg) || policies(mg).Paused() }
 
 // Permissions are what both the annotations and the spec of the object allow.
 // To orphan is a prohibition, so that it wins.

@@ -94,6 +94,8 @@ type Reconciler struct {
 	restores          *controller.RestoreDetector // nil: nobody wants to know
 	volatile          []mergepatch.Path
 	ignoredFinalizers map[string]bool
+	predecessors      []string // the domains of their annotations
+	retired           retired
 	supported         []commonv1.ManagementPolicies // nil: all
 	kstatus           bool
 	spread            bool // what is well is looked at later, when the process begins

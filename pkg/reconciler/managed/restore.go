@@ -112,7 +112,7 @@ func (p *pass) storeRestored(ctx context.Context) error {
 // StoreUnasked stores what was put back in a pass that asks nothing outside: this process may end before
 // one that does. A paused object is left as it is, but for what no other process would know.
 func (p *pass) storeUnasked(ctx context.Context) error {
-	if halted(p.mg) && !p.untold() {
+	if p.r.halted(p.mg) && !p.untold() {
 		return nil
 	}
 

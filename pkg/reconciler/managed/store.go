@@ -98,12 +98,13 @@ func (p *pass) withName(changes map[string]any) {
 
 // RemoveFinalizer removes ours, and one that says that nobody has claimed the object.
 func (p *pass) removeFinalizer(ctx context.Context) error {
-	if !meta.FinalizerExists(p.mg, FinalizerName) {
+	if !meta.FinalizerExists(p.mg, FinalizerName) && !p.r.retired.on(p.mg) {
 		return nil
 	}
 	desired := clone(p.mg)
 	meta.RemoveFinalizer(desired, FinalizerName)
 	meta.RemoveFinalizer(desired, UnclaimedFinalizer)
+	p.r.retired.removeFinalizers(desired)
 
 	return p.replaceFinalizers(ctx, desired)
 }

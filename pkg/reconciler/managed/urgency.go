@@ -64,7 +64,7 @@ func (p *pass) standing() lifecycle.Standing {
 		Known:  p.memo.Known,
 	}
 	differs := p.read.GetCondition(commonv1.TypeUpToDate).Status == "False"
-	s.Well = observed && ready.Status == "True" && synced.Status == "True" && !differs && p.policy == nil && !halted(p.mg)
+	s.Well = observed && ready.Status == "True" && synced.Status == "True" && !differs && p.policy == nil && !p.r.halted(p.mg)
 
 	return s
 }

@@ -1,0 +1,52 @@
+package providerconfig
+
+import (
+	"context"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// WithRetiredFinalizers names finalizers that predecessors of this runtime left on
+// configurations, such as "in-use.crossplane.io", and that nobody removes any more. One is
+// removed once a configuration has [FinalizerName]. From a configuration that was deleted
+// before it got that, it is removed when the last user is gone: it keeps the
+// configuration as ours would. By default there are none.
+func WithRetiredFinalizers(names ...string) Option {
+	return func(o *options) { o.retired = append(o.retired, names...) }
+}
+
+// A retiredFinalizer is removed, and never added.
+type retiredFinalizer struct {
+	resource.Finalizer
+	name string
+}
+
+func (r *reconciler) retires(c client.Client, names []string) {
+	for _, name := range names {
+		r.retired = append(r.retired, retiredFinalizer{resource.NewAPIFinalizer(c, name), name})
+	}
+}
+
+// Left says whether a predecessor left a finalizer on a configuration.
+func (r *reconciler) left(config Config) bool {
+	return slices.ContainsFunc(r.retired, func(f retiredFinalizer) bool { return meta.FinalizerExists(config, f.name) })
+}
+
+// Retire removes the finalizers of predecessors.
+func (r *reconciler) retire(ctx context.Context, config Config, known *record) error {
+	if !r.left(config) {
+		return nil
+	}
+	for _, f := range r.retired {
+		if err := f.RemoveFinalizer(ctx, config); err != nil {
+			return err
+		}
+	}
+	known.version = config.GetResourceVersion()
+
+	return nil
+}

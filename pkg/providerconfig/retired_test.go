@@ -1,0 +1,72 @@
+package providerconfig
+
+import (
+	"slices"
+	"testing"
+)
+
+const theirFinalizer = "in-use.crossplane.io"
+
+func retiring(t *testing.T) (*port, *Wharf) {
+	t.Helper()
+	w := wharf("a", "main")
+	w.Finalizers = []string{theirFinalizer}
+	p := newPort(t, w)
+	p.rs["Wharf"].retires(p, []string{theirFinalizer})
+
+	return p, w
+}
+
+// What a predecessor left on a configuration goes when ours is there, and is not asked about again.
+func TestRetiredFinalizersGo(t *testing.T) {
+	p, w := retiring(t)
+	p.sail(boat("a", "one", "", "main"))
+	p.pass(w)
+	if p.load(w); !slices.Equal(w.Finalizers, []string{FinalizerName}) {
+		t.Errorf("finalizers %v", w.Finalizers)
+	}
+	p.writes = nil
+	p.pass(w)
+	p.wantWrites("nothing has changed")
+}
+
+// Our own is stored first: there is no moment at which nothing keeps a configuration in use.
+func TestRetiredFinalizersGoAfterOurs(t *testing.T) {
+	p, w := retiring(t)
+	n := 0
+	p.before = func() error {
+		if n++; n > 1 {
+			return errBoom
+		}
+
+		return nil
+	}
+	if _, err := p.try(w); err == nil {
+		t.Error("the second write failed, and nobody is told")
+	}
+	p.before = nil
+	if p.load(w); !slices.Equal(w.Finalizers, []string{theirFinalizer, FinalizerName}) {
+		t.Errorf("finalizers %v", w.Finalizers)
+	}
+	p.pass(w)
+	if p.load(w); !slices.Equal(w.Finalizers, []string{FinalizerName}) {
+		t.Errorf("finalizers %v", w.Finalizers)
+	}
+}
+
+// One that was deleted while only the predecessor kept it stays as long as it is used, and then goes.
+func TestRetiredFinalizersKeepWhatWasDeletedBefore(t *testing.T) {
+	p, w := retiring(t)
+	user := boat("a", "one", "", "main")
+	p.sail(user)
+	p.remove(w)
+	p.pass(w)
+	if !p.load(w) {
+		t.Fatal("a configuration that is in use is gone")
+	}
+	p.sink(user)
+	p.pass(w)
+	if p.load(w) {
+		t.Errorf("nobody uses it, and it stays with the finalizers %v", w.Finalizers)
+	}
+}

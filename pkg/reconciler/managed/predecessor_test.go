@@ -1,0 +1,183 @@
+package managed_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+// What another runtime left on objects: its finalizer, and annotations of its domain.
+const (
+	theirFinalizer = "finalizer.managedresource.crossplane.io"
+	theirPause     = "crossplane.io/paused"
+	theirName      = "crossplane.io/external-name"
+	theirPending   = "crossplane.io/external-create-pending"
+	theirSucceeded = "crossplane.io/external-create-succeeded"
+)
+
+// Succeeding is a world whose objects a predecessor kept, with a disk that it made.
+func succeeding(t *testing.T, o ...managed.ReconcilerOption) *world {
+	t.Helper()
+	w := newWorld(t, append([]managed.ReconcilerOption{managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer)}, o...)...)
+	w.cloud.Put(volume.Disk{ID: "vol-0", SizeGiB: 1})
+
+	return w
+}
+
+// Left gives an object what a predecessor leaves on one for which it created a disk.
+func left(keysAndValues ...string) func(*volume.Volume) {
+	return func(v *volume.Volume) {
+		v.Spec.SizeGiB = 1
+		v.Finalizers = []string{theirFinalizer}
+		at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+		v.Annotations = map[string]string{theirName: "vol-0", theirPending: at, theirSucceeded: at}
+		for i := 0; i < len(keysAndValues); i += 2 {
+			v.Annotations[keysAndValues[i]] = keysAndValues[i+1]
+		}
+	}
+}
+
+func TestObjectsOfAPredecessorAreTakenOver(t *testing.T) {
+	w := succeeding(t)
+	w.create(left())
+	w.pass()
+	v := w.get()
+	if got := meta.GetExternalName(v); got != "vol-0" || len(w.cloud.Disks()) != 1 {
+		t.Errorf("external name %q and disks %v", got, w.cloud.Disks())
+	}
+	if !slices.Equal(v.Finalizers, []string{managed.FinalizerName}) {
+		t.Errorf("finalizers %v: the predecessor's goes with the write that stores ours", v.Finalizers)
+	}
+	if v.Annotations[theirName] != "vol-0" {
+		t.Error("the predecessor does not find its marks if it comes back")
+	}
+	w.taken()
+	w.pass()
+	w.expect("", look, "")
+	w.delete()
+	w.pass()
+	w.pass()
+	if !w.gone() || len(w.cloud.Disks()) != 0 {
+		t.Errorf("disks %v", w.cloud.Disks())
+	}
+}
+
+// A predecessor's pause holds until it is removed, or ours says otherwise; nothing is written meanwhile.
+func TestAPredecessorsPauseHolds(t *testing.T) {
+	for name, end := range map[string]func(*volume.Volume){
+		"removed":    func(v *volume.Volume) { delete(v.Annotations, theirPause) },
+		"overridden": func(v *volume.Volume) { v.Annotations[meta.AnnotationKeyReconciliationPaused] = "false" },
+	} {
+		w := succeeding(t)
+		w.create(left(theirPause, "true"))
+		w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 5 })
+		w.pass()
+		w.pass()
+		v := w.get()
+		if disks := w.cloud.Disks(); len(disks) != 1 || disks[0].SizeGiB != 1 || !slices.Equal(v.Finalizers, []string{theirFinalizer}) || meta.GetExternalName(v) != "" {
+			t.Errorf("%s: a paused object was changed: disks %v, finalizers %v, annotations %v", name, disks, v.Finalizers, v.Annotations)
+		}
+		if c := v.GetCondition("Synced"); c.Reason != "ReconcilePaused" {
+			t.Errorf("%s: it does not say that it is paused: %v", name, c)
+		}
+		if _, _, events := w.taken(); strings.Contains(events, "managementPolicies") {
+			t.Errorf("%s: %s", name, events)
+		}
+		w.change(end)
+		w.pass()
+		if disks := w.cloud.Disks(); len(disks) != 1 || disks[0].SizeGiB != 5 {
+			t.Errorf("%s: disks %v", name, disks)
+		}
+	}
+}
+
+// An interrupted creation of a predecessor's is one here: nothing is created again.
+func TestAnInterruptedCreationOfAPredecessorIsKnown(t *testing.T) {
+	w := succeeding(t)
+	w.create(func(v *volume.Volume) {
+		left()(v)
+		delete(v.Annotations, theirName)
+		delete(v.Annotations, theirSucceeded)
+	})
+	w.pass()
+	if n := w.cloud.Count("Create"); n != 0 {
+		t.Errorf("%d calls of Create", n)
+	}
+	if c := w.get().GetCondition("Synced"); c.Status != "False" || !strings.Contains(c.Message, "cannot determine creation result") {
+		t.Errorf("%v", c)
+	}
+}
+
+// What was deleted while only the predecessor kept it is deleted outside, and then let go.
+func TestObjectsThatAPredecessorLeftInDeletion(t *testing.T) {
+	w := succeeding(t)
+	w.create(left())
+	w.delete()
+	w.pass()
+	w.pass()
+	if !w.gone() || len(w.cloud.Disks()) != 0 {
+		t.Errorf("disks %v, object gone: %t", w.cloud.Disks(), w.gone())
+	}
+}
+
+// Marks of ours count, whatever a manifest in Git still says of the predecessor's.
+func TestMarksOfAPredecessorDoNotCountOnceThereAreOurs(t *testing.T) {
+	w := succeeding(t)
+	w.create(func(v *volume.Volume) { v.Spec.SizeGiB = 1 })
+	w.pass()
+	ours := meta.GetExternalName(w.get())
+	w.change(func(v *volume.Volume) { // as kubectl replace does
+		v.Finalizers, v.Annotations = nil, map[string]string{theirName: "vol-0"}
+	})
+	w.pass()
+	if got := meta.GetExternalName(w.get()); got != ours || len(w.cloud.Disks()) != 2 {
+		t.Errorf("external name %q, was %q; disks %v", got, ours, w.cloud.Disks())
+	}
+	w.change(func(v *volume.Volume) { v.Finalizers, v.Annotations = nil, map[string]string{theirName: "vol-0"} })
+	w.restart() // only the status tells
+	w.pass()
+	if got := meta.GetExternalName(w.get()); got != ours {
+		t.Errorf("after a restart: external name %q, was %q", got, ours)
+	}
+}
+
+// Retired annotations go once the object is ours, not before and not while it is paused.
+func TestRetiredAnnotationsGo(t *testing.T) {
+	w := succeeding(t, managed.WithRetiredAnnotations(theirName, theirPending, theirSucceeded, theirPause))
+	w.create(left(theirPause, "true"))
+	w.pass()
+	if n := len(w.get().Annotations); n != 4 {
+		t.Errorf("%d annotations on a paused object", n)
+	}
+	w.change(func(v *volume.Volume) { v.Annotations[meta.AnnotationKeyReconciliationPaused] = "false" })
+	w.pass()
+	w.pass()
+	v := w.get()
+	for key := range v.Annotations {
+		if strings.HasPrefix(key, "crossplane.io/") {
+			t.Errorf("%s is left", key)
+		}
+	}
+	if meta.GetExternalName(v) != "vol-0" || len(w.cloud.Disks()) != 1 {
+		t.Errorf("external name %q, disks %v", meta.GetExternalName(v), w.cloud.Disks())
+	}
+	w.taken()
+	w.pass()
+	w.expect("", look, "")
+}
+
+// Where names are chosen, the one that the predecessor's users chose counts.
+func TestANameThatAPredecessorsUserChoseCounts(t *testing.T) {
+	w := succeeding(t, managed.WithDeterministicExternalName(true))
+	w.cloud.Named = true
+	w.create(left())
+	w.pass()
+	if got := meta.GetExternalName(w.get()); got != "vol-0" || len(w.cloud.Disks()) != 1 {
+		t.Errorf("external name %q, disks %v", got, w.cloud.Disks())
+	}
+}
