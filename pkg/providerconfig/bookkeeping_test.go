@@ -2,7 +2,9 @@ package providerconfig
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,3 +152,24 @@ func TestNamesOfConnections(t *testing.T) {
 		}
 	}
 }
+
+// Users of a kind that is not followed yet are not looked for: nothing is known of them.
+func TestUsersThatAreNotFollowedAreNotLookedFor(t *testing.T) {
+	tr := newFollowed(t, nil)
+	if unused, err := tr.unused(t.Context(), key{"Wharf", "a", "main"}); !unused || err != nil {
+		t.Errorf("unused %t, error %v", unused, err)
+	}
+}
+
+// A status that cannot be compared is told, and not taken for one that changes nothing.
+func TestAStatusThatCannotBeCompared(t *testing.T) {
+	config := &unencodable{&Wharf{}}
+	if err := (&reconciler{}).write(t.Context(), config, &Wharf{}, &record{}); err == nil || !strings.Contains(err.Error(), "cannot compare the status") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// An unencodable configuration is no JSON.
+type unencodable struct{ Config }
+
+func (unencodable) MarshalJSON() ([]byte, error) { return nil, errors.New("no JSON") }
