@@ -14,6 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
 // An index knows who uses what now, and tells whose number of users has changed.
@@ -173,3 +179,27 @@ func TestAStatusThatCannotBeCompared(t *testing.T) {
 type unencodable struct{ Config }
 
 func (unencodable) MarshalJSON() ([]byte, error) { return nil, errors.New("no JSON") }
+
+// What the first write of a process does not change is remembered, so that it is not sent again.
+func TestAFirstWriteThatChangesNothing(t *testing.T) {
+	sent := 0
+	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(newScheme()).Build(), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			sent++
+
+			return nil
+		},
+	})
+	r := &reconciler{client: c, clock: clock.RealClock{}, logger: logging.NewNopLogger(), kind: &form{}}
+	base, config, known := &Wharf{}, &Wharf{}, &record{}
+	base.ResourceVersion, config.ResourceVersion = "7", "7"
+	config.SetUsers(2)
+	for range 2 {
+		if err := r.write(t.Context(), config, base, known); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent != 1 || known.futile == "" {
+		t.Errorf("sent %d times, remembered %q", sent, known.futile)
+	}
+}
