@@ -2,7 +2,9 @@ package providerconfig
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
 // An index knows who uses what now, and tells whose number of users has changed.
@@ -148,5 +156,50 @@ func TestNamesOfConnections(t *testing.T) {
 				t.Errorf("%s: %q leads to %s", name, other, got)
 			}
 		}
+	}
+}
+
+// Users of a kind that is not followed yet are not looked for: nothing is known of them.
+func TestUsersThatAreNotFollowedAreNotLookedFor(t *testing.T) {
+	tr := newFollowed(t, nil)
+	if unused, err := tr.unused(t.Context(), key{"Wharf", "a", "main"}); !unused || err != nil {
+		t.Errorf("unused %t, error %v", unused, err)
+	}
+}
+
+// A status that cannot be compared is told, and not taken for one that changes nothing.
+func TestAStatusThatCannotBeCompared(t *testing.T) {
+	config := &unencodable{&Wharf{}}
+	if err := (&reconciler{}).write(t.Context(), config, &Wharf{}, &record{}); err == nil || !strings.Contains(err.Error(), "cannot compare the status") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// An unencodable configuration is no JSON.
+type unencodable struct{ Config }
+
+func (unencodable) MarshalJSON() ([]byte, error) { return nil, errors.New("no JSON") }
+
+// What the first write of a process does not change is remembered, so that it is not sent again.
+func TestAFirstWriteThatChangesNothing(t *testing.T) {
+	sent := 0
+	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(newScheme()).Build(), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			sent++
+
+			return nil
+		},
+	})
+	r := &reconciler{client: c, clock: clock.RealClock{}, logger: logging.NewNopLogger(), kind: &form{}}
+	base, config, known := &Wharf{}, &Wharf{}, &record{}
+	base.ResourceVersion, config.ResourceVersion = "7", "7"
+	config.SetUsers(2)
+	for range 2 {
+		if err := r.write(t.Context(), config, base, known); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent != 1 || known.futile == "" {
+		t.Errorf("sent %d times, remembered %q", sent, known.futile)
 	}
 }

@@ -83,11 +83,10 @@ func newFamily(k Kinds, of kinder) (family, error) {
 		if absent(kind.empty) {
 			continue
 		}
-		gvk, err := of.GroupVersionKindFor(kind.empty)
-		if err != nil {
+		var err error
+		if kind.gvk, err = of.GroupVersionKindFor(kind.empty); err != nil {
 			return nil, errors.Wrap(err, "cannot tell a kind of configuration")
 		}
-		kind.gvk = gvk
 		f = append(f, &kind)
 	}
 	if len(f) == 0 {

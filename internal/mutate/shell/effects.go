@@ -63,7 +63,8 @@ func (f *finder) packageOf(called *ast.SelectorExpr) string {
 func (f *finder) interact(a, b ast.Stmt) bool {
 	f.pair = b.End()
 	defer func() { f.pair = token.NoPos }()
-	if f.logs(a) || f.logs(b) || f.reports(a) || f.reports(b) || ends(b) || ends(a) || f.commute(a, b) || f.either(a, b) || f.spares(a, b) || f.spares(b, a) {
+	if f.logs(a) || f.logs(b) || f.reports(a) || f.reports(b) || ends(b) || ends(a) || f.commute(a, b) || f.either(a, b) || f.spares(a, b) || f.spares(b, a) || f.sorts(a, b) || f.sorts(b, a) ||
+		f.looksUp(a, b) || f.looksUp(b, a) {
 		return false
 	}
 	if declares(a, b, f.file) || defines(a) || defines(b) {

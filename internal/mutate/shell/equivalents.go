@@ -270,12 +270,22 @@ func (f *finder) captured(name string) (found bool) {
 			keeps = n.Op == token.AND
 		case *ast.SelectorExpr:
 			s := f.types.Selections[n]
-			keeps = s != nil && s.Kind() != types.FieldVal
+			keeps = s != nil && s.Kind() != types.FieldVal && !onCopy(s)
 		}
 		found = found || keeps && mentions(f.file.at(n), []string{name})
 		return !found
 	})
 	return found
+}
+
+// onCopy tells whether a method is given a copy of what it is called on.
+func onCopy(s *types.Selection) bool {
+	fn, ok := s.Obj().(*types.Func)
+	if !ok || fn.Signature().Recv() == nil || types.IsInterface(fn.Signature().Recv().Type()) {
+		return false
+	}
+	_, pointer := types.Unalias(fn.Signature().Recv().Type()).(*types.Pointer)
+	return !pointer
 }
 
 // inLoop tells whether what ends at a place may be run more than once: it is in a loop, in a function literal, or in a function that jumps.

@@ -64,23 +64,65 @@ func (f *finder) greatestOf(lit *ast.FuncLit) string {
 		return ""
 	}
 	n, ok := lit.Body.List[0].(*ast.IfStmt)
-	if !ok || n.Init != nil || n.Else != nil || len(n.Body.List) != 1 {
+	if !ok || n.Init != nil {
+		return ""
+	}
+	return f.raised(n, lit.Type.Params.List[0].Names[0].Name)
+}
+
+// raised returns the name of the variable to which an if assigns a value that has a name, if that is greater than what the variable is, and does nothing else.
+func (f *finder) raised(n *ast.IfStmt, value string) string {
+	if n.Else != nil || len(n.Body.List) != 1 {
 		return ""
 	}
 	assign, ok := n.Body.List[0].(*ast.AssignStmt)
 	if !ok || assign.Tok != token.ASSIGN || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 {
 		return ""
 	}
-	param, kept := lit.Type.Params.List[0].Names[0].Name, f.file.at(assign.Lhs[0])
+	kept := f.file.at(assign.Lhs[0])
 	_, plain := assign.Lhs[0].(*ast.Ident)
-	if !plain || f.file.at(assign.Rhs[0]) != param || param == kept {
+	if !plain || f.file.at(assign.Rhs[0]) != value || value == kept {
 		return ""
 	}
-	if !slices.Contains([]string{param + " > " + kept, kept + " < " + param, param + ".After(" + kept + ")", kept + ".Before(" + param + ")"}, f.file.at(n.Cond)) {
+	if !slices.Contains([]string{value + " > " + kept, kept + " < " + value, value + ".After(" + kept + ")", kept + ".Before(" + value + ")"}, f.file.at(n.Cond)) {
 		return ""
 	}
 	if t, basic := f.types.TypeOf(assign.Lhs[0]).Underlying().(*types.Basic); basic && t.Info()&types.IsFloat != 0 {
 		return "" // not a number is not less
 	}
 	return kept
+}
+
+// takesGreatest tells whether a call is one of a function of the package that returns the greatest of its arguments: their order does not matter. Its first parameter
+// becomes each of the others that is greater, and is what it returns.
+func (f *finder) takesGreatest(call *ast.CallExpr) bool {
+	fn := f.function(call)
+	if fn == nil || !fn.Signature().Variadic() || fn.Signature().Params().Len() != 2 || call.Ellipsis.IsValid() {
+		return false
+	}
+	for _, other := range f.subject.files {
+		for _, decl := range other.ast.Decls {
+			if d, ok := decl.(*ast.FuncDecl); ok && d.Name.Pos() == fn.Pos() && d.Body != nil && len(d.Body.List) == 2 {
+				in := &finder{subject: f.subject, file: other, fn: d, types: f.types}
+				return in.raises(d.Body.List[0], fn.Signature().Params().At(1).Name()) == fn.Signature().Params().At(0).Name() &&
+					other.at(d.Body.List[1]) == "return "+fn.Signature().Params().At(0).Name()
+			}
+		}
+	}
+	return false
+}
+
+// raises returns the name of the variable to which a loop assigns each value of a list that is greater than it, and does nothing else.
+func (f *finder) raises(s ast.Stmt, list string) string {
+	loop, ok := s.(*ast.RangeStmt)
+	if !ok || f.file.at(loop.X) != list || len(loop.Body.List) != 1 {
+		return ""
+	}
+	key, ok := loop.Key.(*ast.Ident)
+	value, ok2 := loop.Value.(*ast.Ident)
+	n, ok3 := loop.Body.List[0].(*ast.IfStmt)
+	if !ok || !ok2 || !ok3 || key.Name != "_" || loop.Tok != token.DEFINE || n.Init != nil {
+		return ""
+	}
+	return f.raised(n, value.Name)
 }

@@ -185,7 +185,7 @@ func (f *finder) expression(e ast.Expr) {
 		if lit := f.contained(e); lit != nil {
 			f.unordered[lit] = true
 		}
-		if !f.words(e) && !f.says(e) && !calls(e, "min") && !calls(e, "max") && !equality(e) && !f.symmetric(e) && !f.logs(e) {
+		if !f.words(e) && !f.says(e) && !calls(e, "min") && !calls(e, "max") && !equality(e) && !f.symmetric(e) && !f.takesGreatest(e) && !f.logs(e) {
 			f.neighbours("the arguments", f.ordered(e))
 		}
 	case *ast.CompositeLit:

@@ -141,6 +141,10 @@ func (f *finder) gathers(s ast.Stmt, own []string) gathering {
 		if call, ok := s.X.(*ast.CallExpr); ok && calls(call, "delete") && free(call.Args[0]) && free(call.Args[1]) {
 			return deleting
 		}
+	case *ast.IfStmt:
+		if f.raisesTo(s, own) {
+			return summing
+		}
 	case *ast.AssignStmt:
 		if len(s.Lhs) != 1 || len(s.Rhs) != 1 {
 			break
@@ -180,4 +184,62 @@ func (f *finder) sums(s *ast.AssignStmt, to *ast.Ident, own []string) bool {
 		return false
 	}
 	return f.answers(add) && !mentions(f.file.at(add), own)
+}
+
+// raisesTo tells whether an if names a value, and assigns it to a variable of the function's own if it is greater.
+func (f *finder) raisesTo(n *ast.IfStmt, own []string) bool {
+	init, ok := n.Init.(*ast.AssignStmt)
+	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 || !f.answers(init.Rhs[0]) || mentions(f.file.at(init.Rhs[0]), own) {
+		return false
+	}
+	if f.raised(n, f.file.at(init.Lhs[0])) == "" {
+		return false
+	}
+	to := n.Body.List[0].(*ast.AssignStmt).Lhs[0]
+	_, copied := f.copied(to)
+	return copied || !f.outlives(to)
+}
+
+// sorts tells whether a guard leaves if there is nothing in the list that the statement beside it sorts: nothing is sorted then, and the list is as long after it.
+func (f *finder) sorts(guard, sort ast.Stmt) bool {
+	n, ok := guard.(*ast.IfStmt)
+	c, ok2 := call(sort)
+	if !ok || !ok2 || n.Init != nil || n.Else != nil || !leave(n.Body) || len(c.Args) != 1 {
+		return false
+	}
+	method, ok := c.Fun.(*ast.SelectorExpr)
+	name, ok2 := c.Args[0].(*ast.Ident)
+	return ok && ok2 && method.Sel.Name == "Sort" && f.packageOf(method) == "slices" && f.file.at(n.Cond) == "len("+name.Name+") == 0"
+}
+
+// looksUp tells whether an if makes a map where there is none, and the statement beside it only looks something up in it for a variable of the function's own: there is
+// as little in an empty map as in none.
+func (f *finder) looksUp(room, look ast.Stmt) bool {
+	n, ok := room.(*ast.IfStmt)
+	assign, ok2 := look.(*ast.AssignStmt)
+	if !ok || !ok2 || n.Init != nil || n.Else != nil || len(n.Body.List) != 1 || len(assign.Lhs) != 1 || len(assign.Rhs) != 1 || assign.Tok != token.ASSIGN {
+		return false
+	}
+	made, ok := n.Body.List[0].(*ast.AssignStmt)
+	if !ok || made.Tok != token.ASSIGN || len(made.Lhs) != 1 || !empty(made.Rhs[0]) {
+		return false
+	}
+	to, ok := assign.Lhs[0].(*ast.Ident)
+	in, ok2 := assign.Rhs[0].(*ast.IndexExpr)
+	if !ok || !ok2 || f.global(to) || f.captured(to.Name) || !free(in.X) || !free(in.Index) {
+		return false
+	}
+	_, isMap := f.types.TypeOf(in.X).Underlying().(*types.Map)
+	where := f.file.at(in.X)
+	return isMap && f.file.at(made.Lhs[0]) == where && f.file.at(n.Cond) == where+" == nil" &&
+		!mentions(f.file.at(n), []string{to.Name}) && !mentions(f.file.at(in.Index), []string{where})
+}
+
+// empty tells whether an expression makes a map that has nothing in it.
+func empty(e ast.Expr) bool {
+	if lit, ok := e.(*ast.CompositeLit); ok {
+		return len(lit.Elts) == 0
+	}
+	c, ok := e.(*ast.CallExpr)
+	return ok && calls(c, "make")
 }

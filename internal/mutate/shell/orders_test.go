@@ -45,6 +45,7 @@ func TestOrders(t *testing.T) {
 		// What protects a statement stays before it, and so does what leaves before somebody is asked.
 		"follow":           {`statements "if o == nil { return 0 }" and "size := o.size"`},
 		"computeOfNothing": {`statements "if !ok { return 0, nil }" and "n, err := strconv.Atoi(o.name)"`},
+		"compareVersions":  {`arguments "a" and "b"`},
 		"ask":              {`statements "if known { return 0, nil }" and "n, err := of(text)"`},
 		// A loop over nothing does nothing, unless something is there afterwards, or is not any more.
 		"rangeAndGrow":  {`statements "if len(list) == 0 { return 0 }" and "for _, s := range list { list = append(list, s) }"`},
@@ -62,6 +63,20 @@ func TestOrders(t *testing.T) {
 		"added":             {`arguments ""x"" and ""y""`},
 		"key":               {`arguments ""%s/%s"" and "a"`, `arguments "a" and "b"`},
 		"containedAndAsked": {`values "next()" and "text"`},
+		// The greatest of some values, unless it is the last of them, or may be no number, or is asked for in between.
+		"lastSetOf":             {`arguments "a" and "b"`},
+		"greatestOfFloats":      {`arguments "a" and "b"`},
+		"eachIsPassedByTheLast": {`values "a" and "b"`},
+		// A list of which nothing is sorted, unless there is something in it, or it is another.
+		"sortOne":     {`statements "if len(list) == 1 { return nil }" and "slices.Sort(list)"`},
+		"sortAnother": {`statements "if len(list) == 0 { return nil }" and "slices.Sort(other)"`},
+		// There is as little in an empty map as in none, unless something is put in, or all of it is asked for.
+		"box.lookUp":       {`statements "n = b.index[key]" and "b.index[key] = n + 1"`},
+		"box.lookUpFilled": {`statements "if b.index == nil { b.index = map[string]int{"x": 1} }" and "n = b.index[key]"`},
+		"box.lookUpWhole":  {`statements "if b.index == nil { b.index = map[string]int{} }" and "m = b.index"`},
+		"box.putIn":        {`statements "if b.index == nil { b.index = map[string]int{} }" and "b.index[key] = 1"`},
+		// A method that is given a copy of a variable does not know the variable; one that is given its address may.
+		"leaveWhatIsPointedAt": {`statements "keep()" and "if n == 0 { return false }"`, `statements "if n == 0 { return false }" and "b.size = n"`},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

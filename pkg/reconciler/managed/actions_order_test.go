@@ -331,6 +331,7 @@ func TestAnObjectIsLetGo(t *testing.T) {
 		"UnknownKept":  {"and is told of when the object goes", unknown, nil, []string{FinalizerName}, boom, true, boom, false, false, false, nil},
 		"Authors":      {"the author's was removed", given, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{"a"}, nil, true, nil, true, false, true, abandoned},
 		"AuthorsFirst": {"ours is from before there was the author's", nil, &authorsFinalizer{remove: func(resource.Object) error { return nil }}, []string{FinalizerName, "a"}, nil, true, nil, true, false, true, nil},
+		"AuthorsGone":  {"it was gone", nil, &authorsFinalizer{remove: func(resource.Object) error { return absent }}, []string{"a"}, nil, false, nil, true, false, true, nil},
 		"AuthorsNot":   {"it was not", nil, &authorsFinalizer{remove: func(resource.Object) error { return boom }}, []string{"a"}, nil, true, boom, false, false, false, nil},
 	}
 	for name, tc := range cases {

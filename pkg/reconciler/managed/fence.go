@@ -109,8 +109,11 @@ func (p *pass) leaseOverBeside(ctx context.Context) bool {
 // renewed meanwhile. A lease that does not say so was not renewed.
 func (p *pass) underLease(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	left, limited, err := p.leaseLeft()
-	if err != nil || !limited {
-		return ctx, func() {}, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if !limited {
+		return ctx, func() {}, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var timer *time.Timer

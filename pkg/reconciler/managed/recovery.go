@@ -82,9 +82,7 @@ func (p *pass) token() string {
 func (p *pass) class() lifecycle.Class {
 	id, _ := attempt(p.mg)
 	switch {
-	case p.otherClass(id) && (p.unresolved() || p.unseen()):
-		return lifecycle.Opaque
-	case p.inherits() && !p.r.named:
+	case p.otherClass(id) && (p.unresolved() || p.unseen()), p.inherits() && !p.r.named:
 		return lifecycle.Opaque
 	default:
 		return p.ownClass()

@@ -87,7 +87,12 @@ func (p *pass) patience() time.Duration {
 		return 0
 	}
 
-	return min(leastPatience<<min(p.memo.Unfound-1, 10), most)
+	patience := leastPatience
+	for n := 1; n < p.memo.Unfound && patience < most; n++ {
+		patience *= 2
+	}
+
+	return min(patience, most)
 }
 
 // AwaitsRequest says whether nothing may be created before a user asks for it.

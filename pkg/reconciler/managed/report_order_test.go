@@ -66,6 +66,20 @@ func TestWhatAPassEndsBy(t *testing.T) {
 	}
 }
 
+// A pass that may not write its status any more tells what it has done all the same, and fails with its own
+// error, or else with why it may not.
+func TestAPassThatIsFencedFromItsStatus(t *testing.T) {
+	boom := errors.New("boom")
+	for own, want := range map[error]error{nil: errNotBegun, boom: boom} {
+		p, told := endingPass(), &toldOf{}
+		p.r.record = told
+		p.tell(event.Normal(reasonCreated, "Created the external resource"))
+		if err := p.fencedFrom(own, errNotBegun); !errors.Is(err, want) || p.ended != "fenced" || len(told.what) != 1 {
+			t.Errorf("with error %v, it ended as %q with %v, and told %+v", own, p.ended, err, told.what)
+		}
+	}
+}
+
 // What the queue is told: a status that is not written is an error whatever else is so, and a
 // time that the external system has asked for is kept although there is an error.
 func TestWhatTheQueueIsTold(t *testing.T) {

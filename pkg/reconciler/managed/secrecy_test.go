@@ -29,6 +29,7 @@ func TestConnectionDetailsAreRemembered(t *testing.T) {
 		"Rotated":  {"the former may still be accepted", []ConnectionDetails{details("password", "correct-horse"), details("password", "battery-staple"), details("password", "battery-staple")}, "with " + hidden + " and " + hidden + " and stapled-horse in vol-0001234"},
 		"Twice":    {"one is remembered", []ConnectionDetails{details("password", "correct-horse"), details("password", "battery-staple"), details("password", "stapled-horse")}, "with correct-horse and " + hidden + " and " + hidden + " in vol-0001234"},
 		"Emptied":  {"no value is no other value", []ConnectionDetails{details("password", "correct-horse"), details("password", "")}, "with " + hidden + " and battery-staple and stapled-horse in vol-0001234"},
+		"Resumed":  {"what follows no value is the next one", []ConnectionDetails{details("password", "correct-horse"), details("password", ""), details("password", "battery-staple")}, "with " + hidden + " and " + hidden + " and stapled-horse in vol-0001234"},
 		"Name":     {"everybody can read the external name", []ConnectionDetails{details("id", "vol-0001234")}, text},
 		"Separate": {"another key changes nothing", []ConnectionDetails{details("a", "correct-horse"), details("b", "battery-staple")}, "with " + hidden + " and " + hidden + " and stapled-horse in vol-0001234"},
 	} {

@@ -72,6 +72,9 @@ func (c *askedReader) GetScheme() *runtime.Scheme  { return c.scheme }
 
 func (c *askedReader) asked(ctx context.Context) {
 	until, _ := ctx.Deadline()
+	if ctx.Err() != nil { // it is over already
+		until = time.Now()
+	}
 	c.within = append(c.within, time.Until(until))
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 var errFull = errors.New("full")
@@ -18,6 +20,8 @@ type box struct {
 	full bool
 	list []string
 	next *box
+
+	index map[string]int
 }
 
 func (b *box) named() (string, bool) { return b.name, b.name != "" }
@@ -318,6 +322,14 @@ func compute(text string, known bool) (int, error) {
 	return n, err
 }
 
+func compareVersions(a, b string, known bool) (int, error) {
+	if known {
+		return 0, nil
+	}
+	n, err := resourceversion.CompareResourceVersion(a, b)
+	return n, err
+}
+
 func computeOfNothing(find func() (*box, bool)) (int, error) {
 	o, ok := find()
 	if !ok {
@@ -517,3 +529,135 @@ func another(a, b int) (n int) {
 func isOver(left time.Duration) bool { return left == 0 }
 
 func isNone(n int64) bool { return n == 0 }
+
+func newest(at time.Time, others ...time.Time) time.Time {
+	for _, other := range others {
+		if other.After(at) {
+			at = other
+		}
+	}
+	return at
+}
+
+func lastSet(at time.Time, others ...time.Time) time.Time {
+	for _, other := range others {
+		if !other.IsZero() {
+			at = other
+		}
+	}
+	return at
+}
+
+func newestOf(a, b time.Time) time.Time { return newest(a, b) }
+
+func lastSetOf(a, b time.Time) time.Time { return lastSet(a, b) }
+
+func greatest(at float64, others ...float64) float64 {
+	for _, other := range others {
+		if other > at {
+			at = other
+		}
+	}
+	return at
+}
+
+func greatestOfFloats(a, b float64) float64 { return greatest(a, b) }
+
+func eachIsPassed(now, a, b time.Time) time.Time {
+	for _, before := range []time.Time{a, b} {
+		if next := before.Add(time.Second); now.Before(next) {
+			now = next
+		}
+	}
+	return now
+}
+
+func eachIsPassedByTheLast(now, a, b time.Time) time.Time {
+	for _, before := range []time.Time{a, b} {
+		if next := before.Add(time.Since(now)); now.Before(next) {
+			now = next
+		}
+	}
+	return now
+}
+
+func sortNothing(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	slices.Sort(list)
+	return list
+}
+
+func sortOne(list []string) []string {
+	if len(list) == 1 {
+		return nil
+	}
+	slices.Sort(list)
+	return list
+}
+
+func sortAnother(list, other []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	slices.Sort(other)
+	return list
+}
+
+func (b *box) lookUp(key string) (n int) {
+	if b.index == nil {
+		b.index = map[string]int{}
+	}
+	n = b.index[key]
+	b.index[key] = n + 1
+	return n
+}
+
+func (b *box) lookUpFilled(key string) (n int) {
+	if b.index == nil {
+		b.index = map[string]int{"x": 1}
+	}
+	n = b.index[key]
+	return n
+}
+
+func (b *box) lookUpWhole() (m map[string]int) {
+	if b.index == nil {
+		b.index = map[string]int{}
+	}
+	m = b.index
+	return m
+}
+
+func (b *box) putIn(key string) {
+	if b.index == nil {
+		b.index = map[string]int{}
+	}
+	b.index[key] = 1
+}
+
+func (b box) measure() int { return b.size }
+
+func (b *box) keeper() func() { return func() { b.size++ } }
+
+func leaveWhatIsCopied(n int) bool {
+	b := box{}
+	size := b.measure()
+	if n == 0 {
+		return false
+	}
+	b.size = n
+	return b.measure() > size
+}
+
+func leaveWhatIsPointedAt(n int) bool {
+	b := box{}
+	keep := b.keeper()
+	keep()
+	if n == 0 {
+		return false
+	}
+	b.size = n
+	return true
+}
