@@ -86,6 +86,7 @@ type Cold struct {
 
 	Published   [sha256.Size]byte // the connection details that were published last
 	PublishedAs string            // how the status tells that
+	Undelivered map[string][]byte // the connection details that Create told, until they are published
 
 	LastWarnings      map[string]string // the last message of a warning, by reason; never empty
 	LastDisconnectErr string            // the last complaint about a disconnect
@@ -188,6 +189,7 @@ func (r Record) Clone() Record {
 		cold.LastWarnings = maps.Clone(cold.LastWarnings)
 		cold.Uncalled = slices.Clone(cold.Uncalled)
 		cold.Unwritten = maps.Clone(cold.Unwritten)
+		cold.Undelivered = maps.Clone(cold.Undelivered) // whose values nobody changes
 		r.Cold = &cold
 	}
 	r.Written = maps.Clone(r.Written)

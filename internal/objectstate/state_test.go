@@ -110,11 +110,14 @@ func TestCloneSharesNothing(t *testing.T) {
 				m[key] = "another"
 			}
 		}
+		for key := range c.Undelivered {
+			c.Undelivered[key] = []byte("another")
+		}
 		for i := range c.Uncalled {
 			c.Uncalled[i].Attempt = "another"
 		}
 		if path == "Uncalled" && r.Uncalled[0].Attempt != "a" || path == "Written" && r.Written["a"][0] != "a" || path == "LastWarnings" && r.LastWarnings["a"] != "a" ||
-			path == "Unwritten" && r.Unwritten["a"] != "a" {
+			path == "Unwritten" && r.Unwritten["a"] != "a" || path == "Undelivered" && string(r.Undelivered["a"]) != "a" {
 			t.Errorf("%s is shared", path)
 		}
 	})
@@ -186,6 +189,10 @@ func fill(v reflect.Value) {
 		return
 	case map[string]string:
 		v.Set(reflect.ValueOf(map[string]string{"a": "a"}))
+
+		return
+	case map[string][]byte:
+		v.Set(reflect.ValueOf(map[string][]byte{"a": []byte("a")}))
 
 		return
 	case map[string][]string:

@@ -72,6 +72,11 @@ const (
 	// to become of a creation: his answer, which takes the record of that away, leaves it,
 	// and a replace of the object does not. It stays.
 	AnnotationKeyWasUnresolved = "moorage.dev/was-unresolved"
+
+	// AnnotationKeyCreationDetails is "pending" from before a Create that may tell connection
+	// details which nobody can ask for again until they are published, and
+	// "lost" if the process ended before that. A user removes the latter.
+	AnnotationKeyCreationDetails = "moorage.dev/creation-details"
 )
 
 // GetExternalName returns the name of the external resource, or "" if none is

@@ -35,6 +35,17 @@ func WithCreationTokens() ReconcilerOption { return managed.WithCreationTokens()
 // WithCreateErrorsAsFailures is [managed.WithCreateErrorsAsFailures].
 func WithCreateErrorsAsFailures() ReconcilerOption { return managed.WithCreateErrorsAsFailures() }
 
+// TellConnectionDetails is [managed.TellConnectionDetails].
+func TellConnectionDetails(ctx context.Context, details ConnectionDetails) {
+	managed.TellConnectionDetails(ctx, details)
+}
+
+// WithCreationConnectionDetails is [managed.WithCreationConnectionDetails].
+func WithCreationConnectionDetails() ReconcilerOption { return managed.WithCreationConnectionDetails() }
+
+// A ConnectionPreparer is a [managed.ConnectionPreparer].
+type ConnectionPreparer = managed.ConnectionPreparer
+
 // WithAdoptionPolicy is [managed.WithAdoptionPolicy].
 func WithAdoptionPolicy(policy string) ReconcilerOption { return managed.WithAdoptionPolicy(policy) }
 

@@ -176,7 +176,7 @@ func TestWhatIsInAPicture(t *testing.T) {
 			"memory", // is in the picture
 			// are set when it is made
 			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer", "critical", "guards", "restoreElsewhere", "recreateOnRequest", "unchecked", "timeout", "pollInterval", "minPollInterval",
-			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "errorsAsFailures", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
+			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "errorsAsFailures", "detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
 			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "random",
 			"provider", "providerVersion", "observability", "watches", "states",
 			// are nothing, or nobody's business, in a world of which pictures are taken

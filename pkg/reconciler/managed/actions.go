@@ -7,7 +7,6 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/objectstate"
@@ -17,7 +16,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
-	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // Steps are the actions after which a pass goes on: they add to what is known.
@@ -40,7 +38,7 @@ func (p *pass) observe(ctx context.Context) error {
 	if err := p.writeUnwritten(ctx); err != nil { // whose text may bear what only the client knows to be secret
 		return err
 	}
-	if err := p.storeRestored(ctx); err != nil {
+	if err := p.catchUp(ctx); err != nil {
 		return err
 	}
 	if p.unchanged() {
@@ -73,6 +71,9 @@ func (p *pass) observe(ctx context.Context) error {
 	p.endDoubts(stranger)
 	if o.ResourceExists && !stranger {
 		p.rememberFound()
+	}
+	if err := p.tellLostDetails(ctx); err != nil {
+		return err
 	}
 	p.unsaid = p.unpublished()
 	p.tellOfOldSecret()
@@ -232,9 +233,14 @@ func (p *pass) create(ctx context.Context) error {
 	p.memo.Made, p.memo.Called = objectstate.CreationRef{}, p.intended()
 	p.memo.Seen = objectstate.CreationRef{} // whatever the call answers, it may have had its effect
 	before := maps.Clone(p.mg.GetAnnotations())
-	err = p.begun(p.external.Create(ContextWithCreationToken(ctx, p.token()), p.mg))
+	told := &createdDetails{}
+	err = p.begun(p.external.Create(context.WithValue(ContextWithCreationToken(ctx, p.token()), createdDetailsKey{}, told), p.mg))
 	p.acted, p.made, p.observed = true, err == nil, false
+	delivered := p.deliver(ctx, told.take(), err)
 	unwritten := p.recordResult(ctx, before, err)
+	if !delivered {
+		p.unpublishable = p.deliverAgain(ctx)
+	}
 
 	switch {
 	case external.IsAlreadyExists(err):
@@ -276,6 +282,9 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 		p.giveUp()
 	}
 	before := maps.Clone(p.mg.GetAnnotations())
+	if err := p.expectDetails(ctx); err != nil {
+		return publishing.failed(err)
+	}
 	if !p.r.named {
 		p.intend()
 		if err := checkRoom(p.mg.GetAnnotations()); err != nil {
@@ -311,20 +320,6 @@ func (p *pass) checkLive(ctx context.Context) error {
 	p.memo.Live = true
 
 	return nil
-}
-
-// ReadLive returns the object as the API server has it now.
-func (p *pass) readLive(ctx context.Context) (resource.Managed, error) {
-	known := p.mg.GetResourceVersion()
-	if p.memo.Older(known) {
-		known = p.memo.Version
-	}
-	live, err := p.r.live(ctx, client.ObjectKeyFromObject(p.mg), known)
-	if gone.Answered(err, p.mg.GetName()) || err == nil && live.GetUID() != p.mg.GetUID() {
-		return nil, errReplaced
-	}
-
-	return live, err
 }
 
 func (p *pass) update(ctx context.Context) error {

@@ -39,6 +39,7 @@ var bookkeeping = map[string]bool{
 	meta.AnnotationKeyRestored:                true,
 	meta.AnnotationKeyRestoredOwner:           true,
 	meta.AnnotationKeyWasUnresolved:           true,
+	meta.AnnotationKeyCreationDetails:         true,
 }
 
 // OwnMark is the 32 bit FNV-1a hash of the UID. Package hash/fnv and fmt would make

@@ -64,6 +64,7 @@ func TestSwitchesByOption(t *testing.T) {
 	}{
 		"tokens":            {WithCreationTokens(), []string{"tokens"}},
 		"errorsAsFailures":  {WithCreateErrorsAsFailures(), []string{"errorsAsFailures"}},
+		"detailsOfCreation": {WithCreationConnectionDetails(), []string{"detailsOfCreation"}},
 		"recreateOnRequest": {WithRecreationOnRequest(), []string{"recreateOnRequest"}},
 		"restoreElsewhere":  {WithRestoreElsewhere(), []string{"restoreElsewhere"}},
 		"kstatus":           {WithKstatusConditions(), []string{"kstatus"}},
@@ -82,7 +83,7 @@ func TestSwitchesByOption(t *testing.T) {
 			name string
 			on   bool
 		}{
-			{"tokens", r.tokens}, {"errorsAsFailures", r.errorsAsFailures}, {"recreateOnRequest", r.recreateOnRequest},
+			{"tokens", r.tokens}, {"errorsAsFailures", r.errorsAsFailures}, {"detailsOfCreation", r.detailsOfCreation}, {"recreateOnRequest", r.recreateOnRequest},
 			{"restoreElsewhere", r.restoreElsewhere}, {"kstatus", r.kstatus}, {"named", r.named}, {"spread", r.spread}, {"bulk", r.bulk},
 			{"guardsKind", r.guards.kind}, {"guardsNamespace", r.guards.namespace},
 		} {

@@ -37,6 +37,7 @@ const (
 
 	reasonRequestHandled event.Reason = "ReconcileRequestHandled"
 	reasonOldSecret      event.Reason = "ConnectionSecretLeft"
+	reasonDetailsLost    event.Reason = "ConnectionDetailsLost"
 	reasonLateReverted   event.Reason = "LateInitializationReverted"
 
 	reasonNotOwned             event.Reason = "ExternalResourceNotOwned"

@@ -105,14 +105,10 @@ func (p *pass) tellOfOldSecret() {
 
 // Publish stores the connection details.
 func (p *pass) publish(ctx context.Context) error {
-	publisher := p.r.publisher
-	if publisher == nil {
-		publisher = secrets{client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, stamp: p.stampOfKey(), before: p.ownerBefore(), known: p.publishedBefore()}
-	}
 	p.unsaid = false
 	var changed bool
 	err := p.ask(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
-		changed, err = publisher.PublishConnection(ctx, p.mg, p.observation.ConnectionDetails)
+		changed, err = p.publisher().PublishConnection(ctx, p.mg, p.observation.ConnectionDetails)
 
 		return err
 	})

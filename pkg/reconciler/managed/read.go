@@ -120,3 +120,17 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// ReadLive returns the object as the API server has it now.
+func (p *pass) readLive(ctx context.Context) (resource.Managed, error) {
+	known := p.mg.GetResourceVersion()
+	if p.memo.Older(known) {
+		known = p.memo.Version
+	}
+	live, err := p.r.live(ctx, client.ObjectKeyFromObject(p.mg), known)
+	if gone.Answered(err, p.mg.GetName()) || err == nil && live.GetUID() != p.mg.GetUID() {
+		return nil, errReplaced
+	}
+
+	return live, err
+}

@@ -79,6 +79,7 @@ type Reconciler struct {
 	named             bool
 	tokens            bool
 	errorsAsFailures  bool
+	detailsOfCreation bool // may be told, and by Create alone
 	guards            guards
 	restoreElsewhere  bool // what was restored may have another namespace or name than before
 	unchecked         bool // the health endpoint does not ask for held workers

@@ -1,0 +1,245 @@
+package managed
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// TellConnectionDetails tells the reconciler, from within Create, connection details that
+// only this call knows: a generated password, an access key. They are published before
+// the external resource is observed, whatever that shows, and whether Create returns an
+// error or not; details of the same key that were told before in the same call are
+// replaced. What the Secret has of other keys stays. While the Secret cannot be written they
+// are kept in memory, and written before anything else is asked. If the process ends
+// first they are lost: with [WithCreationConnectionDetails] that is told.
+//
+// Outside of Create it does nothing, and so it does after Create has returned. It may be
+// called concurrently.
+func TellConnectionDetails(ctx context.Context, details ConnectionDetails) {
+	if told, ok := ctx.Value(createdDetailsKey{}).(*createdDetails); ok {
+		told.add(details)
+	}
+}
+
+// WithCreationConnectionDetails says that Create may tell connection details that nobody
+// can ask for again, by [TellConnectionDetails]. Then, for an object that names a Secret for
+// them, Create is not called before it is known that this Secret does not exist or belongs to
+// the object, and that it may be written: it is read, and the API server is
+// asked to write it without storing it (a dry run). The annotation [meta.AnnotationKeyCreationDetails] says meanwhile
+// that details are to be published. An object that says so still, of whose details no process knows,
+// and whose external resource exists, is told of by the event ConnectionDetailsLost. This takes
+// a read and a dry run more for each creation, and where names are deterministic one write.
+//
+// A publisher of [WithConnectionPublisher] is asked before Create if it is a
+// [ConnectionPreparer].
+func WithCreationConnectionDetails() ReconcilerOption {
+	return func(r *Reconciler) { r.detailsOfCreation = true }
+}
+
+// A ConnectionPreparer is a [ConnectionPublisher] that can tell whether details may be
+// published for an object.
+type ConnectionPreparer interface {
+	// PrepareConnection returns an error if PublishConnection would fail. It is called before Create
+	// with [WithCreationConnectionDetails], and its error keeps Create from being called.
+	PrepareConnection(ctx context.Context, mg resource.Managed) error
+}
+
+// What the annotation of details that only a creation tells says.
+const (
+	detailsPending = "pending"
+	detailsLost    = "lost"
+)
+
+// TextDetailsLost is what the event tells.
+const textDetailsLost = "the process that called Create ended before it had published what Create told: %s may lack connection details that the external system does not tell again; " +
+	"set new ones there, or delete the object and create another. Then remove the annotation " + meta.AnnotationKeyCreationDetails
+
+type createdDetailsKey struct{}
+
+// CreatedDetails are what a Create has told.
+type createdDetails struct {
+	mu      sync.Mutex
+	ended   bool
+	details ConnectionDetails
+}
+
+func (d *createdDetails) add(details ConnectionDetails) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended {
+		return
+	}
+	for key, value := range details {
+		if d.details == nil {
+			d.details = ConnectionDetails{}
+		}
+		d.details[key] = bytes.Clone(value)
+	}
+}
+
+// Take returns what was told, and lets nothing be added.
+func (d *createdDetails) take() ConnectionDetails {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = true
+
+	return d.details
+}
+
+// Publishes says whether connection details of the object go anywhere.
+func (p *pass) publishes() bool {
+	return !meta.WasDeleted(p.mg) && (p.r.publisher != nil || secretFor(p.mg) != "")
+}
+
+// Publisher returns what publishes the details of the object.
+func (p *pass) publisher() ConnectionPublisher {
+	if p.r.publisher != nil {
+		return p.r.publisher
+	}
+
+	return secrets{client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, stamp: p.stampOfKey(), before: p.ownerBefore(), known: p.publishedBefore()}
+}
+
+// ExpectDetails makes sure that what Create is about to tell can be published, and notes on the object that it is to be.
+func (p *pass) expectDetails(ctx context.Context) error {
+	if !p.r.detailsOfCreation || !p.publishes() {
+		return nil
+	}
+	if preparer, ok := p.publisher().(ConnectionPreparer); ok {
+		if err := p.ask(ctx, telemetry.Publish, func(ctx context.Context) error { return preparer.PrepareConnection(ctx, p.mg) }); err != nil {
+			return err
+		}
+	}
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreationDetails: detailsPending})
+
+	return nil
+}
+
+// Deliver publishes what a Create has told, and says whether nothing of it is left to be published.
+func (p *pass) deliver(ctx context.Context, told ConnectionDetails, created error) bool {
+	if len(told) > 0 {
+		p.told = append(p.told, told)
+		p.memo.rememberDetails(told, meta.GetExternalName(p.mg))
+		if p.publishes() {
+			p.memo.Undelivered = maps.Clone(told)
+		}
+	}
+	switch {
+	case len(p.memo.Undelivered) > 0:
+		return p.publishUndelivered(context.WithoutCancel(ctx)) == nil
+	case created == nil || errors.Is(created, errNotBegun) || p.r.surelyFailed(created):
+		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
+	}
+
+	return true
+}
+
+// DeliverAgain publishes what could not be published when Create had told it. The result of the creation is stored by then.
+func (p *pass) deliverAgain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
+	defer cancel()
+
+	return p.storeDelivered(ctx, persistently(ctx, p.publishUndelivered))
+}
+
+// CatchUp stores what was put back, and what an earlier pass could not publish.
+func (p *pass) catchUp(ctx context.Context) error {
+	if err := p.storeRestored(ctx); err != nil {
+		return err
+	}
+
+	return p.deliverLate(ctx)
+}
+
+// DeliverLate publishes what an earlier pass could not publish.
+func (p *pass) deliverLate(ctx context.Context) error {
+	if len(p.memo.Undelivered) == 0 {
+		return nil
+	}
+	if !p.publishes() {
+		p.memo.Undelivered = nil
+
+		return nil
+	}
+
+	return p.storeDelivered(ctx, p.publishUndelivered(ctx))
+}
+
+func (p *pass) storeDelivered(ctx context.Context, err error) error {
+	if err != nil {
+		return publishing.failed(err)
+	}
+
+	return updatingObject.failed(p.store(ctx, telemetry.Result))
+}
+
+func (p *pass) publishUndelivered(ctx context.Context) error {
+	var changed bool
+	err := p.ask(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
+		changed, err = p.publisher().PublishConnection(ctx, p.mg, p.memo.Undelivered)
+
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.r.telemetry.Wrote(telemetry.Secret, changed)
+	p.memo.Undelivered, p.unpublishable = nil, nil
+	meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
+
+	return nil
+}
+
+// TellLostDetails tells once of details that a process did not publish that is no more.
+func (p *pass) tellLostDetails(ctx context.Context) error {
+	pending := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] == detailsPending
+	if !pending || !p.observation.ResourceExists || len(p.memo.Undelivered) > 0 || meta.WasDeleted(p.mg) || p.stranger() {
+		return nil
+	}
+	where := "what is published"
+	if name := secretFor(p.mg); name != "" {
+		where = "Secret " + name
+	}
+	p.tell(event.Warning(reasonDetailsLost, errors.New(fmt.Sprintf(textDetailsLost, where))))
+	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreationDetails: detailsLost})
+
+	return updatingObject.failed(p.store(ctx, telemetry.Result))
+}
+
+// PrepareConnection returns an error unless the Secret does not exist or belongs to the object, and may be written.
+func (s secrets) PrepareConnection(ctx context.Context, mg resource.Managed) error {
+	secret, err := s.desired(mg, nil)
+	if err != nil {
+		return err
+	}
+	current := &corev1.Secret{}
+	err = s.reader.Get(ctx, client.ObjectKeyFromObject(secret), current)
+	switch {
+	case gone.Answered(err, secret.Name):
+		return errors.Wrap(s.client.Create(ctx, secret, client.DryRunAll), "cannot create connection secret")
+	case err != nil:
+		return errors.Wrap(err, "cannot get connection secret")
+	case !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before):
+		return notOwned(current, secret)
+	case !current.DeletionTimestamp.IsZero():
+		return errors.New("the connection secret is being deleted")
+	}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"`+string(current.GetUID())+`"}}`))
+
+	return errors.Wrap(s.client.Patch(ctx, current, patch, client.DryRunAll), "cannot change connection secret")
+}
