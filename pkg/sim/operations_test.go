@@ -189,7 +189,7 @@ var outside = map[string]string{
 	"TypedExternalClient.Observe": "Observe", "TypedExternalClient.Create": "Create", "TypedExternalClient.Update": "Update", "TypedExternalClient.Delete": "Delete",
 	"TypedExternalClient.Disconnect": "Disconnect", "ExternalDisconnecter.Disconnect": "Disconnect", "TypedExternalConnector.Connect": "Connect",
 	"TypedCreationRecoverer.RecoverCreation": "Recover", "TypedExternalLister.ListPage": "List", "TypedExternalLister.ObserveListed": "",
-	"ConnectionPublisher.PublishConnection": "", "CriticalAnnotationUpdater.UpdateCriticalAnnotations": "", "Initializer.Initialize": "",
+	"ConnectionPublisher.PublishConnection": "", "ConnectionPreparer.PrepareConnection": "", "CriticalAnnotationUpdater.UpdateCriticalAnnotations": "", "Initializer.Initialize": "",
 	"ReferenceResolver.ResolveReferences": "", "Referencer.ResolveReferences": "", "ExternalEventSource.Subscribe": "Subscribe",
 	"Finalizer.AddFinalizer": "", "Finalizer.RemoveFinalizer": "", "Sink.Record": "Record",
 	"Informers.GetInformer": "", "Watcher.Watch": "",
