@@ -19,6 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
@@ -45,22 +46,23 @@ func TestAnAlteredName(t *testing.T) {
 // a write of a result, and is one of ours, as what was stored is.
 func TestWhatWasStoredInsteadOfAName(t *testing.T) {
 	for name, tc := range map[string]struct {
+		before string
 		stores bool
 		left   string
-	}{"it is taken back": {stores: true}, "it stays": {left: "x-vol-1"}} {
+	}{"it is taken back": {stores: true}, "to what a user chose": {before: "vol-0", stores: true}, "it stays": {left: "x-vol-1"}} {
 		registry := prometheus.NewRegistry()
 		mg := marked(early, "", "", ownID)
 		meta.SetExternalName(mg, "x-vol-1")
 		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{Altered: "x-vol-0"}), WithMetricsRegisterer(registry))
 		w.writes.stores = tc.stores
-		w.misnamed(t.Context(), nil, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
+		w.misnamed(t.Context(), map[string]string{meta.AnnotationKeyExternalName: tc.before}, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
 		if w.memo.Altered != tc.left {
 			t.Errorf("%s: %q is remembered", name, w.memo.Altered)
 		}
 		if got := sample(t, registry, "moorage_managed_writes_total", "what")["result"]; got != 1 {
 			t.Errorf("%s: %v results were written", name, got)
 		}
-		if !w.memo.ours(meta.AnnotationKeyExternalName, "x-vol-1") || !w.memo.ours(meta.AnnotationKeyExternalName, "") {
+		if !w.memo.ours(meta.AnnotationKeyExternalName, "x-vol-1") || !w.memo.ours(meta.AnnotationKeyExternalName, tc.before) {
 			t.Errorf("%s: the names are not known to be ours", name)
 		}
 	}
@@ -327,6 +329,47 @@ func TestWhatIsNotPutBackIsNotTold(t *testing.T) {
 		w.writes.answer = func() error { return answer }
 		if err := w.restoreReplaced(t.Context()); (err == nil) != (answer == nil) || len(w.events) != map[bool]int{true: 1}[answer == nil] {
 			t.Errorf("%s: error %v, told %+v", name, err, w.events)
+		}
+	}
+}
+
+// What a user answers about a record is stored if it changes the record, or notes that it was taken.
+func TestWhichAnswersAreStored(t *testing.T) {
+	for answer, want := range map[lifecycle.Answer]bool{
+		lifecycle.Unanswered: false, lifecycle.GivenUp: false, lifecycle.Taken: true, lifecycle.Answered: true, lifecycle.Overruled: false,
+	} {
+		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
+		if p.heed(answer); p.restored != want {
+			t.Errorf("answer %d: stored %t", answer, p.restored)
+		}
+	}
+}
+
+// Of a preparation that cannot be stored nothing is.
+func TestAPreparationThatCannotBeStored(t *testing.T) {
+	for broken, want := range map[string]bool{"": true, "x": false} {
+		w := newStored(&lateManaged{}, &memo{}, WithInitializers(InitializerFn(func(_ context.Context, mg resource.Managed) error {
+			mg.SetLabels(map[string]string{"fleet": "a"})
+			mg.(*lateManaged).Spec.Tier, mg.(*lateManaged).Spec.Bad = "gold", bad(broken)
+
+			return nil
+		})))
+		w.r.empty = reflect.TypeFor[lateManaged]()
+		if err := w.prepare(t.Context()); (err == nil) != want || (len(w.labels) > 0) != want || (len(w.fills) > 0) != want {
+			t.Errorf("%q: error %v, labels %v, fields %v are to be stored", broken, err, w.labels, w.fills)
+		}
+	}
+}
+
+// What could not be stored of a name is remembered with the attempt that the object bears, if it bears one.
+func TestTheAttemptOfANameThatIsNotStored(t *testing.T) {
+	for bears, want := range map[string]int{ownID: 2, "": 1} {
+		mg := marked(early, "", "", bears)
+		meta.SetExternalName(mg, "x-vol-1")
+		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
+		w.misnamed(t.Context(), nil, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
+		if len(w.memo.Unwritten) != want || w.memo.Unwritten[meta.AnnotationKeyCreateAttempt] != bears || w.memo.Unwritten[meta.AnnotationKeyExternalName] != "vol-1" {
+			t.Errorf("attempt %q: remembered %v", bears, w.memo.Unwritten)
 		}
 	}
 }
