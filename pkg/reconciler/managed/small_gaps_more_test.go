@@ -373,3 +373,20 @@ func TestTheAttemptOfANameThatIsNotStored(t *testing.T) {
 		}
 	}
 }
+
+// A pass that makes a call within another waits for the outer one again once the inner one has ended.
+func TestACallWithinAnother(t *testing.T) {
+	p, c := passOf(bearing(nil), &memo{}), &calls{}
+	waits := func() string { return c.of[p].what }
+	none := c.begin(p, "outer")
+	outer := c.begin(p, "inner")
+	if none.what != "" || outer.what != "outer" || waits() != "inner" {
+		t.Errorf("within %q and %q, it waits for %q", none.what, outer.what, waits())
+	}
+	if c.end(p, outer); waits() != "outer" {
+		t.Errorf("after the inner one it waits for %q", waits())
+	}
+	if c.end(p, none); len(c.of) != 0 {
+		t.Errorf("after both it waits for %v", c.of)
+	}
+}
