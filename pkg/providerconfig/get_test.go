@@ -174,6 +174,9 @@ func TestGetFails(t *testing.T) {
 	if _, err := Get(t.Context(), c, wharf("a", "x"), kinds); !IsInvalid(err) {
 		t.Errorf("Get(...) for what has no reference: %v", err)
 	}
+	if _, err := Get(t.Context(), c, wharf("a", "x"), Kinds{}); !IsInvalid(err) {
+		t.Errorf("Get(...) for what has no reference, without kinds: %v", err)
+	}
 	if err := fmt.Errorf("wrapped: %w", &refusal{problem: missing}); !IsMissing(err) || IsLeaving(err) {
 		t.Error("a wrapped refusal is not found")
 	}

@@ -26,12 +26,9 @@ type record struct {
 // Ahead reports whether our last write is newer than a version that was read. The
 // answer to the write that lets an object go need not have a newer one.
 func (r *record) ahead(version string) bool {
-	if r.released != "" && r.released == version {
-		return true
-	}
 	order, err := resourceversion.CompareResourceVersion(version, r.version) // an error before our first write
 
-	return err == nil && order < 0
+	return err == nil && order < 0 || r.released != "" && r.released == version
 }
 
 // Lags notes a pass that could do nothing: what the cache shows is older than our last

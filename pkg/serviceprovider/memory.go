@@ -94,10 +94,7 @@ func (m *memory[C]) forget(name types.NamespacedName) {
 // the first one there is no version, which cannot be compared with any. After the last one
 // there is none that could be read.
 func (r *record[C]) ahead(version string) bool {
-	if r.gone {
-		return true
-	}
 	order, err := resourceversion.CompareResourceVersion(version, r.version)
 
-	return err == nil && order < 0
+	return err == nil && order < 0 || r.gone
 }

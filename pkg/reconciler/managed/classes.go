@@ -181,7 +181,7 @@ func (p *pass) stillStopped() time.Duration {
 // differs each time: identifiers, times, counters. Otherwise each failure would be
 // news, and written.
 func (p *pass) steady() {
-	for _, t := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate} {
+	for _, t := range outcomeTypes {
 		before, now := p.read.GetCondition(t), p.mg.GetCondition(t)
 		if before.Message == now.Message || before.Status != now.Status || before.Reason != now.Reason {
 			continue

@@ -129,7 +129,6 @@ func (p *pass) sayDropped(desired statusImage, answer resource.Managed) {
 	if p.r.pruned.said = len(fields) > 0; !p.r.pruned.said { // something else changes what is written
 		return
 	}
-	slices.Sort(fields)
 	p.log().Info("The API server drops fields of the status: the CRD of this kind is older than the provider; apply its newer version",
-		"kind", p.r.of.Kind, "fields", strings.Join(fields, ", "))
+		"kind", p.r.of.Kind, "fields", strings.Join(slices.Sorted(slices.Values(fields)), ", "))
 }

@@ -54,13 +54,13 @@ func statusOf(mg resource.Managed) (statusImage, error) {
 	if err != nil {
 		return statusImage{}, err
 	}
-	rest, conditions, ok := apart(field)
-	if !ok {
-		return imageOf(field)
-	}
-	fields, err := fieldsOf(rest)
+	if rest, conditions, ok := apart(field); ok {
+		fields, err := fieldsOf(rest)
 
-	return statusImage{fields, conditions}, err
+		return statusImage{fields, conditions}, err
+	}
+
+	return imageOf(field)
 }
 
 // StatusLike returns what statusOf does, given what that has returned of another version. Most passes
@@ -83,12 +83,9 @@ func statusLike(mg, other resource.Managed, image statusImage) (statusImage, err
 // FieldsOf returns the image of a status whose conditions were taken out of it.
 func fieldsOf(rest any) (map[string]any, error) {
 	fields, err := roundTrip[map[string]any](rest)
-	if err != nil {
-		return nil, err
-	}
 	delete(fields, "conditions")
 
-	return fields, nil
+	return fields, err
 }
 
 // ImageOf returns what a status is as JSON.

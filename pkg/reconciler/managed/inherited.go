@@ -26,12 +26,8 @@ func (p *pass) inherit(ctx context.Context) error {
 	if p.inherited = ""; p.r.named || !copied(p.mg, id) || !missing && (result != "" || !lost(p.mg)) {
 		return nil
 	}
-	lives, err := p.originalLives(ctx, id)
-	if err != nil {
+	if lives, err := p.originalLives(ctx, id); lives || err != nil {
 		return observing.failed(errors.Wrap(err, "cannot look for the object that the marks of a creation were copied from"))
-	}
-	if lives {
-		return nil
 	}
 	if p.inherited = id; !missing && p.memo.Called == (objectstate.Intent{}) {
 		p.memo.Called = p.intended()

@@ -63,6 +63,7 @@ func TestWhatIsFilledIn(t *testing.T) {
 		"Users":    {"a user has said so", found, lateSpec{Tier: "gold", Size: 3}, lateSpec{Tier: "silver", Size: 5}, "", map[string]any{}, "", ""},
 		"Several":  {"each is noted once, in their order", found, lateSpec{Class: "a"}, lateSpec{Class: "a", Zone: "b", Tier: "gold"}, "spec/class spec/zeal", map[string]any{"spec": map[string]any{"tier": "gold", "zone": "b"}}, "spec/class spec/tier spec/zeal spec/zone", ""},
 		"Reverted": {"it was taken out again", found, lateSpec{}, lateSpec{Tier: "gold", Zone: "b", Class: "c"}, "spec/zone spec/tier", map[string]any{"spec": map[string]any{"class": "c"}}, "spec/class spec/tier spec/zone", "spec.tier, spec.zone"},
+		"Unsorted": {"what was noted stays as it is", found, lateSpec{}, lateSpec{Tier: "gold", Zone: "b"}, "spec/zone spec/tier", map[string]any{}, "spec/zone spec/tier", "spec.tier, spec.zone"},
 		"AllOfIt":  {"and nothing else is filled in", found, lateSpec{}, lateSpec{Tier: "gold"}, "spec/tier", map[string]any{}, "spec/tier", "spec.tier"},
 	}
 	for name, tc := range cases {

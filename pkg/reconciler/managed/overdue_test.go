@@ -114,7 +114,7 @@ func doesNotReturn(t *testing.T, deaf string) {
 	requests, _, _ := w.taken()
 	c := w.condition("Synced", "False/CallOverdue")
 	w.condition("Stalled", "True/CallOverdue")
-	if requests != status || overdue() != 1 || !strings.Contains(c.Message, strings.ToLower(deaf)) {
+	if requests != status || overdue() != 1 || !strings.Contains(c.Message, `"`+strings.ToLower(deaf)+`"`) {
 		t.Errorf("requests %q, %v are counted, told %q", requests, overdue(), c.Message)
 	}
 	holds.Store(false)

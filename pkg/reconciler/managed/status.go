@@ -23,14 +23,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// The types of conditions that each pass says something of, those that tell a user how it
-// ended, and those that only a pass sets.
+// The types of conditions that each pass says something of, those of its outcome, those that tell
+// a user how it ended, and those that only a pass sets.
 var (
 	ownTypes = []commonv1.ConditionType{
 		commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated, commonv1.TypeReconciling, commonv1.TypeStalled,
 	}
-	newsTypes = []commonv1.ConditionType{commonv1.TypeSynced, commonv1.TypeUpToDate}
-	passTypes = []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced}
+	outcomeTypes = []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate}
+	newsTypes    = []commonv1.ConditionType{commonv1.TypeSynced, commonv1.TypeUpToDate}
+	passTypes    = []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced}
 )
 
 // Set sets a condition, at the time of the clock and for the generation this pass works

@@ -1,0 +1,392 @@
+package managed
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// An object without an external name bears none that was stored instead of another.
+func TestAnAlteredName(t *testing.T) {
+	for name, tc := range map[string]struct {
+		altered, bears string
+		want           bool
+	}{
+		"none was altered, none is there": {"", "", false},
+		"it is there":                     {"x-vol-1", "x-vol-1", true},
+		"another was chosen":              {"x-vol-1", "vol-2", false},
+	} {
+		mg := bearing(nil)
+		meta.SetExternalName(mg, tc.bears)
+		if got := passOf(mg, remembering(objectstate.State{}, objectstate.Cold{Altered: tc.altered})).altered(mg); got != tc.want {
+			t.Errorf("%s: altered %t", name, got)
+		}
+	}
+}
+
+// What was stored instead of a name is remembered as long as it is there. That it was taken back counts as
+// a write of a result, and is one of ours, as what was stored is.
+func TestWhatWasStoredInsteadOfAName(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before string
+		stores bool
+		left   string
+	}{"it is taken back": {stores: true}, "to what a user chose": {before: "vol-0", stores: true}, "it stays": {left: "x-vol-1"}} {
+		registry := prometheus.NewRegistry()
+		mg := marked(early, "", "", ownID)
+		meta.SetExternalName(mg, "x-vol-1")
+		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{Altered: "x-vol-0"}), WithMetricsRegisterer(registry))
+		w.writes.stores = tc.stores
+		w.misnamed(t.Context(), map[string]string{meta.AnnotationKeyExternalName: tc.before}, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
+		if w.memo.Altered != tc.left {
+			t.Errorf("%s: %q is remembered", name, w.memo.Altered)
+		}
+		if got := sample(t, registry, "moorage_managed_writes_total", "what")["result"]; got != 1 {
+			t.Errorf("%s: %v results were written", name, got)
+		}
+		if !w.memo.ours(meta.AnnotationKeyExternalName, "x-vol-1") || !w.memo.ours(meta.AnnotationKeyExternalName, tc.before) {
+			t.Errorf("%s: the names are not known to be ours", name)
+		}
+	}
+}
+
+// An attempt whose result is not known has succeeded once what it made is found, also by the name that the object had before.
+func TestAnAttemptIsFoundByTheNameOfTheObject(t *testing.T) {
+	for _, before := range []string{"vol-1", "vol-0", ""} {
+		w := newStored(bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID, meta.AnnotationKeyExternalCreatePending: early}), &memo{})
+		meta.SetExternalName(w.mg, before)
+		w.recoverer = &finder{name: "vol-1"}
+		err := w.pass.recover(t.Context())
+		if got := w.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]; err != nil || got != ownDone || w.shown || len(w.writes.sent) != 1 {
+			t.Errorf("named %q before: error %v, the attempt is %q, shown %t, sent %v", before, err, got, w.shown, w.writes.sent)
+		}
+	}
+}
+
+// Under a name of our choice an object tells that what it names is its own: it was ready, or it was being deleted before.
+func TestWhatWasOursUnderAChosenName(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ready commonv1.Condition
+		memo  *memo
+		want  bool
+	}{
+		"ready":        {commonv1.Available(), &memo{}, true},
+		"it goes":      {commonv1.Deleting(), &memo{}, true},
+		"not made yet": {commonv1.Creating(), &memo{}, false},
+		"nothing":      {commonv1.Condition{}, &memo{}, false},
+		"seen":         {commonv1.Creating(), remembering(objectstate.State{Seen: objectstate.CreationRef{Name: "vol-1"}}, objectstate.Cold{}), true},
+		"created":      {commonv1.Creating(), remembering(objectstate.State{Creation: createdHere}, objectstate.Cold{}), true},
+		"another":      {commonv1.Creating(), remembering(objectstate.State{Creation: ownDone}, objectstate.Cold{}), false},
+	} {
+		p := passOf(bearing(nil), tc.memo)
+		p.r.named = true
+		if tc.ready.Type != "" {
+			p.read.SetConditions(tc.ready)
+		}
+		if got := p.wasOurs(); got != tc.want {
+			t.Errorf("%s: ours %t", name, got)
+		}
+	}
+}
+
+// What is left to another owner is told with its stamp, if it has one.
+func TestTheStampOfAnotherOwnerIsTold(t *testing.T) {
+	for stamp, told := range map[Stamp]bool{"": false, "there/uid-2": true} {
+		p := passOf(bearing(nil), &memo{})
+		p.observation.OwnerStamp = stamp
+		if text := p.ownerChangedText(); strings.Contains(text, "its stamp is") != told || !strings.Contains(text, string(stamp)) {
+			t.Errorf("stamp %q: told %s", stamp, text)
+		}
+	}
+}
+
+// From the condition Created it is read which attempt the user is asked about, whatever is said of how it ended.
+func TestWhatIsRecollectedOfAnAttempt(t *testing.T) {
+	for mark, want := range map[string]struct {
+		called string
+		made   bool
+	}{ownID: {called: ownID}, ownID + "/" + attemptFailed: {called: ownID}, ownDone: {made: true}} {
+		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
+		ref := objectstate.CreationRef{Mark: mark, Name: "vol-1"}
+		p.mg.SetConditions(commonv1.Condition{
+			Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: ref.String(), LastTransitionTime: metav1.NewTime(noon),
+		})
+		p.recollect()
+		if p.memo.Called.Attempt != want.called || (p.memo.Made == ref) != want.made {
+			t.Errorf("%s: recollected %+v and %+v", mark, p.memo.Called, p.memo.Made)
+		}
+	}
+}
+
+// The context of a request ends with it, also if it fails.
+func TestTheContextsOfRequestsEnd(t *testing.T) {
+	of := fake.GVK(&fake.Managed{})
+	c := &failingReader{askedReader: askedReader{scheme: runtime.NewScheme()}}
+	c.scheme.AddKnownTypeWithName(of, &fake.Managed{})
+	c.scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &listOfManaged{})
+	r := madeWith()
+	r.cluster = c
+	if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err == nil || c.context.Err() == nil {
+		t.Errorf("error %v, the context goes on: %v", err, c.context)
+	}
+	c.context = nil
+	d := &lostRecord{key: types.NamespacedName{Name: "data"}, memo: &memo{}}
+	if r.writeRecord(t.Context(), d) || c.context == nil || c.context.Err() == nil {
+		t.Errorf("the context of a read goes on: %v", c.context)
+	}
+}
+
+// A failingReader notes the context of a request, which fails.
+type failingReader struct {
+	askedReader
+
+	context context.Context //nolint:containedctx // it is what is tested
+}
+
+func (c *failingReader) GetAPIReader() client.Reader { return c }
+
+func (c *failingReader) Get(ctx context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	c.context = ctx
+
+	return kerrors.NewNotFound(schema.GroupResource{Resource: "volumes"}, key.Name)
+}
+
+func (c *failingReader) List(ctx context.Context, _ client.ObjectList, _ ...client.ListOption) error {
+	c.context = ctx
+
+	return errors.New("boom")
+}
+
+// The record of an attempt stays whole in the condition Created, also if its name is a connection detail.
+func TestTheRecordOfAnAttemptIsNotMasked(t *testing.T) {
+	const name = "a-name-that-is-long"
+	for mark, masked := range map[string]bool{ownID: false, ownDone: false, foreignID: true} {
+		p := endingPass()
+		p.told = []ConnectionDetails{{"name": []byte(name)}}
+		p.mg = bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownID})
+		if mark == ownDone {
+			p.mg = bearing(map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
+		}
+		meta.SetExternalName(p.mg, name)
+		mine := []commonv1.Condition{{Type: commonv1.TypeCreated, Message: objectstate.CreationRef{Mark: mark, Name: name}.String()}}
+		if p.concealIn(nil, mine); strings.Contains(mine[0].Message, name) == masked {
+			t.Errorf("%s: the condition says %s", mark, mine[0].Message)
+		}
+	}
+}
+
+// Warnings that are all forgotten take no memory.
+func TestForgottenWarningsTakeNothing(t *testing.T) {
+	p := endingPass()
+	p.memo.LastWarnings = map[string]string{"A": "a", "B": "b"}
+	if p.forgetWarnings("A"); len(p.memo.LastWarnings) != 1 {
+		t.Errorf("remembered %v", p.memo.LastWarnings)
+	}
+	if p.forgetWarnings(""); p.memo.LastWarnings != nil {
+		t.Errorf("remembered %v", p.memo.LastWarnings)
+	}
+}
+
+// Labels that are known already are shared, and cost nothing.
+func TestKnownLabelsCostNothing(t *testing.T) {
+	s, labels := &labelSets{}, map[string]string{"fleet": "a"}
+	first := s.shared(labels)
+	if n := testing.AllocsPerRun(10, func() { s.shared(first) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// A name that goes along with the result of its creation is one that can be stored, or is not sent.
+func TestANameThatGoesAlongIsChecked(t *testing.T) {
+	w := newStored(bearing(map[string]string{meta.AnnotationKeyExternalName: "\xffvol-1"}), &memo{})
+	meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyCreateAttempt: ownDone})
+	err := w.store(t.Context(), 0)
+	if named := (*unstorableNameError)(nil); !errors.As(err, &named) || len(w.writes.sent) > 0 {
+		t.Errorf("error %v, sent %q", err, w.writes.sent)
+	}
+}
+
+// Of an object that a pass works on nothing is read into the memory after a restore.
+func TestTheMemoryOfAPassIsLeftAlone(t *testing.T) {
+	for name, passes := range map[string]bool{"a pass works on it": true, "none does": false} {
+		r, _, key := leaving()
+		shows := made()
+		shows.SetNamespace(key.Namespace)
+		r.client = readClient{reader: &liveCluster{shows: shows}}
+		if passes {
+			r.passes.begin(key)
+		}
+		known, found := r.memory.Peek(key, ownerUID), 0
+		for _, d := range r.compare(t.Context(), map[types.NamespacedName]resource.Managed{key: shows}) {
+			if d.key != key {
+				continue
+			}
+			if found++; (d.memo == known) != passes {
+				t.Errorf("%s: its memory is left alone %t", name, d.memo == known)
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s: it is compared %d times", name, found)
+		}
+	}
+}
+
+// A readClient reads from a reader.
+type readClient struct {
+	client.Client
+
+	reader client.Reader
+}
+
+func (c readClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	return c.reader.Get(ctx, key, o, options...)
+}
+
+// Where neither what was given up nor a record is known, nothing was given up.
+func TestNothingThatIsKnownWasGivenUp(t *testing.T) {
+	mg := bearing(nil)
+	mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp})
+	if passOf(mg, &memo{}).gaveUp() {
+		t.Error("something was given up")
+	}
+}
+
+// Only another name than the one that was sent is taken back, with nothing of a record that was there before.
+func TestWhatIsNotTakenBack(t *testing.T) {
+	const name, succeeded, attempt, pending = meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt,
+		meta.AnnotationKeyExternalCreatePending
+	record := map[string]string{attempt: ownDone, pending: early, succeeded: later}
+	for what, tc := range map[string]struct {
+		stored string
+		sent   map[string]any
+		back   string
+	}{
+		"no name was sent":       {"vol-1", map[string]any{attempt: ownDone}, ""},
+		"none is stored":         {"", map[string]any{name: "vol-1"}, ""},
+		"the same is stored":     {"vol-1", map[string]any{name: "vol-1"}, ""},
+		"another is stored":      {"x-vol-1", map[string]any{name: "vol-1", succeeded: later, attempt: ownDone}, `{"` + name + `":null}`},
+		"the name was not there": {"x-vol-1", map[string]any{name: "vol-1"}, `{"` + name + `":null}`},
+	} {
+		mg := bearing(record)
+		meta.SetExternalName(mg, tc.stored)
+		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
+		w.misnamed(t.Context(), record, tc.sent)
+		if sent := strings.Join(w.writes.sent, ""); !strings.Contains(sent, tc.back) || (sent == "") != (tc.back == "") || (w.memo.Unwritten == nil) != (sent == "") {
+			t.Errorf("%s: sent %s, remembered %v", what, sent, w.memo.Unwritten)
+		}
+	}
+}
+
+// The result of an attempt whose beginning nobody recorded says nothing of a beginning.
+func TestTheResultOfWhatNobodyBegan(t *testing.T) {
+	for began, want := range map[string]bool{"": false, early: true} {
+		mg := marked(began, "", "", ownID)
+		w := newStored(mg, &memo{})
+		before := clone(w.mg).GetAnnotations()
+		_ = w.recordResult(t.Context(), before, nil) // the answer is not what was sent
+		if len(w.writes.sent) == 0 || strings.Contains(w.writes.sent[0], meta.AnnotationKeyExternalCreatePending) != want {
+			t.Errorf("begun %q: sent %v", began, w.writes.sent)
+		}
+	}
+}
+
+// A process whose lease is over does not tell that a call is overdue: another one may have told since how the object is.
+func TestAnOverdueCallAfterTheLease(t *testing.T) {
+	for left, told := range map[time.Duration]bool{time.Minute: true, -time.Second: false} {
+		p, c, live := newWriting(stores, WithLeaseDeadline(func() time.Time { return noon.Add(left) }))
+		p.r.empty, p.r.telemetry = reflect.TypeFor[fake.Managed](), p.r.newTelemetry()
+		err := p.r.markOverdue(t.Context(), call{object: client.ObjectKeyFromObject(live.shows), uid: ownerUID, what: "Update"})
+		if (err == nil) != told || !told && !errors.Is(err, errNotBegun) || (len(c.sent) == 1) != told {
+			t.Errorf("%s are left of the lease: error %v, wrote %v", left, err, c.sent)
+		}
+	}
+}
+
+// That the record of the last creation was put back is told once it is stored.
+func TestWhatIsNotPutBackIsNotTold(t *testing.T) {
+	for name, answer := range map[string]error{"stored": nil, "not stored": errors.New("boom")} {
+		mg := bearing(nil)
+		meta.SetExternalName(mg, "vol-2")
+		w := newStored(mg, remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}}, objectstate.Cold{}))
+		w.writes.answer = func() error { return answer }
+		if err := w.restoreReplaced(t.Context()); (err == nil) != (answer == nil) || len(w.events) != map[bool]int{true: 1}[answer == nil] {
+			t.Errorf("%s: error %v, told %+v", name, err, w.events)
+		}
+	}
+}
+
+// What a user answers about a record is stored if it changes the record, or notes that it was taken.
+func TestWhichAnswersAreStored(t *testing.T) {
+	for answer, want := range map[lifecycle.Answer]bool{
+		lifecycle.Unanswered: false, lifecycle.GivenUp: false, lifecycle.Taken: true, lifecycle.Answered: true, lifecycle.Overruled: false,
+	} {
+		p := passOf(bearing(nil), remembering(objectstate.State{}, objectstate.Cold{}))
+		if p.heed(answer); p.restored != want {
+			t.Errorf("answer %d: stored %t", answer, p.restored)
+		}
+	}
+}
+
+// Of a preparation that cannot be stored nothing is.
+func TestAPreparationThatCannotBeStored(t *testing.T) {
+	for broken, want := range map[string]bool{"": true, "x": false} {
+		w := newStored(&lateManaged{}, &memo{}, WithInitializers(InitializerFn(func(_ context.Context, mg resource.Managed) error {
+			mg.SetLabels(map[string]string{"fleet": "a"})
+			mg.(*lateManaged).Spec.Tier, mg.(*lateManaged).Spec.Bad = "gold", bad(broken)
+
+			return nil
+		})))
+		w.r.empty = reflect.TypeFor[lateManaged]()
+		if err := w.prepare(t.Context()); (err == nil) != want || (len(w.labels) > 0) != want || (len(w.fills) > 0) != want {
+			t.Errorf("%q: error %v, labels %v, fields %v are to be stored", broken, err, w.labels, w.fills)
+		}
+	}
+}
+
+// What could not be stored of a name is remembered with the attempt that the object bears, if it bears one.
+func TestTheAttemptOfANameThatIsNotStored(t *testing.T) {
+	for bears, want := range map[string]int{ownID: 2, "": 1} {
+		mg := marked(early, "", "", bears)
+		meta.SetExternalName(mg, "x-vol-1")
+		w := newStored(mg, remembering(objectstate.State{}, objectstate.Cold{}))
+		w.misnamed(t.Context(), nil, map[string]any{meta.AnnotationKeyExternalName: "vol-1"})
+		if len(w.memo.Unwritten) != want || w.memo.Unwritten[meta.AnnotationKeyCreateAttempt] != bears || w.memo.Unwritten[meta.AnnotationKeyExternalName] != "vol-1" {
+			t.Errorf("attempt %q: remembered %v", bears, w.memo.Unwritten)
+		}
+	}
+}
+
+// A pass that makes a call within another waits for the outer one again once the inner one has ended.
+func TestACallWithinAnother(t *testing.T) {
+	p, c := passOf(bearing(nil), &memo{}), &calls{}
+	waits := func() string { return c.of[p].what }
+	none := c.begin(p, "outer")
+	outer := c.begin(p, "inner")
+	if none.what != "" || outer.what != "outer" || waits() != "inner" {
+		t.Errorf("within %q and %q, it waits for %q", none.what, outer.what, waits())
+	}
+	if c.end(p, outer); waits() != "outer" {
+		t.Errorf("after the inner one it waits for %q", waits())
+	}
+	if c.end(p, none); len(c.of) != 0 {
+		t.Errorf("after both it waits for %v", c.of)
+	}
+}
