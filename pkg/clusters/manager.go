@@ -189,6 +189,34 @@ func (m *Manager[C]) Lose(u User) bool {
 	return built
 }
 
+// LoseCluster forgets what a user has built on one cluster, because that is gone for him.
+// It reports whether that was anything.
+func (m *Manager[C]) LoseCluster(u User, key Key) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	on, known := m.users[u][key]
+	if known {
+		m.set(u, key, mark{})
+	}
+
+	return !on.none()
+}
+
+// Built returns the revisions that a user has built on, by cluster: none of what he has
+// asked for and not got, nor of what Refresh told him to throw away.
+func (m *Manager[C]) Built(u User) map[Key]Revision {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	built := map[Key]Revision{}
+	for key, on := range m.users[u] {
+		if !on.none() {
+			built[key] = on.revision
+		}
+	}
+
+	return built
+}
+
 // Forget drops a user that is gone.
 func (m *Manager[C]) Forget(u User) {
 	m.mu.Lock()

@@ -93,14 +93,50 @@ func (m *ClientManager[C]) GetK8sClient(obj KeyableObject, cluster ConnectedClus
 
 // Refresh reports whether the object has to throw away what it built with the client
 // that it was given: once for each change. An object that was given none is told
-// false. A cluster that is nil, also a nil pointer of some type, is one that is gone.
+// false.
+//
+// A cluster that is nil, also a nil pointer of some type, is one that is gone. It does not
+// tell which: an object that was given clients of several clusters is told false and keeps
+// them all. Call RefreshGone for such an object.
 func (m *ClientManager[C]) Refresh(obj KeyableObject, cluster ConnectedCluster) bool {
 	if isNil(cluster) {
-		return m.manager.Lose(user(obj))
+		return m.refreshNil(obj)
 	}
 	change, _ := m.manager.Refresh(context.Background(), user(obj), ref(cluster))
 
 	return change != clusters.Unchanged
+}
+
+// RefreshGone is Refresh for a cluster of that key that does not exist: it reports, once,
+// whether the object has to throw away what it built with a client of it.
+func (m *ClientManager[C]) RefreshGone(obj KeyableObject, clusterKey types.NamespacedName) bool {
+	return m.manager.LoseCluster(user(obj), clusterKey)
+}
+
+// refreshNil takes the cluster for the only one that the object was given a client of.
+func (m *ClientManager[C]) refreshNil(obj KeyableObject) bool {
+	built := m.manager.Built(user(obj))
+	if len(built) != 1 {
+		return false
+	}
+	gone := false
+	for key := range built {
+		gone = m.RefreshGone(obj, key)
+	}
+
+	return gone
+}
+
+// Revisions returns when the clients were made that the object was given, by cluster: those
+// that GetK8sClient returns to it without an error until Refresh says that they have
+// changed. It is for tests and for those who look for a mistake.
+func (m *ClientManager[C]) Revisions(obj KeyableObject) map[types.NamespacedName]metav1.MicroTime {
+	out := map[types.NamespacedName]metav1.MicroTime{}
+	for key, rev := range m.manager.Built(user(obj)) {
+		out[key] = timeOf(rev)
+	}
+
+	return out
 }
 
 // Forget drops an object that is gone. One that is made anew under its name starts
@@ -134,6 +170,16 @@ func ref(cluster ConnectedCluster) clusters.Ref {
 // time, too.
 func revision(at metav1.MicroTime) clusters.Revision {
 	return clusters.Revision(strconv.FormatInt(at.Truncate(time.Microsecond).UnixMicro(), 10))
+}
+
+// timeOf is the reverse of revision, which makes all of them.
+func timeOf(r clusters.Revision) metav1.MicroTime {
+	us, err := strconv.ParseInt(string(r), 10, 64)
+	if err != nil {
+		return metav1.MicroTime{}
+	}
+
+	return metav1.NewMicroTime(time.UnixMicro(us))
 }
 
 // IsNil sees through an interface that holds a nil pointer, which callers make of a

@@ -1,0 +1,69 @@
+package clientmanager
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What controllers of others found when they were run with this package, a test for each.
+
+var west = types.NamespacedName{Name: "west"}
+
+// TestNilOfOneOfSeveral: an object that is built on several clusters, as one that stands for a
+// watcher is, loses none of them to a cluster that is nil, since which one is gone cannot be
+// told from that. RefreshGone is told which.
+func TestNilOfOneOfSeveral(t *testing.T) {
+	p := NewFakeClientProvider("")
+	m := NewClientManager(p)
+	clusters := map[types.NamespacedName]*cluster{}
+	for _, key := range []types.NamespacedName{east, west} {
+		since := p.SetK8sClient(key, "first")
+		clusters[key] = &cluster{metav1.ObjectMeta{Name: key.Name}, &since}
+		if _, err := m.GetK8sClient(boat, clusters[key]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m.Refresh(boat, nil) {
+		t.Error("which of two clusters is gone cannot be told: want no change")
+	}
+	replaced := p.SetK8sClient(east, "second")
+	clusters[east].at = &replaced
+	if !m.Refresh(boat, clusters[east]) {
+		t.Error("what is built on the first client of the cluster is kept: want a change")
+	}
+	if _, err := m.GetK8sClient(boat, clusters[east]); err != nil {
+		t.Fatal(err)
+	}
+	if !m.RefreshGone(boat, west) || m.RefreshGone(boat, west) || m.Refresh(boat, clusters[east]) {
+		t.Error("want a change, once, and of the cluster that is gone alone")
+	}
+	if !m.Refresh(boat, nil) || m.Refresh(boat, nil) {
+		t.Error("of one cluster that is left, nil says that it is gone: want a change, once")
+	}
+}
+
+// TestRevisions: a test can ask which client an object was given, as one within the package
+// of the older shape did.
+func TestRevisions(t *testing.T) {
+	p := NewFakeClientProvider("")
+	m, since := NewClientManager(p), p.SetK8sClient(east, "first")
+	if got := m.Revisions(boat); len(got) != 0 {
+		t.Errorf("before: %v", got)
+	}
+	if _, err := m.GetK8sClient(boat, connected(&since)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[types.NamespacedName]metav1.MicroTime{east: since}, m.Revisions(boat), cmp.Comparer(func(a, b metav1.MicroTime) bool { return a.Equal(&b) })); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := m.Revisions(&harbour{metav1.ObjectMeta{Name: boat.Name}}); len(got) != 0 {
+		t.Errorf("of another object: %v", got)
+	}
+	m.Forget(boat)
+	if got := m.Revisions(boat); len(got) != 0 {
+		t.Errorf("afterwards: %v", got)
+	}
+}
