@@ -247,9 +247,26 @@ func (m *Manager[C]) Users(key Key) []User {
 	for u := range m.byCluster[key] {
 		users = append(users, u)
 	}
-	slices.SortFunc(users, func(a, b User) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
-	})
+	slices.SortFunc(users, compareUsers)
+
+	return users
+}
+
+func compareUsers(a, b User) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
+}
+
+// Named returns the users of that name, of whatever kind, in order.
+func (m *Manager[C]) Named(name Key) []User {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var users []User
+	for u := range m.users {
+		if u.Key == name {
+			users = append(users, u)
+		}
+	}
+	slices.SortFunc(users, compareUsers)
 
 	return users
 }

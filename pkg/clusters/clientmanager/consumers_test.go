@@ -67,3 +67,51 @@ func TestRevisions(t *testing.T) {
 		t.Errorf("afterwards: %v", got)
 	}
 }
+
+// TestTypesOfOneObject: an object may be given as a pointer in one place and as a value in
+// another, or by its metadata alone. Two types of one name are two objects.
+func TestTypesOfOneObject(t *testing.T) {
+	values := func(name string) (pointer, value, metadata, other KeyableObject) {
+		meta := metav1.ObjectMeta{Name: name}
+		return &pod{meta}, pod{meta}, &meta, &harbour{meta}
+	}
+	pointer, value, metadata, other := values("pequod")
+	cases := map[string]struct {
+		reason  string
+		get     []KeyableObject
+		refresh KeyableObject
+		want    bool
+	}{
+		"Value":          {"The same type, as a value.", []KeyableObject{pointer}, value, true},
+		"Pointer":        {"The same type, as a pointer.", []KeyableObject{value}, pointer, true},
+		"Metadata":       {"The metadata of the object.", []KeyableObject{pointer}, metadata, true},
+		"OfMetadata":     {"The object of the metadata.", []KeyableObject{metadata}, pointer, true},
+		"OnlyMetadata":   {"Metadata in both places.", []KeyableObject{metadata}, metadata, true},
+		"OtherType":      {"Another type is another object.", []KeyableObject{pointer}, other, false},
+		"OneOfTwo":       {"Each of two types is told.", []KeyableObject{pointer, other}, other, true},
+		"MetadataOfTwo":  {"Whose metadata it is of two types cannot be told.", []KeyableObject{pointer, other}, metadata, false},
+		"OtherMetadata":  {"The metadata of another name.", []KeyableObject{pointer}, &metav1.ObjectMeta{Name: "rachel"}, false},
+		"OtherNamespace": {"The metadata of another namespace.", []KeyableObject{pointer}, &metav1.ObjectMeta{Namespace: "sea", Name: "pequod"}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := NewFakeClientProvider("")
+			m, before := NewClientManager(p), p.SetK8sClient(east, "first")
+			for _, obj := range tc.get {
+				if _, err := m.GetK8sClient(obj, connected(&before)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			after := p.SetK8sClient(east, "second")
+			if got := m.Refresh(tc.refresh, connected(&after)); got != tc.want {
+				t.Errorf("%s\nchanged: %t, want %t", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// A pod may be used as a value.
+type pod struct{ meta metav1.ObjectMeta }
+
+func (p pod) GetName() string      { return p.meta.Name }
+func (p pod) GetNamespace() string { return p.meta.Namespace }

@@ -10,7 +10,6 @@ package clientmanager
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"strconv"
 	"time"
@@ -63,6 +62,13 @@ type ClientManager[C any] struct {
 }
 
 // NewClientManager returns a manager of the provider's clients.
+//
+// An object is known by its namespace, name and Go type, so that objects of two types may
+// share a manager and a name. A pointer and a value are of one type. Metadata alone
+// (*metav1.ObjectMeta) stands for the object of that name, of whatever type, if the manager
+// has given clients to one such object. Otherwise the types have to be the same in each
+// call: what was given to a *Pod is not refreshed by an *unstructured.Unstructured.
+//
 // A provider that ends leases by itself, as a clusters.Cache does, tells more than times:
 // that a client was made anew at the same time, because its API server was restored.
 func NewClientManager[C any](clientProvider ClientProvider[C]) *ClientManager[C] {
@@ -82,7 +88,7 @@ func (m *ClientManager[C]) GetK8sClient(obj KeyableObject, cluster ConnectedClus
 	if isNil(cluster) {
 		return none, NotFoundError
 	}
-	lease, err := m.manager.Get(context.Background(), user(obj), ref(cluster))
+	lease, err := m.manager.Get(context.Background(), m.user(obj), ref(cluster))
 	if err != nil {
 		return none, err
 	}
@@ -102,7 +108,7 @@ func (m *ClientManager[C]) Refresh(obj KeyableObject, cluster ConnectedCluster) 
 	if isNil(cluster) {
 		return m.refreshNil(obj)
 	}
-	change, _ := m.manager.Refresh(context.Background(), user(obj), ref(cluster))
+	change, _ := m.manager.Refresh(context.Background(), m.user(obj), ref(cluster))
 
 	return change != clusters.Unchanged
 }
@@ -110,12 +116,12 @@ func (m *ClientManager[C]) Refresh(obj KeyableObject, cluster ConnectedCluster) 
 // RefreshGone is Refresh for a cluster of that key that does not exist: it reports, once,
 // whether the object has to throw away what it built with a client of it.
 func (m *ClientManager[C]) RefreshGone(obj KeyableObject, clusterKey types.NamespacedName) bool {
-	return m.manager.LoseCluster(user(obj), clusterKey)
+	return m.manager.LoseCluster(m.user(obj), clusterKey)
 }
 
 // refreshNil takes the cluster for the only one that the object was given a client of.
 func (m *ClientManager[C]) refreshNil(obj KeyableObject) bool {
-	built := m.manager.Built(user(obj))
+	built := m.manager.Built(m.user(obj))
 	if len(built) != 1 {
 		return false
 	}
@@ -132,7 +138,7 @@ func (m *ClientManager[C]) refreshNil(obj KeyableObject) bool {
 // changed. It is for tests and for those who look for a mistake.
 func (m *ClientManager[C]) Revisions(obj KeyableObject) map[types.NamespacedName]metav1.MicroTime {
 	out := map[types.NamespacedName]metav1.MicroTime{}
-	for key, rev := range m.manager.Built(user(obj)) {
+	for key, rev := range m.manager.Built(m.user(obj)) {
 		out[key] = timeOf(rev)
 	}
 
@@ -141,18 +147,10 @@ func (m *ClientManager[C]) Revisions(obj KeyableObject) map[types.NamespacedName
 
 // Forget drops an object that is gone. One that is made anew under its name starts
 // from nothing.
-func (m *ClientManager[C]) Forget(obj KeyableObject) { m.manager.Forget(user(obj)) }
+func (m *ClientManager[C]) Forget(obj KeyableObject) { m.manager.Forget(m.user(obj)) }
 
 // ForgetCluster drops a cluster that is gone.
 func (m *ClientManager[C]) ForgetCluster(key types.NamespacedName) { m.manager.ForgetCluster(key) }
-
-// User tells objects of one name apart by their types.
-func user(obj KeyableObject) clusters.User {
-	return clusters.User{
-		Kind: fmt.Sprintf("%T", obj),
-		Key:  types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()},
-	}
-}
 
 func ref(cluster ConnectedCluster) clusters.Ref {
 	r := clusters.Ref{Key: types.NamespacedName{Namespace: cluster.GetNamespace(), Name: cluster.GetName()}, Revision: revision(metav1.MicroTime{})}

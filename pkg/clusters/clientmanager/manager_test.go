@@ -109,7 +109,7 @@ func TestTables(t *testing.T) {
 			}
 			m := fresh()
 			have.Changed, have.Asked = m.Refresh(boat, tc.cluster), d.asks
-			have.Tracked = m.manager.Lose(user(boat))
+			have.Tracked = m.manager.Lose(m.user(boat))
 			if diff := cmp.Diff(tc.want, have, cmp.Comparer(func(a, b error) bool { return errors.Is(a, b) })); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
