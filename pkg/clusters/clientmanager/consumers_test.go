@@ -115,3 +115,88 @@ type pod struct{ meta metav1.ObjectMeta }
 
 func (p pod) GetName() string      { return p.meta.Name }
 func (p pod) GetNamespace() string { return p.meta.Namespace }
+
+// A foreign Cluster has no method that tells when it was connected to.
+type foreign struct {
+	metav1.ObjectMeta
+
+	Status struct{ ConnectedAt *metav1.MicroTime }
+}
+
+// The wrappers that are written for it.
+type (
+	embedding struct{ *foreign }
+	holding   struct{ cluster *foreign }
+	wrapping  struct{ embedding }
+	several   struct {
+		metav1.ObjectMeta
+		*foreign
+
+		owner *foreign
+	}
+)
+
+func (c embedding) GetConnectedAt() *metav1.MicroTime { return c.Status.ConnectedAt }
+func (c holding) GetName() string                     { return c.cluster.Name }
+func (c holding) GetNamespace() string                { return c.cluster.Namespace }
+func (c holding) GetConnectedAt() *metav1.MicroTime   { return c.cluster.Status.ConnectedAt }
+func (c several) GetName() string                     { return c.foreign.Name }
+func (c several) GetNamespace() string                { return c.foreign.Namespace }
+func (c several) GetConnectedAt() *metav1.MicroTime   { return c.Status.ConnectedAt }
+
+// TestWrappedNilCluster: a wrapper that is not nil around a cluster that is nil is a cluster
+// that is gone.
+func TestWrappedNilCluster(t *testing.T) {
+	for name, none := range map[string]ConnectedCluster{
+		"Embedding": embedding{}, "Pointer": &embedding{}, "Holding": holding{}, "Wrapping": &wrapping{}, "Several": several{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := NewFakeClientProvider("")
+			m, since := NewClientManager(p), p.SetK8sClient(east, "first")
+			if _, err := m.GetK8sClient(boat, none); err != NotFoundError { //nolint:errorlint // it comes as it is
+				t.Errorf("want %v, got %v", NotFoundError, err)
+			}
+			if _, err := m.GetK8sClient(boat, connected(&since)); err != nil {
+				t.Fatal(err)
+			}
+			if !m.Refresh(boat, none) || m.Refresh(boat, none) {
+				t.Error("want a change, once")
+			}
+		})
+	}
+	some := &foreign{ObjectMeta: metav1.ObjectMeta{Name: east.Name}}
+	for name, one := range map[string]ConnectedCluster{"Embedding": embedding{some}, "Holding": &holding{some}, "Several": several{foreign: some}} {
+		if isNil(one) {
+			t.Errorf("%s: there is a cluster", name)
+		}
+	}
+}
+
+// TestClientManagerFunc: for clusters that do not tell when they were connected to, a function
+// does.
+func TestClientManagerFunc(t *testing.T) {
+	p := NewFakeClientProvider("")
+	m := NewClientManagerFunc(p, func(c *foreign) *metav1.MicroTime { return c.Status.ConnectedAt })
+	if _, err := m.GetK8sClient(boat, nil); err != NotFoundError { //nolint:errorlint // it comes as it is
+		t.Errorf("want %v, got %v", NotFoundError, err)
+	}
+	one := &foreign{ObjectMeta: metav1.ObjectMeta{Name: east.Name, UID: "u"}}
+	for _, client := range []string{"first", "second"} {
+		since := p.SetK8sClient(east, client)
+		one.Status.ConnectedAt = &since
+		if changed := m.Refresh(boat, one); changed != (client == "second") {
+			t.Errorf("%s: changed: %t", client, changed)
+		}
+		if got, err := m.GetK8sClient(boat, one); got != client || err != nil {
+			t.Errorf("want %s, got %q, %v", client, got, err)
+		}
+	}
+	namesake := *one
+	namesake.UID = "v"
+	if !m.Refresh(boat, &namesake) {
+		t.Error("a cluster that was made anew under the name is another one: want a change")
+	}
+	if _, err := m.GetK8sClient(boat, &namesake); err != nil || !m.Refresh(boat, nil) || m.Refresh(boat, nil) {
+		t.Errorf("a cluster that is gone: want a change, once: %v", err)
+	}
+}

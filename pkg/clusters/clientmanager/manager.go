@@ -10,7 +10,6 @@ package clientmanager
 
 import (
 	"context"
-	"reflect"
 	"strconv"
 	"time"
 
@@ -101,7 +100,7 @@ func (m *ClientManager[C]) GetK8sClient(obj KeyableObject, cluster ConnectedClus
 // that it was given: once for each change. An object that was given none is told
 // false.
 //
-// A cluster that is nil, also a nil pointer of some type, is one that is gone. It does not
+// A cluster that is nil, also a nil pointer of some type or a wrapper around one, is one that is gone. It does not
 // tell which: an object that was given clients of several clusters is told false and keeps
 // them all. Call RefreshGone for such an object.
 func (m *ClientManager[C]) Refresh(obj KeyableObject, cluster ConnectedCluster) bool {
@@ -157,11 +156,21 @@ func ref(cluster ConnectedCluster) clusters.Ref {
 	if at := cluster.GetConnectedAt(); at != nil {
 		r.Revision = revision(*at)
 	}
-	if o, ok := cluster.(interface{ GetUID() types.UID }); ok {
-		r.UID = o.GetUID()
-	}
+	r.UID = uid(cluster)
 
 	return r
+}
+
+// uid returns that of a cluster, if it has one.
+func uid(cluster KeyableObject) types.UID {
+	if c, ok := cluster.(connectedAt); ok {
+		cluster = c.KeyableObject
+	}
+	if o, ok := cluster.(interface{ GetUID() types.UID }); ok {
+		return o.GetUID()
+	}
+
+	return ""
 }
 
 // Revision compares as the API server stores times: to the microsecond. No time is a
@@ -178,14 +187,6 @@ func timeOf(r clusters.Revision) metav1.MicroTime {
 	}
 
 	return metav1.NewMicroTime(time.UnixMicro(us))
-}
-
-// IsNil sees through an interface that holds a nil pointer, which callers make of a
-// Cluster that they did not find.
-func isNil(cluster ConnectedCluster) bool {
-	v := reflect.ValueOf(cluster)
-
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 type provider[C any] struct{ from ClientProvider[C] }
