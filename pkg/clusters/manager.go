@@ -42,6 +42,7 @@ func (c Change) String() string {
 type Manager[C any] struct {
 	leases   Acquirer[C]
 	plain    bool     // leases are made up here: see mark.over
+	idle     bool     // users who have built nothing are remembered
 	notifier Notifier // nil: there is none
 
 	mu        sync.Mutex // guards what follows; never held while anything is called
@@ -75,11 +76,27 @@ func (m mark) ended() bool {
 	}
 }
 
+// A ManagerOption changes a Manager.
+type ManagerOption func(*managerOptions)
+
+type managerOptions struct{ forgetsIdle bool }
+
+// WithoutIdleUsers lets a manager remember only users who have built something, not those
+// who would like to: for programs that do not call Forget, and neither Users nor Source.
+func WithoutIdleUsers() ManagerOption {
+	return func(o *managerOptions) { o.forgetsIdle = true }
+}
+
 // NewManager returns a manager of the connections of a provider. If that is an
 // Acquirer too, such as a Cache, its leases are handed out; if it is a Notifier,
 // Source listens to it.
-func NewManager[C any](p Provider[C]) *Manager[C] {
+func NewManager[C any](p Provider[C], options ...ManagerOption) *Manager[C] {
+	o := managerOptions{}
+	for _, option := range options {
+		option(&o)
+	}
 	m := &Manager[C]{
+		idle:  !o.forgetsIdle,
 		users: map[User]map[Key]mark{}, byCluster: map[Key]map[User]struct{}{}, listeners: map[*func(Key)]struct{}{},
 	}
 	m.notifier, _ = p.(Notifier)
@@ -280,6 +297,11 @@ func (m *Manager[C]) note(u User, key Key) {
 
 // Set remembers what a user has built on. The lock is held.
 func (m *Manager[C]) set(u User, key Key, on mark) {
+	if on.none() && !m.idle {
+		m.drop(u, key)
+
+		return
+	}
 	if m.users[u] == nil {
 		m.users[u] = map[Key]mark{}
 	}

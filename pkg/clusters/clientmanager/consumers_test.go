@@ -200,3 +200,41 @@ func TestClientManagerFunc(t *testing.T) {
 		t.Errorf("a cluster that is gone: want a change, once: %v", err)
 	}
 }
+
+// TestFailuresAreNotRemembered: whoever got nothing is not remembered, as it never was: nobody
+// would ever forget them.
+func TestFailuresAreNotRemembered(t *testing.T) {
+	p := NewFakeClientProvider("")
+	m := NewClientManager(p)
+	for _, err := range []error{nil, boom} {
+		if err != nil {
+			p.SetClusterError(east, err)
+		}
+		for range 1000 {
+			if _, err := m.GetK8sClient(boat, connected(at(1))); err == nil {
+				t.Fatal("there is a client")
+			}
+			m.Refresh(boat, connected(at(1)))
+		}
+	}
+	since := p.SetK8sClient(east, "first")
+	if _, err := m.GetK8sClient(boat, connected(at(1))); err == nil {
+		t.Fatal("the client is another one")
+	}
+	if users := m.manager.Users(east); len(users) != 0 {
+		t.Errorf("nobody was given a client, and there are %d users: %v", len(users), users)
+	}
+	if _, err := m.GetK8sClient(boat, connected(&since)); err != nil {
+		t.Fatal(err)
+	}
+	if users := m.manager.Users(east); len(users) != 1 {
+		t.Errorf("one was given a client: %v", users)
+	}
+	p.SetClusterError(east, boom)
+	if !m.Refresh(boat, connected(nil)) {
+		t.Error("the client is gone: want a change")
+	}
+	if users := m.manager.Users(east); len(users) != 0 {
+		t.Errorf("nobody has a client any more: %v", users)
+	}
+}

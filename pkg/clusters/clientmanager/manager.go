@@ -72,10 +72,10 @@ type ClientManager[C any] struct {
 // that a client was made anew at the same time, because its API server was restored.
 func NewClientManager[C any](clientProvider ClientProvider[C]) *ClientManager[C] {
 	if l, ok := clientProvider.(lender[C]); ok {
-		return &ClientManager[C]{manager: clusters.NewManager[C](lending[C]{provider[C]{clientProvider}, l})}
+		return &ClientManager[C]{manager: clusters.NewManager[C](lending[C]{provider[C]{clientProvider}, l}, clusters.WithoutIdleUsers())}
 	}
 
-	return &ClientManager[C]{manager: clusters.NewManager[C](provider[C]{clientProvider})}
+	return &ClientManager[C]{manager: clusters.NewManager[C](provider[C]{clientProvider}, clusters.WithoutIdleUsers())}
 }
 
 // GetK8sClient returns the client of the cluster for the object. The error is
@@ -145,7 +145,7 @@ func (m *ClientManager[C]) Revisions(obj KeyableObject) map[types.NamespacedName
 }
 
 // Forget drops an object that is gone. One that is made anew under its name starts
-// from nothing.
+// from nothing. An object that was given no client need not be dropped.
 func (m *ClientManager[C]) Forget(obj KeyableObject) { m.manager.Forget(m.user(obj)) }
 
 // ForgetCluster drops a cluster that is gone.
