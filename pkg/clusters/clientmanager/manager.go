@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/moorage-dev/moorage/pkg/clusters"
-	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
+	"github.com/moorage-dev/moorage/pkg/clusters/clientmanagertest"
 )
 
 // Errors to branch on. The names are those that controllers were written for.
@@ -227,10 +227,10 @@ func (l lending[C]) Acquire(ctx context.Context, key clusters.Key) (clusters.Lea
 	return lease, nil
 }
 
-// FakeClientProvider is the one of clusterstest.
-type FakeClientProvider[C any] = clusterstest.FakeClientProvider[C]
+// FakeClientProvider is the one of clientmanagertest.
+type FakeClientProvider[C any] = clientmanagertest.FakeClientProvider[C]
 
-// NewFakeClientProvider is the one of clusterstest.
+// NewFakeClientProvider is the one of clientmanagertest.
 func NewFakeClientProvider[C any](defaultClient C) *FakeClientProvider[C] {
-	return clusterstest.NewFakeClientProvider(defaultClient)
+	return clientmanagertest.NewFakeClientProvider(defaultClient)
 }
