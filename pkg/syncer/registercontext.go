@@ -109,16 +109,16 @@ func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.Re
 	if err != nil {
 		return nil, err
 	}
-	p, err := newManager(fenced(o.Physical, lease), func(r clusters.Restore) { restores.Seen(r.Of(), r.Known, r.Answered) }, o.Scheme, cache.Options{DefaultNamespaces: map[string]cache.Config{o.TargetNamespace: {}}})
+	host := fenced(o.Physical, lease)
+	clusters.OnRestored(host, func(r clusters.Restore) { restores.Seen(r.Of(), r.Known, r.Answered) })
+	p, err := newManager(host, o.Scheme, cache.Options{DefaultNamespaces: map[string]cache.Config{o.TargetNamespace: {}}})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a manager for the physical cluster")
 	}
 	if err := p.Add(restores); err != nil {
 		return nil, errors.Wrap(err, "cannot watch for a restore of the physical cluster")
 	}
-	v, err := newManager(fenced(guarded, lease), func(r clusters.Restore) {
-		logging.Error(log, r, "The virtual cluster was restored to an earlier state, it is listed anew", "resource", r.Resource.String())
-	}, o.Scheme, cache.Options{})
+	v, err := newManager(fenced(guarded, lease), o.Scheme, cache.Options{})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a manager for the virtual cluster")
 	}
@@ -153,9 +153,7 @@ func owner(ctx context.Context, o RegisterOptions) (client.Object, error) {
 	return service, errors.Wrap(err, "cannot read the service that owns the host objects")
 }
 
-func newManager(c *rest.Config, restored func(clusters.Restore), scheme *runtime.Scheme, objects cache.Options) (manager.Manager, error) {
-	c = rest.CopyConfig(c)
-	clusters.OnRestored(c, restored)
+func newManager(c *rest.Config, scheme *runtime.Scheme, objects cache.Options) (manager.Manager, error) {
 	return ctrl.NewManager(c, ctrl.Options{
 		Scheme: scheme, Cache: objects, Metrics: metricsserver.Options{BindAddress: "0"},
 		// Passes read caches, of objects without a Go type as well.
