@@ -27,7 +27,7 @@ var thisPod = pod{config: rest.InClusterConfig, namespace: func() (string, error
 // name can be made of.
 func (o RegisterOptions) complete(in pod) (RegisterOptions, error) {
 	if o.Virtual == nil || o.Name == "" {
-		return o, errors.New("Virtual and Name are required") //nolint:staticcheck // fields
+		return o, errors.New("Virtual and Name are required")
 	}
 	if o.Physical == nil {
 		host, err := in.config()
@@ -42,7 +42,7 @@ func (o RegisterOptions) complete(in pod) (RegisterOptions, error) {
 		o.CurrentNamespace, o.TargetNamespace = cmp.Or(o.CurrentNamespace, namespace), cmp.Or(o.TargetNamespace, namespace)
 	}
 	if o.TargetNamespace == "" {
-		return o, errors.New("Physical and TargetNamespace are required together") //nolint:staticcheck // fields
+		return o, errors.New("Physical and TargetNamespace are required together")
 	}
 	for what, name := range map[string]string{"Name": o.Name, "TargetNamespace": o.TargetNamespace} {
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {

@@ -165,7 +165,7 @@ func TestWrappedNilCluster(t *testing.T) {
 		})
 	}
 	some := &foreign{ObjectMeta: metav1.ObjectMeta{Name: east.Name}}
-	for name, one := range map[string]ConnectedCluster{"Embedding": embedding{some}, "Holding": &holding{some}, "Several": several{foreign: some}} {
+	for name, one := range map[string]ConnectedCluster{"Embedding": embedding{some}, "Holding": &holding{some}, "Several": several{foreign: some, owner: nil}} {
 		if isNil(one) {
 			t.Errorf("%s: there is a cluster", name)
 		}
