@@ -34,15 +34,11 @@ func newFerry(namespace, name, route string) *ferry {
 }
 
 // ferries brings what tenants want down to the host, and what becomes of it up.
-type ferries struct {
-	translator.NamespacedTranslator
-	translator.NameLookup // a name that cannot be looked up now is asked for again
-}
+type ferries struct{ translator.Namespaced }
 
 func newFerries(ctx *synccontext.RegisterContext) syncer.Syncer {
 	empty := newFerry("", "", "")
-	names := translator.NewNamespacedTranslator(ctx, "ferries", empty)
-	return syncer.FromTyped(empty, ferries{names, names.(translator.NameLookup)})
+	return syncer.FromTyped(empty, ferries{translator.NewNamespaced(ctx, "ferries", empty)})
 }
 
 // Init copies the kind from the host into the tenant, before anything is watched.

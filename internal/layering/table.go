@@ -35,6 +35,7 @@ var table = []layer{
 		{path: "pkg/reconciler", why: "the seed's import path: aliases of managed"},
 		{path: "pkg/sim/...", why: "steps the real reconciler through faults and schedules"},
 		{path: "pkg/clusters/remote/...", why: "another cluster as the external system of managed resources"},
+		{path: "pkg/plugin/...", why: "the main of programs that were plugins of virtual clusters, over a Runner"},
 		{path: "pkg/bridge/...", why: "a syncer or a cluster as an external system"},
 	}},
 	{"4", "reconcilers", []unit{
@@ -76,6 +77,8 @@ var table = []layer{
 		{path: "internal/restores/...", why: "how it is told that an API server was restored, and the count of that"},
 		{path: "internal/gone/...", why: "which answers say that an object does not exist"},
 		{path: "internal/jsonpatch/...", why: "merge and JSON patches, as an API server applies them"},
+		{path: "pkg/hook/...", why: "interfaces of hooks, as plugins of virtual clusters implement them"},
+		{path: "pkg/clienthelper/...", why: "functions that plugins of virtual clusters use"},
 		{path: "pkg/log/...", why: "formatted lines, as plugins of virtual clusters write them"},
 		{path: "pkg/changelog/...", why: "what was changed outside, told to sinks"},
 	}},

@@ -42,6 +42,7 @@ func (c Change) String() string {
 type Manager[C any] struct {
 	leases   Acquirer[C]
 	plain    bool     // leases are made up here: see mark.over
+	idle     bool     // users who have built nothing are remembered
 	notifier Notifier // nil: there is none
 
 	mu        sync.Mutex // guards what follows; never held while anything is called
@@ -75,11 +76,27 @@ func (m mark) ended() bool {
 	}
 }
 
+// A ManagerOption changes a Manager.
+type ManagerOption func(*managerOptions)
+
+type managerOptions struct{ forgetsIdle bool }
+
+// WithoutIdleUsers lets a manager remember only users who have built something, not those
+// who would like to: for programs that do not call Forget, and neither Users nor Source.
+func WithoutIdleUsers() ManagerOption {
+	return func(o *managerOptions) { o.forgetsIdle = true }
+}
+
 // NewManager returns a manager of the connections of a provider. If that is an
 // Acquirer too, such as a Cache, its leases are handed out; if it is a Notifier,
 // Source listens to it.
-func NewManager[C any](p Provider[C]) *Manager[C] {
+func NewManager[C any](p Provider[C], options ...ManagerOption) *Manager[C] {
+	o := managerOptions{}
+	for _, option := range options {
+		option(&o)
+	}
 	m := &Manager[C]{
+		idle:  !o.forgetsIdle,
 		users: map[User]map[Key]mark{}, byCluster: map[Key]map[User]struct{}{}, listeners: map[*func(Key)]struct{}{},
 	}
 	m.notifier, _ = p.(Notifier)
@@ -189,6 +206,34 @@ func (m *Manager[C]) Lose(u User) bool {
 	return built
 }
 
+// LoseCluster forgets what a user has built on one cluster, because that is gone for him.
+// It reports whether that was anything.
+func (m *Manager[C]) LoseCluster(u User, key Key) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	on, known := m.users[u][key]
+	if known {
+		m.set(u, key, mark{})
+	}
+
+	return !on.none()
+}
+
+// Built returns the revisions that a user has built on, by cluster: none of what he has
+// asked for and not got, nor of what Refresh told him to throw away.
+func (m *Manager[C]) Built(u User) map[Key]Revision {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	built := map[Key]Revision{}
+	for key, on := range m.users[u] {
+		if !on.none() {
+			built[key] = on.revision
+		}
+	}
+
+	return built
+}
+
 // Forget drops a user that is gone.
 func (m *Manager[C]) Forget(u User) {
 	m.mu.Lock()
@@ -219,9 +264,26 @@ func (m *Manager[C]) Users(key Key) []User {
 	for u := range m.byCluster[key] {
 		users = append(users, u)
 	}
-	slices.SortFunc(users, func(a, b User) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
-	})
+	slices.SortFunc(users, compareUsers)
+
+	return users
+}
+
+func compareUsers(a, b User) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
+}
+
+// Named returns the users of that name, of whatever kind, in order.
+func (m *Manager[C]) Named(name Key) []User {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var users []User
+	for u := range m.users {
+		if u.Key == name {
+			users = append(users, u)
+		}
+	}
+	slices.SortFunc(users, compareUsers)
 
 	return users
 }
@@ -235,6 +297,11 @@ func (m *Manager[C]) note(u User, key Key) {
 
 // Set remembers what a user has built on. The lock is held.
 func (m *Manager[C]) set(u User, key Key, on mark) {
+	if on.none() && !m.idle {
+		m.drop(u, key)
+
+		return
+	}
 	if m.users[u] == nil {
 		m.users[u] = map[Key]mark{}
 	}

@@ -57,7 +57,7 @@ func TestC4AnyClient(t *testing.T) {
 
 // TestC10OneTerm: what tells one connection from another is called revision, everywhere.
 func TestC10OneTerm(t *testing.T) {
-	for _, dir := range []string{".", "clientmanager", "clusterstest"} {
+	for _, dir := range []string{".", "clientmanager", "clientmanagertest", "clusterstest"} {
 		files, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)

@@ -15,10 +15,7 @@ import (
 )
 
 // settings keeps ConfigMaps in step, without a cast.
-type settings struct {
-	translator.NamespacedTranslator
-	translator.NameLookup
-}
+type settings struct{ translator.Namespaced }
 
 func (s settings) SyncDown(ctx *synccontext.SyncContext, vObj *corev1.ConfigMap) (ctrl.Result, error) {
 	return s.SyncDownCreate(ctx, vObj, s.TranslateMetadata(vObj))
@@ -41,8 +38,7 @@ func Example() {
 	host, tenant := syncertesting.NewFakeClient(scheme), syncertesting.NewFakeClient(scheme)
 	reg := syncertesting.NewFakeRegisterContext(host, tenant)
 	ctx := synccontext.ConvertContext(reg, "settings")
-	names := translator.NewNamespacedTranslator(reg, "settings", &corev1.ConfigMap{})
-	s := syncer.FromTyped(&corev1.ConfigMap{}, settings{names, names.(translator.NameLookup)})
+	s := syncer.FromTyped(&corev1.ConfigMap{}, settings{translator.NewNamespaced(reg, "settings", &corev1.ConfigMap{})})
 
 	vObj := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "colours"},

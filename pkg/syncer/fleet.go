@@ -64,7 +64,8 @@ func (f *Fleet[N]) Start(ctx context.Context) error {
 // Engage a virtual cluster, which runs until that context ends: its syncer is made,
 // initialized and registered, and works from Start on until the context ends. A
 // cluster that comes back under its name waits until the syncer of the former one has
-// stopped. It is best made of a configuration that went through Guard.
+// stopped. It is best made of a configuration that went through Guard, which also notices
+// that the cluster was restored; for the host call clusters.OnRestored.
 func (f *Fleet[N]) Engage(ctx context.Context, name N, virtual cluster.Cluster) error {
 	if err := f.base.Err(); err != nil {
 		return errors.Wrapf(err, "cannot engage the virtual cluster %q: the fleet has stopped", name)

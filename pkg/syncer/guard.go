@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
@@ -24,6 +25,9 @@ import (
 // same address, or the same one after it lost its data. From then on nothing is sent
 // to it, until the right one is back; the error is ErrVirtualClusterReplaced. It costs
 // one request per list or watch that begins, and none in between.
+//
+// Once the cluster was restored to an earlier state, caches of the configuration list
+// everything anew, and the log says so: see clusters.OnRestored.
 //
 // NewRegisterContext guards its virtual cluster. Guard is for managers of your own.
 func Guard(ctx context.Context, config *rest.Config) (*rest.Config, types.UID, error) {
@@ -39,9 +43,13 @@ func Guard(ctx context.Context, config *rest.Config) (*rest.Config, types.UID, e
 	if err != nil {
 		return nil, "", errors.Wrap(err, "cannot tell the address of the virtual cluster")
 	}
-	p := &post{sentry: s, base: base.Path, log: logging.NewLogrLogger(ctrllog.Log.WithName("syncer"))}
+	log := logging.NewLogrLogger(ctrllog.Log.WithName("syncer"))
+	p := &post{sentry: s, base: base.Path, log: log}
 	guarded := rest.CopyConfig(config)
 	guarded.Wrap(func(next http.RoundTripper) http.RoundTripper { return guard{post: p, next: next} })
+	clusters.OnRestored(guarded, func(r clusters.Restore) { // its request is guarded, too
+		logging.Error(log, r, "The virtual cluster was restored to an earlier state, it is listed anew", "resource", r.Resource.String())
+	})
 	return guarded, s.uid, nil
 }
 

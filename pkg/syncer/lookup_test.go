@@ -2,6 +2,8 @@ package syncer_test
 
 import (
 	"context"
+	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/syncer"
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
@@ -59,6 +62,7 @@ func TestLookupErrorIsRetried(t *testing.T) {
 		"IsManaged": {"The first look-up fails.", withoutLookup, func(n int) bool { return n == 1 }, false},
 		"Name":      {"The one for the name fails, and the next.", withoutLookup, func(n int) bool { return n == 2 || n == 3 }, false},
 		"NameAlone": {"The one for the name fails alone.", withLookup, func(n int) bool { return n == 2 }, false},
+		"Embedded":  {"A syncer that embeds a Namespaced looks names up.", withNamespaced, func(n int) bool { return n == 2 }, false},
 		"NameOnce":  {"The one for the name fails alone, which cannot be told: it is done again.", withoutLookup, func(n int) bool { return n == 2 }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,6 +91,44 @@ func TestLookupErrorIsRetried(t *testing.T) {
 				synctest.Wait()
 			})
 		})
+	}
+}
+
+// namespacedMaps embeds all that a syncer needs for names.
+type namespacedMaps struct {
+	translator.Namespaced
+
+	maps *mapSyncer
+}
+
+func (s namespacedMaps) SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error) {
+	return s.maps.SyncDown(ctx, vObj)
+}
+
+func (s namespacedMaps) Sync(ctx *synccontext.SyncContext, pObj, vObj client.Object) (ctrl.Result, error) {
+	return s.maps.Sync(ctx, pObj, vObj)
+}
+
+func withNamespaced(m *mapSyncer) syncer.Syncer {
+	return namespacedMaps{translator.NewNamespaced(m.reg, "configmaps", &corev1.ConfigMap{}, "private"), m}
+}
+
+// TestNoAssertion: what every author wants needs neither a type assertion nor two embedded
+// interfaces, in the first example of the page and of the package.
+func TestNoAssertion(t *testing.T) {
+	for _, file := range []string{"../../docs/syncer.md", "example_test.go", "../../examples/syncer/ferries.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, no := range []string{".(translator.NameLookup)", "\ttranslator.NameLookup"} {
+			if strings.Contains(string(text), no) {
+				t.Errorf("%s has %q", file, no)
+			}
+		}
+		if !strings.Contains(string(text), "translator.NewNamespaced(") {
+			t.Errorf("%s has no translator.NewNamespaced", file)
+		}
 	}
 }
 

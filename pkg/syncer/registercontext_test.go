@@ -21,10 +21,10 @@ func TestRegisterOptions(t *testing.T) {
 		want   string
 		asked  int32 // who it is
 	}{
-		"NoVirtual":   {"All of them are required.", syncer.RegisterOptions{Physical: silent, Name: "red", TargetNamespace: "a"}, "are required", 0},
-		"NoHost":      {"All of them are required.", syncer.RegisterOptions{Virtual: silent, Name: "red", TargetNamespace: "a"}, "are required", 0},
-		"NoName":      {"All of them are required.", syncer.RegisterOptions{Virtual: silent, Physical: silent, TargetNamespace: "a"}, "are required", 0},
-		"NoNamespace": {"All of them are required.", syncer.RegisterOptions{Virtual: silent, Physical: silent, Name: "red"}, "are required", 0},
+		"NoVirtual":   {"It is required.", syncer.RegisterOptions{Physical: silent, Name: "red", TargetNamespace: "a"}, "are required", 0},
+		"NoHost":      {"Without one it is that of the pod, and this is none.", syncer.RegisterOptions{Virtual: silent, Name: "red", TargetNamespace: "a"}, "without Physical the host is the cluster of the pod", 0},
+		"NoName":      {"It is required.", syncer.RegisterOptions{Virtual: silent, Physical: silent, TargetNamespace: "a"}, "are required", 0},
+		"NoNamespace": {"With a host it is required.", syncer.RegisterOptions{Virtual: silent, Physical: silent, Name: "red"}, "are required", 0},
 		"Name":        {"It is a part of every host name.", syncer.RegisterOptions{Virtual: silent, Physical: silent, Name: "Red_Team", TargetNamespace: "a"}, `Name "Red_Team" is no part of a name`, 0},
 		"Namespace":   {"It is a namespace.", syncer.RegisterOptions{Virtual: silent, Physical: silent, Name: "red", TargetNamespace: "a/b"}, `TargetNamespace "a/b" is no part of a name`, 0},
 		"Nobody":      {"Then the virtual cluster is asked.", syncer.RegisterOptions{Virtual: silent, Physical: silent, Name: "red", TargetNamespace: "a"}, "kube-system of the virtual cluster", 1},

@@ -108,3 +108,28 @@ func TestRestored(t *testing.T) {
 		t.Errorf("the manager of the virtual cluster has ended with %v", err)
 	}
 }
+
+// TestGuardRestored: what is watched with a configuration that went through Guard alone is
+// listed anew when the virtual cluster was restored, as in a Fleet; another cluster is none that
+// was restored.
+func TestGuardRestored(t *testing.T) {
+	virtual := &snapshot{}
+	virtual.set("red", "874")
+	config, uid, err := syncer.Guard(t.Context(), &rest.Config{Host: "http://red.example", Transport: virtual})
+	if err != nil || uid != "red" {
+		t.Fatal(uid, err)
+	}
+	for _, tc := range []struct {
+		reason, uid, version string
+		code                 int
+	}{
+		{"a virtual cluster as it was", "red", "874", http.StatusOK},
+		{"a virtual cluster that was restored", "red", "219", http.StatusGone},
+		{"another cluster", "blue", "219", 0},
+	} {
+		virtual.set(tc.uid, tc.version)
+		if code := watches(t, config); code != tc.code {
+			t.Errorf("%s answers with %d, want %d", tc.reason, code, tc.code)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package syncer
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -24,6 +25,8 @@ type Runner struct {
 	mu      sync.Mutex
 	items   []Base
 	started bool
+
+	leads atomic.Bool // nothing is done before
 }
 
 // NewRunner returns a runner of that context.
@@ -47,11 +50,23 @@ func (r *Runner) Register(item Base) error {
 func (r *Runner) Ready() <-chan struct{} { return r.ready }
 
 // Start runs until the context ends, which is no error, or something fails. When it
-// returns, both managers have stopped.
+// returns, all managers have stopped.
+//
+// With a ProcessManager nothing is initialized, read or synced before that is elected.
+// Then Start ends with an error if it loses the election; if it is told to stop, the lease is
+// given up when the other managers have stopped.
 func (r *Runner) Start(ctx context.Context) error {
 	if err := r.begin(); err != nil {
 		return err
 	}
+	if r.reg.ProcessManager == nil {
+		return r.run(ctx)
+	}
+	return r.lead(ctx)
+}
+
+// run the items until the context ends or something fails.
+func (r *Runner) run(ctx context.Context) error {
 	// From here on nothing is added to the items.
 	if err := each(r.items, "initialize", func(i Initializer) error { return i.Init(r.reg) }); err != nil {
 		return err

@@ -38,6 +38,7 @@ const (
 type mapSyncer struct {
 	translator.NamespacedTranslator
 
+	reg        *synccontext.RegisterContext
 	mu         sync.Mutex
 	calls      []string
 	managedErr error
@@ -45,7 +46,7 @@ type mapSyncer struct {
 }
 
 func newMapSyncer(ctx *synccontext.RegisterContext) *mapSyncer {
-	return &mapSyncer{NamespacedTranslator: translator.NewNamespacedTranslator(ctx, "configmaps", &corev1.ConfigMap{}, "private")}
+	return &mapSyncer{reg: ctx, NamespacedTranslator: translator.NewNamespacedTranslator(ctx, "configmaps", &corev1.ConfigMap{}, "private")}
 }
 
 func (s *mapSyncer) called(what string) {

@@ -19,7 +19,7 @@ func (c *cluster) GetConnectedAt() *metav1.MicroTime { return &c.connectedAt }
 
 func Example() {
 	provider := clientmanager.NewFakeClientProvider("the first client")
-	manager := clientmanager.NewClientManager[string](provider)
+	manager := clientmanager.NewClientManager(provider)
 	_, at, _ := provider.GetK8sClient(types.NamespacedName{Name: "default"})
 	home := &cluster{metav1.ObjectMeta{Name: "default"}, at}
 	forward := &metav1.ObjectMeta{Name: "port-forward"}
@@ -35,4 +35,29 @@ func Example() {
 	// the first client <nil>
 	// true
 	// the second client <nil>
+}
+
+// A foreignCluster does not tell by a method when it was connected to.
+type foreignCluster struct {
+	metav1.ObjectMeta
+
+	Status struct{ ConnectedAt *metav1.MicroTime }
+}
+
+func ExampleNewClientManagerFunc() {
+	provider := clientmanager.NewFakeClientProvider("a client")
+	manager := clientmanager.NewClientManagerFunc(provider, func(c *foreignCluster) *metav1.MicroTime { return c.Status.ConnectedAt })
+	forward := &metav1.ObjectMeta{Name: "port-forward"}
+
+	_, at, _ := provider.GetK8sClient(types.NamespacedName{Name: "default"})
+	home := &foreignCluster{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	home.Status.ConnectedAt = &at
+	fmt.Println(manager.GetK8sClient(forward, home))
+
+	fmt.Println(manager.RefreshGone(forward, types.NamespacedName{Name: "default"}))
+	fmt.Println(manager.GetK8sClient(forward, nil))
+	// Output:
+	// a client <nil>
+	// true
+	//  cluster client does not exist
 }

@@ -10,8 +10,6 @@ package clientmanager
 
 import (
 	"context"
-	"fmt"
-	"reflect"
 	"strconv"
 	"time"
 
@@ -19,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/moorage-dev/moorage/pkg/clusters"
-	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
+	"github.com/moorage-dev/moorage/pkg/clusters/clientmanagertest"
 )
 
 // Errors to branch on. The names are those that controllers were written for.
@@ -63,14 +61,21 @@ type ClientManager[C any] struct {
 }
 
 // NewClientManager returns a manager of the provider's clients.
+//
+// An object is known by its namespace, name and Go type, so that objects of two types may
+// share a manager and a name. A pointer and a value are of one type. Metadata alone
+// (*metav1.ObjectMeta) stands for the object of that name, of whatever type, if the manager
+// has given clients to one such object. Otherwise the types have to be the same in each
+// call: what was given to a *Pod is not refreshed by an *unstructured.Unstructured.
+//
 // A provider that ends leases by itself, as a clusters.Cache does, tells more than times:
 // that a client was made anew at the same time, because its API server was restored.
 func NewClientManager[C any](clientProvider ClientProvider[C]) *ClientManager[C] {
 	if l, ok := clientProvider.(lender[C]); ok {
-		return &ClientManager[C]{manager: clusters.NewManager[C](lending[C]{provider[C]{clientProvider}, l})}
+		return &ClientManager[C]{manager: clusters.NewManager[C](lending[C]{provider[C]{clientProvider}, l}, clusters.WithoutIdleUsers())}
 	}
 
-	return &ClientManager[C]{manager: clusters.NewManager[C](provider[C]{clientProvider})}
+	return &ClientManager[C]{manager: clusters.NewManager[C](provider[C]{clientProvider}, clusters.WithoutIdleUsers())}
 }
 
 // GetK8sClient returns the client of the cluster for the object. The error is
@@ -82,7 +87,7 @@ func (m *ClientManager[C]) GetK8sClient(obj KeyableObject, cluster ConnectedClus
 	if isNil(cluster) {
 		return none, NotFoundError
 	}
-	lease, err := m.manager.Get(context.Background(), user(obj), ref(cluster))
+	lease, err := m.manager.Get(context.Background(), m.user(obj), ref(cluster))
 	if err != nil {
 		return none, err
 	}
@@ -93,41 +98,79 @@ func (m *ClientManager[C]) GetK8sClient(obj KeyableObject, cluster ConnectedClus
 
 // Refresh reports whether the object has to throw away what it built with the client
 // that it was given: once for each change. An object that was given none is told
-// false. A cluster that is nil, also a nil pointer of some type, is one that is gone.
+// false.
+//
+// A cluster that is nil, also a nil pointer of some type or a wrapper around one, is one that is gone. It does not
+// tell which: an object that was given clients of several clusters is told false and keeps
+// them all. Call RefreshGone for such an object.
 func (m *ClientManager[C]) Refresh(obj KeyableObject, cluster ConnectedCluster) bool {
 	if isNil(cluster) {
-		return m.manager.Lose(user(obj))
+		return m.refreshNil(obj)
 	}
-	change, _ := m.manager.Refresh(context.Background(), user(obj), ref(cluster))
+	change, _ := m.manager.Refresh(context.Background(), m.user(obj), ref(cluster))
 
 	return change != clusters.Unchanged
 }
 
+// RefreshGone is Refresh for a cluster of that key that does not exist: it reports, once,
+// whether the object has to throw away what it built with a client of it.
+func (m *ClientManager[C]) RefreshGone(obj KeyableObject, clusterKey types.NamespacedName) bool {
+	return m.manager.LoseCluster(m.user(obj), clusterKey)
+}
+
+// refreshNil takes the cluster for the only one that the object was given a client of.
+func (m *ClientManager[C]) refreshNil(obj KeyableObject) bool {
+	built := m.manager.Built(m.user(obj))
+	if len(built) != 1 {
+		return false
+	}
+	gone := false
+	for key := range built {
+		gone = m.RefreshGone(obj, key)
+	}
+
+	return gone
+}
+
+// Revisions returns when the clients were made that the object was given, by cluster: those
+// that GetK8sClient returns to it without an error until Refresh says that they have
+// changed. It is for tests and for those who look for a mistake.
+func (m *ClientManager[C]) Revisions(obj KeyableObject) map[types.NamespacedName]metav1.MicroTime {
+	out := map[types.NamespacedName]metav1.MicroTime{}
+	for key, rev := range m.manager.Built(m.user(obj)) {
+		out[key] = timeOf(rev)
+	}
+
+	return out
+}
+
 // Forget drops an object that is gone. One that is made anew under its name starts
-// from nothing.
-func (m *ClientManager[C]) Forget(obj KeyableObject) { m.manager.Forget(user(obj)) }
+// from nothing. An object that was given no client need not be dropped.
+func (m *ClientManager[C]) Forget(obj KeyableObject) { m.manager.Forget(m.user(obj)) }
 
 // ForgetCluster drops a cluster that is gone.
 func (m *ClientManager[C]) ForgetCluster(key types.NamespacedName) { m.manager.ForgetCluster(key) }
-
-// User tells objects of one name apart by their types.
-func user(obj KeyableObject) clusters.User {
-	return clusters.User{
-		Kind: fmt.Sprintf("%T", obj),
-		Key:  types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()},
-	}
-}
 
 func ref(cluster ConnectedCluster) clusters.Ref {
 	r := clusters.Ref{Key: types.NamespacedName{Namespace: cluster.GetNamespace(), Name: cluster.GetName()}, Revision: revision(metav1.MicroTime{})}
 	if at := cluster.GetConnectedAt(); at != nil {
 		r.Revision = revision(*at)
 	}
-	if o, ok := cluster.(interface{ GetUID() types.UID }); ok {
-		r.UID = o.GetUID()
-	}
+	r.UID = uid(cluster)
 
 	return r
+}
+
+// uid returns that of a cluster, if it has one.
+func uid(cluster KeyableObject) types.UID {
+	if c, ok := cluster.(connectedAt); ok {
+		cluster = c.KeyableObject
+	}
+	if o, ok := cluster.(interface{ GetUID() types.UID }); ok {
+		return o.GetUID()
+	}
+
+	return ""
 }
 
 // Revision compares as the API server stores times: to the microsecond. No time is a
@@ -136,12 +179,14 @@ func revision(at metav1.MicroTime) clusters.Revision {
 	return clusters.Revision(strconv.FormatInt(at.Truncate(time.Microsecond).UnixMicro(), 10))
 }
 
-// IsNil sees through an interface that holds a nil pointer, which callers make of a
-// Cluster that they did not find.
-func isNil(cluster ConnectedCluster) bool {
-	v := reflect.ValueOf(cluster)
+// timeOf is the reverse of revision, which makes all of them.
+func timeOf(r clusters.Revision) metav1.MicroTime {
+	us, err := strconv.ParseInt(string(r), 10, 64)
+	if err != nil {
+		return metav1.MicroTime{}
+	}
 
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+	return metav1.NewMicroTime(time.UnixMicro(us))
 }
 
 type provider[C any] struct{ from ClientProvider[C] }
@@ -182,10 +227,10 @@ func (l lending[C]) Acquire(ctx context.Context, key clusters.Key) (clusters.Lea
 	return lease, nil
 }
 
-// FakeClientProvider is the one of clusterstest.
-type FakeClientProvider[C any] = clusterstest.FakeClientProvider[C]
+// FakeClientProvider is the one of clientmanagertest.
+type FakeClientProvider[C any] = clientmanagertest.FakeClientProvider[C]
 
-// NewFakeClientProvider is the one of clusterstest.
+// NewFakeClientProvider is the one of clientmanagertest.
 func NewFakeClientProvider[C any](defaultClient C) *FakeClientProvider[C] {
-	return clusterstest.NewFakeClientProvider(defaultClient)
+	return clientmanagertest.NewFakeClientProvider(defaultClient)
 }

@@ -1,6 +1,9 @@
 package clientmanager
 
 import (
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
+	"github.com/moorage-dev/moorage/pkg/clusters/clientmanagertest"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -109,7 +112,7 @@ func TestTables(t *testing.T) {
 			}
 			m := fresh()
 			have.Changed, have.Asked = m.Refresh(boat, tc.cluster), d.asks
-			have.Tracked = m.manager.Lose(user(boat))
+			have.Tracked = m.manager.Lose(m.user(boat))
 			if diff := cmp.Diff(tc.want, have, cmp.Comparer(func(a, b error) bool { return errors.Is(a, b) })); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
@@ -214,10 +217,27 @@ func TestC9NilCluster(t *testing.T) {
 	}
 }
 
-// TestC12FakesAreElsewhere: the stand-in is that of package clusterstest.
+// TestC12FakesAreElsewhere: the stand-in is in a package of its own. The package that a
+// program imports links nothing for tests, and little more than package clusters.
 func TestC12FakesAreElsewhere(t *testing.T) {
 	var p any = NewFakeClientProvider("a client")
-	if _, same := p.(*clusterstest.FakeClientProvider[string]); !same {
+	if _, same := p.(*clientmanagertest.FakeClientProvider[string]); !same {
 		t.Errorf("it is a %T", p)
+	}
+	const clusters = "github.com/moorage-dev/moorage/pkg/clusters"
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", clusters)
+	below, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = exec.CommandContext(t.Context(), "go", "list", "-deps", clusters+"/clientmanager")
+	all, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := strings.Fields(string(below))
+	more := slices.DeleteFunc(strings.Fields(string(all)), func(path string) bool { return slices.Contains(known, path) })
+	if diff := cmp.Diff([]string{clusters + "/clientmanagertest", clusters + "/clientmanager"}, more); diff != "" {
+		t.Errorf("what the package links besides package clusters: -want +got:\n%s", diff)
 	}
 }

@@ -69,6 +69,11 @@ type RegisterContext struct {
 	// PhysicalManager has the host's cache, which holds the target namespace only.
 	PhysicalManager ctrl.Manager
 
+	// ProcessManager has what there is once in a process: probes, metrics, and the
+	// leader election. A Runner starts it first, and the rest when it is elected; it
+	// stops it last. Default: nil, which is none of them.
+	ProcessManager ctrl.Manager
+
 	// SyncerConfig is a kubeconfig for the virtual cluster. It may be nil.
 	SyncerConfig clientcmd.ClientConfig
 

@@ -7,6 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,6 +28,12 @@ func NewScheme() *runtime.Scheme {
 		}
 	}
 	return scheme
+}
+
+// NewFakeMapper returns a mapper of the kinds of the scheme, as an API server that serves all
+// of them in all versions.
+func NewFakeMapper(scheme *runtime.Scheme) meta.RESTMapper {
+	return testrestmapper.TestOnlyStaticRESTMapper(scheme)
 }
 
 // NewFakeClient returns a client of a cluster in memory that holds the objects.

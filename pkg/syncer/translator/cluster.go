@@ -21,6 +21,10 @@ var (
 // nil object for one that does not exist. It uses IndexByPhysicalName if a syncer
 // has registered that. The excluded annotations are not copied.
 func NewClusterTranslator(ctx *synccontext.RegisterContext, name string, obj client.Object, nameTranslator PhysicalNameTranslator, excludedAnnotations ...string) Translator {
+	return newClusterScoped(ctx, name, obj, nameTranslator, excludedAnnotations)
+}
+
+func newClusterScoped(ctx *synccontext.RegisterContext, name string, obj client.Object, nameTranslator PhysicalNameTranslator, excludedAnnotations []string) *clusterScoped {
 	names := synccontext.NamesOf(ctx)
 	return &clusterScoped{
 		origin: origin{

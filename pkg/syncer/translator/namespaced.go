@@ -26,6 +26,10 @@ var (
 // objects are in the target namespace, their names made of the virtual names and
 // the suffix. The excluded annotations are not copied.
 func NewNamespacedTranslator(ctx *synccontext.RegisterContext, name string, obj client.Object, excludedAnnotations ...string) NamespacedTranslator {
+	return newNamespaced(ctx, name, obj, excludedAnnotations)
+}
+
+func newNamespaced(ctx *synccontext.RegisterContext, name string, obj client.Object, excludedAnnotations []string) *namespaced {
 	names := synccontext.NamesOf(ctx)
 	return &namespaced{
 		origin: origin{

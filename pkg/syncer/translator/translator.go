@@ -54,15 +54,8 @@ type NameTranslator interface {
 
 // A NameLookup is a NameTranslator that looks names up and can say that this failed.
 // Of a syncer that is one, LookupVirtual is called in place of PhysicalToVirtual. The
-// translators of this package are; a syncer that embeds one as an interface embeds
-// this one beside it:
-//
-//	type cars struct {
-//		translator.NamespacedTranslator
-//		translator.NameLookup
-//	}
-//
-// Without that, IsManaged is asked once more when PhysicalToVirtual knows no name, and
+// translators of this package are; a syncer that embeds a Namespaced or a ClusterScoped
+// is. Of one that embeds the interface NamespacedTranslator or Translator, IsManaged is asked once more when PhysicalToVirtual knows no name, and
 // an error that it returns counts.
 type NameLookup interface {
 	// LookupVirtual is PhysicalToVirtual, and an error means that this cannot be

@@ -1,4 +1,4 @@
-package clusterstest
+package clientmanagertest
 
 import (
 	"fmt"
