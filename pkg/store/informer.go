@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -39,7 +40,8 @@ type InformerOptions struct {
 	MaxVanished int
 
 	// Logger is told of watches that ended, entries that cannot be decoded, and
-	// stores that were replaced. The default drops it.
+	// stores that were replaced. The default is what SetDefaultLogger was given, as
+	// package storecontroller does; without that it is dropped.
 	Logger logging.Logger
 }
 
@@ -56,9 +58,6 @@ func (o InformerOptions) defaulted() InformerOptions {
 	}
 	if o.MaxVanished == 0 {
 		o.MaxVanished = DefaultMaxVanished
-	}
-	if o.Logger == nil {
-		o.Logger = logging.NewNopLogger()
 	}
 
 	return o
@@ -96,6 +95,8 @@ type Informer[T Object] struct {
 	once  sync.Once
 	ended chan struct{}
 
+	fallback atomic.Pointer[logging.Logger] // of who gave none in the options
+
 	state[T]
 }
 
@@ -106,6 +107,27 @@ func NewInformer[T Object](s Store[T], o InformerOptions) *Informer[T] {
 
 // Store returns what the informer follows.
 func (i *Informer[T]) Store() Store[T] { return i.store }
+
+// SetDefaultLogger says who is told of what InformerOptions.Logger describes, if the
+// options name nobody. The first call counts: of several controllers that share the
+// informer, one is told. A nil logger changes nothing.
+func (i *Informer[T]) SetDefaultLogger(l logging.Logger) {
+	if l != nil {
+		i.fallback.CompareAndSwap(nil, &l)
+	}
+}
+
+// logger returns who is told.
+func (i *Informer[T]) logger() logging.Logger {
+	if i.opts.Logger != nil {
+		return i.opts.Logger
+	}
+	if l := i.fallback.Load(); l != nil {
+		return *l
+	}
+
+	return logging.NewNopLogger()
+}
 
 // NeedLeaderElection tells a manager that the copy is kept by those, too, who do
 // not lead.
@@ -144,7 +166,7 @@ func (i *Informer[T]) follow(ctx context.Context) {
 		if synced {
 			pause, rest = i.opts.MinBackoff, i.opts.MinBackoff
 		}
-		i.opts.Logger.Info("Watch ended, watching again", "store", i.store.Name(), "error", message(err), "pause", rest)
+		i.logger().Info("Watch ended, watching again", "store", i.store.Name(), "error", message(err), "pause", rest)
 		if !wait(ctx, rest) {
 			return
 		}

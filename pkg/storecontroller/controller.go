@@ -9,7 +9,6 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	ours "github.com/moorage-dev/moorage/pkg/controller"
@@ -45,7 +44,7 @@ type Controller[T store.Object] struct {
 // then, or elects by itself.
 func New[T store.Object](mgr manager.Manager, name, kind string, primary *store.Informer[T], r Reconciler[T], o Options, deps ...Dependency) (*Controller[T], error) {
 	c := &Controller[T]{
-		name: name, kind: kind, primary: primary, reconciler: r, opts: o.defaulted(),
+		name: name, kind: kind, primary: primary, reconciler: r, opts: o.defaulted(mgr, name),
 		jitter: rand.Float64, suspects: map[string]int{}, written: map[string]uint64{},
 	}
 	if err := c.build(mgr, deps); err != nil {
@@ -64,18 +63,14 @@ func New[T store.Object](mgr manager.Manager, name, kind string, primary *store.
 }
 
 func (c *Controller[T]) build(mgr manager.Manager, deps []Dependency) error {
-	b := binding{name: c.name, kind: c.kind, marks: c.opts.Marks}
+	b := binding{name: c.name, kind: c.kind, marks: c.opts.Marks, logger: c.opts.Logger}
 	typed := c.opts.TypedOptions
 	typed.Reconciler = pass[T]{c}
 	if typed.NewQueue == nil {
 		typed.NewQueue = ours.NewQueue[Request]
 	}
 	if mgr != nil {
-		typed.DefaultFromConfig(mgr.GetControllerOptions())
 		b.kube = mgr.GetClient()
-	}
-	if typed.Logger.GetSink() == nil { // failed passes are told to it, and to nobody else
-		typed.Logger = log.Log
 	}
 	if typed.LogConstructor == nil {
 		typed.LogConstructor = logOf(typed.Logger.WithValues("controller", c.name))
@@ -86,6 +81,7 @@ func (c *Controller[T]) build(mgr manager.Manager, deps []Dependency) error {
 	}
 	c.inner = inner
 	c.informers = []manager.Runnable{c.primary}
+	c.primary.SetDefaultLogger(c.opts.Logger)
 	if err := inner.Watch(newStoreSource(c.primary, !c.opts.AllEvents, nil)); err != nil {
 		return errors.Wrap(err, "cannot watch the primaries")
 	}

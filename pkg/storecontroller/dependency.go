@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
@@ -23,6 +24,8 @@ type binding struct {
 	kind  string // of its primaries
 	marks Marks
 	kube  client.Client // may be nil
+
+	logger logging.Logger
 }
 
 // mine returns the key of an owner that is a primary of the controller.

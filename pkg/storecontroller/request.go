@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -68,12 +70,15 @@ type Options struct {
 	// what changes only the status.
 	AllEvents bool
 
-	// Recorder of events about primaries. The default drops them. EventNamespace
-	// is where they are, DefaultEventNamespace by default.
+	// Recorder of events about primaries. The default is one of the manager's, named
+	// after the controller; without a manager events are dropped. EventNamespace is
+	// where they are, DefaultEventNamespace by default.
 	Recorder       event.Recorder
 	EventNamespace string
 
-	// Logger of what the controller itself has to say. The default drops it.
+	// Logger of what the controller itself has to say, and of what the informers have to
+	// say that were given no logger. The default is the Logger of TypedOptions: that of the
+	// manager, or controller-runtime's log.
 	Logger logging.Logger
 
 	// Clock tells when it is time for a resync. The default is the wall.
@@ -96,12 +101,24 @@ type GarbagePolicy struct {
 	Unmarked bool
 }
 
-func (o Options) defaulted() Options {
+func (o Options) defaulted(mgr manager.Manager, name string) Options {
+	if mgr != nil {
+		o.DefaultFromConfig(mgr.GetControllerOptions())
+	}
+	if o.TypedOptions.Logger.GetSink() == nil && mgr != nil {
+		o.TypedOptions.Logger = mgr.GetLogger()
+	}
+	if o.TypedOptions.Logger.GetSink() == nil { // failed passes are told to it, and to nobody else
+		o.TypedOptions.Logger = log.Log
+	}
 	if o.Resync == 0 {
 		o.Resync = DefaultResync
 	}
 	if o.Garbage.MaxPerPass <= 0 {
 		o.Garbage.MaxPerPass = DefaultMaxGarbagePerPass
+	}
+	if o.Recorder == nil && mgr != nil {
+		o.Recorder = event.NewRecorder(mgr.GetEventRecorder(name))
 	}
 	if o.Recorder == nil {
 		o.Recorder = event.NewNopRecorder()
@@ -110,7 +127,7 @@ func (o Options) defaulted() Options {
 		o.EventNamespace = DefaultEventNamespace
 	}
 	if o.Logger == nil {
-		o.Logger = logging.NewNopLogger()
+		o.Logger = logging.NewLogrLogger(o.TypedOptions.Logger)
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
