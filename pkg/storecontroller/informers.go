@@ -25,6 +25,9 @@ func (d ownsInformer) bind(_ context.Context, b binding) (bound, error) {
 	// What the index holds follows from its name: of controllers that share an informer,
 	// those share the index for which it is the same.
 	o := informerOwned{informer: d.informer, b: b, index: b.marks.KindKey() + " " + b.kind}
+	if former, ok := b.marks.former(); ok {
+		o.index += " or " + former.KindKey()
+	}
 	err := d.informer.AddIndexers(toolscache.Indexers{o.index: func(obj any) ([]string, error) {
 		object, err := Object(obj)
 		if err != nil {

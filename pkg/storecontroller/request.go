@@ -62,8 +62,8 @@ type Options struct {
 	// Garbage says what the garbage collector may do.
 	Garbage GarbagePolicy
 
-	// Marks are those of owned objects in Kubernetes. The zero value has the names
-	// that controllers of this shape had before.
+	// Marks are those of owned objects in Kubernetes. The zero value has the domain
+	// moorage.dev and reads the former names; Marks{Prefix: FormerMarkPrefix} keeps those.
 	Marks Marks
 
 	// AllEvents looks at a primary whenever it is written. The default leaves out

@@ -6,6 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/store/storetest"
+	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
 func TestDecompose(t *testing.T) {
@@ -44,4 +48,32 @@ func TestDecompose(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMarksOfTheOlderShape: whatever package storecontroller marks by default, here the marks
+// are those of the constants, before Run and later, and no others are read.
+func TestMarksOfTheOlderShape(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		check := func(when string) {
+			obj := &corev1.ConfigMap{}
+			w.c.rt.SetOwner(obj, storetest.NewThing("a", 1))
+			for _, got := range []map[string]string{obj.Labels, obj.Annotations} {
+				if got[OwnerkindLabel] != "thing" || got[OwnerKeyLabel] != "a" || got["moorage.dev/ownerkind"] != "" {
+					t.Errorf("%s: marks are %v", when, got)
+				}
+			}
+			if _, key, err := w.c.rt.DecomposeKubeSecondaryResource(obj); err != nil || key != "a" {
+				t.Errorf("%s: the owner is %q, %v", when, key, err)
+			}
+		}
+		check("before Run")
+		w.run()
+		check("while it runs")
+		other := &corev1.ConfigMap{}
+		storecontroller.Marks{}.Set(other, store.Owner{Kind: "thing", Key: "a"})
+		if _, key, _ := w.c.rt.DecomposeKubeSecondaryResource(other); key != "" {
+			t.Errorf("other marks lead to %q", key)
+		}
+		w.end()
+	})
 }

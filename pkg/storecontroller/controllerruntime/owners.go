@@ -22,7 +22,7 @@ func (r *Runtime[T]) SetOwner(obj metav1.Object, primary T) {
 
 		return
 	}
-	storecontroller.Marks{}.Set(obj, r.Owner(primary))
+	marks().Set(obj, r.Owner(primary))
 }
 
 // Owner returns what marks an entity as made for the primary, as SetOwner does: put
@@ -35,6 +35,11 @@ func (r *Runtime[T]) Owner(primary T) store.Owner {
 	m := primary.GetMetadata()
 
 	return store.Owner{Kind: r.kind, Key: m.Key, UID: m.UID}
+}
+
+// marks are those of the older shape, whatever the default of package storecontroller is.
+func marks() storecontroller.Marks {
+	return storecontroller.Marks{Prefix: storecontroller.FormerMarkPrefix}
 }
 
 func (r *Runtime[T]) running() *storecontroller.Controller[T] {
@@ -111,7 +116,7 @@ func ownerOf(obj any) (store.Owner, bool) {
 	if err != nil {
 		return store.Owner{}, false
 	}
-	owner, err := storecontroller.Marks{}.Owner(object)
+	owner, err := marks().Owner(object)
 
 	return owner, err == nil && owner.Key != ""
 }

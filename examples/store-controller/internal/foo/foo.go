@@ -188,7 +188,7 @@ func (c *Controller) HandleSecondary(obj any) {
 // GarbageSecondaries asks for a pass over each Foo that has a Deployment: one that
 // is gone is dealt with there.
 func (c *Controller) GarbageSecondaries() {
-	made, err := c.deployments.Deployments(c.namespace).List(storecontroller.Marks{}.Selector(Kind, ""))
+	made, err := c.deployments.Deployments(c.namespace).List(storecontroller.OwnerSelector(Kind, ""))
 	if err != nil {
 		return
 	}
