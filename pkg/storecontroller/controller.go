@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A Controller looks at primaries when something about them changes. Use New. Its
+// A Controller looks at primaries when something about them changes. Use New or NewFunc. Its
 // methods may be called concurrently.
 type Controller[T store.Object] struct {
 	name       string
@@ -43,9 +43,25 @@ type Controller[T store.Object] struct {
 // Without a manager nothing is added, and the caller runs Start; it does not lead,
 // then, or elects by itself.
 func New[T store.Object](mgr manager.Manager, name, kind string, primary *store.Informer[T], r Reconciler[T], o Options, deps ...Dependency) (*Controller[T], error) {
+	return NewFunc(mgr, name, kind, primary, func(*Controller[T]) Reconciler[T] { return r }, o, deps...)
+}
+
+// NewFunc is New for a reconciler that needs its controller: to mark what it makes, to
+// write primaries, to record events. The function is called once, before anything runs,
+// with the controller that is returned; it may keep it, and calls none of its methods. It
+// is an error if it returns nil.
+func NewFunc[T store.Object](
+	mgr manager.Manager, name, kind string, primary *store.Informer[T], build func(c *Controller[T]) Reconciler[T], o Options, deps ...Dependency,
+) (*Controller[T], error) {
 	c := &Controller[T]{
-		name: name, kind: kind, primary: primary, reconciler: r, opts: o.defaulted(mgr, name),
+		name: name, kind: kind, primary: primary, opts: o.defaulted(mgr, name),
 		jitter: rand.Float64, suspects: map[string]int{}, written: map[string]uint64{},
+	}
+	if build != nil {
+		c.reconciler = build(c)
+	}
+	if c.reconciler == nil {
+		return nil, errors.Errorf("cannot build controller %s without a reconciler", name)
 	}
 	if err := c.build(mgr, deps); err != nil {
 		return nil, errors.Wrapf(err, "cannot build controller %s", name)
