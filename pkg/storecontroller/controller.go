@@ -26,6 +26,7 @@ type Controller[T store.Object] struct {
 	reconciler Reconciler[T]
 	opts       Options
 	owned      []owned
+	deleted    []owned // those of them that go with their primary
 	informers  []manager.Runnable
 	pusher     Pusher
 	inner      controller.TypedController[Request]
@@ -135,6 +136,9 @@ func (c *Controller[T]) bind(b binding, deps []Dependency) error {
 		}
 		if bound.owned != nil {
 			c.owned = append(c.owned, bound.owned)
+		}
+		if bound.deleted {
+			c.deleted = append(c.deleted, bound.owned)
 		}
 	}
 

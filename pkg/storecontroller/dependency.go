@@ -13,7 +13,7 @@ import (
 
 // A Dependency is something that a controller watches beside its primaries. Those
 // there are made by Owns, Reads, OwnsKube, ReadsKube, OwnsInformer, External and
-// Evidence.
+// Evidence; DeleteWithPrimary changes one.
 type Dependency interface {
 	bind(ctx context.Context, b binding) (bound, error)
 }
@@ -42,6 +42,7 @@ type bound struct {
 	source   source.TypedSource[Request] // nil if nothing is watched
 	runnable manager.Runnable            // what has to run for it; may be nil
 	owned    owned                       // nil unless it is owned
+	deleted  bool                        // what is owned goes with its primary
 }
 
 // owned are the secondaries of one kind.

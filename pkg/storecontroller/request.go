@@ -96,8 +96,8 @@ type GarbagePolicy struct {
 	MaxPerPass int
 
 	// Unmarked collects also what does not say of which store its owner was, as
-	// objects that others marked do. After the store was made anew that is
-	// everything: leave it off where a store can be lost.
+	// objects that others marked do, and lets DeleteWithPrimary delete it. After the store
+	// was made anew that is everything: leave it off where a store can be lost.
 	Unmarked bool
 }
 
