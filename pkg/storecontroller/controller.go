@@ -183,11 +183,24 @@ func (c *Controller[T]) Enqueue(keys ...string) { c.pusher.Push(keys...) }
 func (c *Controller[T]) EnqueueAfter(d time.Duration, keys ...string) { c.pusher.PushAfter(d, keys...) }
 
 // Owner returns what marks an object of a store as made for the primary: put it
-// into the Owners of its metadata.
+// into the Owners of its metadata. Before the informer has followed the store, as where a
+// test calls a Reconciler by itself, the store is asked which one it is; if it does not
+// answer within StateTimeout, the owner has no epoch.
 func (c *Controller[T]) Owner(primary T) store.Owner {
 	m := primary.GetMetadata()
+	owner := store.Owner{Kind: c.kind, Key: m.Key, UID: m.UID, Epoch: c.primary.State().Epoch, Revision: m.Revision}
+	if owner.Epoch != "" {
+		return owner
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), StateTimeout)
+	defer cancel()
+	now, err := c.primary.Store().State(ctx)
+	if err != nil {
+		c.opts.Logger.Info("Marking without an epoch, as the store does not say which one it is", "controller", c.name, "key", m.Key, "error", err.Error())
+	}
+	owner.Epoch = now.Epoch
 
-	return store.Owner{Kind: c.kind, Key: m.Key, UID: m.UID, Epoch: c.primary.State().Epoch, Revision: m.Revision}
+	return owner
 }
 
 // SetOwner marks an object in Kubernetes as made for the primary. Marks that are

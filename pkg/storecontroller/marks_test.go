@@ -15,6 +15,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
+	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
 // TestMarks: what is set is found again, whatever the key, and selected.
@@ -283,4 +284,47 @@ func TestFormerMarksAreKept(t *testing.T) {
 			t.Error("OwnerSelector does not select it")
 		}
 	})
+}
+
+// TestMarksBeforeTheInformerHasFollowed: what is marked before the informer has followed the
+// store, as a unit test of a reconciler marks it, says of which store the primary is.
+func TestMarksBeforeTheInformerHasFollowed(t *testing.T) {
+	primaries := newMemory("things")
+	primaries.Recreate() // the epoch is another than that of nothing
+	a, err := primaries.Create(t.Context(), storetest.NewThing("a", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(nil, "things", "thing", store.NewInformer(primaries, store.InformerOptions{}), ReconcilerFunc[*thing](nil), Options{TypedOptions: unnamed()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := store.Owner{Kind: "thing", Key: "a", UID: a.Metadata.UID, Epoch: "1", Revision: a.Metadata.Revision}
+	if diff := cmp.Diff(want, c.Owner(a)); diff != "" {
+		t.Errorf("Owner(...): -want, +got:\n%s", diff)
+	}
+	obj := &corev1.ConfigMap{}
+	c.SetOwner(obj, a)
+	if got := obj.Annotations[AnnotationKeyOwnerEpoch]; got != "1" {
+		t.Errorf("the epoch in the marks is %q", got)
+	}
+}
+
+// A silent store does not tell its state.
+type silent struct{ store.Store[*thing] }
+
+func (silent) State(context.Context) (store.State, error) { return store.State{}, errDeaf }
+
+// TestMarksWhenNobodyAnswers: where the store cannot be asked, the marks do not say of which it
+// is, and the log does.
+func TestMarksWhenNobodyAnswers(t *testing.T) {
+	var said journal
+	c, err := New(nil, "things", "thing", store.NewInformer[*thing](silent{newMemory("things")}, store.InformerOptions{}),
+		ReconcilerFunc[*thing](nil), Options{Logger: said.logger(), TypedOptions: unnamed()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Owner(storetest.NewThing("a", 1)); got.Epoch != "" || !said.has("Marking without an epoch", "a", errDeaf.Error()) {
+		t.Errorf("the owner is %+v, and %q was said", got, said.all())
+	}
 }

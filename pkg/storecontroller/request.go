@@ -46,6 +46,9 @@ const (
 	DefaultEventNamespace    = "default"
 )
 
+// StateTimeout is how long Owner waits for a store that no informer has followed yet.
+const StateTimeout = 5 * time.Second
+
 // Options of a controller. The zero value is usable.
 type Options struct {
 	// TypedOptions are controller-runtime's. Reconciler is ignored. NewQueue is by

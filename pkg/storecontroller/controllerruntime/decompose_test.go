@@ -62,6 +62,9 @@ func TestMarksOfTheOlderShape(t *testing.T) {
 					t.Errorf("%s: marks are %v", when, got)
 				}
 			}
+			if got := obj.Annotations[storecontroller.AnnotationKeyOwnerEpoch]; got != "0" {
+				t.Errorf("%s: the epoch is %q", when, got)
+			}
 			if _, key, err := w.c.rt.DecomposeKubeSecondaryResource(obj); err != nil || key != "a" {
 				t.Errorf("%s: the owner is %q, %v", when, key, err)
 			}

@@ -99,7 +99,7 @@ func TestSetOwner(t *testing.T) {
 		w.must(err)
 		obj := &corev1.ConfigMap{}
 		w.c.rt.SetOwner(obj, primary)
-		if owner, ok := ownerOf(obj); !ok || owner.Key != "a" || owner.Kind != "thing" || owner.Epoch != "" {
+		if owner, ok := ownerOf(obj); !ok || owner.Key != "a" || owner.Kind != "thing" || owner.Epoch != "0" {
 			w.Errorf("before Run an object is marked with %+v", owner)
 		}
 		w.run()

@@ -26,15 +26,25 @@ func (r *Runtime[T]) SetOwner(obj metav1.Object, primary T) {
 }
 
 // Owner returns what marks an entity as made for the primary, as SetOwner does: put
-// it into the Owners of its metadata. Before Run it does not say of which store the
-// primary is.
+// it into the Owners of its metadata. Before Run, as where a test calls SyncHandler by
+// itself, the store is asked which one it is; if it does not answer within
+// storecontroller.StateTimeout, the owner does not say of which store the primary is.
 func (r *Runtime[T]) Owner(primary T) store.Owner {
 	if c := r.running(); c != nil {
 		return c.Owner(primary)
 	}
 	m := primary.GetMetadata()
+	owner := store.Owner{Kind: r.kind, Key: m.Key, UID: m.UID, Revision: m.Revision}
+	if absent(r.client) {
+		return owner
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storecontroller.StateTimeout)
+	defer cancel()
+	if now, err := r.client.State(ctx); err == nil {
+		owner.Epoch = now.Epoch
+	}
 
-	return store.Owner{Kind: r.kind, Key: m.Key, UID: m.UID}
+	return owner
 }
 
 // marks are those of the older shape, whatever the default of package storecontroller is.
