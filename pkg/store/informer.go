@@ -79,6 +79,10 @@ type Notification[T Object] struct {
 	Initial bool
 }
 
+// Type tells what was created from what was updated and deleted: Old has the last object of
+// a deletion. It is never Synced.
+func (n Notification[T]) Type() DeltaType { return typeOf(n.Op, n.Old) }
+
 // An Informer is a copy of a store in memory that follows it, however often the
 // watch ends: then it watches again, compares, and tells the difference. What is
 // missing after that, or in a list, is asked for singly before it counts as gone.
