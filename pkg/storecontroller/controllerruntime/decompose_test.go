@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/moorage-dev/moorage/pkg/store"
@@ -79,4 +80,17 @@ func TestMarksOfTheOlderShape(t *testing.T) {
 		}
 		w.end()
 	})
+}
+
+// TestOwnerSelector: what marks, and what selects, is in this package, and of the older shape.
+func TestOwnerSelector(t *testing.T) {
+	obj := &corev1.ConfigMap{}
+	SetOwner(obj, "thing", "ns/a")
+	if got := obj.Annotations[OwnerKeyAnnotation]; got != "ns/a" {
+		t.Errorf("the owner is %q", got)
+	}
+	set := labels.Set(obj.Labels)
+	if !OwnerSelector("thing", "ns/a").Matches(set) || !OwnerSelector("thing", "").Matches(set) || OwnerSelector("thing", "b").Matches(set) {
+		t.Errorf("what is selected is not what is marked with %v", set)
+	}
 }

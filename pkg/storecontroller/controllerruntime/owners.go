@@ -4,6 +4,7 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -14,7 +15,7 @@ import (
 // SetOwner marks an object in Kubernetes as made for the primary, which SyncHandler
 // has read, and as made while the store was what it is. Only by that can a later
 // pass tell that the store was made anew since, and that the primary was lost and
-// not deleted: storecontroller.SetOwner does not know it. Marks that are right
+// not deleted: the function SetOwner does not know it. Marks that are right
 // already are left as they are.
 func (r *Runtime[T]) SetOwner(obj metav1.Object, primary T) {
 	if c := r.running(); c != nil {
@@ -51,6 +52,16 @@ func (r *Runtime[T]) Owner(primary T) store.Owner {
 func marks() storecontroller.Marks {
 	return storecontroller.Marks{Prefix: storecontroller.FormerMarkPrefix}
 }
+
+// SetOwner marks an object in Kubernetes with a primary of which nothing but kind and key is
+// known. That of a runtime says more: of which store the primary is.
+func SetOwner(obj metav1.Object, kind, key string) {
+	marks().Set(obj, store.Owner{Kind: kind, Key: key})
+}
+
+// OwnerSelector selects what is marked with the primary of that kind and key, by whichever
+// SetOwner of this package; with an empty key, what is marked with any of the kind.
+func OwnerSelector(kind, key string) labels.Selector { return marks().Selector(kind, key) }
 
 func (r *Runtime[T]) running() *storecontroller.Controller[T] {
 	r.mu.Lock()
