@@ -3,7 +3,6 @@ package storecontroller
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -125,13 +124,13 @@ func TestSetOwnerTwice(t *testing.T) {
 }
 
 // former has the marks that controllers had by default before they had those of moorage.dev.
-func former(t *testing.T, name, kind, key, epoch string, revision uint64) *corev1.ConfigMap {
+func former(t *testing.T, name, kind, key, epoch string) *corev1.ConfigMap {
 	t.Helper()
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	obj.Labels = map[string]string{"kumori/ownerkind": kind, "kumori/ownerkey": key}
 	obj.Annotations = map[string]string{
 		"kumori/ownerkind": kind, "kumori/ownerkey": key,
-		AnnotationKeyOwnerEpoch: epoch, AnnotationKeyOwnerRevision: strconv.FormatUint(revision, 10),
+		AnnotationKeyOwnerEpoch: epoch, AnnotationKeyOwnerRevision: "1",
 	}
 
 	return obj
@@ -161,7 +160,7 @@ func TestDefaultMarks(t *testing.T) {
 func TestFormerMarksAreRead(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.lazy = true }, func(w *world) {
 		a := w.create("a", 1)
-		obj := former(w.T, "m", "thing", "a", "0", 1)
+		obj := former(w.T, "m", "thing", "a", "0")
 		if got, err := w.c.opts.Marks.Owner(obj); err != nil || got != (store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1}) {
 			t.Errorf("the owner is %+v, %v", got, err)
 		}
@@ -177,7 +176,7 @@ func TestFormerMarksAreRead(t *testing.T) {
 		if diff := cmp.Diff(want.Annotations, obj.Annotations); diff != "" {
 			t.Errorf("annotations, marked anew, with the revision of before: -want, +got:\n%s", diff)
 		}
-		others := former(w.T, "o", "other", "a", "0", 1)
+		others := former(w.T, "o", "other", "a", "0")
 		w.c.SetOwner(others, a)
 		if got := others.Labels["kumori/ownerkind"]; got != "other" {
 			t.Errorf("a former mark of another kind became %q", got)
@@ -219,8 +218,8 @@ func TestFormerMarksOfAFleet(t *testing.T) {
 				go func() { ended <- cluster.Start(ctx) }()
 				w.Cleanup(func() { stop(); w.must(<-ended) })
 				for _, obj := range []*corev1.ConfigMap{
-					former(w.T, "kept", "thing", "there", "0", 1), former(w.T, "orphan", "thing", "gone", "0", 1),
-					former(w.T, "lost", "thing", "lost", "before", 1), former(w.T, "foreign", "other", "gone", "0", 1),
+					former(w.T, "kept", "thing", "there", "0"), former(w.T, "orphan", "thing", "gone", "0"),
+					former(w.T, "lost", "thing", "lost", "before"), former(w.T, "foreign", "other", "gone", "0"),
 				} {
 					w.must(cluster.GetClient().Create(w.Context(), obj))
 				}
@@ -253,7 +252,7 @@ func TestMarksGoBack(t *testing.T) {
 	back := Marks{Prefix: FormerMarkPrefix, Former: DefaultMarkPrefix}
 	inWorld(t, Options{Marks: back}, func(w *world) { w.lazy = true }, func(w *world) {
 		a := w.create("a", 1)
-		want, obj := former(w.T, "m", "thing", "a", "0", 1), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"}}
+		want, obj := former(w.T, "m", "thing", "a", "0"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"}}
 		Marks{}.Set(obj, store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1})
 		if got, err := back.Owner(obj); err != nil || got.Key != "a" {
 			t.Errorf("the owner is %+v, %v", got, err)
@@ -270,7 +269,7 @@ func TestMarksGoBack(t *testing.T) {
 func TestFormerMarksAreKept(t *testing.T) {
 	inWorld(t, Options{Marks: Marks{Prefix: FormerMarkPrefix}}, func(w *world) { w.lazy = true }, func(w *world) {
 		a := w.create("a", 1)
-		old, fresh := former(w.T, "m", "thing", "a", "0", 1), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"}}
+		old, fresh := former(w.T, "m", "thing", "a", "0"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"}}
 		before := old.DeepCopy()
 		w.c.SetOwner(old, a)
 		if diff := cmp.Diff(before, old); diff != "" {
