@@ -15,6 +15,7 @@ var table = []layer{
 		{path: "internal/systemtest/...", why: "tests of the library against a real API server", sealed: true},
 		{path: "internal/trials/...", why: "tests of what an operator may expect, by what is public", sealed: true},
 		{path: "internal/testrun/...", why: "runs the tests, and the proof of a release", sealed: true},
+		{path: "internal/release/...", why: "prepares go.mod files for a version, and tests that others can require it", sealed: true},
 		{path: "internal/mutate/...", why: "mutates decisions, and what surrounds them, and runs their tests", sealed: true},
 		{path: "internal/kstatustest/...", why: "own module: tests of conditions with the real kstatus", sealed: true},
 	}},

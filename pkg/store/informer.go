@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -39,7 +40,8 @@ type InformerOptions struct {
 	MaxVanished int
 
 	// Logger is told of watches that ended, entries that cannot be decoded, and
-	// stores that were replaced. The default drops it.
+	// stores that were replaced. The default is what SetDefaultLogger was given, as
+	// package storecontroller does; without that it is dropped.
 	Logger logging.Logger
 }
 
@@ -56,9 +58,6 @@ func (o InformerOptions) defaulted() InformerOptions {
 	}
 	if o.MaxVanished == 0 {
 		o.MaxVanished = DefaultMaxVanished
-	}
-	if o.Logger == nil {
-		o.Logger = logging.NewNopLogger()
 	}
 
 	return o
@@ -80,6 +79,10 @@ type Notification[T Object] struct {
 	Initial bool
 }
 
+// Type tells what was created from what was updated and deleted: Old has the last object of
+// a deletion. It is never Synced.
+func (n Notification[T]) Type() DeltaType { return typeOf(n.Op, n.Old) }
+
 // An Informer is a copy of a store in memory that follows it, however often the
 // watch ends: then it watches again, compares, and tells the difference. What is
 // missing after that, or in a list, is asked for singly before it counts as gone.
@@ -96,6 +99,8 @@ type Informer[T Object] struct {
 	once  sync.Once
 	ended chan struct{}
 
+	fallback atomic.Pointer[logging.Logger] // of who gave none in the options
+
 	state[T]
 }
 
@@ -106,6 +111,27 @@ func NewInformer[T Object](s Store[T], o InformerOptions) *Informer[T] {
 
 // Store returns what the informer follows.
 func (i *Informer[T]) Store() Store[T] { return i.store }
+
+// SetDefaultLogger says who is told of what InformerOptions.Logger describes, if the
+// options name nobody. The first call counts: of several controllers that share the
+// informer, one is told. A nil logger changes nothing.
+func (i *Informer[T]) SetDefaultLogger(l logging.Logger) {
+	if l != nil {
+		i.fallback.CompareAndSwap(nil, &l)
+	}
+}
+
+// logger returns who is told.
+func (i *Informer[T]) logger() logging.Logger {
+	if i.opts.Logger != nil {
+		return i.opts.Logger
+	}
+	if l := i.fallback.Load(); l != nil {
+		return *l
+	}
+
+	return logging.NewNopLogger()
+}
 
 // NeedLeaderElection tells a manager that the copy is kept by those, too, who do
 // not lead.
@@ -144,7 +170,7 @@ func (i *Informer[T]) follow(ctx context.Context) {
 		if synced {
 			pause, rest = i.opts.MinBackoff, i.opts.MinBackoff
 		}
-		i.opts.Logger.Info("Watch ended, watching again", "store", i.store.Name(), "error", message(err), "pause", rest)
+		i.logger().Info("Watch ended, watching again", "store", i.store.Name(), "error", message(err), "pause", rest)
 		if !wait(ctx, rest) {
 			return
 		}

@@ -44,7 +44,7 @@ func (s *session[T]) apply(e Event[T], from origin) {
 		s.seen[e.Key] = struct{}{}
 	}
 	if e.Err != nil {
-		i.opts.Logger.Info("Skipping an entry that cannot be decoded", "store", i.store.Name(), "key", e.Key, "error", e.Err.Error())
+		i.logger().Info("Skipping an entry that cannot be decoded", "store", i.store.Name(), "key", e.Key, "error", e.Err.Error())
 	}
 	i.apply(e, from)
 }
@@ -103,7 +103,7 @@ func (s *session[T]) complete(ctx context.Context, e Event[T]) error {
 	}
 	replaced := i.begin(e, s.early, s.again)
 	if replaced {
-		i.opts.Logger.Info("The store is not the one it was: what is missing in it is held, not deleted", "store", i.store.Name(), "epoch", e.Epoch, "revision", e.Revision)
+		i.logger().Info("The store is not the one it was: what is missing in it is held, not deleted", "store", i.store.Name(), "epoch", e.Epoch, "revision", e.Revision)
 	}
 	for _, early := range s.early {
 		s.seen[early.Key] = struct{}{}
@@ -155,7 +155,7 @@ func (s *session[T]) confirm(ctx context.Context, missing []string) error {
 		return ErrReplaced
 	}
 	if most := i.opts.MaxVanished; !state.Expires && most >= 0 && len(gone) > most {
-		i.opts.Logger.Info("Too many objects vanished at once: they are held, not deleted", "store", i.store.Name(), "objects", len(gone), "most", most)
+		i.logger().Info("Too many objects vanished at once: they are held, not deleted", "store", i.store.Name(), "objects", len(gone), "most", most)
 		i.hold(gone)
 
 		return nil

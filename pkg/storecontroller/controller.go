@@ -9,7 +9,6 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	ours "github.com/moorage-dev/moorage/pkg/controller"
@@ -18,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A Controller looks at primaries when something about them changes. Use New. Its
+// A Controller looks at primaries when something about them changes. Use New or NewFunc. Its
 // methods may be called concurrently.
 type Controller[T store.Object] struct {
 	name       string
@@ -27,6 +26,7 @@ type Controller[T store.Object] struct {
 	reconciler Reconciler[T]
 	opts       Options
 	owned      []owned
+	deleted    []owned // those of them that go with their primary
 	informers  []manager.Runnable
 	pusher     Pusher
 	inner      controller.TypedController[Request]
@@ -44,9 +44,25 @@ type Controller[T store.Object] struct {
 // Without a manager nothing is added, and the caller runs Start; it does not lead,
 // then, or elects by itself.
 func New[T store.Object](mgr manager.Manager, name, kind string, primary *store.Informer[T], r Reconciler[T], o Options, deps ...Dependency) (*Controller[T], error) {
+	return NewFunc(mgr, name, kind, primary, func(*Controller[T]) Reconciler[T] { return r }, o, deps...)
+}
+
+// NewFunc is New for a reconciler that needs its controller: to mark what it makes, to
+// write primaries, to record events. The function is called once, before anything runs,
+// with the controller that is returned; it may keep it, and calls none of its methods. It
+// is an error if it returns nil.
+func NewFunc[T store.Object](
+	mgr manager.Manager, name, kind string, primary *store.Informer[T], build func(c *Controller[T]) Reconciler[T], o Options, deps ...Dependency,
+) (*Controller[T], error) {
 	c := &Controller[T]{
-		name: name, kind: kind, primary: primary, reconciler: r, opts: o.defaulted(),
+		name: name, kind: kind, primary: primary, opts: o.defaulted(mgr, name),
 		jitter: rand.Float64, suspects: map[string]int{}, written: map[string]uint64{},
+	}
+	if build != nil {
+		c.reconciler = build(c)
+	}
+	if c.reconciler == nil {
+		return nil, errors.Errorf("cannot build controller %s without a reconciler", name)
 	}
 	if err := c.build(mgr, deps); err != nil {
 		return nil, errors.Wrapf(err, "cannot build controller %s", name)
@@ -64,18 +80,14 @@ func New[T store.Object](mgr manager.Manager, name, kind string, primary *store.
 }
 
 func (c *Controller[T]) build(mgr manager.Manager, deps []Dependency) error {
-	b := binding{name: c.name, kind: c.kind, marks: c.opts.Marks}
+	b := binding{name: c.name, kind: c.kind, marks: c.opts.Marks, logger: c.opts.Logger}
 	typed := c.opts.TypedOptions
 	typed.Reconciler = pass[T]{c}
 	if typed.NewQueue == nil {
 		typed.NewQueue = ours.NewQueue[Request]
 	}
 	if mgr != nil {
-		typed.DefaultFromConfig(mgr.GetControllerOptions())
 		b.kube = mgr.GetClient()
-	}
-	if typed.Logger.GetSink() == nil { // failed passes are told to it, and to nobody else
-		typed.Logger = log.Log
 	}
 	if typed.LogConstructor == nil {
 		typed.LogConstructor = logOf(typed.Logger.WithValues("controller", c.name))
@@ -86,6 +98,7 @@ func (c *Controller[T]) build(mgr manager.Manager, deps []Dependency) error {
 	}
 	c.inner = inner
 	c.informers = []manager.Runnable{c.primary}
+	c.primary.SetDefaultLogger(c.opts.Logger)
 	if err := inner.Watch(newStoreSource(c.primary, !c.opts.AllEvents, nil)); err != nil {
 		return errors.Wrap(err, "cannot watch the primaries")
 	}
@@ -123,6 +136,9 @@ func (c *Controller[T]) bind(b binding, deps []Dependency) error {
 		}
 		if bound.owned != nil {
 			c.owned = append(c.owned, bound.owned)
+		}
+		if bound.deleted {
+			c.deleted = append(c.deleted, bound.owned)
 		}
 	}
 
@@ -167,11 +183,24 @@ func (c *Controller[T]) Enqueue(keys ...string) { c.pusher.Push(keys...) }
 func (c *Controller[T]) EnqueueAfter(d time.Duration, keys ...string) { c.pusher.PushAfter(d, keys...) }
 
 // Owner returns what marks an object of a store as made for the primary: put it
-// into the Owners of its metadata.
+// into the Owners of its metadata. Before the informer has followed the store, as where a
+// test calls a Reconciler by itself, the store is asked which one it is; if it does not
+// answer within StateTimeout, the owner has no epoch.
 func (c *Controller[T]) Owner(primary T) store.Owner {
 	m := primary.GetMetadata()
+	owner := store.Owner{Kind: c.kind, Key: m.Key, UID: m.UID, Epoch: c.primary.State().Epoch, Revision: m.Revision}
+	if owner.Epoch != "" {
+		return owner
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), StateTimeout)
+	defer cancel()
+	now, err := c.primary.Store().State(ctx)
+	if err != nil {
+		c.opts.Logger.Info("Marking without an epoch, as the store does not say which one it is", "controller", c.name, "key", m.Key, "error", err.Error())
+	}
+	owner.Epoch = now.Epoch
 
-	return store.Owner{Kind: c.kind, Key: m.Key, UID: m.UID, Epoch: c.primary.State().Epoch, Revision: m.Revision}
+	return owner
 }
 
 // SetOwner marks an object in Kubernetes as made for the primary. Marks that are

@@ -7,12 +7,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
 // A Dependency is something that a controller watches beside its primaries. Those
 // there are made by Owns, Reads, OwnsKube, ReadsKube, OwnsInformer, External and
-// Evidence.
+// Evidence; DeleteWithPrimary changes one.
 type Dependency interface {
 	bind(ctx context.Context, b binding) (bound, error)
 }
@@ -23,6 +24,8 @@ type binding struct {
 	kind  string // of its primaries
 	marks Marks
 	kube  client.Client // may be nil
+
+	logger logging.Logger
 }
 
 // mine returns the key of an owner that is a primary of the controller.
@@ -39,6 +42,7 @@ type bound struct {
 	source   source.TypedSource[Request] // nil if nothing is watched
 	runnable manager.Runnable            // what has to run for it; may be nil
 	owned    owned                       // nil unless it is owned
+	deleted  bool                        // what is owned goes with its primary
 }
 
 // owned are the secondaries of one kind.

@@ -2,7 +2,7 @@
 // Kubernetes, in a store (package store), and whose secondary objects are in
 // Kubernetes, in stores, or elsewhere.
 //
-// Begin with New. A controller is one of controller-runtime: it has its queue, its
+// Begin with New, or with NewFunc if the reconciler needs its controller. A controller is one of controller-runtime: it has its queue, its
 // metrics and its leader election, and is run by a manager. What is different is
 // what it is about, the key of an object in a store, and what it watches:
 //

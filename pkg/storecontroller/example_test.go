@@ -13,6 +13,29 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
+// A partReconciler makes a part for each thing.
+type partReconciler struct {
+	controller *storecontroller.Controller[*storetest.Thing]
+	parts      store.Store[*storetest.Thing]
+	known      *store.Informer[*storetest.Thing]
+	made       chan<- string
+}
+
+// Reconcile makes the part of a thing that has none.
+func (r *partReconciler) Reconcile(ctx context.Context, key string, thing *storetest.Thing, found bool) (reconcile.Result, error) {
+	if !found || len(r.known.ByIndex(storecontroller.OwnerIndex("thing"), key)) > 0 {
+		return reconcile.Result{}, nil
+	}
+	part := storetest.NewThing(key+"-part", thing.Spec.Size)
+	part.Metadata.Owners = []store.Owner{r.controller.Owner(thing)}
+	part, err := r.parts.Create(ctx, part)
+	if err == nil {
+		r.made <- part.Metadata.Key
+	}
+
+	return reconcile.Result{}, err
+}
+
 // A controller without a manager, and without Kubernetes: things in one store, and
 // for each of them a part in another. With a manager, New has it run everything.
 func Example() {
@@ -24,23 +47,11 @@ func Example() {
 	primary := store.NewInformer(things, store.InformerOptions{})
 	secondary := store.NewInformer(parts, store.InformerOptions{})
 
-	var c *storecontroller.Controller[*storetest.Thing]
 	made := make(chan string, 1)
-	reconciler := func(ctx context.Context, key string, thing *storetest.Thing, found bool) (reconcile.Result, error) {
-		if !found || len(secondary.ByIndex(storecontroller.OwnerIndex("thing"), key)) > 0 {
-			return reconcile.Result{}, nil
-		}
-		part := storetest.NewThing(key+"-part", thing.Spec.Size)
-		part.Metadata.Owners = []store.Owner{c.Owner(thing)}
-		part, err := parts.Create(ctx, part)
-		if err == nil {
-			made <- part.Metadata.Key
-		}
-
-		return reconcile.Result{}, err
+	reconciler := func(c *storecontroller.Controller[*storetest.Thing]) storecontroller.Reconciler[*storetest.Thing] {
+		return &partReconciler{controller: c, parts: parts, known: secondary, made: made}
 	}
-	c, err := storecontroller.New(nil, "example", "thing", primary, storecontroller.ReconcilerFunc[*storetest.Thing](reconciler),
-		storecontroller.Options{}, storecontroller.Owns(secondary))
+	c, err := storecontroller.NewFunc(nil, "example", "thing", primary, reconciler, storecontroller.Options{}, storecontroller.Owns(secondary))
 	if err != nil {
 		fmt.Println(err)
 

@@ -86,8 +86,7 @@ func (c *Controller[T]) orphan(ctx context.Context, now store.State, s secondary
 	if !store.ValidKey(s.owner.Key) {
 		return false, nil
 	}
-	unmarked := s.owner.Epoch == ""
-	if unmarked && !c.opts.Garbage.Unmarked || !unmarked && !of(now, s.owner) {
+	if !c.ofThisStore(now, s) {
 		c.opts.Logger.Info("Leaving alone what was made for a primary that is not in the store",
 			"controller", c.name, "key", s.owner.Key, "object", s.id, "epoch", s.owner.Epoch)
 
@@ -105,6 +104,16 @@ func (c *Controller[T]) orphan(ctx context.Context, now store.State, s secondary
 	}
 
 	return false, errors.Wrap(err, "cannot ask for the primary of what may be garbage")
+}
+
+// ofThisStore tells whether the primary of a secondary was in the store as it is now, or
+// whether the options take that for granted where it does not say so.
+func (c *Controller[T]) ofThisStore(now store.State, s secondary) bool {
+	if s.owner.Epoch == "" {
+		return c.opts.Garbage.Unmarked
+	}
+
+	return of(now, s.owner)
 }
 
 func (c *Controller[T]) remove(ctx context.Context, s secondary) error {

@@ -3,6 +3,7 @@ package storecontroller
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +26,9 @@ func (d ownsInformer) bind(_ context.Context, b binding) (bound, error) {
 	// What the index holds follows from its name: of controllers that share an informer,
 	// those share the index for which it is the same.
 	o := informerOwned{informer: d.informer, b: b, index: b.marks.KindKey() + " " + b.kind}
+	if former, ok := b.marks.former(); ok {
+		o.index += " or " + former.KindKey()
+	}
 	err := d.informer.AddIndexers(toolscache.Indexers{o.index: func(obj any) ([]string, error) {
 		object, err := Object(obj)
 		if err != nil {
@@ -147,10 +151,15 @@ func (s *informerSource) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// Changed tells whether an update is one: it leaves out what an informer repeats from time to time.
+// Changed tells whether an update is one: it leaves out what an informer repeats from time to time. Objects
+// without a resourceVersion, as the fake clientset of client-go has them, are compared whole.
 func Changed(old, now any) bool {
 	a, errA := Object(old)
 	b, errB := Object(now)
 
-	return errA != nil || errB != nil || a.GetResourceVersion() != b.GetResourceVersion()
+	if errA != nil || errB != nil || a.GetResourceVersion() != b.GetResourceVersion() {
+		return true
+	}
+
+	return a.GetResourceVersion() == "" && !equality.Semantic.DeepEqual(a, b)
 }

@@ -191,3 +191,58 @@ func TestSourceOrder(t *testing.T) {
 		w.pass(time.Minute)
 	})
 }
+
+// TestOwnsInformerWithoutVersions: the fake clientset of client-go gives no resourceVersion: a
+// change leads to a pass there as well, and what an informer repeats does not.
+func TestOwnsInformerWithoutVersions(t *testing.T) {
+	clients := fake.NewClientset()
+	maps := clients.CoreV1().ConfigMaps("default")
+	inWorld(t, Options{}, func(w *world) {
+		w.lazy = true
+		w.create("a", 1)
+		_, err := maps.Create(w.Context(), mapOf("m", store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1}), metav1.CreateOptions{})
+		w.must(err)
+	}, func(w *world) {
+		w.saw("a 1")
+		m, err := maps.Get(w.Context(), "m", metav1.GetOptions{})
+		w.must(err)
+		if m.ResourceVersion != "" {
+			t.Fatalf("the clientset gives the version %q", m.ResourceVersion)
+		}
+		m.Data = map[string]string{"k": "v"}
+		_, err = maps.Update(w.Context(), m, metav1.UpdateOptions{})
+		w.must(err)
+		w.rest()
+		w.saw("a 1")
+		w.pass(5 * time.Minute) // the informer repeats what it has
+		w.saw()
+	}, func(w *world) Dependency {
+		factory := informers.NewSharedInformerFactory(clients, time.Minute)
+		i := factory.Core().V1().ConfigMaps().Informer()
+		factory.Start(w.Context().Done())
+		w.Cleanup(factory.Shutdown)
+
+		return OwnsInformer(i)
+	})
+}
+
+// TestChanged: an update is one if the version says so, or the object where it has none.
+func TestChanged(t *testing.T) {
+	obj := func(version, data string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}, Data: map[string]string{"k": data}}
+	}
+	for name, tc := range map[string]struct {
+		old, now any
+		want     bool
+	}{
+		"Version":     {old: obj("1", "x"), now: obj("2", "x"), want: true},
+		"SameVersion": {old: obj("1", "x"), now: obj("1", "x")},
+		"NoVersion":   {old: obj("", "x"), now: obj("", "y"), want: true},
+		"Repeated":    {old: obj("", "x"), now: obj("", "x")},
+		"NoObject":    {old: "x", now: "x", want: true},
+	} {
+		if got := Changed(tc.old, tc.now); got != tc.want {
+			t.Errorf("%s: Changed(...): got %t", name, got)
+		}
+	}
+}

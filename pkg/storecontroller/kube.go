@@ -160,7 +160,22 @@ func (o kubeOwned) ofOwner(ctx context.Context, key string) ([]secondary, error)
 }
 
 func (o kubeOwned) all(ctx context.Context) ([]secondary, error) {
-	return o.find(ctx, client.MatchingLabelsSelector{Selector: o.b.marks.Selector(o.b.kind, "")})
+	var out []secondary
+	seen := map[string]bool{} // what bears marks of two prefixes is found by both
+	for _, selector := range o.b.marks.selectors(o.b.kind) {
+		found, err := o.find(ctx, client.MatchingLabelsSelector{Selector: selector})
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range found {
+			if !seen[s.id] {
+				out = append(out, s)
+			}
+			seen[s.id] = true
+		}
+	}
+
+	return out, nil
 }
 
 func (o kubeOwned) find(ctx context.Context, which client.ListOption) ([]secondary, error) {

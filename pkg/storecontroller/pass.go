@@ -37,6 +37,11 @@ func (p pass[T]) Reconcile(ctx context.Context, req Request) (reconcile.Result, 
 
 		return reconcile.Result{}, nil
 	}
+	if found.what == absent {
+		if err := c.deleteOwned(ctx, req.Key); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
 	result, err := c.reconciler.Reconcile(ctx, req.Key, found.object, found.what == present)
 	if errors.Is(err, store.ErrConflict) || apierrors.IsConflict(err) {
 		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The only way to try again with back-off and without an error.

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -44,6 +46,9 @@ const (
 	DefaultEventNamespace    = "default"
 )
 
+// StateTimeout is how long Owner waits for a store that no informer has followed yet.
+const StateTimeout = 5 * time.Second
+
 // Options of a controller. The zero value is usable.
 type Options struct {
 	// TypedOptions are controller-runtime's. Reconciler is ignored. NewQueue is by
@@ -60,20 +65,23 @@ type Options struct {
 	// Garbage says what the garbage collector may do.
 	Garbage GarbagePolicy
 
-	// Marks are those of owned objects in Kubernetes. The zero value has the names
-	// that controllers of this shape had before.
+	// Marks are those of owned objects in Kubernetes. The zero value has the domain
+	// moorage.dev and reads the former names; Marks{Prefix: FormerMarkPrefix} keeps those.
 	Marks Marks
 
 	// AllEvents looks at a primary whenever it is written. The default leaves out
 	// what changes only the status.
 	AllEvents bool
 
-	// Recorder of events about primaries. The default drops them. EventNamespace
-	// is where they are, DefaultEventNamespace by default.
+	// Recorder of events about primaries. The default is one of the manager's, named
+	// after the controller; without a manager events are dropped. EventNamespace is
+	// where they are, DefaultEventNamespace by default.
 	Recorder       event.Recorder
 	EventNamespace string
 
-	// Logger of what the controller itself has to say. The default drops it.
+	// Logger of what the controller itself has to say, and of what the informers have to
+	// say that were given no logger. The default is the Logger of TypedOptions: that of the
+	// manager, or controller-runtime's log.
 	Logger logging.Logger
 
 	// Clock tells when it is time for a resync. The default is the wall.
@@ -91,17 +99,29 @@ type GarbagePolicy struct {
 	MaxPerPass int
 
 	// Unmarked collects also what does not say of which store its owner was, as
-	// objects that others marked do. After the store was made anew that is
-	// everything: leave it off where a store can be lost.
+	// objects that others marked do, and lets DeleteWithPrimary delete it. After the store
+	// was made anew that is everything: leave it off where a store can be lost.
 	Unmarked bool
 }
 
-func (o Options) defaulted() Options {
+func (o Options) defaulted(mgr manager.Manager, name string) Options {
+	if mgr != nil {
+		o.DefaultFromConfig(mgr.GetControllerOptions())
+	}
+	if o.TypedOptions.Logger.GetSink() == nil && mgr != nil {
+		o.TypedOptions.Logger = mgr.GetLogger()
+	}
+	if o.TypedOptions.Logger.GetSink() == nil { // failed passes are told to it, and to nobody else
+		o.TypedOptions.Logger = log.Log
+	}
 	if o.Resync == 0 {
 		o.Resync = DefaultResync
 	}
 	if o.Garbage.MaxPerPass <= 0 {
 		o.Garbage.MaxPerPass = DefaultMaxGarbagePerPass
+	}
+	if o.Recorder == nil && mgr != nil {
+		o.Recorder = event.NewRecorder(mgr.GetEventRecorder(name))
 	}
 	if o.Recorder == nil {
 		o.Recorder = event.NewNopRecorder()
@@ -110,7 +130,7 @@ func (o Options) defaulted() Options {
 		o.EventNamespace = DefaultEventNamespace
 	}
 	if o.Logger == nil {
-		o.Logger = logging.NewNopLogger()
+		o.Logger = logging.NewLogrLogger(o.TypedOptions.Logger)
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -35,6 +35,7 @@ func (d ownsStore[T]) bind(_ context.Context, b binding) (bound, error) {
 		return keys
 	}
 	d.informer.AddIndex(index, owners)
+	d.informer.SetDefaultLogger(b.logger)
 
 	return bound{
 		source:   newStoreSource(d.informer, false, func(_ context.Context, obj T) []string { return owners(obj) }),
@@ -48,7 +49,8 @@ type readsStore[T store.Object] struct {
 	keys     func(context.Context, T) []string
 }
 
-func (d readsStore[T]) bind(context.Context, binding) (bound, error) {
+func (d readsStore[T]) bind(_ context.Context, b binding) (bound, error) {
+	d.informer.SetDefaultLogger(b.logger)
 	keys := d.keys
 	if keys == nil {
 		keys = func(context.Context, T) []string { return nil }

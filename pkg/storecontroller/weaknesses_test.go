@@ -211,7 +211,7 @@ func TestK8NoBoilerplate(t *testing.T) {
 func TestK9LongKeys(t *testing.T) {
 	key := "ns/" + strings.Repeat("k", 80)
 	obj := &corev1.ConfigMap{}
-	SetOwner(obj, "thing", key)
+	Marks{}.Set(obj, store.Owner{Kind: "thing", Key: key})
 	if owner, err := (Marks{}).Owner(obj); err != nil || owner.Key != key {
 		t.Errorf("the owner is %+v, %v", owner, err)
 	}

@@ -21,6 +21,7 @@ var watches = map[string]func(*suite){
 	"EndOfContext":        watchEndOfContext,
 	"Severed":             watchSevered,
 	"Recreated":           watchRecreated,
+	"Deltas":              watchDeltas,
 }
 
 // A step is an event as tests compare it.
@@ -132,6 +133,64 @@ func watchMarkOfDeletion(s *suite) {
 	marked.Object.Metadata.Finalizers = nil
 	s.update(marked.Object)
 	s.steps(w, step{Op: "delete", Key: "a"})
+}
+
+// watchDeltas: created and updated are told apart, a deletion has the last object, and what
+// went before is not told.
+func watchDeltas(s *suite) {
+	s.create("gone", 1)
+	s.must("delete", s.Store.Delete(s.ctx, "gone"))
+	s.create("a", 1)
+	w, err := store.WatchDeltas[*Thing](s.ctx, s.Store)
+	s.must("watch", err)
+	s.Cleanup(w.Stop)
+	var got []string
+	next := func() { got = append(got, s.delta(w)) }
+	next()
+	b := s.create("b", 2)
+	next()
+	b.Spec.Size = 3
+	s.update(b)
+	next()
+	s.must("delete", s.Store.Delete(s.ctx, "b"))
+	next()
+	s.create("b", 4)
+	next()
+	want := []string{"Created a 0>1 initial", "Created b 0>2", "Updated b 2>3", "Deleted b 3>0", "Created b 0>4"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.Errorf("deltas: -want, +got:\n%s", diff)
+	}
+}
+
+// delta returns the next one in words. That everything has been told does not count.
+func (s *suite) delta(w *store.Deltas[*Thing]) string {
+	s.Helper()
+	size := func(t *Thing) int {
+		if t == nil {
+			return 0
+		}
+
+		return t.Spec.Size
+	}
+	for {
+		select {
+		case d, ok := <-w.Events():
+			if !ok {
+				s.Fatalf("the watch ended: %v", w.Err())
+			}
+			if d.Type == store.Synced {
+				continue
+			}
+			line := fmt.Sprintf("%s %s %d>%d", d.Type, d.Key, size(d.Old), size(d.New))
+			if d.Initial {
+				line += " initial"
+			}
+
+			return line
+		case <-s.ctx.Done():
+			s.Fatal("a delta does not come")
+		}
+	}
 }
 
 // watchInOrder compares the revisions of what comes with what was written.

@@ -5,7 +5,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/moorage-dev/moorage/pkg/store"
+	"github.com/moorage-dev/moorage/pkg/store/storetest"
+	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
 func TestDecompose(t *testing.T) {
@@ -43,5 +48,49 @@ func TestDecompose(t *testing.T) {
 				t.Errorf("%s\nDecomposeKubeSecondaryResource(...): got %v, %q, %v", tc.reason, obj, key, err)
 			}
 		})
+	}
+}
+
+// TestMarksOfTheOlderShape: whatever package storecontroller marks by default, here the marks
+// are those of the constants, before Run and later, and no others are read.
+func TestMarksOfTheOlderShape(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		check := func(when string) {
+			obj := &corev1.ConfigMap{}
+			w.c.rt.SetOwner(obj, storetest.NewThing("a", 1))
+			for _, got := range []map[string]string{obj.Labels, obj.Annotations} {
+				if got[OwnerkindLabel] != "thing" || got[OwnerKeyLabel] != "a" || got["moorage.dev/ownerkind"] != "" {
+					t.Errorf("%s: marks are %v", when, got)
+				}
+			}
+			if got := obj.Annotations[storecontroller.AnnotationKeyOwnerEpoch]; got != "0" {
+				t.Errorf("%s: the epoch is %q", when, got)
+			}
+			if _, key, err := w.c.rt.DecomposeKubeSecondaryResource(obj); err != nil || key != "a" {
+				t.Errorf("%s: the owner is %q, %v", when, key, err)
+			}
+		}
+		check("before Run")
+		w.run()
+		check("while it runs")
+		other := &corev1.ConfigMap{}
+		storecontroller.Marks{}.Set(other, store.Owner{Kind: "thing", Key: "a"})
+		if _, key, _ := w.c.rt.DecomposeKubeSecondaryResource(other); key != "" {
+			t.Errorf("other marks lead to %q", key)
+		}
+		w.end()
+	})
+}
+
+// TestOwnerSelector: what marks, and what selects, is in this package, and of the older shape.
+func TestOwnerSelector(t *testing.T) {
+	obj := &corev1.ConfigMap{}
+	SetOwner(obj, "thing", "ns/a")
+	if got := obj.Annotations[OwnerKeyAnnotation]; got != "ns/a" {
+		t.Errorf("the owner is %q", got)
+	}
+	set := labels.Set(obj.Labels)
+	if !OwnerSelector("thing", "ns/a").Matches(set) || !OwnerSelector("thing", "").Matches(set) || OwnerSelector("thing", "b").Matches(set) {
+		t.Errorf("what is selected is not what is marked with %v", set)
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
-	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
 // watchConfigMaps lets the runtime watch those of Kubernetes.
@@ -99,7 +98,7 @@ func TestSetOwner(t *testing.T) {
 		w.must(err)
 		obj := &corev1.ConfigMap{}
 		w.c.rt.SetOwner(obj, primary)
-		if owner, ok := ownerOf(obj); !ok || owner.Key != "a" || owner.Kind != "thing" || owner.Epoch != "" {
+		if owner, ok := ownerOf(obj); !ok || owner.Key != "a" || owner.Kind != "thing" || owner.Epoch != "0" {
 			w.Errorf("before Run an object is marked with %+v", owner)
 		}
 		w.run()
@@ -127,7 +126,7 @@ func TestSetOwner(t *testing.T) {
 func TestUnmarked(t *testing.T) {
 	inWorld(t, func(w *world) {
 		watchConfigMaps(w)
-		w.configMap("m", func(obj metav1.Object) { storecontroller.SetOwner(obj, "thing", "gone") })
+		w.configMap("m", func(obj metav1.Object) { SetOwner(obj, "thing", "gone") })
 	}, func(w *world) {
 		w.run()
 		w.set(func(c *custom) {
@@ -146,7 +145,7 @@ func TestInformersReconnect(t *testing.T) {
 	mark := func(version string) func(metav1.Object) {
 		return func(obj metav1.Object) {
 			obj.SetResourceVersion(version)
-			storecontroller.SetOwner(obj, "thing", "of-"+obj.GetName())
+			SetOwner(obj, "thing", "of-"+obj.GetName())
 		}
 	}
 	inWorld(t, func(w *world) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -14,7 +15,7 @@ import (
 // SetOwner marks an object in Kubernetes as made for the primary, which SyncHandler
 // has read, and as made while the store was what it is. Only by that can a later
 // pass tell that the store was made anew since, and that the primary was lost and
-// not deleted: storecontroller.SetOwner does not know it. Marks that are right
+// not deleted: the function SetOwner does not know it. Marks that are right
 // already are left as they are.
 func (r *Runtime[T]) SetOwner(obj metav1.Object, primary T) {
 	if c := r.running(); c != nil {
@@ -22,20 +23,45 @@ func (r *Runtime[T]) SetOwner(obj metav1.Object, primary T) {
 
 		return
 	}
-	storecontroller.Marks{}.Set(obj, r.Owner(primary))
+	marks().Set(obj, r.Owner(primary))
 }
 
 // Owner returns what marks an entity as made for the primary, as SetOwner does: put
-// it into the Owners of its metadata. Before Run it does not say of which store the
-// primary is.
+// it into the Owners of its metadata. Before Run, as where a test calls SyncHandler by
+// itself, the store is asked which one it is; if it does not answer within
+// storecontroller.StateTimeout, the owner does not say of which store the primary is.
 func (r *Runtime[T]) Owner(primary T) store.Owner {
 	if c := r.running(); c != nil {
 		return c.Owner(primary)
 	}
 	m := primary.GetMetadata()
+	owner := store.Owner{Kind: r.kind, Key: m.Key, UID: m.UID, Revision: m.Revision}
+	if absent(r.client) {
+		return owner
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storecontroller.StateTimeout)
+	defer cancel()
+	if now, err := r.client.State(ctx); err == nil {
+		owner.Epoch = now.Epoch
+	}
 
-	return store.Owner{Kind: r.kind, Key: m.Key, UID: m.UID}
+	return owner
 }
+
+// marks are those of the older shape, whatever the default of package storecontroller is.
+func marks() storecontroller.Marks {
+	return storecontroller.Marks{Prefix: storecontroller.FormerMarkPrefix}
+}
+
+// SetOwner marks an object in Kubernetes with a primary of which nothing but kind and key is
+// known. That of a runtime says more: of which store the primary is.
+func SetOwner(obj metav1.Object, kind, key string) {
+	marks().Set(obj, store.Owner{Kind: kind, Key: key})
+}
+
+// OwnerSelector selects what is marked with the primary of that kind and key, by whichever
+// SetOwner of this package; with an empty key, what is marked with any of the kind.
+func OwnerSelector(kind, key string) labels.Selector { return marks().Selector(kind, key) }
 
 func (r *Runtime[T]) running() *storecontroller.Controller[T] {
 	r.mu.Lock()
@@ -111,7 +137,7 @@ func ownerOf(obj any) (store.Owner, bool) {
 	if err != nil {
 		return store.Owner{}, false
 	}
-	owner, err := storecontroller.Marks{}.Owner(object)
+	owner, err := marks().Owner(object)
 
 	return owner, err == nil && owner.Key != ""
 }

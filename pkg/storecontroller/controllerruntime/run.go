@@ -115,6 +115,7 @@ func (r *Runtime[T]) options(threadiness int) storecontroller.Options {
 		Resync:    -1, // periodic does it, and asks the author for the garbage
 		Garbage:   storecontroller.GarbagePolicy{Disabled: true},
 		AllEvents: true,
+		Marks:     marks(),
 		Logger:    r.logger,
 		Recorder:  r.recorder(),
 	}

@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/informers"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
 // TestLife is that of a primary, from the start to the end.
@@ -118,7 +117,7 @@ func TestInformers(t *testing.T) {
 		w.run()
 		w.saw("garbage")
 		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: "default", ResourceVersion: "1"}}
-		storecontroller.SetOwner(obj, "thing", "ns/a")
+		SetOwner(obj, "thing", "ns/a")
 		maps := w.kube.CoreV1().ConfigMaps("default")
 		obj, err := maps.Create(t.Context(), obj, metav1.CreateOptions{})
 		w.must(err)

@@ -112,7 +112,7 @@ func (r *Runtime[T]) DecomposeKubeSecondaryResource(obj any) (secondaryResource 
 	if err != nil {
 		return nil, "", err
 	}
-	owner, err := storecontroller.Marks{}.Owner(object)
+	owner, err := marks().Owner(object)
 	if owner.Kind != r.kind {
 		return object, "", nil
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/store"
-	"github.com/moorage-dev/moorage/pkg/storecontroller"
 	"github.com/moorage-dev/moorage/pkg/storecontroller/controllerruntime"
 )
 
@@ -140,7 +139,7 @@ func (c *Controller) refuse(ctx context.Context, foo *Foo) error {
 
 // remove deletes what was made for a Foo that is gone.
 func (c *Controller) remove(ctx context.Context, key string) error {
-	made, err := c.deployments.Deployments(c.namespace).List(storecontroller.OwnerSelector(Kind, key))
+	made, err := c.deployments.Deployments(c.namespace).List(controllerruntime.OwnerSelector(Kind, key))
 	if err != nil {
 		return err
 	}
@@ -188,7 +187,7 @@ func (c *Controller) HandleSecondary(obj any) {
 // GarbageSecondaries asks for a pass over each Foo that has a Deployment: one that
 // is gone is dealt with there.
 func (c *Controller) GarbageSecondaries() {
-	made, err := c.deployments.Deployments(c.namespace).List(storecontroller.Marks{}.Selector(Kind, ""))
+	made, err := c.deployments.Deployments(c.namespace).List(controllerruntime.OwnerSelector(Kind, ""))
 	if err != nil {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
-	"github.com/moorage-dev/moorage/pkg/storecontroller"
+	"github.com/moorage-dev/moorage/pkg/storecontroller/controllerruntime"
 )
 
 const namespace = "default"
@@ -77,7 +77,7 @@ func TestStoreMadeAnewWhileAway(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			storecontroller.SetOwner(old, Kind, "old")
+			controllerruntime.SetOwner(old, Kind, "old")
 			if _, err := deployments.Update(t.Context(), old, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,53 @@
+// Command release prepares the go.mod files of the repository for a version, so that the
+// modules that others require can be tagged.
+//
+//	release VERSION          writes the version where a released module, or one that uses it, requires it
+//	release -check VERSION   fails if it does not stand there
+//
+// It runs in the root of the repository. What is tagged, and in which order, is in docs/releasing.md.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	if err := run(os.Args[1:], ".", os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, root string, out io.Writer) error {
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	check := flags.Bool("check", false, "fail if the version does not stand in the go.mod files, and write nothing")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() != 1 {
+		return fmt.Errorf("usage: release [-check] VERSION")
+	}
+	version := flags.Arg(0)
+	if err := valid(version); err != nil {
+		return err
+	}
+	changed, err := prepare(root, version, !*check)
+	if err != nil {
+		return err
+	}
+	if *check && len(changed) > 0 {
+		return fmt.Errorf("%v do not require %s: run go run ./internal/release %s, and commit", changed, version, version)
+	}
+	for _, file := range changed {
+		fmt.Fprintln(out, "changed", file)
+	}
+	fmt.Fprintln(out, "Tag one commit, in this order:")
+	for _, m := range released {
+		fmt.Fprintln(out, "  git tag "+m.tag(version))
+	}
+
+	return nil
+}

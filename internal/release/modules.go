@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// root is the path of the module in the root of the repository.
+const root = "github.com/moorage-dev/moorage"
+
+// A module that others may require, or install a command of.
+type module struct {
+	folder string // from the root of the repository
+	// uses are the modules of the repository that it requires. They are tagged before it.
+	uses []string
+}
+
+// released are the modules that a release tags, in this order.
+var released = []module{
+	{folder: "."},
+	{folder: "pkg/store/natskv", uses: []string{root}},
+	{folder: "cmd/moorage"},
+	{folder: "devcluster"},
+}
+
+// path is that by which the module is required.
+func (m module) path() string {
+	if m.folder == "." {
+		return root
+	}
+
+	return root + "/" + m.folder
+}
+
+// tag is what git has to call the commit: Go looks for the folder of the module before the
+// version.
+func (m module) tag(version string) string {
+	if m.folder == "." {
+		return version
+	}
+
+	return m.folder + "/" + version
+}
+
+// versions are those that a release may have: another major version needs other paths.
+var versions = regexp.MustCompile(`^v[01]\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
+
+func valid(version string) error {
+	if !versions.MatchString(version) || version == "v0.0.0" {
+		return fmt.Errorf("%q is no version of these modules: want v0.x.y or v1.x.y, as v2 and later need other module paths", version)
+	}
+
+	return nil
+}
+
+// pin writes the version of those modules of the repository into a go.mod that requires
+// them. Where there is a replace it stays: in a module that is required it does not count.
+func pin(mod []byte, version string, of ...string) []byte {
+	for _, path := range of {
+		line := regexp.MustCompile(`(?m)^(\s*(?:require\s+)?` + regexp.QuoteMeta(path) + `) v\S+`)
+		mod = line.ReplaceAll(mod, []byte("${1} "+version))
+	}
+
+	return mod
+}
+
+// prepare looks for the go.mod files that have to name the version, and writes it if it is
+// told to. It returns those that had another one.
+//
+// These are the released modules that use others, and whatever requires one of those: there
+// Go takes the highest version that anybody names, and refuses a go.mod that names another.
+func prepare(dir, version string, write bool) (changed []string, err error) {
+	var paths []string
+	for _, m := range released {
+		if len(m.uses) > 0 {
+			paths = append(paths, m.path())
+		}
+	}
+	err = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "go.mod" || d.IsDir() {
+			return skipped(d, err)
+		}
+		before, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		folder, err := filepath.Rel(dir, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(paths, root+"/"+filepath.ToSlash(folder)) && !slices.ContainsFunc(paths, func(path string) bool {
+			return bytes.Contains(before, []byte(path+" v"))
+		}) {
+			return nil
+		}
+		after := pin(before, version, append([]string{root}, paths...)...)
+		if bytes.Equal(before, after) {
+			return nil
+		}
+		changed = append(changed, filepath.ToSlash(filepath.Join(folder, "go.mod")))
+		if !write {
+			return nil
+		}
+
+		return os.WriteFile(file, after, 0o644) //nolint:gosec // As go.mod files are.
+	})
+
+	return changed, err
+}
+
+// skipped leaves out what is no source: git's folder, and what was built.
+func skipped(d fs.DirEntry, err error) error {
+	if err == nil && d.IsDir() && (d.Name() == "bin" || d.Name() != "." && d.Name() != ".." && strings.HasPrefix(d.Name(), ".git")) {
+		return filepath.SkipDir
+	}
+
+	return err
+}
