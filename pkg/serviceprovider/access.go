@@ -16,7 +16,7 @@ import (
 // What they depend on besides the request comes along as data, one value for each of the
 // AdditionalDataGenerators. Otherwise it is like a ClusterAccessProvider: its methods may
 // be called concurrently for different objects, the errors to branch on are
-// ErrAccessDenied and ErrClusterGone, and it may also be an AccessWatcher.
+// ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned, and it may also be an AccessWatcher.
 type AdvancedProvider interface {
 	// Access returns what is known of the cluster of an ID, once Reconcile has returned
 	// an empty result.

@@ -70,8 +70,11 @@ func (p *pass[T, C]) waits(action passage.Action) *outcome {
 		}
 	case passage.Block:
 		o := &outcome{name: "DeletionBlocked", reason: ReasonConfigMissing, message: "Deletion waits for the ProviderConfig", after: p.soon(), warning: EventDeletionBlocked}
-		if p.facts.ClusterGone {
+		switch {
+		case p.facts.ClusterGone:
 			o.reason, o.message, o.access = ReasonClusterGone, "Deletion waits for a cluster: "+p.why.Error(), ReasonClusterGone
+		case p.facts.NotOwned:
+			o.reason, o.message, o.access = ReasonClusterAccessNotOwned, "Deletion waits for access: "+p.why.Error(), ReasonClusterAccessNotOwned
 		}
 		o.blocked = o.reason
 

@@ -156,8 +156,8 @@ func (c ClusterContext) Ref(id string) clusters.Ref {
 // called concurrently for different objects; the request names the object on the
 // onboarding cluster.
 //
-// Errors to branch on are ErrAccessDenied and ErrClusterGone. An access provider may
-// also be an AccessDetailer and an AccessWatcher.
+// Errors to branch on are ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned. An access
+// provider may also be an AccessDetailer and an AccessWatcher.
 type ClusterAccessProvider interface {
 	// MCPCluster returns the control plane, once Reconcile has returned an empty result.
 	MCPCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error)
@@ -226,6 +226,10 @@ var (
 
 	// ErrClusterGone says that a cluster of the object does not exist.
 	ErrClusterGone = errors.New("the cluster does not exist")
+
+	// ErrAccessNotOwned says that a request for access of the name that the object's has
+	// belongs to somebody else. A deletion waits for it: see ReasonClusterAccessNotOwned.
+	ErrAccessNotOwned = errors.New("the request for access belongs to somebody else")
 )
 
 // A DeletionPolicy says how a deletion goes on without something that it needs.

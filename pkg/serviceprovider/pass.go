@@ -219,8 +219,9 @@ func (p *pass[T, C]) ask(ctx context.Context) error {
 		err = p.open(ctx)
 	}
 	p.facts.Denied, p.facts.ClusterGone = errors.Is(err, ErrAccessDenied), errors.Is(err, ErrClusterGone)
+	p.facts.NotOwned = p.facts.Leaving && errors.Is(err, ErrAccessNotOwned) // what is wanted fails, and is tried again
 	p.wait, p.why = result.RequeueAfter, err
-	if p.facts.Denied || p.facts.ClusterGone {
+	if p.facts.Denied || p.facts.ClusterGone || p.facts.NotOwned {
 		return nil
 	}
 

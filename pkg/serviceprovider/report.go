@@ -164,7 +164,7 @@ func (p *pass[T, C]) describeBlock(o outcome, message string) {
 		return
 	}
 	switch c.Reason {
-	case ReasonConfigMissing, ReasonClusterGone, ReasonClusterAccessDenied:
+	case ReasonConfigMissing, ReasonClusterGone, ReasonClusterAccessDenied, ReasonClusterAccessNotOwned:
 		meta.RemoveStatusCondition(p.obj.GetConditions(), ConditionDeletionBlocked)
 	}
 }

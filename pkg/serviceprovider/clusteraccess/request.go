@@ -89,7 +89,7 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 	case err != nil:
 		return false, errors.Wrap(err, "cannot get the AccessRequest")
 	case !r.ours(ar, want):
-		return false, errors.Errorf("AccessRequest %s belongs to somebody else", client.ObjectKeyFromObject(ar))
+		return false, errors.Wrapf(serviceprovider.ErrAccessNotOwned, "AccessRequest %s", client.ObjectKeyFromObject(ar))
 	case !ar.GetDeletionTimestamp().IsZero():
 		return false, nil
 	}
@@ -120,7 +120,7 @@ func (r *Requester) clusterRequest(ctx context.Context, reg Registration, reques
 	case err != nil:
 		return nil, errors.Wrap(err, "cannot get the ClusterRequest")
 	case reg.Request != nil && !r.ours(cr, want.ObjectMeta):
-		return nil, errors.Errorf("ClusterRequest %s belongs to somebody else", client.ObjectKeyFromObject(cr))
+		return nil, errors.Wrapf(serviceprovider.ErrAccessNotOwned, "ClusterRequest %s", client.ObjectKeyFromObject(cr))
 	case cr.Status.Phase == clustersv1alpha1.RequestDenied:
 		return nil, errors.Wrapf(serviceprovider.ErrAccessDenied, "ClusterRequest %s", client.ObjectKeyFromObject(cr))
 	case cr.Status.Phase != clustersv1alpha1.RequestGranted:
