@@ -149,9 +149,9 @@ func (c *colony) grant() {
 	}
 	for _, ar := range c.accessRequests() {
 		if ar.Status.Phase == "" {
-			c.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: ar.Name}, Data: map[string][]byte{
+			must(client.IgnoreAlreadyExists(c.platform.Create(c.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: ar.Name}, Data: map[string][]byte{
 				keyKubeconfig: kubeconfig(c.T, "https://"+ar.Spec.RequestRef.Name+".example"), keyExpiration: []byte(time.Now().Add(time.Hour).Format(time.RFC3339)),
-			}})
+			}})))
 			ar.Status.Phase, ar.Status.ObservedGeneration = clustersv1alpha1.RequestGranted, ar.Generation
 			ar.Status.SecretRef = &clustersv1alpha1.LocalObjectReference{Name: ar.Name}
 			must(c.platform.Status().Update(c.Context(), &ar))
@@ -187,7 +187,7 @@ func (c *colony) requests() []string {
 		all = append(all, "AccessRequest "+ar.Name)
 	}
 	for _, cr := range c.clusterRequests() {
-		if cr.Name != c.request.Name {
+		if cr.Spec.Purpose != "mcp" {
 			all = append(all, "ClusterRequest "+cr.Name)
 		}
 	}

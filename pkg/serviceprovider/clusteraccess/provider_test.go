@@ -162,7 +162,7 @@ func TestWorkload(t *testing.T) {
 		t.Fatal("want it to wait for the cluster")
 	}
 	cr := find(a, a.r.newClusterRequest(a.r.registered[0], a.request))
-	if cr.Spec.Purpose != "workload" || cr.Labels[LabelManagedBy] != "garden" || len(cr.Finalizers) != 1 {
+	if cr.Spec.Purpose != "workload" || cr.Labels[LabelManagedBy] != "Garden" || len(cr.Finalizers) != 1 {
 		t.Errorf("got %+v", cr)
 	}
 	if a.asks() {
@@ -375,6 +375,7 @@ func TestNew(t *testing.T) {
 		"no client":     {clusters.New("x"), "a", []Registration{ok}},
 		"no name":       {base, "", []Registration{ok}},
 		"twice":         {base, "a", []Registration{ok, ok}},
+		"same name":     {base, "a", []Registration{ok, {ID: "b", Suffix: "MCP", Token: token, ExistingRequest: ok.ExistingRequest}}},
 		"no ID":         {base, "a", []Registration{{Request: &clustersv1alpha1.ClusterRequestSpec{}, Token: token}}},
 		"no way":        {base, "a", []Registration{{ID: "a", Token: token}}},
 		"two ways":      {base, "a", []Registration{{ID: "a", Token: token, Request: &clustersv1alpha1.ClusterRequestSpec{}, ExistingRequest: ok.ExistingRequest}}},
