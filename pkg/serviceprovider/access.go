@@ -87,6 +87,15 @@ func (a SimpleProviderAdapter) Reconcile(ctx context.Context, request reconcile.
 	return a.Provider.Reconcile(ctx, request)
 }
 
+// CheckClusters asks the provider, if it is a ClusterChecker.
+func (a SimpleProviderAdapter) CheckClusters(ctx context.Context, request reconcile.Request, data ...any) error {
+	if c, ok := a.Provider.(ClusterChecker); ok {
+		return c.CheckClusters(ctx, request, data...)
+	}
+
+	return nil
+}
+
 // ReconcileDelete gives access back.
 func (a SimpleProviderAdapter) ReconcileDelete(ctx context.Context, request reconcile.Request, _ ...any) (reconcile.Result, error) {
 	return a.Provider.ReconcileDelete(ctx, request)

@@ -58,8 +58,12 @@ func (p *pass[T, C]) waits(action passage.Action) *outcome {
 		return &outcome{name: "ConfigMissing", reason: ReasonReconcileError, message: "No ProviderConfig found", after: slow}
 	case passage.AwaitAccess:
 		o := &outcome{name: "AccessPending", reason: ReasonWaitingForClusterAccess, message: "Waiting for access to the clusters", after: p.wait, access: ReasonWaitingForClusterAccess}
-		if p.facts.ClusterGone {
+		switch {
+		case p.facts.ClusterGone:
 			o.message, o.after, o.access = p.why.Error(), p.soon(), ReasonClusterGone
+		case p.facts.Request == passage.Missing:
+			o.message += ": an AccessRequest does not exist any more, and was made anew for the deletion"
+			o.warning = EventClusterAccessMissing
 		}
 
 		return o

@@ -219,6 +219,15 @@ type AccessWatcher interface {
 	AccessSources() []source.Source
 }
 
+// A ClusterChecker is a ClusterAccessProvider or an AdvancedProvider that makes clusters for
+// objects. It is asked before Reconcile for an object that is being deleted, and whose
+// status says that something was made.
+type ClusterChecker interface {
+	// CheckClusters returns ErrClusterGone if a cluster that was made for the object is gone, in
+	// whose place Reconcile would make another one: what was made is not in that.
+	CheckClusters(ctx context.Context, request reconcile.Request, data ...any) error
+}
+
 // Errors of a ClusterAccessProvider.
 var (
 	// ErrAccessDenied says that the platform refuses access. Trying again does not help.

@@ -213,6 +213,9 @@ func (p *pass[T, C]) ask(ctx context.Context) error {
 	var result reconcile.Result
 	err := p.gather(ctx)
 	if err == nil {
+		err = p.checkClusters(ctx)
+	}
+	if err == nil {
 		result, err = p.r.access.Reconcile(ctx, p.req, p.data...)
 	}
 	if err == nil && result.RequeueAfter == 0 {
@@ -226,6 +229,16 @@ func (p *pass[T, C]) ask(ctx context.Context) error {
 	}
 
 	return err
+}
+
+// checkClusters looks whether a deletion of what was made would make clusters.
+func (p *pass[T, C]) checkClusters(ctx context.Context) error {
+	c, ok := p.r.access.(ClusterChecker)
+	if !ok || !p.facts.Leaving || !p.facts.Made || !p.saysOfService() {
+		return nil
+	}
+
+	return c.CheckClusters(ctx, p.req, p.data...)
 }
 
 // Open gets the connections to the clusters: with them there is access.

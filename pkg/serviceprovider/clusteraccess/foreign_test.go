@@ -36,6 +36,7 @@ type colony struct {
 	events   []string
 	options  []Option
 	name     string // of the controller
+	alone    bool   // there is no workload cluster
 	onGone   serviceprovider.DeletionPolicy
 
 	access *Requester
@@ -72,14 +73,18 @@ func (c *colony) restart() {
 		c.access.Close()
 	}
 	platform := clusters.NewTestClusterFromClient("platform", c.platform)
+	registered := []Registration{MCP(scheme, token), Workload(scheme, token)}
+	if c.alone {
+		registered = registered[:1]
+	}
 	var err error
-	if c.access, err = New(platform, c.name, []Registration{MCP(scheme, token), Workload(scheme, token)}, c.options...); err != nil {
+	if c.access, err = New(platform, c.name, registered, c.options...); err != nil {
 		c.Fatal(err)
 	}
 	c.Cleanup(c.access.Close)
 	c.r, err = serviceprovider.NewAPIReconcilerBuilder[*hut, *hutConfig]().EmptyObjectProvider(func() *hut { return &hut{} }).
 		OnboardingCluster(clusters.NewTestClusterFromClient("onboarding", c.onboarding())).PlatformCluster(platform).ClusterAccessReconciler(c.access).
-		ProviderConfig(&hutConfig{}).Reconciler(c.service).WorkloadCluster(true).OnClusterGone(c.onGone).Recorder(c).Build()
+		ProviderConfig(&hutConfig{}).Reconciler(c.service).WorkloadCluster(!c.alone).OnClusterGone(c.onGone).Recorder(c).Build()
 	if err != nil {
 		c.Fatal(err)
 	}

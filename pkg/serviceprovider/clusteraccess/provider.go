@@ -75,8 +75,17 @@ func WithBuild(build func(ctx context.Context, key clusters.Key, in clusters.Inp
 	return func(r *Requester) { r.build = build }
 }
 
+// WithFormerNames names how the controller was called before, from the last name on. What it
+// has asked for by those names is used, and given back, as long as there are objects from then. It stays as it
+// is, so that the controller can have its name back. By default there are none: then a
+// deletion is blocked whose workload cluster was asked for by another name, and what was asked for by
+// that name is left on the platform.
+func WithFormerNames(names ...string) Option {
+	return func(r *Requester) { r.former = append([]string(nil), names...) }
+}
+
 // A Requester gets access by asking the platform. It is a
-// serviceprovider.ClusterAccessProvider, AccessDetailer and AccessWatcher. Make one with
+// serviceprovider.ClusterAccessProvider, AccessDetailer, AccessWatcher and ClusterChecker. Make one with
 // New, and close it in the end. It may be used concurrently for different objects.
 type Requester struct {
 	pair
@@ -123,7 +132,7 @@ type grant struct {
 }
 
 // New returns a provider that asks the platform for access on behalf of a controller,
-// whose name is part of the names of its requests: it must not change while there are objects. The platform's client has to know the
+// whose name is part of the names of its requests: WithFormerNames is for one that has changed. The platform's client has to know the
 // kinds of clustersv1alpha1. It returns an error if a registration makes no sense.
 func New(platform *clusters.Cluster, controller string, registrations []Registration, o ...Option) (*Requester, error) {
 	if platform == nil || !platform.HasClient() || controller == "" {
@@ -202,6 +211,26 @@ func (r *Requester) Reconcile(ctx context.Context, request reconcile.Request) (r
 	}
 
 	return reconcile.Result{}, nil
+}
+
+// CheckClusters returns ErrClusterGone if a cluster that was made for an object was not asked
+// for any more, by no name that its request may have: Reconcile would make another one.
+func (r *Requester) CheckClusters(ctx context.Context, request reconcile.Request, _ ...any) error {
+	for _, reg := range r.registered {
+		if reg.Request == nil {
+			continue
+		}
+		_, found, err := locate[clustersv1alpha1.ClusterRequest](ctx, r, r.platform.Client(), reg, request, nil)
+		if err == nil && !found {
+			err = errors.Wrapf(serviceprovider.ErrClusterGone, "ClusterRequest %s does not exist, and was not asked for by one of clusteraccess.WithFormerNames",
+				client.ObjectKeyFromObject(r.newClusterRequest(reg, request)))
+		}
+		if err != nil {
+			return errors.Wrapf(err, "cannot get access to cluster %s", reg.ID)
+		}
+	}
+
+	return nil
 }
 
 // ReconcileDelete gives back what was asked for, under all names that it may have: first
