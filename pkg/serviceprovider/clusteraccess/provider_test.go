@@ -404,6 +404,12 @@ func TestNames(t *testing.T) {
 	if got := StableNamespace(of("default", "example")); got != "mcp--2bcf790e-815e-8ea9-857b-15be429583a5" {
 		t.Errorf("got %s", got)
 	}
+	if got, err := StableMCPNamespace("example", "default"); got != "mcp--2bcf790e-815e-8ea9-857b-15be429583a5" || err != nil {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if got, err := StableMCPNamespace("", ""); err == nil {
+		t.Errorf("want an error, got %s", got)
+	}
 	shape := regexp.MustCompile(`^mcp--[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	if got := StableNamespace(of("a", "b")); !shape.MatchString(got) || got == StableNamespace(of("a", "c")) {
 		t.Errorf("got %s", got)

@@ -111,3 +111,13 @@ func (r Registration) namespace(request reconcile.Request) string {
 
 	return StableNamespace(request)
 }
+
+// StableMCPNamespace is StableNamespace with a name and a namespace, for programs that know it
+// so. It returns an error if both are empty.
+func StableMCPNamespace(name, namespace string) (string, error) {
+	if name == "" && namespace == "" {
+		return "", errors.New("cannot tell the namespace of an object without a name")
+	}
+
+	return StableNamespace(reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}), nil
+}
