@@ -16,7 +16,7 @@ import (
 // What they depend on besides the request comes along as data, one value for each of the
 // AdditionalDataGenerators. Otherwise it is like a ClusterAccessProvider: its methods may
 // be called concurrently for different objects, the errors to branch on are
-// ErrAccessDenied and ErrClusterGone, and it may also be an AccessWatcher.
+// ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned, and it may also be an AccessWatcher.
 type AdvancedProvider interface {
 	// Access returns what is known of the cluster of an ID, once Reconcile has returned
 	// an empty result.
@@ -85,6 +85,15 @@ func (a SimpleProviderAdapter) AccessRequest(ctx context.Context, request reconc
 // Reconcile asks for access.
 func (a SimpleProviderAdapter) Reconcile(ctx context.Context, request reconcile.Request, _ ...any) (reconcile.Result, error) {
 	return a.Provider.Reconcile(ctx, request)
+}
+
+// CheckClusters asks the provider, if it is a ClusterChecker.
+func (a SimpleProviderAdapter) CheckClusters(ctx context.Context, request reconcile.Request, data ...any) error {
+	if c, ok := a.Provider.(ClusterChecker); ok {
+		return c.CheckClusters(ctx, request, data...)
+	}
+
+	return nil
 }
 
 // ReconcileDelete gives access back.

@@ -58,8 +58,12 @@ func (p *pass[T, C]) waits(action passage.Action) *outcome {
 		return &outcome{name: "ConfigMissing", reason: ReasonReconcileError, message: "No ProviderConfig found", after: slow}
 	case passage.AwaitAccess:
 		o := &outcome{name: "AccessPending", reason: ReasonWaitingForClusterAccess, message: "Waiting for access to the clusters", after: p.wait, access: ReasonWaitingForClusterAccess}
-		if p.facts.ClusterGone {
+		switch {
+		case p.facts.ClusterGone:
 			o.message, o.after, o.access = p.why.Error(), p.soon(), ReasonClusterGone
+		case p.facts.Request == passage.Missing:
+			o.message += ": an AccessRequest does not exist any more, and was made anew for the deletion"
+			o.warning = EventClusterAccessMissing
 		}
 
 		return o
@@ -70,8 +74,11 @@ func (p *pass[T, C]) waits(action passage.Action) *outcome {
 		}
 	case passage.Block:
 		o := &outcome{name: "DeletionBlocked", reason: ReasonConfigMissing, message: "Deletion waits for the ProviderConfig", after: p.soon(), warning: EventDeletionBlocked}
-		if p.facts.ClusterGone {
+		switch {
+		case p.facts.ClusterGone:
 			o.reason, o.message, o.access = ReasonClusterGone, "Deletion waits for a cluster: "+p.why.Error(), ReasonClusterGone
+		case p.facts.NotOwned:
+			o.reason, o.message, o.access = ReasonClusterAccessNotOwned, "Deletion waits for access: "+p.why.Error(), ReasonClusterAccessNotOwned
 		}
 		o.blocked = o.reason
 

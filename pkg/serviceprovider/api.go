@@ -156,8 +156,8 @@ func (c ClusterContext) Ref(id string) clusters.Ref {
 // called concurrently for different objects; the request names the object on the
 // onboarding cluster.
 //
-// Errors to branch on are ErrAccessDenied and ErrClusterGone. An access provider may
-// also be an AccessDetailer and an AccessWatcher.
+// Errors to branch on are ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned. An access
+// provider may also be an AccessDetailer and an AccessWatcher.
 type ClusterAccessProvider interface {
 	// MCPCluster returns the control plane, once Reconcile has returned an empty result.
 	MCPCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error)
@@ -219,6 +219,15 @@ type AccessWatcher interface {
 	AccessSources() []source.Source
 }
 
+// A ClusterChecker is a ClusterAccessProvider or an AdvancedProvider that makes clusters for
+// objects. It is asked before Reconcile for an object that is being deleted, and whose
+// status says that something was made.
+type ClusterChecker interface {
+	// CheckClusters returns ErrClusterGone if a cluster that was made for the object is gone, in
+	// whose place Reconcile would make another one: what was made is not in that.
+	CheckClusters(ctx context.Context, request reconcile.Request, data ...any) error
+}
+
 // Errors of a ClusterAccessProvider.
 var (
 	// ErrAccessDenied says that the platform refuses access. Trying again does not help.
@@ -226,6 +235,10 @@ var (
 
 	// ErrClusterGone says that a cluster of the object does not exist.
 	ErrClusterGone = errors.New("the cluster does not exist")
+
+	// ErrAccessNotOwned says that a request for access of the name that the object's has
+	// belongs to somebody else. A deletion waits for it: see ReasonClusterAccessNotOwned.
+	ErrAccessNotOwned = errors.New("the request for access belongs to somebody else")
 )
 
 // A DeletionPolicy says how a deletion goes on without something that it needs.

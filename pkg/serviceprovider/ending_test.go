@@ -114,8 +114,11 @@ const (
 	created  = "ServiceCreated True Created: "
 	deleted  = "ServiceCreated False Deleted: "
 	orphaned = "ServiceCreated False Orphaned: "
-	busy     = "Ready False Terminating: Cleanup in progress"
-	half     = 30 * time.Second
+
+	abandoned = "Warning ServiceOrphaned: access is given back without a call of Delete: what was made may be left in the clusters"
+
+	busy = "Ready False Terminating: Cleanup in progress"
+	half = 30 * time.Second
 )
 
 // An opener is an access provider that grants everything, and has one connection at most.
@@ -311,7 +314,7 @@ func TestEndingsOfDeletions(t *testing.T) {
 			Name: "Released", Phase: "Terminating", Says: []string{busy, deleted},
 		}},
 		"TheirsAlone": {"the same where the domain was not called", func(w *world) { w.gate.leaving = true }, func(f *Foo) { f.Finalizers = []string{finalizer, "example.org/theirs"} }, ending{
-			Name: "Released", Phase: "Terminating", Says: []string{busy, orphaned},
+			Name: "Released", Phase: "Terminating", Told: abandoned, Says: []string{busy, orphaned},
 		}},
 		"ReleaseFails": {"it is still held", func(w *world) { w.refusesPatches() }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed to remove finalizer: cannot update object: boom",
@@ -336,11 +339,11 @@ func TestEndingsOfDeletions(t *testing.T) {
 			Name: "Cleaning", Phase: "Terminating", Err: "boom", Says: []string{busy, granted, created},
 		}},
 		"Withdrawing": {"giving access back takes time", func(w *world) { w.gate.leaving, w.gate.deleting = true, 1 }, held, ending{
-			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1}, Says: []string{busy, orphaned},
+			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 1}, Told: abandoned, Says: []string{busy, orphaned},
 		}},
 		"WithdrawingFast": {"an error counts more than a time", func(w *world) { w.gate.leaving, w.gate.deleting, w.gate.deleteErr = true, 1, boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed cluster access reconcile delete: boom",
-			Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom", orphaned},
+			Told: abandoned, Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom", orphaned},
 		}},
 		"Parting": {"what the domain has said of it stays while access is given back", func(w *world) { w.parts(); w.gate.deleting = time.Second }, held, ending{
 			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second}, Says: []string{"Ready False Parting: bye", deleted},
@@ -350,7 +353,7 @@ func TestEndingsOfDeletions(t *testing.T) {
 		}},
 		"WithdrawFails": {"it is tried again", func(w *world) { w.gate.leaving, w.gate.deleteErr = true, boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed cluster access reconcile delete: boom",
-			Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom", orphaned},
+			Told: abandoned, Says: []string{"Ready False ReconcileError: failed cluster access reconcile delete: boom", orphaned},
 		}},
 		"Denied": {"that blocks", func(w *world) { w.gate.err = ErrAccessDenied }, held, ending{
 			Name: "AccessDenied", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: 10 * time.Minute},

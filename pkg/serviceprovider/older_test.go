@@ -41,7 +41,7 @@ func TestDeletionsOfOlderVersions(t *testing.T) {
 		}},
 		"Orphaned": {func(w *world) { w.gate.leaving, w.gate.deleting = true, time.Second }, ending{
 			Name: "Withdrawing", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second},
-			Says: []string{granted, busy, orphaned},
+			Told: abandoned, Says: []string{granted, busy, orphaned},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -89,7 +89,7 @@ func TestPanicsAreFailures(t *testing.T) {
 			Says: []string{ready + "cluster setup error: panic: a defect", at + "cluster setup error: panic: a defect"},
 		}},
 		"Withdraw": {"it is to give access back", func(w *world) { w.gate.leaving = true }, provides, true, ending{
-			Phase: "Terminating", Err: removed, Says: []string{ready + removed, orphaned},
+			Phase: "Terminating", Err: removed, Told: abandoned, Says: []string{ready + removed, orphaned},
 		}},
 		"Config": {"the source of configurations", nil, func(b *APIReconcilerBuilder[*Foo, *FooConfig], _ *world) { b.ConfigSource(badSource{}) }, false, ending{
 			Phase: "Progressing", Err: "cannot tell the provider config: panic: a defect", Says: []string{ready + "cannot tell the provider config: panic: a defect"},

@@ -213,18 +213,32 @@ func (p *pass[T, C]) ask(ctx context.Context) error {
 	var result reconcile.Result
 	err := p.gather(ctx)
 	if err == nil {
+		err = p.checkClusters(ctx)
+	}
+	if err == nil {
 		result, err = p.r.access.Reconcile(ctx, p.req, p.data...)
 	}
 	if err == nil && result.RequeueAfter == 0 {
 		err = p.open(ctx)
 	}
 	p.facts.Denied, p.facts.ClusterGone = errors.Is(err, ErrAccessDenied), errors.Is(err, ErrClusterGone)
+	p.facts.NotOwned = p.facts.Leaving && errors.Is(err, ErrAccessNotOwned) // what is wanted fails, and is tried again
 	p.wait, p.why = result.RequeueAfter, err
-	if p.facts.Denied || p.facts.ClusterGone {
+	if p.facts.Denied || p.facts.ClusterGone || p.facts.NotOwned {
 		return nil
 	}
 
 	return err
+}
+
+// checkClusters looks whether a deletion of what was made would make clusters.
+func (p *pass[T, C]) checkClusters(ctx context.Context) error {
+	c, ok := p.r.access.(ClusterChecker)
+	if !ok || !p.facts.Leaving || !p.facts.Made || !p.saysOfService() {
+		return nil
+	}
+
+	return c.CheckClusters(ctx, p.req, p.data...)
 }
 
 // Open gets the connections to the clusters: with them there is access.

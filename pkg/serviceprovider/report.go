@@ -20,6 +20,14 @@ const (
 	// EventClusterAccessDenied: the platform refuses access to a cluster.
 	EventClusterAccessDenied event.Reason = "ClusterAccessDenied"
 
+	// EventClusterAccessMissing: an AccessRequest of an object that is being deleted does not
+	// exist any more. Access is asked for anew. If the controller has another name than before, what it has
+	// asked for by that name is left on the platform: see clusteraccess.WithFormerNames.
+	EventClusterAccessMissing event.Reason = "ClusterAccessMissing"
+
+	// EventServiceOrphaned: access is given back, and then the object goes, without Delete.
+	EventServiceOrphaned event.Reason = "ServiceOrphaned"
+
 	// EventDeletionBlocked: a deletion waits for something that does not come by itself.
 	EventDeletionBlocked event.Reason = "DeletionBlocked"
 
@@ -32,6 +40,9 @@ const (
 func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error) {
 	if p.r.count != nil {
 		p.r.count(o.name)
+	}
+	if p.orphans() {
+		p.r.recorder.Event(p.obj, event.Warning(EventServiceOrphaned, errors.New("access is given back without a call of Delete: what was made may be left in the clusters")))
 	}
 	switch {
 	case o.gone:
@@ -115,7 +126,7 @@ func (p *pass[T, C]) describeMade() {
 	switch {
 	case p.leaves && p.facts.Made && p.facts.Cleaned:
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonDeleted, "")
-	case p.leaves && p.facts.Made:
+	case p.orphans():
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonOrphaned, "")
 	case !p.leaves && (worked || left):
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionTrue, ReasonCreated, "")
@@ -123,6 +134,10 @@ func (p *pass[T, C]) describeMade() {
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonNotCreated, "")
 	}
 }
+
+// orphans reports whether this pass has begun to give access back although something may have
+// been made, and Delete has not removed it.
+func (p *pass[T, C]) orphans() bool { return p.leaves && p.facts.Made && !p.facts.Cleaned }
 
 // Made reports whether there may be something in the clusters. If the status does not say so,
 // it says whether there was access when it was written last. If it does not say that either,
@@ -137,6 +152,12 @@ func (p *pass[T, C]) made() bool {
 	}
 
 	return p.heldBefore()
+}
+
+// saysOfService reports whether the status says anything of the service, in a condition of ours
+// or of the runtime before. If not, that something was made is only presumed.
+func (p *pass[T, C]) saysOfService() bool {
+	return p.hasSpoken() || saysOfAccess(p.spoken()) || meta.FindStatusCondition(p.spoken(), ConditionServiceCreated) != nil
 }
 
 func saysOfAccess(conditions []metav1.Condition) bool {
@@ -164,7 +185,7 @@ func (p *pass[T, C]) describeBlock(o outcome, message string) {
 		return
 	}
 	switch c.Reason {
-	case ReasonConfigMissing, ReasonClusterGone, ReasonClusterAccessDenied:
+	case ReasonConfigMissing, ReasonClusterGone, ReasonClusterAccessDenied, ReasonClusterAccessNotOwned:
 		meta.RemoveStatusCondition(p.obj.GetConditions(), ConditionDeletionBlocked)
 	}
 }

@@ -45,6 +45,7 @@ const (
 	ReasonWaitingForClusterAccess = "WaitingForClusterAccess"
 	ReasonClusterAccessDenied     = "ClusterAccessDenied"
 	ReasonClusterAccessFailed     = "ClusterAccessFailed"
+	ReasonClusterAccessNotOwned   = "ClusterAccessNotOwned"
 	ReasonClusterGone             = "ClusterGone"
 	ReasonConfigMissing           = "ConfigMissing"
 	ReasonGranted                 = "Granted"

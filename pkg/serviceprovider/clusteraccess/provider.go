@@ -75,14 +75,24 @@ func WithBuild(build func(ctx context.Context, key clusters.Key, in clusters.Inp
 	return func(r *Requester) { r.build = build }
 }
 
+// WithFormerNames names how the controller was called before, from the last name on. What it
+// has asked for by those names is used, and given back, as long as there are objects from then. It stays as it
+// is, so that the controller can have its name back. By default there are none: then a
+// deletion is blocked whose workload cluster was asked for by another name, and what was asked for by
+// that name is left on the platform.
+func WithFormerNames(names ...string) Option {
+	return func(r *Requester) { r.former = append([]string(nil), names...) }
+}
+
 // A Requester gets access by asking the platform. It is a
-// serviceprovider.ClusterAccessProvider, AccessDetailer and AccessWatcher. Make one with
+// serviceprovider.ClusterAccessProvider, AccessDetailer, AccessWatcher and ClusterChecker. Make one with
 // New, and close it in the end. It may be used concurrently for different objects.
 type Requester struct {
 	pair
 
 	platform   *clusters.Cluster
 	controller string
+	former     []string // names of the controller
 	registered []Registration
 	retry      time.Duration
 	recheck    time.Duration
@@ -122,7 +132,7 @@ type grant struct {
 }
 
 // New returns a provider that asks the platform for access on behalf of a controller,
-// whose name is part of the names of its requests. The platform's client has to know the
+// whose name is part of the names of its requests: WithFormerNames is for one that has changed. The platform's client has to know the
 // kinds of clustersv1alpha1. It returns an error if a registration makes no sense.
 func New(platform *clusters.Cluster, controller string, registrations []Registration, o ...Option) (*Requester, error) {
 	if platform == nil || !platform.HasClient() || controller == "" {
@@ -136,10 +146,14 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 		if seen[reg.ID] {
 			return nil, errors.Errorf("cannot ask for access: %s is registered twice", reg.ID)
 		}
-		seen[reg.ID] = true
+		suffix := "--" + strings.ToLower(reg.suffix())
+		if seen[suffix] {
+			return nil, errors.Errorf("cannot ask for access: the requests of %s have the names of those of another registration", reg.ID)
+		}
+		seen[reg.ID], seen[suffix] = true, true
 	}
 	r := &Requester{
-		platform: platform, controller: strings.ToLower(controller), registered: append([]Registration(nil), registrations...),
+		platform: platform, controller: controller, registered: append([]Registration(nil), registrations...),
 		retry: 10 * time.Second, recheck: time.Minute, logger: logging.NewNopLogger(), clock: clock.RealClock{},
 		grants: map[clusters.Key]*grant{}, waiting: map[client.ObjectKey]map[reconcile.Request]struct{}{},
 		doubted: map[clusters.Key]struct{}{}, followed: map[clusters.Key]following{},
@@ -199,29 +213,51 @@ func (r *Requester) Reconcile(ctx context.Context, request reconcile.Request) (r
 	return reconcile.Result{}, nil
 }
 
-// ReconcileDelete gives back what was asked for: first access, then clusters of our own.
+// CheckClusters returns ErrClusterGone if a cluster that was made for an object was not asked
+// for any more, by no name that its request may have: Reconcile would make another one.
+func (r *Requester) CheckClusters(ctx context.Context, request reconcile.Request, _ ...any) error {
+	for _, reg := range r.registered {
+		if reg.Request == nil {
+			continue
+		}
+		_, found, err := locate[clustersv1alpha1.ClusterRequest](ctx, r, r.platform.Client(), reg, request, nil)
+		if err == nil && !found {
+			err = errors.Wrapf(serviceprovider.ErrClusterGone, "ClusterRequest %s does not exist, and was not asked for by one of clusteraccess.WithFormerNames",
+				client.ObjectKeyFromObject(r.newClusterRequest(reg, request)))
+		}
+		if err != nil {
+			return errors.Wrapf(err, "cannot get access to cluster %s", reg.ID)
+		}
+	}
+
+	return nil
+}
+
+// ReconcileDelete gives back what was asked for, under all names that it may have: first
+// access, then clusters of our own.
 func (r *Requester) ReconcileDelete(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	for _, objects := range []func(Registration) client.Object{
-		func(reg Registration) client.Object { return r.newAccessRequest(reg, request) },
+	for _, empty := range []func(Registration) client.Object{
+		func(Registration) client.Object { return &clustersv1alpha1.AccessRequest{} },
 		func(reg Registration) client.Object {
 			if reg.Request == nil {
 				return nil
 			}
 
-			return r.newClusterRequest(reg, request)
+			return &clustersv1alpha1.ClusterRequest{}
 		},
 	} {
 		left := false
 		for _, reg := range r.registered {
-			o := objects(reg)
-			if o == nil {
+			if empty(reg) == nil {
 				continue
 			}
-			gone, err := r.remove(ctx, o)
-			if err != nil {
-				return reconcile.Result{}, errors.Wrapf(err, "cannot give back access to cluster %s", reg.ID)
+			for _, id := range r.identities(reg, request) {
+				gone, err := r.remove(ctx, empty(reg), reg, request, id)
+				if err != nil {
+					return reconcile.Result{}, errors.Wrapf(err, "cannot give back access to cluster %s", reg.ID)
+				}
+				left = left || !gone
 			}
-			left = left || !gone
 		}
 		if left {
 			return reconcile.Result{RequeueAfter: r.retry}, nil
@@ -238,7 +274,7 @@ func (r *Requester) Access(ctx context.Context, request reconcile.Request, id st
 	if err != nil {
 		return serviceprovider.Access{}, err
 	}
-	key := client.ObjectKeyFromObject(r.newAccessRequest(reg, request))
+	key := r.grantKey(reg, request)
 	c, rev, err := r.cache.Get(ctx, key)
 	if err != nil {
 		return serviceprovider.Access{}, errors.Wrapf(r.redact(key, err), "cannot connect to cluster %s", id)
@@ -262,16 +298,30 @@ func (r *Requester) AccessRequest(ctx context.Context, request reconcile.Request
 	if err != nil {
 		return nil, err
 	}
-	ar := r.newAccessRequest(reg, request)
-	key, want := client.ObjectKeyFromObject(ar), ar.ObjectMeta
-	if err := r.platform.Client().Get(ctx, key, ar); err != nil {
-		return ar, err
+	ar, found, err := locate[clustersv1alpha1.AccessRequest](ctx, r, r.platform.Client(), reg, request, nil)
+	if err != nil && !errors.Is(err, serviceprovider.ErrAccessNotOwned) {
+		return nil, err
 	}
-	if !r.ours(ar, want) {
-		return nil, kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), key.Name)
+	if !found {
+		return nil, kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), r.newAccessRequest(reg, request).Name)
 	}
 
 	return ar, nil
+}
+
+// grantKey returns the AccessRequest that access to a cluster of an object was granted by, and
+// else the one that it would be asked for with.
+func (r *Requester) grantKey(reg Registration, request reconcile.Request) clusters.Key {
+	all, ns := r.identities(reg, request), reg.namespace(request)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range all {
+		if key := (clusters.Key{Namespace: ns, Name: id.name}); r.grants[key] != nil {
+			return key
+		}
+	}
+
+	return clusters.Key{Namespace: ns, Name: all[0].name}
 }
 
 func (r *Requester) registration(id string) (Registration, error) {

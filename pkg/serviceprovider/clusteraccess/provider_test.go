@@ -162,7 +162,7 @@ func TestWorkload(t *testing.T) {
 		t.Fatal("want it to wait for the cluster")
 	}
 	cr := find(a, a.r.newClusterRequest(a.r.registered[0], a.request))
-	if cr.Spec.Purpose != "workload" || cr.Labels[LabelManagedBy] != "garden" || len(cr.Finalizers) != 1 {
+	if cr.Spec.Purpose != "workload" || cr.Labels[LabelManagedBy] != "Garden" || len(cr.Finalizers) != 1 {
 		t.Errorf("got %+v", cr)
 	}
 	if a.asks() {
@@ -375,6 +375,7 @@ func TestNew(t *testing.T) {
 		"no client":     {clusters.New("x"), "a", []Registration{ok}},
 		"no name":       {base, "", []Registration{ok}},
 		"twice":         {base, "a", []Registration{ok, ok}},
+		"same name":     {base, "a", []Registration{ok, {ID: "b", Suffix: "MCP", Token: token, ExistingRequest: ok.ExistingRequest}}},
 		"no ID":         {base, "a", []Registration{{Request: &clustersv1alpha1.ClusterRequestSpec{}, Token: token}}},
 		"no way":        {base, "a", []Registration{{ID: "a", Token: token}}},
 		"two ways":      {base, "a", []Registration{{ID: "a", Token: token, Request: &clustersv1alpha1.ClusterRequestSpec{}, ExistingRequest: ok.ExistingRequest}}},
@@ -402,6 +403,12 @@ func TestNames(t *testing.T) {
 	// The platform has it so.
 	if got := StableNamespace(of("default", "example")); got != "mcp--2bcf790e-815e-8ea9-857b-15be429583a5" {
 		t.Errorf("got %s", got)
+	}
+	if got, err := StableMCPNamespace("example", "default"); got != "mcp--2bcf790e-815e-8ea9-857b-15be429583a5" || err != nil {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if got, err := StableMCPNamespace("", ""); err == nil {
+		t.Errorf("want an error, got %s", got)
 	}
 	shape := regexp.MustCompile(`^mcp--[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	if got := StableNamespace(of("a", "b")); !shape.MatchString(got) || got == StableNamespace(of("a", "c")) {

@@ -1,11 +1,9 @@
 package clusteraccess
 
 import (
-	"crypto/sha256"
 	"crypto/sha3"
 	"encoding/hex"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,9 +17,12 @@ import (
 // A Registration says how objects get to one of their clusters. Exactly one of Request,
 // ExistingRequest and ExistingCluster is required.
 type Registration struct {
-	// ID of the cluster, such as serviceprovider.ClusterMCP. It is part of the names
+	// ID of the cluster, such as serviceprovider.ClusterMCP. It is part of the labels
 	// of what is created.
 	ID string
+
+	// Suffix of the names of what is created. The default is the ID.
+	Suffix string
 
 	// Request asks for a cluster of its own for each object, which goes with it.
 	Request *clustersv1alpha1.ClusterRequestSpec
@@ -60,7 +61,7 @@ func MCP(scheme *runtime.Scheme, token *clustersv1alpha1.TokenConfig) Registrati
 // Workload registers a workload cluster for each object.
 func Workload(scheme *runtime.Scheme, token *clustersv1alpha1.TokenConfig) Registration {
 	return Registration{
-		ID: serviceprovider.ClusterWorkload, Token: token, Scheme: scheme,
+		ID: serviceprovider.ClusterWorkload, Suffix: "wl", Token: token, Scheme: scheme,
 		Request: &clustersv1alpha1.ClusterRequestSpec{Purpose: "workload"},
 	}
 }
@@ -95,6 +96,14 @@ func (r Registration) check() error {
 	}
 }
 
+func (r Registration) suffix() string {
+	if r.Suffix != "" {
+		return r.Suffix
+	}
+
+	return r.ID
+}
+
 func (r Registration) namespace(request reconcile.Request) string {
 	if r.Namespace != nil {
 		return r.Namespace(request)
@@ -103,14 +112,12 @@ func (r Registration) namespace(request reconcile.Request) string {
 	return StableNamespace(request)
 }
 
-// Bounded shortens what would be too long for a label or the name of an object, and
-// keeps different ones apart.
-func bounded(s string) string {
-	const limit = 63
-	if len(s) <= limit {
-		return s
+// StableMCPNamespace is StableNamespace with a name and a namespace, for programs that know it
+// so. It returns an error if both are empty.
+func StableMCPNamespace(name, namespace string) (string, error) {
+	if name == "" && namespace == "" {
+		return "", errors.New("cannot tell the namespace of an object without a name")
 	}
-	sum := sha256.Sum256([]byte(s))
 
-	return strings.TrimRight(s[:limit-9], "-.") + "-" + hex.EncodeToString(sum[:4])
+	return StableNamespace(reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}), nil
 }

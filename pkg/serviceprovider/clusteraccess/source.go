@@ -3,6 +3,8 @@ package clusteraccess
 import (
 	"context"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
@@ -40,7 +42,7 @@ func (r *Requester) AccessSources() []source.Source {
 	r.mu.Lock()
 	r.cached = whole.GetCache()
 	r.mu.Unlock()
-	mine := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[LabelManagedBy] == bounded(r.controller) })
+	mine := predicate.NewPredicateFuncs(r.mine)
 	owner := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		return []reconcile.Request{objectOf(o)}
 	})
@@ -53,6 +55,13 @@ func (r *Requester) AccessSources() []source.Source {
 		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.ClusterRequest{}), owner, mine, changed()),
 		source.Kind(whole.GetCache(), client.Object(&clustersv1alpha1.ClusterRequest{}), waiting, changed()),
 	)
+}
+
+// mine reports whether a request was made by this controller, by whatever name.
+func (r *Requester) mine(o client.Object) bool {
+	return slices.ContainsFunc(append([]string{r.controller}, r.former...), func(name string) bool {
+		return strings.EqualFold(o.GetLabels()[LabelManagedBy], bounded(name))
+	})
 }
 
 // Changed lets pass what is no mere resync.

@@ -76,7 +76,7 @@ func cleaning(f Facts) Action {
 		return Access
 	case f.ClusterGone && f.OrphanGone:
 		return Withdraw
-	case f.ClusterGone:
+	case f.ClusterGone, f.NotOwned:
 		return Block
 	case f.Denied:
 		return Deny

@@ -21,6 +21,7 @@ type Facts struct {
 	Granted       bool    // There is access to all clusters.
 	Denied        bool    // The platform refuses it.
 	ClusterGone   bool    // A cluster does not exist any more.
+	NotOwned      bool    // A request of the name of ours belongs to somebody else.
 	Cleaned       bool    // The domain has removed what it made.
 	Withdrawn     bool    // Access was given back.
 

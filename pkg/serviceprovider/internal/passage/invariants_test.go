@@ -17,7 +17,7 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != Work || !f.Leaving && f.Held && f.Defaulted && f.ConfigFound && !f.ConfigUnknown && f.Granted && !f.Denied
 	},
 	"the domain cleans only what goes, what is held, and with access": func(f Facts, a Action) bool {
-		return a != Clean || f.Leaving && f.Held && f.Granted && !f.Denied && !f.ClusterGone && !f.Cleaned
+		return a != Clean || f.Leaving && f.Held && f.Granted && !f.Denied && !f.ClusterGone && !f.NotOwned && !f.Cleaned
 	},
 	"the domain cleans without a configuration only if it was said so": func(f Facts, a Action) bool {
 		return a != Clean || f.ConfigFound || f.NoConfigDelete
@@ -57,8 +57,8 @@ var invariants = map[string]func(Facts, Action) bool{
 	"what is wanted is never blocked, cleaned, given back or released": func(f Facts, a Action) bool {
 		return !f.Found || f.Leaving || a != Block && a != Clean && a != Withdraw && a != Release && a != Check
 	},
-	"a deletion that is blocked waits for a configuration or for a cluster": func(f Facts, a Action) bool {
-		return a != Block || f.ConfigAsked && !f.ConfigFound && !f.NoConfigOrphan && !f.NoConfigDelete || f.ClusterGone && !f.OrphanGone
+	"a deletion that is blocked waits for a configuration, for a cluster or for a request of somebody else": func(f Facts, a Action) bool {
+		return a != Block || f.ConfigAsked && !f.ConfigFound && !f.NoConfigOrphan && !f.NoConfigDelete || f.ClusterGone && !f.OrphanGone || f.NotOwned
 	},
 }
 
@@ -118,7 +118,7 @@ func TestEveryActionIsReached(t *testing.T) {
 }
 
 func everyFacts(visit func(Facts)) {
-	const facts = 21
+	const facts = 22
 	for bits := range 1 << facts {
 		n := 0
 		next := func() bool { n++; return bits>>(n-1)&1 == 1 }
@@ -126,7 +126,7 @@ func everyFacts(visit func(Facts)) {
 		f := Facts{
 			Found: next(), Leaving: next(), Held: next(), Paused: next(), Made: next(),
 			ConfigAsked: next(), ConfigFound: next(), ConfigUnknown: next(), Defaulted: next(), Request: two(),
-			AccessAsked: next(), Granted: next(), Denied: next(), ClusterGone: next(), Cleaned: next(), Withdrawn: next(),
+			AccessAsked: next(), Granted: next(), Denied: next(), ClusterGone: next(), NotOwned: next(), Cleaned: next(), Withdrawn: next(),
 			DeletePaused: next(), OrphanGone: next(), NoConfigOrphan: next(), NoConfigDelete: next(),
 		}
 		if n != facts {

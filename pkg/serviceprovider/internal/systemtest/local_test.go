@@ -48,10 +48,10 @@ func TestLocalAccess(t *testing.T) {
 	e.grant()
 	e.start()
 	g := e.ready("g")
-	for _, id := range []string{serviceprovider.ClusterMCP, serviceprovider.ClusterWorkload} {
+	for id, suffix := range map[string]string{serviceprovider.ClusterMCP: "mcp", serviceprovider.ClusterWorkload: "wl"} {
 		t.Run(id, func(t *testing.T) {
 			e.T = t
-			ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: e.request(g).Namespace, Name: e.ns + "--" + g.Name + "--" + id}}
+			ar := &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: e.request(g).Namespace, Name: e.ns + "--" + g.Name + "--" + suffix}}
 			at := func(address string) {
 				t.Helper()
 				wait.Until(t, "it is reached at "+address, func() bool { return e.reached(g, id).APIServerEndpoint() == address })

@@ -130,13 +130,14 @@ type estate struct {
 	at         func(reconcile.Request) client.ObjectKey // the ClusterRequest of a garden
 	retry      time.Duration
 	recheck    time.Duration
-	workload   bool // gardens have a workload cluster, too
-	advanced   bool // access comes from an AdvancedProvider
-	channel    bool // the configuration comes over a channel: what does is in sent
-	references bool // the gardener is a reader
-	modest     bool // the provider must not watch Secrets
-	local      bool // clusters are at the addresses that annotations of AccessRequests tell
-	apart      bool // requests for workload clusters have a namespace that nobody has made
+	workload   bool   // gardens have a workload cluster, too
+	advanced   bool   // access comes from an AdvancedProvider
+	channel    bool   // the configuration comes over a channel: what does is in sent
+	references bool   // the gardener is a reader
+	modest     bool   // the provider must not watch Secrets
+	local      bool   // clusters are at the addresses that annotations of AccessRequests tell
+	former     string // name of the controller
+	apart      bool   // requests for workload clusters have a namespace that nobody has made
 
 	sent  list[bool]        // over the channel: whether there was a configuration
 	asked map[*plane]*notes // what the provider asked of the platform and the onboarding cluster
@@ -347,6 +348,9 @@ func (e *estate) access(base *clusters.Cluster) *clusteraccess.Requester {
 	}
 	if e.local {
 		options = append(options, clusteraccess.WithRewriteRESTConfig(clusteraccess.HostFromAnnotation(localAddress)))
+	}
+	if e.former != "" {
+		options = append(options, clusteraccess.WithFormerNames(e.former))
 	}
 	access, err := clusteraccess.New(base, e.ns, registered, options...)
 	if err != nil {

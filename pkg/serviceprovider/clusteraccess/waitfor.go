@@ -1,0 +1,237 @@
+package clusteraccess
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/pkg/clusters"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
+)
+
+// Onboarding registers the onboarding cluster for WaitFor. The ID is part of the names of its
+// requests, such as onboarding-run.
+func Onboarding(id string, registration Registration) Registration {
+	registration.ID, registration.Request = id, &clustersv1alpha1.ClusterRequestSpec{Purpose: "onboarding"}
+
+	return registration
+}
+
+// WaitFor asks for access to a cluster for the program itself, such as the onboarding cluster,
+// and returns the connection once access is granted. The requests are named
+// <controller>--<ID of the registration>, as the platform's library names them; they are in the
+// namespace, which is that of the program on the platform, and stay when it ends. A token is renewed as the
+// platform renews it: the Secret is read once a minute (WithRecheckInterval), and when the cluster does
+// not accept the token.
+//
+// It waits until the context ends. Errors to branch on are serviceprovider.ErrAccessDenied and
+// ErrAccessNotOwned.
+func WaitFor(ctx context.Context, platform *clusters.Cluster, controller, namespace string, registration Registration, o ...Option) (*clusters.Cluster, error) {
+	r, err := New(platform, controller, []Registration{registration}, o...)
+	if err != nil {
+		return nil, err
+	}
+	s := &standing{r: r, reg: registration, meta: metav1.ObjectMeta{
+		Namespace: namespace, Name: shortened(strings.ToLower(controller+"--"+registration.ID), limit),
+		Labels: map[string]string{LabelManagedBy: bounded(controller)},
+	}}
+	tick := time.NewTicker(r.retry)
+	defer tick.Stop()
+	for {
+		c, err := s.connect(ctx)
+		if err != nil || c != nil {
+			return c, errors.Wrapf(err, "cannot get access to cluster %s", registration.ID)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Wrapf(ctx.Err(), "access to cluster %s was not granted by AccessRequest %s/%s", registration.ID, namespace, s.meta.Name)
+		case <-tick.C:
+		}
+	}
+}
+
+// A standing access is that of a program, which has it as long as it runs.
+type standing struct {
+	r    *Requester
+	reg  Registration
+	meta metav1.ObjectMeta // of the requests
+}
+
+// connect asks for access, and returns the connection if it is granted.
+func (s *standing) connect(ctx context.Context) (*clusters.Cluster, error) {
+	ar, err := s.accessRequest(ctx)
+	if err != nil || ar == nil {
+		return nil, err
+	}
+	g := &grant{secret: serviceprovider.SecretKeyOf(ar), ar: ar}
+	k, err := s.load(ctx, g)
+	if gone.Answered(err, g.secret.Name) {
+		return nil, nil // it is on its way
+	}
+	if err != nil {
+		return nil, err
+	}
+	if k.RESTConfig.BearerToken != "" {
+		b := &bearer{s: s, ar: ar, read: s.r.clock.Now()}
+		b.token.Store(&k.RESTConfig.BearerToken)
+		clusters.OnUnauthorized(k.RESTConfig, func() { b.refused.Store(true) })
+		k.RESTConfig.Wrap(func(next http.RoundTripper) http.RoundTripper { return &renewing{next, b} })
+	}
+	c := clusters.New(s.reg.ID).WithRESTConfig(k.RESTConfig)
+
+	return c, c.InitializeClient(s.reg.Scheme)
+}
+
+// load reads the Secret of a grant.
+func (s *standing) load(ctx context.Context, g *grant) (*clusters.Kubeconfig, error) {
+	secret := &corev1.Secret{}
+	if err := s.r.platform.Client().Get(ctx, g.secret, secret); err != nil {
+		return nil, errors.Wrap(err, "cannot read the Secret of the AccessRequest")
+	}
+
+	return s.r.parse(g, secret)
+}
+
+// accessRequest returns the one of the program, nil until it is granted.
+func (s *standing) accessRequest(ctx context.Context) (*clustersv1alpha1.AccessRequest, error) {
+	wanted := &clustersv1alpha1.AccessRequest{ObjectMeta: *s.meta.DeepCopy(), Spec: clustersv1alpha1.AccessRequestSpec{Token: s.reg.Token, OIDC: s.reg.OIDC}}
+	if err := s.refer(ctx, &wanted.Spec); err != nil || wanted.Spec.ClusterRef == nil && wanted.Spec.RequestRef == nil {
+		return nil, err
+	}
+	ar := &clustersv1alpha1.AccessRequest{}
+	found, err := s.find(ctx, ar)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, s.r.create(ctx, wanted)
+	case !equality.Semantic.DeepEqual(ar.Spec.Token, wanted.Spec.Token) || !equality.Semantic.DeepEqual(ar.Spec.OIDC, wanted.Spec.OIDC):
+		base := ar.DeepCopy()
+		ar.Spec.Token, ar.Spec.OIDC = wanted.Spec.Token, wanted.Spec.OIDC
+
+		return nil, errors.Wrap(s.r.platform.Client().Patch(ctx, ar, client.MergeFrom(base)), "cannot change the AccessRequest")
+	case ar.Status.ObservedGeneration != ar.GetGeneration():
+		return nil, nil
+	case ar.Status.Phase == clustersv1alpha1.RequestDenied:
+		return nil, errors.Wrapf(serviceprovider.ErrAccessDenied, "AccessRequest %s", client.ObjectKeyFromObject(ar))
+	case ar.Status.Phase != clustersv1alpha1.RequestGranted || ar.Status.SecretRef == nil:
+		return nil, nil
+	default:
+		return ar, nil
+	}
+}
+
+// refer fills in the cluster or the ClusterRequest, neither while it is waited for.
+func (s *standing) refer(ctx context.Context, spec *clustersv1alpha1.AccessRequestSpec) error {
+	switch {
+	case s.reg.ExistingCluster != nil:
+		key := s.reg.ExistingCluster(reconcile.Request{})
+		spec.ClusterRef = &clustersv1alpha1.ObjectReference{Namespace: key.Namespace, Name: key.Name}
+
+		return nil
+	case s.reg.ExistingRequest != nil:
+		key := s.reg.ExistingRequest(reconcile.Request{})
+		spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: key.Namespace, Name: key.Name}
+
+		return nil
+	}
+	cr := &clustersv1alpha1.ClusterRequest{}
+	found, err := s.find(ctx, cr)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return s.r.create(ctx, &clustersv1alpha1.ClusterRequest{ObjectMeta: *s.meta.DeepCopy(), Spec: *s.reg.Request})
+	case cr.Status.Phase == clustersv1alpha1.RequestDenied:
+		return errors.Wrapf(serviceprovider.ErrAccessDenied, "ClusterRequest %s", client.ObjectKeyFromObject(cr))
+	case cr.Status.Phase == clustersv1alpha1.RequestGranted:
+		spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: cr.Namespace, Name: cr.Name}
+	}
+
+	return nil
+}
+
+// find reads a request of the program, and reports whether there is one.
+func (s *standing) find(ctx context.Context, o client.Object) (bool, error) {
+	key := client.ObjectKey{Namespace: s.meta.Namespace, Name: s.meta.Name}
+	err := s.r.platform.Client().Get(ctx, key, o)
+	switch {
+	case gone.Answered(err, key.Name):
+		return false, nil
+	case err != nil:
+		return false, errors.Wrap(err, "cannot get the request")
+	case !strings.EqualFold(o.GetLabels()[LabelManagedBy], s.meta.Labels[LabelManagedBy]):
+		return false, errors.Wrapf(serviceprovider.ErrAccessNotOwned, "%s %s", kind(o), key)
+	default:
+		return true, nil
+	}
+}
+
+// A bearer is a token that is renewed.
+type bearer struct {
+	s       *standing
+	ar      *clustersv1alpha1.AccessRequest
+	token   atomic.Pointer[string]
+	refused atomic.Bool // the cluster has not accepted it
+
+	mu   sync.Mutex // held by who reads the Secret
+	read time.Time
+}
+
+// current returns the token to use now. One request at a time looks for another one, and the
+// others go on.
+func (b *bearer) current(ctx context.Context) string {
+	if b.mu.TryLock() {
+		defer b.mu.Unlock()
+		since := b.s.r.clock.Since(b.read)
+		if since >= b.s.r.recheck || since >= often && b.refused.Load() {
+			b.renew(ctx)
+		}
+	}
+
+	return *b.token.Load()
+}
+
+func (b *bearer) renew(ctx context.Context) {
+	b.read = b.s.r.clock.Now()
+	b.refused.Store(false)
+	k, err := b.s.load(ctx, &grant{secret: serviceprovider.SecretKeyOf(b.ar), ar: b.ar})
+	switch {
+	case err != nil:
+		b.s.r.logger.Info(goingOn, "accessRequest", client.ObjectKeyFromObject(b.ar).String(), "error", b.s.r.redact(client.ObjectKeyFromObject(b.ar), err))
+	case k.RESTConfig.BearerToken != "":
+		b.token.Store(&k.RESTConfig.BearerToken)
+	}
+}
+
+// A renewing transport sends the token that is good now.
+type renewing struct {
+	next http.RoundTripper
+	b    *bearer
+}
+
+var _ utilnet.RoundTripperWrapper = &renewing{}
+
+// RoundTrip sends a request.
+func (t *renewing) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+t.b.current(r.Context()))
+
+	return t.next.RoundTrip(r)
+}
+
+// WrappedRoundTripper returns the transport below, which closes connections.
+func (t *renewing) WrappedRoundTripper() http.RoundTripper { return t.next }
