@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,7 +61,10 @@ func (c *calling) rule(call *ast.CallExpr) (to callTo, ok bool) {
 
 // write returns the text of a call.
 func (c *calling) write(call *ast.CallExpr, to callTo) string {
-	out := strings.ReplaceAll(to.form, "$p", c.call(to.pkg))
+	out := to.form
+	if to.pkg != "" {
+		out = strings.ReplaceAll(out, "$p", c.call(to.pkg))
+	}
 
 	for i, arg := range call.Args {
 		out = strings.ReplaceAll(out, "$"+strconv.Itoa(i+1), c.read(arg))
@@ -160,3 +164,6 @@ func (s *source) importToo(local, to string) {
 
 	s.cut(s.file.Name.End(), s.file.Name.End(), fmt.Sprintf("\n\nimport %s\n", spec(local, to)))
 }
+
+// sortedKeys returns the keys of a map in their order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

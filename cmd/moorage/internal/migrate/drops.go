@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
+	"strings"
 )
 
 // drops removes what has no counterpart and is not needed: the argument of a call, the
@@ -19,6 +20,7 @@ func drops(m *migration, s *source, used imports) {
 
 	if len(used) > 0 {
 		d.fields(m.rules.fields)
+		d.told(m.rules.told)
 	}
 }
 
@@ -43,6 +45,17 @@ func (d *dropping) fields(fields map[string]string) {
 				if note, ok := fields[key.Name]; ok {
 					d.drop(path, note)
 				}
+			}
+		}
+	})
+}
+
+// told marks the uses of fields that stay.
+func (d *dropping) told(fields map[string]string) {
+	walk(d.s.file, func(path []ast.Node) {
+		if sel, ok := path[len(path)-1].(*ast.SelectorExpr); ok && fields[sel.Sel.Name] != "" {
+			if name, _ := qualified(sel); name == "" {
+				d.s.cut(sel.Pos(), sel.Pos(), d.s.mark(fields[sel.Sel.Name]))
 			}
 		}
 	})
@@ -81,6 +94,10 @@ func (d *dropping) drop(path []ast.Node, note string) {
 				return
 			}
 		case *ast.CompositeLit:
+			if path[i] == holder.Type {
+				continue
+			}
+
 			d.gone[path[i]] = true
 			d.element(holder.Elts, path[i], holder.Lbrace+1, holder.Rbrace, note)
 
@@ -115,8 +132,8 @@ func (d *dropping) argument(call *ast.CallExpr, arg ast.Node, note string) bool 
 		return false
 	}
 
-	for _, a := range call.Args[1:] {
-		if a == arg {
+	for i, a := range call.Args {
+		if i > 0 && a == arg {
 			d.element(call.Args, arg, call.Lparen+1, call.Rparen, note)
 
 			return true
@@ -133,14 +150,19 @@ func (d *dropping) element(all []ast.Expr, one ast.Node, begin, end token.Pos, n
 			continue
 		}
 
-		switch {
-		case i+1 < len(all):
-			d.s.cut(e.Pos(), all[i+1].Pos(), d.s.mark(note))
+		from, to := d.s.offset(e.Pos()), d.s.offset(e.End())
+		rest := d.s.text[to:d.s.offset(end)]
+
+		switch comma := strings.IndexByte(rest, ','); {
+		case comma >= 0 && strings.TrimSpace(rest[:comma]) == "":
+			to += comma + 1
 		case i > 0:
-			d.s.cut(all[i-1].End(), e.End(), d.s.mark(note))
+			from = d.s.offset(all[i-1].End())
 		default:
-			d.s.cut(begin, end, d.s.mark(note))
+			from, to = d.s.offset(begin), d.s.offset(end)
 		}
+
+		d.s.edits = append(d.s.edits, edit{from, to, d.s.mark(note)})
 	}
 }
 

@@ -82,7 +82,7 @@ func (s *source) mark(what string) string {
 	return "/*moorage:" + strconv.Itoa(len(s.notes)-1) + "*/"
 }
 
-// apply makes the edits, of which an outer one wins over those within it, and reads the
+// apply makes the edits, of which an outer one wins over those within it and two that overlap are both made, and reads the
 // result.
 func (s *source) apply() error {
 	slices.SortStableFunc(s.edits, func(a, b edit) int {
@@ -98,11 +98,14 @@ func (s *source) apply() error {
 	at := 0
 
 	for _, e := range s.edits {
-		if e.from < at {
+		if e.to < at || e.from < at && e.to == at {
 			continue
 		}
 
-		out.WriteString(s.text[at:e.from])
+		if e.from > at {
+			out.WriteString(s.text[at:e.from])
+		}
+
 		out.WriteString(e.text)
 		at = e.to
 	}

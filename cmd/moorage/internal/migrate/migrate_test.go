@@ -28,7 +28,7 @@ const checkout = "../../../.."
 // TestMigrateProviders migrates a small provider of each origin, does by hand what the tool
 // told and nothing else, compiles and vets it, and runs its own tests.
 func TestMigrateProviders(t *testing.T) {
-	for _, origin := range []migrate.Origin{migrate.KrateoV07, migrate.KrateoV09} {
+	for _, origin := range []migrate.Origin{migrate.KrateoV07, migrate.KrateoV09, migrate.CrossplaneV1, migrate.CrossplaneV2} {
 		t.Run(string(origin), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "provider")
 			if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", string(origin)))); err != nil {
@@ -144,8 +144,9 @@ func byHand(t *testing.T, dir, path string, listed []migrate.Decision) {
 			continue
 		}
 
-		line := strings.Count(before[change.Name][:at], "\n") + 1
-		if !slices.ContainsFunc(listed, func(d migrate.Decision) bool { return d.Path == change.Name && d.Line == line }) {
+		if strings.HasPrefix(strings.TrimSpace(old), `"`) && replacement == "" {
+			replacement = "" // an import that nothing uses any more
+		} else if line := strings.Count(before[change.Name][:at], "\n") + 1; !slices.ContainsFunc(listed, func(d migrate.Decision) bool { return d.Path == change.Name && d.Line == line }) {
 			t.Errorf("%s: %s:%d is changed by hand, and the tool did not list it", path, change.Name, line)
 		}
 

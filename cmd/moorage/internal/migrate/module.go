@@ -125,7 +125,7 @@ func (m *migration) requirements(mod module, library scaffold.Source) error {
 		return err
 	}
 
-	args := []string{"-go=" + needed.Go, "-toolchain=none", "-droprequire=" + m.rules.module, "-require=" + ours + "@" + library.Version}
+	args := []string{"-go=" + needed.Go, "-toolchain=none", "-droprequire=" + m.rules.module, "-droprequire=github.com/crossplane/crossplane/apis/v2", "-require=" + ours + "@" + library.Version}
 	least := map[string]string{}
 
 	for _, r := range needed.Require {

@@ -134,74 +134,70 @@ func (s *source) names() map[string]bool {
 func (r *renaming) imports(used imports) {
 	written := map[string]bool{}
 
+	for _, spec := range r.s.file.Imports {
+		if p, ok := used[localName(spec)]; !ok || p.spec != spec {
+			written[importPath(spec)] = true
+		}
+	}
+
 	var last *ast.ImportSpec
 
+	texts := map[*ast.ImportSpec]string{}
+
+	for _, spec := range r.s.file.Imports {
+		if p, ok := used[localName(spec)]; ok && p.spec == spec {
+			last, texts[spec] = spec, r.importSpec(p, written)
+		}
+	}
+
+	for _, to := range slices.Sorted(maps.Keys(r.local)) {
+		if last != nil && r.here[to] && !written[to] {
+			texts[last] = strings.TrimPrefix(texts[last]+"\n"+spec(r.local[to], to), "\n")
+		}
+	}
+
+	r.write(texts)
+}
+
+// importSpec returns what takes the place of an import of the runtime's.
+func (r *renaming) importSpec(p imported, written map[string]bool) string {
+	to := full(p.here, r.m.module)
+
+	switch {
+	case p.here == "" && r.here[p.there]: // it is told where it is used
+		return r.s.read(p.spec)
+	case p.here == "", written[to], !r.here[to] && p.local != "_" && p.local != ".":
+		return ""
+	}
+
+	written[to] = true
+
+	return spec(p.local, to)
+}
+
+// write writes imports, between parentheses if they are several.
+func (r *renaming) write(texts map[*ast.ImportSpec]string) {
 	for _, decl := range r.s.file.Decls {
 		gen, ok := decl.(*ast.GenDecl)
 		if !ok || gen.Tok != token.IMPORT {
 			continue
 		}
 
-		for _, spec := range gen.Specs {
-			spec, _ := spec.(*ast.ImportSpec)
-			if p, ok := used[localName(spec)]; ok && p.spec == spec {
-				last = spec
-				r.importSpec(p, written)
-			} else {
-				written[importPath(spec)] = true
+		for _, one := range gen.Specs {
+			one, _ := one.(*ast.ImportSpec)
+			text, ours := texts[one]
+
+			switch {
+			case !ours:
+			case !gen.Lparen.IsValid() && text == "":
+				r.s.cutLine(gen)
+			case !gen.Lparen.IsValid() && strings.Contains(text, "\n"):
+				r.s.replace(gen, "import (\n"+text+"\n)")
+			case text == "":
+				r.s.cutLine(one)
+			default:
+				r.s.replace(one, text)
 			}
-		}
-	}
-
-	if last != nil {
-		r.further(last, used, written)
-	}
-}
-
-// importSpec writes an import of the runtime's.
-func (r *renaming) importSpec(p imported, written map[string]bool) {
-	to := full(p.here, r.m.module)
-
-	switch {
-	case p.here == "" && r.here[p.there]: // it is told where it is used
-	case p.here == "", written[to], !r.here[to] && p.local != "_" && p.local != ".":
-		r.s.cutLine(p.spec)
-	default:
-		r.s.replace(p.spec, spec(p.local, to))
-		written[to] = true
-	}
-}
-
-// further adds imports that take no other's place.
-func (r *renaming) further(last *ast.ImportSpec, used imports, written map[string]bool) {
-	var more []string
-
-	for _, to := range slices.Sorted(maps.Keys(r.local)) {
-		if r.here[to] && !written[to] {
-			more = append(more, spec(r.local[to], to))
-		}
-	}
-
-	if len(more) == 0 {
-		return
-	}
-
-	for _, decl := range r.s.file.Decls {
-		gen, ok := decl.(*ast.GenDecl)
-		if !ok || gen.Tok != token.IMPORT || last.Pos() < gen.Pos() || last.Pos() >= gen.End() {
-			continue
-		}
-
-		if gen.Lparen.IsValid() {
-			r.s.cut(last.End(), last.End(), "\n"+strings.Join(more, "\n"))
-
-			continue
-		}
-
-		if p := used[localName(last)]; !r.here[full(p.here, r.m.module)] {
-			r.s.replace(gen, "import (\n"+strings.Join(more, "\n")+"\n)")
-		} else {
-			r.s.replace(gen, "import (\n"+strings.Join(append(more, spec(p.local, full(p.here, r.m.module))), "\n")+"\n)")
 		}
 	}
 }
@@ -217,8 +213,12 @@ func spec(local, to string) string {
 
 // target returns what becomes of a name.
 func (r rules) target(u use) target {
-	if t, ok := r.inFunctions[u.of.there][u.expr.Sel.Name][u.within()]; ok {
-		return t
+	if others := r.within[u.of.there][u.expr.Sel.Name]; others != nil {
+		for _, name := range u.within() {
+			if t, ok := others[name]; ok {
+				return t
+			}
+		}
 	}
 
 	t := r.names[u.of.there][u.expr.Sel.Name]

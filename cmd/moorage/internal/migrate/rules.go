@@ -25,15 +25,21 @@ type rules struct {
 	// same says that a package which is in no table is here under the same path.
 	same func(pkg string) bool
 
+	// also has packages of other modules that belong to the runtime, by their paths.
+	also map[string]string
+
 	// names has what becomes of names that are not simply the same, by package and name.
 	names map[string]map[string]target
 
-	// inFunctions has names that are another in functions with certain names: by package,
-	// name and function.
-	inFunctions map[string]map[string]map[string]target
+	// within has names that are another in functions, calls and fields of certain names: by
+	// package, name, and that of what they are in.
+	within map[string]map[string]map[string]target
 
 	// fields are those of structs whose uses go with the statement that they are in.
 	fields map[string]string
+
+	// told are fields whose uses are told, and stay.
+	told map[string]string
 
 	// calls rewrite calls of a package's functions, by package and name.
 	calls map[string]map[string]callTo
@@ -60,7 +66,9 @@ type callTo struct {
 func (r rules) find(path string) (there, here string, found bool) {
 	there, found = strings.CutPrefix(path, r.module+"/")
 	if !found {
-		return "", "", false
+		if there, found = r.also[path]; !found {
+			return "", "", false
+		}
 	}
 
 	if here, ok := r.packages[there]; ok {
@@ -92,5 +100,8 @@ func tables() map[Origin]rules {
 	return map[Origin]rules{
 		KrateoV07: krateo07(),
 		KrateoV09: krateo09(),
+
+		CrossplaneV1: crossplane1(),
+		CrossplaneV2: crossplane2(),
 	}
 }

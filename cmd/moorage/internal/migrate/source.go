@@ -105,15 +105,26 @@ type use struct {
 	of   imported
 }
 
-// within returns the name of the function that the use is in.
-func (u use) within() string {
+// within returns the names of the functions, calls and fields that the use is in.
+func (u use) within() []string {
+	var out []string
+
 	for _, n := range u.path {
-		if fn, ok := n.(*ast.FuncDecl); ok {
-			return fn.Name.Name
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			out = append(out, n.Name.Name)
+		case *ast.CallExpr:
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
+				out = append(out, sel.Sel.Name)
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok {
+				out = append(out, key.Name)
+			}
 		}
 	}
 
-	return ""
+	return out
 }
 
 // uses returns where the file uses the packages.
