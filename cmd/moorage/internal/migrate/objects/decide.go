@@ -15,6 +15,7 @@ type Object struct {
 		ResourceVersion string            `json:"resourceVersion"`
 		Annotations     map[string]string `json:"annotations"`
 		Finalizers      []string          `json:"finalizers"`
+		Deleted         string            `json:"deletionTimestamp"`
 	} `json:"metadata"`
 	Spec struct {
 		DeletionPolicy string `json:"deletionPolicy"`
@@ -70,6 +71,13 @@ var finalizers = map[Role][2]string{
 	Configuration: {"in-use.crossplane.io", "in-use.moorage.dev"},
 }
 
+// leaving says what becomes of objects that are being deleted without a finalizer of ours:
+// the API server lets nobody add one any more.
+var leaving = map[Role]string{
+	Managed:       "is being deleted since before Moorage: let the runtime before end that, it alone holds the object",
+	Configuration: "is being deleted since before Moorage, and nothing will let it go: when no object refers to it, remove in-use.crossplane.io from its finalizers",
+}
+
 // decide returns what is to be done with an object.
 func decide(resource string, role Role, o Object) Change {
 	c := Change{
@@ -117,6 +125,8 @@ func (c *Change) release(role Role, o Object) {
 
 	switch {
 	case !slices.Contains(o.Metadata.Finalizers, theirs):
+	case !slices.Contains(o.Metadata.Finalizers, ours) && o.Metadata.Deleted != "":
+		c.Conflicts = append(c.Conflicts, leaving[role])
 	case !slices.Contains(o.Metadata.Finalizers, ours):
 		c.Waits = append(c.Waits, theirs)
 	case len(c.Conflicts) == 0:

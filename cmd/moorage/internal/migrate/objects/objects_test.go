@@ -29,6 +29,7 @@ func TestDecide(t *testing.T) {
 		annotations map[string]string
 		finalizers  []string
 		policy      string
+		deleted     string
 		want        objects.Change
 	}{
 		{why: "an object that the predecessor did not touch is left alone"},
@@ -111,6 +112,23 @@ func TestDecide(t *testing.T) {
 			want:       objects.Change{Take: []string{theirsInUse}, Finalizers: []string{oursInUse}},
 		},
 		{
+			why:        "nobody can add our finalizer to an object that is being deleted: a person decides",
+			finalizers: []string{theirs}, deleted: "2026-01-02T03:04:05Z",
+			want: objects.Change{Conflicts: []string{"is being deleted since before Moorage: let the runtime before end that, it alone holds the object"}},
+		},
+		{
+			why: "nor to a configuration, which would stay for ever", role: objects.Configuration,
+			finalizers: []string{theirsInUse}, deleted: "2026-01-02T03:04:05Z",
+			want: objects.Change{Conflicts: []string{
+				"is being deleted since before Moorage, and nothing will let it go: when no object refers to it, remove in-use.crossplane.io from its finalizers",
+			}},
+		},
+		{
+			why:        "with our finalizer, a deletion goes its way",
+			finalizers: []string{theirs, ours}, deleted: "2026-01-02T03:04:05Z",
+			want: objects.Change{Take: []string{theirs}, Finalizers: []string{ours}},
+		},
+		{
 			why: "a configuration has no external name", role: objects.Configuration,
 			annotations: map[string]string{"crossplane.io/external-name": "a"},
 		},
@@ -118,6 +136,7 @@ func TestDecide(t *testing.T) {
 		var o objects.Object
 
 		o.Metadata.Annotations, o.Metadata.Finalizers, o.Spec.DeletionPolicy = row.annotations, row.finalizers, row.policy
+		o.Metadata.Deleted = row.deleted
 
 		if diff := cmp.Diff(row.want, objects.Decide("", row.role, o), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", row.why, diff)
