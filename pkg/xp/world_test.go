@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/xp"
 )
 
-var gv = schema.GroupVersion{Group: "role.example.org", Version: "v1"}
+var gv = schema.GroupVersion{Group: "xp.example.moorage.dev", Version: "v1"}
 
 // A role is of a namespaced kind, with the methods that angryjet makes.
 type role struct {
