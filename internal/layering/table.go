@@ -34,6 +34,7 @@ var table = []layer{
 	}},
 	{"4.5", "what is built on reconcilers", []unit{
 		{path: "pkg/reconciler", why: "the seed's import path: aliases of managed"},
+		{path: "pkg/xp/...", why: "the names of crossplane-runtime, and an adapter of its clients"},
 		{path: "pkg/sim/...", why: "steps the real reconciler through faults and schedules"},
 		{path: "pkg/clusters/remote/...", why: "another cluster as the external system of managed resources"},
 		{path: "pkg/plugin/...", why: "the main of programs that were plugins of virtual clusters, over a Runner"},

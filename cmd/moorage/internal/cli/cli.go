@@ -17,7 +17,11 @@ type grammar struct {
 		Kind           kindCommand           `cmd:"" help:"Add a kind of managed resource: its type, its client, a fake of its API, and its tests."`
 		Providerconfig providerConfigCommand `cmd:"" help:"Add ProviderConfig and ClusterProviderConfig, which say where the API is and with which credentials."`
 	} `cmd:"" help:"Add something to the provider in this folder."`
-	Diff   diffCommand   `cmd:"" help:"Show what the templates of this moorage would change in the provider in this folder, and change it, hunk by hunk."`
+	Diff    diffCommand `cmd:"" help:"Show what the templates of this moorage would change in the provider in this folder, and change it, hunk by hunk."`
+	Migrate struct {
+		Code    migrateCommand        `cmd:"" default:"withargs" help:"Show what has to change in a provider of another runtime, or change it. This is what moorage migrate does."`
+		Objects migrateObjectsCommand `cmd:"" help:"Show what has to change in the objects that another runtime left in a cluster, or change it."`
+	} `cmd:"" help:"Bring a provider from another runtime to Moorage: its code, and its objects in a cluster."`
 	Dev    devCommand    `cmd:"" help:"Run the provider on this machine, with an API server and the fake of its API; make both again when their source changes."`
 	Test   testCommand   `cmd:"" help:"Run the tests of the provider: units, conformance, and budgets of requests."`
 	Doctor doctorCommand `cmd:"" help:"Say what is missing on this machine, what it is for and how to get it."`

@@ -13,12 +13,11 @@ import (
 )
 
 type initCommand struct {
-	Dir      string `arg:"" optional:"" default:"." help:"Folder of the repository, which is made if it is missing. The default is this one."`
-	Module   string `required:"" placeholder:"example.org/provider-dock" help:"Path of the Go module. Its last element is what the provider calls itself."`
-	Group    string `required:"" placeholder:"dock.example.org" help:"API group of the kinds, below a domain of yours."`
-	Version  string `name:"moorage-version" placeholder:"v1.2.3" help:"Release of Moorage to use. The default is that of this program."`
-	Checkout string `placeholder:"DIR" help:"Checkout of Moorage to use instead of a release."`
+	Dir    string `arg:"" optional:"" default:"." help:"Folder of the repository, which is made if it is missing. The default is this one."`
+	Module string `required:"" placeholder:"example.org/provider-dock" help:"Path of the Go module. Its last element is what the provider calls itself."`
+	Group  string `required:"" placeholder:"dock.example.org" help:"API group of the kinds, below a domain of yours."`
 
+	sourceFlags
 	planFlags
 }
 
@@ -69,6 +68,12 @@ func checkEmpty(dir string) error {
 	return nil
 }
 
+// sourceFlags say where the library comes from.
+type sourceFlags struct {
+	Version  string `name:"moorage-version" placeholder:"v1.2.3" help:"Release of Moorage to use. The default is that of this program."`
+	Checkout string `placeholder:"DIR" help:"Checkout of Moorage to use instead of a release."`
+}
+
 // unreleased is the version that replaced modules have.
 const unreleased = "v0.0.0"
 
@@ -77,7 +82,7 @@ var released = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`)
 
 // source returns where the library comes from: what was asked for, or the release
 // that this program belongs to.
-func (c *initCommand) source() (scaffold.Source, error) {
+func (c *sourceFlags) source() (scaffold.Source, error) {
 	if c.Checkout == "" {
 		version := c.Version
 		if version == "" {

@@ -26,6 +26,7 @@ func (a alone) Run() int { return network.Main(a.m.Run) }
 func TestMain(m *testing.M) {
 	testscript.Main(alone{m}, map[string]func(){
 		"moorage": func() { os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"kubectl": kubectl,
 	})
 }
 

@@ -1,0 +1,90 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// kubectl stands in for the program of that name, which not every machine has: the objects of
+// a kind are in a file of that name, get prints it, and patch changes the object in it that
+// has the version which the patch names.
+func kubectl() {
+	if err := standIn(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func standIn(args []string) error {
+	if len(args) < 2 {
+		return fmt.Errorf("this kubectl does not know %q", args)
+	}
+
+	file := args[1] + ".json"
+
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("the server doesn't have a resource type %q", args[1])
+	}
+
+	if args[0] == "get" {
+		_, err := os.Stdout.Write(text)
+
+		return err
+	}
+
+	var list struct {
+		Items []map[string]map[string]any `json:"items"`
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+
+	patch := map[string]map[string]any{}
+
+	for _, arg := range args {
+		if text, ok := strings.CutPrefix(arg, "--patch="); ok {
+			if err := json.Unmarshal([]byte(text), &patch); err != nil {
+				return err
+			}
+		}
+	}
+
+	for _, o := range list.Items {
+		if o["metadata"]["name"] == args[2] {
+			if err := merge(o["metadata"], patch["metadata"]); err != nil {
+				return err
+			}
+		}
+	}
+
+	text, err = json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+
+	return os.WriteFile(file, text, 0o600)
+}
+
+// merge patches the metadata of an object.
+func merge(metadata, patch map[string]any) error {
+	if patch["resourceVersion"] != metadata["resourceVersion"] {
+		return errors.New("the object has been modified")
+	}
+
+	if f, ok := patch["finalizers"]; ok {
+		metadata["finalizers"] = f
+	}
+
+	more, _ := patch["annotations"].(map[string]any)
+	for key, value := range more {
+		metadata["annotations"].(map[string]any)[key] = value
+	}
+
+	metadata["resourceVersion"] = fmt.Sprint(metadata["resourceVersion"], "1")
+
+	return nil
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/migrate"
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
+)
+
+type migrateCommand struct {
+	Dir   string         `default:"." placeholder:"DIR" help:"Folder of the provider's go.mod. The default is this one."`
+	From  migrate.Origin `enum:",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2" default:"" placeholder:"ORIGIN" help:"What the provider was written for: krateo-v0.7, krateo-v0.9, crossplane-v1 or crossplane-v2. The default is what its go.mod requires."`
+	Apply bool           `help:"Change the files. The default is to show what would change."`
+	Dirty bool           `help:"With --apply: change files though git does not have all of them as they are."`
+
+	sourceFlags
+}
+
+// Run shows what has to change in a provider, or changes it.
+func (c *migrateCommand) Run(in *invocation) error {
+	source, err := c.source()
+	if err != nil {
+		return err
+	}
+
+	if c.Apply && !c.Dirty {
+		if err := checkClean(in, c.Dir); err != nil {
+			return err
+		}
+	}
+
+	plan, err := migrate.Make(c.Dir, c.From, source)
+	if err != nil {
+		return err
+	}
+
+	if !c.Apply {
+		for _, f := range plan.Files {
+			fmt.Fprint(in.out, udiff.Unified("a/"+f.Path, "b/"+f.Path, f.Before, f.After))
+		}
+	} else if err := migrate.Apply(c.Dir, plan); err != nil {
+		return err
+	}
+
+	c.tell(in, plan, source)
+
+	return nil
+}
+
+// tell says what is left to a person.
+func (c *migrateCommand) tell(in *invocation, plan migrate.Plan, source scaffold.Source) {
+	done := "would change"
+	if c.Apply {
+		done = "were changed"
+	}
+
+	fmt.Fprintf(in.out, "\n%d files %s, from %s to Moorage %s.\n", len(plan.Files), done, plan.Origin, source.Version)
+
+	if len(plan.Decisions) > 0 {
+		fmt.Fprintf(in.out, "\nTo decide, %d:\n\n", len(plan.Decisions))
+
+		for _, d := range plan.Decisions {
+			fmt.Fprintf(in.out, "%s\n", d)
+		}
+	}
+
+	next := "moorage migrate --apply"
+	if c.Apply {
+		next = "go mod tidy && go vet ./... && go test ./..., then moorage migrate objects"
+	}
+
+	fmt.Fprintf(in.out, "\nNext: %s\n", next)
+}

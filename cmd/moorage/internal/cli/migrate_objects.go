@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/migrate/objects"
+)
+
+type migrateObjectsCommand struct {
+	Kinds      []string `arg:"" optional:"" name:"kind" help:"Kinds of managed resources, as kubectl calls them: roles.example.org."`
+	Configs    []string `placeholder:"KIND" help:"Kinds of configurations, as kubectl calls them: providerconfigs.example.org."`
+	Apply      bool     `help:"Change the objects. The default is to print the commands that would."`
+	Kubeconfig string   `placeholder:"FILE" help:"File that says where the cluster is. The default is kubectl's."`
+	Context    string   `placeholder:"NAME" help:"Context of that file. The default is the current one."`
+}
+
+// errUndecided is that objects are left to a person. They were told.
+var errUndecided = errors.New("some objects are left: decide what is told above, and ask again")
+
+// Run shows what has to change in objects, or changes it. It can be run again at any time:
+// what is done is not done again.
+func (c *migrateObjectsCommand) Run(in *invocation) error {
+	if len(c.Kinds)+len(c.Configs) == 0 {
+		return errors.New("name the kinds of managed resources, and those of configurations by --configs")
+	}
+
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		return errors.New("kubectl is missing on this machine, and is what reads and changes objects: moorage doctor says how to get it")
+	}
+
+	var changes []objects.Change
+
+	for i, resource := range append(c.Kinds, c.Configs...) {
+		role := objects.Managed
+		if i >= len(c.Kinds) {
+			role = objects.Configuration
+		}
+
+		found, err := objects.Plan(in.ctx, c.kubectl, resource, role)
+		if err != nil {
+			return err
+		}
+
+		changes = append(changes, found...)
+	}
+
+	return c.carryOut(in, changes)
+}
+
+// kubectl runs kubectl.
+func (c *migrateObjectsCommand) kubectl(ctx context.Context, args ...string) ([]byte, error) {
+	if c.Kubeconfig != "" {
+		args = append(args, "--kubeconfig="+c.Kubeconfig)
+	}
+
+	if c.Context != "" {
+		args = append(args, "--context="+c.Context)
+	}
+
+	out, err := exec.CommandContext(ctx, "kubectl", args...).Output()
+
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+	}
+
+	return out, err
+}
+
+// carryOut tells each change, and makes it if that is asked for. One that fails keeps no
+// other from being made.
+func (c *migrateObjectsCommand) carryOut(in *invocation, changes []objects.Change) error {
+	made, waiting, left := 0, 0, 0
+
+	for _, change := range changes {
+		for _, conflict := range change.Conflicts {
+			left++
+
+			fmt.Fprintf(in.err, "%s: %s\n", change.Key(), conflict)
+		}
+
+		waiting += len(change.Waits)
+
+		if change.Empty() {
+			continue
+		}
+
+		fmt.Fprintf(in.out, "# %s: %s\n", change.Key(), change.What())
+
+		if !c.Apply {
+			made++
+
+			fmt.Fprintln(in.out, change.Command())
+		} else if err := objects.Apply(in.ctx, c.kubectl, change); err != nil {
+			left++
+
+			fmt.Fprintf(in.err, "%s: %v\n", change.Key(), err)
+		} else {
+			made++
+		}
+	}
+
+	c.tell(in, made, waiting)
+
+	if left > 0 {
+		return errUndecided
+	}
+
+	return nil
+}
+
+// tell says what was done, and what comes next.
+func (c *migrateObjectsCommand) tell(in *invocation, made, waiting int) {
+	done := "would change: run the commands, or ask again with --apply"
+	if c.Apply {
+		done = "were changed"
+	}
+
+	fmt.Fprintf(in.out, "# %d objects %s.\n", made, done)
+
+	if waiting > 0 {
+		fmt.Fprintf(in.out, "# %d finalizers of the runtime before stay until Moorage's are there: start the new provider, and ask again when its objects are Synced.\n", waiting)
+	}
+}

@@ -1,0 +1,136 @@
+package objects
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An Object is what is read of one.
+type Object struct {
+	Metadata struct {
+		Name            string            `json:"name"`
+		Namespace       string            `json:"namespace"`
+		ResourceVersion string            `json:"resourceVersion"`
+		Annotations     map[string]string `json:"annotations"`
+		Finalizers      []string          `json:"finalizers"`
+		Deleted         string            `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Spec struct {
+		DeletionPolicy string `json:"deletionPolicy"`
+	} `json:"spec"`
+}
+
+// A Change is what is to be done with one object.
+type Change struct {
+	Resource  string // as kubectl calls the kind
+	Namespace string
+	Name      string
+
+	ResourceVersion string            // of the object that was read: another one is not changed
+	Annotations     map[string]string // to set
+	Finalizers      []string          // to leave, if Take is not empty
+	Take            []string          // finalizers to take off
+
+	Waits     []string // finalizers that stay, because Moorage's is not there yet
+	Conflicts []string // what a person has to decide
+}
+
+// Empty says whether there is nothing to do now.
+func (c Change) Empty() bool { return len(c.Annotations) == 0 && len(c.Take) == 0 }
+
+// Role says what objects of a kind are for.
+type Role int
+
+// The roles there are.
+const (
+	Managed       Role = iota // stands for a resource
+	Configuration             // says how to connect
+)
+
+// annotations are those of crossplane-runtime, by those of Moorage.
+var annotations = map[string]string{
+	"krateo.io/external-name":             "crossplane.io/external-name",
+	"krateo.io/external-create-pending":   "crossplane.io/external-create-pending",
+	"krateo.io/external-create-succeeded": "crossplane.io/external-create-succeeded",
+	"krateo.io/external-create-failed":    "crossplane.io/external-create-failed",
+	"krateo.io/paused":                    "crossplane.io/paused",
+	"moorage.dev/poll-interval":           "crossplane.io/poll-interval",
+}
+
+const (
+	externalName   = "krateo.io/external-name"
+	paused         = "krateo.io/paused"
+	deletionPolicy = "krateo.io/deletion-policy"
+)
+
+// finalizers are those of crossplane-runtime, with those of Moorage that replace them.
+var finalizers = map[Role][2]string{
+	Managed:       {"finalizer.managedresource.crossplane.io", "finalizer.managedresource.krateo.io"},
+	Configuration: {"in-use.crossplane.io", "in-use.moorage.dev"},
+}
+
+// leaving says what becomes of objects that are being deleted without a finalizer of ours:
+// the API server lets nobody add one any more.
+var leaving = map[Role]string{
+	Managed:       "is being deleted since before Moorage: let the runtime before end that, it alone holds the object",
+	Configuration: "is being deleted since before Moorage, and nothing will let it go: when no object refers to it, remove in-use.crossplane.io from its finalizers",
+}
+
+// decide returns what is to be done with an object.
+func decide(resource string, role Role, o Object) Change {
+	c := Change{
+		Resource: resource, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name,
+		ResourceVersion: o.Metadata.ResourceVersion, Annotations: map[string]string{},
+	}
+
+	if role == Managed {
+		c.annotate(o)
+	}
+
+	c.release(role, o)
+
+	return c
+}
+
+// annotate carries over annotations. What is there in Moorage's name wins: somebody said it,
+// or the reconciler did; but an external name that differs is two resources.
+func (c *Change) annotate(o Object) {
+	have := o.Metadata.Annotations
+
+	for _, here := range slices.Sorted(maps.Keys(annotations)) {
+		value, set := have[annotations[here]]
+		if !set || here == paused && value != "true" {
+			continue
+		}
+
+		switch now, known := have[here]; {
+		case !known:
+			c.Annotations[here] = value
+		case here == externalName && now != value:
+			c.Conflicts = append(c.Conflicts, fmt.Sprintf("%s is %q and %s is %q: look which resource is meant, and set the first to its name", here, now, annotations[here], value))
+		}
+	}
+
+	if _, known := have[deletionPolicy]; !known && strings.EqualFold(o.Spec.DeletionPolicy, "orphan") {
+		c.Annotations[deletionPolicy] = "orphan"
+	}
+}
+
+// release takes a finalizer off if Moorage's is there. Before, nobody would look after the
+// object, and its deletion would leave what it stands for.
+func (c *Change) release(role Role, o Object) {
+	theirs, ours := finalizers[role][0], finalizers[role][1]
+
+	switch {
+	case !slices.Contains(o.Metadata.Finalizers, theirs):
+	case !slices.Contains(o.Metadata.Finalizers, ours) && o.Metadata.Deleted != "":
+		c.Conflicts = append(c.Conflicts, leaving[role])
+	case !slices.Contains(o.Metadata.Finalizers, ours):
+		c.Waits = append(c.Waits, theirs)
+	case len(c.Conflicts) == 0:
+		c.Take = append(c.Take, theirs)
+		c.Finalizers = slices.DeleteFunc(slices.Clone(o.Metadata.Finalizers), func(f string) bool { return f == theirs })
+	}
+}

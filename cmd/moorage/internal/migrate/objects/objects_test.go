@@ -1,0 +1,236 @@
+package objects_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/migrate/objects"
+)
+
+const (
+	theirs       = "finalizer.managedresource.crossplane.io"
+	ours         = "finalizer.managedresource.krateo.io"
+	theirsInUse  = "in-use.crossplane.io"
+	oursInUse    = "in-use.moorage.dev"
+	somebodyElse = "example.org/keep"
+)
+
+// TestDecide has a row for each thing that a predecessor leaves on an object.
+func TestDecide(t *testing.T) {
+	for _, row := range []struct {
+		why         string
+		role        objects.Role
+		annotations map[string]string
+		finalizers  []string
+		policy      string
+		deleted     string
+		want        objects.Change
+	}{
+		{why: "an object that the predecessor did not touch is left alone"},
+		{
+			why:         "the external name is carried over",
+			annotations: map[string]string{"crossplane.io/external-name": "a"},
+			want:        objects.Change{Annotations: map[string]string{"krateo.io/external-name": "a"}},
+		},
+		{
+			why:         "what is carried over already is not written again",
+			annotations: map[string]string{"crossplane.io/external-name": "a", "krateo.io/external-name": "a"},
+		},
+		{
+			why:         "two names are two resources: a person decides, and the finalizer stays until then",
+			annotations: map[string]string{"crossplane.io/external-name": "a", "krateo.io/external-name": "b"},
+			finalizers:  []string{theirs, ours},
+			want: objects.Change{Conflicts: []string{
+				`krateo.io/external-name is "b" and crossplane.io/external-name is "a": look which resource is meant, and set the first to its name`,
+			}},
+		},
+		{
+			why:         "a pause is carried over, so that nothing is changed that was paused",
+			annotations: map[string]string{"crossplane.io/paused": "true"},
+			want:        objects.Change{Annotations: map[string]string{"krateo.io/paused": "true"}},
+		},
+		{
+			why:         "a pause that somebody ended here stays ended",
+			annotations: map[string]string{"crossplane.io/paused": "true", "krateo.io/paused": "false"},
+		},
+		{
+			why:         "what is no pause there is none here",
+			annotations: map[string]string{"crossplane.io/paused": "false"},
+		},
+		{
+			why: "marks of a creation are carried over, so that an interrupted one is seen",
+			annotations: map[string]string{
+				"crossplane.io/external-create-pending":   "2026-01-02T03:04:05Z",
+				"crossplane.io/external-create-succeeded": "2026-01-02T03:04:04Z",
+				"crossplane.io/external-create-failed":    "2026-01-02T03:04:03Z",
+			},
+			want: objects.Change{Annotations: map[string]string{
+				"krateo.io/external-create-pending":   "2026-01-02T03:04:05Z",
+				"krateo.io/external-create-succeeded": "2026-01-02T03:04:04Z",
+				"krateo.io/external-create-failed":    "2026-01-02T03:04:03Z",
+			}},
+		},
+		{
+			why:         "marks that are newer here stay",
+			annotations: map[string]string{"crossplane.io/external-create-pending": "2026-01-02T03:04:05Z", "krateo.io/external-create-pending": "2026-02-02T03:04:05Z"},
+		},
+		{
+			why:    "a deletion policy becomes the annotation",
+			policy: "Orphan",
+			want:   objects.Change{Annotations: map[string]string{"krateo.io/deletion-policy": "orphan"}},
+		},
+		{why: "the other policy is what happens anyway", policy: "Delete"},
+		{
+			why:         "a policy that was said here stays",
+			policy:      "Orphan",
+			annotations: map[string]string{"krateo.io/deletion-policy": "delete"},
+		},
+		{
+			why:        "a finalizer goes once ours is there, and no other goes with it",
+			finalizers: []string{somebodyElse, theirs, ours},
+			want:       objects.Change{Take: []string{theirs}, Finalizers: []string{somebodyElse, ours}},
+		},
+		{
+			why:        "it does not go before",
+			finalizers: []string{theirs},
+			want:       objects.Change{Waits: []string{theirs}},
+		},
+		{
+			why: "nor does that of a configuration", role: objects.Configuration,
+			finalizers: []string{theirsInUse},
+			want:       objects.Change{Waits: []string{theirsInUse}},
+		},
+		{
+			why: "which goes once ours is there, too", role: objects.Configuration,
+			finalizers: []string{theirsInUse, oursInUse},
+			want:       objects.Change{Take: []string{theirsInUse}, Finalizers: []string{oursInUse}},
+		},
+		{
+			why:        "nobody can add our finalizer to an object that is being deleted: a person decides",
+			finalizers: []string{theirs}, deleted: "2026-01-02T03:04:05Z",
+			want: objects.Change{Conflicts: []string{"is being deleted since before Moorage: let the runtime before end that, it alone holds the object"}},
+		},
+		{
+			why: "nor to a configuration, which would stay for ever", role: objects.Configuration,
+			finalizers: []string{theirsInUse}, deleted: "2026-01-02T03:04:05Z",
+			want: objects.Change{Conflicts: []string{
+				"is being deleted since before Moorage, and nothing will let it go: when no object refers to it, remove in-use.crossplane.io from its finalizers",
+			}},
+		},
+		{
+			why:        "with our finalizer, a deletion goes its way",
+			finalizers: []string{theirs, ours}, deleted: "2026-01-02T03:04:05Z",
+			want: objects.Change{Take: []string{theirs}, Finalizers: []string{ours}},
+		},
+		{
+			why: "a configuration has no external name", role: objects.Configuration,
+			annotations: map[string]string{"crossplane.io/external-name": "a"},
+		},
+	} {
+		var o objects.Object
+
+		o.Metadata.Annotations, o.Metadata.Finalizers, o.Spec.DeletionPolicy = row.annotations, row.finalizers, row.policy
+		o.Metadata.Deleted = row.deleted
+
+		if diff := cmp.Diff(row.want, objects.Decide("", row.role, o), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", row.why, diff)
+		}
+	}
+}
+
+// A server stands in for kubectl and what is behind it: it patches objects of one kind if
+// their version is the one that was read.
+type server struct {
+	items  []map[string]any
+	before func() // called before a patch
+}
+
+func (s *server) kubectl(_ context.Context, args ...string) ([]byte, error) {
+	if args[0] == "get" {
+		return json.Marshal(map[string]any{"items": s.items})
+	}
+
+	if s.before != nil {
+		s.before()
+	}
+
+	patch := map[string]map[string]any{}
+	if err := json.Unmarshal([]byte(args[len(args)-1][len("--patch="):]), &patch); err != nil {
+		return nil, err
+	}
+
+	metadata := s.items[0]["metadata"].(map[string]any)
+	if patch["metadata"]["resourceVersion"] != metadata["resourceVersion"] {
+		return nil, errors.New("the object has been modified")
+	}
+
+	if f, ok := patch["metadata"]["finalizers"]; ok {
+		metadata["finalizers"] = f
+	}
+
+	for key, value := range patch["metadata"]["annotations"].(map[string]any) {
+		metadata["annotations"].(map[string]any)[key] = value
+	}
+
+	metadata["resourceVersion"] = metadata["resourceVersion"].(string) + "1"
+
+	return nil, nil
+}
+
+// TestResumes applies a plan that somebody's write made stale: nothing is overwritten, and
+// the next plan has what is left.
+func TestResumes(t *testing.T) {
+	metadata := map[string]any{
+		"name": "reader", "namespace": "db", "resourceVersion": "1",
+		"annotations": map[string]any{"crossplane.io/external-name": "it's", "crossplane.io/paused": "true"},
+		"finalizers":  []any{theirs},
+	}
+	s := &server{items: []map[string]any{{"metadata": metadata}}}
+
+	plan := func() []objects.Change {
+		t.Helper()
+
+		changes, err := objects.Plan(t.Context(), s.kubectl, "roles.example.org", objects.Managed)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return changes
+	}
+
+	stale := plan()
+	if want := `kubectl patch roles.example.org reader --namespace=db --type=merge '--patch={"metadata":{"annotations":{"krateo.io/external-name":"it'\''s","krateo.io/paused":"true"},"resourceVersion":"1"}}'`; stale[0].Command() != want {
+		t.Errorf("the command is\n%s, not\n%s", stale[0].Command(), want)
+	}
+
+	s.before = func() { metadata["resourceVersion"] = "2" }
+	if err := objects.Apply(t.Context(), s.kubectl, stale[0]); err == nil {
+		t.Error("a stale change was made")
+	}
+
+	s.before = nil
+	if err := objects.Apply(t.Context(), s.kubectl, plan()[0]); err != nil {
+		t.Fatal(err)
+	}
+
+	left := plan()
+	if len(left) != 1 || !left[0].Empty() || !slices.Equal(left[0].Waits, []string{theirs}) {
+		t.Errorf("what is left is %+v", left)
+	}
+}
+
+// TestPlanFails hands on what kubectl says.
+func TestPlanFails(t *testing.T) {
+	refused := errors.New("forbidden")
+
+	_, err := objects.Plan(t.Context(), func(context.Context, ...string) ([]byte, error) { return nil, refused }, "roles", objects.Managed)
+	if !errors.Is(err, refused) {
+		t.Errorf("the error is %v", err)
+	}
+}

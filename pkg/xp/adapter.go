@@ -1,0 +1,110 @@
+package xp
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/moorage-dev/moorage/pkg/changelog"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Adapt returns a connecter of crossplane-runtime as one of Moorage. Each client that it
+// produces is asked what it was asked there; the connection details of Create and Update are
+// kept until the reconciler looks again, which it does in the same pass, and then are those
+// of the observation, if the resource exists. Details that only Create knows are lost if that
+// look fails, or does not show the resource yet: such a client should be able to say them in
+// Observe. The result may be used concurrently if the connecter may.
+func Adapt[T resource.Managed](c TypedExternalConnecter[T]) managed.TypedExternalConnector[T] {
+	return managed.TypedExternalConnectorFn[T](func(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
+		client, err := c.Connect(ctx, mg)
+		if err != nil {
+			return nil, err
+		}
+
+		return &adapter[T]{client: client}, nil
+	})
+}
+
+// WithExternalConnecter sets the connecter of crossplane-runtime that makes the clients. It
+// is managed.WithExternalConnecter of the adapted connecter, see [Adapt].
+func WithExternalConnecter(c ExternalConnecter) managed.ReconcilerOption {
+	return managed.WithExternalConnecter(Adapt(c))
+}
+
+// WithExternalConnector is WithExternalConnecter: crossplane-runtime has both names.
+func WithExternalConnector(c ExternalConnecter) managed.ReconcilerOption {
+	return WithExternalConnecter(c)
+}
+
+// WithTypedExternalConnector is WithExternalConnecter for one type of managed resource.
+func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnecter[T]) managed.ReconcilerOption {
+	return managed.WithTypedExternalConnector(Adapt(c))
+}
+
+// An adapter is a client of Moorage over one of crossplane-runtime, for one pass.
+type adapter[T resource.Managed] struct {
+	client TypedExternalClient[T]
+	told   managed.ConnectionDetails // by Create and Update
+}
+
+// Unwrap returns the client, which may do more than it must.
+func (a *adapter[T]) Unwrap() any { return a.client }
+
+// Observe adds what Create and Update told.
+func (a *adapter[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
+	o, err := a.client.Observe(ctx, mg)
+	if err != nil || len(a.told) == 0 || !o.ResourceExists {
+		return o, err
+	}
+
+	details := managed.ConnectionDetails{}
+	maps.Copy(details, o.ConnectionDetails)
+	maps.Copy(details, a.told)
+	o.ConnectionDetails = details
+
+	return o, nil
+}
+
+// Create keeps the connection details.
+func (a *adapter[T]) Create(ctx context.Context, mg T) error {
+	c, err := a.client.Create(ctx, mg)
+	a.tell(ctx, c.ConnectionDetails, c.AdditionalDetails)
+
+	return err
+}
+
+// Update keeps the connection details.
+func (a *adapter[T]) Update(ctx context.Context, mg T) error {
+	u, err := a.client.Update(ctx, mg)
+	a.tell(ctx, u.ConnectionDetails, u.AdditionalDetails)
+
+	return err
+}
+
+// Delete drops nothing but what is for the change log.
+func (a *adapter[T]) Delete(ctx context.Context, mg T) error {
+	d, err := a.client.Delete(ctx, mg)
+	a.tell(ctx, nil, d.AdditionalDetails)
+
+	return err
+}
+
+// Disconnect ends the client.
+func (a *adapter[T]) Disconnect(ctx context.Context) error { return a.client.Disconnect(ctx) }
+
+// tell keeps connection details, and adds others to the change log.
+func (a *adapter[T]) tell(ctx context.Context, details managed.ConnectionDetails, additional AdditionalDetails) {
+	if len(details) > 0 {
+		if a.told == nil {
+			a.told = managed.ConnectionDetails{}
+		}
+
+		maps.Copy(a.told, details)
+	}
+
+	for _, key := range slices.Sorted(maps.Keys(additional)) {
+		changelog.Detail(ctx, key, additional[key])
+	}
+}

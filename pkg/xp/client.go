@@ -1,0 +1,126 @@
+package xp
+
+import (
+	"context"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// An ExternalClient is an external client as crossplane-runtime has them.
+type ExternalClient = TypedExternalClient[resource.Managed]
+
+// A TypedExternalClient is an ExternalClient for one type of managed resource. What
+// managed.TypedExternalClient says of a call holds for the call of the same name here.
+type TypedExternalClient[T resource.Managed] interface {
+	// Observe says whether the external resource exists, and whether it is as desired.
+	Observe(ctx context.Context, mg T) (managed.ExternalObservation, error)
+
+	// Create the external resource.
+	Create(ctx context.Context, mg T) (ExternalCreation, error)
+
+	// Update makes the external resource as desired.
+	Update(ctx context.Context, mg T) (ExternalUpdate, error)
+
+	// Delete asks for the end of the external resource.
+	Delete(ctx context.Context, mg T) (ExternalDelete, error)
+
+	// Disconnect is called once at the end of each pass that connected.
+	Disconnect(ctx context.Context) error
+}
+
+// An ExternalCreation is what Create tells.
+type ExternalCreation struct {
+	// ConnectionDetails are published with those of the observation that follows, which
+	// they win over. See [WithExternalConnecter].
+	ConnectionDetails managed.ConnectionDetails
+
+	// AdditionalDetails are added to the entry of the change log.
+	AdditionalDetails AdditionalDetails
+}
+
+// An ExternalUpdate is what Update tells.
+type ExternalUpdate struct {
+	// ConnectionDetails are published with those of the observation that follows.
+	ConnectionDetails managed.ConnectionDetails
+
+	// AdditionalDetails are added to the entry of the change log.
+	AdditionalDetails AdditionalDetails
+}
+
+// An ExternalDelete is what Delete tells.
+type ExternalDelete struct {
+	// AdditionalDetails are added to the entry of the change log.
+	AdditionalDetails AdditionalDetails
+}
+
+// AdditionalDetails are what the change log says beyond what it knows.
+type AdditionalDetails map[string]string
+
+// An ExternalConnecter produces an ExternalClient.
+type ExternalConnecter = TypedExternalConnecter[resource.Managed]
+
+// An ExternalConnector is an ExternalConnecter: crossplane-runtime has both names.
+type ExternalConnector = ExternalConnecter
+
+// A TypedExternalConnecter produces a TypedExternalClient. What
+// managed.TypedExternalConnector says of Connect holds here.
+type TypedExternalConnecter[T resource.Managed] interface {
+	Connect(ctx context.Context, mg T) (TypedExternalClient[T], error)
+}
+
+// A TypedExternalConnector is a TypedExternalConnecter: crossplane-runtime has both names.
+type TypedExternalConnector[T resource.Managed] = TypedExternalConnecter[T]
+
+// An ExternalConnectorFn is a function that is an ExternalConnecter.
+type ExternalConnectorFn = TypedExternalConnectorFn[resource.Managed]
+
+// A TypedExternalConnectorFn is a function that is a TypedExternalConnecter.
+type TypedExternalConnectorFn[T resource.Managed] func(ctx context.Context, mg T) (TypedExternalClient[T], error)
+
+// Connect calls the function.
+func (fn TypedExternalConnectorFn[T]) Connect(ctx context.Context, mg T) (TypedExternalClient[T], error) {
+	return fn(ctx, mg)
+}
+
+// ExternalClientFns is an ExternalClient made of functions, for tests.
+type ExternalClientFns = TypedExternalClientFns[resource.Managed]
+
+// TypedExternalClientFns is a TypedExternalClient made of functions, for tests. Calling a
+// method whose function is nil panics, but for Disconnect, which then does nothing.
+type TypedExternalClientFns[T resource.Managed] struct {
+	ObserveFn    func(ctx context.Context, mg T) (managed.ExternalObservation, error)
+	CreateFn     func(ctx context.Context, mg T) (ExternalCreation, error)
+	UpdateFn     func(ctx context.Context, mg T) (ExternalUpdate, error)
+	DeleteFn     func(ctx context.Context, mg T) (ExternalDelete, error)
+	DisconnectFn func(ctx context.Context) error
+}
+
+// Observe calls ObserveFn.
+func (e TypedExternalClientFns[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
+	return e.ObserveFn(ctx, mg)
+}
+
+// Create calls CreateFn.
+func (e TypedExternalClientFns[T]) Create(ctx context.Context, mg T) (ExternalCreation, error) {
+	return e.CreateFn(ctx, mg)
+}
+
+// Update calls UpdateFn.
+func (e TypedExternalClientFns[T]) Update(ctx context.Context, mg T) (ExternalUpdate, error) {
+	return e.UpdateFn(ctx, mg)
+}
+
+// Delete calls DeleteFn.
+func (e TypedExternalClientFns[T]) Delete(ctx context.Context, mg T) (ExternalDelete, error) {
+	return e.DeleteFn(ctx, mg)
+}
+
+// Disconnect calls DisconnectFn.
+func (e TypedExternalClientFns[T]) Disconnect(ctx context.Context) error {
+	if e.DisconnectFn == nil {
+		return nil
+	}
+
+	return e.DisconnectFn(ctx)
+}

@@ -1,0 +1,65 @@
+package xp
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// FinalizerName is the finalizer that crossplane-runtime puts on managed resources.
+const FinalizerName = "finalizer.managedresource.crossplane.io"
+
+// NewReconciler returns a reconciler with what crossplane-runtime has by default: the name of
+// the object is its external name unless it has one, see managed.NameAsExternalName, and the
+// finalizer of crossplane-runtime delays no deletion. A kind whose connection secret may be in
+// any namespace, a [LegacyManaged], is published by [SecretPublisher]. Options given here win.
+func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...managed.ReconcilerOption) *managed.Reconciler {
+	defaults := []managed.ReconcilerOption{
+		managed.WithInitializers(managed.NameAsExternalName{}),
+		managed.WithIgnoredFinalizers(FinalizerName),
+	}
+
+	if mg, err := m.GetScheme().New(schema.GroupVersionKind(of)); err == nil {
+		if _, legacy := mg.(SecretWriterTo); legacy {
+			defaults = append(defaults, managed.WithConnectionPublisher(NewSecretPublisher(m.GetClient(), m.GetAPIReader(), of)))
+		}
+	}
+
+	return managed.NewReconciler(m, of, append(defaults, o...)...)
+}
+
+// NewNameAsExternalName returns managed.NameAsExternalName, which needs no client.
+func NewNameAsExternalName(client.Client) managed.NameAsExternalName {
+	return managed.NameAsExternalName{}
+}
+
+// A NopClient does nothing: the resource does not exist.
+type NopClient struct{}
+
+// Observe says that the resource does not exist.
+func (NopClient) Observe(context.Context, resource.Managed) (managed.ExternalObservation, error) {
+	return managed.ExternalObservation{}, nil
+}
+
+// Create does nothing.
+func (NopClient) Create(context.Context, resource.Managed) (ExternalCreation, error) {
+	return ExternalCreation{}, nil
+}
+
+// Update does nothing.
+func (NopClient) Update(context.Context, resource.Managed) (ExternalUpdate, error) {
+	return ExternalUpdate{}, nil
+}
+
+// Delete does nothing.
+func (NopClient) Delete(context.Context, resource.Managed) (ExternalDelete, error) {
+	return ExternalDelete{}, nil
+}
+
+// Disconnect does nothing.
+func (NopClient) Disconnect(context.Context) error { return nil }
