@@ -96,6 +96,7 @@ type Reconciler struct {
 	volatile           []mergepatch.Path
 	ignoredFinalizers  map[string]bool
 	supported          []commonv1.ManagementPolicies // nil: all
+	orphaned           func(resource.Managed) bool   // nil: no spec of the kind says so
 	kstatus            bool
 	spread             bool // what is well is looked at later, when the process begins
 
@@ -159,6 +160,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	r.tracker = r.newTracker()
 	r.roll = r.newRoll()
 	r.empty = reflect.TypeOf(r.example()).Elem()
+	r.orphaned = saysToOrphan(reflect.PointerTo(r.empty))
 
 	r.log.Info("Reconciler made", "kind", of.Kind, "createClass", r.class(), "pollInterval", r.pollInterval.String())
 

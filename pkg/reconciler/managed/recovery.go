@@ -178,7 +178,7 @@ func (p *pass) unconfirmed() time.Duration {
 		return rest
 	}
 	p.notFound()
-	if !meta.WasDeleted(p.mg) && !permissions(p.mg).Create { // nothing is made, whatever is so
+	if !meta.WasDeleted(p.mg) && !p.r.permissions(p.mg).Create { // nothing is made, whatever is so
 		return rest
 	}
 
