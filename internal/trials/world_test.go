@@ -26,6 +26,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -399,7 +400,7 @@ func atKey() *volume.Volume {
 
 var (
 	volumes = schema.GroupResource{Group: volume.GroupVersion.Group, Resource: "volumes"}
-	errLost = errors.New("the answer was lost")
+	errLost = external.MaybeCreated(errors.New("the answer was lost"))
 )
 
 // Generic404 is what a load balancer answers, and an API server that does not know the

@@ -37,10 +37,14 @@ type SnapshotSpec struct {
 	VolumeRef      *commonv1.NamespacedReference `json:"volumeRef,omitempty"`
 	VolumeSelector *commonv1.NamespacedSelector  `json:"volumeSelector,omitempty"`
 
+	DeletionPolicy             DeletionPolicy                    `json:"deletionPolicy,omitempty"`
 	ManagementPolicies         commonv1.ManagementPolicies       `json:"managementPolicies"`
 	WriteConnectionSecretToRef *commonv1.LocalSecretReference    `json:"writeConnectionSecretToRef,omitempty"`
 	ProviderConfigRef          *commonv1.ProviderConfigReference `json:"providerConfigRef,omitempty"`
 }
+
+// A DeletionPolicy is the type that kinds of other runtimes have of their own.
+type DeletionPolicy string
 
 // A SnapshotStatus is what was observed.
 type SnapshotStatus struct {
@@ -81,6 +85,9 @@ func (s *Snapshot) SetConnectionDetailsHash(hash string) { s.Status.SetConnectio
 func (s *Snapshot) GetManagementPolicies() commonv1.ManagementPolicies {
 	return s.Spec.ManagementPolicies
 }
+
+// GetDeletionPolicy returns what the spec says of a deletion, as kinds of other runtimes do.
+func (s *Snapshot) GetDeletionPolicy() DeletionPolicy { return s.Spec.DeletionPolicy }
 
 // GetWriteConnectionSecretToReference returns where connection details go.
 func (s *Snapshot) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {

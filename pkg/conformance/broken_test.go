@@ -291,6 +291,16 @@ var defects = map[string]defect{
 			return nil
 		}},
 	},
+	"HidesALostAnswer": {
+		reason: "that no answer came is told in words alone", class: Opaque, property: "create-errors-tell", says: "while no answer of the external system comes, Create of boat",
+		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {
+			if err := p.Create(ctx, v); err != nil {
+				return errors.Errorf("cannot create: %v", err)
+			}
+
+			return nil
+		}},
+	},
 	"RefusesTooLate": {
 		reason: "it looks at its context when all is done", class: Opaque, property: "refusal-is-true", says: "with a context that has ended",
 		wreck: wreck{create: func(ctx context.Context, p *pilot, v *volume.Volume) error {

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"sync"
 	"time"
@@ -49,7 +50,7 @@ func (p page) Error() string { return fmt.Sprintf("%d: invalid character '<'", i
 
 var (
 	errBroken = errors.New("the dock is broken, password=hunter2")
-	errSilent = errors.New("the line is dead")
+	errSilent = errors.Wrap(io.ErrUnexpectedEOF, "the line is dead")
 	errNoDisk = errors.New("there is no such disk")
 )
 
@@ -256,7 +257,7 @@ func (p *pilot) Create(ctx context.Context, mg resource.Managed) error {
 	})
 	switch {
 	case err != nil:
-		return errors.New("cannot create")
+		return errors.Wrap(err, "cannot create")
 	case taken:
 		return external.AlreadyExists(errors.New("the name is taken"))
 	}

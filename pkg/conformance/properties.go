@@ -25,6 +25,7 @@ var properties = []property{
 	{"observe-is-stable", "Observe says the same twice, if nothing changed", nil},
 	{"created-is-seen", "Observe finds what Create made, under the name that Create left", nil},
 	{"refusal-is-true", "a Create that returns external.NotCreated has created nothing", nil},
+	{"create-errors-tell", "an error of Create does not hide that its answer was lost, where a person has to resolve that", nil},
 	{"refused-is-told", "a change that the system did not make is returned as an error", nil},
 	{"class-is-kept", "the client behaves as its class says", nil},
 	{"update-converges", "an Update makes the resource as asked for", nil},

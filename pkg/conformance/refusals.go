@@ -50,14 +50,27 @@ func (m *manners) refusal(ctx context.Context, before []string, when string, end
 
 		return len(m.ledger.Of(mg.GetUID())) > 0
 	}
+	hides := !refused(err) && m.hides(err)
 	late := m.ledger.delay > 0 && err != nil // or what shows late would be taken for that of another call
 	var broken *finding
-	if (refused(err) || late) && m.eventually(made) && refused(err) {
-		broken = m.say("refusal-is-true", "%s, %s", when, refusalOf(mg, m.ledger.Of(mg.GetUID()), err))
+	if (refused(err) || hides || late) && m.eventually(made) {
+		switch {
+		case refused(err):
+			broken = m.say("refusal-is-true", "%s, %s", when, refusalOf(mg, m.ledger.Of(mg.GetUID()), err))
+		case hides && ctx.Err() == nil: // of a context that has ended the reconciler knows
+			broken = m.say("create-errors-tell", "%s, Create of %s made %v, and returned an error that does not say so: wrap the error of the request, or return external.MaybeCreated: %v",
+				when, mg.GetName(), m.ledger.Of(mg.GetUID()), err)
+		}
 	}
 	m.clean(before)
 
 	return broken
+}
+
+// Hides says whether the reconciler takes an error of Create for a failure, although the client
+// does not mark it.
+func (m *manners) hides(err error) bool {
+	return err != nil && m.suite.Class == Opaque && !external.IsAlreadyExists(err) && external.EffectOf(err) != external.EffectPossible
 }
 
 func refusalOf(mg resource.Managed, made []string, err error) string {

@@ -32,7 +32,12 @@ func ContextWithCreationToken(ctx context.Context, token string) context.Context
 // WithCreationTokens is [managed.WithCreationTokens].
 func WithCreationTokens() ReconcilerOption { return managed.WithCreationTokens() }
 
+// WithStrictCreateErrors is [managed.WithStrictCreateErrors].
+func WithStrictCreateErrors() ReconcilerOption { return managed.WithStrictCreateErrors() }
+
 // WithCreateErrorsAsFailures is [managed.WithCreateErrorsAsFailures].
+//
+// Deprecated: it has no effect.
 func WithCreateErrorsAsFailures() ReconcilerOption { return managed.WithCreateErrorsAsFailures() }
 
 // TellConnectionDetails is [managed.TellConnectionDetails].

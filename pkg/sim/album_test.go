@@ -176,11 +176,11 @@ func TestWhatIsInAPicture(t *testing.T) {
 			"memory", // is in the picture
 			// are set when it is made
 			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer", "critical", "guards", "restoreElsewhere", "recreateOnRequest", "unchecked", "timeout", "pollInterval", "minPollInterval",
-			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "errorsAsFailures", "detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
-			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "random",
+			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "strictCreateErrors", "detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
+			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "orphaned", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "random",
 			"provider", "providerVersion", "observability", "watches", "states",
 			// are nothing, or nobody's business, in a world of which pictures are taken
-			"graph", "tracker", "watching", "restores", "calls", "passes", "leave", "limits", "roll", "waker", "pruned", "telemetry", "pace",
+			"graph", "tracker", "watching", "restores", "calls", "passes", "leave", "limits", "roll", "waker", "pruned", "telemetry", "pace", "untold",
 		},
 		reflect.TypeFor[process](): {
 			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", "states", "unanswered", // are in the picture

@@ -240,7 +240,7 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 	switch f.Kind { //nolint:exhaustive // the others do nothing afterwards
 	case Lost:
 		if err == nil {
-			return o.failure(p)
+			return o.lost(p)
 		}
 	case UnservedAfter, UnservedForbiddenAfter:
 		if err == nil {
@@ -279,6 +279,17 @@ func stopKind(o operation, f Fault) Kind {
 
 func isAfter(k Kind) bool {
 	return slices.Contains([]Kind{Lost, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch, PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
+}
+
+// Lost is the error of an operation whose answer is lost. Where a reconciler takes an error of Create
+// that says neither for a failure, a client has to tell that something may have been created, as
+// check create-errors-tell of package conformance holds it to.
+func (o operation) lost(p *process) error {
+	if o.name == "Create" && o.external && p.world.harbour == nil {
+		return external.MaybeCreated(o.failure(p))
+	}
+
+	return o.failure(p)
 }
 
 // Failure is the error of an operation that nothing can be told from.

@@ -25,7 +25,7 @@ var classes = map[string]class{
 	},
 	"token":    {name: "token", token: true, options: []managed.ReconcilerOption{managed.WithCreationTokens()}},
 	"findable": {name: "findable", finds: 10 * time.Second, stamped: true},
-	"opaque":   {name: "opaque", blocks: true},
+	"opaque":   {name: "opaque", blocks: true, options: []managed.ReconcilerOption{managed.WithStrictCreateErrors()}},
 }
 
 // A scenario is the life of an object or two without faults.

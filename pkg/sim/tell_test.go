@@ -172,13 +172,13 @@ func (b *book) tell(out io.Writer, every bool, again func(s sim.Schedule, trace 
 	}
 }
 
-// TestTell: of what a reconciler does wrong that takes each error of Create for a refusal, the
+// TestTell: of what a reconciler does wrong that repeats a create with a token which the system does not know, the
 // promise, the seed, the line that replays it and the story are printed.
 func TestTell(t *testing.T) {
 	again := func(s sim.Schedule, trace bool) (r sim.Result) {
 		synctest.Test(t, func(t *testing.T) {
 			var err error
-			if r, err = sim.Run(s, trace, managed.WithCreateErrorsAsFailures()); err != nil {
+			if r, err = sim.Run(s, trace, managed.WithCreationTokens()); err != nil {
 				t.Fatal(err)
 			}
 		})

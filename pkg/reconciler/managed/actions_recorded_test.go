@@ -228,7 +228,7 @@ func TestWhatMayNotBeginLeavesNoTrace(t *testing.T) {
 // An attempt that its user has given up is told of when another is made in its place.
 func TestAnAttemptThatIsGivenUpIsToldOf(t *testing.T) {
 	w := newWorld(t, managed.WithRandom(sequence()))
-	w.cloud.Before = failing("Create", errBoom)
+	w.cloud.Before = failing("Create", errLost)
 	w.create(nil)
 	_, _ = w.try()
 	w.cloud.Before = nil

@@ -54,7 +54,7 @@ func (b bounded) Create(ctx context.Context, mg resource.Managed) error {
 	}
 	defer end()
 
-	return b.ExternalClient.Create(lasting, mg)
+	return overran(lasting, b.ExternalClient.Create(lasting, mg))
 }
 
 func (b bounded) Update(ctx context.Context, mg resource.Managed) error {

@@ -142,7 +142,7 @@ func (p *pass) deliver(ctx context.Context, told ConnectionDetails, created erro
 	switch {
 	case len(p.memo.Undelivered) > 0:
 		return p.publishUndelivered(context.WithoutCancel(ctx)) == nil
-	case created == nil || errors.Is(created, errNotBegun) || p.r.surelyFailed(created):
+	case created == nil || errors.Is(created, errNotBegun) || p.r.surelyFailed(p.ownClass(), created):
 		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
 	}
 

@@ -233,8 +233,10 @@ func TestWhatACreateMayAnswer(t *testing.T) {
 		again   bool   // the next pass may create
 	}{
 		"Conflict":      {"a 409 of the API server inside Create tells nothing about the external system", conflict(), "", "", false},
-		"Unknown":       {"an error that says nothing may have come after the effect", errors.New("boom"), "", "create failed: boom", false},
-		"Refused":       {"not even a request that was refused: there may have been others", httpStatus(http.StatusBadRequest), "", "create failed: Bad Request", false},
+		"Plain":         {"an error that says neither is a failure", errors.New("boom"), "failed", "create failed: boom", true},
+		"Refused":       {"a request that was refused is a failure", httpStatus(http.StatusBadRequest), "failed", "create failed: Bad Request", true},
+		"Trouble":       {"a system that failed may have done it", httpStatus(http.StatusBadGateway), "", "create failed: Bad Gateway", false},
+		"MaybeCreated":  {"a client may know of an earlier request", external.MaybeCreated(httpStatus(http.StatusBadRequest)), "", "create failed: Bad Request", false},
 		"Timeout":       {"a call that was cut off may have had its effect", fmt.Errorf("post: %w", context.DeadlineExceeded), "", "create failed: post", false},
 		"NotCreated":    {"a client may know better", external.NotCreated(context.DeadlineExceeded), "failed", "create failed", true},
 		"AlreadyExists": {"a name that is taken is no failure", external.AlreadyExists(errors.New("10058")), "failed", "", true},

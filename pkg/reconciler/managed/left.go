@@ -23,7 +23,7 @@ import (
 
 // KeepBond remembers what is left over if the object goes and is not let go by a pass.
 func (p *pass) keepBond() {
-	p.last.May.Delete = permissions(p.mg).Delete && !p.spared
+	p.last.May.Delete = p.r.permissions(p.mg).Delete && !p.spared
 	made := p.acted && (p.made || p.memo.Called != objectstate.Intent{}) // after the last facts
 	bond := p.last.Bond()
 	switch {
@@ -94,7 +94,7 @@ const textUnheld = "the finalizer was taken from the object before its deletion 
 // TakenBefore says whether somebody took the finalizer from a deleted object before this process has seen it.
 func (p *pass) takenBefore() bool {
 	switch {
-	case p.memo.Kept || p.r.finalizer != nil || !permissions(p.mg).Delete:
+	case p.memo.Kept || p.r.finalizer != nil || !p.r.permissions(p.mg).Delete:
 		return false
 	case meta.FinalizerExists(p.mg, UnclaimedFinalizer): // a pass that lets an object go takes it as well
 		return p.marked()

@@ -259,7 +259,7 @@ func (p *pass) recordResult(ctx context.Context, before map[string]string, err e
 		case err == nil:
 			finish(p.mg, attemptSucceeded, p.now())
 			ended = true
-		case !p.repeats && p.r.surelyFailed(err): // of an earlier call of the same attempt it says nothing
+		case !p.repeats && p.surelyFailed(err): // of an earlier call of the same attempt it says nothing
 			finish(p.mg, attemptFailed, p.now())
 			ended = true
 		default:
@@ -330,10 +330,4 @@ func (p *pass) recordByAuthor(ctx context.Context, changes map[string]any) error
 	p.knows(answer)
 
 	return checkStored(changes, nil, nil, answer)
-}
-
-// SurelyFailed says whether a Create that returned err created nothing, because
-// the client says so. Whatever else comes back, the answer may be what was lost.
-func (r *Reconciler) surelyFailed(err error) bool {
-	return external.IsNotCreated(err) || external.IsMarkedAlreadyExists(err) || r.errorsAsFailures && !external.IsInterrupted(err)
 }

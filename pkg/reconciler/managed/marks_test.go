@@ -16,8 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/moorage-dev/moorage/internal/panics"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
@@ -108,40 +110,96 @@ func TestMarksWhateverTheClockSays(t *testing.T) {
 	}
 }
 
+// TestSurelyFailed is what an error of Create is taken for: by default and strictly, where a result that is not
+// known waits for a person, and in the classes in which it does not.
 func TestSurelyFailed(t *testing.T) {
 	cases := map[string]struct {
-		err               error
-		want, asElsewhere bool // by default, and with every error as a failure that was not cut off
+		err                    error
+		opaque, strict, others bool
 	}{
-		"Plain":          {errors.New("bad request"), false, true},
-		"AlreadyExists":  {external.AlreadyExists(errors.New("taken")), true, true},
-		"NotCreated":     {external.NotCreated(context.DeadlineExceeded), true, true},
-		"Invalid":        {kerrors.NewInvalid(schema.GroupKind{}, "x", nil), false, true},
-		"Forbidden":      {fmt.Errorf("post: %w", kerrors.NewForbidden(schema.GroupResource{}, "x", nil)), false, true},
-		"Throttled":      {status(http.StatusTooManyRequests), false, true},
-		"ServerError":    {status(http.StatusBadGateway), false, true},
-		"Conflict":       {kerrors.NewConflict(schema.GroupResource{}, "x", errors.New("changed")), false, true},
-		"Deadline":       {fmt.Errorf("post: %w", context.DeadlineExceeded), false, false},
-		"Cancelled":      {fmt.Errorf("post: %w", context.Canceled), false, false},
-		"EOF":            {fmt.Errorf("post: %w", io.EOF), false, false},
-		"UnexpectedEOF":  {io.ErrUnexpectedEOF, false, false},
-		"Reset":          {&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, false, false},
-		"BrokenPipe":     {&net.OpError{Op: "write", Err: syscall.EPIPE}, false, false},
-		"Closed":         {&net.OpError{Op: "read", Err: net.ErrClosed}, false, false},
-		"ReadTimeout":    {&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, false, false},
-		"OtherTimeout":   {http.ErrHandlerTimeout, false, true},
-		"TimeoutOfOther": {tardy{}, false, false},
-		"Dial":           {&net.OpError{Op: "dial", Err: errors.New("connection refused")}, false, true},
+		"Plain":            {errors.New("bad request"), true, false, false},
+		"AlreadyExists":    {external.AlreadyExists(errors.New("taken")), true, true, true},
+		"NotCreated":       {external.NotCreated(context.DeadlineExceeded), true, true, true},
+		"MaybeCreated":     {external.MaybeCreated(status(http.StatusBadRequest)), false, false, false},
+		"MaybeNotCreated":  {external.MaybeCreated(external.NotCreated(errors.New("boom"))), false, false, false},
+		"NotCreatedBeside": {fmt.Errorf("%w, %w", external.NotCreated(errors.New("boom")), errors.New("boom")), true, false, true},
+		"NotCreatedAndEOF": {fmt.Errorf("%w, %w", external.NotCreated(errors.New("boom")), io.EOF), false, false, false},
+		"Invalid":          {kerrors.NewInvalid(schema.GroupKind{}, "x", nil), true, true, false},
+		"Forbidden":        {fmt.Errorf("post: %w", kerrors.NewForbidden(schema.GroupResource{}, "x", nil)), true, true, false},
+		"Throttled":        {status(http.StatusTooManyRequests), true, true, false},
+		"ServerError":      {status(http.StatusBadGateway), false, false, false},
+		"Conflict":         {kerrors.NewConflict(schema.GroupResource{}, "x", errors.New("changed")), false, false, false},
+		"Exists":           {kerrors.NewAlreadyExists(schema.GroupResource{}, "x"), false, false, false},
+		"StatusField":      {&krateoError{StatusCode: http.StatusUnprocessableEntity}, true, true, false},
+		"StatusFieldOf500": {&krateoError{StatusCode: http.StatusInternalServerError}, false, false, false},
+		"Response":         {fmt.Errorf("post: %w", &githubError{Response: &http.Response{StatusCode: http.StatusNotFound}}), true, true, false},
+		"ResponseOf502":    {&githubError{Response: &http.Response{StatusCode: http.StatusBadGateway}}, false, false, false},
+		"NoResponse":       {&githubError{}, true, false, false},
+		"Code":             {codeError{Code: http.StatusForbidden}, true, false, false},
+		"CodeOf500":        {codeError{Code: http.StatusInternalServerError}, false, false, false},
+		"Deadline":         {fmt.Errorf("post: %w", context.DeadlineExceeded), false, false, false},
+		"Cancelled":        {fmt.Errorf("post: %w", context.Canceled), false, false, false},
+		"EOF":              {fmt.Errorf("post: %w", io.EOF), false, false, false},
+		"UnexpectedEOF":    {io.ErrUnexpectedEOF, false, false, false},
+		"Reset":            {&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, false, false, false},
+		"BrokenPipe":       {&net.OpError{Op: "write", Err: syscall.EPIPE}, false, false, false},
+		"Closed":           {&net.OpError{Op: "read", Err: net.ErrClosed}, false, false, false},
+		"ReadTimeout":      {&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, false, false, false},
+		"OtherTimeout":     {http.ErrHandlerTimeout, true, false, false},
+		"TimeoutOfOther":   {tardy{}, false, false, false},
+		"Dial":             {&net.OpError{Op: "dial", Err: errors.New("connection refused")}, true, true, false},
+		"Panic":            {&panics.Error{Value: external.NotCreated(errors.New("boom"))}, false, false, false},
+		"NotBegun":         {external.NotCreated(fmt.Errorf("%w: %w", errNotBegun, &panics.Error{Value: "boom"})), true, true, true},
 	}
 	for name, tc := range cases {
-		if got := (&Reconciler{}).surelyFailed(tc.err); got != tc.want {
-			t.Errorf("%s: %t, want %t", name, got, tc.want)
-		}
-		if got := (&Reconciler{errorsAsFailures: true}).surelyFailed(tc.err); got != tc.asElsewhere {
-			t.Errorf("%s, with every error as a failure: %t, want %t", name, got, tc.asElsewhere)
+		for class, want := range map[lifecycle.Class][2]bool{
+			lifecycle.Opaque: {tc.opaque, tc.strict}, lifecycle.Token: {tc.others, tc.others}, lifecycle.Findable: {tc.others, tc.others},
+		} {
+			got := [2]bool{(&Reconciler{}).surelyFailed(class, tc.err), (&Reconciler{strictCreateErrors: true}).surelyFailed(class, tc.err)}
+			if got != want {
+				t.Errorf("%s of class %v, by default and strict: %t, want %t", name, class, got, want)
+			}
 		}
 	}
 }
+
+// TestOverran: of a Create whose context has ended only what its client marks is known.
+func TestOverran(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, tc := range map[string]struct {
+		late bool
+		err  error
+		want external.Effect
+	}{
+		"no error":            {true, nil, external.EffectUntold},
+		"in time":             {false, errors.New("boom"), external.EffectUntold},
+		"late":                {true, errors.New("boom"), external.EffectPossible},
+		"late, and refused":   {true, status(http.StatusBadRequest), external.EffectPossible},
+		"late, and marked":    {true, external.NotCreated(errors.New("boom")), external.EffectNone},
+		"late, and was taken": {true, external.AlreadyExists(errors.New("boom")), external.EffectNone},
+	} {
+		ctx := t.Context()
+		if tc.late {
+			ctx = ended
+		}
+		err := overran(ctx, tc.err)
+		if got := external.EffectOf(err); got != tc.want || !errors.Is(err, tc.err) {
+			t.Errorf("%s: %v tells %d, want %d", name, err, got, tc.want)
+		}
+	}
+}
+
+// Errors as the clients of krateo's providers, of GitHub and of Google return them.
+type (
+	krateoError struct{ StatusCode int }
+	githubError struct{ Response *http.Response }
+	codeError   struct{ Code int }
+)
+
+func (*krateoError) Error() string { return "boom" }
+func (*githubError) Error() string { return "boom" }
+func (codeError) Error() string    { return "boom" }
 
 // A status is an error of a client of HTTP.
 type status int

@@ -63,7 +63,8 @@ func TestSwitchesByOption(t *testing.T) {
 		want   []string
 	}{
 		"tokens":            {WithCreationTokens(), []string{"tokens"}},
-		"errorsAsFailures":  {WithCreateErrorsAsFailures(), []string{"errorsAsFailures"}},
+		"strict":            {WithStrictCreateErrors(), []string{"strict"}},
+		"errorsAsFailures":  {WithCreateErrorsAsFailures(), nil},
 		"detailsOfCreation": {WithCreationConnectionDetails(), []string{"detailsOfCreation"}},
 		"recreateOnRequest": {WithRecreationOnRequest(), []string{"recreateOnRequest"}},
 		"restoreElsewhere":  {WithRestoreElsewhere(), []string{"restoreElsewhere"}},
@@ -83,7 +84,7 @@ func TestSwitchesByOption(t *testing.T) {
 			name string
 			on   bool
 		}{
-			{"tokens", r.tokens}, {"errorsAsFailures", r.errorsAsFailures}, {"detailsOfCreation", r.detailsOfCreation}, {"recreateOnRequest", r.recreateOnRequest},
+			{"tokens", r.tokens}, {"strict", r.strictCreateErrors}, {"detailsOfCreation", r.detailsOfCreation}, {"recreateOnRequest", r.recreateOnRequest},
 			{"restoreElsewhere", r.restoreElsewhere}, {"kstatus", r.kstatus}, {"named", r.named}, {"spread", r.spread}, {"bulk", r.bulk},
 			{"guardsKind", r.guards.kind}, {"guardsNamespace", r.guards.namespace},
 		} {

@@ -331,7 +331,7 @@ var missingResource = outcome{
 	synced: unsynced(commonv1.ReasonExternalResourceMissing, textMissing),
 	event:  event.Warning(reasonMissing, errors.New(textMissing)),
 	refine: func(p *pass, o outcome) outcome {
-		if permissions(p.mg).Create {
+		if p.r.permissions(p.mg).Create {
 			o = p.unrequested()
 		}
 		if isReady(p.mg) {

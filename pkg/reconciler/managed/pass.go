@@ -123,9 +123,7 @@ func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
 // name if it is to have that.
 func (r *Reconciler) own(read resource.Managed) resource.Managed {
 	mg := clone(read)
-	if r.named && meta.GetExternalName(mg) == "" {
-		meta.SetExternalName(mg, mg.GetName())
-	}
+	r.name(mg)
 
 	return mg
 }

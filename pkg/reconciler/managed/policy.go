@@ -1,7 +1,9 @@
 package managed
 
 import (
+	"reflect"
 	"slices"
+	"strings"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -47,22 +49,39 @@ func (r *Reconciler) checkPolicies(mg resource.Managed) error {
 
 // Halted says whether the user asked to leave the object alone.
 
+// SaysToOrphan returns what says of objects of a type whether spec.deletionPolicy wants the external
+// resource to stay, as kinds of krateo's v0.7 and of crossplane's v1 have it: GetDeletionPolicy returns
+// a text of a type that is the author's own. It is nil for other types.
+func saysToOrphan(of reflect.Type) func(resource.Managed) bool {
+	method, ok := of.MethodByName("GetDeletionPolicy")
+	if !ok || method.Type.NumIn() != 1 || method.Type.NumOut() != 1 || method.Type.Out(0).Kind() != reflect.String {
+		return nil
+	}
+
+	return func(mg resource.Managed) bool {
+		policy := reflect.ValueOf(mg).MethodByName("GetDeletionPolicy").Call(nil)[0]
+
+		return strings.EqualFold(policy.String(), meta.DeletionPolicyOrphan)
+	}
+}
+
 // Permissions are what both the annotations and the spec of the object allow.
 // To orphan is a prohibition, so that it wins.
-func permissions(mg resource.Managed) lifecycle.Permissions {
+func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {
 	spec := policies(mg)
+	orphaned := r.orphaned != nil && r.orphaned(mg)
 
 	return lifecycle.Permissions{
 		Create: meta.ShouldCreate(mg) && spec.Allow(commonv1.ManagementActionCreate),
 		Update: meta.ShouldUpdate(mg) && spec.Allow(commonv1.ManagementActionUpdate),
-		Delete: meta.ShouldDelete(mg) && spec.Allow(commonv1.ManagementActionDelete),
+		Delete: meta.ShouldDelete(mg) && spec.Allow(commonv1.ManagementActionDelete) && !orphaned,
 	}
 }
 
 // May returns the permissions, less what turned out to be spared, and what has to be
 // asked for.
 func (p *pass) may() lifecycle.Permissions {
-	may := permissions(p.mg)
+	may := p.r.permissions(p.mg)
 	may.Delete = may.Delete && !p.spared
 	may.Create = may.Create && !p.awaitsRequest()
 

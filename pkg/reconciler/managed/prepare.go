@@ -53,6 +53,14 @@ func (NameAsExternalName) Initialize(_ context.Context, mg resource.Managed) err
 	return nil
 }
 
+// Name gives an object its own name as external name if it is to have that, and has none. Without
+// it a client would be called with the empty name, which may stand for all that there is.
+func (r *Reconciler) name(mg resource.Managed) {
+	if r.named && meta.GetExternalName(mg) == "" {
+		meta.SetExternalName(mg, mg.GetName())
+	}
+}
+
 // WithInitializers sets what prepares each object. The default is nothing.
 func WithInitializers(i ...Initializer) ReconcilerOption {
 	return func(r *Reconciler) { r.initializers = i }
@@ -74,6 +82,7 @@ func (p *pass) prepare(ctx context.Context) error {
 		return err
 	}
 	p.prepared = true
+	p.r.name(p.mg) // an initializer may have taken it away
 	if same(p.read, p.mg) {
 		return nil
 	}

@@ -70,36 +70,38 @@ type Reconciler struct {
 	finalizer    resource.Finalizer        // nil: ours, written together with other things
 	critical     CriticalAnnotationUpdater // nil: a patch of what Create changed
 
-	timeout           time.Duration
-	pollInterval      time.Duration
-	minPollInterval   time.Duration
-	grace             time.Duration
-	volatileInterval  time.Duration
-	pollIntervalHook  PollIntervalHook
-	named             bool
-	tokens            bool
-	errorsAsFailures  bool
-	detailsOfCreation bool // may be told, and by Create alone
-	guards            guards
-	restoreElsewhere  bool // what was restored may have another namespace or name than before
-	unchecked         bool // the health endpoint does not ask for held workers
-	recreateOnRequest bool
-	adoption          lifecycle.Adoptions
-	limits            *gates.Set                  // nil: none
-	bulk              bool                        // lists are shared
-	staleness         time.Duration               // of a list that still counts
-	notifier          ExternalEventSource         // nil: nobody tells
-	pollWhenTold      time.Duration               // while somebody does
-	fence             func(context.Context) error // nil: nobody is asked
-	lease             func() time.Time            // nil: no deadline
-	restores          *controller.RestoreDetector // nil: nobody wants to know
-	volatile          []mergepatch.Path
-	ignoredFinalizers map[string]bool
-	predecessors      []string // the domains of their annotations
-	retired           retired
-	supported         []commonv1.ManagementPolicies // nil: all
-	kstatus           bool
-	spread            bool // what is well is looked at later, when the process begins
+	timeout            time.Duration
+	pollInterval       time.Duration
+	minPollInterval    time.Duration
+	grace              time.Duration
+	volatileInterval   time.Duration
+	pollIntervalHook   PollIntervalHook
+	named              bool
+	tokens             bool
+	strictCreateErrors bool
+	untold             untold // errors of Create
+	detailsOfCreation  bool   // may be told, and by Create alone
+	guards             guards
+	restoreElsewhere   bool // what was restored may have another namespace or name than before
+	unchecked          bool // the health endpoint does not ask for held workers
+	recreateOnRequest  bool
+	adoption           lifecycle.Adoptions
+	limits             *gates.Set                  // nil: none
+	bulk               bool                        // lists are shared
+	staleness          time.Duration               // of a list that still counts
+	notifier           ExternalEventSource         // nil: nobody tells
+	pollWhenTold       time.Duration               // while somebody does
+	fence              func(context.Context) error // nil: nobody is asked
+	lease              func() time.Time            // nil: no deadline
+	restores           *controller.RestoreDetector // nil: nobody wants to know
+	volatile           []mergepatch.Path
+	ignoredFinalizers  map[string]bool
+	predecessors       []string // the domains of their annotations
+	retired            retired
+	supported          []commonv1.ManagementPolicies // nil: all
+	orphaned           func(resource.Managed) bool   // nil: no spec of the kind says so
+	kstatus            bool
+	spread             bool // what is well is looked at later, when the process begins
 
 	log     logging.Logger
 	record  event.Recorder
@@ -161,6 +163,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	r.tracker = r.newTracker()
 	r.roll = r.newRoll()
 	r.empty = reflect.TypeOf(r.example()).Elem()
+	r.orphaned = saysToOrphan(reflect.PointerTo(r.empty))
 
 	r.log.Info("Reconciler made", "kind", of.Kind, "createClass", r.class(), "pollInterval", r.pollInterval.String())
 

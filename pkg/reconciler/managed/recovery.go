@@ -38,16 +38,6 @@ func WithCreationTokens() ReconcilerOption {
 	return func(r *Reconciler) { r.tokens = true }
 }
 
-// WithCreateErrorsAsFailures takes every error of Create for a proof that
-// nothing was created, unless the call was cut off. Other runtimes do so. It is for
-// clients that do not use external.NotCreated yet, of systems that neither have
-// names of our choice nor can be searched: without it, an error whose meaning is
-// not known leaves the object waiting for a human, and with it, an error that
-// comes after the effect makes a second resource.
-func WithCreateErrorsAsFailures() ReconcilerOption {
-	return func(r *Reconciler) { r.errorsAsFailures = true }
-}
-
 type tokenKey struct{}
 
 // CreationToken returns the token of the attempt that Create is called for, or
@@ -186,7 +176,7 @@ func (p *pass) unconfirmed() time.Duration {
 		return rest
 	}
 	p.notFound()
-	if !meta.WasDeleted(p.mg) && !permissions(p.mg).Create { // nothing is made, whatever is so
+	if !meta.WasDeleted(p.mg) && !p.r.permissions(p.mg).Create { // nothing is made, whatever is so
 		return rest
 	}
 

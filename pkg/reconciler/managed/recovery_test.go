@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-var errLost = errors.New("the answer was lost")
+var errLost = external.MaybeCreated(errors.New("the answer was lost"))
 
 // Lost makes the answer of the first Create come to nobody.
 func lost() func(context.Context, string, resource.Managed) error {
@@ -200,39 +200,51 @@ func TestALookupThatFails(t *testing.T) {
 	}
 }
 
-// Without name, token or lookup an error that says nothing blocks, and says what
-// it was. What surely was not created is tried again.
-func TestAnErrorThatSaysNothing(t *testing.T) {
-	w := newWorld(t)
-	w.cloud.Before = failing("Create", errLost)
-	w.create(nil)
-	_, _ = w.try()
-	w.cloud.Before = nil
-	w.pass()
-	c := w.condition(commonv1.TypeSynced, "False/ReconcileError")
-	if !strings.Contains(c.Message, "the answer was lost") || !strings.Contains(c.Message, "cannot determine creation result") {
-		t.Errorf("message %q", c.Message)
-	}
-	if n := w.cloud.Count("Create"); n != 1 {
-		t.Errorf("%d creates", n)
-	}
-	w.change(func(v *volume.Volume) { meta.RemoveAnnotations(v, meta.AnnotationKeyExternalCreatePending) })
-	w.pass()
-	w.condition(commonv1.TypeReady, "True/Available")
-
-	for name, o := range map[string]managed.ReconcilerOption{
-		"not created":         managed.WithCreationGracePeriod(0),
-		"as elsewhere":        managed.WithCreateErrorsAsFailures(),
-		"with a chosen name":  managed.WithDeterministicExternalName(true),
-		"repeated by a token": managed.WithCreationTokens(),
+// Without name, token or lookup an error after which something may have been created blocks, and
+// says what it was. What surely was not created is tried again, and so is what an error says neither
+// of; if that is taken strictly, it blocks, too.
+func TestAnErrorThatMayHaveHadAnEffect(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err error
+		o   []managed.ReconcilerOption
+	}{
+		"lost":              {errLost, nil},
+		"says neither":      {errBoom, []managed.ReconcilerOption{managed.WithStrictCreateErrors()}},
+		"an option without": {errLost, []managed.ReconcilerOption{managed.WithCreateErrorsAsFailures()}},
+		"the strict one wins": {
+			errBoom, []managed.ReconcilerOption{managed.WithStrictCreateErrors(), managed.WithCreateErrorsAsFailures()},
+		},
 	} {
-		w := newWorld(t, o)
-		w.cloud.Tokens, w.cloud.Named = true, name == "with a chosen name"
-		err := errLost
-		if name == "not created" {
-			err = external.NotCreated(errLost)
+		w := newWorld(t, tc.o...)
+		w.cloud.Before = failing("Create", tc.err)
+		w.create(nil)
+		_, _ = w.try()
+		w.cloud.Before = nil
+		w.pass()
+		c := w.condition(commonv1.TypeSynced, "False/ReconcileError")
+		if !strings.Contains(c.Message, tc.err.Error()) || !strings.Contains(c.Message, "cannot determine creation result") {
+			t.Errorf("%s: message %q", name, c.Message)
 		}
-		w.cloud.Before = failing("Create", err)
+		if n := w.cloud.Count("Create"); n != 1 {
+			t.Errorf("%s: %d creates", name, n)
+		}
+		w.change(func(v *volume.Volume) { meta.RemoveAnnotations(v, meta.AnnotationKeyExternalCreatePending) })
+		w.pass()
+		w.condition(commonv1.TypeReady, "True/Available")
+	}
+
+	for name, tc := range map[string]struct {
+		err error
+		o   managed.ReconcilerOption
+	}{
+		"not created":         {external.NotCreated(errLost), managed.WithStrictCreateErrors()},
+		"says neither":        {errBoom, managed.WithCreationGracePeriod(0)},
+		"with a chosen name":  {errLost, managed.WithDeterministicExternalName(true)},
+		"repeated by a token": {errLost, managed.WithCreationTokens()},
+	} {
+		w := newWorld(t, tc.o)
+		w.cloud.Tokens, w.cloud.Named = true, name == "with a chosen name"
+		w.cloud.Before = failing("Create", tc.err)
 		w.create(nil)
 		_, _ = w.try()
 		w.cloud.Before = nil

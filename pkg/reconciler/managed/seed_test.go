@@ -261,7 +261,7 @@ var seedCases = map[string]seedCase{
 			Requeue: true, Conditions: conditions(failed(errBoom, "create failed"), commonv1.Creating()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalCreateFailed, mark),
 		},
-	}, attempt), "create failed: boom"),
+	}, attempt+"/failed"), "create failed: boom"),
 	"UpdateCriticalAnnotationsError": erring(marking(seedCase{
 		reason:   "a result that cannot be stored is told",
 		external: managed.ExternalClientFns{ObserveFn: observes(nowhere).ObserveFn, CreateFn: answers(nil)},

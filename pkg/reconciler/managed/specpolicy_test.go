@@ -21,22 +21,29 @@ func TestSpecAndAnnotationBothHaveToAllow(t *testing.T) {
 		spec       []commonv1.ManagementAction
 		annotation string
 		deletion   string
+		old        volume.DeletionPolicy
 		calls      string // of a pass over a new object, one over a changed one, and the passes of its end
 	}{
-		"everything":                       {[]commonv1.ManagementAction{"*"}, "", "", "Create | Update | Delete"},
-		"no create":                        {[]commonv1.ManagementAction{observe, update, remove}, "", "", " | Update | Delete"},
-		"no update":                        {[]commonv1.ManagementAction{observe, create, remove}, "", "", "Create |  | Delete"},
-		"no delete":                        {[]commonv1.ManagementAction{observe, create, update}, "", "", "Create | Update | "},
-		"orphan wins over the spec":        {[]commonv1.ManagementAction{"*"}, "", "orphan", "Create | Update | "},
-		"orphan wins over observe-delete":  {[]commonv1.ManagementAction{"*"}, "observe-delete", "orphan", " |  | "},
-		"the spec forbids what one allows": {[]commonv1.ManagementAction{observe, create}, "observe-delete", "", " |  | "},
-		"only looked at":                   {[]commonv1.ManagementAction{observe}, "", "", " |  | "},
+		"everything":                       {[]commonv1.ManagementAction{"*"}, "", "", "", "Create | Update | Delete"},
+		"no create":                        {[]commonv1.ManagementAction{observe, update, remove}, "", "", "", " | Update | Delete"},
+		"no update":                        {[]commonv1.ManagementAction{observe, create, remove}, "", "", "", "Create |  | Delete"},
+		"no delete":                        {[]commonv1.ManagementAction{observe, create, update}, "", "", "", "Create | Update | "},
+		"orphan wins over the spec":        {[]commonv1.ManagementAction{"*"}, "", "orphan", "", "Create | Update | "},
+		"orphan wins over observe-delete":  {[]commonv1.ManagementAction{"*"}, "observe-delete", "orphan", "", " |  | "},
+		"the spec forbids what one allows": {[]commonv1.ManagementAction{observe, create}, "observe-delete", "", "", " |  | "},
+		"orphan in the spec":               {[]commonv1.ManagementAction{"*"}, "", "", "Orphan", "Create | Update | "},
+		"the stricter wins: the spec":      {[]commonv1.ManagementAction{"*"}, "", "delete", "Orphan", "Create | Update | "},
+		"the stricter wins: annotation":    {[]commonv1.ManagementAction{"*"}, "", "orphan", "Delete", "Create | Update | "},
+		"the stricter wins: policies":      {[]commonv1.ManagementAction{observe, create}, "", "", "Delete", "Create |  | "},
+		"delete in the spec":               {[]commonv1.ManagementAction{"*"}, "", "", "Delete", "Create | Update | Delete"},
+		"only looked at":                   {[]commonv1.ManagementAction{observe}, "", "", "", " |  | "},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			g := newGallery(t, managed.WithCreationGracePeriod(0))
 			g.create(func(s *volume.Snapshot) {
 				policies(tc.spec...)(s)
+				s.Spec.DeletionPolicy = tc.old
 				meta.AddAnnotations(s, map[string]string{meta.AnnotationKeyManagementPolicy: tc.annotation, meta.AnnotationKeyDeletionPolicy: tc.deletion})
 			})
 			g.pass()

@@ -135,7 +135,7 @@ func (p *pass) unkept() bool {
 	if p.restored || p.r.finalizer != nil || meta.FinalizerExists(p.mg, FinalizerName) {
 		return p.restored
 	}
-	may := permissions(p.mg)
+	may := p.r.permissions(p.mg)
 
 	return may.Create && may.Delete
 }

@@ -21,6 +21,7 @@ type metrics struct {
 	steps       [len(stepNames)]stepMetrics
 	abandoned   prometheus.Counter
 	overdue     prometheus.Counter
+	untold      prometheus.Counter
 	writes      [len(writeNames)]writeMetrics
 	drifts      map[Finding]prometheus.Counter
 	terminals   *bounded
@@ -103,6 +104,8 @@ func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 			"Passes that did not do what they had to, by kind and class of the failure.", "kind", "class"), name, o.Classes...),
 		abandoned: s.counter("abandoned_attempts_total",
 			"Attempts to create that users gave up without knowing what they led to, by kind.", "kind").WithLabelValues(name),
+		untold: s.counter("untold_create_errors_total",
+			"Errors of Create that did not say whether anything was created, and were taken for a failure, by kind.", "kind").WithLabelValues(name),
 		overdue: s.counter("overdue_calls_total",
 			"Calls that did not return although their time was over, by kind.", "kind").WithLabelValues(name),
 		drifts: map[Finding]prometheus.Counter{},

@@ -219,6 +219,10 @@ func (r *Recorder) Wrote(w Write, changed bool) {
 // led to is nobody's.
 func (r *Recorder) Abandoned() { r.metrics.abandoned.Inc() }
 
+// UntoldCreateError counts an error of Create that did not say whether anything was created,
+// and was taken for a failure.
+func (r *Recorder) UntoldCreateError() { r.metrics.untold.Inc() }
+
 // Overdue counts a call to the external system that did not return although its time
 // was over.
 func (r *Recorder) Overdue() { r.metrics.overdue.Inc() }

@@ -1,0 +1,231 @@
+package external
+
+import (
+	"context"
+	stderrors "errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"syscall"
+	"testing"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moorage-dev/moorage/internal/panics"
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// Errors in the shapes that clients have them.
+type (
+	methodError  struct{ code int }                // as of many
+	httpError    struct{ code int }                // as of AWS
+	statusError  struct{ StatusCode int }          // as of krateo's httplib
+	pointerError struct{ StatusCode *int }         // as of azuredevops
+	codeError    struct{ Code int }                // as of Google's APIs, and of many that mean something else
+	wordError    struct{ Code string }             // as of AWS and PostgreSQL
+	answerError  struct{ Response *http.Response } // as of go-github, go-gitlab and godo
+	embedError   struct{ *http.Response }
+	grpcError    struct{ status *grpcStatus }
+	grpcStatus   struct {
+		code    grpcCode
+		message string
+	}
+	grpcCode    uint32
+	strangeGRPC struct{}
+	lazyError   struct{}
+	sameError   struct{}
+	bombError   struct{ bomb any }
+	slowError   struct{ err error }
+	selfError   struct{}
+	wrapError   struct {
+		StatusCode int
+		err        error
+	}
+	// A StreamError is called as that of HTTP/2 is, in another package.
+	StreamError struct{ Code uint32 }
+)
+
+func (e methodError) Error() string         { return "boom" }
+func (e methodError) StatusCode() int       { return e.code }
+func (e httpError) Error() string           { return "boom" }
+func (e httpError) HTTPStatusCode() int     { return e.code }
+func (e *statusError) Error() string        { return "boom" }
+func (e pointerError) Error() string        { return "boom" }
+func (e codeError) Error() string           { return "boom" }
+func (e wordError) Error() string           { return "boom" }
+func (e *answerError) Error() string        { return "boom" }
+func (e embedError) Error() string          { return "boom" }
+func (e grpcError) Error() string           { return "boom" }
+func (e grpcError) GRPCStatus() *grpcStatus { return e.status }
+func (s *grpcStatus) Code() grpcCode        { return s.code }
+func (s *grpcStatus) Message() string       { return s.message }
+func (strangeGRPC) Error() string           { return "boom" }
+func (strangeGRPC) GRPCStatus() error       { return nil }
+func (lazyError) Error() string             { return "boom" }
+func (lazyError) Timeout() bool             { return true }
+func (sameError) Error() string             { return "boom" }
+func (sameError) Is(target error) bool      { return target == io.EOF }
+func (e bombError) Error() string           { return "boom" }
+func (e bombError) StatusCode() int         { panic(e.bomb) }
+func (e bombError) HTTPStatusCode() int     { panic(e.bomb) }
+func (e bombError) GRPCStatus() error       { panic(e.bomb) }
+func (e bombError) Timeout() bool           { panic(e.bomb) }
+func (e bombError) Is(error) bool           { panic(e.bomb) }
+func (e bombError) Unwrap() error           { panic(e.bomb) }
+func (e slowError) Error() string           { return "boom" }
+func (e slowError) Timeout() bool           { return true }
+func (e slowError) Unwrap() error           { return e.err }
+func (e selfError) Error() string           { return "boom" }
+func (e selfError) Unwrap() error           { return e }
+func (e wrapError) Error() string           { return "boom" }
+func (e wrapError) Unwrap() error           { return e.err }
+func (StreamError) Error() string           { return "boom" }
+func grpc(code grpcCode, m ...string) error { return grpcError{&grpcStatus{code, fmt.Sprint(m)}} }
+
+// TestEffectOf is what each error tells, as a whole and without fields called Code.
+func TestEffectOf(t *testing.T) {
+	const untold, none, possible = EffectUntold, EffectNone, EffectPossible
+	dial := func(err error) error { return &net.OpError{Op: "dial", Err: err} }
+	busy := 429
+	kube := schema.GroupResource{Resource: "streams"}
+	cases := map[string]struct {
+		err   error
+		want  Effect
+		exact Effect
+	}{
+		"nil":                 {nil, untold, untold},
+		"a plain error":       {errBoom, untold, untold},
+		"a plain one wrapped": {errors.Wrap(errBoom, "cannot create"), untold, untold},
+
+		"not created":                 {NotCreated(io.EOF), none, none},
+		"not created, wrapped":        {errors.Wrap(NotCreated(io.EOF), "x"), none, none},
+		"already exists":              {AlreadyExists(errBoom), none, none},
+		"maybe created":               {MaybeCreated(errBoom), possible, possible},
+		"maybe created, refused":      {MaybeCreated(&statusError{400}), possible, possible},
+		"the outermost mark: none":    {NotCreated(errors.Wrap(MaybeCreated(errBoom), "x")), none, none},
+		"the outermost mark: maybe":   {MaybeCreated(errors.Wrap(NotCreated(errBoom), "x")), possible, possible},
+		"another mark says nothing":   {Terminal("TooBig", errBoom), untold, untold},
+		"another mark, and a refusal": {Terminal("TooBig", &statusError{422}), none, none},
+
+		"no connection":             {dial(syscall.ECONNREFUSED), none, none},
+		"no connection in time":     {dial(os.ErrDeadlineExceeded), none, none},
+		"no connection for a URL":   {&url.Error{Op: "Post", Err: dial(lazyError{})}, none, none},
+		"a name that is not known":  {dial(&net.DNSError{IsNotFound: true}), none, none},
+		"a connection that broke":   {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, possible, possible},
+		"it broke while it was new": {&net.OpError{Op: "write", Err: dial(errBoom)}, possible, possible},
+		"none, as a nil pointer":    {(*net.OpError)(nil), possible, possible},
+		"a deadline":                {context.DeadlineExceeded, possible, possible},
+		"a cancelled context":       {errors.Wrap(context.Canceled, "x"), possible, possible},
+		"the end of a connection":   {&url.Error{Op: "Post", Err: io.EOF}, possible, possible},
+		"half of an answer":         {io.ErrUnexpectedEOF, possible, possible},
+		"a closed connection":       {net.ErrClosed, possible, possible},
+		"a broken pipe":             {syscall.EPIPE, possible, possible},
+		"what is such an error":     {sameError{}, possible, possible},
+		"a timeout of its own":      {lazyError{}, possible, possible},
+		"a timeout of a refusal":    {slowError{&statusError{400}}, none, none},
+		"a timeout of nothing":      {slowError{errBoom}, possible, possible},
+		"a panic":                   {&panics.Error{Value: NotCreated(errBoom)}, possible, possible},
+		"what did not begin":        {NotCreated(&panics.Error{Value: errBoom}), none, none},
+		"a stream of others":        {StreamError{}, untold, untold},
+
+		"Kubernetes, invalid":        {kerrors.NewBadRequest("x"), none, none},
+		"Kubernetes, not found":      {errors.Wrap(kerrors.NewNotFound(kube, "x"), "y"), none, none},
+		"Kubernetes, a conflict":     {kerrors.NewConflict(kube, "x", errBoom), possible, possible},
+		"Kubernetes, already exists": {kerrors.NewAlreadyExists(kube, "x"), possible, possible},
+		"Kubernetes, busy":           {kerrors.NewTooManyRequests("x", 1), none, none},
+		"Kubernetes, timed out":      {kerrors.NewTimeoutError("x", 1), possible, possible},
+		"Kubernetes, without a code": {&kerrors.StatusError{ErrStatus: metav1.Status{}}, untold, untold},
+		"Kubernetes, as nil":         {(*kerrors.StatusError)(nil), untold, untold},
+
+		"a method":              {methodError{403}, none, none},
+		"a method of HTTP":      {httpError{403}, none, none},
+		"a method, and trouble": {methodError{502}, possible, possible},
+		"a field":               {&statusError{404}, none, none},
+		"a field, and trouble":  {&statusError{503}, possible, possible},
+		"a field, as nil":       {(*statusError)(nil), untold, untold},
+		"a pointer":             {pointerError{&busy}, none, none},
+		"a pointer, as nil":     {pointerError{}, untold, untold},
+		"a field Code":          {codeError{403}, none, untold},
+		"a field Code, trouble": {codeError{500}, possible, untold},
+		"a Code that is none":   {codeError{10058}, untold, untold},
+		"a negative Code":       {codeError{-32600}, untold, untold},
+		"a Code of words":       {wordError{"403"}, untold, untold},
+		"a response":            {&answerError{&http.Response{StatusCode: 422}}, none, none},
+		"a response, trouble":   {&answerError{&http.Response{StatusCode: 500}}, possible, possible},
+		"a response, as nil":    {&answerError{}, untold, untold},
+		"embedded":              {embedError{&http.Response{StatusCode: 401}}, none, none},
+		"embedded, as nil":      {embedError{}, untold, untold},
+		"a refusal, wrapped":    {fmt.Errorf("cannot create: %w", &statusError{409 - 1 - 4}), none, none},
+
+		"joined: all refused":       {stderrors.Join(&statusError{400}, NotCreated(errBoom)), none, none},
+		"joined: one says neither":  {stderrors.Join(&statusError{400}, errBoom), untold, untold},
+		"joined: one is possible":   {stderrors.Join(&statusError{400}, errBoom, io.EOF), possible, possible},
+		"joined: nothing":           {fmt.Errorf("%w %w", nil, nil), untold, untold},
+		"a refusal of what was cut": {wrapError{400, io.EOF}, possible, possible},
+		"trouble over a refusal":    {wrapError{500, &statusError{400}}, possible, possible},
+		"a refusal over no word":    {wrapError{400, errBoom}, none, none},
+		"trouble over no word":      {wrapError{500, nil}, possible, possible},
+		"an error that wraps itself": {
+			selfError{}, possible, possible,
+		},
+		"methods that panic": {bombError{"boom"}, untold, untold},
+		"no status of gRPC":  {strangeGRPC{}, untold, untold},
+	}
+	for code := 0; code < 700; code++ {
+		want := untold
+		switch {
+		case code == 408 || code == 409 || code == 425 || code == 499 || code >= 500 && code < 600:
+			want = possible
+		case code >= 400 && code < 500:
+			want = none
+		}
+		cases[fmt.Sprintf("a status of %d", code)] = struct {
+			err         error
+			want, exact Effect
+		}{&statusError{code}, want, want}
+	}
+	for code, want := range []Effect{
+		untold, possible, possible, none, possible, none, possible, none, none, none, possible, none, none, possible, possible, possible, none, possible,
+	} {
+		cases[fmt.Sprintf("gRPC %d", code)] = struct {
+			err         error
+			want, exact Effect
+		}{grpc(grpcCode(code)), want, want}
+	}
+	cases["gRPC, too large"] = struct {
+		err         error
+		want, exact Effect
+	}{grpc(8, "grpc: received message larger than max (5 vs. 4)"), possible, possible}
+	for name, tc := range cases {
+		if got := EffectOf(tc.err); got != tc.want {
+			t.Errorf("%s: EffectOf(%T) is %d, want %d", name, tc.err, got, tc.want)
+		}
+		if got := IsRefused(tc.err); got != (tc.exact == none) {
+			t.Errorf("%s: IsRefused(%T) is %t", name, tc.err, got)
+		}
+	}
+}
+
+// TestEffectOfHTTP2 knows a stream that the server has reset, and a connection that it leaves.
+func TestEffectOfHTTP2(t *testing.T) {
+	for name, want := range map[string]Effect{"StreamError": EffectPossible, "http2StreamError": EffectPossible, "GoAwayError": EffectPossible, "Error": EffectUntold} {
+		if got := ofHTTP2Type("golang.org/x/net/http2", name); got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestMaybeCreated(t *testing.T) {
+	if MaybeCreated(nil) != nil {
+		t.Error("nil does not stay nil")
+	}
+	err := MaybeCreated(errBoom)
+	if !IsMaybeCreated(errors.Wrap(err, "x")) || IsMaybeCreated(errBoom) || IsMaybeCreated(nil) || !errors.Is(err, errBoom) || err.Error() != "boom" {
+		t.Errorf("it is %v", err)
+	}
+}
