@@ -11,11 +11,11 @@ import (
 )
 
 // Adapt returns a connecter of crossplane-runtime as one of Moorage. Each client that it
-// produces is asked what it was asked there; the connection details of Create and Update are
+// produces is asked what it was asked there. The connection details of Create are published
+// before anything else is asked, see managed.TellConnectionDetails. Those of Update are
 // kept until the reconciler looks again, which it does in the same pass, and then are those
-// of the observation, if the resource exists. Details that only Create knows are lost if that
-// look fails, or does not show the resource yet: such a client should be able to say them in
-// Observe. The result may be used concurrently if the connecter may.
+// of the observation, if the resource exists: what only Update knows is lost if that look fails.
+// The result may be used concurrently if the connecter may.
 func Adapt[T resource.Managed](c TypedExternalConnecter[T]) managed.TypedExternalConnector[T] {
 	return managed.TypedExternalConnectorFn[T](func(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 		client, err := c.Connect(ctx, mg)
@@ -67,9 +67,10 @@ func (a *adapter[T]) Observe(ctx context.Context, mg T) (managed.ExternalObserva
 	return o, nil
 }
 
-// Create keeps the connection details.
+// Create tells the connection details, and keeps them.
 func (a *adapter[T]) Create(ctx context.Context, mg T) error {
 	c, err := a.client.Create(ctx, mg)
+	managed.TellConnectionDetails(ctx, c.ConnectionDetails)
 	a.tell(ctx, c.ConnectionDetails, c.AdditionalDetails)
 
 	return err

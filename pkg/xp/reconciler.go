@@ -14,14 +14,21 @@ import (
 // FinalizerName is the finalizer that crossplane-runtime puts on managed resources.
 const FinalizerName = "finalizer.managedresource.crossplane.io"
 
+// Domain is that of the annotations of crossplane-runtime.
+const Domain = "crossplane.io"
+
 // NewReconciler returns a reconciler with what crossplane-runtime has by default: the name of
-// the object is its external name unless it has one, see managed.NameAsExternalName, and the
-// finalizer of crossplane-runtime delays no deletion. A kind whose connection secret may be in
+// the object is its external name unless it has one, see managed.NameAsExternalName. What
+// crossplane-runtime left on objects is respected, and its finalizer is removed when ours is stored, see
+// managed.WithPredecessor and managed.WithRetiredFinalizers. Create may tell connection details that
+// only it knows, see managed.WithCreationConnectionDetails. A kind whose connection secret may be in
 // any namespace, a [LegacyManaged], is published by [SecretPublisher]. Options given here win.
 func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...managed.ReconcilerOption) *managed.Reconciler {
 	defaults := []managed.ReconcilerOption{
 		managed.WithInitializers(managed.NameAsExternalName{}),
-		managed.WithIgnoredFinalizers(FinalizerName),
+		managed.WithPredecessor(Domain),
+		managed.WithRetiredFinalizers(FinalizerName),
+		managed.WithCreationConnectionDetails(),
 	}
 
 	if mg, err := m.GetScheme().New(schema.GroupVersionKind(of)); err == nil {

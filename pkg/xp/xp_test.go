@@ -25,6 +25,7 @@ import (
 // crossplane-runtime: the password is told by Create alone.
 type server struct {
 	names        map[string]bool
+	blind        bool // it does not show what was created
 	disconnected int
 }
 
@@ -35,7 +36,7 @@ func (s *server) Observe(_ context.Context, mg resource.Managed) (managed.Extern
 		return managed.ExternalObservation{}, errors.New("a call without an external name")
 	}
 
-	if !s.names[meta.GetExternalName(mg)] {
+	if s.blind || !s.names[meta.GetExternalName(mg)] {
 		return managed.ExternalObservation{}, nil
 	}
 
@@ -129,6 +130,67 @@ func TestLife(t *testing.T) {
 				t.Error("the client was never disconnected")
 			}
 		})
+	}
+}
+
+// TestDetailsOfCreate publishes what Create alone tells, although the look after it does not show the resource yet.
+func TestDetailsOfCreate(t *testing.T) {
+	mg := &role{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "reader", UID: "1"}}
+	mg.Spec.WriteConnectionSecretToReference = &commonv1.LocalSecretReference{Name: "login"}
+	s := scheme(corev1.AddToScheme)
+	kube := clientfake.NewClientBuilder().WithScheme(s).WithObjects(mg).WithStatusSubresource(mg).Build()
+	r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: s}, resource.ManagedKind(gv.WithKind("Role")),
+		xp.WithExternalConnecter(&server{names: map[string]bool{}, blind: true}))
+
+	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mg)}); err != nil {
+		t.Fatal(err)
+	}
+
+	secret := &corev1.Secret{}
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "db", Name: "login"}, secret); err != nil || string(secret.Data["password"]) != "generated" {
+		t.Errorf("the Secret holds %s, %v", secret.Data["password"], err)
+	}
+}
+
+// TestPauseOfCrossplane leaves alone what was paused there.
+func TestPauseOfCrossplane(t *testing.T) {
+	mg := &role{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "db", Name: "reader", UID: "1", Finalizers: []string{xp.FinalizerName},
+		Annotations: map[string]string{"crossplane.io/paused": "true", "crossplane.io/external-name": "old"},
+	}}
+	s := scheme(corev1.AddToScheme)
+	kube := clientfake.NewClientBuilder().WithScheme(s).WithObjects(mg).WithStatusSubresource(mg).Build()
+	external := &server{names: map[string]bool{}}
+	r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: s}, resource.ManagedKind(gv.WithKind("Role")), xp.WithExternalConnecter(external))
+
+	passes(t, r, mg)
+
+	if len(external.names) > 0 {
+		t.Errorf("it was created: %v", external.names)
+	}
+
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(mg), mg); err != nil {
+		t.Fatal(err)
+	}
+
+	delete(mg.Annotations, "crossplane.io/paused")
+
+	if err := kube.Update(t.Context(), mg); err != nil {
+		t.Fatal(err)
+	}
+
+	passes(t, r, mg)
+
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(mg), mg); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(map[string]bool{"old": true}, external.names); diff != "" || meta.GetExternalName(mg) != "old" {
+		t.Errorf("the external name is %q, and there are, -want, +got:\n%s", meta.GetExternalName(mg), diff)
+	}
+
+	if diff := cmp.Diff([]string{managed.FinalizerName}, mg.GetFinalizers()); diff != "" {
+		t.Errorf("finalizers, -want, +got:\n%s", diff)
 	}
 }
 
