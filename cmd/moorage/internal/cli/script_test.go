@@ -36,7 +36,18 @@ func TestScripts(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			// A path on which there is moorage and nothing else.
-			e.Setenv("ALONE", filepath.SplitList(e.Getenv("PATH"))[0])
+			programs := filepath.SplitList(e.Getenv("PATH"))[0]
+
+			moorage := filepath.Join(programs, "alone", "moorage")
+			if err := os.MkdirAll(filepath.Dir(moorage), 0o700); err != nil {
+				return err
+			}
+
+			if err := os.Symlink(filepath.Join(programs, "moorage"), moorage); err != nil && !os.IsExist(err) {
+				return err
+			}
+
+			e.Setenv("ALONE", filepath.Dir(moorage))
 
 			// What is compiled is compiled once, and not for each story.
 			for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
