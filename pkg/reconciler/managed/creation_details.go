@@ -140,8 +140,11 @@ func (p *pass) deliver(ctx context.Context, told ConnectionDetails, created erro
 		}
 	}
 	switch {
-	case len(p.memo.Undelivered) > 0:
-		return p.publishUndelivered(context.WithoutCancel(ctx)) == nil
+	case len(p.memo.Undelivered) > 0: // the result of the creation is stored after it, so that it has to end
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+		defer cancel()
+
+		return p.publishUndelivered(ctx) == nil
 	case created == nil || errors.Is(created, errNotBegun) || p.r.surelyFailed(p.ownClass(), created):
 		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
 	}

@@ -169,6 +169,27 @@ func TestDetailsWaitForTheirSecret(t *testing.T) {
 	})
 }
 
+// A write of the Secret that is never answered does not keep the external name from being stored.
+func TestTheNameDoesNotWaitForTheSecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := keyGallery(t)
+		g.answer = func(ctx context.Context, note string) error {
+			if strings.HasPrefix(note, "create secret") && g.cloud.Count("Create") > 0 {
+				<-ctx.Done()
+
+				return ctx.Err()
+			}
+
+			return nil
+		}
+		g.create(secretNamed("login"))
+		_, _ = g.try()
+		if a := g.get().Annotations; a[meta.AnnotationKeyExternalName] == "" || a[meta.AnnotationKeyCreationDetails] != "pending" {
+			t.Errorf("annotations %v", a)
+		}
+	})
+}
+
 // A process that ends between Create and the write is told of, once, and by the object until a user has seen to it.
 func TestDetailsThatAProcessTookWithIt(t *testing.T) {
 	for name, named := range map[string]bool{"assigned names": false, "names of our choice": true} {
