@@ -101,7 +101,7 @@ func (w *World) loses(p *process, o operation, f Fault) {
 			}
 		}
 	}
-	if o.name == "Create" && slices.Contains([]Kind{Hang, HangAfter, Lost, Fail, Throttle, Conflict, Panics, PanicsAfter, Deaf}, f.Kind) {
+	if o.name == "Create" && w.mayBlock(f.Kind) {
 		w.lost.add(f.Kind, o.mg)
 	}
 }
@@ -204,5 +204,5 @@ func (w *World) excusedKinds() []Kind {
 	kinds := slices.Concat(w.exemptions.used(), w.misled.used(), w.unlocked.used(), w.undeleted.used())
 	slices.Sort(kinds)
 
-	return slices.Compact(kinds)
+	return slices.DeleteFunc(slices.Compact(kinds), func(k Kind) bool { return k == Lost }) // which are counted apart
 }

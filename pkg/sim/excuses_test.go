@@ -62,6 +62,25 @@ func TestExcusesAreNarrow(t *testing.T) {
 			faults: []Fault{{Op: "Observe", N: 3, Kind: StripFinalizers}, {Op: "Observe", N: 4, Kind: DroppedFinalizers, For: 10 * time.Minute}},
 			do:     (*hand).well,
 		},
+		"an error hides the answer of one Create": {
+			reason: "creates twice more", property: "S1", scenario: "create", class: untold, faults: []Fault{{Op: "Create", N: 1, Kind: Lost}},
+			do: func(h *hand, ctx context.Context) {
+				if h.pass <= 3 {
+					h.patch(ctx, fmt.Sprintf(`{"metadata":{"finalizers":[%q],"annotations":{%q:"2000-01-01T00:00:00Z",%q:"a%d"}}}`,
+						managed.FinalizerName, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt, h.pass))
+					_ = h.x.Create(ctx, h.b)
+				}
+			},
+		},
+		"an error tells that the answer of Create is lost": {
+			reason: "creates once more", property: "S1", scenario: "create", class: untold, faults: []Fault{{Op: "Create", N: 1, Kind: LostTold}},
+			do: func(h *hand, ctx context.Context) {
+				if h.pass <= 2 {
+					h.intend(ctx)
+					_ = h.x.Create(ctx, h.b)
+				}
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runWith(t, Schedule{Scenario: c.scenario, Class: cmp.Or(c.class, "opaque"), Faults: c.faults}, false, func(h *hand, ctx context.Context) (reconcile.Result, error) {

@@ -36,6 +36,7 @@ type account struct {
 	Total, Ran, Pruned, Blocked, Boundaries int
 	Tried, Excused                          map[string]int     // schedules with a kind of fault in a class, and those that it excused
 	Restricted                              map[string]int     // faults of a kind in a class that were not tried, because the runtime does not hold there what it promises
+	Hidden, Untold                          map[string]int     // those that lose an answer of Create behind an error that does not say so where that is a failure, and of them those in which something is left over
 	Late, Lost, Ended                       map[string]int     // those in which a user's word was read late, an answer was lost, or a user ended a deletion
 	Crossed                                 map[string][2]bool // the operations with a fault before them, and after
 	Lines                                   []string           // to print
@@ -48,7 +49,7 @@ type finding struct {
 }
 
 func newAccount() *account {
-	return &account{Found: map[string]finding{}, Tried: map[string]int{}, Excused: map[string]int{}, Restricted: map[string]int{}, Late: map[string]int{}, Lost: map[string]int{}, Ended: map[string]int{}, Crossed: map[string][2]bool{}}
+	return &account{Found: map[string]finding{}, Tried: map[string]int{}, Excused: map[string]int{}, Restricted: map[string]int{}, Late: map[string]int{}, Lost: map[string]int{}, Ended: map[string]int{}, Hidden: map[string]int{}, Untold: map[string]int{}, Crossed: map[string][2]bool{}}
 }
 
 func (a *account) add(r sim.Result) {
@@ -84,6 +85,12 @@ func (a *account) count(r sim.Result) {
 		if !slices.ContainsFunc(r.Schedule.Faults[:i], func(other sim.Fault) bool { return other.Kind == f.Kind }) {
 			a.Tried[in(f.Kind)]++
 		}
+	}
+	if slices.ContainsFunc(r.Schedule.Faults, func(f sim.Fault) bool { return f.Op == "Create" && f.Kind == sim.Lost }) && r.Schedule.Class == "opaque-default" {
+		a.Hidden[in(sim.Lost)]++
+	}
+	if r.Untold {
+		a.Untold[in(sim.Lost)]++
 	}
 	for _, kind := range r.Excused {
 		a.Excused[in(kind)]++
@@ -135,6 +142,12 @@ func (b *book) enter(a *account) {
 	}
 	for key, n := range a.Ended {
 		b.Ended[key] += n
+	}
+	for key, n := range a.Hidden {
+		b.Hidden[key] += n
+	}
+	for key, n := range a.Untold {
+		b.Untold[key] += n
 	}
 	for _, line := range a.Lines {
 		if testing.Verbose() {

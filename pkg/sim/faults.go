@@ -26,6 +26,7 @@ var kinds = []struct {
 	{Throttle, true, false, true, nowhereElse},
 	{Conflict, true, false, true, atWrites},
 	{Lost, true, false, true, atWrites},
+	{LostTold, false, false, true, nowhereElse},
 	{Hang, true, false, true, nowhereElse},
 	{HangAfter, true, false, true, nowhereElse},
 	{Crash, true, true, true, atReads | atWrites},
@@ -67,6 +68,8 @@ var places = map[Kind][]string{
 	Vanish: {"Connect", "Observe", "Recover", "Create", "Update", "Delete"},
 	Squat:  {"Connect", "Observe", "Create", "Recover"},
 	Snatch: {"patch"},
+
+	LostTold: {"Create"},
 
 	AbsentLive:  {"Observe"},
 	Panics:      {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
@@ -115,6 +118,9 @@ func kindsAt(o operation, combined, crashes bool) []variant {
 			}
 			for _, last := range others[k.kind] {
 				out = append(out, variant{kind: k.kind, last: last})
+			}
+			for n := 2; k.kind == LostTold && n <= len(toldErrors); n++ {
+				out = append(out, variant{kind: k.kind, writes: n})
 			}
 		}
 	}
@@ -168,7 +174,7 @@ func (p *process) panicked(i *item, with clientPanic) {
 
 // Talks says whether the fault makes the external system say something.
 func (f Fault) talks() bool {
-	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, Refusing, ExternalOut, Panics, PanicsAfter}, f.Kind)
+	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, LostTold, Refusing, ExternalOut, Panics, PanicsAfter}, f.Kind)
 }
 
 // Before is what a fault does before an operation. If it answers in the
@@ -240,7 +246,13 @@ func (w *World) after(ctx context.Context, p *process, o operation, f Fault, err
 	switch f.Kind { //nolint:exhaustive // the others do nothing afterwards
 	case Lost:
 		if err == nil {
+			w.losesUntold(o)
+
 			return o.lost(p)
+		}
+	case LostTold:
+		if err == nil {
+			return o.lostTold(p, f)
 		}
 	case UnservedAfter, UnservedForbiddenAfter:
 		if err == nil {
@@ -278,7 +290,7 @@ func stopKind(o operation, f Fault) Kind {
 }
 
 func isAfter(k Kind) bool {
-	return slices.Contains([]Kind{Lost, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch, PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
+	return slices.Contains([]Kind{Lost, LostTold, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter, Snatch, PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
 }
 
 // Lost is the error of an operation whose answer is lost. Where a reconciler takes an error of Create

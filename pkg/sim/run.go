@@ -35,6 +35,7 @@ type Result struct {
 	Ended      []Kind        // of faults in which a user took the finalizer from what was being deleted
 	Late       []Kind        // of faults because of which a pass had not read what users wrote last when it changed something outside
 	Lost       []Kind        // of faults that took away what a create answered, so that an object was blocked
+	Untold     bool          // an answer of Create was lost behind an error that does not say so, and what was created is left over
 	Trace      []string      // if it was asked for
 
 	steps   []entry
@@ -155,9 +156,11 @@ func (w *World) result(s Schedule) Result {
 		clocks[p.clock.by] = true
 	}
 
+	excused := w.excusedKinds()
+
 	return Result{
 		Schedule: s, Violations: w.violation, Blocked: w.blocked, Passes: w.passes, Lived: w.since(),
-		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks), Excused: w.excusedKinds(), Late: w.stale.used(), Lost: w.lost.used(), Ended: w.freed.used(),
+		Processes: len(w.processes), Together: w.together, AtOnce: w.atOnce, Overdue: w.overdue, Clocks: len(clocks), Excused: excused, Late: w.stale.used(), Lost: w.lost.used(), Ended: w.freed.used(), Untold: w.leftUntold(),
 		steps: w.trace, counts: w.counts, skipped: w.course.skipped, Trace: w.told.lines,
 	}
 }

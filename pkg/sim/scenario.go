@@ -26,6 +26,7 @@ var classes = map[string]class{
 	"token":    {name: "token", token: true, options: []managed.ReconcilerOption{managed.WithCreationTokens()}},
 	"findable": {name: "findable", finds: 10 * time.Second, stamped: true},
 	"opaque":   {name: "opaque", blocks: true, options: []managed.ReconcilerOption{managed.WithStrictCreateErrors()}},
+	untold:     {name: untold, blocks: true},
 }
 
 // A scenario is the life of an object or two without faults.
@@ -361,8 +362,9 @@ func scenarioOf(name string) (scenario, bool) {
 func Has(of, class string) bool {
 	s, found := scenarioOf(of)
 	_, known := classes[class]
+	lives := class != untold || slices.Contains(untoldIn, of)
 
-	return known && found && (len(s.only) == 0 || slices.Contains(s.only, class))
+	return known && found && lives && (len(s.only) == 0 || slices.Contains(s.only, class))
 }
 
 // Long says whether a scenario is one that another does in less time, so that it need

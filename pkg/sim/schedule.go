@@ -22,6 +22,7 @@ const (
 	Throttle    Kind = "throttle"     // too many requests
 	Conflict    Kind = "conflict"     // somebody else wrote meanwhile; an external system says "conflict"
 	Lost        Kind = "lost"         // the effect, and its answer is lost
+	LostTold    Kind = "lost-told"    // the same of a Create, and the error says so: a status of the 500s; with 2, a connection that broke; with 3, MaybeCreated
 	Hang        Kind = "hang"         // no effect, and no answer before the deadline
 	HangAfter   Kind = "hang-after"   // the effect, and no answer before the deadline
 	Crash       Kind = "crash"        // the process dies before the operation
@@ -98,7 +99,7 @@ type Fault struct {
 	Kind Kind
 	For  time.Duration // 0 is the default of the kind
 
-	Writes int // that a restore undoes, or which annotation StripOne removes; 0 is one
+	Writes int // that a restore undoes, which annotation StripOne removes, or which error LostTold returns; 0 is one
 }
 
 func (f Fault) duration() time.Duration {
@@ -113,7 +114,7 @@ func (f Fault) duration() time.Duration {
 func (k Kind) rewinds() bool { return k == Rewound || k == RewoundDown }
 
 // Counted says whether a fault of the kind has a number in place of a duration.
-func (k Kind) counted() bool { return k.rewinds() || k == StripOne }
+func (k Kind) counted() bool { return k.rewinds() || k == StripOne || k == LostTold }
 
 // String returns the fault as "operation#n:kind", "operation#n:kind(duration)" or, of a restore,
 // "operation#n:kind(writes)".

@@ -123,7 +123,7 @@ func (w *World) reach(ctx context.Context, p *process, o operation, apply func(c
 	switch {
 	case o.external && w.now().Before(w.externalBack):
 		w.judgeAway(o)
-		if o.name == "Create" {
+		if o.name == "Create" && w.mayBlock(ExternalOut) {
 			w.lost.add(ExternalOut, o.mg)
 		}
 

@@ -16,7 +16,16 @@ const somebody types.UID = "somebody"
 
 // Stands says whether a kind of fault can be judged in a class: who took the place of a
 // resource can only be told where owners can.
-func (k Kind) stands(class string) bool { return k != Squat || classes[class].stamped }
+func (k Kind) stands(class string) bool {
+	switch k {
+	case Squat:
+		return classes[class].stamped
+	case LostTold:
+		return classes[class].blocks // elsewhere nothing depends on what errors say
+	default:
+		return true
+	}
+}
 
 // Displace takes away what an object has, behind everybody's back. Squat puts somebody
 // else's resource in its place, until that is taken away, too; and so it does before there

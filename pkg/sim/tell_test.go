@@ -81,6 +81,9 @@ func (b *book) figures(out io.Writer) {
 	for _, key := range slices.Sorted(maps.Keys(b.Excused)) {
 		fmt.Fprintf(out, "excused_by_%s: %d (of %d schedules)\n", key, b.Excused[key], b.Tried[key])
 	}
+	for _, key := range slices.Sorted(maps.Keys(b.Untold)) {
+		fmt.Fprintf(out, "left_over_by_%s: %d (of %d schedules in which an error hides the answer of Create)\n", key, b.Untold[key], b.Hidden[key])
+	}
 	for _, key := range slices.Sorted(maps.Keys(b.Restricted)) {
 		fmt.Fprintf(out, "restricted_%s: %d (not tried: see restricted.go)\n", key, b.Restricted[key])
 	}
@@ -132,9 +135,16 @@ func TestRestricted(t *testing.T) {
 const mostExcused, mostExcusedInPairs = 2, 4
 
 // tooMuch says which kinds of faults excuse more than they may, or nothing. That an object is blocked of whose
-// attempt the answer was lost is no excuse, but what is promised in its class.
+// attempt the answer was lost is no excuse, but what is promised in its class. Of answers of Create that are lost behind an
+// error which does not say so, where such an error is a failure, most leave something over: that is what the default means, and no
+// percentage bounds it. They are counted apart, and none may be left over where no such answer was lost.
 func (b *book) tooMuch(most int) string {
 	var said strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(b.Untold)) {
+		if n, of := b.Untold[key], b.Hidden[key]; n > of {
+			fmt.Fprintf(&said, "%s leaves something over in %d schedules, and hides the answer of Create in %d\n", key, n, of)
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(b.Excused)) {
 		if n, of := b.Excused[key], b.Tried[key]; 100*n > most*of {
 			fmt.Fprintf(&said, "%s excuses %d of %d schedules, and may excuse %d %%: look for an excuse that is too broad\n", key, n, of, most)
@@ -156,6 +166,15 @@ func TestTooMuch(t *testing.T) {
 	b.Tried["strip/token"], b.Excused["strip/token"] = 100, 3
 	if said := b.tooMuch(mostExcused); !strings.HasPrefix(said, "strip/token excuses 3 of 100 schedules") || strings.Count(said, "\n") != 1 {
 		t.Errorf("it says %q", said)
+	}
+	b = &book{account: newAccount()}
+	b.Hidden["lost/opaque-default"], b.Untold["lost/opaque-default"] = 10, 10
+	if said := b.tooMuch(mostExcused); said != "" {
+		t.Errorf("each hidden answer leaves something over, and it says %q", said)
+	}
+	b.Untold["lost/opaque-default"]++
+	if said := b.tooMuch(mostExcused); !strings.HasPrefix(said, "lost/opaque-default leaves something over in 11 schedules") || strings.Count(said, "\n") != 1 {
+		t.Errorf("what is left over was not hidden, and it says %q", said)
 	}
 }
 
