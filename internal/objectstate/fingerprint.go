@@ -3,7 +3,7 @@ package objectstate
 import "time"
 
 // Significant is what of a record can make a difference to what happens next, in numbers.
-type Significant [29]uint64
+type Significant [30]uint64
 
 // Significant returns what of the record can make a difference to what a reconciler does,
 // apart from when it does it and what it says. role returns what a text is to the objects,
@@ -29,7 +29,7 @@ func (r *Record) Significant(role func(string) uint64) Significant {
 			when(c.DeleteSent), flag(c.FinalizerRemoved), flag(c.Spared), text(c.Search), when(c.SearchSince), when(c.NotFoundSince), text(c.NotFoundName),
 			text(c.Stop.Revision), when(c.Stop.Due), when(c.Stop.Until), flag(c.Published != none), text(c.PublishedAs), flag(c.Dropped.Change != none),
 			uncalled, flag(len(c.Unwritten) > 0), text(c.Called.Attempt), text(c.Made.Mark), text(c.Made.Name),
-			uint64(c.Unfound), text(c.Operation), text(c.Altered), flag(len(c.Undelivered) > 0),
+			uint64(c.Unfound), text(c.Operation), text(c.Altered), flag(len(c.Undelivered) > 0), flag(c.Details != ""),
 		})
 	}
 	if r.Backend != nil {

@@ -87,6 +87,7 @@ type Cold struct {
 	Published   [sha256.Size]byte // the connection details that were published last
 	PublishedAs string            // how the status tells that
 	Undelivered map[string][]byte // the connection details that Create told, until they are published
+	Details     string            // what became of the details of the last creation, which the object may call pending
 
 	LastWarnings      map[string]string // the last message of a warning, by reason; never empty
 	LastDisconnectErr string            // the last complaint about a disconnect

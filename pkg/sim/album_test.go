@@ -183,7 +183,7 @@ func TestWhatIsInAPicture(t *testing.T) {
 			"graph", "tracker", "watching", "restores", "calls", "passes", "leave", "limits", "roll", "waker", "pruned", "telemetry", "pace", "untold",
 		},
 		reflect.TypeFor[process](): {
-			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "mind", "states", "unanswered", // are in the picture
+			"number", "began", "clock", "dead", "cache", "queue", "knows", "turns", "mutations", "snatched", "tried", "looked", "observed", "details", "unstored", "asksSecret", "mind", "states", "unanswered", // are in the picture
 			"world", "ctx", "cancel", "reconcile", "watches", "meters", "restores", "beside", "equipment", "hears", "referents", // are made anew
 			"observing", "active", "held", "stopping", "by", "asked", "deposed", "renewed", "excused", "done", "outdated", "leaving", "left", "ends", // are nothing when one is taken
 		},

@@ -106,6 +106,11 @@ func (w *World) judgeBase(p *process, o operation) {
 	if err != nil {
 		return // it wrote nothing
 	}
+	if now := w.stored(o.mg); now != nil && p.outdated {
+		if stored, err := strconv.ParseInt(now.GetResourceVersion(), 10, 64); err == nil && stored < last {
+			return // what it wrote is not stored any more, and it does not know of the restore
+		}
+	}
 	if base, err := strconv.ParseInt(o.mg.GetResourceVersion(), 10, 64); err == nil && base < last {
 		w.violate("S17", fmt.Sprintf("%s from version %d, after the process wrote version %d", o.name, base, last))
 	}

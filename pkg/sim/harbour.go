@@ -43,6 +43,7 @@ type harbour struct {
 	deleted map[types.UID]int // how often, for each object
 	details string            // are in the connection details
 	talks   bool              // it says what it should keep to itself
+	keys    bool              // each place has a key, which only its Create tells
 }
 
 // A place is an external resource.
@@ -54,6 +55,7 @@ type place struct {
 	Length int64
 	Quay   string
 	System string
+	Key    string // what only its Create told; empty if there is no such thing
 
 	made    time.Time
 	deleted time.Time // zero: it was not
@@ -242,6 +244,9 @@ func (c *pilot) Create(ctx context.Context, mg resource.Managed) error {
 	} else {
 		h.last++
 		made.ID = fmt.Sprintf("place-%d", h.last)
+	}
+	if h.keys {
+		made.Key = fmt.Sprintf("%s-key-%d", canaryDetail, h.changes)
 	}
 	h.put(made)
 	h.created[made.For]++

@@ -46,6 +46,7 @@ var Properties = map[string]string{
 	"S22": "what is guarded does not go with its namespace or its kind",
 	"S23": "the end is that of a run in which nothing went wrong",
 	"S24": "what a cache keeps is changed by nobody who reads it",
+	"S25": "what only Create tells is stored before anything else is asked, or is said to be lost",
 	"L1":  "an object becomes what was asked for, and stays so",
 	"L2":  "a deleted object goes, and its external resource with it",
 	"L3":  "nothing is stuck without a word, and what cannot be known has a way out",
@@ -177,6 +178,7 @@ func (w *World) forejudgeOwner(o operation) {
 
 // Judge judges what an operation has done.
 func (w *World) judge(p *process, o operation) {
+	w.storesKey(p)
 	if o.external {
 		w.judgeExternal(p, o)
 

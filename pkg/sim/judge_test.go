@@ -156,8 +156,13 @@ var broken = map[string]struct {
 		h.intend(ctx)
 		_, _ = h.x.Observe(ctx, before)
 	}},
-	"L1": {reason: "does nothing", scenario: "create", class: "opaque", do: func(*hand, context.Context) {}},
-	"L2": {reason: "never lets go", scenario: "delete", class: "opaque", do: (*hand).well},
+	"S25": {reason: "creates although the Secret for what Create tells is somebody else's", scenario: "create-tells-taken", class: "opaque", do: func(h *hand, ctx context.Context) {
+		h.intend(ctx)
+		_ = h.x.Create(ctx, h.b)
+	}},
+	"S25 of a look": {reason: "looks before it stores what Create told", scenario: "create-tells", class: "opaque", do: (*hand).well},
+	"L1":            {reason: "does nothing", scenario: "create", class: "opaque", do: func(*hand, context.Context) {}},
+	"L2":            {reason: "never lets go", scenario: "delete", class: "opaque", do: (*hand).well},
 	"L3": {reason: "waits for a human without need", scenario: "create", class: "named", do: func(h *hand, ctx context.Context) {
 		h.status(ctx, `{"status":{"conditions":[{"type":"Synced","status":"False","reason":"CreationUnresolved","lastTransitionTime":"2000-01-01T00:00:00Z"}]}}`)
 	}},

@@ -103,6 +103,7 @@ func (p *process) has(of *process) {
 	p.knows = acquaintance{maps.Clone(of.knows.read), maps.Clone(of.knows.wrote), maps.Clone(of.knows.attempts)}
 	p.mutations, p.snatched, p.tried = maps.Clone(of.mutations), maps.Clone(of.snatched), maps.Clone(of.tried)
 	p.looked, p.observed = maps.Clone(of.looked), maps.Clone(of.observed)
+	p.unstored, p.asksSecret = of.unstored, of.asksSecret
 	p.details, p.mind, p.unanswered = of.details, of.mind, maps.Clone(of.unanswered)
 }
 

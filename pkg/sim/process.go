@@ -63,6 +63,8 @@ type process struct {
 	excused    bool                               // for the operation that was under way then
 	dead       bool
 	observed   map[types.UID]int64         // the generation that was last observed
+	unstored   string                      // the key that it has heard last, unless it is known to be in the Secret
+	asksSecret bool                        // it has asked for that Secret since then, in this pass
 	details    bool                        // this pass has observed connection details
 	ends       *Fault                      // the restore that follows its end; nil if none does
 	outdated   bool                        // the API server was restored, and it may not know yet
@@ -290,7 +292,7 @@ func (p *process) pass(i *item) {
 	delete(p.mutations, i.key)
 	delete(p.tried, i.key)
 	delete(p.snatched, i.key)
-	p.details = false
+	p.details, p.asksSecret = false, false
 	p.world.passes++
 	p.world.overdue += int(bit(p.deposed))
 	p.world.passBegins(p, i.key)

@@ -38,6 +38,7 @@ const (
 	keyBackendIdentity = "moorage.dev/backend-identity"
 	keyLateInitialized = "moorage.dev/late-initialized"
 	keyWasUnresolved   = "moorage.dev/was-unresolved"
+	keyCreationDetails = "moorage.dev/creation-details"
 )
 
 // Finalizers: that of the runtime, and the one with which an object may be created.
@@ -49,7 +50,7 @@ const (
 // Bookkeeping are the annotations that the provider may change and remove.
 var bookkeeping = map[string]bool{
 	keyExternalName: true, keyPending: true, keySucceeded: true, keyFailed: true, keyCreateAttempt: true,
-	keyBackendIdentity: true, keyLateInitialized: true, keyWasUnresolved: true,
+	keyBackendIdentity: true, keyLateInitialized: true, keyWasUnresolved: true, keyCreationDetails: true,
 }
 
 // An action is what a policy allows.

@@ -163,7 +163,7 @@ func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 }
 
 func (c *calls) Create(ctx context.Context, mg resource.Managed) error {
-	return c.mutate(ctx, "Create", mg, c.ExternalClient.Create)
+	return c.mutate(ctx, "Create", mg, c.seam.process.hearing(c.ExternalClient.Create))
 }
 
 func (c *calls) Update(ctx context.Context, mg resource.Managed) error {

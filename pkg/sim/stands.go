@@ -106,7 +106,7 @@ func (h *harbour) stands(w *World) uint64 {
 		if h.gone(p) {
 			continue
 		}
-		sum = mixed(sum, hashed(string(p.For), string(p.Stamp), p.System))
+		sum = mixed(sum, hashed(string(p.For), string(p.Stamp), p.System)) + w.keyStands(p)
 		for _, is := range []bool{
 			p.deleted.IsZero(), h.visible(p), time.Since(p.made) >= h.takes, w.gone[p.For] && !w.mayStay(p.For) && !w.exemptions.about(p.For),
 			h.class.finds > 0 && time.Since(p.made) >= h.class.finds,

@@ -40,6 +40,8 @@ type state struct {
 	late         int                            // changes outside that passes made since, in which it had not read yet what users wrote last
 	misled       exemptions                     // in that what is somebody else's was said not to exist: what has that name may be deleted
 	unlocked     exemptions                     // in that a process wrote over a version that came again after a restore: it was no lock
+	heard        map[string]int                 // the process that has heard the key of a place, by key
+	keyLost      map[types.UID]bool             // objects of which it was said that what Create told is lost
 	undeleted    exemptions                     // in that what an object has was deleted by a process that did not know that a restore had undone the deletion
 
 	judged       int                // changes of the server that are not the provider's last
@@ -67,7 +69,7 @@ func newState() state {
 	return state{
 		counts: map[string]int{}, denied: map[types.NamespacedName]int{}, allowed: map[string]bool{},
 		strips: map[types.UID]stripping{}, rewinds: map[types.UID]resource.Managed{}, forgotten: map[types.UID]bool{}, callers: map[types.UID]int{}, creates: map[types.NamespacedName]int{}, exemptions: exemptions{}, lost: exemptions{}, freed: exemptions{}, stale: exemptions{}, misled: exemptions{}, unlocked: exemptions{}, undeleted: exemptions{},
-		gone: map[types.UID]bool{}, vacated: map[string]bool{}, snatched: map[types.UID]bool{},
+		heard: map[string]int{}, keyLost: map[types.UID]bool{}, gone: map[types.UID]bool{}, vacated: map[string]bool{}, snatched: map[types.UID]bool{},
 		served: map[types.NamespacedName]int{}, loads: map[types.NamespacedName]*load{}, writes: map[string]int{}, shown: map[types.UID]int{},
 	}
 }
@@ -80,6 +82,7 @@ func (s state) clone() state {
 	s.strips, s.callers, s.creates = maps.Clone(s.strips), maps.Clone(s.callers), maps.Clone(s.creates)
 	s.rewinds, s.forgotten = maps.Clone(s.rewinds), maps.Clone(s.forgotten)
 	s.exemptions, s.lost, s.freed = maps.Clone(s.exemptions), maps.Clone(s.lost), maps.Clone(s.freed)
+	s.heard, s.keyLost = maps.Clone(s.heard), maps.Clone(s.keyLost)
 	s.stale, s.misled = maps.Clone(s.stale), maps.Clone(s.misled)
 	s.unlocked, s.undeleted = maps.Clone(s.unlocked), maps.Clone(s.undeleted)
 	s.loads, s.violation = cloned(s.loads), slices.Clone(s.violation)

@@ -60,6 +60,7 @@ func (w *World) step(ctx context.Context, p *process, o operation, apply func(co
 	at := boundary{o.name, w.counts[o.name]}
 	w.comesTo(p, at)
 	w.judgeRequest(o)
+	w.judgeKey(p, o)
 	faults := w.faults[at]
 	w.concludes(p, o)
 	w.trace = append(w.trace, entry{at: w.since(), process: p.number, pass: p.making, op: o, n: at.n, stand: w.asksFor(nil), rest: w.asksFor(p), fired: w.fired, faults: faults})

@@ -52,6 +52,8 @@ func (t *witness) Event(of runtime.Object, e event.Event) {
 	t.told++
 	if mg := asManaged(of); mg != nil && e.Reason == recordTaken {
 		t.taken[mg.GetUID()] = true
+	} else if mg != nil && e.Reason == "ConnectionDetailsLost" {
+		t.world.keyLost[mg.GetUID()] = true
 	}
 	if t.world.repeats() {
 		return

@@ -65,6 +65,9 @@ const (
 	detailsLost    = "lost"
 )
 
+// DetailsSettled is what this process knows, beside detailsLost, of details that the object calls pending: nothing of them is left to be published.
+const detailsSettled = "settled"
+
 // TextDetailsLost is what the event tells.
 const textDetailsLost = "the process that called Create ended before it had published what Create told: %s may lack connection details that the external system does not tell again; " +
 	"set new ones there, or delete the object and create another. Then remove the annotation " + meta.AnnotationKeyCreationDetails
@@ -125,6 +128,7 @@ func (p *pass) expectDetails(ctx context.Context) error {
 			return err
 		}
 	}
+	p.memo.Details = ""
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreationDetails: detailsPending})
 
 	return nil
@@ -146,7 +150,7 @@ func (p *pass) deliver(ctx context.Context, told ConnectionDetails, created erro
 
 		return p.publishUndelivered(ctx) == nil
 	case created == nil || errors.Is(created, errNotBegun) || p.r.surelyFailed(p.ownClass(), created):
-		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
+		p.settleDetails()
 	}
 
 	return true
@@ -203,22 +207,39 @@ func (p *pass) publishUndelivered(ctx context.Context) error {
 	}
 	p.r.telemetry.Wrote(telemetry.Secret, changed)
 	p.memo.Undelivered, p.unpublishable = nil, nil
-	meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
+	p.settleDetails()
 
 	return nil
 }
 
-// TellLostDetails tells once of details that a process did not publish that is no more.
+// SettleDetails notes that nothing is left to be published of what a Create has told: on the object, if that can be stored.
+func (p *pass) settleDetails() {
+	if _, noted := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails]; noted {
+		p.memo.Details = detailsSettled
+		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
+	}
+}
+
+// TellLostDetails tells once of details that a process did not publish that is no more. Of those that this one has
+// published the object may say still, or again, that they are pending.
 func (p *pass) tellLostDetails(ctx context.Context) error {
 	pending := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] == detailsPending
 	if !pending || !p.observation.ResourceExists || len(p.memo.Undelivered) > 0 || meta.WasDeleted(p.mg) || p.stranger() {
 		return nil
 	}
-	where := "what is published"
-	if name := secretFor(p.mg); name != "" {
-		where = "Secret " + name
+	switch p.memo.Details {
+	case detailsSettled:
+		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
+
+		return updatingObject.failed(p.store(ctx, telemetry.Result))
+	case "":
+		where := "what is published"
+		if name := secretFor(p.mg); name != "" {
+			where = "Secret " + name
+		}
+		p.tell(event.Warning(reasonDetailsLost, errors.New(fmt.Sprintf(textDetailsLost, where))))
+		p.memo.Details = detailsLost
 	}
-	p.tell(event.Warning(reasonDetailsLost, errors.New(fmt.Sprintf(textDetailsLost, where))))
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreationDetails: detailsLost})
 
 	return updatingObject.failed(p.store(ctx, telemetry.Result))

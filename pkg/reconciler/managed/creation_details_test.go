@@ -224,6 +224,79 @@ func TestDetailsThatAProcessTookWithIt(t *testing.T) {
 	}
 }
 
+// A process that has published them does not say that they are lost while it cannot remove the annotation that says they are to be.
+func TestPublishedDetailsAreNotLost(t *testing.T) {
+	for name, tell := range map[string]bool{"they were told": true, "Create had none to tell": false} {
+		synctest.Test(t, func(t *testing.T) {
+			refused := false
+			g := keyGallery(t)
+			tells := g.cloud.After
+			g.cloud.After = func(ctx context.Context, call string, mg resource.Managed) error {
+				if refused = refused || call == "Create"; !tell {
+					return nil
+				}
+
+				return tells(ctx, call, mg)
+			}
+			g.answer = func(_ context.Context, note string) error {
+				if refused && strings.HasPrefix(note, "patch") && !strings.Contains(note, "secret") {
+					return errLost
+				}
+
+				return nil
+			}
+			g.create(secretNamed("login"))
+			for range 3 {
+				_, _ = g.try()
+			}
+			refused = false
+			g.cloud.After = nil
+			g.pass()
+			g.pass()
+			if _, _, events := g.taken(); strings.Contains(events, "ConnectionDetailsLost") {
+				t.Errorf("%s: events %s", name, events)
+			}
+			if got, has := g.get().Annotations[meta.AnnotationKeyCreationDetails]; has || tell && g.key() != accessKey {
+				t.Errorf("%s: the object says %q, and the Secret has %q", name, got, g.key())
+			}
+		})
+	}
+}
+
+// That they are lost is told once, although it cannot be noted on the object.
+func TestLostDetailsAreToldOnce(t *testing.T) {
+	g := keyGallery(t)
+	g.cloud.Put(volume.Disk{ID: "vol-0", SizeGiB: 1})
+	g.create(func(s *volume.Snapshot) { // as a process has left it
+		secretNamed("login")(s)
+		s.Finalizers = []string{managed.FinalizerName}
+		at := g.clock.Now().UTC().Format(time.RFC3339)
+		s.Annotations = map[string]string{
+			meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyCreationDetails: "pending",
+			meta.AnnotationKeyExternalCreatePending: at, meta.AnnotationKeyExternalCreateSucceeded: at,
+		}
+	})
+	refused := true
+	g.answer = func(_ context.Context, note string) error {
+		if refused && strings.HasPrefix(note, "patch") {
+			return errLost
+		}
+
+		return nil
+	}
+	for range 3 {
+		_, _ = g.try()
+	}
+	refused = false
+	g.pass()
+	if _, _, events := g.taken(); strings.Count(events, "Warning/ConnectionDetailsLost") != 1 {
+		t.Errorf("events %s", events)
+	}
+	if got := g.get().Annotations[meta.AnnotationKeyCreationDetails]; got != "lost" {
+		t.Errorf("the object says %q", got)
+	}
+}
+
 // Outside of a call, and after it, telling does nothing.
 func TestTellingOutsideOfCreate(t *testing.T) {
 	managed.TellConnectionDetails(t.Context(), managed.ConnectionDetails{"key": []byte("x")})

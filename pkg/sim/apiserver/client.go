@@ -42,7 +42,9 @@ type Around func(ctx context.Context, r Request, do func() error) error
 
 // A Client is a client.Client of a Server. Make one with [Server.Client]. It knows
 // the operations of typed objects on the main resource and the subresource status;
-// any other is an error that says so.
+// any other is an error that says so. A dry run is one of Create and Patch, and what it
+// returns has the version and UID that would have been stored. A dry run of anything
+// else is an error.
 type Client struct {
 	server *Server
 	around Around
@@ -168,17 +170,18 @@ func keyOf(o runtime.Object) string {
 	return a.GetNamespace() + "/" + a.GetName()
 }
 
-// Create stores a new object.
-func (c *Client) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
+// Create stores a new object, unless it is a dry run.
+func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	options := (&client.CreateOptions{}).ApplyOptions(opts)
 	data, err := encode(o)
 	if err != nil {
 		return err
 	}
 
-	relay := func(ctx context.Context, c client.Client) error { return c.Create(ctx, o) }
+	relay := func(ctx context.Context, c client.Client) error { return c.Create(ctx, o, options) }
 
 	return c.ask(ctx, "create", "", o, relay, func(k *kind, key types.NamespacedName) (*version, error) {
-		return c.server.post(k, key, data, manager{name: c.name})
+		return c.server.unless(len(options.DryRun) > 0, func() (*version, error) { return c.server.post(k, key, data, manager{name: c.name}) })
 	})
 }
 
@@ -190,7 +193,11 @@ func (k *kind) named(image map[string]any) map[string]any {
 }
 
 // Update replaces an object.
-func (c *Client) Update(ctx context.Context, o client.Object, _ ...client.UpdateOption) error {
+func (c *Client) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	if len((&client.UpdateOptions{}).ApplyOptions(opts).DryRun) > 0 {
+		return errNoDryRun
+	}
+
 	return c.update(ctx, "", o)
 }
 
@@ -224,6 +231,9 @@ func (c *Client) update(ctx context.Context, sub string, o client.Object) error 
 // Delete marks an object as deleted, or removes it.
 func (c *Client) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
 	options := (&client.DeleteOptions{}).ApplyOptions(opts)
+	if len(options.DryRun) > 0 {
+		return errNoDryRun
+	}
 
 	relay := func(ctx context.Context, c client.Client) error { return c.Delete(ctx, o, opts...) }
 
@@ -242,7 +252,7 @@ func (c *Client) DeleteAllOf(context.Context, client.Object, ...client.DeleteAll
 	return errors.New("the simulated server does not delete collections")
 }
 
-// Patch changes an object by a merge patch, a JSON patch or server-side apply.
+// Patch changes an object by a merge patch, a JSON patch or server-side apply. A dry run of the first two changes nothing.
 func (c *Client) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	options := (&client.PatchOptions{}).ApplyOptions(opts)
 
@@ -267,6 +277,9 @@ func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch c
 		return c.Patch(ctx, o, same, options)
 	}
 	if patch.Type() == types.ApplyPatchType {
+		if len(options.DryRun) > 0 {
+			return errNoDryRun
+		}
 		by.applied = true
 
 		return c.ask(ctx, "apply", sub, o, relay, func(k *kind, key types.NamespacedName) (*version, error) {
@@ -280,8 +293,10 @@ func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch c
 			return nil, err
 		}
 
-		return c.server.once(deed{kind: k, old: old, key: key, verb: "patch", by: by, how: patch.Type(), data: string(data)}, func() (*version, error) {
-			return c.server.patch(old, key, patch.Type(), data, by)
+		return c.server.unless(len(options.DryRun) > 0, func() (*version, error) {
+			return c.server.once(deed{kind: k, old: old, key: key, verb: "patch", by: by, how: patch.Type(), data: string(data)}, func() (*version, error) {
+				return c.server.patch(old, key, patch.Type(), data, by)
+			})
 		})
 	})
 }

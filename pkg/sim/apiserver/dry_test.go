@@ -1,0 +1,62 @@
+package apiserver_test
+
+import (
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+	"github.com/moorage-dev/moorage/pkg/sim/internal/berth"
+)
+
+// TestDryRun: a dry run is checked as the write is, and stores nothing.
+func TestDryRun(t *testing.T) {
+	kinds := runtime.NewScheme()
+	if err := berth.AddToScheme(kinds); err != nil {
+		t.Fatal(err)
+	}
+	s := apiserver.New(kinds, testingclock.NewFakePassiveClock(time.Unix(1e9, 0)))
+	c, named := s.Client(), metav1.ObjectMeta{Namespace: "default", Name: "first"}
+	key := types.NamespacedName{Namespace: "default", Name: "first"}
+	patch := func(uid types.UID) error {
+		body := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"`+string(uid)+`"},"spec":{"length":4}}`))
+
+		return c.Patch(t.Context(), &berth.Berth{ObjectMeta: named}, body, client.DryRunAll)
+	}
+	if err := c.Create(t.Context(), &berth.Berth{ObjectMeta: named, Spec: berth.Spec{Length: 3}}, client.DryRunAll); err != nil {
+		t.Fatal(err)
+	}
+	if err := patch("1"); !kerrors.IsNotFound(err) || s.Stored(berth.GroupVersion.WithKind("Berth"), key) != nil || len(s.Changes(0)) != 0 {
+		t.Fatalf("a dry run of a creation has stored something: %v", err)
+	}
+	stored := &berth.Berth{ObjectMeta: named, Spec: berth.Spec{Length: 3}}
+	if err := c.Create(t.Context(), stored); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Create(t.Context(), &berth.Berth{ObjectMeta: named}, client.DryRunAll); !kerrors.IsAlreadyExists(err) {
+		t.Errorf("the name is taken, and a dry run says %v", err)
+	}
+	if err := patch("another"); err == nil {
+		t.Error("a dry run changes the UID of an object")
+	}
+	if err := patch(stored.UID); err != nil {
+		t.Error(err)
+	}
+	for what, err := range map[string]error{
+		"update": c.Update(t.Context(), stored, client.DryRunAll), "delete": c.Delete(t.Context(), stored, client.DryRunAll),
+	} {
+		if err == nil {
+			t.Errorf("%s: a dry run that is not simulated succeeds", what)
+		}
+	}
+	now := &berth.Berth{}
+	if err := c.Get(t.Context(), key, now); err != nil || now.Spec.Length != 3 || now.ResourceVersion != stored.ResourceVersion || len(s.Changes(0)) != 1 {
+		t.Errorf("a dry run of a change has stored something: %v, %v", now, err)
+	}
+}
