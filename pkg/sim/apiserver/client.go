@@ -178,7 +178,13 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 		return err
 	}
 
-	relay := func(ctx context.Context, c client.Client) error { return c.Create(ctx, o, options) }
+	relay := func(ctx context.Context, c client.Client) error {
+		if len(options.DryRun) > 0 {
+			return nil // a store refuses dry runs
+		}
+
+		return c.Create(ctx, o)
+	}
 
 	return c.ask(ctx, "create", "", o, relay, func(k *kind, key types.NamespacedName) (*version, error) {
 		return c.server.unless(len(options.DryRun) > 0, func() (*version, error) { return c.server.post(k, key, data, manager{name: c.name}) })
@@ -269,6 +275,9 @@ func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch c
 		by.name = options.FieldManager
 	}
 	relay := func(ctx context.Context, c client.Client) error {
+		if len(options.DryRun) > 0 {
+			return nil // as above
+		}
 		same := client.RawPatch(patch.Type(), data)
 		if sub != "" {
 			return c.SubResource(sub).Patch(ctx, o, same, &client.SubResourcePatchOptions{PatchOptions: *options})
