@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -494,25 +493,4 @@ func TestALateInitializationThatCannotBeStored(t *testing.T) {
 	if d := diff(*want, tc.run(t)); d != "" {
 		t.Errorf("-want, +got:\n%s", d)
 	}
-}
-
-// TestSeedDifferences keeps the list of differences that authors are told of.
-func TestSeedDifferences(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("# Where the seed's own test cases tell something else\n\n" +
-		"Written by the tests of this package. Durations are shown with the jitter of the tests (a factor of 1.05).\n")
-	table := func(title string, include func(name string) bool) {
-		fmt.Fprintf(&b, "\n## %s\n\n| Case | Seed | Here | Why |\n|---|---|---|---|\n", title)
-		for _, name := range slices.Sorted(maps.Keys(seedCases)) {
-			if tc := seedCases[name]; tc.ours != nil && include(name) {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, tc.seed, *tc.ours, tc.why)
-			}
-		}
-	}
-	table("A suite written for the seed has to be changed", func(name string) bool { return allowedToDiffer[name] != "" })
-	table("Follows from rules that hold everywhere", func(name string) bool { return allowedToDiffer[name] == "" })
-	b.WriteString("\n## In every case\n\n" +
-		"- Conditions are a map by their types: they are written in an order of their own (Ready before Synced).\n" +
-		"- `" + meta.AnnotationKeyCreateAttempt + "` stands beside the marks of every creation.\n")
-	checkGolden(t, "seed-differences.md", b.String())
 }
