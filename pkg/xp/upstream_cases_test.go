@@ -16,7 +16,6 @@ import (
 )
 
 var (
-	missing  = managed.ExternalObservation{}
 	outdated = managed.ExternalObservation{ResourceExists: true}
 	current  = managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 	filled   = managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ResourceLateInitialized: true}
@@ -98,12 +97,12 @@ func creating() outcome {
 	return want(requeue, describe(of(commonv1.Creating(), commonv1.ReconcileSuccess()), pending, succeeded), "Observe Create")
 }
 
-// erring is the outcome of a pass that failed, with what else it wrote.
-func erring(calls string, synced commonv1.Condition, annotations ...string) outcome {
-	return want(requeue, describe(of(synced), annotations...), calls)
+// erring is the outcome of a pass that failed.
+func erring(calls string, synced commonv1.Condition) outcome {
+	return want(requeue, describe(of(synced)), calls)
 }
 
-// while adds a condition to the outcome of a failure.
+// while is the outcome of a pass with a condition beside Synced, and the annotations that it wrote.
 func while(ready commonv1.Condition, calls string, synced commonv1.Condition, annotations ...string) outcome {
 	return want(requeue, describe(of(ready, synced), annotations...), calls)
 }
