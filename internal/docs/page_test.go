@@ -60,15 +60,20 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestDifferences(t *testing.T) {
-	page := "## One\n\n| Case | Seed | Why |\n|---|---|---|\n| A | 1 | x |\n| B | 2 | y |\n| C | 3 | x |\n\n## Two\n\n| Case | Why |\n|---|---|\n| D | x |\n"
-	want := "### One\n\n| Cases | Why |\n|---|---|\n| `A`, `C` | x |\n| `B` | y |\n\n### Two\n\n| Cases | Why |\n|---|---|\n| `D` | x |\n\n"
-	got, err := differences(page)
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("error %v, -want, +got:\n%s", err, diff)
+	page := "## One\n\n- suite: 3 cases\n\n| Case | In what | Why |\n|---|---|---|\n| A | status | x |\n| B | calls | y |\n| A | result | x |\n| all but C | result | x |\n\n" +
+		"## Two\n\n| Case | In what | Why |\n|---|---|---|\n| D | calls | x |\n\n## Three\n\n| Case |\n|---|\n| A |\n"
+	for want, headings := range map[string][]string{
+		"- suite: 3 cases\n\n| Cases | In what | Why |\n|---|---|---|\n| `A`, all but C | result, status | x |\n| `B` | calls | y |\n":             {"One"},
+		"- suite: 3 cases\n\n| Cases | In what | Why |\n|---|---|---|\n| `A`, all but C, `D` | calls, result, status | x |\n| `B` | calls | y |\n": {"One", "Two"},
+	} {
+		got, err := differences(page, headings...)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v: error %v, -want, +got:\n%s", headings, err, diff)
+		}
 	}
-	for _, page := range []string{"", "| Case |\n|---|\n| A |\n"} {
-		if _, err := differences(page); err == nil {
-			t.Errorf("%q: nothing was read, and no error", page)
+	for _, heading := range []string{"Three", "Four"} {
+		if _, err := differences(page, heading); err == nil {
+			t.Errorf("%q: nothing was read, and no error", heading)
 		}
 	}
 }

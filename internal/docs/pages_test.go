@@ -30,16 +30,19 @@ var regions = []region{
 		return renderAPI(readAPI(read(t, "internal/apisurface/testdata/managed.golden")))
 	}},
 	{"docs/migrating.md", "seed differences", func(t *testing.T) string {
-		return noError(t)(differences(read(t, "pkg/reconciler/managed/testdata/seed-differences.md")))
+		return noError(t)(differences(read(t, upstream), "provider-runtime"))
 	}},
 	{"docs/migrating.md", "peer differences", func(t *testing.T) string {
-		return noError(t)(differences(read(t, "pkg/reconciler/managed/testdata/peer-differences.md")))
+		return noError(t)(differences(read(t, upstream), "crossplane-runtime", "crossplane-runtime, around the loop", "both: annotations and names"))
 	}},
 	{conformancePage, "conformance properties", func(*testing.T) string { return conformanceProperties() }},
 	{guarantees, "properties", func(*testing.T) string { return properties() }},
 	{guarantees, "faults", func(t *testing.T) string { return faults(read(t, "pkg/sim/schedule.go")) }},
 	{guarantees, "corpus", func(t *testing.T) string { return noError(t)(corpus(read(t, "pkg/sim/testdata/corpus.txt"))) }},
 }
+
+// upstream is the list that the suites of upstream are compared with.
+const upstream = "pkg/xp/testdata/upstream-differences.md"
 
 const lifecycleDir = "pkg/reconciler/managed/internal/lifecycle/"
 

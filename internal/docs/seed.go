@@ -6,45 +6,55 @@ import (
 	"strings"
 )
 
-// differences gathers the rows of a file that the tests of the reconciler wrote by the reason for which they differ: a section for each heading.
-func differences(page string) (string, error) {
+// differences gathers the rows below some headings of a file that the tests of package xp wrote by the reason for which they
+// differ, after how many cases of each suite hold.
+func differences(page string, headings ...string) (string, error) {
 	var (
-		b        strings.Builder
-		heading  string
-		whys     []string
-		cases    = map[string][]string{}
-		sections int
+		b       strings.Builder
+		heading string
+		whys    []string
+		cases   = map[string][]string{}
+		aspects = map[string][]string{}
 	)
-	flush := func() {
-		if len(whys) == 0 {
-			return
+	for line := range strings.Lines(page) {
+		if h, ok := strings.CutPrefix(line, "## "); ok {
+			heading = strings.TrimSpace(h)
 		}
-		var out [][]string
-		for _, why := range whys {
-			out = append(out, []string{strings.Join(cases[why], ", "), why})
+		if strings.HasPrefix(line, "- ") && slices.Contains(headings, heading) {
+			b.WriteString(line)
 		}
-		fmt.Fprintf(&b, "### %s\n\n%s\n", heading, table([]string{"Cases", "Why"}, out))
-		whys, cases, sections = nil, map[string][]string{}, sections+1
 	}
 	for _, r := range rows(page) {
+		if !slices.Contains(headings, r.headings[len(r.headings)-1]) {
+			continue
+		}
 		name, _ := r.cell("Case")
+		in, _ := r.cell("In what")
 		why, ok := r.cell("Why")
 		if !ok {
 			return "", fmt.Errorf("line %d has no column Why", r.line)
 		}
-		if h := r.headings[len(r.headings)-1]; h != heading {
-			flush()
-			heading = h
-		}
 		if !slices.Contains(whys, why) {
 			whys = append(whys, why)
 		}
-		cases[why] = append(cases[why], "`"+name+"`")
+		if !strings.HasPrefix(name, "all but ") {
+			name = "`" + name + "`"
+		}
+		if !slices.Contains(cases[why], name) {
+			cases[why] = append(cases[why], name)
+		}
+		if !slices.Contains(aspects[why], in) {
+			aspects[why] = append(aspects[why], in)
+		}
 	}
-	flush()
-	if sections == 0 {
+	if len(whys) == 0 {
 		return "", fmt.Errorf("there is no difference: nothing was read")
 	}
+	var out [][]string
+	for _, why := range whys {
+		out = append(out, []string{strings.Join(cases[why], ", "), strings.Join(slices.Sorted(slices.Values(aspects[why])), ", "), why})
+	}
+	b.WriteString("\n" + table([]string{"Cases", "In what", "Why"}, out))
 	return b.String(), nil
 }
 

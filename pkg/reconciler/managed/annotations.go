@@ -53,9 +53,12 @@ func belongsToUser(key string) bool {
 
 // UpdateCriticalAnnotations stores the annotations of o, apart from those by
 // which users steer the reconciler. It tries until ctx ends, or for 25 seconds
-// if ctx has no end, and gives up when the object is gone or was replaced by
+// if ctx has no end or is nil, and gives up when the object is gone or was replaced by
 // another of its name. On success o is as the API server answered.
 func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	if _, ends := ctx.Deadline(); !ends {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, resultTimeout)

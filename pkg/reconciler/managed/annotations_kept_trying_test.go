@@ -130,3 +130,13 @@ func TestCriticalAnnotationsAreTriedForAWhile(t *testing.T) {
 		})
 	}
 }
+
+// Tests that are written for crossplane-runtime and provider-runtime give no context.
+func TestCriticalAnnotationsNeedNoContext(t *testing.T) {
+	var none context.Context
+	c := &patchingClient{answer: func() error { return nil }}
+	mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-1"})
+	if err := NewRetryingCriticalAnnotationUpdater(c).UpdateCriticalAnnotations(none, mg); err != nil || len(c.sent) != 1 {
+		t.Errorf("sent %q, error %v", c.sent, err)
+	}
+}

@@ -2,7 +2,6 @@ package managed_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -544,22 +543,4 @@ func TestEveryPeerCaseIsSomewhere(t *testing.T) {
 			t.Errorf("%s is nobody's case", name)
 		}
 	}
-}
-
-// TestPeerDifferences keeps the list of differences that authors are told of.
-func TestPeerDifferences(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("# Where crossplane-runtime's own test cases tell something else\n\n" +
-		"Written by the tests of this package, for the cases that the seed does not have. Durations are shown with the jitter of the tests (a factor of 1.05).\n\n" +
-		"| Case | There | Here | Why |\n|---|---|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(peerCases)) {
-		if tc := peerCases[name]; tc.ours != nil {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, tc.peer, *tc.ours, tc.why)
-		}
-	}
-	b.WriteString("\n## Cases that make no sense here\n\n| Case | Why |\n|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(notApplicable)) {
-		fmt.Fprintf(&b, "| %s | %s |\n", name, notApplicable[name])
-	}
-	checkGolden(t, "peer-differences.md", b.String())
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +49,7 @@ var allowedToDiffer = map[string]string{
 	"UpdateCreatePendingError":                 whyError,
 	"CreateExternalError":                      whyError,
 	"UpdateCriticalAnnotationsError":           whyError,
-	"LateInitializeUpdateError":                whyError,
+	"LateInitializeUpdateError":                whyNothing,
 	"UpdateExternalError":                      whyError,
 	"ObserveOnlyResourceDoesNotExist":          whyMissing,
 	"CreationGracePeriod":                      whyGrace,
@@ -285,16 +284,15 @@ var seedCases = map[string]seedCase{
 		},
 		why: whyMade,
 	},
-	"LateInitializeUpdateError": erring(seedCase{
-		reason:   "what Observe filled in and cannot be stored is told",
+	"LateInitializeUpdateError": {
+		reason:   "what Observe says to have filled in and did not is not stored, so that nothing can fail",
 		update:   errBoom,
-		external: filledIn(),
+		external: observes(managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ResourceLateInitialized: true}),
 		options:  []managed.ReconcilerOption{authors(nil, nil)},
-		seed: told{
-			Requeue: true, Conditions: conditions(failed(errBoom, "cannot update managed resource")),
-			Annotations: pairs("example.org/filled", "in"),
-		},
-	}, "cannot update managed resource: boom"),
+		seed:     told{Requeue: true, Conditions: conditions(failed(errBoom, "cannot update managed resource"))},
+		ours:     &told{RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess())},
+		why:      whyNothing,
+	},
 	"ExternalResourceUpToDate": spread(seedCase{
 		reason:   "what is as desired is looked at again after the poll interval",
 		external: observes(found),
@@ -486,35 +484,13 @@ func TestSeedCases(t *testing.T) {
 	}
 }
 
-// TestAnEmptyLateInitializationIsNoWrite is the seed's LateInitializeUpdateError
-// with a client that fills in nothing, as the seed has it.
-func TestAnEmptyLateInitializationIsNoWrite(t *testing.T) {
+// TestALateInitializationThatCannotBeStored is the seed's LateInitializeUpdateError with
+// a client that fills something in.
+func TestALateInitializationThatCannotBeStored(t *testing.T) {
 	tc := seedCases["LateInitializeUpdateError"]
-	tc.external = observes(managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ResourceLateInitialized: true})
-	want := told{RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess())}
-	if d := diff(want, tc.run(t)); d != "" {
-		t.Errorf("%s: -want, +got:\n%s", whyNothing, d)
+	tc.external = filledIn()
+	want := tc.seed.with("example.org/filled", "in").failing("cannot update managed resource: boom")
+	if d := diff(*want, tc.run(t)); d != "" {
+		t.Errorf("-want, +got:\n%s", d)
 	}
-}
-
-// TestSeedDifferences keeps the list of differences that authors are told of.
-func TestSeedDifferences(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("# Where the seed's own test cases tell something else\n\n" +
-		"Written by the tests of this package. Durations are shown with the jitter of the tests (a factor of 1.05).\n")
-	table := func(title string, include func(name string) bool) {
-		fmt.Fprintf(&b, "\n## %s\n\n| Case | Seed | Here | Why |\n|---|---|---|---|\n", title)
-		for _, name := range slices.Sorted(maps.Keys(seedCases)) {
-			if tc := seedCases[name]; tc.ours != nil && include(name) {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, tc.seed, *tc.ours, tc.why)
-			}
-		}
-	}
-	table("A suite written for the seed has to be changed", func(name string) bool { return allowedToDiffer[name] != "" })
-	table("Follows from rules that hold everywhere", func(name string) bool { return allowedToDiffer[name] == "" })
-	b.WriteString("\n## In every case\n\n" +
-		"- Conditions are a map by their types: they are written in an order of their own (Ready before Synced).\n" +
-		"- `" + meta.AnnotationKeyCreateAttempt + "` stands beside the marks of every creation.\n" +
-		"- " + whyNothing + "\n")
-	checkGolden(t, "seed-differences.md", b.String())
 }
