@@ -75,9 +75,12 @@ func kubectl(ctx context.Context, args []string) error {
 		}
 	}
 
-	patch := strings.TrimPrefix(args[len(args)-1], "--patch=")
+	patch := []byte(strings.TrimPrefix(args[len(args)-1], "--patch="))
+	if slices.Contains(args, "--subresource=status") {
+		return c.Status().Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch))
+	}
 
-	return c.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(patch)))
+	return c.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
 }
 
 // TestTakeOver takes over objects as crossplane-runtime leaves them, on a real API server, with
@@ -130,6 +133,120 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
+// TestGoBack takes objects over and gives them back, on a real API server. A reconciler that does what
+// crossplane-runtime does with marks, pauses and finalizers goes on with them: nothing is created twice, what is
+// paused is not changed, and a deletion ends with the resource gone.
+func TestGoBack(t *testing.T) {
+	kube, migrate := system(t)
+	server := &paces{server: server{names: map[string]bool{"kept_1": true, "still_1": true, "dropped_1": true}}}
+	r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(gv.WithKind("Role")), xp.WithExternalConnecter(server))
+
+	marks := map[string]string{"crossplane.io/external-create-pending": "2026-01-02T03:04:05Z", "crossplane.io/external-create-succeeded": "2026-01-02T03:04:06Z"}
+	kept := left(t, kube, "kept", marks)
+	dropped := left(t, kube, "dropped", marks)
+	still := left(t, kube, "still", marks)
+
+	migrate()
+
+	for _, mg := range []*role{kept, dropped, still} {
+		passes(t, r, mg)
+	}
+
+	migrate()
+	patch(t, kube, still, `{"metadata":{"annotations":{"krateo.io/paused":"true"}}}`)
+
+	if out := migrate("--back-to", "crossplane-v2"); !strings.Contains(out, "3 objects were changed") {
+		t.Errorf("it says\n%s", out)
+	}
+
+	for _, mg := range []*role{kept, dropped, still} {
+		holds(t, kube, mg, xp.FinalizerName)
+
+		for key := range mg.GetAnnotations() {
+			if strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/") {
+				t.Errorf("%s still has the annotation %s", mg.GetName(), key)
+			}
+		}
+
+		if c := mg.GetCondition("Created"); c.Reason != "" {
+			t.Errorf("%s still has the condition %v", mg.GetName(), c)
+		}
+	}
+
+	if out := migrate("--back-to", "crossplane-v2"); !strings.Contains(out, "0 objects were changed") {
+		t.Errorf("asked again, it says\n%s", out)
+	}
+
+	for _, mg := range []*role{dropped, still} {
+		if err := kube.Delete(t.Context(), mg); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	was := &former{kube: kube, names: server.names}
+	for range 3 {
+		for _, mg := range []*role{kept, dropped, still} {
+			was.pass(t, mg)
+		}
+	}
+
+	if len(was.created) > 0 || !server.names["kept_1"] || !server.names["still_1"] || server.names["dropped_1"] {
+		t.Errorf("created were %v, and there are %v", was.created, server.names)
+	}
+
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(dropped), dropped); !resource.IsNotFound(err) {
+		t.Errorf("the deleted object is still there: %v", err)
+	}
+
+	holds(t, kube, still, xp.FinalizerName)
+	patch(t, kube, still, `{"metadata":{"annotations":{"crossplane.io/paused":null}}}`)
+	was.pass(t, still)
+	was.pass(t, still)
+
+	if server.names["still_1"] {
+		t.Error("the deletion of what is not paused any more did not go on")
+	}
+}
+
+// A former is a reconciler that does with marks, pauses and finalizers what crossplane-runtime does.
+type former struct {
+	kube    client.Client
+	names   map[string]bool
+	created []string
+}
+
+// pass looks at an object once.
+func (f *former) pass(t *testing.T, mg *role) {
+	t.Helper()
+
+	if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(mg), mg); resource.IsNotFound(err) {
+		return
+	} else if err != nil {
+		t.Fatal(err)
+	}
+
+	have := mg.GetAnnotations()
+	begun, ended := have["crossplane.io/external-create-pending"], max(have["crossplane.io/external-create-succeeded"], have["crossplane.io/external-create-failed"])
+	name := have["crossplane.io/external-name"]
+
+	switch {
+	case have["crossplane.io/paused"] == "true":
+	case begun > ended:
+		t.Errorf("%s: the result of a creation is not known", mg.GetName())
+	case mg.DeletionTimestamp != nil && f.names[name]:
+		if len(mg.Finalizers) > 1 {
+			t.Errorf("%s: other finalizers delay the deletion: %v", mg.GetName(), mg.Finalizers)
+		} else {
+			delete(f.names, name)
+		}
+	case mg.DeletionTimestamp != nil:
+		patch(t, f.kube, mg, `{"metadata":{"finalizers":[]}}`)
+	case !f.names[name]:
+		f.created = append(f.created, name)
+		f.names[name] = true
+	}
+}
+
 // paces is a server whose resources are not up to date until they were updated.
 type paces struct {
 	server
@@ -153,7 +270,7 @@ func (p *paces) Update(_ context.Context, mg resource.Managed) (xp.ExternalUpdat
 }
 
 // system returns a client of an API server that has the kind, and moorage migrate objects.
-func system(t *testing.T) (kube client.Client, migrate func() string) {
+func system(t *testing.T) (kube client.Client, migrate func(options ...string) string) {
 	t.Helper()
 
 	cluster := devcluster.Shared(t)
@@ -201,12 +318,12 @@ func system(t *testing.T) (kube client.Client, migrate func() string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
-	return kube, func() string {
+	return kube, func(options ...string) string {
 		t.Helper()
 
 		var out bytes.Buffer
 
-		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "moorage"), "migrate", "objects", "roles."+gv.Group, "--apply")
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "moorage"), append([]string{"migrate", "objects", "roles." + gv.Group, "--apply"}, options...)...)
 		cmd.Stdout, cmd.Stderr = &out, &out
 		cmd.Env = append(os.Environ(), "PATH="+bin, "KUBECONFIG="+cluster.Kubeconfig)
 
@@ -229,6 +346,11 @@ func left(t *testing.T, kube client.Client, name string, annotations map[string]
 	if err := kube.Create(t.Context(), mg); err != nil {
 		t.Fatal(err)
 	}
+
+	t.Cleanup(func() { // the API server is that of other tests, too
+		_ = kube.Patch(context.Background(), mg, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":[]}}`)))
+		_ = kube.Delete(context.Background(), mg)
+	})
 
 	return mg
 }

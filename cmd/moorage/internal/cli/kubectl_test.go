@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -43,19 +45,9 @@ func standIn(args []string) error {
 		return err
 	}
 
-	patch := map[string]map[string]any{}
-
-	for _, arg := range args {
-		if text, ok := strings.CutPrefix(arg, "--patch="); ok {
-			if err := json.Unmarshal([]byte(text), &patch); err != nil {
-				return err
-			}
-		}
-	}
-
 	for _, o := range list.Items {
 		if o["metadata"]["name"] == args[2] {
-			if err := merge(o["metadata"], patch["metadata"]); err != nil {
+			if err := change(o, args); err != nil {
 				return err
 			}
 		}
@@ -67,6 +59,56 @@ func standIn(args []string) error {
 	}
 
 	return os.WriteFile(file, text, 0o600)
+}
+
+// change makes the patch of an object, or of its status, that the arguments have.
+func change(o map[string]map[string]any, args []string) error {
+	for _, arg := range args {
+		text, ok := strings.CutPrefix(arg, "--patch=")
+
+		switch {
+		case !ok:
+		case slices.Contains(args, "--subresource=status"):
+			return changeStatus(o["status"], text)
+		default:
+			patch := map[string]map[string]any{}
+			if err := json.Unmarshal([]byte(text), &patch); err != nil {
+				return err
+			}
+
+			return merge(o["metadata"], patch["metadata"])
+		}
+	}
+
+	return nil
+}
+
+// changeStatus removes conditions, as a JSON patch says.
+func changeStatus(status map[string]any, text string) error {
+	var operations []struct{ Op, Path, Value string }
+	if err := json.Unmarshal([]byte(text), &operations); err != nil {
+		return err
+	}
+
+	for _, operation := range operations {
+		conditions := status["conditions"].([]any)
+
+		index, err := strconv.Atoi(strings.Split(operation.Path, "/")[3])
+		if err != nil {
+			return err
+		}
+
+		switch operation.Op {
+		case "test":
+			if conditions[index].(map[string]any)["type"] != operation.Value {
+				return fmt.Errorf("there is another value at %s", operation.Path)
+			}
+		case "remove":
+			status["conditions"] = slices.Delete(conditions, index, index+1)
+		}
+	}
+
+	return nil
 }
 
 // merge patches the metadata of an object.
@@ -81,7 +123,11 @@ func merge(metadata, patch map[string]any) error {
 
 	more, _ := patch["annotations"].(map[string]any)
 	for key, value := range more {
-		metadata["annotations"].(map[string]any)[key] = value
+		if value == nil {
+			delete(metadata["annotations"].(map[string]any), key)
+		} else {
+			metadata["annotations"].(map[string]any)[key] = value
+		}
 	}
 
 	metadata["resourceVersion"] = fmt.Sprint(metadata["resourceVersion"], "1")

@@ -11,11 +11,12 @@ import (
 )
 
 type migrateObjectsCommand struct {
-	Kinds      []string `arg:"" optional:"" name:"kind" help:"Kinds of managed resources, as kubectl calls them: roles.example.org."`
-	Configs    []string `placeholder:"KIND" help:"Kinds of configurations, as kubectl calls them: providerconfigs.example.org."`
-	Apply      bool     `help:"Change the objects. The default is to print the commands that would."`
-	Kubeconfig string   `placeholder:"FILE" help:"File that says where the cluster is. The default is kubectl's."`
-	Context    string   `placeholder:"NAME" help:"Context of that file. The default is the current one."`
+	Kinds      []string            `arg:"" optional:"" name:"kind" help:"Kinds of managed resources, as kubectl calls them: roles.example.org."`
+	Configs    []string            `placeholder:"KIND" help:"Kinds of configurations, as kubectl calls them: providerconfigs.example.org."`
+	BackTo     objects.Predecessor `enum:",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2" default:"" placeholder:"ORIGIN" help:"Give the objects back to the runtime before: krateo-v0.7, krateo-v0.9, crossplane-v1 or crossplane-v2. The provider on Moorage has to be stopped."`
+	Apply      bool                `help:"Change the objects. The default is to print the commands that would."`
+	Kubeconfig string              `placeholder:"FILE" help:"File that says where the cluster is. The default is kubectl's."`
+	Context    string              `placeholder:"NAME" help:"Context of that file. The default is the current one."`
 }
 
 // errUndecided is that objects are left to a person. They were told.
@@ -40,7 +41,7 @@ func (c *migrateObjectsCommand) Run(in *invocation) error {
 			role = objects.Configuration
 		}
 
-		found, err := objects.Plan(in.ctx, c.kubectl, resource, role)
+		found, err := c.plan(in.ctx, resource, role)
 		if err != nil {
 			return err
 		}
@@ -49,6 +50,15 @@ func (c *migrateObjectsCommand) Run(in *invocation) error {
 	}
 
 	return c.carryOut(in, changes)
+}
+
+// plan returns what is to be done with the objects of a kind.
+func (c *migrateObjectsCommand) plan(ctx context.Context, resource string, role objects.Role) ([]objects.Change, error) {
+	if c.BackTo != "" {
+		return objects.PlanBack(ctx, c.kubectl, resource, role, c.BackTo)
+	}
+
+	return objects.Plan(ctx, c.kubectl, resource, role)
 }
 
 // kubectl runs kubectl.
@@ -121,6 +131,10 @@ func (c *migrateObjectsCommand) tell(in *invocation, made, waiting int) {
 	}
 
 	fmt.Fprintf(in.out, "# %d objects %s.\n", made, done)
+
+	if c.BackTo != "" {
+		fmt.Fprintf(in.out, "# When nothing is left, start the provider of %s.\n", c.BackTo)
+	}
 
 	if waiting > 0 {
 		fmt.Fprintf(in.out, "# %d finalizers of the runtime before stay until Moorage's are there: start the new provider, and ask again when its objects are Synced.\n", waiting)

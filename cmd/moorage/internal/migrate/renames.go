@@ -68,6 +68,10 @@ func (r *renaming) name(u use) {
 		r.m.leftover = true
 	}
 
+	if t.note == "" {
+		t.note = missing(t.pkg, t.name)
+	}
+
 	r.s.replace(u.expr, r.s.mark(t.note)+r.call(full(t.pkg, r.m.module))+"."+t.name)
 }
 

@@ -18,8 +18,31 @@ type Object struct {
 		Deleted         string            `json:"deletionTimestamp"`
 	} `json:"metadata"`
 	Spec struct {
-		DeletionPolicy string `json:"deletionPolicy"`
+		DeletionPolicy     string    `json:"deletionPolicy"`
+		ManagementPolicies *[]string `json:"managementPolicies"`
 	} `json:"spec"`
+	Status struct {
+		Conditions []Condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// A Condition is what is read of one.
+type Condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// condition returns that of a type, or nothing.
+func (o Object) condition(of string) Condition {
+	for _, c := range o.Status.Conditions {
+		if c.Type == of {
+			return c
+		}
+	}
+
+	return Condition{}
 }
 
 // A Change is what is to be done with one object.
@@ -32,13 +55,28 @@ type Change struct {
 	Annotations     map[string]string // to set
 	Finalizers      []string          // to leave, if Take is not empty
 	Take            []string          // finalizers to take off
+	Put             []string          // those among Finalizers that are new
+	Drop            []string          // annotations to remove
+	Orphan          bool              // whether to set spec.deletionPolicy
+	Conditions      []Indexed         // to remove from the status, the last one first
 
 	Waits     []string // finalizers that stay, because Moorage's is not there yet
 	Conflicts []string // what a person has to decide
 }
 
+// An Indexed is a condition by its place in the list.
+type Indexed struct {
+	Index int
+	Type  string
+}
+
 // Empty says whether there is nothing to do now.
-func (c Change) Empty() bool { return len(c.Annotations) == 0 && len(c.Take) == 0 }
+func (c Change) Empty() bool { return !c.changesObject() && len(c.Conditions) == 0 }
+
+// changesObject says whether more is changed than the status.
+func (c Change) changesObject() bool {
+	return len(c.Annotations)+len(c.Drop)+len(c.Take) > 0 || c.Orphan
+}
 
 // Role says what objects of a kind are for.
 type Role int

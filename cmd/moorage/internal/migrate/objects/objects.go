@@ -16,6 +16,18 @@ type Kubectl func(ctx context.Context, args ...string) ([]byte, error)
 // Plan reads the objects of a kind, in all namespaces, and returns what is to be done with
 // those with which there is something, or with which there will be.
 func Plan(ctx context.Context, kubectl Kubectl, resource string, role Role) ([]Change, error) {
+	return plan(ctx, kubectl, resource, role, decide)
+}
+
+// PlanBack returns what is to be done with objects before a predecessor keeps them again. The
+// provider on Moorage has to be stopped.
+func PlanBack(ctx context.Context, kubectl Kubectl, resource string, role Role, to Predecessor) ([]Change, error) {
+	return plan(ctx, kubectl, resource, role, func(resource string, role Role, o Object) Change {
+		return decideBack(to, resource, role, o)
+	})
+}
+
+func plan(ctx context.Context, kubectl Kubectl, resource string, role Role, decide func(string, Role, Object) Change) ([]Change, error) {
 	out, err := kubectl(ctx, "get", resource, "--all-namespaces", "--output=json")
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the objects of %s: %w", resource, err)
@@ -42,46 +54,99 @@ func Plan(ctx context.Context, kubectl Kubectl, resource string, role Role) ([]C
 // Apply makes a change. It fails if the object is not the one that was read any more: plan
 // again, and apply what is left.
 func Apply(ctx context.Context, kubectl Kubectl, c Change) error {
-	_, err := kubectl(ctx, c.Args()...)
+	for _, args := range c.Args() {
+		if _, err := kubectl(ctx, args...); err != nil {
+			return err
+		}
+	}
 
-	return err
+	return nil
 }
 
-// Args are the arguments of kubectl that make the change. The patch has the version of the
-// object that was read, so that it changes no other.
-func (c Change) Args() []string {
-	metadata := map[string]any{"resourceVersion": c.ResourceVersion}
-	if len(c.Annotations) > 0 {
-		metadata["annotations"] = c.Annotations
+// Args are the arguments of kubectl that make the change, for one call or for two.
+func (c Change) Args() (calls [][]string) {
+	if c.changesObject() {
+		calls = append(calls, c.patch(c.object(), "--type=merge"))
 	}
 
-	if len(c.Take) > 0 {
-		metadata["finalizers"] = c.Finalizers
+	if len(c.Conditions) > 0 {
+		calls = append(calls, c.patch(c.status(), "--subresource=status", "--type=json"))
 	}
 
-	patch, _ := json.Marshal(map[string]any{"metadata": metadata}) // maps of texts alone
+	return calls
+}
 
+func (c Change) patch(content any, options ...string) []string {
 	args := []string{"patch", c.Resource, c.Name}
 	if c.Namespace != "" {
 		args = append(args, "--namespace="+c.Namespace)
 	}
 
-	return append(args, "--type=merge", "--patch="+string(patch))
+	patch, _ := json.Marshal(content) // maps of texts alone
+
+	return append(append(args, options...), "--patch="+string(patch))
 }
 
-// Command is the change as a line for a shell.
-func (c Change) Command() string {
-	words := []string{"kubectl"}
+// object is a patch with the version of the object that was read, so that it changes no other.
+func (c Change) object() map[string]any {
+	metadata := map[string]any{"resourceVersion": c.ResourceVersion}
 
-	for _, arg := range c.Args() {
-		if strings.ContainsAny(arg, "{}\"' $&|;<>()*?`\\") {
-			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-
-		words = append(words, arg)
+	set := map[string]any{}
+	for key, value := range c.Annotations {
+		set[key] = value
 	}
 
-	return strings.Join(words, " ")
+	for _, key := range c.Drop {
+		set[key] = nil
+	}
+
+	if len(set) > 0 {
+		metadata["annotations"] = set
+	}
+
+	if len(c.Take) > 0 {
+		metadata["finalizers"] = append([]string{}, c.Finalizers...)
+	}
+
+	patch := map[string]any{"metadata": metadata}
+	if c.Orphan {
+		patch["spec"] = map[string]any{"deletionPolicy": "Orphan"}
+	}
+
+	return patch
+}
+
+// status is a patch that removes conditions if they are still where they were read.
+func (c Change) status() (patch []map[string]any) {
+	for _, condition := range c.Conditions {
+		path := fmt.Sprintf("/status/conditions/%d", condition.Index)
+		patch = append(patch,
+			map[string]any{"op": "test", "path": path + "/type", "value": condition.Type},
+			map[string]any{"op": "remove", "path": path})
+	}
+
+	return patch
+}
+
+// Command is the change as lines for a shell.
+func (c Change) Command() string {
+	var lines []string
+
+	for _, args := range c.Args() {
+		words := []string{"kubectl"}
+
+		for _, arg := range args {
+			if strings.ContainsAny(arg, "{}\"' $&|;<>()*?`\\") {
+				arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+			}
+
+			words = append(words, arg)
+		}
+
+		lines = append(lines, strings.Join(words, " "))
+	}
+
+	return strings.Join(lines, "\n")
 }
 
 // What says what the change does.
@@ -92,8 +157,24 @@ func (c Change) What() string {
 		out = append(out, "set "+key)
 	}
 
+	for _, key := range c.Drop {
+		out = append(out, "remove "+key)
+	}
+
+	if c.Orphan {
+		out = append(out, "set spec.deletionPolicy")
+	}
+
+	for _, f := range c.Put {
+		out = append(out, "put "+f+" on")
+	}
+
 	for _, f := range c.Take {
 		out = append(out, "take "+f+" off")
+	}
+
+	for _, condition := range c.Conditions {
+		out = append(out, "remove the condition "+condition.Type)
 	}
 
 	return strings.Join(out, ", ")
