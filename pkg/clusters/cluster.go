@@ -30,6 +30,7 @@ type Cluster struct {
 	http   *http.Client
 	leave  func() // ends that its requests are counted
 	whole  func() cluster.Cluster
+	tell   func() [][]byte // credentials that are not in the configuration
 }
 
 // New returns a cluster with a name for people, which is nowhere yet.
@@ -45,6 +46,15 @@ func NewTestClusterFromClient(id string, c client.Client) *Cluster {
 // not be changed any more.
 func (c *Cluster) WithRESTConfig(config *rest.Config) *Cluster {
 	c.config = config
+
+	return c
+}
+
+// WithCredentials says how to learn which credentials the connection has that are not in its
+// configuration, such as a token that was renewed, and returns the cluster. Current may be
+// called concurrently, and must not wait.
+func (c *Cluster) WithCredentials(current func() [][]byte) *Cluster {
+	c.tell = current
 
 	return c
 }
@@ -150,6 +160,16 @@ func (c *Cluster) Scheme() *runtime.Scheme { return c.scheme }
 
 // RESTConfig returns the configuration, which must not be changed, or nil.
 func (c *Cluster) RESTConfig() *rest.Config { return c.config }
+
+// Credentials returns what WithCredentials tells, nil without it. They are secrets, for those
+// who take secrets out of texts.
+func (c *Cluster) Credentials() [][]byte {
+	if c.tell == nil {
+		return nil
+	}
+
+	return c.tell()
+}
 
 // HasRESTConfig reports whether it is known where the cluster is.
 func (c *Cluster) HasRESTConfig() bool { return c.config != nil }

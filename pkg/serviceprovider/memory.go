@@ -5,7 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/rest"
+
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/secrecy"
 )
 
 // A memory holds what was done with each object. It is dropped with it. One object is
@@ -21,7 +22,7 @@ type record[C Config] struct {
 	version string // our last write was answered with
 	gone    bool   // our last write took the last finalizer away
 
-	connections []*rest.Config // that the domain was last given
+	connections []secrecy.Connection // that the domain was last given
 
 	// That was last used for it. The memory's lock guards it: others ask for it, too.
 	config     C

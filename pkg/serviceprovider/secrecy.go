@@ -4,10 +4,8 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/moorage-dev/moorage/internal/redact"
-	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/secrecy"
 )
 
@@ -15,39 +13,32 @@ import (
 // credentials of the clusters.
 type secrets struct {
 	told   redact.Secrets
-	before []*rest.Config // of the connections that the last pass with access had
-	masked *redact.Mask   // made when the first text needs it
+	before []secrecy.Connection // that the last pass with access had
+	masked *redact.Mask         // made when the first text needs it
 }
 
 // Mask returns what takes the secrets of the pass out of a text. It is for the end of a pass:
 // what becomes known later is not masked.
 func (p *pass[T, C]) mask() *redact.Mask {
 	if p.secrets.masked == nil {
-		configs := append(p.r.configsOfAll(), p.secrets.before...)
+		connections := append(p.r.shared(), p.secrets.before...)
 		if p.known != nil {
-			configs = append(configs, p.known.connections...)
+			connections = append(connections, p.known.connections...)
 		}
-		p.secrets.masked = p.secrets.told.Mask(secrecy.Of(configs...)...)
+		p.secrets.masked = p.secrets.told.Mask(secrecy.OfConnections(connections...)...)
 	}
 
 	return p.secrets.masked
 }
 
-// ConfigsOfAll returns the configurations of the clusters that all objects share.
-func (r *APIReconciler[T, C]) configsOfAll() []*rest.Config {
-	var configs []*rest.Config
-	for _, c := range []*clusters.Cluster{r.onboarding, r.platform} {
-		if c != nil {
-			configs = append(configs, c.RESTConfig())
-		}
-	}
-
-	return configs
+// Shared returns the connections that all objects share.
+func (r *APIReconciler[T, C]) shared() []secrecy.Connection {
+	return []secrecy.Connection{secrecy.From(r.onboarding), secrecy.From(r.platform)}
 }
 
 // Redact returns an error that can be shown to anybody, for what happens outside of a pass.
 func (r *APIReconciler[T, C]) redact(err error) error {
-	return redact.NewMask(secrecy.Of(r.configsOfAll()...)...).Error(err)
+	return redact.NewMask(secrecy.OfConnections(r.shared()...)...).Error(err)
 }
 
 // Keep remembers the connections that the domain is given: their credentials may be in an
@@ -56,9 +47,7 @@ func (r *APIReconciler[T, C]) redact(err error) error {
 func (p *pass[T, C]) keep(all map[string]Access) {
 	p.secrets.before, p.known.connections = p.known.connections, nil
 	for _, id := range p.r.clusterIDs {
-		if config := all[id].Cluster.RESTConfig(); config != nil {
-			p.known.connections = append(p.known.connections, config)
-		}
+		p.known.connections = append(p.known.connections, secrecy.From(all[id].Cluster))
 	}
 }
 

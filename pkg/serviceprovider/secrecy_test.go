@@ -49,6 +49,14 @@ func TestCredentialsAreNotTold(t *testing.T) {
 			fails(w)
 			w.home, w.gate.cluster = w.with(token), w.home
 		}, nil},
+		"Renewed": {"a token of the onboarding cluster that was renewed", func(w *world) {
+			fails(w)
+			w.home, w.gate.cluster = w.with(&rest.Config{BearerToken: "the-one-before"}).WithCredentials(func() [][]byte { return [][]byte{[]byte(canary)} }), w.home
+		}, nil},
+		"RenewedOfObject": {"a token of the object's own cluster that was renewed", func(w *world) {
+			fails(w)
+			w.gate.cluster = w.with(&rest.Config{BearerToken: "the-one-before"}).WithCredentials(func() [][]byte { return [][]byte{[]byte(canary)} })
+		}, nil},
 		"Concealed": {"what the domain says is secret", func(w *world) {
 			w.gate.cluster = w.home
 			w.domain.do = func(ctx context.Context, _ *Foo) error {

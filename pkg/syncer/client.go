@@ -3,6 +3,7 @@ package syncer
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,9 +18,13 @@ type noting struct {
 	kind schema.GroupVersionKind
 	side side
 	mem  *memory
+	own  *renewing // nil on the virtual side
 }
 
 func (c noting) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	if err := c.own.own(ctx, obj); err != nil {
+		return err
+	}
 	return c.note(obj, false, c.Client.Create(ctx, obj, opts...))
 }
 
@@ -37,6 +42,11 @@ func (c noting) Delete(ctx context.Context, obj client.Object, opts ...client.De
 }
 
 func (c noting) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	if o, ok := obj.(metav1.Object); ok {
+		if err := c.own.own(ctx, o); err != nil {
+			return err
+		}
+	}
 	err := c.Client.Apply(ctx, obj, opts...)
 	// The answer of an apply is decoded into what was applied; typed
 	// configurations have no accessors that would fit all kinds.

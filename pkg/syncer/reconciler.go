@@ -68,7 +68,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	sync := synccontext.ConvertContext(r.reg, req.Name)
 	sync.Context = pass.With(ctx, told)
 	sync.VirtualClient = noting{Client: sync.VirtualClient, kind: r.kind, side: virtual, mem: r.mem}
-	sync.PhysicalClient = noting{Client: sync.PhysicalClient, kind: r.kind, side: physical, mem: r.mem}
+	sync.PhysicalClient = noting{Client: sync.PhysicalClient, kind: r.kind, side: physical, mem: r.mem, own: renewingOf(r.reg)}
 	p := &passage{r: r, ctx: sync.Context, sync: sync, told: told, req: req.NamespacedName}
 
 	return r.starter.around(sync, req, func() (ctrl.Result, error) { return p.report(p.run()) })

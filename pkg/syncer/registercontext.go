@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -54,7 +53,8 @@ type RegisterOptions struct {
 	ServiceName string
 
 	// SetOwner makes that service the owner of host objects, so that they go with
-	// it.
+	// it. It is read again before a host object is created, at most once a second: one that
+	// was recreated owns what is created from then on. While there is none, nothing is.
 	SetOwner bool
 
 	// LeaderElection lets several processes wait for one that syncs. Default: nil, which
@@ -100,7 +100,8 @@ func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.Re
 		return nil, err
 	}
 	names := &translate.Names{Suffix: o.Name, Cluster: string(uid)}
-	if names.Owner, err = owner(ctx, o); err != nil {
+	owner, err := newOwner(ctx, o.Physical, o)
+	if err != nil {
 		return nil, err
 	}
 	log := logging.NewLogrLogger(ctrllog.Log.WithName("syncer"))
@@ -129,28 +130,16 @@ func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.Re
 			return nil, errors.Wrap(err, "cannot make a client for the current namespace")
 		}
 	}
-	return &synccontext.RegisterContext{
+	reg := &synccontext.RegisterContext{
 		Context: ctx,
 		Options: &synccontext.VirtualClusterOptions{
 			Name: o.Name, ServiceName: o.ServiceName, TargetNamespace: o.TargetNamespace, SetOwner: o.SetOwner,
 		},
 		TargetNamespace: o.TargetNamespace, CurrentNamespace: o.currentNamespace(), CurrentNamespaceClient: current,
 		VirtualManager: v, PhysicalManager: p, ProcessManager: process, Names: names,
-	}, nil
-}
-
-// owner returns the service that owns host objects, or nil if there is to be none.
-func owner(ctx context.Context, o RegisterOptions) (client.Object, error) {
-	if !o.SetOwner || o.ServiceName == "" {
-		return nil, nil
 	}
-	p, err := client.New(o.Physical, client.Options{}) // of client-go's kinds, whatever the syncers' are
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client for the physical cluster")
-	}
-	service := &corev1.Service{}
-	err = p.Get(ctx, client.ObjectKey{Namespace: o.currentNamespace(), Name: o.ServiceName}, service)
-	return service, errors.Wrap(err, "cannot read the service that owns the host objects")
+	owner.tell(reg)
+	return reg, nil
 }
 
 func newManager(c *rest.Config, scheme *runtime.Scheme, objects cache.Options) (manager.Manager, error) {

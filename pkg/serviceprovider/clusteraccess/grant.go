@@ -191,7 +191,7 @@ func (r *Requester) hope(key clusters.Key, g, instead *grant) {
 func (r *Requester) redact(key clusters.Key, err error) error {
 	in, _ := r.cache.Known(key)
 
-	return redact.NewMask(secrecy.Of(r.platform.RESTConfig(), in.RESTConfig)...).Error(err)
+	return redact.NewMask(append(secrecy.OfConnections(secrecy.From(r.platform)), secrecy.Of(in.RESTConfig)...)...).Error(err)
 }
 
 // Timestamp reads seconds since 1970, or a date.

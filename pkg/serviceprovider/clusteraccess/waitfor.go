@@ -17,6 +17,7 @@ import (
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
@@ -35,7 +36,7 @@ func Onboarding(id string, registration Registration) Registration {
 // <controller>--<ID of the registration>, as the platform's library names them; they are in the
 // namespace, which is that of the program on the platform, and stay when it ends. A token is renewed as the
 // platform renews it: the Secret is read once a minute (WithRecheckInterval), and when the cluster does
-// not accept the token.
+// not accept the token. Cluster.Credentials tells the current token and the one before.
 //
 // It waits until the context ends. Errors to branch on are serviceprovider.ErrAccessDenied and
 // ErrAccessNotOwned.
@@ -84,13 +85,14 @@ func (s *standing) connect(ctx context.Context) (*clusters.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	c := clusters.New(s.reg.ID).WithRESTConfig(k.RESTConfig)
 	if k.RESTConfig.BearerToken != "" {
 		b := &bearer{s: s, ar: ar, read: s.r.clock.Now()}
-		b.token.Store(&k.RESTConfig.BearerToken)
+		b.know(k.RESTConfig.BearerToken)
+		c.WithCredentials(b.credentials)
 		clusters.OnUnauthorized(k.RESTConfig, func() { b.refused.Store(true) })
 		k.RESTConfig.Wrap(func(next http.RoundTripper) http.RoundTripper { return &renewing{next, b} })
 	}
-	c := clusters.New(s.reg.ID).WithRESTConfig(k.RESTConfig)
 
 	return c, c.InitializeClient(s.reg.Scheme)
 }
@@ -184,8 +186,8 @@ func (s *standing) find(ctx context.Context, o client.Object) (bool, error) {
 type bearer struct {
 	s       *standing
 	ar      *clustersv1alpha1.AccessRequest
-	token   atomic.Pointer[string]
-	refused atomic.Bool // the cluster has not accepted it
+	tokens  atomic.Pointer[[]string] // the one to use now, and the one before it
+	refused atomic.Bool              // the cluster has not accepted it
 
 	mu   sync.Mutex // held by who reads the Secret
 	read time.Time
@@ -202,7 +204,30 @@ func (b *bearer) current(ctx context.Context) string {
 		}
 	}
 
-	return *b.token.Load()
+	return (*b.tokens.Load())[0]
+}
+
+// know makes a token the one to use.
+func (b *bearer) know(token string) {
+	tokens := []string{token}
+	if before := b.tokens.Load(); before != nil {
+		if (*before)[0] == token {
+			return
+		}
+		tokens = append(tokens, (*before)[0])
+	}
+	b.tokens.Store(&tokens)
+}
+
+// credentials returns the token that is used now and the one before it, which requests that
+// are under way were sent with.
+func (b *bearer) credentials() [][]byte {
+	var all [][]byte
+	for _, token := range *b.tokens.Load() {
+		all = append(all, []byte(token))
+	}
+
+	return all
 }
 
 func (b *bearer) renew(ctx context.Context) {
@@ -211,9 +236,10 @@ func (b *bearer) renew(ctx context.Context) {
 	k, err := b.s.load(ctx, &grant{secret: serviceprovider.SecretKeyOf(b.ar), ar: b.ar})
 	switch {
 	case err != nil:
-		b.s.r.logger.Info(goingOn, "accessRequest", client.ObjectKeyFromObject(b.ar).String(), "error", b.s.r.redact(client.ObjectKeyFromObject(b.ar), err))
+		key := client.ObjectKeyFromObject(b.ar)
+		b.s.r.logger.Info(goingOn, "accessRequest", key.String(), "error", redact.NewMask(b.credentials()...).Error(b.s.r.redact(key, err)))
 	case k.RESTConfig.BearerToken != "":
-		b.token.Store(&k.RESTConfig.BearerToken)
+		b.know(k.RESTConfig.BearerToken)
 	}
 }
 

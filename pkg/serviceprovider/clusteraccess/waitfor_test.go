@@ -1,14 +1,17 @@
 package clusteraccess
 
 import (
+	"bytes"
 	"context"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +24,7 @@ import (
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
@@ -31,6 +35,7 @@ type desk struct {
 	phase   string
 	made    []string
 	secret  *corev1.Secret
+	fails   error // of each Get
 	granted client.WithWatch
 }
 
@@ -39,6 +44,13 @@ func newDesk(t *testing.T, phase string, kubeconfig []byte) *desk {
 	d := &desk{phase: phase, secret: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "granted"}, Data: map[string][]byte{keyKubeconfig: kubeconfig}}}
 	d.granted = fake.NewClientBuilder().WithScheme(scheme).WithObjects(d.secret).Build()
 	d.WithWatch = interceptor.NewClient(d.granted, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if d.fails != nil {
+				return d.fails
+			}
+
+			return c.Get(ctx, key, o, opts...)
+		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			d.made = append(d.made, kind(o)+" "+o.GetNamespace()+"/"+o.GetName())
 			switch o := o.(type) {
@@ -126,6 +138,38 @@ func TestWaitForNothing(t *testing.T) {
 	}
 }
 
+func tokensOf(c *clusters.Cluster) string { return string(bytes.Join(c.Credentials(), []byte(" "))) }
+
+// TestRenewalsAreNotTold: a token that was renewed is in no line of the log, and the Requester of
+// a cluster of WaitFor takes it out of errors.
+func TestRenewalsAreNotTold(t *testing.T) {
+	d, clk := newDesk(t, clustersv1alpha1.RequestGranted, kubeconfig(t, "https://east.example")), testclock.NewFakePassiveClock(time.Now())
+	var told []string
+	log := logging.NewLogrLogger(funcr.New(func(_, args string) { told = append(told, args) }, funcr.Options{}))
+	b := &bearer{s: &standing{r: newRequester(t, d.cluster(), WithClock(clk), WithLogger(log))}, ar: &clustersv1alpha1.AccessRequest{}}
+	b.know(canary)
+	d.fails = errCanary
+	b.renew(t.Context())
+	if all := strings.Join(told, "\n"); strings.Contains(all, canary) || !strings.Contains(all, "let in by [REDACTED]") {
+		t.Errorf("the log tells %q", all)
+	}
+	platform := d.cluster().WithCredentials(b.credentials)
+	if err := newRequester(t, platform).redact(clusters.Key{}, errCanary); strings.Contains(err.Error(), canary) || !errors.Is(err, errCanary) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func newRequester(t *testing.T, platform *clusters.Cluster, o ...Option) *Requester {
+	t.Helper()
+	r, err := New(platform, "messaging", []Registration{standingAccess}, o...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+
+	return r
+}
+
 // TestWaitForRenews: a token that the platform has renewed is used, for requests from many
 // sides at the same time, and without a new connection.
 func TestWaitForRenews(t *testing.T) {
@@ -193,10 +237,16 @@ func TestWaitForRenews(t *testing.T) {
 	if got := ask(); got != http.StatusOK {
 		t.Errorf("the refused token was not renewed, got %d: %v", got, seen)
 	}
+	if got := tokensOf(c); got != "t2 t1" {
+		t.Errorf("the cluster knows of %q", got)
+	}
 	renewed("t3")
 	clk.SetTime(clk.Now().Add(time.Minute))
 	if got := ask(); got != http.StatusOK {
 		t.Errorf("the token was not renewed after a minute, got %d: %v", got, seen)
+	}
+	if got := tokensOf(c); got != "t3 t2" {
+		t.Errorf("the cluster knows of %q", got)
 	}
 	var group sync.WaitGroup
 	for range 8 {

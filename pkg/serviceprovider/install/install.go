@@ -1,7 +1,7 @@
 // Package install brings what a service provider needs to the clusters before it starts: it is
 // for an init command. Begin with CRDs.
 //
-// The role needs, on each cluster, to patch and create customresourcedefinitions, and on the
+// The role needs, on each cluster, to get, patch and create customresourcedefinitions, and on the
 // platform, for RegisterKinds, to patch serviceproviders/status of the group openmcp.cloud.
 package install
 
@@ -32,16 +32,36 @@ const (
 const fieldOwner = client.FieldOwner("moorage-service-provider-install")
 
 // CRDs applies the definitions that are in the YAML files, one in each, to the clusters that
-// their ClusterLabel names. It returns an error, and applies nothing, if a file is no
-// definition, or is for a cluster that is not given.
+// their ClusterLabel names, and returns when all of them are served: when they are Established.
+// It waits for that until the context ends, and for a minute at most (EstablishTimeout): the
+// error, an ErrNotEstablished, names the definitions that are not, and says why if their names
+// were not accepted. It returns an error, and applies nothing, if a file is no definition, or is
+// for a cluster that is not given.
 func CRDs(ctx context.Context, files fs.FS, clusters map[string]client.Client) error {
-	type target struct {
-		client.Client
-
-		crd *unstructured.Unstructured
+	all, err := read(files, clusters)
+	if err != nil {
+		return err
 	}
-	var all []target
-	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+	for _, t := range all {
+		// The answer is decoded into what is applied.
+		if err := t.Apply(ctx, client.ApplyConfigurationFromUnstructured(t.crd.DeepCopy()), fieldOwner, client.ForceOwnership); err != nil {
+			return errors.Wrapf(err, "cannot apply %s", t.crd.GetName())
+		}
+	}
+
+	return established(ctx, all)
+}
+
+// A target is a definition, and the cluster that it is for.
+type target struct {
+	client.Client
+
+	crd *unstructured.Unstructured
+}
+
+// read returns the definitions of the files.
+func read(files fs.FS, clusters map[string]client.Client) (all []target, err error) {
+	err = fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -65,16 +85,8 @@ func CRDs(ctx context.Context, files fs.FS, clusters map[string]client.Client) e
 
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	for _, t := range all {
-		if err := t.Apply(ctx, client.ApplyConfigurationFromUnstructured(t.crd), fieldOwner, client.ForceOwnership); err != nil {
-			return errors.Wrapf(err, "cannot apply %s", t.crd.GetName())
-		}
-	}
 
-	return nil
+	return all, err
 }
 
 // RegisterKinds tells the platform which kinds a provider serves, in the status of its

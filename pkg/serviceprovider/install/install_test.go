@@ -3,6 +3,7 @@ package install_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/install"
 )
 
@@ -32,7 +34,59 @@ func newCluster(t *testing.T, o ...client.Object) client.Client {
 	}
 	s.AddKnownTypeWithName(schema.GroupVersionKind{Group: "openmcp.cloud", Version: "v1alpha1", Kind: "ServiceProvider"}, &unstructured.Unstructured{})
 
-	return fake.NewClientBuilder().WithScheme(s).WithObjects(o...).WithStatusSubresource(o...).Build()
+	return serving{fake.NewClientBuilder().WithScheme(s).WithObjects(o...).WithStatusSubresource(o...).Build(), func(int) metav1.ConditionStatus { return metav1.ConditionTrue }, new(int)}
+}
+
+// serving is a cluster that tells of each look at a definition whether it is established.
+type serving struct {
+	client.Client
+
+	says  func(look int) metav1.ConditionStatus
+	looks *int
+}
+
+func (s serving) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := s.Client.Get(ctx, key, o, opts...)
+	if u, ok := o.(*unstructured.Unstructured); ok && u.GetKind() == "CustomResourceDefinition" && err == nil {
+		*s.looks++
+		return unstructured.SetNestedSlice(u.Object, []any{
+			map[string]any{"type": "NamesAccepted", "status": string(s.says(*s.looks)), "message": "the plural is taken"},
+			map[string]any{"type": "Established", "status": string(s.says(*s.looks))},
+		}, "status", "conditions")
+	}
+
+	return err
+}
+
+// TestEstablished: it returns when what was applied is served, and names what is not when the
+// context ends.
+func TestEstablished(t *testing.T) {
+	files := fstest.MapFS{"a.yaml": {Data: []byte(definition("backups", "onboarding"))}}
+	slow := newCluster(t).(serving)
+	slow.says = func(look int) metav1.ConditionStatus {
+		if look < 3 {
+			return metav1.ConditionUnknown
+		}
+
+		return metav1.ConditionTrue
+	}
+	if err := install.CRDs(t.Context(), files, map[string]client.Client{install.Onboarding: slow}); err != nil || *slow.looks != 3 {
+		t.Errorf("want it awaited, got %v after %d looks", err, *slow.looks)
+	}
+	never := newCluster(t).(serving)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	never.says = func(look int) metav1.ConditionStatus {
+		if look == 2 {
+			cancel()
+		}
+
+		return metav1.ConditionFalse
+	}
+	err := install.CRDs(ctx, files, map[string]client.Client{install.Onboarding: never})
+	if !errors.Is(err, install.ErrNotEstablished) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "backups.example.org (the plural is taken)") {
+		t.Errorf("got %v", err)
+	}
 }
 
 func names(t *testing.T, c client.Client) (all []string) {

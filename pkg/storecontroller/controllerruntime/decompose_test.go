@@ -52,7 +52,8 @@ func TestDecompose(t *testing.T) {
 }
 
 // TestMarksOfTheOlderShape: whatever package storecontroller marks by default, here the marks
-// are those of the constants, before Run and later, and no others are read.
+// are those of the constants, before Run and later. The default marks are read as well, for those
+// who go back, and replaced.
 func TestMarksOfTheOlderShape(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
 		check := func(when string) {
@@ -75,8 +76,12 @@ func TestMarksOfTheOlderShape(t *testing.T) {
 		check("while it runs")
 		other := &corev1.ConfigMap{}
 		storecontroller.Marks{}.Set(other, store.Owner{Kind: "thing", Key: "a"})
-		if _, key, _ := w.c.rt.DecomposeKubeSecondaryResource(other); key != "" {
-			t.Errorf("other marks lead to %q", key)
+		if _, key, err := w.c.rt.DecomposeKubeSecondaryResource(other); err != nil || key != "a" {
+			t.Errorf("the default marks lead to %q, %v", key, err)
+		}
+		w.c.rt.SetOwner(other, storetest.NewThing("a", 1))
+		if other.Labels[OwnerkindLabel] != "thing" || other.Labels["moorage.dev/ownerkind"] != "" {
+			t.Errorf("marks are %v", other.Labels)
 		}
 		w.end()
 	})

@@ -48,9 +48,10 @@ func (r *Runtime[T]) Owner(primary T) store.Owner {
 	return owner
 }
 
-// marks are those of the older shape, whatever the default of package storecontroller is.
+// marks are those of the older shape, whatever the default of package storecontroller is. What
+// bears that default is read as well, and marked anew: a controller may have gone back.
 func marks() storecontroller.Marks {
-	return storecontroller.Marks{Prefix: storecontroller.FormerMarkPrefix}
+	return storecontroller.Marks{Prefix: storecontroller.FormerMarkPrefix, Former: storecontroller.DefaultMarkPrefix}
 }
 
 // SetOwner marks an object in Kubernetes with a primary of which nothing but kind and key is

@@ -9,6 +9,7 @@ package context
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -80,6 +81,13 @@ type RegisterContext struct {
 	// Names that the virtual cluster's objects have on the host. Default: nil,
 	// which is the package variables of translate.
 	Names *translate.Names
+
+	// RenewOwner returns the UID that the owner of host objects has now. A reconciler asks
+	// for it before it creates a host object with Names.Owner as an owner, and takes it
+	// instead of that of Names.Owner: a service that was recreated has another one, and what
+	// names the former is garbage. Its error is that of the creation. It may be called
+	// concurrently. Default: nil, which is that the UID never changes.
+	RenewOwner func(ctx context.Context) (types.UID, error)
 }
 
 // VirtualClusterOptions are the settings of a virtual cluster that plugins use.

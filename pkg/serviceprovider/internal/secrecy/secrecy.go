@@ -6,7 +6,41 @@ import (
 	"os"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/moorage-dev/moorage/pkg/clusters"
 )
+
+// A Connection tells the credentials of a cluster, and keeps as little of it as that takes.
+type Connection struct {
+	config  *rest.Config
+	renewed func() [][]byte
+}
+
+// From returns the connection of a cluster, which may be nil.
+func From(c *clusters.Cluster) Connection {
+	switch {
+	case c == nil:
+		return Connection{}
+	case c.Credentials() == nil:
+		return Connection{config: c.RESTConfig()}
+	default:
+		return Connection{c.RESTConfig(), c.Credentials}
+	}
+}
+
+// OfConnections returns the credentials of connections: those of their configurations, and
+// those that were renewed since.
+func OfConnections(all ...Connection) [][]byte {
+	var secrets [][]byte
+	for _, c := range all {
+		secrets = append(secrets, Of(c.config)...)
+		if c.renewed != nil {
+			secrets = append(secrets, c.renewed()...)
+		}
+	}
+
+	return secrets
+}
 
 // Of returns the credentials that are in configurations, or in files that they name. A
 // configuration may be nil. What a plugin gets elsewhere is not known.

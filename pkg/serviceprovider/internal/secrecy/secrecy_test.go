@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/secrecy"
 )
 
@@ -35,5 +36,18 @@ func TestOf(t *testing.T) {
 	}
 	if got := secrecy.Of(nil); len(got) != 0 {
 		t.Errorf("got %d secrets of nothing", len(got))
+	}
+}
+
+// TestOfConnections: what was renewed after a connection was made is known, and so is what a
+// configuration without a renewal has.
+func TestOfConnections(t *testing.T) {
+	current := "renewed-1"
+	renewing := clusters.New("a").WithRESTConfig(&rest.Config{BearerToken: "first"}).WithCredentials(func() [][]byte { return [][]byte{[]byte(current)} })
+	all := []secrecy.Connection{secrecy.From(nil), secrecy.From(clusters.New("b").WithRESTConfig(&rest.Config{BearerToken: "other-token"})), secrecy.From(renewing)}
+	current = "renewed-2"
+	text := redact.NewMask(secrecy.OfConnections(all...)...).String("neither renewed-2 nor other-token")
+	if text != "neither [REDACTED] nor [REDACTED]" {
+		t.Errorf("got %q", text)
 	}
 }

@@ -101,6 +101,17 @@ func TestRunner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := hostPlane.api.Delete(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	again := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: target, Name: "red"}, Spec: service.Spec}
+	if err := hostPlane.api.Create(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	wait.Until(t, "the service that was recreated owns what is created", func() bool {
+		uid, err := reg.RenewOwner(t.Context())
+		return err == nil && uid == again.UID
+	})
 	log := &diary{}
 	r := syncer.NewRunner(reg)
 	var owners []metav1.OwnerReference

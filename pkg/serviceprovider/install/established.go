@@ -1,0 +1,88 @@
+package install
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+)
+
+// EstablishTimeout is how long CRDs waits for what it has applied.
+const EstablishTimeout = time.Minute
+
+// ErrNotEstablished is returned by CRDs if definitions were applied and are not served.
+var ErrNotEstablished = errors.New("definitions are not established")
+
+// pace is how often a definition is looked at.
+const pace = 200 * time.Millisecond
+
+// established waits until all definitions are.
+func established(ctx context.Context, all []target) error {
+	ctx, cancel := context.WithTimeout(ctx, EstablishTimeout)
+	defer cancel()
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	said := "" // of those that are missing, when they could last be looked at
+	for {
+		missing, err := unserved(ctx, all)
+		switch {
+		case err == nil && len(missing) == 0:
+			return nil
+		case err == nil:
+			said = strings.Join(missing, ", ")
+		case ctx.Err() == nil:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			if said == "" {
+				return errors.Wrap(ctx.Err(), "cannot tell whether the definitions are established")
+			}
+
+			return errors.Errorf("%w: %s: %w", ErrNotEstablished, said, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// unserved returns which definitions are not established, each with what is known of why.
+func unserved(ctx context.Context, all []target) (missing []string, err error) {
+	for _, t := range all {
+		crd := &unstructured.Unstructured{}
+		crd.SetGroupVersionKind(t.crd.GroupVersionKind())
+		if err := t.Get(ctx, client.ObjectKeyFromObject(t.crd), crd); err != nil {
+			return nil, errors.Wrapf(err, "cannot tell whether %s is established", t.crd.GetName())
+		}
+		ok, why := state(crd)
+		if ok {
+			continue
+		}
+		said := t.crd.GetName()
+		if why != "" {
+			said += " (" + why + ")"
+		}
+		missing = append(missing, said)
+	}
+
+	return missing, nil
+}
+
+// state reports whether a definition is established, and what is wrong with its names.
+func state(crd *unstructured.Unstructured) (ok bool, why string) {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		switch kind, status := condition["type"], condition["status"]; {
+		case kind == "Established" && status == "True":
+			ok = true
+		case kind == "NamesAccepted" && status == "False":
+			why, _ = condition["message"].(string)
+		}
+	}
+
+	return ok, why
+}

@@ -1,0 +1,51 @@
+package syncer_test
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/syncer"
+	"github.com/moorage-dev/moorage/pkg/translate"
+)
+
+// TestRecreatedOwner: a host object belongs to the service that there is when it is made, and
+// not to the one that the process found when it started: the garbage collector would remove
+// it. Passes that create nothing do not ask who the owner is.
+func TestRecreatedOwner(t *testing.T) {
+	image := translate.PhysicalName("a", home)
+	for name, o := range map[string]syncer.Options{"Apply": {}, "Create": syncer.LegacyOptions()} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}, o: o})
+			w.reg.Names.Owner = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: target, Name: "red", UID: "first"}}
+			asked, fails := 0, errors.New("there is no owner")
+			w.reg.RenewOwner = func(context.Context) (types.UID, error) {
+				asked++
+				return "second", fails
+			}
+			w.syncer = newMapSyncer(w.reg)
+			core, err := syncer.NewCore(w.reg, w.syncer, withRecorder(o, w.events), w.clock)
+			w.Must(err)
+			w.core = core
+			if _, err := w.pass("a"); !errors.Is(err, fails) || w.host(image) != nil {
+				t.Errorf("want nothing made without an owner, got %v", err)
+			}
+			fails = nil
+			w.mustPass()
+			refs := w.host(image).OwnerReferences
+			if len(refs) != 1 || refs[0].UID != "second" || refs[0].Name != "red" {
+				t.Errorf("the owners are %v", refs)
+			}
+			before := asked
+			w.mustPass()
+			if asked != before {
+				t.Errorf("asked %d times for the owner of what there is", asked-before)
+			}
+		})
+	}
+}
