@@ -43,22 +43,22 @@ demo: devcluster ## Watch a provider create, correct and delete real streams (ON
 	@cd $(PROVIDER) && $(CURDIR)/bin/provider-nats dev --tour $(if $(ONCE),--once)
 
 .PHONY: demo-syncer
-demo-syncer: devcluster ## Watch two clusters being kept in step
+demo-syncer: devcluster ## Watch two clusters being kept in step (ONCE=1: end after the tour)
 	@echo "Compiling the syncers; the first time takes about two minutes."
 	@go -C examples/syncer build -v -o $(CURDIR)/bin/ . $(progress)
-	@bin/syncer
+	@bin/syncer $(if $(ONCE),--once)
 
 .PHONY: demo-edge
-demo-edge: | bin ## Watch a provider on a device with no Kubernetes at all, and what it takes in time and memory
+demo-edge: | bin ## Watch a provider on a device with no Kubernetes at all, and what it takes in time and memory (ONCE=1: end after the tour)
 	@echo "Compiling the device; the first time takes about two minutes."
 	@go -C examples/edge build -v -ldflags '-s -w' -o $(CURDIR)/bin/ . $(progress)
-	@bin/edge demo
+	@bin/edge demo $(if $(ONCE),--once)
 
 .PHONY: demo-service
-demo-service: devcluster ## Watch a service being offered across three clusters
+demo-service: devcluster ## Watch a service being offered across four clusters (ONCE=1: end after the tour)
 	@echo "Compiling the provider; the first time takes about two minutes."
 	@go -C examples/service-provider build -v -o $(CURDIR)/bin/ . $(progress)
-	@bin/service-provider
+	@bin/service-provider $(if $(ONCE),--once)
 
 # Runs tests and says where the time went: internal/testrun.
 bin/testrun: $(wildcard internal/testrun/*.go internal/testrun/*.txt) | bin

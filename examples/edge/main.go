@@ -56,6 +56,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	poll := flags.Duration("poll", 10*time.Second, "serve: how often each file is looked at")
 	verbose := flags.Bool("v", false, "serve: tell what happens")
 	from := flags.String("f", "-", "apply: file with objects, in YAML")
+	once := flags.Bool("once", false, "demo: end after the tour")
 	namespace := flags.String("n", "default", "namespace of objects")
 	if command == "help" {
 		fmt.Fprint(out, usage)
@@ -71,7 +72,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		return serve(ctx, *dir, *poll, *verbose, out)
 	}
 	if command == "demo" {
-		return tour.Run(ctx, out)
+		return tour.Run(ctx, out, *once)
 	}
 	line, err := cli.Dial(ctx, *dir, *namespace, out)
 	if err != nil {

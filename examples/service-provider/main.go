@@ -1,12 +1,13 @@
 // Command service-provider shows a service across cluster borders: it starts a platform,
-// an onboarding cluster and a tenant's control plane, each a real API server, and a NATS
-// server; gives tenants NATS accounts whose credentials are delivered to their control
-// plane; and walks through what may happen. It ends with exit code 0 only if every step
-// held.
+// an onboarding cluster, a tenant's control plane and a workload cluster, each a real API
+// server, and a NATS server; gives tenants NATS accounts whose credentials are delivered
+// to their control plane; and walks through what may happen. Then it stays up, unless it
+// is once only. It ends with exit code 0 only if every step held.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +28,10 @@ func main() {
 	// The steps are the output.
 	ctrllog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	code := exit(os.Stderr, newTour(os.Stdout).run(ctx))
+	t := newTour(os.Stdout)
+	flag.BoolVar(&t.once, "once", false, "end after the tour")
+	flag.Parse()
+	code := exit(os.Stderr, t.run(ctx))
 	stop()
 	os.Exit(code)
 }

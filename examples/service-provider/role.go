@@ -24,7 +24,7 @@ func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 
 // Roles returns what the provider needs: what the comments of serviceprovider and
 // clusteraccess say, and its own Secrets. The tour lets it do nothing else.
-func (t *tour) roles() map[*cluster]role {
+func (t *walk) roles() map[*cluster]role {
 	platform := clustersv1alpha1.GroupVersion.Group
 
 	return map[*cluster]role{
@@ -36,7 +36,7 @@ func (t *tour) roles() map[*cluster]role {
 			"": {
 				rule(group.Group, "messagings", "list", "watch"),
 				rule(platform, "accessrequests", "get", "list", "watch", "create", "patch", "delete"),
-				rule(platform, "clusterrequests", "list", "watch"), // it makes none
+				rule(platform, "clusterrequests", "get", "list", "watch", "create", "patch", "delete"),
 				rule(platform, "clusters", "get", "list", "watch"),
 				rule("", "namespaces", "create"),
 				rule("", "secrets", "get", "watch"),
@@ -48,7 +48,7 @@ func (t *tour) roles() map[*cluster]role {
 
 // User returns the configuration that the provider has for a cluster, once it may do what
 // its role says.
-func (t *tour) user(ctx context.Context, c *cluster) (*rest.Config, error) {
+func (t *walk) user(ctx context.Context, c *cluster) (*rest.Config, error) {
 	config, err := c.UserConfig(ctx, providerName)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (t *tour) user(ctx context.Context, c *cluster) (*rest.Config, error) {
 			objects = []client.Object{&rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}}
 		}
 		for _, o := range objects {
-			if err := c.Create(ctx, o); err != nil {
+			if err := client.IgnoreAlreadyExists(c.Create(ctx, o)); err != nil { // they do when the provider starts again
 				return nil, err
 			}
 		}
@@ -73,7 +73,7 @@ func (t *tour) user(ctx context.Context, c *cluster) (*rest.Config, error) {
 }
 
 // Permitted waits until the API server has taken notice of the roles.
-func (t *tour) permitted(ctx context.Context, c *cluster, config *rest.Config) error {
+func (t *walk) permitted(ctx context.Context, c *cluster, config *rest.Config) error {
 	user, err := client.New(config, client.Options{Scheme: t.scheme})
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 // keepNamespace holds the keys of the accounts, on the platform.
 const keepNamespace = "messaging"
 
-// A service gives each tenant a NATS account.
+// A service gives each tenant a NATS account, and a gateway to it in a workload cluster.
 type service struct {
 	hub      *hub
 	platform *clusters.Cluster
@@ -39,6 +39,9 @@ func (s *service) CreateOrUpdate(ctx context.Context, a *Account, config *Messag
 		return fail(a, err)
 	}
 	if err := s.deliver(ctx, a, keys, cc.MCPCluster.Client()); err != nil {
+		return fail(a, err)
+	}
+	if err := runGateway(ctx, a, cc.WorkloadCluster.Client()); err != nil {
 		return fail(a, err)
 	}
 	a.Status.PublicKey, a.Status.Connections = public, config.Connections
@@ -78,6 +81,9 @@ func (s *service) Delete(ctx context.Context, a *Account, _ *Messaging, cc servi
 	}
 	if err := s.takeBack(ctx, a, cc.MCPCluster.Client()); err != nil {
 		return ctrl.Result{}, errors.Wrap(err, "cannot take the credentials back")
+	}
+	if err := resource.IgnoreNotFound(cc.WorkloadCluster.Client().Delete(ctx, gateway(a))); err != nil {
+		return ctrl.Result{}, errors.Wrap(err, "cannot remove the gateway")
 	}
 	kept := s.kept(a)
 

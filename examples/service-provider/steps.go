@@ -5,61 +5,128 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
-	"github.com/moorage-dev/moorage/pkg/clusters"
-	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/examples/tour"
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
-	"github.com/moorage-dev/moorage/pkg/serviceprovider/clusteraccess"
 )
 
 var errOfUse = errors.New("the old access is still of use")
 
-func (t *tour) steps() []step {
+func (t *walk) steps() []tour.Step {
 	var first client.Client // with which amber was served in the beginning
 
-	return slices.Concat(t.living(&first), t.leaving(), t.lasting(&first))
+	return slices.Concat(t.living(&first), t.configuring(), t.rotating(), t.leaving(), t.lasting(&first))
 }
 
-// Living are the steps in which something is asked for and kept.
-func (t *tour) living(first *client.Client) []step {
-	var old client.Client
+// A deed is what somebody does in a step.
+type deed func(ctx context.Context) error
 
-	return []step{
-		{
-			"red, violet and amber ask for accounts: access to their control planes is granted, their credentials are there, and NATS accepts them",
+// newStep returns a step that does something, if there is something to do, and then waits
+// until all checks hold.
+func newStep(claim string, within time.Duration, want string, do deed, checks ...check) tour.Step {
+	return tour.Step{Claim: claim, Within: within, Show: func(ctx context.Context, r *tour.Report) error {
+		if do != nil {
+			if err := do(ctx); err != nil {
+				return err
+			}
+		}
+
+		return await(ctx, r, want, checks...)
+	}}
+}
+
+// await waits until all checks hold, and reports what they have seen.
+func await(ctx context.Context, r *tour.Report, want string, checks ...check) error {
+	var seen []string
+	err := r.Until(ctx, want, func(ctx context.Context) (err error) {
+		seen = nil
+		for _, c := range checks {
+			text, e := c(ctx)
+			seen, err = append(seen, text), errors.Join(err, e)
+		}
+
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, text := range seen {
+		r.See("%s", text)
+	}
+
+	return nil
+}
+
+// living are the steps in which something is asked for and kept.
+func (t *walk) living(first *client.Client) []tour.Step {
+	return []tour.Step{
+		newStep("red, violet and amber ask for accounts: access to their control planes is granted, their credentials are there, and NATS accepts them.",
+			30*time.Second, "three accounts that are Ready, with credentials that NATS accepts",
 			func(ctx context.Context) error {
 				return errors.Join(t.ask(ctx, "red"), t.ask(ctx, "violet"), t.ask(ctx, "amber"))
 			},
-			func(ctx context.Context) (err error) {
-				if err := errors.Join(t.served(ctx, "red"), t.served(ctx, "violet"), t.served(ctx, "amber")); err != nil {
-					return err
-				}
+			t.ready("red"), t.ready("violet"), t.ready("amber"), t.works("red"), t.works("violet"), t.works("amber"),
+			func(ctx context.Context) (text string, err error) {
 				*first, err = t.access(ctx, "amber")
 
-				return err
-			},
-		},
-		{
-			"the configuration changes, and with it what NATS allows every account: nobody polled before an hour was over",
-			func(ctx context.Context) error { // from now on every two seconds
-				return merge(ctx, t.platform, &Messaging{ObjectMeta: metav1.ObjectMeta{Name: providerName}}, `{"connections":9,"poll":"2s"}`)
-			},
+				return "platform: " + t.describe(ctx, request("amber")), err
+			}),
+		newStep("Each has a gateway in a workload cluster, which the provider has asked the platform for.", 10*time.Second,
+			"ClusterRequests that are Granted, and a Deployment each", nil,
+			t.granted("red"), t.deployed("red"), t.granted("violet"), t.deployed("violet"), t.granted("amber"), t.deployed("amber")),
+	}
+}
+
+// configuring are the steps in which the configuration changes, and an account is paused.
+func (t *walk) configuring() []tour.Step {
+	return []tour.Step{
+		newStep("The configuration changes, and with it what NATS allows every account: nobody polled before an hour was over.",
+			10*time.Second, "9 connections for every account",
+			t.configure(`{"connections":9,"poll":"2s"}`), // from now on every two seconds
+			t.allowed("red", 9), t.allowed("violet", 9), t.allowed("amber", 9)),
+		{Claim: "violet's object is paused by its annotation, and the configuration changes: violet's account stays as it is.", Within: 20 * time.Second, Show: t.pauses},
+		newStep("The annotation is taken off: violet's account follows.", 10*time.Second, "7 connections for violet",
+			t.annotate("violet", "null"), t.allowed("violet", 7), t.says("violet", serviceprovider.ConditionSynced, metav1.ConditionTrue, serviceprovider.ReasonReconcileSuccess)),
+		newStep("The configuration goes missing: the objects say so, and what was given to the tenants goes on working.", 20*time.Second,
+			"accounts that are not Ready, and credentials that NATS accepts",
+			func(ctx context.Context) error { return t.platform.Delete(ctx, configuration()) },
+			t.unconfigured("red"), t.unconfigured("violet"), t.unconfigured("amber"), t.works("red"), t.works("violet"), t.works("amber")),
+		newStep("It comes back: the objects are Ready again.", 20*time.Second, "accounts that are Ready",
 			func(ctx context.Context) error {
-				return errors.Join(t.allowed(ctx, "red", 9), t.allowed(ctx, "violet", 9))
+				c := configuration()
+				c.Connections, c.Poll.Duration = 7, 2*time.Second
+
+				return t.platform.Create(ctx, c)
 			},
-		},
-		{
-			"access to red's control plane is rotated: the old one is of no use",
+			t.ready("red"), t.ready("violet"), t.ready("amber")),
+	}
+}
+
+func (t *walk) pauses(ctx context.Context, r *tour.Report) error {
+	if err := t.annotate("violet", `"`+serviceprovider.OperationIgnore+`"`)(ctx); err != nil {
+		return err
+	}
+	if err := await(ctx, r, "that violet's object says that it is paused", t.says("violet", serviceprovider.ConditionSynced, metav1.ConditionFalse, serviceprovider.ReasonReconcilePaused)); err != nil {
+		return err
+	}
+	if err := t.configure(`{"connections":7}`)(ctx); err != nil {
+		return err
+	}
+
+	return await(ctx, r, "7 connections for red and amber, and 9 for violet", t.allowed("red", 7), t.allowed("amber", 7), t.allowed("violet", 9))
+}
+
+// rotating are the steps in which access is replaced, and the provider.
+func (t *walk) rotating() []tour.Step {
+	var old client.Client
+
+	return []tour.Step{
+		newStep("Access to red's control plane is rotated: the old one is of no use. (An API server remembers for ten seconds that a token was good.)",
+			30*time.Second, "an API server that refuses the old access",
 			func(ctx context.Context) (err error) {
 				if old, err = t.access(ctx, "red"); err != nil {
 					return err
@@ -67,78 +134,87 @@ func (t *tour) living(first *client.Client) []step {
 
 				return t.granter.Rotate(ctx, client.ObjectKeyFromObject(request("red")))
 			},
-			func(ctx context.Context) error { return over(ctx, "red", old) },
-		},
-		t.redelivery("red", "red's credentials are deleted: they are delivered again over the new access"),
-		{
-			"blue asks for an account and is denied access: the object says so, and nothing is delivered",
+			func(ctx context.Context) (string, error) { return over(ctx, "red", old) }),
+		t.redelivery("red", "red's credentials are deleted: they are delivered again over the new access."),
+		{Claim: "The provider is stopped, the configuration changes, and a provider that remembers nothing is started: it goes on, and makes nothing twice.", Within: 30 * time.Second, Show: t.restarts},
+		newStep("blue asks for an account and is denied access: the object says so, and nothing is delivered.", 10*time.Second,
+			"that blue's object says that access is denied, and no credentials",
 			func(ctx context.Context) error {
 				t.denied.Store(request("blue").Namespace, true)
 
 				return t.ask(ctx, "blue")
 			},
-			func(ctx context.Context) error {
-				return errors.Join(t.says(ctx, "blue", serviceprovider.ReasonClusterAccessDenied), gone(ctx, t.mcp, delivered(account("blue"))))
-			},
-		},
+			t.says("blue", serviceprovider.ServiceProviderConditionReady, metav1.ConditionFalse, serviceprovider.ReasonClusterAccessDenied),
+			t.gone("control plane", t.mcp, delivered(account("blue")))),
 	}
 }
 
-// Leaving are the steps in which what was asked for goes.
-func (t *tour) leaving() []step {
-	return []step{
-		{
-			"red has a stream in its account, and deletes the object: the deletion waits",
+// restarts compares what there is before and after a restart.
+func (t *walk) restarts(ctx context.Context, r *tour.Report) error {
+	before, err := t.made(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(t.provider.end(), t.configure(`{"connections":6}`)(ctx), t.down(ctx)); err != nil {
+		return err
+	}
+	if err := t.startProvider(ctx); err != nil {
+		return err
+	}
+	// It has looked at each of them when this is so.
+	if err := await(ctx, r, "6 connections for every account", t.allowed("red", 6), t.allowed("violet", 6), t.allowed("amber", 6)); err != nil {
+		return err
+	}
+	after, err := t.made(ctx)
+	if err != nil {
+		return err
+	}
+	if added, missing := after.without(before), before.without(after); len(added)+len(missing) > 0 {
+		return &tour.Missed{Want: "the objects of before, and no others", Saw: fmt.Errorf("added %v, missing %v", added, missing)}
+	}
+	r.See("the same objects as before, by their UIDs: %s", after)
+
+	return nil
+}
+
+// leaving are the steps in which what was asked for goes.
+func (t *walk) leaving() []tour.Step {
+	return []tour.Step{
+		newStep("red has a stream in its account, and deletes the object: the deletion waits.", 10*time.Second, "that red's object says why it waits",
 			func(ctx context.Context) error {
 				return errors.Join(t.stream(ctx, "red", true), t.onboarding.Delete(ctx, account("red")))
 			},
-			func(ctx context.Context) error { return errors.Join(t.says(ctx, "red", "InUse"), t.works(ctx, "red")) },
-		},
-		{
-			"the stream goes: the account goes, with the credentials, the access and the object",
+			t.says("red", serviceprovider.ServiceProviderConditionReady, metav1.ConditionFalse, "InUse"), t.works("red")),
+		newStep("The stream goes: the account goes, with the credentials, the gateway, the access and the object.", 20*time.Second, "that nothing of red is left",
 			func(ctx context.Context) error { return t.stream(ctx, "red", false) },
-			func(ctx context.Context) error {
-				return errors.Join(gone(ctx, t.onboarding, account("red")), gone(ctx, t.mcp, delivered(account("red"))), gone(ctx, t.platform, request("red")), t.refused())
-			},
-		},
-		{
-			"green has an account",
-			func(ctx context.Context) error { return t.ask(ctx, "green") },
-			func(ctx context.Context) error { return t.served(ctx, "green") },
-		},
-		{
-			"somebody takes green's access away first, then the object is deleted: the deletion ends",
+			t.gone("onboarding", t.onboarding, account("red")), t.gone("control plane", t.mcp, delivered(account("red"))), t.gone("workload", t.workload, gateway(account("red"))),
+			t.gone("platform", t.platform, request("red")), t.gone("platform", t.platform, workloadRequest("red")), t.refused),
+		newStep("green has an account.", 20*time.Second, "an account that is Ready",
+			func(ctx context.Context) error { return t.ask(ctx, "green") }, t.ready("green"), t.works("green")),
+		newStep("Somebody takes green's access away first, then the object is deleted: the deletion ends, and what was in the clusters is left there.", 20*time.Second, "that object and request are gone, and the gateway is there",
 			func(ctx context.Context) error {
 				return errors.Join(t.platform.Delete(ctx, request("green")), t.onboarding.Delete(ctx, account("green")))
 			},
-			func(ctx context.Context) error {
-				return errors.Join(gone(ctx, t.onboarding, account("green")), gone(ctx, t.platform, request("green")))
-			},
-		},
+			t.gone("onboarding", t.onboarding, account("green")), t.gone("platform", t.platform, request("green")), t.deployed("green")),
 	}
 }
 
-// Lasting are the steps in which time goes by. They come last because meanwhile it does.
-func (t *tour) lasting(first *client.Client) []step {
-	return []step{
-		{
-			"access to amber's control plane is good for half a minute: that of the beginning is of no use any more, and amber does not notice",
-			nil,
-			func(ctx context.Context) error {
-				return errors.Join(over(ctx, "amber", *first), t.served(ctx, "amber"))
-			},
-		},
-		t.redelivery("amber", "amber's credentials are deleted: they are delivered again over the access that was renewed"),
+// lasting are the steps in which time goes by. They come last because meanwhile it does.
+func (t *walk) lasting(first *client.Client) []tour.Step {
+	return []tour.Step{
+		newStep("Access to amber's control plane is good for half a minute: that of the beginning is of no use any more, and amber does not notice.", time.Minute,
+			"an API server that refuses the access of the beginning, and an account that is Ready", nil,
+			func(ctx context.Context) (string, error) { return over(ctx, "amber", *first) }, t.ready("amber"), t.works("amber")),
+		t.redelivery("amber", "amber's credentials are deleted: they are delivered again over the access that was renewed."),
 	}
 }
 
-// A redelivery is a step in which credentials are deleted when the access is over that they
+// redelivery is a step in which credentials are deleted when the access is over that they
 // came by: what brings them back has a new one.
-func (t *tour) redelivery(name, what string) step {
+func (t *walk) redelivery(name, claim string) tour.Step {
 	var before string
 
-	return step{
-		what,
+	return newStep(claim, 10*time.Second, "credentials with another UID, which NATS accepts",
 		func(ctx context.Context) (err error) {
 			if before, err = t.version(ctx, name); err != nil {
 				return err
@@ -146,171 +222,13 @@ func (t *tour) redelivery(name, what string) step {
 
 			return t.mcp.Delete(ctx, delivered(account(name)))
 		},
-		func(ctx context.Context) error {
+		func(ctx context.Context) (string, error) {
 			now, err := t.version(ctx, name)
 			if err == nil && now == before {
 				err = errors.New("the credentials are the old ones")
 			}
 
-			return errors.Join(err, t.served(ctx, name))
+			return fmt.Sprintf("control plane: secret %s had the UID %s, and has %s", name, before, now), err
 		},
-	}
-}
-
-func account(name string) *Account {
-	return &Account{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: name}}
-}
-
-// Request is what access to the control plane of a tenant is asked for with.
-func request(name string) *clustersv1alpha1.AccessRequest {
-	ns := clusteraccess.StableNamespace(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(account(name))})
-
-	return &clustersv1alpha1.AccessRequest{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: providerName + "--" + name + "--mcp"}}
-}
-
-// Ask makes a tenant known to the platform, and creates his object.
-func (t *tour) ask(ctx context.Context, name string) error {
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: request(name).Namespace}}
-	plane := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: name}, Spec: clustersv1alpha1.ClusterRequestSpec{Purpose: "mcp"}}
-
-	return errors.Join(t.platform.Create(ctx, ns), t.platform.Create(ctx, plane), t.onboarding.Create(ctx, account(name)))
-}
-
-// Says looks at the condition Ready of a tenant's object.
-func (t *tour) says(ctx context.Context, name, reason string) error {
-	a := account(name)
-	if err := t.onboarding.Get(ctx, client.ObjectKeyFromObject(a), a); err != nil {
-		return err
-	}
-	if c := meta.FindStatusCondition(a.Status.Conditions, serviceprovider.ServiceProviderConditionReady); c == nil || c.Reason != reason {
-		return fmt.Errorf("%s does not say %s: %+v", name, reason, a.Status)
-	}
-
-	return nil
-}
-
-// Served says that a tenant has what was asked for.
-func (t *tour) served(ctx context.Context, name string) error {
-	return errors.Join(t.says(ctx, name, serviceprovider.ReasonReconcileSuccess), t.works(ctx, name))
-}
-
-// Works connects to NATS with the credentials in a tenant's control plane.
-func (t *tour) works(ctx context.Context, name string) error {
-	secret := delivered(account(name))
-	if err := t.mcp.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
-		return err
-	}
-	conn, err := t.hub.connect(secret.Data["creds"])
-	if err != nil {
-		return fmt.Errorf("NATS does not accept the credentials of %s: %w", name, err)
-	}
-	conn.Close()
-
-	return nil
-}
-
-// Access returns a client with what the platform has granted for the control plane of a
-// tenant.
-func (t *tour) access(ctx context.Context, name string) (client.Client, error) {
-	ar, secret := request(name), &corev1.Secret{}
-	if err := t.platform.Get(ctx, client.ObjectKeyFromObject(ar), ar); err != nil {
-		return nil, err
-	}
-	if err := t.platform.Get(ctx, serviceprovider.SecretKeyOf(ar), secret); err != nil {
-		return nil, err
-	}
-	k, err := clusters.ParseKubeconfig(secret.Data["kubeconfig"], "")
-	if err != nil {
-		return nil, err
-	}
-
-	return client.New(k.RESTConfig, client.Options{Scheme: t.scheme})
-}
-
-// Over returns an error if the control plane of a tenant still accepts an access.
-func over(ctx context.Context, name string, old client.Client) error {
-	secret := delivered(account(name))
-	err := old.Get(ctx, client.ObjectKeyFromObject(secret), secret)
-	if kerrors.IsUnauthorized(err) {
-		return nil
-	}
-
-	return errors.Join(errOfUse, err)
-}
-
-// Version returns that of a tenant's credentials.
-func (t *tour) version(ctx context.Context, name string) (string, error) {
-	secret := delivered(account(name))
-	err := t.mcp.Get(ctx, client.ObjectKeyFromObject(secret), secret)
-
-	return string(secret.UID), err
-}
-
-// Allowed asks NATS how many connections an account may have.
-func (t *tour) allowed(ctx context.Context, name string, want int64) error {
-	a := account(name)
-	if err := t.onboarding.Get(ctx, client.ObjectKeyFromObject(a), a); err != nil {
-		return err
-	}
-	got, err := t.hub.allows(a.Status.PublicKey)
-	if err == nil && got != want {
-		err = fmt.Errorf("%s may have %d connections, not %d", name, got, want)
-	}
-
-	return err
-}
-
-// Stream makes a stream in a tenant's account, or deletes it.
-func (t *tour) stream(ctx context.Context, name string, exists bool) error {
-	secret := delivered(account(name))
-	if err := t.mcp.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
-		return err
-	}
-	t.last = secret.Data["creds"]
-	conn, err := t.hub.connect(secret.Data["creds"])
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return err
-	}
-	if !exists {
-		return js.DeleteStream(ctx, "orders")
-	}
-	_, err = js.CreateStream(ctx, jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders.>"}, Storage: jetstream.MemoryStorage})
-
-	return err
-}
-
-// Refused connects with credentials whose account is gone.
-func (t *tour) refused() error {
-	conn, err := t.hub.connect(t.last)
-	switch {
-	case errors.Is(err, nats.ErrAuthorization):
-		return nil // as it should be
-	case err != nil:
-		return err
-	}
-	conn.Close()
-
-	return errors.New("NATS still accepts credentials of an account that is gone")
-}
-
-func merge(ctx context.Context, c client.Client, o client.Object, body string) error {
-	return c.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(body)))
-}
-
-// Gone returns an error if an object is still there.
-func gone(ctx context.Context, c client.Client, o client.Object) error {
-	err := c.Get(ctx, client.ObjectKeyFromObject(o), o)
-	switch {
-	case resource.IsNotFound(err):
-		return nil
-	case err != nil:
-		return err
-	default:
-		return fmt.Errorf("%T %s is still there", o, o.GetName())
-	}
+		t.ready(name), t.works(name))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/tour"
 	"github.com/moorage-dev/moorage/pkg/clusters"
 	"github.com/moorage-dev/moorage/pkg/clusters/clusterstest"
 	moorage "github.com/moorage-dev/moorage/pkg/controller"
@@ -37,25 +39,25 @@ const (
 	providerName = "messaging" // of the configuration, and part of the names of requests
 )
 
-// A tour starts the clusters, NATS, the platform and the provider, which has its own role
+// A walk starts the clusters, NATS, the platform and the provider, which has its own role
 // and no other, and goes through the steps. What a step claims is asked of the API servers and of NATS, not of the provider.
-type tour struct {
+type walk struct {
 	out      io.Writer
+	once     bool // it ends after the steps
 	patience time.Duration
-	before   func(step int) // called before each step, for tests
+	before   func(step int)                  // called before each step, for tests
+	down     func(ctx context.Context) error // called while the provider is stopped, for tests
 	configs  func(platform *clusters.Cluster) configSource
 	short    time.Duration // how long the tokens for amber are valid
 
-	scheme                    *runtime.Scheme
-	platform, onboarding, mcp *cluster
-	hub                       *hub
-	granter                   *clusterstest.Granter
-	denied                    sync.Map // namespaces of requests
-	last                      []byte   // credentials that a stream was made with
+	scheme                              *runtime.Scheme
+	platform, onboarding, mcp, workload *cluster
+	hub                                 *hub
+	granter                             *clusterstest.Granter
+	denied                              sync.Map // namespaces of requests
+	last                                []byte   // credentials that a stream was made with
 
-	stop    context.CancelFunc // ends the managers
-	running sync.WaitGroup
-	ended   chan error
+	granting, provider *running
 }
 
 type configSource = serviceprovider.ConfigSource[*Account, *Messaging]
@@ -73,26 +75,22 @@ type cluster struct {
 	config *rest.Config
 }
 
-// A step does something, if there is something to do, and then holds, within the tour's patience, or does not.
-type step struct {
-	what  string
-	do    func(ctx context.Context) error
-	holds func(ctx context.Context) error
-}
-
-func newTour(out io.Writer) *tour {
-	return &tour{out: out, patience: patience, before: func(int) {}, configs: named, short: 30 * time.Second, scheme: runtime.NewScheme(), ended: make(chan error, 2)}
+func newTour(out io.Writer) *walk {
+	return &walk{
+		out: out, patience: patience, before: func(int) {}, down: func(context.Context) error { return nil },
+		configs: named, short: 30 * time.Second, scheme: runtime.NewScheme(),
+	}
 }
 
 // run returns an error if a step did not hold.
-func (t *tour) run(ctx context.Context) (err error) {
+func (t *walk) run(ctx context.Context) (err error) {
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clustersv1alpha1.AddToScheme, addToScheme} {
 		if err := add(t.scheme); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintln(t.out, "Starting three API servers (platform, onboarding, a control plane) and NATS.")
-	for _, c := range []**cluster{&t.platform, &t.onboarding, &t.mcp} {
+	fmt.Fprintln(t.out, "Starting four API servers (platform, onboarding, a control plane, a workload cluster) and NATS.")
+	for _, c := range []**cluster{&t.platform, &t.onboarding, &t.mcp, &t.workload} {
 		if *c, err = t.newCluster(ctx); err != nil {
 			return err
 		}
@@ -109,36 +107,27 @@ func (t *tour) run(ctx context.Context) (err error) {
 	if err := t.start(ctx); err != nil {
 		return err
 	}
-	steps := t.steps()
-	for i, s := range steps {
-		t.before(i)
-		fmt.Fprintf(t.out, "%d/%d  %s\n", i+1, len(steps), s.what)
-		if err := t.take(ctx, s); err != nil {
-			return fmt.Errorf("step %d did not hold: %w", i+1, err)
-		}
+	guide := &tour.Guide{
+		Tour: &tour.Tour{Out: t.out, Steps: t.steps(), Before: t.before, Patience: func(string) time.Duration { return t.patience }},
+		Once: t.once, Commands: t.commands, Ended: func() <-chan struct{} { return t.provider.done },
 	}
-	fmt.Fprintln(t.out, "Every step held.")
 
-	return nil
+	return guide.Run(ctx)
 }
 
-func (t *tour) take(ctx context.Context, s step) error {
-	if s.do != nil {
-		if err := s.do(ctx); err != nil {
-			return err
-		}
+// commands show what the tour leaves behind.
+func (t *walk) commands() []string {
+	return []string{
+		"export KUBECONFIG=" + t.onboarding.Kubeconfig + "   # the onboarding cluster",
+		"kubectl -n " + home + " get accounts",
+		"kubectl -n " + home + " annotate account amber " + serviceprovider.OperationAnnotation + "=" + serviceprovider.OperationIgnore + "   # a pause",
+		"kubectl --kubeconfig " + t.platform.Kubeconfig + " get accessrequests,clusterrequests -A",
+		"kubectl --kubeconfig " + t.mcp.Kubeconfig + " get secrets",
+		"kubectl --kubeconfig " + t.workload.Kubeconfig + " get deployments   # nothing runs there: the cluster has no nodes",
 	}
-	var last error
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, t.patience, true, func(ctx context.Context) (bool, error) {
-		last = s.holds(ctx)
-
-		return last == nil, nil
-	})
-
-	return errors.Join(err, last)
 }
 
-func (t *tour) newCluster(ctx context.Context) (*cluster, error) {
+func (t *walk) newCluster(ctx context.Context) (*cluster, error) {
 	c, err := devcluster.Start(ctx, devcluster.Options{Own: true, Progress: t.out})
 	if err != nil {
 		return nil, err
@@ -153,7 +142,7 @@ func (t *tour) newCluster(ctx context.Context) (*cluster, error) {
 }
 
 // Prepare installs the kinds, and the configuration.
-func (t *tour) prepare(ctx context.Context) error {
+func (t *walk) prepare(ctx context.Context) error {
 	if err := clusterstest.InstallCRDs(ctx, t.platform, clustersv1alpha1.CRDs()); err != nil {
 		return err
 	}
@@ -163,7 +152,7 @@ func (t *tour) prepare(ctx context.Context) error {
 		o  client.Object
 	}{
 		{t.platform, definition("Messaging", "messagings", apiextensionsv1.ClusterScoped)},
-		{t.onboarding, definition("Account", "accounts", apiextensionsv1.NamespaceScoped)},
+		{t.onboarding, definition("Account", "accounts", apiextensionsv1.NamespaceScoped, columns...)},
 		{t.platform, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: keepNamespace}}},
 		{t.onboarding, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home}}},
 		{t.platform, config},
@@ -183,10 +172,15 @@ func (t *tour) prepare(ctx context.Context) error {
 }
 
 // Start runs the platform's granter and the provider.
-func (t *tour) start(ctx context.Context) error {
-	ctx, t.stop = context.WithCancel(ctx)
+func (t *walk) start(ctx context.Context) error {
 	t.granter = &clusterstest.Granter{
-		ClusterFor: func(client.ObjectKey) (*rest.Config, bool) { return t.mcp.config, true },
+		ClusterFor: func(request client.ObjectKey) (*rest.Config, bool) {
+			if strings.HasSuffix(request.Name, "--wl") {
+				return t.workload.config, true
+			}
+
+			return t.mcp.config, true
+		},
 		Deny: func(request client.ObjectKey) string {
 			if _, denied := t.denied.Load(request.Namespace); denied {
 				return "the tenant has not paid"
@@ -203,10 +197,16 @@ func (t *tour) start(ctx context.Context) error {
 			return 0
 		},
 	}
-	if err := t.manage(ctx, t.platform.config, t.granter.SetupWithManager); err != nil {
+	var err error
+	if t.granting, err = t.manage(ctx, t.platform.config, t.granter.SetupWithManager); err != nil {
 		return err
 	}
 
+	return t.startProvider(ctx)
+}
+
+// startProvider runs a provider that remembers nothing.
+func (t *walk) startProvider(ctx context.Context) error {
 	onboarding, err := t.user(ctx, t.onboarding)
 	if err != nil {
 		return err
@@ -217,13 +217,14 @@ func (t *tour) start(ctx context.Context) error {
 	}
 
 	restores := moorage.NewRestoreDetector(moorage.WithRestoreLogger(logging.NewLogrLogger(ctrl.Log)))
+	t.provider, err = t.manage(ctx, detecting(onboarding, restores), func(m ctrl.Manager) error { return t.setup(m, platform, restores) })
 
-	return t.manage(ctx, detecting(onboarding, restores), func(m ctrl.Manager) error { return t.setup(m, platform, restores) })
+	return err
 }
 
 // Setup is what the main of a real provider does. The process ends once one of the clusters whose
 // caches its manager runs was restored to an earlier state: the next one lists everything anew.
-func (t *tour) setup(m ctrl.Manager, config *rest.Config, restores *moorage.RestoreDetector) error {
+func (t *walk) setup(m ctrl.Manager, config *rest.Config, restores *moorage.RestoreDetector) error {
 	config = detecting(config, restores)
 	onboarding, platform := clusters.New("onboarding").WithRESTConfig(m.GetConfig()), clusters.New("platform").WithRESTConfig(config)
 	for _, c := range []*clusters.Cluster{onboarding, platform} {
@@ -231,18 +232,16 @@ func (t *tour) setup(m ctrl.Manager, config *rest.Config, restores *moorage.Rest
 			return err
 		}
 	}
-	secrets := &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{{
-		Namespace: "default", Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "create", "delete"}}},
-	}}}
-	access, err := clusteraccess.New(platform, providerName, []clusteraccess.Registration{clusteraccess.MCP(t.scheme, secrets)},
-		clusteraccess.WithRetryInterval(time.Second))
+	access, err := clusteraccess.New(platform, providerName, []clusteraccess.Registration{
+		clusteraccess.MCP(t.scheme, mayUse("", "secrets")), clusteraccess.Workload(t.scheme, mayUse("apps", "deployments")),
+	}, clusteraccess.WithRetryInterval(time.Second))
 	if err != nil {
 		return err
 	}
 	r, err := serviceprovider.NewAPIReconcilerBuilder[*Account, *Messaging]().
 		EmptyObjectProvider(func() *Account { return &Account{} }).
 		OnboardingCluster(onboarding).PlatformCluster(platform).
-		ClusterAccessReconciler(access).
+		ClusterAccessReconciler(access).WorkloadCluster(true).
 		ConfigSource(t.configs(platform)).
 		Reconciler(&service{hub: t.hub, platform: platform}).
 		ControllerOptions(controller.Options{MaxConcurrentReconciles: 4, SkipNameValidation: new(true)}).
@@ -250,7 +249,13 @@ func (t *tour) setup(m ctrl.Manager, config *rest.Config, restores *moorage.Rest
 	if err != nil {
 		return err
 	}
-	for _, part := range []manager.Runnable{platform.Cluster(), restores} {
+	closed := manager.RunnableFunc(func(ctx context.Context) error {
+		<-ctx.Done()
+		access.Close()
+
+		return nil
+	})
+	for _, part := range []manager.Runnable{platform.Cluster(), restores, closed} {
 		if err := m.Add(part); err != nil {
 			return err
 		}
@@ -267,27 +272,48 @@ func detecting(config *rest.Config, restores *moorage.RestoreDetector) *rest.Con
 	return config
 }
 
-func (t *tour) manage(ctx context.Context, config *rest.Config, setup func(ctrl.Manager) error) error {
+// mayUse is what a token for a cluster is to be good for.
+func mayUse(group, kind string) *clustersv1alpha1.TokenConfig {
+	return &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{{
+		Namespace: "default", Rules: []rbacv1.PolicyRule{rule(group, kind, "get", "create", "delete")},
+	}}}
+}
+
+// A running is a manager that runs.
+type running struct {
+	stop context.CancelFunc
+	done chan struct{} // closed when it has ended
+	err  error         // with which it did
+}
+
+func (t *walk) manage(ctx context.Context, config *rest.Config, setup func(ctrl.Manager) error) (*running, error) {
 	m, err := ctrl.NewManager(config, ctrl.Options{Scheme: t.scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := setup(m); err != nil {
-		return err
+		return nil, err
 	}
-	t.running.Go(func() { t.ended <- m.Start(ctx) })
+	r := &running{done: make(chan struct{})}
+	ctx, r.stop = context.WithCancel(ctx)
+	go func() {
+		defer close(r.done)
+		r.err = m.Start(ctx)
+	}()
 
-	return nil
+	return r, nil
 }
 
-// Halt ends the managers.
-func (t *tour) halt() (err error) {
-	t.stop()
-	t.running.Wait()
-	close(t.ended)
-	for e := range t.ended {
-		err = errors.Join(err, e)
+// end returns when the manager has ended. Without one it does nothing.
+func (r *running) end() error {
+	if r == nil {
+		return nil
 	}
+	r.stop()
+	<-r.done
 
-	return err
+	return r.err
 }
+
+// halt ends the managers.
+func (t *walk) halt() error { return errors.Join(t.provider.end(), t.granting.end()) }

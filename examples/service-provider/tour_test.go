@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 
 // newBusyTour has patience with steps that hold: several tours with servers of their own
 // are made at the same time.
-func newBusyTour(out io.Writer) *tour {
+func newBusyTour(out io.Writer) *walk {
 	t := newTour(out)
-	t.patience = wait.Patience()
+	t.once, t.patience = true, wait.Patience()
 
 	return t
 }
@@ -47,7 +47,7 @@ func newBusyTour(out io.Writer) *tour {
 // TestTour: every step holds.
 func TestTour(t *testing.T) {
 	var out bytes.Buffer
-	if code := exit(&out, newBusyTour(&out).run(t.Context())); code != 0 || !strings.HasSuffix(out.String(), "Every step held.\n") {
+	if code := exit(&out, newBusyTour(&out).run(t.Context())); code != 0 || !strings.Contains(out.String(), "All 17 steps held") {
 		t.Errorf("exit code %d:\n%s", code, out.String())
 	}
 }
@@ -56,8 +56,8 @@ func TestTour(t *testing.T) {
 type sabotage struct {
 	step     int
 	what     string
-	do       func(ctx context.Context, t *tour) error
-	from     func(t *tour) // done at the start
+	do       func(ctx context.Context, t *walk) error
+	from     func(t *walk) // done at the start
 	says     error         // what is said of it, if there is more than one reason not to hold
 	patience time.Duration // three seconds, unless a healthy step may take longer
 }
@@ -65,30 +65,40 @@ type sabotage struct {
 // Each step has one, beside which all others are healthy.
 var sabotages = []sabotage{
 	{step: 1, what: "no provider", do: stopped},
-	{step: 2, what: "no provider", do: stopped},
+	{step: 2, what: "there is no gateway", do: func(ctx context.Context, t *walk) error {
+		return errors.Join(stopped(ctx, t), t.workload.Delete(ctx, gateway(account("red"))))
+	}},
+	{step: 3, what: "no provider", do: stopped},
 	untold(),
-	{step: 3, what: "the old access is not ended", do: lingering, says: errOfUse, patience: 20 * time.Second},
 	{step: 4, what: "no provider", do: stopped},
-	{step: 5, what: "nobody denies it", do: stopped},
-	{step: 5, what: "it is delivered all the same", do: func(ctx context.Context, t *tour) error {
+	{step: 5, what: "no provider", do: stopped},
+	{step: 6, what: "no provider", do: stopped},
+	{step: 7, what: "no provider", do: stopped},
+	{step: 8, what: "the old access is not ended", do: lingering, says: errOfUse, patience: 20 * time.Second},
+	{step: 9, what: "no provider", do: stopped},
+	{step: 10, what: "something is made anew", from: func(t *walk) {
+		t.down = func(ctx context.Context) error { return t.workload.Delete(ctx, gateway(account("red"))) }
+	}, patience: wait.Patience()}, // it is not to end before
+	{step: 11, what: "nobody denies it", do: stopped},
+	{step: 11, what: "it is delivered all the same", do: func(ctx context.Context, t *walk) error {
 		return t.mcp.Create(ctx, delivered(account("blue")))
 	}},
-	{step: 6, what: "nobody says why it waits", do: stopped},
-	{step: 6, what: "it goes all the same", do: func(ctx context.Context, t *tour) error {
+	{step: 12, what: "nobody says why it waits", do: stopped},
+	{step: 12, what: "it goes all the same", do: func(ctx context.Context, t *walk) error {
 		return errors.Join(stopped(ctx, t), merge(ctx, t.onboarding, account("red"), `{"metadata":{"finalizers":null}}`))
 	}},
-	{step: 7, what: "no provider", do: stopped},
-	{step: 8, what: "there is no account", do: func(_ context.Context, t *tour) error {
+	{step: 13, what: "no provider", do: stopped},
+	{step: 14, what: "there is no account", do: func(_ context.Context, t *walk) error {
 		t.denied.Store(request("green").Namespace, true)
 
 		return nil
 	}},
-	{step: 9, what: "something else holds it", do: func(ctx context.Context, t *tour) error {
+	{step: 15, what: "something else holds it", do: func(ctx context.Context, t *walk) error {
 		return t.onboarding.Patch(ctx, account("green"), client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/finalizers/-","value":"example.org/held"}]`)))
 	}},
 	// A healthy one would be over forty-one seconds after it was made: an API server remembers it for ten.
-	{step: 10, what: "access does not end", from: func(t *tour) { t.short = time.Hour }, says: errOfUse, patience: 45 * time.Second},
-	{step: 11, what: "no provider", do: stopped},
+	{step: 16, what: "access does not end", from: func(t *walk) { t.short = time.Hour }, says: errOfUse, patience: 45 * time.Second},
+	{step: 17, what: "no provider", do: stopped},
 }
 
 // Untold lets nobody tell of the configuration. It changes when nobody is about to look
@@ -97,15 +107,15 @@ func untold() sabotage {
 	s := &silent{}
 
 	return sabotage{
-		step: 2, what: "nobody tells of the configuration",
-		from: func(t *tour) {
+		step: 3, what: "nobody tells of the configuration",
+		from: func(t *walk) {
 			t.configs = func(platform *clusters.Cluster) configSource {
 				s.configSource = named(platform)
 
 				return s
 			}
 		},
-		do: func(ctx context.Context, _ *tour) error {
+		do: func(ctx context.Context, _ *walk) error {
 			seen, quiet := s.looks.Load(), 0
 
 			return poll.PollUntilContextTimeout(ctx, 50*time.Millisecond, wait.Patience(), true, func(context.Context) (bool, error) {
@@ -140,16 +150,13 @@ func (*silent) Source(func(context.Context, *Messaging) []reconcile.Request) sou
 	return nil
 }
 
-func stopped(_ context.Context, t *tour) error {
-	t.stop()
-	t.running.Wait()
-
-	return nil
+func stopped(_ context.Context, t *walk) error {
+	return t.halt()
 }
 
 // Lingering lets a finalizer keep what tokens are bound to: an API server takes them for a
 // minute more.
-func lingering(ctx context.Context, t *tour) error {
+func lingering(ctx context.Context, t *walk) error {
 	list := &corev1.SecretList{}
 	if err := t.mcp.List(ctx, list, client.InNamespace("granted-access")); err != nil {
 		return err
@@ -229,13 +236,19 @@ func TestRefused(t *testing.T) {
 	if tour.last, err = credentials(keys); err != nil {
 		t.Fatal(err)
 	}
-	if tour.refused() == nil {
+	if refused(tour) == nil {
 		t.Error("the account is there, and it says that it is gone")
 	}
 	if err := h.remove(public); err != nil {
 		t.Fatal(err)
 	}
-	if err := tour.refused(); err != nil {
+	if err := refused(tour); err != nil {
 		t.Error(err)
 	}
+}
+
+func refused(t *walk) error {
+	_, err := t.refused(context.Background())
+
+	return err
 }

@@ -1,10 +1,12 @@
 // Command syncer shows two clusters kept in step: it starts a host and a tenant,
-// each a real API server of its own, runs three syncers between them, and walks
-// through what they do. It ends with exit code 0 only if every step held.
+// each a real API server of its own, runs four syncers between them, and walks
+// through what they do. Then it stays up, unless it is once only. It ends with exit
+// code 0 only if every step held.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +27,10 @@ func main() {
 	// The steps are the output: whoever writes a syncer of his own sets a logger.
 	ctrllog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	code := exit(os.Stderr, newTour(os.Stdout).run(ctx))
+	t := newTour(os.Stdout)
+	flag.BoolVar(&t.once, "once", false, "end after the tour")
+	flag.Parse()
+	code := exit(os.Stderr, t.run(ctx))
 	stop()
 	os.Exit(code)
 }

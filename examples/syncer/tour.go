@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/examples/tour"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/syncer"
 )
@@ -23,18 +24,21 @@ const (
 	tenantName = "red"     // the suffix of host names
 	target     = "tenants" // where on the host the tenant's objects are
 	home       = "default" // where in the tenant they come from
+	north      = "north"   // another namespace of the tenant
 )
 
-// A tour starts two clusters and the syncers and goes through the steps. What a step
+// A walk starts two clusters and the syncers and goes through the steps. What a step
 // claims is asked of the API servers themselves, not of the syncers.
-type tour struct {
+type walk struct {
 	out      io.Writer
+	once     bool // it ends after the steps
 	patience time.Duration
 	before   func(step int) // called before each step, for tests
 
 	host, tenant *cluster
 	stop         context.CancelFunc // ends the syncers
-	ended        chan error
+	ended        chan struct{}      // closed when they have ended
+	failure      error              // with which they did
 }
 
 // A cluster is an API server and a client with every permission.
@@ -45,19 +49,12 @@ type cluster struct {
 	config *rest.Config
 }
 
-// A step does something and then holds, within the tour's patience, or does not.
-type step struct {
-	what  string
-	do    func(ctx context.Context) error
-	holds func(ctx context.Context) error
-}
-
-func newTour(out io.Writer) *tour {
-	return &tour{out: out, patience: patience, before: func(int) {}}
+func newTour(out io.Writer) *walk {
+	return &walk{out: out, patience: patience, before: func(int) {}}
 }
 
 // run returns an error if a step did not hold.
-func (t *tour) run(ctx context.Context) (err error) {
+func (t *walk) run(ctx context.Context) (err error) {
 	fmt.Fprintln(t.out, "Starting two API servers: a host and a tenant.")
 	if t.host, err = newCluster(ctx); err != nil {
 		return err
@@ -71,31 +68,35 @@ func (t *tour) run(ctx context.Context) (err error) {
 	if err := t.prepare(ctx); err != nil {
 		return err
 	}
-	steps := t.steps()
-	for i, s := range steps {
-		t.before(i)
-		fmt.Fprintf(t.out, "%2d/%d  %s\n", i+1, len(steps), s.what)
-		if err := t.take(ctx, s); err != nil {
-			return fmt.Errorf("step %d did not hold: %w", i+1, err)
-		}
+	guide := &tour.Guide{
+		Tour: &tour.Tour{Out: t.out, Steps: t.steps(), Before: t.before, Patience: func(string) time.Duration { return t.patience }},
+		Once: t.once, Commands: t.commands, Ended: func() <-chan struct{} { return t.ended },
 	}
-	fmt.Fprintln(t.out, "Every step held.")
-	return nil
+	return guide.Run(ctx)
 }
 
-func (t *tour) take(ctx context.Context, s step) error {
-	if err := s.do(ctx); err != nil {
-		return err
+// commands show one object on both sides.
+func (t *walk) commands() []string {
+	return []string{
+		"export KUBECONFIG=" + t.tenant.Kubeconfig + "   # the tenant",
+		"HOST=" + t.host.Kubeconfig,
+		`echo '{"apiVersion":"harbour.example.org/v1","kind":"Ferry","metadata":{"name":"mine"},"spec":{"route":"home"}}' | kubectl apply -f -`,
+		"kubectl --kubeconfig $HOST -n " + target + " get ferries --show-labels",
+		"kubectl get ferries,events",
 	}
+}
+
+// until makes a check until it holds, or patience ends.
+func (t *walk) until(ctx context.Context, what string, holds func(ctx context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, t.patience, true, func(ctx context.Context) (bool, error) {
-		last = s.holds(ctx)
+		last = holds(ctx)
 		return last == nil, nil
 	})
-	if err != nil && last != nil {
-		return last
+	if err == nil {
+		return nil
 	}
-	return err
+	return &tour.Missed{Want: what, Saw: errors.Join(err, last)}
 }
 
 func newCluster(ctx context.Context) (*cluster, error) {
@@ -124,7 +125,7 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 // startSyncers is what the main of a program of one's own would do.
-func (t *tour) startSyncers(ctx context.Context) error {
+func (t *walk) startSyncers(ctx context.Context) error {
 	scheme, err := newScheme()
 	if err != nil {
 		return err
@@ -140,29 +141,33 @@ func (t *tour) startSyncers(ctx context.Context) error {
 		return err
 	}
 	r := syncer.NewRunner(reg)
-	for _, item := range []syncer.Base{newFerries(reg), secrets, nodes{}} {
+	for _, item := range []syncer.Base{newFerries(reg), newPiers(reg), secrets, nodes{}} {
 		if err := r.Register(item); err != nil {
 			return err
 		}
 	}
 	ctx, t.stop = context.WithCancel(ctx)
-	t.ended = make(chan error, 1)
-	go func() { t.ended <- r.Start(ctx) }()
+	t.ended = make(chan struct{})
+	go func() {
+		defer close(t.ended)
+		t.failure = r.Start(ctx)
+	}()
 	select {
 	case <-r.Ready():
 		return nil
-	case err := <-t.ended:
+	case <-t.ended:
 		t.stop = nil
-		return errors.Join(errors.New("the syncers ended"), err)
+		return errors.Join(errors.New("the syncers ended"), t.failure)
 	}
 }
 
 // stopSyncers returns when they have ended. Without any it does nothing.
-func (t *tour) stopSyncers() error {
+func (t *walk) stopSyncers() error {
 	if t.stop == nil {
 		return nil
 	}
 	t.stop()
 	t.stop = nil
-	return <-t.ended
+	<-t.ended
+	return t.failure
 }

@@ -23,9 +23,9 @@ import (
 
 // newBusyTour has patience with steps that hold: several tours with servers of their own
 // are made at the same time.
-func newBusyTour(out io.Writer) *tour {
+func newBusyTour(out io.Writer) *walk {
 	t := newTour(out)
-	t.patience = wait.Patience()
+	t.once, t.patience = true, wait.Patience()
 
 	return t
 }
@@ -35,7 +35,7 @@ func TestTour(t *testing.T) {
 	if code := exit(out, newBusyTour(out).run(t.Context())); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	if !strings.HasSuffix(out.String(), "Every step held.\n") {
+	if !strings.Contains(out.String(), "All 14 steps held") {
 		t.Errorf("the tour does not say how it ended:\n%s", out)
 	}
 }
@@ -45,41 +45,48 @@ func TestTour(t *testing.T) {
 var sabotages = []struct {
 	step int
 	what string
-	do   func(ctx context.Context, t *tour) error
+	do   func(ctx context.Context, t *walk) error
 }{
-	{1, "the host does not have the kind", func(ctx context.Context, t *tour) error {
-		if err := t.host.Delete(ctx, ferryDefinition()); err != nil {
+	{1, "the host does not have the kind", func(ctx context.Context, t *walk) error {
+		if err := t.host.Delete(ctx, definition(ferryKind, "ferries")); err != nil {
 			return client.IgnoreNotFound(err)
 		}
 
 		return poll.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-			err := t.host.Get(ctx, client.ObjectKeyFromObject(ferryDefinition()), ferryDefinition())
+			err := t.host.Get(ctx, client.ObjectKeyFromObject(definition(ferryKind, "ferries")), definition(ferryKind, "ferries"))
 
 			return kerrors.IsNotFound(err), client.IgnoreNotFound(err) // until its instances are gone, it is there
 		})
 	}},
 	{2, "no syncer", stopped},
 	{3, "no syncer", stopped},
+	{3, "the name is the host's", func(ctx context.Context, t *walk) error { return t.host.Create(ctx, t.image(longName, "far")) }},
 	{4, "no syncer", stopped},
-	{5, "nobody tells the tenant", stopped},
-	{5, "the foreign ferry is overwritten", func(ctx context.Context, t *tour) error {
+	{5, "no syncer", stopped},
+	{6, "no syncer", stopped},
+	{6, "somebody has marked the pier", func(ctx context.Context, t *walk) error {
+		return t.host.Patch(ctx, pierOnHost(""), merge(`{"metadata":{"labels":{%q:"blue"}}}`, markerLabel))
+	}},
+	{7, "nobody tells the tenant", stopped},
+	{7, "the foreign ferry is overwritten", func(ctx context.Context, t *walk) error {
 		return t.host.Patch(ctx, t.image("stolen", ""), merge(`{"spec":{"route":"to Dover"}}`))
 	}},
-	{6, "no syncer", stopped},
-	{7, "no syncer", stopped},
 	{8, "no syncer", stopped},
 	{9, "no syncer", stopped},
 	{10, "no syncer", stopped},
-	{10, "the host has lost a ferry", func(ctx context.Context, t *tour) error {
+	{11, "no syncer", stopped},
+	{12, "no syncer", stopped},
+	{13, "no syncer", stopped},
+	{13, "the host has lost a ferry", func(ctx context.Context, t *walk) error {
 		return errors.Join(t.stopSyncers(), t.host.Delete(ctx, t.image("princess", "")))
 	}},
-	{11, "no syncer", stopped},
-	{11, "what was not its own is gone", func(ctx context.Context, t *tour) error {
-		return t.host.Delete(ctx, t.image("stolen", ""))
+	{14, "no syncer", stopped},
+	{14, "what was not its own is gone", func(ctx context.Context, t *walk) error {
+		return t.host.Delete(ctx, newObject(ferryKind, target, "lifeboat", ""))
 	}},
 }
 
-func stopped(_ context.Context, t *tour) error { return t.stopSyncers() }
+func stopped(_ context.Context, t *walk) error { return t.stopSyncers() }
 
 // TestTourNotices takes one of these at a time: the tour must end at that step, and the
 // program with an exit code that says so.

@@ -96,6 +96,7 @@ var table = []layer{
 		{path: "internal/objectstate/...", why: "what the managed reconciler remembers of an object, in plain values"},
 		{path: "pkg/test/wait/...", why: "the one budget of a test, which all its waits share", alone: true},
 		{path: "pkg/test/port/...", why: "free ports", alone: true},
+		{path: "examples/tour/...", why: "the form of the demos: claim, evidence, time", alone: true},
 		{path: "internal/redact/...", why: "takes secrets out of texts that people will read, and bounds them"},
 		{path: "apis/...", why: "types that are stored"},
 	}},

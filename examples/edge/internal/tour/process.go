@@ -19,7 +19,8 @@ import (
 // A process is a device that is served.
 type process struct {
 	cmd      *exec.Cmd
-	ended    chan error
+	done     chan struct{} // closed when it has ended
+	err      error         // with which it did
 	patience time.Duration
 }
 
@@ -35,14 +36,18 @@ func serve(ctx context.Context, binary, dir string, patience time.Duration) (*pr
 	if err := cmd.Start(); err != nil {
 		return nil, 0, errors.Wrap(err, "cannot start the device")
 	}
-	p := &process{cmd: cmd, ended: make(chan error, 1), patience: patience}
+	p := &process{cmd: cmd, done: make(chan struct{}), patience: patience}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	took := time.Since(began)
-	go func() { p.ended <- cmd.Wait() }()
+	go func() {
+		defer close(p.done)
+		p.err = cmd.Wait()
+	}()
 	if err != nil || strings.TrimSpace(line) != "ready" {
 		_ = cmd.Process.Kill()
+		<-p.done
 
-		return nil, 0, errors.Errorf("the device is not ready, it says %q: %v", line, stderrors.Join(err, <-p.ended))
+		return nil, 0, errors.Errorf("the device is not ready, it says %q: %v", line, stderrors.Join(err, p.err))
 	}
 
 	return p, took, nil
@@ -69,8 +74,8 @@ func (p *process) kill() error {
 
 func (p *process) wait() error {
 	select {
-	case err := <-p.ended:
-		return err
+	case <-p.done:
+		return p.err
 	case <-time.After(p.patience):
 		_ = p.cmd.Process.Kill()
 

@@ -14,54 +14,67 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	v1 "github.com/moorage-dev/moorage/examples/edge/internal/v1"
+	"github.com/moorage-dev/moorage/examples/tour"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
 var steps = []step{
-	{"the binary needs nothing but itself", func(t *tour, _ context.Context) (string, error) { return "static", static(t.binary) }},
-	{"it starts in under a second", func(t *tour, ctx context.Context) (string, error) { return t.begin(ctx, "start_ms") }},
-	{"objects are applied, and their files are made", apply},
-	{"a watch tells of what is applied", follow},
-	{"objects are listed", list},
-	{"a change of the object changes the file", change},
-	{"a change of the file is taken back", drift},
-	{"a file that is nobody's is left alone", foreign},
-	{"a name that leads elsewhere is refused", escape},
-	{"a killed device goes on where it was", survive},
-	{"a deletion deletes the file, and then the object", remove},
-	{fmt.Sprintf("%d objects are Ready", objects), many},
-	{"nothing is written while nothing changes", steady},
-	{"it never had more than 60 MB of memory", small},
-	{"with them it starts in under a second", again},
-	{"and never has more than 60 MB of memory then", smallAgain},
-	{"it ends when it is asked to", func(t *tour, _ context.Context) (string, error) { return "", t.end((*process).stop) }},
+	{"The binary needs nothing but itself.", func(t *walk, _ context.Context) error {
+		if err := static(t.binary); err != nil {
+			return err
+		}
+		t.see("the ELF header of %s names no interpreter and no dynamic section: it is static", t.binary)
+
+		return nil
+	}},
+	{"The device starts in under a second.", (*walk).begin},
+	{"Objects are applied, and their files are made.", apply},
+	{"A watch tells of what is applied.", follow},
+	{"Objects are listed.", list},
+	{"A change of the object changes the file.", change},
+	{"A change of the file is taken back.", drift},
+	{"A file that is nobody's is left alone.", foreign},
+	{"A name that leads elsewhere is refused.", escape},
+	{"A killed device goes on where it was.", survive},
+	{"A deletion deletes the file, and then the object.", remove},
+	{fmt.Sprintf("%d objects are created and become Ready.", objects), many},
+	{"Nothing is written while nothing changes.", steady},
+	{"The device never had more than 60 MB of memory.", small},
+	{"It ends when it is asked to.", func(t *walk, _ context.Context) error {
+		if err := t.end((*process).stop); err != nil {
+			return err
+		}
+		t.see("after SIGTERM the process ended with exit code 0")
+
+		return nil
+	}},
+	{fmt.Sprintf("With its %d objects it starts in under a second.", objects), again},
+	{"It never has more than 60 MB of memory then.", smallAgain},
 }
 
-func apply(t *tour, ctx context.Context) (string, error) {
+func apply(t *walk, ctx context.Context) error {
 	documents := manifest("motd", "hello\n") + "---\n" + manifest("hosts", "127.0.0.1 localhost\n")
 	if _, err := t.edge(ctx, documents, "apply"); err != nil {
-		return "", err
+		return err
 	}
-	err := stderrors.Join(t.contains(ctx, "motd", []byte("hello\n")), t.contains(ctx, "hosts", []byte("127.0.0.1 localhost\n")),
-		t.ready(ctx, "motd"), t.ready(ctx, "hosts"))
 
-	return "2 files", err
+	return stderrors.Join(t.shows(ctx, "motd", "hello\n"), t.shows(ctx, "hosts", "127.0.0.1 localhost\n"),
+		t.ready(ctx, "motd"), t.ready(ctx, "hosts"))
 }
 
 // Follow runs a watch of its own while something is applied.
-func follow(t *tour, ctx context.Context) (string, error) {
+func follow(t *walk, ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.binary, "watch", "--dir", t.dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", err
+		return err
 	}
 	defer func() {
 		cancel()
@@ -70,11 +83,11 @@ func follow(t *tour, ctx context.Context) (string, error) {
 	lines := bufio.NewScanner(out)
 	for seen := 0; seen < 2 && lines.Scan(); seen++ { // what there was
 		if !strings.HasPrefix(lines.Text(), "ADDED") {
-			return "", errors.Errorf("the watch begins with %q", lines.Text())
+			return errors.Errorf("the watch begins with %q", lines.Text())
 		}
 	}
 	if _, err := t.edge(ctx, manifest("issue", "edge\n"), "apply"); err != nil {
-		return "", err
+		return err
 	}
 	told := 0
 	for lines.Scan() {
@@ -82,154 +95,141 @@ func follow(t *tour, ctx context.Context) (string, error) {
 			told++
 		}
 		if strings.Contains(lines.Text(), "\tissue\tTrue(Available)\tTrue") {
-			return fmt.Sprintf("%d events", told), nil
+			t.see("edge watch: %s", strings.ReplaceAll(lines.Text(), "\t", "  "))
+			t.see("edge watch told %d times of the object", told)
+
+			return nil
 		}
 	}
 
-	return "", errors.New("the watch ended before it told that the object is Ready")
+	return errors.New("the watch ended before it told that the object is Ready")
 }
 
-func list(t *tour, ctx context.Context) (string, error) {
+func list(t *walk, ctx context.Context) error {
 	out, err := t.edge(ctx, "", "get")
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, name := range []string{"motd", "hosts", "issue"} {
 		if !strings.Contains(out, name+" ") {
-			return "", errors.Errorf("%s is not in the list:\n%s", name, out)
+			return errors.Errorf("%s is not in the list:\n%s", name, out)
 		}
 	}
 
-	return "3 objects", nil
+	t.see("%s", out)
+
+	return nil
 }
 
-func change(t *tour, ctx context.Context) (string, error) {
+func change(t *walk, ctx context.Context) error {
 	if _, err := t.edge(ctx, manifest("motd", "good evening\n"), "apply"); err != nil {
-		return "", err
+		return err
 	}
-	if err := t.contains(ctx, "motd", []byte("good evening\n")); err != nil {
-		return "", err
+	if err := t.shows(ctx, "motd", "good evening\n"); err != nil {
+		return err
 	}
 	if err := t.ready(ctx, "motd"); err != nil {
-		return "", err
+		return err
 	}
 	f, err := t.get(ctx, "motd")
 	if err == nil && (f == nil || f.Generation != 2 || f.Status.Size != 13) {
 		err = errors.Errorf("the object is %+v", f)
 	}
 
-	return "generation 2", err
+	return err
 }
 
-func drift(t *tour, ctx context.Context) (string, error) {
+func drift(t *walk, ctx context.Context) error {
 	if err := os.WriteFile(t.file("motd"), []byte("vandals were here\n"), 0o600); err != nil {
-		return "", err
+		return err
 	}
-	began := time.Now()
-	err := t.contains(ctx, "motd", []byte("good evening\n"))
+	t.see("somebody writes into the file motd: %q", "vandals were here\n")
 
-	return "after " + time.Since(began).Round(100*time.Millisecond).String(), err
+	return t.shows(ctx, "motd", "good evening\n")
 }
 
-func foreign(t *tour, ctx context.Context) (string, error) {
+func foreign(t *walk, ctx context.Context) error {
 	const theirs = "not yours\n"
 	if err := os.WriteFile(t.file("passwd"), []byte(theirs), 0o600); err != nil {
-		return "", err
+		return err
 	}
 	if _, err := t.edge(ctx, manifest("passwd", "root::0:0\n"), "apply"); err != nil {
-		return "", err
+		return err
 	}
-	err := t.until(ctx, "the object says so", func() (bool, error) {
-		f, err := t.get(ctx, "passwd")
-
-		return f != nil && f.GetCondition(commonv1.TypeSynced).Status == "False", err
-	})
-	if err != nil {
-		return "", err
-	}
-	f, err := t.get(ctx, "passwd")
-	if err != nil {
-		return "", err
+	if err := t.refused(ctx, "passwd", "ExternalResourceNotOwned"); err != nil {
+		return err
 	}
 	if _, err := t.edge(ctx, "", "delete", "passwd"); err != nil {
-		return "", err
+		return err
 	}
 	if err := t.gone(ctx, "passwd"); err != nil {
-		return "", err
+		return err
 	}
 
-	return string(f.GetCondition(commonv1.TypeSynced).Reason), t.contains(ctx, "passwd", []byte(theirs))
+	t.see("the object is deleted again, and is gone")
+
+	return t.shows(ctx, "passwd", theirs)
 }
 
-func escape(t *tour, ctx context.Context) (string, error) {
+func escape(t *walk, ctx context.Context) error {
 	document := strings.Replace(manifest("escape", "x"), "metadata:\n", "metadata:\n  annotations:\n    "+meta.AnnotationKeyExternalName+": ../escaped\n", 1)
 	if _, err := t.edge(ctx, document, "apply"); err != nil {
-		return "", err
+		return err
 	}
-	err := t.until(ctx, "the object says so", func() (bool, error) {
-		f, err := t.get(ctx, "escape")
-
-		return f != nil && f.GetCondition(commonv1.TypeSynced).Status == "False", err
-	})
-	if err != nil {
-		return "", err
+	if err := t.refused(ctx, "escape", "NoNameOfAFile"); err != nil {
+		return err
 	}
 	if _, err := os.Stat(t.file("../escaped")); !errors.Is(err, os.ErrNotExist) {
-		return "", errors.New("there is a file outside of the directory")
+		return errors.New("there is a file outside of the directory")
 	}
+	t.see("file ../escaped: none")
 
-	return "", nil
+	return nil
 }
 
-func survive(t *tour, ctx context.Context) (string, error) {
+func survive(t *walk, ctx context.Context) error {
 	if err := t.end((*process).kill); err != nil {
-		return "", err
+		return err
 	}
 	if err := os.Remove(t.file("hosts")); err != nil {
-		return "", err
+		return err
 	}
-	took, err := t.begin(ctx, "start_after_kill_ms")
-	if err != nil {
-		return "", err
+	t.see("the device is killed with SIGKILL, and the file hosts removed")
+	if err := t.begin(ctx); err != nil {
+		return err
 	}
 
-	return took, stderrors.Join(t.contains(ctx, "hosts", []byte("127.0.0.1 localhost\n")), t.ready(ctx, "motd"))
+	return stderrors.Join(t.shows(ctx, "hosts", "127.0.0.1 localhost\n"), t.ready(ctx, "motd"))
 }
 
-func remove(t *tour, ctx context.Context) (string, error) {
+func remove(t *walk, ctx context.Context) error {
 	if _, err := t.edge(ctx, "", "delete", "motd", "hosts", "issue"); err != nil {
-		return "", err
+		return err
 	}
 	for _, name := range []string{"motd", "hosts", "issue"} {
 		if err := t.gone(ctx, name); err != nil {
-			return "", err
+			return err
 		}
 		if _, err := os.Stat(t.file(name)); !errors.Is(err, os.ErrNotExist) {
-			return "", errors.Errorf("the object %s is gone, and its file is not", name)
+			return errors.Errorf("the object %s is gone, and its file is not", name)
 		}
 	}
 
-	return "3 files", nil
+	t.see("objects and files motd, hosts and issue are gone")
+
+	return nil
 }
 
-func (t *tour) gone(ctx context.Context, name string) error {
-	return t.until(ctx, name+" is gone", func() (bool, error) {
-		f, err := t.get(ctx, name)
-
-		return f == nil && err == nil, err
-	})
-}
-
-func many(t *tour, ctx context.Context) (string, error) {
+func many(t *walk, ctx context.Context) error {
 	began := time.Now()
 	before, err := t.version(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	for i := range objects {
 		f := &v1.File{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("file-%d", i)}, Spec: v1.FileSpec{Content: fmt.Sprintln(i)}}
 		if err := t.client.Create(ctx, f); err != nil {
-			return "", err
+			return err
 		}
 	}
 	last := time.Now()
@@ -237,7 +237,7 @@ func many(t *tour, ctx context.Context) (string, error) {
 	for n < objects {
 		list := &v1.FileList{}
 		if err := t.client.List(ctx, list); err != nil {
-			return "", err
+			return err
 		}
 		n = 0
 		for i := range list.Items {
@@ -246,30 +246,30 @@ func many(t *tour, ctx context.Context) (string, error) {
 			}
 		}
 		if time.Since(last) > 2*t.patience {
-			return "", errors.Errorf("%d are Ready", n)
+			return errors.Errorf("%d are Ready", n)
 		}
 	}
 	for i := range objects {
 		if err := t.contains(ctx, fmt.Sprintf("file-%d", i), []byte(fmt.Sprintln(i))); err != nil {
-			return "", err
+			return err
 		}
 	}
 	took := time.Since(began)
 	t.figure("objects_per_second", int(objects/took.Seconds()))
 	after, err := t.version(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	writes := float64(after-before)/objects - 1 // without ours
 	if t.figure("writes_to_ready", writes); writes > t.writes {
-		return "", errors.Errorf("%.3f writes for each, more than %g", writes, t.writes)
+		return &tour.Missed{Want: fmt.Sprintf("at most %g writes for each object", t.writes), Saw: errors.Errorf("%.3f", writes)}
 	}
 
-	return "in " + took.Round(100*time.Millisecond).String(), nil
+	return nil
 }
 
 // Version returns that of the store, which each write makes one higher.
-func (t *tour) version(ctx context.Context) (uint64, error) {
+func (t *walk) version(ctx context.Context) (uint64, error) {
 	list := &v1.FileList{}
 	if err := t.client.List(ctx, list, client.MatchingFields{"metadata.name": "none"}); err != nil {
 		return 0, err
@@ -279,40 +279,44 @@ func (t *tour) version(ctx context.Context) (uint64, error) {
 }
 
 // Steady compares the versions of the store over a few polls.
-func steady(t *tour, ctx context.Context) (string, error) {
+func steady(t *walk, ctx context.Context) error {
 	before, err := t.version(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	select {
 	case <-time.After(3 * poll):
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return ctx.Err()
 	}
 	after, err := t.version(ctx)
 	if err == nil && before != after {
 		err = errors.Errorf("the store was at version %d, and is at %d", before, after)
 	}
 
-	return fmt.Sprintf("version %d", after), err
+	if err == nil {
+		t.see("the store is at version %d, as it was %s before; the device polls every %s", after, 3*poll, poll)
+	}
+
+	return err
 }
 
-func small(t *tour, _ context.Context) (string, error) { return "", t.measure("memory") }
+func small(t *walk, _ context.Context) error { return t.measure("memory") }
 
 // Small again holds the device that started with all of the objects to the same, once
 // it has looked at each of them.
-func smallAgain(t *tour, ctx context.Context) (string, error) {
+func smallAgain(t *walk, ctx context.Context) error {
 	select {
 	case <-time.After(3 * poll):
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return ctx.Err()
 	}
 
-	return "", t.measure("memory_with_objects")
+	return t.measure("memory_with_objects")
 }
 
 // Measure prints how much memory the device uses, and fails if it ever was too much.
-func (t *tour) measure(figure string) error {
+func (t *walk) measure(figure string) error {
 	u, err := t.device.memory()
 	if err != nil {
 		return err
@@ -324,16 +328,18 @@ func (t *tour) measure(figure string) error {
 		t.figure(figure+of.suffix, fmt.Sprintf("%.1f", float64(of.bytes)/(1<<20)))
 	}
 	if u.most > t.most {
-		return errors.Errorf("it was in %d bytes, more than %d", u.most, t.most)
+		return &tour.Missed{Want: fmt.Sprintf("at most %d bytes of memory", t.most), Saw: errors.Errorf("%d bytes", u.most)}
 	}
 
 	return nil
 }
 
-func again(t *tour, ctx context.Context) (string, error) {
-	if err := t.end((*process).stop); err != nil {
-		return "", err
+func again(t *walk, ctx context.Context) error {
+	if t.device != nil {
+		if err := t.end((*process).stop); err != nil {
+			return err
+		}
 	}
 
-	return t.begin(ctx, "start_with_objects_ms")
+	return t.begin(ctx)
 }

@@ -19,6 +19,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/edge/internal/device"
 	v1 "github.com/moorage-dev/moorage/examples/edge/internal/v1"
+	"github.com/moorage-dev/moorage/examples/tour"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
@@ -34,38 +35,40 @@ const (
 	mostWrites = 2 // of the provider until an object is Ready: its names are chosen here
 )
 
-// A tour is one that is under way.
-type tour struct {
+// A walk is a tour that is under way.
+type walk struct {
 	out      io.Writer
 	binary   string
 	dir      string
 	patience time.Duration
-	start    time.Duration // how long the device may take to start
-	most     int64         // how much memory it may use
-	writes   float64       // how many each object may take on average
+	once     bool    // it ends after the steps
+	most     int64   // how much memory it may use
+	writes   float64 // how many each object may take on average
 	device   *process
+	report   *tour.Report // of the step that is shown
 
 	client *kube.Client // while the device runs
 	hangUp func()
 }
 
-// A step is something to show. It returns what was seen.
+// A step is something to show, with what it reports as evidence.
 type step struct {
 	what string
-	show func(t *tour, ctx context.Context) (string, error)
+	show func(t *walk, ctx context.Context) error
 }
 
-// Run shows everything, and fails if anything does not hold.
-func Run(ctx context.Context, out io.Writer) error {
+// Run shows everything, and fails if anything does not hold. Unless it is once only, the
+// device stays afterwards until ctx ends.
+func Run(ctx context.Context, out io.Writer, once bool) error {
 	binary, err := os.Executable()
 	if err != nil {
 		return errors.Wrap(err, "cannot find this program")
 	}
 
-	return (&tour{out: out, binary: binary, patience: patience, start: mostStart, most: mostMemory, writes: mostWrites}).run(ctx, steps)
+	return (&walk{out: out, binary: binary, once: once, patience: patience, most: mostMemory, writes: mostWrites}).run(ctx, steps)
 }
 
-func (t *tour) run(ctx context.Context, steps []step) error {
+func (t *walk) run(ctx context.Context, steps []step) error {
 	dir, err := os.MkdirTemp("", "edge-")
 	if err != nil {
 		return errors.Wrap(err, "cannot make a directory")
@@ -78,38 +81,51 @@ func (t *tour) run(ctx context.Context, steps []step) error {
 			_ = t.device.kill()
 		}
 	}()
-	for i, s := range steps {
-		seen, err := s.show(t, ctx)
-		if err != nil {
-			return errors.Wrapf(err, "step %d, %s", i+1, s.what)
-		}
-		fmt.Fprintf(t.out, "%2d  %-58s %s\n", i+1, s.what, seen)
-	}
-	fmt.Fprintln(t.out, "every step held")
+	shown := &tour.Tour{Out: t.out, Patience: func(string) time.Duration { return t.patience }}
+	for _, s := range steps {
+		shown.Steps = append(shown.Steps, tour.Step{Claim: s.what, Show: func(ctx context.Context, r *tour.Report) error {
+			t.report = r
 
-	return nil
+			return s.show(t, ctx)
+		}})
+	}
+
+	return (&tour.Guide{Tour: shown, Once: t.once, Commands: t.commands, Ended: t.ended}).Run(ctx)
 }
 
-// Figure prints a figure alone on its line.
-func (t *tour) figure(name string, value any) { fmt.Fprintf(t.out, "%s: %v\n", name, value) }
+// commands show the device that is left behind.
+func (t *walk) commands() []string {
+	return []string{
+		"export EDGE_DIR=" + t.dir,
+		t.binary + " get --dir $EDGE_DIR | head",
+		"rm $EDGE_DIR/files/file-7; sleep 3; cat $EDGE_DIR/files/file-7   # it comes back",
+		t.binary + " watch --dir $EDGE_DIR",
+	}
+}
 
-// Begin starts the device and connects to its store.
-func (t *tour) begin(ctx context.Context, figure string) (string, error) {
+// ended is closed when the device has ended.
+func (t *walk) ended() <-chan struct{} { return t.device.done }
+
+// see reports evidence.
+func (t *walk) see(format string, args ...any) { t.report.See(format, args...) }
+
+// figure reports a figure.
+func (t *walk) figure(name string, value any) { t.see("%s: %v", name, value) }
+
+// begin starts the device and connects to its store.
+func (t *walk) begin(ctx context.Context) error {
 	var took time.Duration
 	var err error
 	if t.device, took, err = serve(ctx, t.binary, t.dir, t.patience); err != nil {
-		return "", err
+		return err
 	}
-	t.figure(figure, took.Milliseconds())
-	if took > t.start {
-		return "", errors.Errorf("it took %s, more than %s", took, t.start)
-	}
+	t.report.Took("From the start of the process until it said that it is ready, it", took, mostStart)
 	t.client, t.hangUp, err = device.Dial(ctx, t.dir)
 
-	return took.Round(time.Millisecond).String(), err
+	return err
 }
 
-func (t *tour) end(how func(*process) error) error {
+func (t *walk) end(how func(*process) error) error {
 	t.hangUp()
 	t.hangUp = func() {}
 	p := t.device
@@ -119,7 +135,7 @@ func (t *tour) end(how func(*process) error) error {
 }
 
 // Edge runs the command line.
-func (t *tour) edge(ctx context.Context, in string, args ...string) (string, error) {
+func (t *walk) edge(ctx context.Context, in string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
 	args = append([]string{args[0], "--dir", t.dir}, args[1:]...)
@@ -135,10 +151,10 @@ func manifest(name, content string) string {
 	return fmt.Sprintf("apiVersion: edge.moorage.dev/v1\nkind: File\nmetadata:\n  name: %s\nspec:\n  content: %q\n", name, content)
 }
 
-func (t *tour) file(name string) string { return filepath.Join(device.Files(t.dir), name) }
+func (t *walk) file(name string) string { return filepath.Join(device.Files(t.dir), name) }
 
 // Get reads an object from the store; nil if there is none.
-func (t *tour) get(ctx context.Context, name string) (*v1.File, error) {
+func (t *walk) get(ctx context.Context, name string) (*v1.File, error) {
 	f := &v1.File{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, f)
 	if resource.IgnoreNotFound(err) == nil && err != nil {
@@ -148,33 +164,44 @@ func (t *tour) get(ctx context.Context, name string) (*v1.File, error) {
 	return f, err
 }
 
-// Until waits until something holds.
-func (t *tour) until(ctx context.Context, what string, holds func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, t.patience)
-	defer cancel()
-	for {
-		ok, err := holds()
-		if ok || err != nil {
-			return err
+// until waits until something holds. An error of holds is none that passes.
+func (t *walk) until(ctx context.Context, what string, holds func() (ok bool, saw string, err error)) error {
+	var failure error
+	err := t.report.Until(ctx, what, func(context.Context) error {
+		ok, saw, err := holds()
+		if failure = err; ok || err != nil {
+			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return errors.Errorf("%s: not within %s", what, t.patience)
-		case <-time.After(20 * time.Millisecond):
-		}
+
+		return errors.New(saw)
+	})
+	if failure != nil {
+		return failure
 	}
+
+	return err
 }
 
-// Contains waits until a file has a content; nil is that there is none.
-func (t *tour) contains(ctx context.Context, name string, want []byte) error {
-	return t.until(ctx, "the content of "+name, func() (bool, error) {
+// contains waits until a file has a content.
+func (t *walk) contains(ctx context.Context, name string, want []byte) error {
+	return t.until(ctx, fmt.Sprintf("the file %s with %q", name, want), func() (bool, string, error) {
 		have, err := os.ReadFile(t.file(name))
 		if errors.Is(err, os.ErrNotExist) {
-			return want == nil, nil
+			return false, "there is no file", nil
 		}
 
-		return want != nil && bytes.Equal(have, want), err
+		return bytes.Equal(have, want), fmt.Sprintf("it has %q", have), err
 	})
+}
+
+// shows is contains with the content as evidence.
+func (t *walk) shows(ctx context.Context, name, want string) error {
+	err := t.contains(ctx, name, []byte(want))
+	if err == nil {
+		t.see("file %s: %q", name, want)
+	}
+
+	return err
 }
 
 func ready(f *v1.File) bool {
@@ -183,10 +210,51 @@ func ready(f *v1.File) bool {
 	return c.Status == "True" && c.ObservedGeneration == f.Generation && f.GetCondition(commonv1.TypeSynced).Status == "True"
 }
 
-func (t *tour) ready(ctx context.Context, name string) error {
-	return t.until(ctx, name+" is Ready", func() (bool, error) {
+// conditions tells those of an object as a user sees them.
+func conditions(f *v1.File) string {
+	if f == nil {
+		return "there is no object"
+	}
+	ready, synced := f.GetCondition(commonv1.TypeReady), f.GetCondition(commonv1.TypeSynced)
+	text := fmt.Sprintf("file %s, generation %d: Ready=%s %s, Synced=%s %s", f.Name, f.Generation, ready.Status, ready.Reason, synced.Status, synced.Reason)
+	if synced.Status == "False" {
+		text += ": " + synced.Message
+	}
+
+	return text
+}
+
+// ready waits until an object is Ready, and reports that.
+func (t *walk) ready(ctx context.Context, name string) error {
+	return t.until(ctx, name+" is Ready", func() (bool, string, error) {
+		f, err := t.get(ctx, name)
+		ok := f != nil && err == nil && ready(f)
+		if ok {
+			t.see("object %s", conditions(f))
+		}
+
+		return ok, conditions(f), err
+	})
+}
+
+// refused waits until an object says that it is not synced, and reports why.
+func (t *walk) refused(ctx context.Context, name string, reason commonv1.ConditionReason) error {
+	return t.until(ctx, fmt.Sprintf("%s says Synced=False %s", name, reason), func() (bool, string, error) {
+		f, err := t.get(ctx, name)
+		ok := f != nil && f.GetCondition(commonv1.TypeSynced).Status == "False" && f.GetCondition(commonv1.TypeSynced).Reason == reason
+		if ok {
+			t.see("object %s", conditions(f))
+		}
+
+		return ok, conditions(f), err
+	})
+}
+
+// gone waits until an object is gone.
+func (t *walk) gone(ctx context.Context, name string) error {
+	return t.until(ctx, name+" is gone", func() (bool, string, error) {
 		f, err := t.get(ctx, name)
 
-		return f != nil && err == nil && ready(f), err
+		return f == nil && err == nil, conditions(f), err
 	})
 }

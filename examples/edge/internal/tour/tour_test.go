@@ -32,33 +32,36 @@ func build(t *testing.T) string {
 }
 
 // Freeze makes the device do nothing.
-func freeze(t *tour, _ context.Context) (string, error) {
-	return "", t.device.cmd.Process.Signal(syscall.SIGSTOP)
+func freeze(t *walk, _ context.Context) error {
+	t.see("it is frozen")
+
+	return t.device.cmd.Process.Signal(syscall.SIGSTOP)
 }
 
 // Hurry takes the patience of what is already running, too: what comes next is not
 // to happen.
-func hurry(t *tour, _ context.Context) (string, error) {
+func hurry(t *walk, _ context.Context) error {
+	t.see("there is no time")
 	t.patience = 2 * time.Second
 	if t.device != nil {
 		t.device.patience = t.patience
 	}
 
-	return "", nil
+	return nil
 }
 
-// newBusyTour returns a tour that writes to out. How fast the device starts is for the demo to show, on a machine
-// that does nothing else; on a busy one a pass may fail, and is made again.
-func newBusyTour(out *bytes.Buffer, binary string) *tour {
+// newBusyTour returns a tour that writes to out and ends. On a busy machine a pass may fail, and is made again.
+func newBusyTour(out *bytes.Buffer, binary string) *walk {
 	busy := wait.Patience()
 
-	return &tour{out: out, binary: binary, patience: busy, start: busy, most: mostMemory, writes: mostWrites + 0.1}
+	return &walk{out: out, binary: binary, once: true, patience: busy, most: mostMemory, writes: mostWrites + 0.1}
 }
 
 // TestTour takes the tour: every step holds.
 func TestTour(t *testing.T) {
 	var out bytes.Buffer
-	if err := newBusyTour(&out, build(t)).run(t.Context(), steps); err != nil {
+	err := newBusyTour(&out, build(t)).run(t.Context(), steps)
+	if want := fmt.Sprintf("All %d steps held", len(steps)); err != nil || !strings.Contains(out.String(), want) {
 		t.Fatalf("%v after\n%s", err, &out)
 	}
 	t.Logf("\n%s", &out)
@@ -86,7 +89,7 @@ func TestTourNotices(t *testing.T) {
 			}
 			var out bytes.Buffer
 			err := newBusyTour(&out, with).run(t.Context(), do)
-			if err == nil || !strings.Contains(err.Error(), s.what) {
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("step %d did not hold", len(do))) {
 				t.Errorf("it ends with %v after\n%s", err, &out)
 			}
 		})
@@ -101,10 +104,11 @@ type sabotage struct {
 var frozen = sabotage{step: step{"nothing works", freeze}}
 
 // No device is this small.
-var tight = sabotage{step: step{"there is a megabyte", func(t *tour, _ context.Context) (string, error) {
+var tight = sabotage{step: step{"there is a megabyte", func(t *walk, _ context.Context) error {
 	t.most = 1 << 20
+	t.see("there is a megabyte")
 
-	return "", nil
+	return nil
 }}}
 
 var sabotages = map[string]sabotage{
@@ -112,13 +116,15 @@ var sabotages = map[string]sabotage{
 	steps[1].what: {binary: "/bin/true"},
 	steps[2].what: frozen, steps[3].what: frozen, steps[4].what: frozen, steps[5].what: frozen,
 	steps[6].what: frozen, steps[7].what: frozen, steps[8].what: frozen,
-	steps[9].what: {step: step{"nobody looks after files", func(t *tour, _ context.Context) (string, error) {
+	steps[9].what: {step: step{"nobody looks after files", func(t *walk, _ context.Context) error {
 		t.binary = "/bin/true" // what is started again
+		t.see("the binary is another one")
 
-		return "", nil
+		return nil
 	}}},
 	steps[10].what: frozen, steps[11].what: frozen,
-	steps[12].what: {step: step{"somebody writes", func(t *tour, ctx context.Context) (string, error) {
+	steps[12].what: {step: step{"somebody writes", func(t *walk, ctx context.Context) error {
+		t.see("somebody writes")
 		f := &v1.File{}
 		f.Namespace, f.Name = "default", "motd"
 		go func() { // again and again: whenever the step begins, it is in the middle of it
@@ -128,7 +134,7 @@ var sabotages = map[string]sabotage{
 			}
 		}()
 
-		return "", nil
+		return nil
 	}}},
-	steps[13].what: tight, steps[14].what: frozen, steps[15].what: tight, steps[16].what: frozen,
+	steps[13].what: tight, steps[14].what: frozen, steps[15].what: frozen, steps[16].what: tight,
 }

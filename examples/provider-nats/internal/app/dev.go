@@ -9,11 +9,13 @@ import (
 	"log/slog"
 	"math"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/tour"
+	demo "github.com/moorage-dev/moorage/examples/tour"
 )
 
 func dev(ctx context.Context, args []string, out io.Writer) error {
@@ -84,25 +86,10 @@ func guide(ctx context.Context, env *devenv.Env, once bool, out io.Writer) error
 	}
 	defer t.Close()
 
-	err = t.Run(ctx)
-
-	switch {
-	case ctx.Err() != nil && once:
-		return errors.New("stopped before the tour was over")
-	case ctx.Err() != nil:
-		return stopped(out)
-	case err != nil || once:
-		return err
-	}
-
-	fmt.Fprint(out, instructions(env))
-
-	select {
-	case <-ctx.Done():
-		return stopped(out)
-	case <-t.Provider():
-		return errors.New("the provider ended by itself")
-	}
+	return (&demo.Guide{
+		Tour: t.Guided(), Once: once, Ended: t.Provider,
+		Commands: func() []string { return commandsFor(env) },
+	}).Run(ctx)
 }
 
 // stopped says that a person has ended it, which is no failure.
@@ -132,21 +119,21 @@ func develop(ctx context.Context, env *devenv.Env, o provider.Options, out io.Wr
 
 // instructions say what a person can do now.
 func instructions(env *devenv.Env) string {
+	return "\nThe provider runs. In another terminal:\n\n  " + strings.Join(commandsFor(env), "\n  ") + "\n\nPress Ctrl-C to end it.\n\n"
+}
+
+// commandsFor returns commands with which a person looks around.
+func commandsFor(env *devenv.Env) []string {
 	examples, err := filepath.Abs("examples")
 	if err != nil {
 		examples = "examples"
 	}
 
-	return fmt.Sprintf(`
-The provider runs. In another terminal:
-
-  export KUBECONFIG=%s
-  kubectl apply -f %s/stream.yaml -f %s/consumer.yaml
-  kubectl get managed
-  kubectl get stream orders -o yaml
-  nats --server %s stream ls --all
-
-Press Ctrl-C to end it.
-
-`, env.Cluster.Kubeconfig, examples, examples, env.NATS.URL())
+	return []string{
+		"export KUBECONFIG=" + env.Cluster.Kubeconfig,
+		fmt.Sprintf("kubectl apply -f %[1]s/stream.yaml -f %[1]s/consumer.yaml", examples),
+		"kubectl get managed",
+		"kubectl get stream orders -o yaml",
+		"nats --server " + env.NATS.URL() + " stream ls --all",
+	}
 }

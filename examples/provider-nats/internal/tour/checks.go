@@ -14,6 +14,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/tour"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -45,7 +46,7 @@ func (t *Tour) until(ctx context.Context, what string, check func(context.Contex
 		}
 
 		if pause(ctx, checkEvery) != nil {
-			return errors.Wrapf(err, "waited in vain until %s", what)
+			return &tour.Missed{Want: what, Saw: err}
 		}
 	}
 }

@@ -24,6 +24,7 @@ type step struct {
 	act      func(*Tour, context.Context) error
 	check    func(*Tour, context.Context) (happened string, err error)
 	requests int
+	within   time.Duration // on a machine that does nothing else
 }
 
 // goodbyeCost is what may be sent when everything is deleted: one request each, and
@@ -41,14 +42,14 @@ const underway = 10
 
 func steps() []step {
 	return []step{
-		{"ready", "A user applies two consumers, and then their streams, a key-value bucket and an object store.", (*Tour).applySamples, (*Tour).samplesReady, samplesCost},
-		{"steady", "Nobody changes anything; messages are stored.", (*Tour).publish, (*Tour).staysQuiet, 0},
-		{"change", "The user lets the orders stay for 48 hours instead of 24.", (*Tour).changeAge, (*Tour).ageChanged, 1},
-		{"drift", "Somebody changes the stream behind the provider's back.", (*Tour).tamper, (*Tour).corrected, 1},
-		{"foreign", "The user asks for a stream that exists and belongs to accounting, in another cluster.", (*Tour).claimForeign, (*Tour).foreignUntouched, 1},
+		{"ready", "A user applies two consumers, and then their streams, a key-value bucket and an object store.", (*Tour).applySamples, (*Tour).samplesReady, samplesCost, 20 * time.Second},
+		{"steady", "Nobody changes anything; messages are stored.", (*Tour).publish, (*Tour).staysQuiet, 0, 20 * time.Second},
+		{"change", "The user lets the orders stay for 48 hours instead of 24.", (*Tour).changeAge, (*Tour).ageChanged, 1, 10 * time.Second},
+		{"drift", "Somebody changes the stream behind the provider's back.", (*Tour).tamper, (*Tour).corrected, 1, 15 * time.Second},
+		{"foreign", "The user asks for a stream that exists and belongs to accounting, in another cluster.", (*Tour).claimForeign, (*Tour).foreignUntouched, 1, 20 * time.Second},
 		{"killed", fmt.Sprintf("The user applies %d streams, and the provider is killed half way; the user goes on, changes a stream and deletes the bucket.", jobs),
-			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2 + underway},
-		{"deleted", "The user deletes everything.", (*Tour).deleteAll, (*Tour).allGone, goodbyeCost},
+			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2 + underway, 40 * time.Second},
+		{"deleted", "The user deletes everything.", (*Tour).deleteAll, (*Tour).allGone, goodbyeCost, 20 * time.Second},
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+	"github.com/moorage-dev/moorage/examples/tour"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -152,33 +153,28 @@ func (t *Tour) configure(ctx context.Context) error {
 	return errors.Wrap(err, "cannot create a ProviderConfig")
 }
 
-// Run takes the steps and tells of each. It returns an error as soon as one does
-// not hold, and that of ctx if that ends.
-func (t *Tour) Run(ctx context.Context) error {
-	all := steps()
-	begin := time.Now()
+// Guided returns the tour in the form that all demos have.
+func (t *Tour) Guided() *tour.Tour {
+	guided := &tour.Tour{Out: t.o.Out}
+	for _, s := range steps() {
+		guided.Steps = append(guided.Steps, tour.Step{Name: s.name, Claim: s.title, Within: s.within, Show: func(ctx context.Context, r *tour.Report) error {
+			err := t.take(ctx, s, r)
+			if err != nil && ctx.Err() == nil {
+				fmt.Fprintf(t.o.Out, "       The last the provider said:\n%s", indent(t.provider.LastWords()))
+			}
 
-	for i, s := range all {
-		fmt.Fprintf(t.o.Out, "\n%d/%d  %s\n", i+1, len(all), s.title)
-
-		err := t.take(ctx, s)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-
-		if err != nil {
-			fmt.Fprintf(t.o.Out, "     DID NOT HOLD. The last the provider said:\n%s", indent(t.provider.LastWords()))
-
-			return errors.Wrapf(err, "step %d (%s) did not hold", i+1, s.name)
-		}
+			return err
+		}})
 	}
 
-	fmt.Fprintf(t.o.Out, "\nAll %d steps held, in %.1f s.\n", len(all), time.Since(begin).Seconds())
-
-	return nil
+	return guided
 }
 
-func (t *Tour) take(ctx context.Context, s step) error {
+// Run takes the steps and tells of each. It returns an error as soon as one does
+// not hold, and that of ctx if that ends.
+func (t *Tour) Run(ctx context.Context) error { return t.Guided().Run(ctx) }
+
+func (t *Tour) take(ctx context.Context, s step, r *tour.Report) error {
 	ctx, cancel := context.WithTimeout(ctx, t.o.StepTimeout)
 	defer cancel()
 
@@ -186,8 +182,6 @@ func (t *Tour) take(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-
-	begin := time.Now()
 
 	if err := t.act(ctx, s); err != nil {
 		return err
@@ -198,15 +192,13 @@ func (t *Tour) take(ctx context.Context, s step) error {
 		return err
 	}
 
-	took := time.Since(begin)
-
 	after, err := t.sent(ctx)
 	if err != nil {
 		return err
 	}
 
 	sent := after.since(before)
-	fmt.Fprintf(t.o.Out, "%s     It took %.1f s. The provider sent %s.\n", indent(happened), took.Seconds(), sent)
+	r.See("%s\nthe provider sent %s", happened, sent)
 
 	if sent.objects > s.requests {
 		return errors.Errorf("the provider sent %d requests for its objects, want at most %d", sent.objects, s.requests)
@@ -244,7 +236,7 @@ func (t *Tour) Close() {
 func indent(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
-		out.WriteString("     " + strings.TrimRight(line, "\n") + "\n")
+		out.WriteString("       " + strings.TrimRight(line, "\n") + "\n")
 	}
 
 	return out.String()
