@@ -23,8 +23,9 @@ const Domain = "crossplane.io"
 //   - managed.WithPredecessor and managed.WithRetiredFinalizers: the pause, the external name
 //     and the marks of crossplane-runtime are respected, and its finalizer is removed once the
 //     object has the one of Moorage.
-//   - managed.WithCreationConnectionDetails: the connection details that Create returns are
-//     published even if the next observation does not have them.
+//   - managed.WithCreationConnectionDetails: before Create the publisher is asked whether the
+//     details could be published, if it is a managed.ConnectionPreparer; details that were
+//     lost because the process ended are reported.
 //   - A kind that is a [SecretWriterTo] publishes to a Secret in any namespace, by
 //     [SecretPublisher].
 //
