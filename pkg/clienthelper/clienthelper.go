@@ -1,6 +1,6 @@
-// Package clienthelper has the functions that plugins of virtual clusters took from a package
-// of that name: GetByIndex finds an object by an index of a cache, CurrentNamespace and
-// CurrentPodName say where the process runs.
+// Package clienthelper has the functions of the package of that name in vcluster-sdk v0.4, so
+// that plugins compile. GetByIndex finds an object by an index of a cache; CurrentNamespace and
+// CurrentPodName return where the process runs.
 package clienthelper
 
 import (
@@ -36,8 +36,9 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// GetByIndex reads the one object that has the value in the index into obj, which is not
-// changed by an error. That is NotFound if there is none, and Conflict if there are several.
+// GetByIndex reads the object that has the value in the index into obj. It returns a NotFound
+// error if there is none, and a Conflict error if there are several; with an error obj is not
+// changed.
 func GetByIndex(ctx context.Context, c client.Client, obj runtime.Object, index, value string) error {
 	kind, err := GVKFrom(obj, c.Scheme())
 	if err != nil {
@@ -84,8 +85,8 @@ func GVKFrom(obj runtime.Object, scheme *runtime.Scheme) (schema.GroupVersionKin
 	return apiutil.GVKForObject(obj, scheme)
 }
 
-// CurrentNamespace returns the namespace of the pod: the variable NAMESPACE, or what the
-// service account says.
+// CurrentNamespace returns the namespace of the pod: the environment variable NAMESPACE or, if
+// that is empty, the namespace of the pod's service account.
 func CurrentNamespace() (string, error) {
 	if namespace := os.Getenv("NAMESPACE"); namespace != "" {
 		return namespace, nil
@@ -94,8 +95,8 @@ func CurrentNamespace() (string, error) {
 	return string(bytes.TrimSpace(text)), errors.Wrap(err, "cannot tell the namespace of the pod")
 }
 
-// CurrentPodName returns the name of the pod: the variable POD_NAME, or the name of the
-// machine.
+// CurrentPodName returns the name of the pod: the environment variable POD_NAME or, if that is
+// empty, the host name.
 func CurrentPodName() (string, error) {
 	if name := os.Getenv("POD_NAME"); name != "" {
 		return name, nil
@@ -103,7 +104,7 @@ func CurrentPodName() (string, error) {
 	return os.Hostname()
 }
 
-// ConvertExtra makes extra values for an access review.
+// ConvertExtra converts extra user information to the type of a SubjectAccessReview.
 func ConvertExtra(orig map[string][]string) map[string]authorizationv1.ExtraValue {
 	out := make(map[string]authorizationv1.ExtraValue, len(orig))
 	for key, values := range orig {
@@ -112,7 +113,7 @@ func ConvertExtra(orig map[string][]string) map[string]authorizationv1.ExtraValu
 	return out
 }
 
-// ConvertExtraFrom makes plain values of those of a token review.
+// ConvertExtraFrom converts the extra user information of a TokenReview to plain strings.
 func ConvertExtraFrom(orig map[string]authenticationv1.ExtraValue) map[string][]string {
 	out := make(map[string][]string, len(orig))
 	for key, values := range orig {

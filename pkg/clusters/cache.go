@@ -181,7 +181,7 @@ func (c *Cache[C]) put(key Key, now *known, cause error, differs func(old, now *
 	}
 	if old != nil {
 		// Now, so that nobody sets the old revision again, and is given another connection,
-		// while the leases on this one go on: he would not be told. What waits for the end
+		// while the leases on this one go on: their holders would not be told. What waits for the end
 		// of a context runs in goroutines of its own.
 		old.end(cause)
 	}

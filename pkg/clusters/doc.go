@@ -19,7 +19,7 @@
 //
 // Cluster is the connection that most users want: a client and, if somebody asks for
 // it, a cache. ParseKubeconfig makes the configuration for it out of what somebody
-// else wrote, and refuses what would let him run programs, read files or act as
+// else wrote, and refuses what would let them run programs, read files or act as
 // somebody else. Package connect feeds a Cache from objects, package clientmanager
 // has the same rules for clusters whose revision is a time.
 package clusters

@@ -141,7 +141,7 @@ func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision
 	return lease, lease.Revision, nil
 }
 
-// Mark remembers what a user builds on, unless he has built on something else.
+// Mark remembers what a user builds on, unless it has built on something else.
 func (m *Manager[C]) mark(u User, key Key, now mark) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,7 +193,7 @@ func (m *Manager[C]) Refresh(ctx context.Context, u User, r Ref) (Change, error)
 }
 
 // Lose forgets whatever a user has built on any cluster, because the cluster is gone
-// for him. It reports whether that was anything.
+// for this user. It reports whether that was anything.
 func (m *Manager[C]) Lose(u User) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -206,7 +206,7 @@ func (m *Manager[C]) Lose(u User) bool {
 	return built
 }
 
-// LoseCluster forgets what a user has built on one cluster, because that is gone for him.
+// LoseCluster forgets what a user has built on one cluster, because that is gone for this user.
 // It reports whether that was anything.
 func (m *Manager[C]) LoseCluster(u User, key Key) bool {
 	m.mu.Lock()
@@ -219,8 +219,8 @@ func (m *Manager[C]) LoseCluster(u User, key Key) bool {
 	return !on.none()
 }
 
-// Built returns the revisions that a user has built on, by cluster: none of what he has
-// asked for and not got, nor of what Refresh told him to throw away.
+// Built returns the revisions that a user has built on, by cluster: none of what it has
+// asked for and not got, nor of what Refresh told it to throw away.
 func (m *Manager[C]) Built(u User) map[Key]Revision {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,22 +7,23 @@ import (
 	"github.com/moorage-dev/moorage/internal/panics"
 )
 
-// An Effect is what an error tells of the effect of the request that it is about.
+// An Effect is what an error says about whether its request had an effect.
 type Effect int
 
 const (
-	// EffectUntold says that the error tells neither. It is the zero value.
+	// EffectUntold means that the error says neither. It is the zero value.
 	EffectUntold Effect = iota
-	// EffectNone says that the request surely had no effect: it was not sent, or it was refused.
+	// EffectNone means that the request had no effect: it was not sent, or it was refused.
 	EffectNone
-	// EffectPossible says that the request may have had its effect: its answer was lost, or
-	// the system failed while it served the request.
+	// EffectPossible means that the request may have had its effect: the response was lost,
+	// or the system failed while it served the request.
 	EffectPossible
 )
 
 // MaybeCreated marks err, returned by a create, as one after which something may have been
-// created, whatever it says by itself: a Create of several requests returns so the error of
-// any but the first. The text stays that of err; nil stays nil.
+// created. The mark counts even if err is a refusal by its status. A Create that sends several
+// requests marks the error of each request but the first: the ones before may have had an
+// effect. The text stays that of err; nil stays nil.
 func MaybeCreated(err error) error {
 	if err == nil {
 		return nil
@@ -40,34 +41,40 @@ type maybeCreated struct{ err error }
 func (e *maybeCreated) Error() string { return e.err.Error() }
 func (e *maybeCreated) Unwrap() error { return e.err }
 
-// EffectOf returns what err tells of the effect of the request that it is about. Of nil it is
+// EffectOf returns what err says about whether its request had an effect. For nil it returns
 // EffectUntold. It never panics, and may be called concurrently.
 //
-// Of the marks [NotCreated], [AlreadyExists] (which say none) and [MaybeCreated] the outermost
-// counts, and nothing within it. Without a mark these tell:
+// A mark decides: EffectNone for [NotCreated] and [AlreadyExists], EffectPossible for
+// [MaybeCreated]. Of several marks the outermost counts, and what it wraps is not read.
+// An error without a mark is read as follows:
 //
-//   - a connection that was not made (a *net.OpError of a dial): none, whatever it wraps;
-//   - a panic, any other *net.OpError, a deadline, a cancelled context, a connection that
-//     broke, an HTTP/2 stream that was reset: possible;
-//   - the status of an HTTP response, see [IsRefused], and also in an exported field Code;
-//   - the code of a gRPC status, of a method GRPCStatus: InvalidArgument, NotFound,
-//     PermissionDenied, Unauthenticated, FailedPrecondition, OutOfRange, Unimplemented and
-//     ResourceExhausted: none, unless a message was too large; the others: possible.
+//   - EffectNone if no connection was made (a *net.OpError of a dial), whatever it wraps.
+//   - EffectPossible for a panic, any other *net.OpError, a deadline, a cancelled context, a
+//     connection that broke, an HTTP/2 stream that was reset.
+//   - The status of an HTTP response, as [IsRefused] finds it and also in an exported field
+//     Code: EffectNone for the 400s except 408, 409, 425 and 499; EffectPossible for these
+//     and the 500s.
+//   - The code of a gRPC status, from a method GRPCStatus: EffectNone for InvalidArgument,
+//     NotFound, PermissionDenied, Unauthenticated, FailedPrecondition, OutOfRange,
+//     Unimplemented and ResourceExhausted, but EffectPossible if a message was too large;
+//     EffectPossible for the others.
+//   - EffectUntold for everything else.
 //
-// If an error and what it wraps differ, possible counts before none. Of several errors that
-// are joined, one that says possible is enough, and all have to say none.
+// If an error and the one it wraps differ, EffectPossible wins over EffectNone, and both over
+// EffectUntold. Joined errors are EffectPossible if one of them is, and EffectNone only if all
+// of them are.
 func EffectOf(err error) Effect { return reading{codes: true}.of(err, deepest) }
 
-// IsRefused reports whether err says by itself that the one request it is about
-// had no effect: no connection was made to send it, or the system answered that
-// the request is at fault. The latter is told by the status of a Kubernetes API
-// error, by a method StatusCode or HTTPStatusCode, and by an exported field StatusCode or
-// Response (of an *http.Response), as the errors of many clients have it: of the 400s all but
-// 408, 409, 425 and 499. It is also told by the code of a gRPC status. It is what [EffectOf]
-// calls EffectNone, read without fields called Code, whose meaning nobody knows.
+// IsRefused reports whether err says that its request had no effect: no connection was made,
+// or the system refused the request, or a mark says so. It is true for errors for which
+// [EffectOf] returns EffectNone, except that a field Code is not read: it is a status in some
+// clients, and anything else in others.
 //
-// A Create that consists of one request, which nothing repeats under way, may
-// mark such an error:
+// A refusal is a status of the 400s except 408, 409, 425 and 499. It is read from a Kubernetes
+// API error, from a method StatusCode or HTTPStatusCode, and from an exported field StatusCode
+// or Response (an *http.Response). The code of a gRPC status is read as well.
+//
+// A Create that sends one request, which nothing on the way repeats, may mark such an error:
 //
 //	if external.IsRefused(err) {
 //		return external.NotCreated(err)

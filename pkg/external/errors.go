@@ -42,10 +42,11 @@ func IsAlreadyExists(err error) bool {
 // merely pass on what somebody answered.
 func IsMarkedAlreadyExists(err error) bool { return has[*alreadyExists](err) }
 
-// NotCreated marks err, returned by a create, as one after which surely nothing
-// was created: the request was refused, or never sent. Only then may the create
-// be repeated blindly. Never mark a timeout or a cancelled context, after which
-// nobody knows. The text stays that of err; nil stays nil.
+// NotCreated marks err, returned by a create, as one after which nothing was
+// created: the request was refused, or never sent. The reconciler then calls Create
+// again with backoff, and a deletion does not wait. Never mark a timeout or a
+// cancelled context: after these the result is unknown. The text stays that of err;
+// nil stays nil.
 func NotCreated(err error) error {
 	if err == nil {
 		return nil

@@ -1,10 +1,9 @@
-// Package plugin is for programs that were written as plugins of a virtual cluster: their
-// main calls MustInit, MustRegister and MustStart, as it did, and their kinds are added to
-// Scheme. It is a Runner of package syncer, of which there is one in the process; new
-// programs use that.
+// Package plugin is for programs that were written as plugins of vcluster-sdk v0.4: their main
+// calls MustInit, MustRegister and MustStart as before, and adds its kinds to Scheme. The
+// package wraps the one Runner of package syncer in the process; new programs use that package.
 //
-// A plugin was told by the process that it was part of which clusters it is between. Here the
-// Options say so, or for what they leave out the environment: see InitWithOptions.
+// A plugin learned its two clusters from vcluster. Here Options name them, and for those that
+// Options leave out environment variables do: see InitWithOptions.
 package plugin
 
 import (
@@ -52,7 +51,7 @@ var (
 	ErrHook = errors.New("hooks are not supported")
 )
 
-// Options of the plugin. Default of Scheme: that of this package.
+// Options of the plugin. The default of Options.Scheme is the Scheme of this package.
 type Options = syncer.RegisterOptions
 
 // the is the plugin of this process: plugins are written for functions.
@@ -68,8 +67,8 @@ type plugin struct {
 // Init is InitWithOptions with no options: the environment says everything.
 func Init() (*synccontext.RegisterContext, error) { return InitWithOptions(Options{}) }
 
-// InitWithOptions makes what syncers are made from. The options that are left out are taken
-// from the environment:
+// InitWithOptions returns the RegisterContext that syncers are made from. Options that are not
+// set are taken from environment variables:
 //
 //	VCLUSTER_NAME        Name
 //	VCLUSTER_KUBECONFIG  Virtual: the path of a kubeconfig
@@ -78,12 +77,13 @@ func Init() (*synccontext.RegisterContext, error) { return InitWithOptions(Optio
 //	NAMESPACE            CurrentNamespace
 //	SERVICE_NAME         ServiceName
 //
-// It sets translate.Suffix and translate.Owner, and controller-runtime's logger, to write to
-// standard error, if the program has set none. The context ends with SIGINT and SIGTERM.
+// It sets translate.Suffix and translate.Owner. If the program has set no logger for
+// controller-runtime, it sets one that writes to standard error. The context ends with SIGINT
+// and SIGTERM.
 func InitWithOptions(o Options) (*synccontext.RegisterContext, error) { return the.init(o) }
 
-// MustInit is Init, or InitWithOptions if it is given some, and panics with an error. The
-// last options count.
+// MustInit is InitWithOptions, and panics if that returns an error. Without an argument it is
+// Init; of several arguments only the last counts.
 func MustInit(options ...Options) *synccontext.RegisterContext {
 	o := Options{}
 	for _, given := range options {

@@ -11,10 +11,10 @@ import (
 )
 
 // WithRetiredFinalizers names finalizers that predecessors of this runtime left on
-// configurations, such as "in-use.crossplane.io", and that nobody removes any more. One is
-// removed once a configuration has [FinalizerName]. From a configuration that was deleted
-// before it got that, it is removed when the last user is gone: it keeps the
-// configuration as ours would. By default there are none.
+// configurations, such as "in-use.crossplane.io", and that no process removes any more. Such a
+// finalizer is removed once the configuration has [FinalizerName]. On a configuration that was
+// deleted before it got that, a retired finalizer takes its place, and is removed when the last
+// user is gone. By default there are none.
 func WithRetiredFinalizers(names ...string) Option {
 	return func(o *options) { o.retired = append(o.retired, names...) }
 }

@@ -56,8 +56,8 @@ type Config interface {
 // objects. The object and the configuration are copies: what is written into the status
 // of the object is stored, also when an error is returned; changes of anything else are
 // not. Secrets are taken out of the messages of conditions, which are at most 1 KiB long. A
-// panic is an error. Whoever updates the object himself does so before he changes the status: the answer
-// takes the place of what is in memory.
+// panic is an error. A method that updates the object itself does so before it changes the status: the
+// response replaces the object in memory.
 type Reconciler[T API, C Config] interface {
 	// CreateOrUpdate brings the service to what the object asks for. It is called
 	// whenever that may have changed, and at the poll interval. The object is looked

@@ -18,7 +18,7 @@ import (
 
 // WriteStatus sends what differs in the status, if anything does: the status alone, with
 // the version that this pass knows. If somebody else was faster, our changes are put on
-// what he wrote, once.
+// what they wrote, once.
 func (p *pass[T, C]) writeStatus(ctx context.Context) error {
 	body, err := statusPatch(p.base, p.obj)
 	if err != nil || body == nil {

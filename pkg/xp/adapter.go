@@ -10,12 +10,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Adapt returns a connecter of crossplane-runtime as one of Moorage. Each client that it
-// produces is asked what it was asked there. The connection details of Create are published
-// before anything else is asked, see managed.TellConnectionDetails. Those of Update are
-// kept until the reconciler looks again, which it does in the same pass, and then are those
-// of the observation, if the resource exists: what only Update knows is lost if that look fails.
-// The result may be used concurrently if the connecter may.
+// Adapt returns a connecter of crossplane-runtime as one of Moorage. Connection details that
+// Create returns are published before the client is called again, see
+// managed.TellConnectionDetails. Those that Update returns are added to the observation that
+// follows in the same pass: details that only Update returns are lost if that observation fails
+// or finds no resource. The result may be used concurrently if the connecter may.
 func Adapt[T resource.Managed](c TypedExternalConnecter[T]) managed.TypedExternalConnector[T] {
 	return managed.TypedExternalConnectorFn[T](func(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 		client, err := c.Connect(ctx, mg)

@@ -31,8 +31,8 @@ type TypedExternalClient[T resource.Managed] interface {
 
 // An ExternalCreation is what Create tells.
 type ExternalCreation struct {
-	// ConnectionDetails are published with those of the observation that follows, which
-	// they win over. See [WithExternalConnecter].
+	// ConnectionDetails are published before the client is called again, and win over
+	// those of the observation that follows. See [Adapt].
 	ConnectionDetails managed.ConnectionDetails
 
 	// AdditionalDetails are added to the entry of the change log.
@@ -41,7 +41,8 @@ type ExternalCreation struct {
 
 // An ExternalUpdate is what Update tells.
 type ExternalUpdate struct {
-	// ConnectionDetails are published with those of the observation that follows.
+	// ConnectionDetails are published with those of the observation that follows, and win
+	// over these. See [Adapt].
 	ConnectionDetails managed.ConnectionDetails
 
 	// AdditionalDetails are added to the entry of the change log.

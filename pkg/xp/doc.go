@@ -1,6 +1,7 @@
-// Package xp has the names of crossplane-runtime that Moorage has no use for itself, and an
-// adapter of its clients, so that a controller which was written for it needs other imports
-// and a few lines of Setup. It is for what exists: new code uses package managed.
+// Package xp is for providers that were written for crossplane-runtime. It adapts their
+// external clients, and has the names of crossplane-runtime that no other package of Moorage
+// has, so that such a controller needs other imports and a few changed lines in its Setup. New
+// code uses package managed.
 //
 // Start with [NewReconciler] and [WithExternalConnecter]. The command moorage migrate writes
 // these names into a provider, and docs/migrating.md says what is left to do.

@@ -14,15 +14,22 @@ import (
 // FinalizerName is the finalizer that crossplane-runtime puts on managed resources.
 const FinalizerName = "finalizer.managedresource.crossplane.io"
 
-// Domain is that of the annotations of crossplane-runtime.
+// Domain is the domain of the annotations of crossplane-runtime.
 const Domain = "crossplane.io"
 
-// NewReconciler returns a reconciler with what crossplane-runtime has by default: the name of
-// the object is its external name unless it has one, see managed.NameAsExternalName. What
-// crossplane-runtime left on objects is respected, and its finalizer is removed when ours is stored, see
-// managed.WithPredecessor and managed.WithRetiredFinalizers. Create may tell connection details that
-// only it knows, see managed.WithCreationConnectionDetails. A kind whose connection secret may be in
-// any namespace, a [LegacyManaged], is published by [SecretPublisher]. Options given here win.
+// NewReconciler is managed.NewReconciler with the defaults of crossplane-runtime:
+//
+//   - managed.NameAsExternalName: the name of an object is its external name unless it has one.
+//   - managed.WithPredecessor and managed.WithRetiredFinalizers: the pause, the external name
+//     and the marks of crossplane-runtime are respected, and its finalizer is removed once the
+//     object has the one of Moorage.
+//   - managed.WithCreationConnectionDetails: before Create the publisher is asked whether the
+//     details could be published, if it is a managed.ConnectionPreparer; details that were
+//     lost because the process ended are reported.
+//   - A kind that is a [SecretWriterTo] publishes to a Secret in any namespace, by
+//     [SecretPublisher].
+//
+// Options given here win.
 func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...managed.ReconcilerOption) *managed.Reconciler {
 	defaults := []managed.ReconcilerOption{
 		managed.WithInitializers(managed.NameAsExternalName{}),

@@ -50,7 +50,7 @@ type ResourceSpec struct {
 	ManagementPolicies commonv1.ManagementPolicies `json:"managementPolicies,omitempty"`
 
 	// DeletionPolicy says what becomes of the external resource when the object is deleted.
-	// The command moorage migrate objects says Orphan by an annotation, which is what counts.
+	// The annotation krateo.io/deletion-policy counts as well: Orphan in either leaves it.
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`

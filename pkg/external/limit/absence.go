@@ -25,7 +25,7 @@ type absentees struct {
 	objects map[string]tenure
 }
 
-// A tenure is since when somebody wants to call, when he last said so, and when he was
+// A tenure is since when somebody wants to call, when they last said so, and when they were
 // told to come back.
 type tenure struct{ first, last, slot time.Time }
 

@@ -28,8 +28,8 @@ const (
 	textAgain = " (and leave " + meta.AnnotationKeyWasUnresolved + ": a replace, which takes all annotations, is not taken for an answer)"
 )
 
-// AskUser makes sure that his answer can be told from a replace, before the condition asks him
-// to remove the record of a creation: the object gets a note that he is not asked to remove.
+// AskUser makes sure that an answer of the user can be told from a replace, before the condition asks
+// to remove the record of a creation: the object gets a note that the condition does not ask to remove.
 // The condition Created then says which creation that is. An object that another runtime has
 // marked stays as it is.
 func (p *pass) askUser(ctx context.Context) error {
@@ -52,7 +52,7 @@ func (p *pass) askUser(ctx context.Context) error {
 	return p.unpublishable
 }
 
-// Answered returns what the user has said, if a condition asks him, or asked him before. Another failure
+// Answered returns what the user has said, if a condition asks for an answer, or asked before. Another failure
 // since, a pause, or a call that does not return takes the place of the question, but not that of the
 // condition Created.
 func (p *pass) answered() lifecycle.Answer {

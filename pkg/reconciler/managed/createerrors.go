@@ -10,23 +10,24 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithStrictCreateErrors takes an error of Create that does not say whether anything was
-// created (external.EffectUntold) for one after which something may have been. It concerns
-// kinds of class Opaque. The default is to take it for a failure: Create is called again with
-// back-off, the object can be deleted meanwhile, and an error that hides an answer that was
-// lost leads to a second external resource. With it, such an object waits for a person, so
-// that its client has to tell what it knows by external.NotCreated. What external.IsRefused
-// is true of is a failure in both.
+// WithStrictCreateErrors makes an error of Create that does not say whether anything was
+// created (external.EffectUntold) an unknown result: the object waits for a user. It concerns
+// kinds of class Opaque only.
+//
+// By default such an error is a failure: Create is called again with backoff, and the object
+// can be deleted meanwhile. If the client hides a lost response behind such an error, that
+// makes a second external resource. With this option it does not, but the client has to return
+// external.NotCreated for errors after which nothing was created. An error for which
+// external.IsRefused is true is a failure with and without this option.
 func WithStrictCreateErrors() ReconcilerOption {
 	return func(r *Reconciler) { r.strictCreateErrors = true }
 }
 
 // WithCreateErrorsAsFailures has no effect, in any class, also beside [WithStrictCreateErrors].
 //
-// Deprecated: that an error of Create which does not say otherwise is a failure is the default
-// for kinds of class Opaque now. An error that says that something may have been created was
-// a failure with this option if it was not a call that was cut off, such as a response with a
-// status of the 500s; it is no failure any more.
+// Deprecated: remove it. For kinds of class Opaque its effect is now the default, with one
+// exception: an error that says that something may have been created, such as a status of the
+// 500s, was a failure with this option. Now the object waits for a user.
 func WithCreateErrorsAsFailures() ReconcilerOption { return func(*Reconciler) {} }
 
 // SurelyFailed says whether the Create of the pass that returned err is taken to have created

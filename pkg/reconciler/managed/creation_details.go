@@ -20,39 +20,45 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TellConnectionDetails tells the reconciler, from within Create, connection details that
-// only this call knows: a generated password, an access key. They are published before
-// the external resource is observed, whatever that shows, and whether Create returns an
-// error or not; details of the same key that were told before in the same call are
-// replaced. What the Secret has of other keys stays. While the Secret cannot be written they
-// are kept in memory, and written before anything else is asked. If the process ends
-// first they are lost: with [WithCreationConnectionDetails] that is told.
+// TellConnectionDetails gives the reconciler, from within Create, connection details that
+// only the response to the create has: a generated password, an access key. Call it with the
+// context of Create. The details are published before the external resource is observed
+// again, also if Create returns an error. A second call in the same Create replaces the keys
+// that it names; other keys of the Secret stay as they are.
 //
-// Outside of Create it does nothing, and so it does after Create has returned. It may be
-// called concurrently.
+// While the Secret cannot be written, the details are kept in memory, and each later pass
+// writes them before it calls the client. If the process ends first, they are lost; with
+// [WithCreationConnectionDetails] an event says so.
+//
+// Outside of Create, and after Create has returned, it does nothing. It may be called
+// concurrently.
 func TellConnectionDetails(ctx context.Context, details ConnectionDetails) {
 	if told, ok := ctx.Value(createdDetailsKey{}).(*createdDetails); ok {
 		told.add(details)
 	}
 }
 
-// WithCreationConnectionDetails says that Create may tell connection details that nobody
-// can ask for again, by [TellConnectionDetails]. Then, for an object that names a Secret for
-// them, Create is not called before it is known that this Secret does not exist or belongs to
-// the object, and that it may be written: it is read, and the API server is
-// asked to write it without storing it (a dry run). The annotation [meta.AnnotationKeyCreationDetails] says meanwhile
-// that details are to be published. An object that says so still, of whose details no process knows,
-// and whose external resource exists, is told of by the event ConnectionDetailsLost. This takes
-// a read and a dry run more for each creation, and where names are deterministic one write.
+// WithCreationConnectionDetails declares that Create calls [TellConnectionDetails] with
+// details that the external system does not return again. For an object that names a Secret
+// for connection details, Create is then called only if that Secret does not exist or belongs
+// to the object, and can be written: the reconciler reads it, and sends its creation or change
+// as a dry run.
 //
-// A publisher of [WithConnectionPublisher] is asked before Create if it is a
-// [ConnectionPreparer].
+// From before Create until the details are published, the annotation
+// [meta.AnnotationKeyCreationDetails] of the object is "pending". If the process ends in
+// between, the event ConnectionDetailsLost reports it once the external resource is found.
+//
+// The cost is a read and a dry run for each creation; where names are deterministic, also one
+// write.
+//
+// With [WithConnectionPublisher] the reconciler does not read a Secret. It asks the publisher
+// before Create if that is a [ConnectionPreparer], and otherwise calls Create without a check.
 func WithCreationConnectionDetails() ReconcilerOption {
 	return func(r *Reconciler) { r.detailsOfCreation = true }
 }
 
-// A ConnectionPreparer is a [ConnectionPublisher] that can tell whether details may be
-// published for an object.
+// A ConnectionPreparer is a [ConnectionPublisher] that can check, without publishing anything,
+// whether details could be published for an object.
 type ConnectionPreparer interface {
 	// PrepareConnection returns an error if PublishConnection would fail. It is called before Create
 	// with [WithCreationConnectionDetails], and its error keeps Create from being called.

@@ -45,8 +45,9 @@ type TypedExternalConnectDisconnector[T resource.Managed] interface {
 // [external.AlreadyExists]: the reconciler then looks again and decides by the
 // owner. Other errors of package external say what a plain error cannot:
 // external.Terminal (trying again is useless until something changes),
-// external.NotCreated (Create surely had no effect), external.NotFound (the answer to
-// any call is that the resource does not exist), external.InProgress (it was accepted
+// external.NotCreated (Create surely had no effect), external.MaybeCreated (it may have
+// had one: the error of each request of a Create but the first), external.NotFound (the
+// answer to any call is that the resource does not exist), external.InProgress (it was accepted
 // and goes on: Observe is given its handle), external.RetryAfter, and what is wrong with
 // the connection as a whole: external.Throttled, external.Unauthorized and
 // external.Unavailable.

@@ -12,7 +12,7 @@ import (
 )
 
 // LateFields returns what Observe filled into the spec and is to be stored.
-// Only what was unset counts: a value of the user's is his. And what was filled
+// Only what was unset counts: a value of the user's stays. And what was filled
 // in before and is unset again was taken out by somebody, most likely by a tool
 // that applies what a repository says: it is left as it is, or the two would
 // never rest.

@@ -120,7 +120,7 @@ func (o *memo) writes(changes map[string]any) {
 }
 
 // Ours says whether the value of an annotation is one that we wrote. Once somebody
-// else has written another, it no longer is: he may set it back.
+// else has written another, it no longer is: they may set it back.
 func (o *memo) ours(key, value string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -240,7 +240,7 @@ func (p *pass) doubt() lifecycle.Doubt {
 }
 
 // Held says whether our finalizer keeps the object. Whether a finalizer of the
-// author's does cannot be told by its name: he is asked to add it once in each
+// author's does cannot be told by its name: the author's code is asked to add it once in each
 // pass of a live object, and it is taken to keep a deleted one as long as it was
 // not removed and there is a finalizer that may be it. So is a deleted object
 // without any finalizer, which only exists in tests.
@@ -363,7 +363,7 @@ func (p *pass) disconnect(ctx context.Context) (failed string) {
 	return failed
 }
 
-// Request returns what the user asked a pass for, if he did since the last.
+// Request returns what the user asked a pass for, if they did since the last.
 func request(mg resource.Managed) string {
 	token := mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
 	if r, ok := mg.(resource.ReconcileRequestee); ok && r.GetLastHandledReconcileAt() != token {

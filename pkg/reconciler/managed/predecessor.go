@@ -9,27 +9,31 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithPredecessor names the domain of the annotations of the runtime that kept the
-// objects before, such as "crossplane.io". What it wrote is respected:
+// WithPredecessor names the annotation domain of the runtime that reconciled the objects
+// before this one, such as "crossplane.io". Its annotations are respected:
 //
-//   - DOMAIN/paused: "true" stops everything, as [meta.AnnotationKeyReconciliationPaused]
-//     does, until it is removed or that annotation is set, to "false" for instance.
-//   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed
-//     count as ours on an object that has no mark and no finalizer of ours yet, and
-//     become ours with the first write.
+//   - DOMAIN/paused: "true" pauses the object, as [meta.AnnotationKeyReconciliationPaused]
+//     does. It counts as long as the latter is missing or empty: to resume, set the latter to
+//     "false", or remove both.
+//   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count
+//     as the annotations of this runtime if the object has none of these, no finalizer of
+//     this runtime and no condition Created. The first write stores them under the names of
+//     this runtime.
 //
-// They stay on the object, so that the predecessor finds them if it comes back;
-// [WithRetiredAnnotations] removes them. Give the option once for each predecessor. The
-// first one of which there is anything counts.
+// The annotations of the predecessor stay on the object, so that the predecessor finds them
+// after a rollback; [WithRetiredAnnotations] removes them. Give the option once for each
+// predecessor: a pause of any of them counts, and names and marks are taken from the first
+// that left any.
 func WithPredecessor(domain string) ReconcilerOption {
 	return func(r *Reconciler) { r.predecessors = append(r.predecessors, domain) }
 }
 
-// WithRetiredFinalizers names finalizers of predecessors, which nobody removes any more. One
-// is removed by the write that stores our finalizer, or by a later one, never
-// before. A deletion does not wait for it. From an object that was deleted before it
-// got ours it is removed when the external resource is gone, as ours would be. Where
-// [WithFinalizer] replaces ours, that is left to its RemoveFinalizer.
+// WithRetiredFinalizers names finalizers of predecessors, which no process removes any more.
+// The reconciler removes them in the write that stores its own finalizer, or in a later one,
+// never before. A deletion does not wait for them. On an object that is being deleted without
+// the finalizer of this reconciler, a retired one takes its place: the external resource is
+// deleted first, then the finalizer is removed. With [WithFinalizer], its RemoveFinalizer has
+// to remove retired ones.
 func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		WithIgnoredFinalizers(names...)(r)
@@ -37,9 +41,10 @@ func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	}
 }
 
-// WithRetiredAnnotations names annotations of predecessors that are removed once an object
-// has our finalizer: the predecessor does not know it afterwards. An object that is
-// paused or deleted keeps them.
+// WithRetiredAnnotations names annotations of predecessors that the reconciler removes once an
+// object has its finalizer. Without them the predecessor does not know the object any more, so
+// give this option only when there is no way back. An object that is paused or being deleted
+// keeps them.
 func WithRetiredAnnotations(names ...string) ReconcilerOption {
 	return func(r *Reconciler) { r.retired.annotations = append(r.retired.annotations, names...) }
 }

@@ -14,8 +14,8 @@ import (
 // WithRestoreElsewhere lets an object that was restored from a backup under another namespace
 // or name take over the external resource of the one before it, too, if its annotation
 // moorage.dev/restored-from says so. The default is that only what was restored under its own
-// kind, namespace and name may. Whoever may edit an object can then name any stamp that he
-// knows: give it for the time of a restore.
+// kind, namespace and name may. Whoever may edit an object can then name any stamp that they
+// know: give it for the time of a restore.
 func WithRestoreElsewhere() ReconcilerOption {
 	return func(r *Reconciler) { r.restoreElsewhere = true }
 }

@@ -53,7 +53,7 @@ func (u untypedConnecter[T]) Connect(ctx context.Context, mg resource.Managed) (
 
 	client := untypedClient[T]{c}
 	r, recovers := unwrap.As[TypedCreationRecoverer[T]](c)
-	l, lists := c.(TypedExternalLister[T]) // whoever wraps one says himself that its lists are his
+	l, lists := c.(TypedExternalLister[T]) // a wrapper says itself that its lists are its own
 	switch {
 	case recovers && lists:
 		return struct {

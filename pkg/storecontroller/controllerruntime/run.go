@@ -149,7 +149,7 @@ func (r *Runtime[T]) sources() (out []*source, err error) {
 	return out, nil
 }
 
-// sync is a pass. The author reads the primary by himself, and takes what he does
+// sync is a pass. The author's code reads the primary by itself, and takes what it does
 // not find for deleted: so it must be as the controller knows it. If it is not, the
 // copy is behind, or the store was lost, which the next try knows.
 func (r *Runtime[T]) sync(ctx context.Context, key string, _ T, found bool) (reconcile.Result, error) {

@@ -19,8 +19,8 @@ type grammar struct {
 	} `cmd:"" help:"Add something to the provider in this folder."`
 	Diff    diffCommand `cmd:"" help:"Show what the templates of this moorage would change in the provider in this folder, and change it, hunk by hunk."`
 	Migrate struct {
-		Code    migrateCommand        `cmd:"" default:"withargs" help:"Show what has to change in a provider of another runtime, or change it. This is what moorage migrate does."`
-		Objects migrateObjectsCommand `cmd:"" help:"Show what has to change in the objects that another runtime left in a cluster, or change it."`
+		Code    migrateCommand        `cmd:"" default:"withargs" help:"Show what has to change in the code of a provider that was written for another runtime, or change it. This is the default command: moorage migrate --apply is moorage migrate code --apply."`
+		Objects migrateObjectsCommand `cmd:"" help:"Show what has to change in the annotations and finalizers of objects that another runtime left in a cluster, or change it."`
 	} `cmd:"" help:"Bring a provider from another runtime to Moorage: its code, and its objects in a cluster."`
 	Dev    devCommand    `cmd:"" help:"Run the provider on this machine, with an API server and the fake of its API; make both again when their source changes."`
 	Test   testCommand   `cmd:"" help:"Run the tests of the provider: units, conformance, and budgets of requests."`

@@ -10,10 +10,10 @@ import (
 )
 
 type migrateCommand struct {
-	Dir   string         `default:"." placeholder:"DIR" help:"Folder of the provider's go.mod. The default is this one."`
-	From  migrate.Origin `enum:",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2" default:"" placeholder:"ORIGIN" help:"What the provider was written for: krateo-v0.7, krateo-v0.9, crossplane-v1 or crossplane-v2. The default is what its go.mod requires."`
-	Apply bool           `help:"Change the files. The default is to show what would change."`
-	Dirty bool           `help:"With --apply: change files though git does not have all of them as they are."`
+	Dir   string         `default:"." placeholder:"DIR" help:"Folder with the go.mod of the provider. The default is the current one."`
+	From  migrate.Origin `enum:",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2" default:"" placeholder:"ORIGIN" help:"Runtime that the provider was written for: krateo-v0.7 (provider-runtime before v0.8), krateo-v0.9 (v0.8 or later), crossplane-v1 or crossplane-v2. The default is read from its go.mod."`
+	Apply bool           `help:"Change the files. The default is to print the diff."`
+	Dirty bool           `help:"With --apply: change the files even if the git working tree is not clean."`
 
 	sourceFlags
 }

@@ -11,12 +11,12 @@ import (
 )
 
 type migrateObjectsCommand struct {
-	Kinds      []string            `arg:"" optional:"" name:"kind" help:"Kinds of managed resources, as kubectl calls them: roles.example.org."`
-	Configs    []string            `placeholder:"KIND" help:"Kinds of configurations, as kubectl calls them: providerconfigs.example.org."`
+	Kinds      []string            `arg:"" optional:"" name:"kind" help:"Kinds of managed resources, as kubectl get takes them, such as roles.example.org."`
+	Configs    []string            `placeholder:"KIND" help:"Kinds of provider configurations, as kubectl get takes them, such as providerconfigs.example.org."`
 	BackTo     objects.Predecessor `enum:",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2" default:"" placeholder:"ORIGIN" help:"Give the objects back to the runtime before: krateo-v0.7, krateo-v0.9, crossplane-v1 or crossplane-v2. The provider on Moorage has to be stopped."`
-	Apply      bool                `help:"Change the objects. The default is to print the commands that would."`
-	Kubeconfig string              `placeholder:"FILE" help:"File that says where the cluster is. The default is kubectl's."`
-	Context    string              `placeholder:"NAME" help:"Context of that file. The default is the current one."`
+	Apply      bool                `help:"Change the objects. The default is to print the kubectl commands that would."`
+	Kubeconfig string              `placeholder:"FILE" help:"Kubeconfig of the cluster. The default is that of kubectl."`
+	Context    string              `placeholder:"NAME" help:"Context of the kubeconfig. The default is its current context."`
 }
 
 // errUndecided is that objects are left to a person. They were told.

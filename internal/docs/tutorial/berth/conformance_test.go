@@ -84,7 +84,7 @@ func (o office) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// Make gives a berth to somebody who does not say who he is.
+// Make gives a berth to an anonymous owner.
 func (o office) Make(ctx context.Context, mg resource.Managed) (string, error) {
 	b := harbour.Berth{Name: meta.GetExternalName(mg), Metres: 30}
 
