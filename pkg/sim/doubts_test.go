@@ -110,6 +110,10 @@ func TestExcusesAreCounted(t *testing.T) {
 		"delete/named Connect#3:strip-finalizers":         nil,
 		"delete-during-create/named patch/status#2:strip": nil,
 
+		// where the same token leads to the same resource, each process makes the same first one
+		"create/token Create#1:strip patch#2:crash":    nil,
+		"create/token patch#2:rewound-down(2)":         nil,
+		"create/findable Create#1:strip patch#2:crash": {sim.Strip},
 		// versions come again after a restore, and are no lock
 		"made-again/opaque get#3:rewound Connect#3:strip": nil,
 		"made-again/opaque get#3:strip Connect#3:rewound": nil,

@@ -38,14 +38,21 @@ const (
 // one attempt of an object to the next: the Unix time, or one more than the last. The digit before
 // the "-" is that of the class that the attempt is made in. The id ends in what tells the object it
 // was made for: marks may be copied along with an object.
+//
+// Where the same token leads to the same resource, the first id of an object is known without any
+// record: a replace or a restore may have taken it, and the process that wrote it may be gone.
 func (p *pass) newAttempt() string {
-	number := p.now().Unix()
+	number, random := p.now().Unix(), uint32(p.r.random()*(1<<32))
 	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
-	for _, mark := range []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark} {
+	marks := []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark}
+	if since := p.mg.GetCreationTimestamp(); p.r.tokens && !since.IsZero() && strings.Join(marks, "") == "" {
+		number, random = since.Unix(), 0
+	}
+	for _, mark := range marks {
 		number = max(number, numberOf(mark)+1)
 	}
 
-	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), uint32(p.r.random()*(1<<32)), int(p.ownClass()), ownMark(p.mg))
+	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
 }
 
 // OtherClass says whether an attempt was made in another class than that of the controller now, as the release of a

@@ -175,6 +175,44 @@ func TestNewAttempt(t *testing.T) {
 	}
 }
 
+// Where the same token leads to the same resource, each process makes the same first id of an object that shows nothing of
+// an attempt: a replace may have taken the record of it, and the process that wrote it may be gone. Any later id is another.
+func TestTheFirstTokenIsTheSame(t *testing.T) {
+	want := fmt.Sprintf("%08x000000002-", noon.Add(-time.Minute).Unix()) + ownID[2:]
+	for id, tc := range map[string]struct {
+		reason string
+		memo   *memo
+		marks  map[string]string
+		told   string
+		now    func(*pass)
+		want   bool
+	}{
+		"First":    {"nothing shows that anything was begun", &memo{}, nil, "", nil, true},
+		"Failed":   {"the first came to nothing", &memo{}, map[string]string{meta.AnnotationKeyCreateAttempt: want + "/failed"}, "", nil, false},
+		"Theirs":   {"another runtime has begun one", &memo{}, map[string]string{meta.AnnotationKeyExternalCreatePending: early}, "", nil, false},
+		"Told":     {"the condition Created tells of one", &memo{}, nil, objectstate.CreationRef{Mark: want + "/succeeded", Name: "vol-1"}.String(), nil, false},
+		"Remember": {"this process knows of one", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: want + "/succeeded"}}, objectstate.Cold{}), nil, "", nil, false},
+		"Ageless":  {"it is not known when the object was created", &memo{}, nil, "", func(p *pass) { p.mg.SetCreationTimestamp(metav1.Time{}) }, false},
+		"Opaque":   {"a second call would lead to a second resource", &memo{}, nil, "", func(p *pass) { p.r.tokens = false }, false},
+	} {
+		var ids []string
+		for _, random := range []float64{0.25, 0.75} {
+			mg := bearing(tc.marks)
+			mg.SetCreationTimestamp(metav1.NewTime(noon.Add(-time.Minute)))
+			mg.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Message: tc.told})
+			p := passOf(mg, tc.memo)
+			p.r.tokens, p.r.random = true, func() float64 { return random }
+			if tc.now != nil {
+				tc.now(p)
+			}
+			ids = append(ids, p.newAttempt())
+		}
+		if is := ids[0] == want && ids[1] == want; is != tc.want || !is && ids[0] == ids[1] {
+			t.Errorf("%s: %s: two processes make the ids %v; that both are %s: want %t", id, tc.reason, ids, want, tc.want)
+		}
+	}
+}
+
 // Where the same token leads to the same resource, an attempt is repeated whose result is not known, or does not
 // show. What another runtime has begun has no token of ours.
 func TestWhichAttemptIsRepeated(t *testing.T) {

@@ -43,8 +43,11 @@ type tokenKey struct{}
 // CreationToken returns the token of the attempt that Create is called for, or
 // nothing outside of Create. It is the same whenever the same attempt is
 // repeated, stored before Create is called, and no other attempt has it, of
-// whatever object. It has at most 64 characters: the UID of the object, and
-// [a-f0-9-].
+// whatever object. Of an object that shows nothing of an attempt the token is
+// made of its UID and the time of its creation alone, with [WithCreationTokens]:
+// a first Create is repeated with it even if a replace of the object, or a restore
+// of the API server, took its record. It has at most 64 characters: the UID of the
+// object, and [a-f0-9-].
 func CreationToken(ctx context.Context) string {
 	token, _ := ctx.Value(tokenKey{}).(string)
 
