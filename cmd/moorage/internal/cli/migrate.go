@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -68,8 +70,17 @@ func (c *migrateCommand) tell(in *invocation, plan migrate.Plan, source scaffold
 
 	next := "moorage migrate --apply"
 	if c.Apply {
-		next = "go mod tidy && go vet ./... && go test ./..., then moorage migrate objects"
+		next = "go mod tidy && " + vendored(c.Dir) + "go vet ./... && go test ./..., then moorage migrate objects"
 	}
 
 	fmt.Fprintf(in.out, "\nNext: %s\n", next)
+}
+
+// vendored is the step that brings the folder vendor up to date, if the provider has one.
+func vendored(dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, "vendor", "modules.txt")); err != nil {
+		return ""
+	}
+
+	return "go mod vendor && "
 }

@@ -34,7 +34,7 @@ func configs(_ *migration, s *source, used imports) {
 
 		for _, n := range u.path {
 			if fn, ok := n.(*ast.FuncDecl); ok {
-				s.cut(fn.Type.Func, fn.Type.Func, s.mark("let this function call providerconfig.Setup instead, with an empty object of each kind of configuration and of each kind that uses one"))
+				s.cut(fn.Type.Func, fn.Type.Func, s.mark("let this function call providerconfig.Setup instead, with an empty object of each kind of configuration and of each kind that uses one; for configurations that are being deleted, give it providerconfig.WithRetiredFinalizers(\"in-use.crossplane.io\")"))
 			}
 		}
 	}

@@ -100,18 +100,17 @@ var foreignFolders = []string{".git", "vendor", "node_modules", "testdata"}
 // walk migrates each file.
 func (m *migration) walk() error {
 	return filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case d.IsDir() && slices.Contains(foreignFolders, d.Name()):
-			return fs.SkipDir
-		case d.IsDir() || !d.Type().IsRegular():
-			return nil
 		}
 
 		name, err := filepath.Rel(m.dir, path)
 		if err != nil {
 			return err
+		}
+
+		if !d.Type().IsRegular() {
+			return m.irregular(filepath.ToSlash(name), path, d)
 		}
 
 		text, err := os.ReadFile(path)
@@ -121,6 +120,24 @@ func (m *migration) walk() error {
 
 		return m.file(filepath.ToSlash(name), string(text))
 	})
+}
+
+// irregular looks at what is not a file: a folder, or a link.
+func (m *migration) irregular(name, path string, d fs.DirEntry) error {
+	switch {
+	case d.IsDir() && slices.Contains(foreignFolders, d.Name()):
+		return fs.SkipDir
+	case d.IsDir():
+		if other, err := m.another(name, path); err != nil {
+			return err
+		} else if other {
+			return fs.SkipDir
+		}
+	case d.Type()&fs.ModeSymlink != 0:
+		m.link(name, path)
+	}
+
+	return nil
 }
 
 // file migrates one file.

@@ -57,6 +57,74 @@ func TestMigrateProviders(t *testing.T) {
 	}
 }
 
+// TestMigrateFolders has what else is in the folder of a provider: nothing that names the
+// runtime is passed over in silence.
+func TestMigrateFolders(t *testing.T) {
+	dir := t.TempDir()
+
+	const runtime = "github.com/krateoplatformops/provider-runtime"
+
+	code := "package p\n\nimport _ \"" + runtime + "/pkg/meta\"\n"
+
+	for name, text := range map[string]string{
+		"go.mod":                "module example.org/p\n\ngo 1.24.0\n\nrequire " + runtime + " v0.9.0\n",
+		"go.work":               "go 1.24.0\n\ntoolchain go1.24.1\n\nuse .\n",
+		"a.go":                  code,
+		"testdata/shared.go":    code,
+		"hack/gen/go.mod":       "module example.org/p/hack/gen\n\ngo 1.24.0\n\nrequire " + runtime + " v0.7.0\n",
+		"hack/gen/main.go":      code,
+		"hack/uses/go.mod":      "module example.org/uses\n\nrequire example.org/p v0.0.0\n",
+		"hack/unrelated/go.mod": "module example.org/unrelated\n",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for name, to := range map[string]string{"b.go": "a.go", "c.go": "testdata/shared.go", "broken.go": "nothing"} {
+		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	plan, err := migrate.Make(dir, "", source(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var files, told []string
+
+	for _, f := range plan.Files {
+		files = append(files, f.Path)
+
+		if want := "go 1.26.0\n\nuse .\n"; f.Path == "go.work" && f.After != want {
+			t.Errorf("go.work: %q, want %q", f.After, want)
+		}
+	}
+
+	for _, d := range plan.Decisions {
+		told = append(told, d.String())
+	}
+
+	if want := []string{"a.go", "go.mod", "go.work"}; !slices.Equal(files, want) {
+		t.Errorf("changes %v, want %v", files, want)
+	}
+
+	want := []string{
+		"c.go:1: is a symbolic link to testdata/shared.go, which is not rewritten and names " + runtime + ": rewrite that file",
+		"hack/gen/go.mod:1: is another module, and is not rewritten: run moorage migrate --dir for its folder as well",
+		"hack/uses/go.mod:1: is another module, and is not rewritten: run moorage migrate --dir for its folder as well, or raise its versions if it uses no runtime itself",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 func source(t *testing.T) scaffold.Source {
 	t.Helper()
 

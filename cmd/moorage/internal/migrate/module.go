@@ -155,7 +155,7 @@ func (m *migration) requirements(mod module, library scaffold.Source) error {
 
 	m.add("go.mod", mod.text, after)
 
-	return nil
+	return m.workspace(needed.Go)
 }
 
 // needed returns the go.mod that a new provider gets: it requires what the library needs.

@@ -39,8 +39,16 @@ type renaming struct {
 // keep lets the file call the package here as it called the one there.
 func (r *renaming) keep(p imported) {
 	to := full(p.here, r.m.module)
-	if _, ok := r.local[to]; !ok {
-		r.local[to] = p.local
+	if _, ok := r.local[to]; ok || anonymous(p.local) {
+		return
+	}
+
+	r.local[to] = p.local
+
+	for _, spec := range r.s.file.Imports {
+		if importPath(spec) == to && !anonymous(localName(spec)) {
+			r.local[to] = localName(spec) // the file has it already
+		}
 	}
 }
 
@@ -139,7 +147,7 @@ func (r *renaming) imports(used imports) {
 	written := map[string]bool{}
 
 	for _, spec := range r.s.file.Imports {
-		if p, ok := used[localName(spec)]; !ok || p.spec != spec {
+		if p, ok := used[key(spec)]; (!ok || p.spec != spec) && !anonymous(localName(spec)) {
 			written[importPath(spec)] = true
 		}
 	}
@@ -149,7 +157,7 @@ func (r *renaming) imports(used imports) {
 	texts := map[*ast.ImportSpec]string{}
 
 	for _, spec := range r.s.file.Imports {
-		if p, ok := used[localName(spec)]; ok && p.spec == spec {
+		if p, ok := used[key(spec)]; ok && p.spec == spec {
 			last, texts[spec] = spec, r.importSpec(p, written)
 		}
 	}
@@ -168,15 +176,26 @@ func (r *renaming) importSpec(p imported, written map[string]bool) string {
 	to := full(p.here, r.m.module)
 
 	switch {
+	case p.local == "." && p.here == "":
+		return r.dot(p) + r.s.read(p.spec)
+	case p.local == ".":
+		return r.dot(p) + spec(p.local, to)
 	case p.here == "" && r.here[p.there]: // it is told where it is used
 		return r.s.read(p.spec)
-	case p.here == "", written[to], !r.here[to] && p.local != "_" && p.local != ".":
+	case p.here == "", written[to], !r.here[to] && p.local != "_":
 		return ""
+	case p.local == "_":
+		return spec(p.local, to)
 	}
 
 	written[to] = true
 
-	return spec(p.local, to)
+	return spec(r.local[to], to)
+}
+
+// dot marks an import whose names the file uses without that of the package.
+func (r *renaming) dot(p imported) string {
+	return r.s.mark("a dot import of " + importPath(p.spec) + ": name the package where it is used, because its names are not looked at here")
 }
 
 // write writes imports, between parentheses if they are several.

@@ -59,6 +59,29 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
+// TestRewriteKeepsForm has the bytes around lines that Go does not look at.
+func TestRewriteKeepsForm(t *testing.T) {
+	const (
+		before = "package p\n\nimport pt \"github.com/krateoplatformops/provider-runtime/pkg/ptr\"\n\nvar x = pt.To(1)\n"
+		after  = "package p\n\nimport pt \"k8s.io/utils/ptr\"\n\nvar x = pt.To(1)\n"
+		mark   = "\ufeff"
+	)
+
+	windows := func(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
+
+	for _, row := range []struct{ before, after, why string }{
+		{before, after, "lines end as Go ends them"},
+		{windows(before), windows(after), "or as Windows does"},
+		{mark + before, mark + after, "a byte order mark stays"},
+		{mark + windows(before), mark + windows(after), "both"},
+		{mark + windows("package p\n var  x int\n"), mark + windows("package p\n var  x int\n"), "what does not change stays as it is"},
+	} {
+		if got, _, err := migrate.Rewrite(migrate.KrateoV09, row.before); err != nil || got != row.after {
+			t.Errorf("%s: %q, %v", row.why, got, err)
+		}
+	}
+}
+
 func TestCompare(t *testing.T) {
 	for _, row := range []struct {
 		a, b string

@@ -23,13 +23,38 @@ type imported struct {
 // Imports are those of a file, by the name that the file calls them by.
 type imports map[string]imported
 
-// source migrates a Go file.
+// source migrates a Go file. Its byte order mark and its line endings stay.
 func (m *migration) source(name, text string) (after string, notes []note, err error) {
-	s := &source{name: name, text: text}
+	bare, form := plain(text)
+
+	after, notes, err = m.rewrite(name, bare)
+	if err != nil {
+		return "", nil, err
+	}
+
+	for _, line := range m.rules.named(after) {
+		notes = append(notes, note{line, m.rules.tell()})
+	}
+
+	if after == bare {
+		return text, notes, nil
+	}
+
+	return form(after), notes, nil
+}
+
+// rewrite migrates the text of a Go file.
+func (m *migration) rewrite(name, text string) (after string, notes []note, err error) {
+	s := &source{name: name}
+	if s.text, err = formatted(text); err != nil {
+		return "", nil, err
+	}
+
 	if err := s.parse(); err != nil {
 		return "", nil, err
 	}
 
+	before := s.text
 	packages := s.packages()
 	steps := slices.Concat([]step{drops}, m.rules.steps, []step{calls, toolchain, renames})
 
@@ -41,7 +66,7 @@ func (m *migration) source(name, text string) (after string, notes []note, err e
 		}
 	}
 
-	if s.text == text {
+	if s.text == before {
 		return text, nil, nil
 	}
 
@@ -60,13 +85,24 @@ func (m *migration) runtime(s *source) imports {
 
 	for _, spec := range s.file.Imports {
 		if there, here, found := m.rules.find(importPath(spec)); found {
-			local := localName(spec)
-			out[local] = imported{spec, local, there, here}
+			out[key(spec)] = imported{spec, localName(spec), there, here}
 		}
 	}
 
 	return out
 }
+
+// key returns what a file calls a package, or its path if it does not call it.
+func key(spec *ast.ImportSpec) string {
+	if local := localName(spec); !anonymous(local) {
+		return local
+	}
+
+	return importPath(spec)
+}
+
+// anonymous says whether an import gives its package no name.
+func anonymous(local string) bool { return local == "_" || local == "." }
 
 func importPath(spec *ast.ImportSpec) string {
 	path, _ := strconv.Unquote(spec.Path.Value)

@@ -113,7 +113,7 @@ func (m *migration) other(name, text string) {
 
 		switch {
 		case strings.Contains(line, m.rules.module):
-			m.decide(name, n, "names "+m.rules.module+": say here what it means for Moorage, or remove it")
+			m.decide(name, n, m.rules.tell())
 		case strings.Contains(line, "meta.pkg.crossplane.io/"):
 			m.decide(name, n, "a package of Crossplane: Moorage has none, deploy the provider by manifests or by a chart (moorage init shows both)")
 		}

@@ -1,8 +1,8 @@
 package objects
 
 import (
+	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -17,13 +17,31 @@ type Object struct {
 		Finalizers      []string          `json:"finalizers"`
 		Deleted         string            `json:"deletionTimestamp"`
 	} `json:"metadata"`
-	Spec struct {
-		DeletionPolicy     string    `json:"deletionPolicy"`
-		ManagementPolicies *[]string `json:"managementPolicies"`
-	} `json:"spec"`
+	Spec   Spec `json:"spec"`
 	Status struct {
 		Conditions []Condition `json:"conditions"`
 	} `json:"status"`
+}
+
+// A Spec is what is read of one.
+type Spec struct {
+	DeletionPolicy     string
+	ManagementPolicies *[]string
+}
+
+// UnmarshalJSON reads the policies. A field that is of another type in a kind is none.
+func (s *Spec) UnmarshalJSON(text []byte) error {
+	var fields map[string]json.RawMessage
+
+	_ = json.Unmarshal(text, &fields)
+	_ = json.Unmarshal(fields["deletionPolicy"], &s.DeletionPolicy)
+
+	var policies []string
+	if err := json.Unmarshal(fields["managementPolicies"], &policies); err == nil && policies != nil {
+		s.ManagementPolicies = &policies
+	}
+
+	return nil
 }
 
 // A Condition is what is read of one.
@@ -112,8 +130,10 @@ var finalizers = map[Role][2]string{
 // leaving says what becomes of objects that are being deleted without a finalizer of ours:
 // the API server lets nobody add one any more.
 var leaving = map[Role]string{
-	Managed:       "is being deleted since before Moorage: let the runtime before end that, it alone holds the object",
-	Configuration: "is being deleted since before Moorage, and nothing will let it go: when no object refers to it, remove in-use.crossplane.io from its finalizers",
+	Managed: "is being deleted since before Moorage: managed.WithRetiredFinalizers, which xp.NewReconciler gives, ends the deletion; " +
+		"without it, let the runtime before end it. If you remove the finalizer by hand, the external resource stays",
+	Configuration: "is being deleted since before Moorage: providerconfig.WithRetiredFinalizers ends the deletion when nothing uses the configuration any more; " +
+		"without it, let the runtime before end it",
 }
 
 // decide returns what is to be done with an object.
@@ -132,27 +152,40 @@ func decide(resource string, role Role, o Object) Change {
 	return c
 }
 
-// annotate carries over annotations. What is there in Moorage's name wins: somebody said it,
-// or the reconciler did; but an external name that differs is two resources.
+// annotate carries over annotations, or nothing if the external names are those of two resources.
 func (c *Change) annotate(o Object) {
 	have := o.Metadata.Annotations
 
-	for _, here := range slices.Sorted(maps.Keys(annotations)) {
-		value, set := have[annotations[here]]
-		if !set || here == paused && value != "true" {
-			continue
-		}
+	if here, there := have[externalName], have[annotations[externalName]]; here != "" && there != "" && here != there {
+		c.Conflicts = append(c.Conflicts, fmt.Sprintf("%s is %q and %s is %q: look which resource is meant, and set both to its name; nothing of the object is changed before",
+			externalName, here, annotations[externalName], there))
 
-		switch now, known := have[here]; {
-		case !known:
-			c.Annotations[here] = value
-		case here == externalName && now != value:
-			c.Conflicts = append(c.Conflicts, fmt.Sprintf("%s is %q and %s is %q: look which resource is meant, and set the first to its name", here, now, annotations[here], value))
-		}
+		return
 	}
 
-	if _, known := have[deletionPolicy]; !known && strings.EqualFold(o.Spec.DeletionPolicy, "orphan") {
+	if !taken(o) {
+		c.marks(have)
+	}
+
+	// Also of an object that is taken: the finalizer of provider-runtime v0.7 is the same.
+	if have[deletionPolicy] == "" && strings.EqualFold(o.Spec.DeletionPolicy, "orphan") {
 		c.Annotations[deletionPolicy] = "orphan"
+	}
+}
+
+// taken says whether Moorage has kept the object. What is not there then, somebody removed:
+// a pause, or the mark of a creation whose result they found out.
+func taken(o Object) bool {
+	return slices.Contains(o.Metadata.Finalizers, finalizers[Managed][1]) ||
+		o.Metadata.Annotations[createAttempt] != "" || o.condition("Created").Status != ""
+}
+
+// marks carries over what has no value in Moorage's name: that wins, because somebody said it.
+func (c *Change) marks(have map[string]string) {
+	for here, there := range annotations {
+		if value := have[there]; value != "" && have[here] == "" && (here != paused || value == "true") {
+			c.Annotations[here] = value
+		}
 	}
 }
 

@@ -47,8 +47,40 @@ func TestDecide(t *testing.T) {
 			annotations: map[string]string{"crossplane.io/external-name": "a", "krateo.io/external-name": "b"},
 			finalizers:  []string{theirs, ours},
 			want: objects.Change{Conflicts: []string{
-				`krateo.io/external-name is "b" and crossplane.io/external-name is "a": look which resource is meant, and set the first to its name`,
+				`krateo.io/external-name is "b" and crossplane.io/external-name is "a": look which resource is meant, and set both to its name; nothing of the object is changed before`,
 			}},
+		},
+		{
+			why: "nothing else is set beside a name that may be that of another resource",
+			annotations: map[string]string{
+				"crossplane.io/external-name": "a", "krateo.io/external-name": "b", "crossplane.io/paused": "true", "crossplane.io/external-create-pending": "2026-01-02T03:04:05Z",
+			},
+			policy: "Orphan",
+			want: objects.Change{Conflicts: []string{
+				`krateo.io/external-name is "b" and crossplane.io/external-name is "a": look which resource is meant, and set both to its name; nothing of the object is changed before`,
+			}},
+		},
+		{
+			why: "what somebody removed since Moorage keeps the object is not set again",
+			annotations: map[string]string{
+				"crossplane.io/external-name": "a", "krateo.io/external-name": "a", "crossplane.io/paused": "true",
+				"crossplane.io/external-create-pending": "2026-01-02T03:04:05Z", "crossplane.io/poll-interval": "1h",
+			},
+			finalizers: []string{ours},
+		},
+		{
+			why:         "nor on an object that Moorage keeps without a finalizer, because it may not delete",
+			annotations: map[string]string{"crossplane.io/paused": "true", "moorage.dev/create-attempt": "x/succeeded"},
+		},
+		{
+			why:         "an annotation without a value says as much as none",
+			annotations: map[string]string{"crossplane.io/paused": "true", "krateo.io/paused": "", "crossplane.io/external-name": "a", "krateo.io/external-name": "", "krateo.io/deletion-policy": ""},
+			policy:      "Orphan",
+			want:        objects.Change{Annotations: map[string]string{"krateo.io/paused": "true", "krateo.io/external-name": "a", "krateo.io/deletion-policy": "orphan"}},
+		},
+		{
+			why:         "here or there",
+			annotations: map[string]string{"crossplane.io/external-name": "", "krateo.io/external-name": "a", "crossplane.io/poll-interval": ""},
 		},
 		{
 			why:         "a pause is carried over, so that nothing is changed that was paused",
@@ -81,9 +113,10 @@ func TestDecide(t *testing.T) {
 			annotations: map[string]string{"crossplane.io/external-create-pending": "2026-01-02T03:04:05Z", "krateo.io/external-create-pending": "2026-02-02T03:04:05Z"},
 		},
 		{
-			why:    "a deletion policy becomes the annotation",
-			policy: "Orphan",
-			want:   objects.Change{Annotations: map[string]string{"krateo.io/deletion-policy": "orphan"}},
+			why:        "a deletion policy becomes the annotation, also if the finalizer before was the same",
+			policy:     "Orphan",
+			finalizers: []string{ours},
+			want:       objects.Change{Annotations: map[string]string{"krateo.io/deletion-policy": "orphan"}},
 		},
 		{why: "the other policy is what happens anyway", policy: "Delete"},
 		{
@@ -114,13 +147,13 @@ func TestDecide(t *testing.T) {
 		{
 			why:        "nobody can add our finalizer to an object that is being deleted: a person decides",
 			finalizers: []string{theirs}, deleted: "2026-01-02T03:04:05Z",
-			want: objects.Change{Conflicts: []string{"is being deleted since before Moorage: let the runtime before end that, it alone holds the object"}},
+			want: objects.Change{Conflicts: []string{objects.Leaving(objects.Managed)}},
 		},
 		{
 			why: "nor to a configuration, which would stay for ever", role: objects.Configuration,
 			finalizers: []string{theirsInUse}, deleted: "2026-01-02T03:04:05Z",
 			want: objects.Change{Conflicts: []string{
-				"is being deleted since before Moorage, and nothing will let it go: when no object refers to it, remove in-use.crossplane.io from its finalizers",
+				objects.Leaving(objects.Configuration),
 			}},
 		},
 		{
@@ -232,5 +265,19 @@ func TestPlanFails(t *testing.T) {
 	_, err := objects.Plan(t.Context(), func(context.Context, ...string) ([]byte, error) { return nil, refused }, "roles", objects.Managed)
 	if !errors.Is(err, refused) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestPlanReadsEveryKind has objects whose spec means something else by the names of policies.
+func TestPlanReadsEveryKind(t *testing.T) {
+	for _, spec := range []string{`{"deletionPolicy":{"volumes":"Retain"}}`, `{"deletionPolicy":["Orphan"]}`, `{"managementPolicies":"all","deletionPolicy":"Orphan"}`, `"x"`, `null`} {
+		changes, err := objects.Plan(t.Context(), func(context.Context, ...string) ([]byte, error) {
+			return []byte(`{"items":[{"metadata":{"name":"a","annotations":{"crossplane.io/external-name":"x"}},"spec":` + spec + `}]}`), nil
+		}, "roles", objects.Managed)
+		if err != nil || len(changes) != 1 || changes[0].Annotations["krateo.io/external-name"] != "x" {
+			t.Errorf("%s: %+v, %v", spec, changes, err)
+		} else if got, want := changes[0].Annotations["krateo.io/deletion-policy"] == "orphan", spec[2] == 'm'; got != want {
+			t.Errorf("%s: the deletion policy is carried over: %v, want %v", spec, got, want)
+		}
 	}
 }
