@@ -66,6 +66,14 @@ func (p *SecretPublisher) PublishConnection(ctx context.Context, mg resource.Man
 	return p.change(ctx, secret, details)
 }
 
+// Publishes reports whether an object names a Secret. What Create has told of one that does not
+// name its Secret any more is kept until it names another.
+func (p *SecretPublisher) Publishes(mg resource.Managed) bool {
+	writer, ok := mg.(SecretWriterTo)
+
+	return ok && writer.GetWriteConnectionSecretToReference() != nil
+}
+
 // PrepareConnection returns an error unless the Secret does not exist or belongs to the object,
 // and can be written: it reads the Secret, and sends its creation or change as a dry run.
 func (p *SecretPublisher) PrepareConnection(ctx context.Context, mg resource.Managed) error {
@@ -79,12 +87,11 @@ func (p *SecretPublisher) PrepareConnection(ctx context.Context, mg resource.Man
 
 // desired returns the Secret that an object names, without data, or nil.
 func (p *SecretPublisher) desired(mg resource.Managed) *corev1.Secret {
-	writer, ok := mg.(SecretWriterTo)
-	if !ok || writer.GetWriteConnectionSecretToReference() == nil {
+	if !p.Publishes(mg) {
 		return nil
 	}
 
-	ref := writer.GetWriteConnectionSecretToReference()
+	ref := mg.(SecretWriterTo).GetWriteConnectionSecretToReference() //nolint:forcetypeassert // Publishes has seen it.
 	owner := metav1.OwnerReference{Name: mg.GetName(), UID: mg.GetUID(), Controller: new(true)}
 	owner.APIVersion, owner.Kind = schema.GroupVersionKind(p.of).ToAPIVersionAndKind()
 

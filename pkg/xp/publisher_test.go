@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -109,6 +110,7 @@ func TestWhatASecretHolds(t *testing.T) {
 type telling struct {
 	server
 	details managed.ConnectionDetails
+	created func() // nil: nothing happens meanwhile
 }
 
 func (c *telling) Connect(context.Context, resource.Managed) (xp.ExternalClient, error) {
@@ -117,8 +119,46 @@ func (c *telling) Connect(context.Context, resource.Managed) (xp.ExternalClient,
 
 func (c *telling) Create(ctx context.Context, mg resource.Managed) (xp.ExternalCreation, error) {
 	_, err := c.server.Create(ctx, mg)
+	if c.created != nil {
+		c.created()
+	}
 
 	return xp.ExternalCreation{ConnectionDetails: c.details}, err
+}
+
+// TestDetailsWaitForASecret keeps what Create told while the object names no Secret.
+func TestDetailsWaitForASecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := scheme(corev1.AddToScheme)
+		mg := &grant{ObjectMeta: metav1.ObjectMeta{Name: "reader", UID: "1"}}
+		mg.Spec.WriteConnectionSecretToReference = &xp.SecretReference{Namespace: "db", Name: "login"}
+		kube := clientfake.NewClientBuilder().WithScheme(s).WithObjects(mg).WithStatusSubresource(mg).Build()
+		external := &telling{server: server{names: map[string]bool{}}, details: managed.ConnectionDetails{"password": []byte("generated")}}
+		external.created = func() {
+			if err := kube.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "login"}}); err != nil {
+				t.Error(err)
+			}
+		}
+		r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: s}, resource.ManagedKind(gv.WithKind("Grant")), xp.WithExternalConnecter(external))
+
+		for _, ref := range []*xp.SecretReference{mg.Spec.WriteConnectionSecretToReference, nil, {Namespace: "db", Name: "other"}} {
+			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(mg), mg); err != nil {
+				t.Fatal(err)
+			}
+
+			mg.Spec.WriteConnectionSecretToReference = ref
+			if err := kube.Update(t.Context(), mg); err != nil {
+				t.Fatal(err)
+			}
+
+			_, _ = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mg)})
+		}
+
+		secret := &corev1.Secret{}
+		if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "db", Name: "other"}, secret); err != nil || string(secret.Data["password"]) != "generated" {
+			t.Errorf("the password is %q, %v", secret.Data["password"], err)
+		}
+	})
 }
 
 // TestSecretsOfAnAPIServer calls no Create, or publishes the password that it tells, whatever the Secret is.
@@ -166,7 +206,7 @@ func TestSecretsOfAnAPIServer(t *testing.T) {
 			}
 		}
 
-		external := &telling{server{names: map[string]bool{}}, tc.details}
+		external := &telling{server: server{names: map[string]bool{}}, details: tc.details}
 		r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(gv.WithKind("Role")), xp.WithExternalConnecter(external))
 		_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mg)})
 

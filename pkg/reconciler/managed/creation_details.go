@@ -120,9 +120,21 @@ func (d *createdDetails) take() ConnectionDetails {
 	return d.details
 }
 
+// A selectivePublisher is a ConnectionPublisher that publishes nothing for objects that name no place for it.
+type selectivePublisher interface {
+	Publishes(mg resource.Managed) bool
+}
+
 // Publishes says whether connection details of the object go anywhere.
 func (p *pass) publishes() bool {
-	return !meta.WasDeleted(p.mg) && (p.r.publisher != nil || secretFor(p.mg) != "")
+	if meta.WasDeleted(p.mg) {
+		return false
+	}
+	if s, ok := p.r.publisher.(selectivePublisher); ok {
+		return s.Publishes(p.mg)
+	}
+
+	return p.r.publisher != nil || secretFor(p.mg) != ""
 }
 
 // Publisher returns what publishes the details of the object.
