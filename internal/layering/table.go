@@ -68,6 +68,7 @@ var table = []layer{
 		{path: "pkg/crdgate/...", why: "runs a controller while its CRD is served"},
 		{path: "pkg/clusters/...", why: "one Cluster value over the connection cache"},
 		{path: "pkg/store/...", why: "the store's interface, its memory form and its suite"},
+		{path: "internal/connsecret/...", why: "what a connection Secret can hold, and whether one could be written"},
 		{path: "pkg/translate/...", why: "objects from one shape to another"},
 	}},
 	{"1", "single concepts", []unit{

@@ -116,7 +116,7 @@ func withNamespaced(m *mapSyncer) syncer.Syncer {
 // TestNoAssertion: what every author wants needs neither a type assertion nor two embedded
 // interfaces, in the first example of the page and of the package.
 func TestNoAssertion(t *testing.T) {
-	for _, file := range []string{"../../docs/syncer.md", "example_test.go", "../../examples/syncer/ferries.go"} {
+	for _, file := range []string{"../../docs/syncer.md", "example_test.go", "../../examples/syncer/downward.go"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

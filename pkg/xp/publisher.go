@@ -1,8 +1,8 @@
 package xp
 
 import (
-	"bytes"
 	"context"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/connsecret"
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -23,7 +24,8 @@ const SecretType corev1.SecretType = "connection.crossplane.io/v1alpha1"
 
 // A SecretPublisher writes connection details to the Secret that a cluster-scoped object
 // names, in whatever namespace that is. The Secret is owned by the object; one of somebody
-// else's is left alone. Keys that are there and are not told stay.
+// else's is left alone. Keys that are there and are not told stay. It is a
+// managed.ConnectionPreparer.
 type SecretPublisher struct {
 	client client.Client
 	reader client.Reader
@@ -37,62 +39,115 @@ func NewSecretPublisher(c client.Client, live client.Reader, of resource.Managed
 }
 
 // PublishConnection creates the Secret, or changes the keys that differ. An object that names
-// none publishes nothing. It is terminal that the Secret belongs to somebody else.
+// none publishes nothing. It is terminal that the Secret belongs to somebody else. Keys that no
+// Secret can hold are told by the error, and the others are written. An empty value does not
+// replace one that is there.
 func (p *SecretPublisher) PublishConnection(ctx context.Context, mg resource.Managed, details managed.ConnectionDetails) (bool, error) {
-	writer, ok := mg.(SecretWriterTo)
-	if !ok || writer.GetWriteConnectionSecretToReference() == nil {
+	desired := p.desired(mg)
+	if desired == nil {
 		return false, nil
 	}
 
-	ref := writer.GetWriteConnectionSecretToReference()
-	owner := metav1.OwnerReference{Name: mg.GetName(), UID: mg.GetUID(), Controller: new(true)}
-	owner.APIVersion, owner.Kind = schema.GroupVersionKind(p.of).ToAPIVersionAndKind()
-
 	secret := &corev1.Secret{}
 
-	err := p.reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, secret)
-	if gone.Answered(err, ref.Name) {
-		secret = &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name, OwnerReferences: []metav1.OwnerReference{owner}},
-			Type:       SecretType, Data: details,
-		}
-		err = p.client.Create(ctx, secret)
-
-		return err == nil, errors.Wrap(err, "cannot create connection secret")
+	err := p.reader.Get(ctx, client.ObjectKeyFromObject(desired), secret)
+	if gone.Answered(err, desired.Name) {
+		return p.create(ctx, desired, details)
 	}
 
 	if err != nil {
 		return false, errors.Wrap(err, "cannot get connection secret")
 	}
 
-	if !metav1.IsControlledBy(secret, mg) {
-		return false, external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.Errorf(
-			"secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or delete that one", ref.Name))
+	if err := owned(secret, mg); err != nil {
+		return false, err
 	}
 
 	return p.change(ctx, secret, details)
 }
 
+// Publishes reports whether an object names a Secret. What Create has told of one that does not
+// name its Secret any more is kept until it names another.
+func (p *SecretPublisher) Publishes(mg resource.Managed) bool {
+	writer, ok := mg.(SecretWriterTo)
+
+	return ok && writer.GetWriteConnectionSecretToReference() != nil
+}
+
+// PrepareConnection returns an error unless the Secret does not exist or belongs to the object,
+// and can be written: it reads the Secret, and sends its creation or change as a dry run.
+func (p *SecretPublisher) PrepareConnection(ctx context.Context, mg resource.Managed) error {
+	desired := p.desired(mg)
+	if desired == nil {
+		return nil
+	}
+
+	return connsecret.Prepare(ctx, p.client, p.reader, desired, func(current *corev1.Secret) error { return owned(current, mg) })
+}
+
+// desired returns the Secret that an object names, without data, or nil.
+func (p *SecretPublisher) desired(mg resource.Managed) *corev1.Secret {
+	if !p.Publishes(mg) {
+		return nil
+	}
+
+	ref := mg.(SecretWriterTo).GetWriteConnectionSecretToReference() //nolint:forcetypeassert // Publishes has seen it.
+	owner := metav1.OwnerReference{Name: mg.GetName(), UID: mg.GetUID(), Controller: new(true)}
+	owner.APIVersion, owner.Kind = schema.GroupVersionKind(p.of).ToAPIVersionAndKind()
+
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name, OwnerReferences: []metav1.OwnerReference{owner}},
+		Type:       SecretType,
+	}
+}
+
+// owned returns a terminal error if a Secret is not the object's.
+func owned(secret *corev1.Secret, mg resource.Managed) error {
+	if metav1.IsControlledBy(secret, mg) {
+		return nil
+	}
+
+	return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.Errorf(
+		"secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or delete that one", secret.GetName()))
+}
+
+// create creates the Secret with the details that it can hold.
+func (p *SecretPublisher) create(ctx context.Context, desired *corev1.Secret, details managed.ConnectionDetails) (bool, error) {
+	fits, unheld := connsecret.Changes(nil, details)
+	if len(fits) == 0 && unheld != nil {
+		return false, unheld
+	}
+
+	desired.Data = fits
+	if err := p.client.Create(ctx, desired); err != nil {
+		return false, errors.Wrap(err, "cannot create connection secret")
+	}
+
+	return true, unheld
+}
+
 // change patches the keys that differ, unless the Secret is another by now.
 func (p *SecretPublisher) change(ctx context.Context, secret *corev1.Secret, details managed.ConnectionDetails) (bool, error) {
+	differing, unheld := connsecret.Changes(secret.Data, details)
+	if len(differing) == 0 {
+		return false, unheld
+	}
+
+	if err := connsecret.Immutable(secret); err != nil {
+		return false, err
+	}
+
 	before := client.MergeFromWithOptions(secret.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	changed := false
 
-	for key, value := range details {
-		if have, ok := secret.Data[key]; ok && bytes.Equal(have, value) {
-			continue
-		}
-
-		if secret.Data == nil {
-			secret.Data = map[string][]byte{}
-		}
-
-		secret.Data[key], changed = value, true
+	if secret.Data == nil {
+		secret.Data = map[string][]byte{}
 	}
 
-	if !changed {
-		return false, nil
+	maps.Copy(secret.Data, differing)
+
+	if err := p.client.Patch(ctx, secret, before); err != nil {
+		return false, errors.Wrap(err, "cannot change connection secret")
 	}
 
-	return true, errors.Wrap(p.client.Patch(ctx, secret, before), "cannot change connection secret")
+	return true, unheld
 }

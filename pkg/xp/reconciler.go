@@ -24,8 +24,8 @@ const Domain = "crossplane.io"
 //     and the marks of crossplane-runtime are respected, and its finalizer is removed once the
 //     object has the one of Moorage.
 //   - managed.WithCreationConnectionDetails: before Create the publisher is asked whether the
-//     details could be published, if it is a managed.ConnectionPreparer; details that were
-//     lost because the process ended are reported.
+//     details could be published, if it is a managed.ConnectionPreparer, as that of Secrets is;
+//     details that were lost because the process ended are reported.
 //   - A kind that is a [SecretWriterTo] publishes to a Secret in any namespace, by
 //     [SecretPublisher].
 //

@@ -9,10 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/internal/connsecret"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -24,10 +22,12 @@ import (
 // only the response to the create has: a generated password, an access key. Call it with the
 // context of Create. The details are published before the external resource is observed
 // again, also if Create returns an error. A second call in the same Create replaces the keys
-// that it names; other keys of the Secret stay as they are.
+// that it names; other keys of the Secret stay as they are. An empty value does not replace
+// one that is not empty.
 //
-// While the Secret cannot be written, the details are kept in memory, and each later pass
-// writes them before it calls the client. If the process ends first, they are lost; with
+// While the Secret cannot be written, or the object does not name one any more, the details
+// are kept in memory, and each later pass writes them before it calls the client. Keys that no
+// Secret can hold do not hold up the others: an event names them. If the process ends first, they are lost; with
 // [WithCreationConnectionDetails] an event says so.
 //
 // Outside of Create, and after Create has returned, it does nothing. It may be called
@@ -78,6 +78,10 @@ const detailsSettled = "settled"
 const textDetailsLost = "the process that called Create ended before it had published what Create told: %s may lack connection details that the external system does not tell again; " +
 	"set new ones there, or delete the object and create another. Then remove the annotation " + meta.AnnotationKeyCreationDetails
 
+// TextDetailsUnheld is what the event tells of keys that no Secret can hold.
+const textDetailsUnheld = "Create told connection details that the external system does not tell again and that cannot be published; " +
+	"set new ones there, and have the provider tell them under other keys or in other parts"
+
 type createdDetailsKey struct{}
 
 // CreatedDetails are what a Create has told.
@@ -93,12 +97,21 @@ func (d *createdDetails) add(details ConnectionDetails) {
 	if d.ended {
 		return
 	}
-	for key, value := range details {
-		if d.details == nil {
-			d.details = ConnectionDetails{}
+	d.details = overlaid(d.details, details)
+}
+
+// Overlaid returns details with others in their place, apart from empty ones: these do not replace a value.
+func overlaid(details, others ConnectionDetails) ConnectionDetails {
+	for key, value := range others {
+		if details == nil {
+			details = ConnectionDetails{}
 		}
-		d.details[key] = bytes.Clone(value)
+		if len(details[key]) == 0 || len(value) > 0 {
+			details[key] = bytes.Clone(value)
+		}
 	}
+
+	return details
 }
 
 // Take returns what was told, and lets nothing be added.
@@ -110,9 +123,21 @@ func (d *createdDetails) take() ConnectionDetails {
 	return d.details
 }
 
+// A selectivePublisher is a ConnectionPublisher that publishes nothing for objects that name no place for it.
+type selectivePublisher interface {
+	Publishes(mg resource.Managed) bool
+}
+
 // Publishes says whether connection details of the object go anywhere.
 func (p *pass) publishes() bool {
-	return !meta.WasDeleted(p.mg) && (p.r.publisher != nil || secretFor(p.mg) != "")
+	if meta.WasDeleted(p.mg) {
+		return false
+	}
+	if s, ok := p.r.publisher.(selectivePublisher); ok {
+		return s.Publishes(p.mg)
+	}
+
+	return p.r.publisher != nil || secretFor(p.mg) != ""
 }
 
 // Publisher returns what publishes the details of the object.
@@ -146,10 +171,11 @@ func (p *pass) deliver(ctx context.Context, told ConnectionDetails, created erro
 		p.told = append(p.told, told)
 		p.memo.rememberDetails(told, meta.GetExternalName(p.mg))
 		if p.publishes() {
-			p.memo.Undelivered = maps.Clone(told)
+			p.memo.Undelivered = overlaid(maps.Clone(p.memo.Undelivered), told)
 		}
 	}
 	switch {
+	case len(p.memo.Undelivered) > 0 && !p.publishes(): // they wait until a Secret is named
 	case len(p.memo.Undelivered) > 0: // the result of the creation is stored after it, so that it has to end
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer cancel()
@@ -184,9 +210,10 @@ func (p *pass) deliverLate(ctx context.Context) error {
 	if len(p.memo.Undelivered) == 0 {
 		return nil
 	}
-	if !p.publishes() {
+	if meta.WasDeleted(p.mg) {
 		p.memo.Undelivered = nil
-
+	}
+	if !p.publishes() {
 		return nil
 	}
 
@@ -208,11 +235,17 @@ func (p *pass) publishUndelivered(ctx context.Context) error {
 
 		return err
 	})
-	if err != nil {
+	var unheld *connsecret.UnheldError
+	if err != nil && !errors.As(err, &unheld) {
 		return err
 	}
 	p.r.telemetry.Wrote(telemetry.Secret, changed)
 	p.memo.Undelivered, p.unpublishable = nil, nil
+	if unheld != nil {
+		p.tellUnheld(unheld)
+
+		return nil
+	}
 	p.settleDetails()
 
 	return nil
@@ -223,6 +256,15 @@ func (p *pass) settleDetails() {
 	if _, noted := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails]; noted {
 		p.memo.Details = detailsSettled
 		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
+	}
+}
+
+// TellUnheld tells of details that Create told and no Secret can hold.
+func (p *pass) tellUnheld(unheld error) {
+	p.tell(event.Warning(reasonDetailsLost, p.redact(errors.Wrap(unheld, textDetailsUnheld))))
+	if p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] != "" {
+		p.memo.Details = detailsLost
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreationDetails: detailsLost})
 	}
 }
 
@@ -257,19 +299,12 @@ func (s secrets) PrepareConnection(ctx context.Context, mg resource.Managed) err
 	if err != nil {
 		return err
 	}
-	current := &corev1.Secret{}
-	err = s.reader.Get(ctx, client.ObjectKeyFromObject(secret), current)
-	switch {
-	case gone.Answered(err, secret.Name):
-		return errors.Wrap(s.client.Create(ctx, secret, client.DryRunAll), "cannot create connection secret")
-	case err != nil:
-		return errors.Wrap(err, "cannot get connection secret")
-	case !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before):
-		return notOwned(current, secret)
-	case !current.DeletionTimestamp.IsZero():
-		return errors.New("the connection secret is being deleted")
-	}
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"uid":"`+string(current.GetUID())+`"}}`))
 
-	return errors.Wrap(s.client.Patch(ctx, current, patch, client.DryRunAll), "cannot change connection secret")
+	return connsecret.Prepare(ctx, s.client, s.reader, secret, func(current *corev1.Secret) error {
+		if !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before) {
+			return notOwned(current, secret)
+		}
+
+		return nil
+	})
 }

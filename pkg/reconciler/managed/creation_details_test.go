@@ -101,29 +101,47 @@ func TestDetailsOfACreateThatFails(t *testing.T) {
 	}
 }
 
+// OwnSecret returns a Secret as the object has published it.
+func (g gallery) ownSecret(immutable *bool) *corev1.Secret {
+	g.Helper()
+	o := g.get()
+	owner := metav1.OwnerReference{APIVersion: "example.moorage.dev/v1", Kind: "Snapshot", Name: o.Name, UID: o.UID, Controller: new(true)}
+
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login", OwnerReferences: []metav1.OwnerReference{owner}},
+		Immutable:  immutable, Data: map[string][]byte{"key": []byte("of before")},
+	}
+}
+
 // Create is not called while the Secret could not be written.
 func TestNoCreateWithoutASecretForItsDetails(t *testing.T) {
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login"}, Data: map[string][]byte{"key": []byte("theirs")}}
-	for name, spoil := range map[string]func(g gallery){
-		"it is somebody else's": func(g gallery) { g.Create(foreign.DeepCopy()) },
-		"it may not be written": func(g gallery) {
-			g.answer = func(_ context.Context, note string) error {
-				if strings.HasPrefix(note, "create secret") {
-					return errLost
-				}
-
-				return nil
+	refusing := func(g gallery, prefix, with string) {
+		g.answer = func(_ context.Context, note string) error {
+			if strings.HasPrefix(note, prefix) && strings.Contains(note, with) {
+				return errLost
 			}
-		},
+
+			return nil
+		}
+	}
+	for name, tc := range map[string]struct {
+		spoil func(g gallery)
+		says  string
+	}{
+		"it is somebody else's":     {func(g gallery) { g.Create(foreign.DeepCopy()) }, "name another"},
+		"it may not be written":     {func(g gallery) { refusing(g, "create secret", "") }, "cannot create"},
+		"its data may not be":       {func(g gallery) { g.Create(g.ownSecret(nil)); refusing(g, "patch secret", `"data":{`) }, "cannot change"},
+		"it is the object's, fixed": {func(g gallery) { g.Create(g.ownSecret(new(true))) }, "secret login is immutable"},
 	} {
 		g := keyGallery(t)
-		spoil(g)
 		g.create(secretNamed("login"))
+		tc.spoil(g)
 		_, _ = g.try()
 		if n := g.cloud.Count("Create"); n != 0 {
 			t.Errorf("%s: %d calls of Create", name, n)
 		}
-		if got := g.get().GetCondition(commonv1.TypeSynced); got.Status != "False" {
+		if got := g.get().GetCondition(commonv1.TypeSynced); got.Status != "False" || !strings.Contains(got.Message, tc.says) {
 			t.Errorf("%s: it says %v", name, got)
 		}
 		if a := g.get().Annotations; a[meta.AnnotationKeyExternalCreatePending] != "" || a[meta.AnnotationKeyCreationDetails] != "" {
@@ -320,4 +338,128 @@ func TestTellingOutsideOfCreate(t *testing.T) {
 	if got := g.key(); got != accessKey {
 		t.Errorf("the Secret has %q", got)
 	}
+}
+
+// A retelling is a client whose observations tell these details.
+type retelling struct {
+	managed.ExternalClient
+	details managed.ConnectionDetails
+}
+
+func (c retelling) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	o, err := c.ExternalClient.Observe(ctx, mg)
+	o.ConnectionDetails = c.details
+
+	return o, err
+}
+
+// An observation that tells no value of a key, as where the system masks it, leaves what Create told.
+func TestAnEmptyObservationReplacesNothing(t *testing.T) {
+	for value, want := range map[string]string{"": accessKey, "rotated": "rotated"} {
+		g := keyGallery(t)
+		g.wrap(func(c managed.ExternalClient) managed.ExternalClient {
+			return retelling{c, managed.ConnectionDetails{"key": []byte(value)}}
+		})
+		g.create(secretNamed("login"))
+		g.pass()
+		if got := g.key(); got != want {
+			t.Errorf("told %q: the Secret has %q", value, got)
+		}
+	}
+}
+
+// A Create that is repeated with the same token tells the key no more: what the first told stays, also while it waits for its Secret.
+func TestARepeatedCreateThatTellsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := keyGallery(t, managed.WithCreationTokens())
+		g.cloud.Tokens = true
+		calls := 0
+		g.cloud.After = func(ctx context.Context, call string, mg resource.Managed) error {
+			if call != "Create" {
+				return nil
+			}
+			if calls++; calls > 1 {
+				managed.TellConnectionDetails(ctx, managed.ConnectionDetails{"key": {}})
+
+				return nil
+			}
+			managed.TellConnectionDetails(ctx, managed.ConnectionDetails{"key": []byte(accessKey)})
+			managed.TellConnectionDetails(ctx, managed.ConnectionDetails{"key": nil})
+			delete(mg.GetAnnotations(), meta.AnnotationKeyExternalName)
+
+			return context.DeadlineExceeded
+		}
+		g.create(secretNamed("login"))
+		_, _ = g.try()
+		if got := g.key(); got != accessKey {
+			t.Errorf("after the first the Secret has %q", got)
+		}
+		_, _ = g.try()
+		if got := g.key(); got != accessKey || calls != 2 {
+			t.Errorf("the Secret has %q after %d calls of Create", got, calls)
+		}
+	})
+}
+
+// A key that no Secret can hold does not hold up the others. It is named, once, and never its value.
+func TestAKeyThatNoSecretHolds(t *testing.T) {
+	const name, hidden = "tls/ca", "staple battery horse"
+	g := keyGallery(t)
+	g.cloud.After = func(ctx context.Context, _ string, _ resource.Managed) error {
+		managed.TellConnectionDetails(ctx, managed.ConnectionDetails{"key": []byte(accessKey), name: []byte(hidden)})
+
+		return nil
+	}
+	g.create(secretNamed("login"))
+	g.taken()
+	g.pass()
+	if got := g.key(); got != accessKey {
+		t.Errorf("the Secret has %q", got)
+	}
+	lost := 0
+	for _, e := range g.events {
+		if e.Reason == "ConnectionDetailsLost" && strings.Contains(e.Message, name) && !strings.Contains(e.Message, hidden) {
+			lost++
+		}
+	}
+	if got := g.get().Annotations[meta.AnnotationKeyCreationDetails]; lost != 1 || got != "lost" {
+		t.Errorf("told %d times, the object says %q; %v", lost, got, g.events)
+	}
+	g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
+	g.taken()
+	g.pass()
+	g.expect("", look, "")
+}
+
+// Details that wait for a Secret wait also while the object names none, and go to the one that it names then.
+func TestDetailsWaitWhileNoSecretIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := keyGallery(t)
+		tell := g.cloud.After
+		g.cloud.After = func(ctx context.Context, call string, mg resource.Managed) error {
+			if call == "Create" {
+				g.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login"}})
+			}
+
+			return tell(ctx, call, mg)
+		}
+		g.create(secretNamed("login"))
+		_, _ = g.try()
+		g.change(func(s *volume.Snapshot) { s.Spec.WriteConnectionSecretToRef = nil })
+		g.taken()
+		g.pass()
+		if _, _, events := g.taken(); strings.Contains(events, "ConnectionDetailsLost") {
+			t.Errorf("the process has them: %s", events)
+		}
+		g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
+		g.change(secretNamed("other"))
+		g.pass()
+		s := g.secret("other")
+		if s == nil || string(s.Data["key"]) != accessKey {
+			t.Errorf("the Secret is %v", s)
+		}
+		if got, has := g.get().Annotations[meta.AnnotationKeyCreationDetails]; has {
+			t.Errorf("they are published, and the object says %q", got)
+		}
+	})
 }

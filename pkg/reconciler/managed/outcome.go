@@ -101,6 +101,8 @@ var paused = outcome{
 	refine: func(p *pass, o outcome) outcome {
 		if !p.r.pausedBy(p.mg) {
 			o.event.Message = "Reconciliation is paused: spec.managementPolicies is empty"
+		} else if why := p.r.whyPaused(p.mg); why != "" {
+			o.synced = o.synced.WithMessage(why)
 		}
 
 		return o

@@ -36,6 +36,9 @@ func (r *Reconciler) checkPolicies(mg resource.Managed) error {
 	if err := meta.ValidatePolicies(mg); err != nil {
 		return err
 	}
+	if err := r.checkDeletionPolicy(mg); err != nil {
+		return err
+	}
 	asked := policies(mg)
 	if err := asked.Validate(); err != nil {
 		return err
@@ -47,29 +50,64 @@ func (r *Reconciler) checkPolicies(mg resource.Managed) error {
 	return errors.Errorf("spec.managementPolicies %v is not supported by this provider; supported are %v", asked, r.supported)
 }
 
-// Halted says whether the user asked to leave the object alone.
+// Values of spec.deletionPolicy, in whatever case.
+const (
+	specDelete = "Delete"
+	specOrphan = "Orphan"
+)
 
-// SaysToOrphan returns what says of objects of a type whether spec.deletionPolicy wants the external
-// resource to stay, as kinds of krateo's v0.7 and of crossplane's v1 have it: GetDeletionPolicy returns
-// a text of a type that is the author's own. It is nil for other types.
-func saysToOrphan(of reflect.Type) func(resource.Managed) bool {
+// DeletionPolicyOf returns what reads spec.deletionPolicy of objects of a type, as kinds of krateo's v0.7
+// and of crossplane's v1 have it: GetDeletionPolicy returns a text of a type that is the author's own, or
+// a pointer to one. It is nil for other types.
+func deletionPolicyOf(of reflect.Type) func(resource.Managed) string {
 	method, ok := of.MethodByName("GetDeletionPolicy")
-	if !ok || method.Type.NumIn() != 1 || method.Type.NumOut() != 1 || method.Type.Out(0).Kind() != reflect.String {
+	if !ok || method.Type.NumIn() != 1 || method.Type.NumOut() != 1 {
+		return nil
+	}
+	text := method.Type.Out(0)
+	pointer := text.Kind() == reflect.Pointer
+	if pointer {
+		text = text.Elem()
+	}
+	if text.Kind() != reflect.String {
 		return nil
 	}
 
-	return func(mg resource.Managed) bool {
-		policy := reflect.ValueOf(mg).MethodByName("GetDeletionPolicy").Call(nil)[0]
+	return func(mg resource.Managed) string {
+		policy := reflect.ValueOf(mg).Method(method.Index).Call(nil)[0]
+		switch {
+		case !pointer:
+			return policy.String()
+		case policy.IsNil():
+			return ""
+		}
 
-		return strings.EqualFold(policy.String(), meta.DeletionPolicyOrphan)
+		return policy.Elem().String()
 	}
+}
+
+// CheckDeletionPolicy returns an error if nobody knows what spec.deletionPolicy says.
+func (r *Reconciler) checkDeletionPolicy(mg resource.Managed) error {
+	if r.deletionPolicy == nil {
+		return nil
+	}
+	policy := r.deletionPolicy(mg)
+	if policy == "" || strings.EqualFold(policy, specDelete) || strings.EqualFold(policy, specOrphan) {
+		return nil
+	}
+
+	return errors.Errorf("spec.deletionPolicy has the unknown value %.64q; allowed are %s, %s", policy, specDelete, specOrphan)
 }
 
 // Permissions are what both the annotations and the spec of the object allow.
 // To orphan is a prohibition, so that it wins.
 func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {
 	spec := policies(mg)
-	orphaned := r.orphaned != nil && r.orphaned(mg)
+	orphaned := false
+	if r.deletionPolicy != nil {
+		policy := r.deletionPolicy(mg)
+		orphaned = policy != "" && !strings.EqualFold(policy, specDelete)
+	}
 
 	return lifecycle.Permissions{
 		Create: meta.ShouldCreate(mg) && spec.Allow(commonv1.ManagementActionCreate),

@@ -1,6 +1,7 @@
 package managed
 
 import (
+	"fmt"
 	"slices"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -74,7 +75,32 @@ func (r *Reconciler) pausedBy(mg resource.Managed) bool {
 		return meta.IsPaused(mg)
 	}
 
-	return slices.ContainsFunc(r.predecessors, func(domain string) bool { return annotations[domain+"/paused"] == "true" })
+	return r.theirPause(mg) != ""
+}
+
+// TheirPause returns the annotation by which a predecessor paused the object.
+func (r *Reconciler) theirPause(mg resource.Managed) string {
+	for _, domain := range r.predecessors {
+		if key := domain + "/paused"; mg.GetAnnotations()[key] == "true" {
+			return key
+		}
+	}
+
+	return ""
+}
+
+// WhyPaused says how a pause ends that a predecessor's annotation holds, or would hold without ours.
+func (r *Reconciler) whyPaused(mg resource.Managed) string {
+	const ours = meta.AnnotationKeyReconciliationPaused
+	theirs := r.theirPause(mg)
+	switch {
+	case theirs == "":
+		return ""
+	case meta.IsPaused(mg):
+		return fmt.Sprintf("paused by the annotations %s and %s: to resume, set %[1]s to \"false\", or remove both", ours, theirs)
+	}
+
+	return fmt.Sprintf("paused by the annotation %s: to resume, remove it, or set %s to \"false\"", theirs, ours)
 }
 
 // The marks of a predecessor, and what they are here.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -92,6 +93,27 @@ func TestAPredecessorsPauseHolds(t *testing.T) {
 		w.pass()
 		if disks := w.cloud.Disks(); len(disks) != 1 || disks[0].SizeGiB != 5 {
 			t.Errorf("%s: disks %v", name, disks)
+		}
+	}
+}
+
+// A pause that a predecessor's annotation holds says which one that is, and how it ends: ours may be gone, too.
+func TestAPredecessorsPauseIsNamed(t *testing.T) {
+	const ours = meta.AnnotationKeyReconciliationPaused
+	for name, tc := range map[string]struct {
+		annotations []string
+		want        string
+	}{
+		"theirs alone":      {[]string{theirPause, "true"}, "paused by the annotation " + theirPause + ": to resume, remove it, or set " + ours + ` to "false"`},
+		"ours without text": {[]string{theirPause, "true", ours, ""}, "paused by the annotation " + theirPause + ": to resume, remove it, or set " + ours + ` to "false"`},
+		"both":              {[]string{theirPause, "true", ours, "true"}, "paused by the annotations " + ours + " and " + theirPause + ": to resume, set " + ours + ` to "false", or remove both`},
+		"ours alone":        {[]string{ours, "true"}, ""},
+	} {
+		w := succeeding(t)
+		w.create(left(tc.annotations...))
+		w.pass()
+		if c := w.condition(commonv1.TypeSynced, "False/ReconcilePaused"); c.Message != tc.want {
+			t.Errorf("%s: it says %q", name, c.Message)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package managed
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/connsecret"
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -195,15 +195,15 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 		return false, err
 	}
 	if !s.known {
-		if err := s.client.Create(ctx, secret.DeepCopy()); !kerrors.IsAlreadyExists(err) {
-			return err == nil, errors.Wrap(err, "cannot create connection secret")
+		if created, err := s.create(ctx, secret); !kerrors.IsAlreadyExists(err) {
+			return created, err
 		}
 	}
 	current := &corev1.Secret{}
 	err = s.reader.Get(ctx, client.ObjectKeyFromObject(secret), current)
 	switch {
 	case gone.Answered(err, secret.Name) && s.known:
-		return true, errors.Wrap(s.client.Create(ctx, secret), "cannot create connection secret")
+		return s.create(ctx, secret)
 	case err != nil:
 		return false, errors.Wrap(err, "cannot get connection secret")
 	case !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before):
@@ -211,6 +211,21 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 	}
 
 	return s.change(ctx, current, secret)
+}
+
+// Create creates the Secret with what it can hold of the details.
+func (s secrets) create(ctx context.Context, desired *corev1.Secret) (bool, error) {
+	fits, unheld := connsecret.Changes(nil, desired.Data)
+	if len(fits) == 0 && unheld != nil {
+		return false, unheld
+	}
+	desired = desired.DeepCopy()
+	desired.Data = fits
+	if err := s.client.Create(ctx, desired); err != nil {
+		return false, errors.Wrap(err, "cannot create connection secret")
+	}
+
+	return true, unheld
 }
 
 // OwnerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its
@@ -260,14 +275,9 @@ func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev
 }
 
 // Change patches the keys that differ, and what says whose the Secret is. Other keys are not ours
-// to remove: details that only a creation tells are not observed again.
+// to remove, nor are values that are told empty: details that only a creation tells are not observed again.
 func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (bool, error) {
-	differing := map[string][]byte{}
-	for key, value := range desired.Data {
-		if have, ok := current.Data[key]; !ok || !bytes.Equal(have, value) {
-			differing[key] = value
-		}
-	}
+	differing, unheld := connsecret.Changes(current.Data, desired.Data)
 	metadata := map[string]any{}
 	if current.Annotations[StampKey] != string(s.stamp) {
 		metadata["annotations"] = desired.Annotations
@@ -280,7 +290,12 @@ func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (b
 		metadata["ownerReferences"] = append(others, ours)
 	}
 	if len(differing) == 0 && len(metadata) == 0 {
-		return false, nil
+		return false, unheld
+	}
+	if len(differing) > 0 {
+		if err := connsecret.Immutable(current); err != nil {
+			return false, err
+		}
 	}
 	metadata["uid"], metadata["resourceVersion"] = current.GetUID(), current.GetResourceVersion()
 	data, err := json.Marshal(map[string]any{"metadata": metadata, "data": differing})
@@ -288,5 +303,9 @@ func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (b
 		return false, errors.Wrap(err, "cannot encode patch")
 	}
 
-	return true, errors.Wrap(s.client.Patch(ctx, current, client.RawPatch(types.MergePatchType, data)), "cannot change connection secret")
+	if err := s.client.Patch(ctx, current, client.RawPatch(types.MergePatchType, data)); err != nil {
+		return false, errors.Wrap(err, "cannot change connection secret")
+	}
+
+	return true, unheld
 }

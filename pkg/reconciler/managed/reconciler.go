@@ -99,7 +99,7 @@ type Reconciler struct {
 	predecessors       []string // the domains of their annotations
 	retired            retired
 	supported          []commonv1.ManagementPolicies // nil: all
-	orphaned           func(resource.Managed) bool   // nil: no spec of the kind says so
+	deletionPolicy     func(resource.Managed) string // nil: the kind has none in its spec
 	kstatus            bool
 	spread             bool // what is well is looked at later, when the process begins
 
@@ -163,7 +163,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	r.tracker = r.newTracker()
 	r.roll = r.newRoll()
 	r.empty = reflect.TypeOf(r.example()).Elem()
-	r.orphaned = saysToOrphan(reflect.PointerTo(r.empty))
+	r.deletionPolicy = deletionPolicyOf(reflect.PointerTo(r.empty))
 
 	r.log.Info("Reconciler made", "kind", of.Kind, "createClass", r.class(), "pollInterval", r.pollInterval.String())
 

@@ -1,6 +1,7 @@
 package managed_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -133,6 +134,32 @@ func TestPoliciesThatAreNotUnderstood(t *testing.T) {
 			g.pass()
 			g.expect("", "", "")
 		})
+	}
+}
+
+// A deletion policy that nobody knows is refused, as one of an annotation is, and the resource of a deleted object stays.
+func TestADeletionPolicyThatIsNotUnderstood(t *testing.T) {
+	for policy, refused := range map[volume.DeletionPolicy]bool{"Retain": true, " Orphan": true, "Orphan ": true, "": false, "orphan": false, "DELETE": false} {
+		g := newGallery(t)
+		g.create(func(s *volume.Snapshot) { s.Spec.DeletionPolicy = policy })
+		g.pass()
+		if !refused {
+			g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
+
+			continue
+		}
+		c := g.condition(commonv1.TypeSynced, "False/InvalidManagementPolicy")
+		if !strings.Contains(c.Message, fmt.Sprintf("%q", policy)) || !strings.Contains(c.Message, "Delete, Orphan") {
+			t.Errorf("%q: it says %q", policy, c.Message)
+		}
+		g.change(func(s *volume.Snapshot) { s.Spec.DeletionPolicy = "" })
+		g.pass()
+		g.change(func(s *volume.Snapshot) { s.Spec.DeletionPolicy = policy })
+		g.delete()
+		g.pass()
+		if g.gone() || len(g.cloud.Disks()) != 1 {
+			t.Errorf("%q: gone %t, disks %v", policy, g.gone(), g.cloud.Disks())
+		}
 	}
 }
 
