@@ -52,8 +52,8 @@ func (e *maybeCreated) Unwrap() error { return e.err }
 //   - EffectPossible for a panic, any other *net.OpError, a deadline, a cancelled context, a
 //     connection that broke, an HTTP/2 stream that was reset.
 //   - The status of an HTTP response, as [IsRefused] finds it and also in an exported field
-//     Code: EffectNone for the 400s except 408, 409, 425 and 499; EffectPossible for these
-//     and the 500s.
+//     Code: EffectNone for the 400s except 408, 409, 425 and 499; EffectPossible for these,
+//     the 200s, the 300s and the 500s.
 //   - The code of a gRPC status, from a method GRPCStatus: EffectNone for InvalidArgument,
 //     NotFound, PermissionDenied, Unauthenticated, FailedPrecondition, OutOfRange,
 //     Unimplemented and ResourceExhausted, but EffectPossible if a message was too large;

@@ -152,6 +152,12 @@ func TestEffectOf(t *testing.T) {
 		"a pointer, as nil":     {pointerError{}, untold, untold},
 		"a field Code":          {codeError{403}, none, untold},
 		"a field Code, trouble": {codeError{500}, possible, untold},
+		"a field Code, created": {codeError{201}, possible, untold},
+		"created, not readable": {wrapError{201, errBoom}, possible, possible},
+		"created, and cut off":  {wrapError{200, io.ErrUnexpectedEOF}, possible, possible},
+		"elsewhere, by a GET":   {httpError{303}, possible, possible},
+		"an error within a 200": {wrapError{200, &statusError{400}}, possible, possible},
+		"not created, by a 200": {NotCreated(&statusError{200}), none, none},
 		"a Code that is none":   {codeError{10058}, untold, untold},
 		"a negative Code":       {codeError{-32600}, untold, untold},
 		"a Code of words":       {wordError{"403"}, untold, untold},
@@ -179,7 +185,7 @@ func TestEffectOf(t *testing.T) {
 	for code := 0; code < 700; code++ {
 		want := untold
 		switch {
-		case code == 408 || code == 409 || code == 425 || code == 499 || code >= 500 && code < 600:
+		case code >= 200 && code < 400, code == 408 || code == 409 || code == 425 || code == 499, code >= 500 && code < 600:
 			want = possible
 		case code >= 400 && code < 500:
 			want = none

@@ -31,7 +31,7 @@ func ofStatus(code int) Effect {
 	switch code / 100 {
 	case 4:
 		return EffectNone
-	case 5:
+	case 2, 3, 5: // of the 200s and 300s the request was served, and the error is about the response
 		return EffectPossible
 	default:
 		return EffectUntold
