@@ -58,6 +58,9 @@ func (e *maybeCreated) Unwrap() error { return e.err }
 //     NotFound, PermissionDenied, Unauthenticated, FailedPrecondition, OutOfRange,
 //     Unimplemented and ResourceExhausted, but EffectPossible if a message was too large;
 //     EffectPossible for the others.
+//   - EffectPossible for a *url.Error of a request by another method than GET, HEAD, OPTIONS
+//     and TRACE, if nothing else is known. EffectUntold if its text is one that net/http, an
+//     OAuth2 transport or client-go has for a request that was not sent.
 //   - EffectUntold for everything else.
 //
 // If an error and the one it wraps differ, EffectPossible wins over EffectNone, and both over
@@ -100,7 +103,7 @@ func (r reading) of(err error, depth int) Effect {
 		return EffectPossible
 	}
 	found := max(r.own(err), r.wrapped(err, depth-1))
-	if found == EffectUntold && answers(func() bool { return timedOut(err) }) {
+	if found == EffectUntold && (answers(func() bool { return timedOut(err) }) || answers(func() bool { return unanswered(err) })) {
 		return EffectPossible
 	}
 

@@ -91,6 +91,8 @@ func grpc(code grpcCode, m ...string) error { return grpcError{&grpcStatus{code,
 func TestEffectOf(t *testing.T) {
 	const untold, none, possible = EffectUntold, EffectNone, EffectPossible
 	dial := func(err error) error { return &net.OpError{Op: "dial", Err: err} }
+	request := func(op string, err error) error { return &url.Error{Op: op, URL: "https://x", Err: err} }
+	_, badURL := url.Parse("://")
 	busy := 429
 	kube := schema.GroupResource{Resource: "streams"}
 	cases := map[string]struct {
@@ -129,6 +131,22 @@ func TestEffectOf(t *testing.T) {
 		"a timeout of its own":      {lazyError{}, possible, possible},
 		"a timeout of a refusal":    {slowError{&statusError{400}}, none, none},
 		"a timeout of nothing":      {slowError{errBoom}, possible, possible},
+		"a request that changes":    {request("Post", errBoom), possible, possible},
+		"a request of its own kind": {request("Purge", errBoom), possible, possible},
+		"a request that reads":      {request("Get", errBoom), untold, untold},
+		"a request that asks":       {request("Head", errBoom), untold, untold},
+		"a URL that is none":        {errors.Wrap(badURL, "x"), untold, untold},
+		"a request of nothing":      {request("Post", nil), possible, possible},
+		"a request, as nil":         {(*url.Error)(nil), untold, untold},
+		"a request that is refused": {request("Post", &statusError{400}), none, none},
+		"a request, not sent":       {request("Post", NotCreated(errBoom)), none, none},
+		"a request to no scheme":    {request("Post", fmt.Errorf("unsupported protocol scheme %q", "x")), untold, untold},
+		"a request with no host":    {request("Post", stderrors.New("http: no Host in request URL")), untold, untold},
+		"a request, no credentials": {request("Post", stderrors.New("getting credentials: exec: not found")), untold, untold},
+		"a request, no token":       {request("Post", stderrors.New("oauth2: token expired and refresh token is not set")), untold, untold},
+		"a proxy that wants a name": {request("Post", stderrors.New("Proxy Authentication Required")), untold, untold},
+		"a request, a bad gateway":  {request("Post", stderrors.New("Bad Gateway")), possible, possible},
+		"of several, one request":   {stderrors.Join(&statusError{400}, request("Post", errBoom)), possible, possible},
 		"a panic":                   {&panics.Error{Value: NotCreated(errBoom)}, possible, possible},
 		"what did not begin":        {NotCreated(&panics.Error{Value: errBoom}), none, none},
 		"a stream of others":        {StreamError{}, untold, untold},
