@@ -50,7 +50,8 @@ func (e *maybeCreated) Unwrap() error { return e.err }
 //
 //   - EffectNone if no connection was made (a *net.OpError of a dial), whatever it wraps.
 //   - EffectPossible for a panic, any other *net.OpError, a deadline, a cancelled context, a
-//     connection that broke, an HTTP/2 stream that was reset.
+//     connection that broke (also where net/http has only a text for that), an HTTP/2 stream
+//     that was reset.
 //   - The status of an HTTP response, as [IsRefused] finds it and also in an exported field
 //     Code: EffectNone for the 400s except 408, 409, 425 and 499; EffectPossible for these,
 //     the 200s, the 300s and the 500s.

@@ -47,3 +47,26 @@ func refusedByProxy(text string) bool {
 
 	return false
 }
+
+// Lost are the texts of errors of net/http and golang.org/x/net/http2 that have neither a type
+// nor a sentinel: the connection, or the request, ended before the whole response had come.
+var lost = []string{
+	"http2: client connection lost",
+	"http2: client connection force closed via ClientConn.Close",
+	"http2: Transport received Server's graceful shutdown GOAWAY",
+	"http2: response body closed",
+	"http: server closed idle connection",
+	"http: unexpected EOF reading trailer",
+	"net/http: request canceled",
+}
+
+// OfLost knows a lost connection by its text, also without the *url.Error that a client puts
+// round it: the body of a response returns such errors as they are.
+func ofLost(err error) Effect {
+	text := err.Error()
+	if slices.Contains(lost, text) || strings.HasPrefix(text, "net/http: HTTP/1.x transport connection broken: ") {
+		return EffectPossible
+	}
+
+	return EffectUntold
+}
