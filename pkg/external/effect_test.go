@@ -2,6 +2,8 @@ package external
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	stderrors "errors"
 	"fmt"
 	"io"
@@ -92,7 +94,6 @@ func TestEffectOf(t *testing.T) {
 	const untold, none, possible = EffectUntold, EffectNone, EffectPossible
 	dial := func(err error) error { return &net.OpError{Op: "dial", Err: err} }
 	request := func(op string, err error) error { return &url.Error{Op: op, URL: "https://x", Err: err} }
-	_, badURL := url.Parse("://")
 	busy := 429
 	kube := schema.GroupResource{Resource: "streams"}
 	cases := map[string]struct {
@@ -135,7 +136,7 @@ func TestEffectOf(t *testing.T) {
 		"a request of its own kind": {request("Purge", errBoom), possible, possible},
 		"a request that reads":      {request("Get", errBoom), untold, untold},
 		"a request that asks":       {request("Head", errBoom), untold, untold},
-		"a URL that is none":        {errors.Wrap(badURL, "x"), untold, untold},
+		"a URL that is none":        {errors.Wrap(request("parse", errBoom), "x"), untold, untold},
 		"a request of nothing":      {request("Post", nil), possible, possible},
 		"a request, as nil":         {(*url.Error)(nil), untold, untold},
 		"a request that is refused": {request("Post", &statusError{400}), none, none},
@@ -157,6 +158,32 @@ func TestEffectOf(t *testing.T) {
 		"a broken one, of HTTP/1":   {errors.Wrap(fmt.Errorf("net/http: HTTP/1.x transport connection broken: %w", errBoom), "x"), possible, possible},
 		"a lost one, in a text":     {stderrors.New("boom: http2: client connection lost"), untold, untold},
 		"a lost one, and a refusal": {wrapError{400, stderrors.New("http2: client connection lost")}, possible, possible},
+		"a proxy, not reached":      {request("Post", &net.OpError{Op: "proxyconnect", Err: dial(context.DeadlineExceeded)}), none, none},
+		"a proxy that refuses":      {request("Post", &net.OpError{Op: "socks connect", Err: io.EOF}), none, none},
+		"a proxy, while it wrote":   {&net.OpError{Op: "write", Err: &net.OpError{Op: "proxyconnect"}}, possible, possible},
+		"joined: a proxy, and more": {stderrors.Join(&net.OpError{Op: "proxyconnect"}, io.EOF), possible, possible},
+		"a name, without a dial":    {errors.Wrap(&net.DNSError{IsNotFound: true}, "x"), none, none},
+		"a name, not in time":       {&net.DNSError{IsTimeout: true, UnwrapErr: context.DeadlineExceeded}, none, none},
+		"a name, as nil":            {(*net.DNSError)(nil), untold, untold},
+		"joined: a name, and a cut": {stderrors.Join(&net.DNSError{}, io.EOF), possible, possible},
+		"refused, without a dial":   {os.NewSyscallError("connect", syscall.ECONNREFUSED), none, none},
+		"refused, while it read":    {&net.OpError{Op: "read", Err: syscall.ECONNREFUSED}, possible, possible},
+		"another error of a system": {os.NewSyscallError("connect", syscall.EHOSTUNREACH), untold, untold},
+		"a certificate":             {request("Post", &tls.CertificateVerificationError{Err: errBoom}), none, none},
+		"a certificate, as nil":     {(*tls.CertificateVerificationError)(nil), untold, untold},
+		"an unknown authority":      {request("Post", x509.UnknownAuthorityError{}), none, none},
+		"another host":              {errors.Wrap(x509.HostnameError{Certificate: &x509.Certificate{}}, "x"), none, none},
+		"an expired certificate":    {x509.CertificateInvalidError{Reason: x509.Expired}, none, none},
+		"no authorities":            {x509.SystemRootsError{}, none, none},
+		"no TLS, but HTTP":          {request("Post", http.ErrSchemeMismatch), none, none},
+		"no TLS":                    {request("Post", tls.RecordHeaderError{Conn: &net.TCPConn{}}), none, none},
+		"no TLS any more":           {request("Post", tls.RecordHeaderError{}), possible, possible},
+		"joined: TLS, and a cut":    {stderrors.Join(x509.UnknownAuthorityError{}, context.Canceled), possible, possible},
+		"an alert":                  {request("Post", &net.OpError{Op: "remote error", Err: tls.AlertError(40)}), none, none},
+		"an alert of a certificate": {request("Post", &net.OpError{Op: "remote error", Err: tls.AlertError(45)}), possible, possible},
+		"an alert of its own":       {request("Post", &net.OpError{Op: "local error", Err: tls.AlertError(40)}), possible, possible},
+		"an alert that is none":     {request("Post", &net.OpError{Op: "remote error", Err: errBoom}), possible, possible},
+		"an alert without a code":   {request("Post", &net.OpError{Op: "remote error"}), possible, possible},
 		"a panic":                   {&panics.Error{Value: NotCreated(errBoom)}, possible, possible},
 		"what did not begin":        {NotCreated(&panics.Error{Value: errBoom}), none, none},
 		"a stream of others":        {StreamError{}, untold, untold},

@@ -15,7 +15,7 @@ import (
 // Evidences are what one error tells of the effect of its request, apart from what it wraps.
 // A method of the error may panic: its evidence is then none.
 var evidences = []func(error) Effect{
-	ofMethods, ofGRPC, ofCut, ofHTTP2, ofLost,
+	ofMethods, ofGRPC, ofCut, ofHTTP2, ofLost, ofUnmade,
 	func(err error) Effect { return ofStatus(field(err, "StatusCode")) },
 	func(err error) Effect { return ofStatus(responded(err)) },
 }
