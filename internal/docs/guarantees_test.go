@@ -109,7 +109,7 @@ func TestTrackRecord(t *testing.T) {
 	for _, dir := range []string{
 		"pkg/reconciler/managed", "internal/trials", "pkg/sim", "pkg/sim/apiserver", "pkg/meta", "pkg/connection", "pkg/conformance", "apis/common/v1",
 		"examples/provider-nats/internal/child",
-		"pkg/clusters", "pkg/clusters/remote", "pkg/storecontroller", "pkg/store/natskv",
+		"pkg/external", "pkg/controller", "pkg/clusters", "pkg/clusters/remote", "pkg/storecontroller", "pkg/store/natskv",
 		"examples/provider-nats/internal/controller", "examples/provider-nats/internal/provider", "examples/provider-nats/internal/systemtest",
 	} {
 		more, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))

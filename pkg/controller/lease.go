@@ -2,11 +2,14 @@ package controller
 
 import (
 	"context"
+	"path"
 	"sync"
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/clock"
+
+	"github.com/moorage-dev/moorage/internal/gone"
 )
 
 // A Lease is the lock of a leader election that knows until when its holder
@@ -38,6 +41,9 @@ type Lease struct {
 	mu       sync.Mutex
 	deadline time.Time
 }
+
+// Over is the deadline of a process that does not hold the lease any more.
+var over = time.Unix(0, 0)
 
 // A LeaseOption changes a Lease.
 type LeaseOption func(*Lease)
@@ -73,16 +79,49 @@ func NewLease(lock resourcelock.Interface, renewDeadline time.Duration, o ...Lea
 
 // Deadline returns until when this process may act as the leader: the deadline
 // for the renewal, counted from before its last successful one. Before the first
-// one, and once the API server was restored, it is a time that has passed; it is never
-// the zero time.
+// one, once the API server was restored, and after [Lease.Get] has read that this process
+// does not hold the lease, it is a time that has passed; it is never the zero time.
 func (l *Lease) Deadline() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.deadline.IsZero() || l.restores.Restored() != nil {
-		return time.Unix(0, 0)
+		return over
 	}
 
 	return l.deadline
+}
+
+// Get returns the record of the lock. If it is gone, or another holds it or nobody does, the
+// deadline of this process has passed until it takes the lease again: somebody has deleted or
+// changed it before its time was over. A leader reads it when a renewal fails.
+func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	before := l.held()
+	record, raw, err := l.Interface.Get(ctx)
+	switch {
+	case err == nil && record.HolderIdentity != l.Identity():
+		l.lost(before)
+	case err != nil && gone.Answered(err, path.Base(l.Describe())): // a lock of a Lease describes itself by namespace/name
+		l.lost(before)
+	}
+
+	return record, raw, err
+}
+
+func (l *Lease) held() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.deadline
+}
+
+// Lost ends the deadline, unless the lease was renewed since that was the deadline. It does not
+// forget that there was one: refuse asks for it.
+func (l *Lease) lost(deadline time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !deadline.IsZero() && l.deadline.Equal(deadline) {
+		l.deadline = over
+	}
 }
 
 // Create creates the record of the lock.

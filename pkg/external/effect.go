@@ -48,17 +48,30 @@ func (e *maybeCreated) Unwrap() error { return e.err }
 // [MaybeCreated]. Of several marks the outermost counts, and what it wraps is not read.
 // An error without a mark is read as follows:
 //
-//   - EffectNone if no connection was made (a *net.OpError of a dial), whatever it wraps.
+//   - EffectNone if no connection was made (a *net.OpError of a dial, also to or by a proxy; a
+//     *net.DNSError), whatever it wraps.
+//   - EffectNone if a connection was refused (ECONNREFUSED), or if TLS was not agreed upon: the
+//     client did not accept the certificate of the server, the server does not speak TLS, it did
+//     not answer in time, or it answered the first message of the handshake by an alert. Alerts
+//     about the certificate of the client are EffectPossible: in TLS 1.3 they arrive after the
+//     request was sent.
 //   - EffectPossible for a panic, any other *net.OpError, a deadline, a cancelled context, a
-//     connection that broke, an HTTP/2 stream that was reset.
+//     connection that broke (also where net/http has only a text for that), an HTTP/2 stream
+//     that was reset.
 //   - The status of an HTTP response, as [IsRefused] finds it and also in an exported field
-//     Code: EffectNone for the 400s except 408, 409, 425 and 499; EffectPossible for these
-//     and the 500s.
+//     Code: EffectNone for the 400s except 408, 409, 425 and 499; EffectPossible for these,
+//     the 200s, the 300s and the 500s.
 //   - The code of a gRPC status, from a method GRPCStatus: EffectNone for InvalidArgument,
 //     NotFound, PermissionDenied, Unauthenticated, FailedPrecondition, OutOfRange,
 //     Unimplemented and ResourceExhausted, but EffectPossible if a message was too large;
 //     EffectPossible for the others.
+//   - EffectPossible for a *url.Error of a request by another method than GET, HEAD, OPTIONS
+//     and TRACE, if nothing else is known. EffectUntold if its text is one that net/http, an
+//     OAuth2 transport or client-go has for a request that was not sent.
 //   - EffectUntold for everything else.
+//
+// A client must not follow redirects in a create: of an error of a connection that was not made
+// it cannot be told whether another request was served before.
 //
 // If an error and the one it wraps differ, EffectPossible wins over EffectNone, and both over
 // EffectUntold. Joined errors are EffectPossible if one of them is, and EffectNone only if all
@@ -100,7 +113,7 @@ func (r reading) of(err error, depth int) Effect {
 		return EffectPossible
 	}
 	found := max(r.own(err), r.wrapped(err, depth-1))
-	if found == EffectUntold && answers(func() bool { return timedOut(err) }) {
+	if found == EffectUntold && (answers(func() bool { return timedOut(err) }) || answers(func() bool { return unanswered(err) })) {
 		return EffectPossible
 	}
 
@@ -117,11 +130,13 @@ func whole(err error) (effect Effect, whole bool) {
 	case *maybeCreated, *panics.Error:
 		return EffectPossible, true
 	case *net.OpError:
-		if e != nil && e.Op == "dial" {
-			return EffectNone, true
+		return ofConnection(e), true
+	case *net.DNSError:
+		if e == nil {
+			return EffectUntold, true
 		}
 
-		return EffectPossible, true
+		return EffectNone, true
 	default:
 		return EffectUntold, false
 	}

@@ -2,6 +2,8 @@ package external
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	stderrors "errors"
 	"fmt"
 	"io"
@@ -91,6 +93,7 @@ func grpc(code grpcCode, m ...string) error { return grpcError{&grpcStatus{code,
 func TestEffectOf(t *testing.T) {
 	const untold, none, possible = EffectUntold, EffectNone, EffectPossible
 	dial := func(err error) error { return &net.OpError{Op: "dial", Err: err} }
+	request := func(op string, err error) error { return &url.Error{Op: op, URL: "https://x", Err: err} }
 	busy := 429
 	kube := schema.GroupResource{Resource: "streams"}
 	cases := map[string]struct {
@@ -129,6 +132,58 @@ func TestEffectOf(t *testing.T) {
 		"a timeout of its own":      {lazyError{}, possible, possible},
 		"a timeout of a refusal":    {slowError{&statusError{400}}, none, none},
 		"a timeout of nothing":      {slowError{errBoom}, possible, possible},
+		"a request that changes":    {request("Post", errBoom), possible, possible},
+		"a request of its own kind": {request("Purge", errBoom), possible, possible},
+		"a request that reads":      {request("Get", errBoom), untold, untold},
+		"a request that asks":       {request("Head", errBoom), untold, untold},
+		"a URL that is none":        {errors.Wrap(request("parse", errBoom), "x"), untold, untold},
+		"a request of nothing":      {request("Post", nil), possible, possible},
+		"a request, as nil":         {(*url.Error)(nil), untold, untold},
+		"a request that is refused": {request("Post", &statusError{400}), none, none},
+		"a request, not sent":       {request("Post", NotCreated(errBoom)), none, none},
+		"a request to no scheme":    {request("Post", fmt.Errorf("unsupported protocol scheme %q", "x")), untold, untold},
+		"a request with no host":    {request("Post", stderrors.New("http: no Host in request URL")), untold, untold},
+		"a request, no credentials": {request("Post", stderrors.New("getting credentials: exec: not found")), untold, untold},
+		"a request, no token":       {request("Post", stderrors.New("oauth2: token expired and refresh token is not set")), untold, untold},
+		"a proxy that wants a name": {request("Post", stderrors.New("Proxy Authentication Required")), untold, untold},
+		"a request, a bad gateway":  {request("Post", stderrors.New("Bad Gateway")), possible, possible},
+		"of several, one request":   {stderrors.Join(&statusError{400}, request("Post", errBoom)), possible, possible},
+		"a lost connection":         {errors.Wrap(stderrors.New("http2: client connection lost"), "x"), possible, possible},
+		"a closed one, of HTTP/2":   {stderrors.New("http2: client connection force closed via ClientConn.Close"), possible, possible},
+		"a graceful shutdown":       {stderrors.New("http2: Transport received Server's graceful shutdown GOAWAY"), possible, possible},
+		"a body that was closed":    {stderrors.New("http2: response body closed"), possible, possible},
+		"an idle connection":        {stderrors.New("http: server closed idle connection"), possible, possible},
+		"a cancelled request":       {stderrors.New("net/http: request canceled"), possible, possible},
+		"half of a trailer":         {stderrors.New("http: unexpected EOF reading trailer"), possible, possible},
+		"a broken one, of HTTP/1":   {errors.Wrap(fmt.Errorf("net/http: HTTP/1.x transport connection broken: %w", errBoom), "x"), possible, possible},
+		"a lost one, in a text":     {stderrors.New("boom: http2: client connection lost"), untold, untold},
+		"a lost one, and a refusal": {wrapError{400, stderrors.New("http2: client connection lost")}, possible, possible},
+		"a proxy, not reached":      {request("Post", &net.OpError{Op: "proxyconnect", Err: dial(context.DeadlineExceeded)}), none, none},
+		"a proxy that refuses":      {request("Post", &net.OpError{Op: "socks connect", Err: io.EOF}), none, none},
+		"a proxy, while it wrote":   {&net.OpError{Op: "write", Err: &net.OpError{Op: "proxyconnect"}}, possible, possible},
+		"joined: a proxy, and more": {stderrors.Join(&net.OpError{Op: "proxyconnect"}, io.EOF), possible, possible},
+		"a name, without a dial":    {errors.Wrap(&net.DNSError{IsNotFound: true}, "x"), none, none},
+		"a name, not in time":       {&net.DNSError{IsTimeout: true, UnwrapErr: context.DeadlineExceeded}, none, none},
+		"a name, as nil":            {(*net.DNSError)(nil), untold, untold},
+		"joined: a name, and a cut": {stderrors.Join(&net.DNSError{}, io.EOF), possible, possible},
+		"refused, without a dial":   {os.NewSyscallError("connect", syscall.ECONNREFUSED), none, none},
+		"refused, while it read":    {&net.OpError{Op: "read", Err: syscall.ECONNREFUSED}, possible, possible},
+		"another error of a system": {os.NewSyscallError("connect", syscall.EHOSTUNREACH), untold, untold},
+		"a certificate":             {request("Post", &tls.CertificateVerificationError{Err: errBoom}), none, none},
+		"a certificate, as nil":     {(*tls.CertificateVerificationError)(nil), untold, untold},
+		"an unknown authority":      {request("Post", x509.UnknownAuthorityError{}), none, none},
+		"another host":              {errors.Wrap(x509.HostnameError{Certificate: &x509.Certificate{}}, "x"), none, none},
+		"an expired certificate":    {x509.CertificateInvalidError{Reason: x509.Expired}, none, none},
+		"no authorities":            {x509.SystemRootsError{}, none, none},
+		"no TLS, but HTTP":          {request("Post", http.ErrSchemeMismatch), none, none},
+		"no TLS":                    {request("Post", tls.RecordHeaderError{Conn: &net.TCPConn{}}), none, none},
+		"no TLS any more":           {request("Post", tls.RecordHeaderError{}), possible, possible},
+		"joined: TLS, and a cut":    {stderrors.Join(x509.UnknownAuthorityError{}, context.Canceled), possible, possible},
+		"an alert":                  {request("Post", &net.OpError{Op: "remote error", Err: tls.AlertError(40)}), none, none},
+		"an alert of a certificate": {request("Post", &net.OpError{Op: "remote error", Err: tls.AlertError(45)}), possible, possible},
+		"an alert of its own":       {request("Post", &net.OpError{Op: "local error", Err: tls.AlertError(40)}), possible, possible},
+		"an alert that is none":     {request("Post", &net.OpError{Op: "remote error", Err: errBoom}), possible, possible},
+		"an alert without a code":   {request("Post", &net.OpError{Op: "remote error"}), possible, possible},
 		"a panic":                   {&panics.Error{Value: NotCreated(errBoom)}, possible, possible},
 		"what did not begin":        {NotCreated(&panics.Error{Value: errBoom}), none, none},
 		"a stream of others":        {StreamError{}, untold, untold},
@@ -152,6 +207,12 @@ func TestEffectOf(t *testing.T) {
 		"a pointer, as nil":     {pointerError{}, untold, untold},
 		"a field Code":          {codeError{403}, none, untold},
 		"a field Code, trouble": {codeError{500}, possible, untold},
+		"a field Code, created": {codeError{201}, possible, untold},
+		"created, not readable": {wrapError{201, errBoom}, possible, possible},
+		"created, and cut off":  {wrapError{200, io.ErrUnexpectedEOF}, possible, possible},
+		"elsewhere, by a GET":   {httpError{303}, possible, possible},
+		"an error within a 200": {wrapError{200, &statusError{400}}, possible, possible},
+		"not created, by a 200": {NotCreated(&statusError{200}), none, none},
 		"a Code that is none":   {codeError{10058}, untold, untold},
 		"a negative Code":       {codeError{-32600}, untold, untold},
 		"a Code of words":       {wordError{"403"}, untold, untold},
@@ -179,7 +240,7 @@ func TestEffectOf(t *testing.T) {
 	for code := 0; code < 700; code++ {
 		want := untold
 		switch {
-		case code == 408 || code == 409 || code == 425 || code == 499 || code >= 500 && code < 600:
+		case code >= 200 && code < 400, code == 408 || code == 409 || code == 425 || code == 499, code >= 500 && code < 600:
 			want = possible
 		case code >= 400 && code < 500:
 			want = none

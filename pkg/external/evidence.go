@@ -15,7 +15,7 @@ import (
 // Evidences are what one error tells of the effect of its request, apart from what it wraps.
 // A method of the error may panic: its evidence is then none.
 var evidences = []func(error) Effect{
-	ofMethods, ofGRPC, ofCut, ofHTTP2,
+	ofMethods, ofGRPC, ofCut, ofHTTP2, ofLost, ofUnmade,
 	func(err error) Effect { return ofStatus(field(err, "StatusCode")) },
 	func(err error) Effect { return ofStatus(responded(err)) },
 }
@@ -31,7 +31,7 @@ func ofStatus(code int) Effect {
 	switch code / 100 {
 	case 4:
 		return EffectNone
-	case 5:
+	case 2, 3, 5: // of the 200s and 300s the request was served, and the error is about the response
 		return EffectPossible
 	default:
 		return EffectUntold

@@ -1,0 +1,63 @@
+package external
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"reflect"
+	"slices"
+	"syscall"
+)
+
+// Unmade are the operations of a *net.OpError that come before a request: those of package net,
+// of net/http for the connection to a proxy, and of a SOCKS proxy.
+var unmade = []string{"dial", "proxyconnect", "socks connect"}
+
+// OfConnection returns what an error of a connection tells for all that it wraps.
+func ofConnection(err *net.OpError) Effect {
+	if err != nil && (slices.Contains(unmade, err.Op) || err.Op == "remote error" && answersHello(err.Err)) {
+		return EffectNone
+	}
+
+	return EffectPossible
+}
+
+// Hellos are the alerts of TLS by which a server answers the first message of a handshake, so
+// that no request was sent yet: handshake_failure, protocol_version, insufficient_security,
+// inappropriate_fallback, missing_extension, unrecognized_name, no_application_protocol. Those
+// about the certificate of a client come after the request in TLS 1.3.
+var hellos = []uint64{40, 70, 71, 86, 109, 112, 120}
+
+// AnswersHello reports whether an error is such an alert. The type that a connection returns
+// is not exported.
+func answersHello(err error) bool {
+	value := reflect.ValueOf(err)
+
+	return value.Kind() == reflect.Uint8 && value.Type().PkgPath() == "crypto/tls" && slices.Contains(hellos, value.Uint())
+}
+
+// OfUnmade knows that no connection was made, or none that the server and the client agree on,
+// where no *net.OpError says so.
+func ofUnmade(err error) Effect {
+	none := false
+	switch e := err.(type) { //nolint:errorlint // each error of the tree is asked by itself
+	case *tls.CertificateVerificationError:
+		none = e != nil
+	case x509.UnknownAuthorityError, x509.HostnameError, x509.CertificateInvalidError, x509.SystemRootsError:
+		none = true
+	case tls.RecordHeaderError:
+		none = e.Conn != nil // the first record is none of TLS
+	case syscall.Errno:
+		none = e == syscall.ECONNREFUSED
+	default:
+		of := reflect.TypeOf(err)
+		none = err == http.ErrSchemeMismatch || //nolint:errorlint // each error of the tree is asked by itself
+			of.PkgPath() == "net/http" && of.Name() == "tlsHandshakeTimeoutError"
+	}
+	if none {
+		return EffectNone
+	}
+
+	return EffectUntold
+}
