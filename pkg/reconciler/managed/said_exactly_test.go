@@ -141,7 +141,8 @@ func TestHowFarAnErrorIsFollowed(t *testing.T) {
 	for n := 1; n <= 40; n++ {
 		err = numberedError{n, err}
 	}
-	if got, is := innermost(err).(numberedError); !is || got.number != 24 {
+	var got numberedError
+	if !errors.As(innermost(err), &got) || got.number != 24 {
 		t.Errorf("the innermost is %v", got.number)
 	}
 }
