@@ -276,9 +276,16 @@ mutate: ## Change every decision in every way; the tests must notice each
 	@for d in $(DECISIONS); do echo "== mutate $$d"; go run ./internal/mutate $$d; done
 
 .PHONY: mutate-shell
-mutate-shell: devcluster bin/testrun | bin ## Change 300 places of the code around the decisions, drawn by a seed; the tests must notice 95 % of them (SEED)
-	@go build -o bin/mutate-shell ./internal/mutate/shell
+mutate-shell: bin/mutate-shell ## Change 300 places of the code around the decisions, drawn by a seed; the tests must notice 95 % of them (SEED)
 	@bin/mutate-shell -seed $${SEED:-$$(date +%s)} -skip "$$(bin/testrun leftout .)"
+
+.PHONY: mutate-shell-all
+mutate-shell-all: bin/mutate-shell ## The same for every seed: every change that there is, draw by draw; an hour or two, and a run that was stopped continues
+	@bin/mutate-shell -all -skip "$$(bin/testrun leftout .)"
+
+.PHONY: bin/mutate-shell
+bin/mutate-shell: devcluster bin/testrun | bin
+	@go build -o $@ ./internal/mutate/shell
 
 .PHONY: devcluster
 devcluster: ## Build the API server for tests and demo (minutes the first time, cached)

@@ -45,7 +45,7 @@ var parts = []part{
 	{name: "search", what: "each planted defect is found without its schedule", target: "mutants-search", minutes: 6,
 		bounds: []bound{atLeast("mutants", 92), exactly("missed", 0)}},
 	{name: "mutate-shell", what: "the tests notice 95 % of 300 changes of the code around the decisions, drawn by a seed that is printed", target: "mutate-shell", minutes: 10,
-		bounds: []bound{exactly("mutants", 300), exactly("compiled", 300), atLeast("percent", 95)}},
+		bounds: []bound{atLeast("mutants", 300), atLeast("compiled", 300), atLeast("percent", 95)}},
 	{name: "fuzz", what: "inputs that nobody thought of", target: "fuzz", minutes: 10,
 		bounds: []bound{atLeast("targets", 19), atLeast("inputs", 190_000), exactly("failed", 0)}},
 	{name: "chaos", what: "a provider whose servers are killed, suspended, cut off and restored, behind a proxy that answers with pages", target: "chaos", minutes: 7,

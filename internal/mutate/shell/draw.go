@@ -1,56 +1,81 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"math/rand/v2"
 	"slices"
 	"strings"
 )
 
-// draw chooses mutants by the seed, of all subjects together, and draws anew those that do not compile. It returns the chosen ones, and how many did not compile.
-// The same source and the same seed give the same mutants.
-func draw(all []*subject, s settings) (drawn []*mutant, redrawn int, err error) {
-	var pool []*mutant
+// poolOf returns the mutants of all subjects that compile, or those at a place, and how many more do not compile.
+func poolOf(all []*subject, at string) (pool []*mutant, misfits int, err error) {
 	for _, sub := range all {
 		for _, m := range sub.candidates {
-			if s.at == "" || m.place() == s.at || strings.HasPrefix(m.place(), s.at+":") {
+			if at == "" || m.place() == at || strings.HasPrefix(m.place(), at+":") {
 				pool = append(pool, m)
 			}
 		}
 	}
-	random := rand.New(rand.NewPCG(s.seed, 0))
-	random.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
-	for len(drawn) < s.mutants && len(pool) > 0 {
-		next := pool[:min(s.mutants-len(drawn), len(pool))]
-		pool = pool[len(next):]
-		drawn = append(drawn, next...)
-		for _, sub := range all {
-			bad, err := sub.choose(drawn)
-			if err != nil {
-				return nil, 0, err
-			}
-			redrawn += len(bad)
-			drawn = slices.DeleteFunc(drawn, func(m *mutant) bool { return bad[m] })
-		}
-	}
-	if len(drawn) == 0 {
-		return nil, 0, errors.New("there is no mutant to try")
-	}
 	for _, sub := range all {
-		if _, err := sub.choose(drawn); err != nil {
+		// An error may hide another of the same mutant, but not of another mutant.
+		sub.choose(pool)
+		bad, err := sub.misfits(sub.combine())
+		if err != nil {
 			return nil, 0, err
 		}
+		misfits += len(bad)
+		pool = slices.DeleteFunc(pool, func(m *mutant) bool { return bad[m] })
 	}
-	return drawn, redrawn, nil
+	if len(pool) == 0 {
+		return nil, 0, errors.New("there is no mutant to try")
+	}
+	return pool, misfits, nil
 }
 
-// choose takes the subject's own of the drawn mutants, in the order of their places, and returns those that do not compile.
-func (s *subject) choose(drawn []*mutant) (bad map[*mutant]bool, err error) {
+// divide divides a pool into draws of at least so many mutants, or into one if there are not as many. It deals the mutants to the draws one by one, those of one
+// sort of change and of one file one after the other: so each draw gets the same share of them, but for one. Among these a hash of the mutant says who comes first,
+// so that what stands together in the source is in different draws. Every mutant is in one draw; the draws differ by one mutant at most.
+func divide(pool []*mutant, least int) [][]*mutant {
+	type card struct {
+		mutant     *mutant
+		sort, file string
+		hash       [sha256.Size]byte
+	}
+	var cards []card
+	same := map[reason]int{}
+	for _, m := range pool {
+		r := m.reason()
+		same[r]++
+		cards = append(cards, card{m, m.sort(), r.file, sha256.Sum256(fmt.Appendf(nil, "%q %d", r, same[r]))})
+	}
+	slices.SortFunc(cards, func(a, b card) int {
+		return cmp.Or(strings.Compare(a.sort, b.sort), strings.Compare(a.file, b.file), bytes.Compare(a.hash[:], b.hash[:]))
+	})
+	draws := make([][]*mutant, max(len(pool)/max(least, 1), 1))
+	for i, c := range cards {
+		draws[i%len(draws)] = append(draws[i%len(draws)], c.mutant)
+	}
+	return draws
+}
+
+// sort tells what sort of change it is.
+func (m *mutant) sort() string {
+	words := strings.Fields(m.what)
+	switch words[0] {
+	case "exchange", "remove": // the statements, the call
+		return strings.Join(words[:3], " ")
+	}
+	return words[0]
+}
+
+// choose takes the subject's own of the drawn mutants, in the order of their places.
+func (s *subject) choose(drawn []*mutant) {
 	s.drawn = slices.DeleteFunc(slices.Clone(drawn), func(m *mutant) bool { return m.subject != s })
 	slices.SortStableFunc(s.drawn, func(a, b *mutant) int {
 		return cmp.Or(strings.Compare(a.file.name, b.file.name), a.fnStart()-b.fnStart())
@@ -58,7 +83,6 @@ func (s *subject) choose(drawn []*mutant) (bad map[*mutant]bool, err error) {
 	for i, m := range s.drawn {
 		m.number = i + 1
 	}
-	return s.misfits(s.combine())
 }
 
 func (m *mutant) fnStart() int { return m.file.offset(m.fn.Pos()) }

@@ -2,10 +2,16 @@
 //
 //	go run ./internal/mutate/shell -seed N
 //
+//	go run ./internal/mutate/shell -all
+//
 // It runs in the root of the module. A mutant is one change in a function of a subject, see subjects: a condition negated, a call or an assignment removed,
 // neighbours exchanged (statements, cases of a switch, operands and arguments of one type), a constant changed; but not what no caller could see whatever the
-// code is for, see equivalents.go and orders.go. The seed draws -mutants of them from all subjects; one that does not compile is drawn anew. -at names a file, or a line of
-// it, and takes only its mutants: for whoever works on a survivor.
+// code is for, see equivalents.go and orders.go. The mutants of all subjects that compile are the pool.
+//
+// The pool is divided into draws of at least -mutants each: every mutant is in one draw, and in no other. The seed chooses a draw, so that one seed runs as long
+// as another, and -all tries every draw, and with that shows what holds for any seed. Each draw has the same share of each sort of change and, as far as there are
+// enough of them, of each file, see divide: the draws differ less than random ones would, and their mean is that of the pool, whatever is drawn. The source alone
+// says which mutants a draw has. -at names a file, or a line of it, and takes only its mutants: for whoever works on a survivor.
 //
 // All drawn mutants of a subject are compiled into one test binary: each mutated function holds a copy of its body per mutant, and an environment variable
 // chooses one. One run of the unchanged code says which tests reach which mutant, and how long they take. A mutant is run with these tests only, the quickest
@@ -13,7 +19,9 @@
 //
 // For each mutant that survives it prints where it is, the change as a diff, and how many tests reach it. reasons.txt says of some why no test can tell them
 // from the unchanged code; they are printed with their reason, and count as survivors all the same. The last lines are figures, "name: value" each. It exits 1 if
-// less than -least percent are killed, if the tests fail without a mutation, before or after, or if reasons.txt has a line that fits no mutant.
+// less than -least percent of a draw are killed, if the tests fail without a mutation, before or after, or if reasons.txt has a line that fits no mutant.
+//
+// -all writes the result of each draw to the file of -results, and a run that was stopped continues there, unless a file of the repository has changed since.
 package main
 
 import (
@@ -40,7 +48,9 @@ type settings struct {
 	subjects []string
 	reasons  string // a file; "": none
 	seed     uint64
-	mutants  int
+	all      bool    // every draw
+	results  string  // of all draws: a file; "": they are not kept
+	mutants  int     // of a draw, at least
 	least    float64 // percent
 	parallel int
 	patience time.Duration // how long a run may take besides five times what it takes without a mutation
@@ -51,8 +61,10 @@ type settings struct {
 
 func main() {
 	s := settings{subjects: subjects, reasons: reasonsFile, patience: 5 * time.Second}
-	flag.Uint64Var(&s.seed, "seed", 1, "which mutants are drawn")
-	flag.IntVar(&s.mutants, "mutants", 300, "how many mutants are drawn")
+	flag.Uint64Var(&s.seed, "seed", 1, "which draw is tried")
+	flag.BoolVar(&s.all, "all", false, "try every draw, and so the whole pool")
+	flag.StringVar(&s.results, "results", "bin/mutate-shell.json", "where -all keeps the results of the draws that it has tried")
+	flag.IntVar(&s.mutants, "mutants", 300, "how many mutants a draw has at least, if there are as many")
 	flag.Float64Var(&s.least, "least", 95, "how many percent must be killed")
 	flag.IntVar(&s.parallel, "parallel", runtime.NumCPU(), "how many mutants run at a time")
 	flag.StringVar(&s.skip, "skip", "", "tests that are left out, as go test -skip takes them")
@@ -72,53 +84,94 @@ func main() {
 	}
 }
 
-// run draws mutants, tries them and returns an error if that does not end well.
+// run tries the draw of the seed, or all, and returns an error if that does not end well.
 func run(ctx context.Context, out io.Writer, s settings) error {
-	start := time.Now()
-	var all []*subject
+	var subjects []*subject
 	for _, dir := range s.subjects {
 		sub, err := load(ctx, dir)
 		if err != nil {
 			return err
 		}
-		all = append(all, sub)
+		subjects = append(subjects, sub)
 	}
-	known, err := readReasons(s.reasons, all)
+	known, err := readReasons(s.reasons, subjects)
 	if err != nil {
 		return err
 	}
-	drawn, redrawn, err := draw(all, s)
+	pool, misfits, err := poolOf(subjects, s.at)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "seed: %d\n%d mutants drawn of %d; %d did not compile and were drawn anew\n", s.seed, len(drawn), candidates(all), redrawn)
-	l, err := newLab(s)
+	t := trial{settings: s, out: out, subjects: subjects, reasons: known, draws: divide(pool, s.mutants)}
+	fmt.Fprintf(out, "%d mutants in the pool; %d more do not compile\n%d draws\n", len(pool), misfits, len(t.draws))
+	if s.all {
+		return t.everyDraw(ctx)
+	}
+	return t.oneDraw(ctx)
+}
+
+// A trial has what is needed to try draws.
+type trial struct {
+	settings
+	out      io.Writer
+	subjects []*subject
+	reasons  map[reason]string
+	draws    [][]*mutant
+}
+
+// oneDraw tries the draw that the seed chooses.
+func (t trial) oneDraw(ctx context.Context) error {
+	chosen := int(t.seed % uint64(len(t.draws)))
+	draw := t.draws[chosen]
+	fmt.Fprintf(t.out, "seed: %d\ndraw: %d\n%d mutants drawn\n", t.seed, chosen+1, len(draw))
+	start := time.Now()
+	l, err := t.prepare(ctx, draw)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	for _, sub := range all {
+	r := t.report(t.out)
+	if err := t.try(ctx, l, draw, &r); err != nil {
+		return err
+	}
+	r.figures(t.out)
+	fmt.Fprintf(t.out, "seconds: %.0f\npercent: %.1f\n", time.Since(start).Seconds(), r.percent())
+	return enough(r.percent(), t.least)
+}
+
+// prepare compiles mutants and runs the tests without a mutation. The lab must be closed.
+func (t trial) prepare(ctx context.Context, mutants []*mutant) (l lab, err error) {
+	start := time.Now()
+	for _, sub := range t.subjects {
+		sub.choose(mutants)
+	}
+	if l, err = newLab(t.settings); err != nil {
+		return l, err
+	}
+	for _, sub := range t.subjects {
 		if err := l.prepare(ctx, sub); err != nil {
-			return err
+			l.close()
+			return l, err
 		}
 	}
-	fmt.Fprintf(out, "compiled and run without a mutation after %.0f s\n", time.Since(start).Seconds())
-	r := report{out: out, reasons: known, verbose: s.verbose, mutants: len(drawn), start: start}
-	l.tryAll(ctx, drawn, r.add)
+	fmt.Fprintf(t.out, "compiled and run without a mutation after %.0f s\n", time.Since(start).Seconds())
+	return l, nil
+}
+
+// try tries the mutants of a draw.
+func (t trial) try(ctx context.Context, l lab, draw []*mutant, r *report) error {
+	l.tryAll(ctx, draw, r.add)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for _, sub := range all {
+	for _, sub := range t.subjects {
 		if err := l.recheck(ctx, sub); err != nil {
 			return err
 		}
 	}
-	return r.end(s.least)
+	return nil
 }
 
-func candidates(all []*subject) (n int) {
-	for _, sub := range all {
-		n += len(sub.candidates)
-	}
-	return n
+func (t trial) report(out io.Writer) report {
+	return report{out: out, reasons: t.reasons, verbose: t.verbose}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// of returns settings for packages of testdata, with all their mutants, one at a time and in an order that the seed says.
+// of returns settings for packages of testdata, with all their mutants in one draw, one at a time.
 func of(dirs ...string) settings {
 	s := settings{seed: 1, mutants: 1000, least: 95, parallel: 1, patience: time.Second}
 	for _, dir := range dirs {
@@ -173,38 +172,4 @@ func sources(t *testing.T) map[string]string {
 		all[name] = string(text)
 	}
 	return all
-}
-
-// TestDraw: a seed draws the same mutants whenever it is asked, another seed draws others, and what does not compile is drawn anew.
-func TestDraw(t *testing.T) {
-	drawn := func(seed uint64, mutants int) (places []string, redrawn int) {
-		s := of("operators", "sound")
-		s.seed, s.mutants = seed, mutants
-		all := []*subject{loaded(t, "operators"), loaded(t, "sound")}
-		chosen, redrawn, err := draw(all, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range chosen {
-			places = append(places, m.String())
-		}
-		return places, redrawn
-	}
-	first, _ := drawn(7, 10)
-	again, _ := drawn(7, 10)
-	if diff := cmp.Diff(first, again); diff != "" {
-		t.Errorf("the same seed drew others: -first, +again:\n%s", diff)
-	}
-	if other, _ := drawn(8, 10); len(first) != 10 || len(other) != 10 || slices.Equal(first, other) {
-		t.Errorf("seed 7 drew %v\nseed 8 drew %v", first, other)
-	}
-	const wrong = `box.order: remove the assignment "b.size = size + twice"`
-	is := func(m string) bool { return strings.HasSuffix(m, wrong) }
-	if !slices.ContainsFunc(loaded(t, "operators").candidates, func(m *mutant) bool { return is(m.String()) }) {
-		t.Fatalf("there is no %s", wrong)
-	}
-	whole, redrawn := drawn(7, 1000)
-	if redrawn == 0 || slices.ContainsFunc(whole, is) {
-		t.Errorf("without it size is not used; %d were drawn anew, of %q", redrawn, whole)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 )
 
 // A reason is a line of the list of equivalent mutants.
@@ -53,55 +52,70 @@ func (m *mutant) reason() reason {
 	return reason{m.subject.dir + "/" + m.file.name, m.function(), m.what}
 }
 
-// A report prints what is found while it is found, and the figures.
+// A report prints what is found while it is found, and counts it.
 type report struct {
-	out      io.Writer
-	reasons  map[reason]string
-	verbose  bool
-	mutants  int
-	start    time.Time
-	killed   int
-	slow     int
-	survived int
-	excused  int
-	unseen   int
+	tally
+	out     io.Writer
+	reasons map[reason]string
+	verbose bool
+}
+
+// A tally says how many mutants were tried, and what became of them.
+type tally struct {
+	Killed   int // Slow are among them
+	Slow     int // by nothing but the time that they took
+	Survived int // Excused and Unseen are among them
+	Excused  int // with a reason
+	Unseen   int // no test reaches them
 }
 
 // add takes a result.
 func (r *report) add(of result) {
 	m := of.mutant
 	if of.killed {
-		r.killed++
+		r.Killed++
 		if of.slow {
-			r.slow++
+			r.Slow++
 		}
 		if r.verbose {
 			fmt.Fprintf(r.out, "killed   %s (%s)\n", m, of.by)
 		}
 		return
 	}
-	r.survived++
+	r.Survived++
 	fmt.Fprintf(r.out, "SURVIVED %s\n", m)
 	for _, line := range m.diff() {
 		fmt.Fprintf(r.out, "    %s\n", line)
 	}
 	switch why, ok := r.reasons[m.reason()]; {
 	case ok:
-		r.excused++
+		r.Excused++
 		fmt.Fprintf(r.out, "    equivalent: %s\n", why)
 	case len(m.covered) == 0:
-		r.unseen++
+		r.Unseen++
 		fmt.Fprintf(r.out, "    no test reaches it\n")
 	default:
 		fmt.Fprintf(r.out, "    tests that reach it: %d\n", len(m.covered))
 	}
 }
 
-// end prints the figures, and returns an error if too few mutants were killed.
-func (r *report) end(least float64) error {
-	percent := 100 * float64(r.killed) / float64(r.mutants)
-	fmt.Fprintf(r.out, "mutants: %d\ncompiled: %d\nkilled: %d\nkilled_by_time_alone: %d\nsurvived: %d\nsurvived_with_a_reason: %d\nreached_by_no_test: %d\nseconds: %.0f\npercent: %.1f\n",
-		r.mutants, r.killed+r.survived, r.killed, r.slow, r.survived, r.excused, r.unseen, time.Since(r.start).Seconds(), percent)
+func (t tally) mutants() int { return t.Killed + t.Survived }
+
+func (t tally) percent() float64 { return 100 * float64(t.Killed) / float64(t.mutants()) }
+
+// plus returns the sum of two.
+func (t tally) plus(o tally) tally {
+	return tally{t.Killed + o.Killed, t.Slow + o.Slow, t.Survived + o.Survived, t.Excused + o.Excused, t.Unseen + o.Unseen}
+}
+
+// figures prints the counts.
+func (t tally) figures(out io.Writer) {
+	fmt.Fprintf(out, "mutants: %d\ncompiled: %d\nkilled: %d\nkilled_by_time_alone: %d\nsurvived: %d\nsurvived_with_a_reason: %d\nreached_by_no_test: %d\n",
+		t.mutants(), t.mutants(), t.Killed, t.Slow, t.Survived, t.Excused, t.Unseen)
+}
+
+// enough returns an error if too few mutants were killed.
+func enough(percent, least float64) error {
 	if percent < least {
 		return fmt.Errorf("%.1f %% of the mutants were killed, less than %g %%: write a test for each that survived, or say in %s why it is equivalent", percent, least, reasonsFile)
 	}

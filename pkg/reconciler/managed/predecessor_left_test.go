@@ -1,0 +1,158 @@
+package managed_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// An author who names what is retired after the objects were taken over finds it removed from them, by one write.
+func TestRetiredMarksGoFromObjectsThatAreOurs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		options    []managed.ReconcilerOption
+		finalizers []string
+		annotated  bool
+	}{
+		"a finalizer":    {[]managed.ReconcilerOption{managed.WithRetiredFinalizers(theirFinalizer)}, []string{managed.FinalizerName}, true},
+		"an annotation":  {[]managed.ReconcilerOption{managed.WithRetiredAnnotations(theirName)}, []string{managed.FinalizerName, theirFinalizer}, false},
+		"both":           {[]managed.ReconcilerOption{managed.WithRetiredFinalizers(theirFinalizer), managed.WithRetiredAnnotations(theirName)}, []string{managed.FinalizerName}, false},
+		"neither is":     {nil, []string{managed.FinalizerName, theirFinalizer}, true},
+		"another is one": {[]managed.ReconcilerOption{managed.WithRetiredAnnotations(theirPause)}, []string{managed.FinalizerName, theirFinalizer}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tc.options...)
+			w.create(nil)
+			w.pass()
+			w.change(func(v *volume.Volume) {
+				v.Finalizers = append(v.Finalizers, theirFinalizer)
+				v.Annotations[theirName] = "vol-0"
+			})
+			w.restart()
+			w.taken()
+			w.pass()
+			v := w.get()
+			if _, annotated := v.Annotations[theirName]; !slices.Equal(v.Finalizers, tc.finalizers) || annotated != tc.annotated {
+				t.Errorf("finalizers %v, annotations %v", v.Finalizers, v.Annotations)
+			}
+			writes := "patch"
+			if slices.Contains(v.Finalizers, theirFinalizer) && tc.annotated {
+				writes = ""
+			}
+			w.expect(writes, look, "")
+			w.pass()
+			w.expect("", look, "")
+		})
+	}
+}
+
+// Where an author's own finalizer stands for ours, annotations go once the object has been created, and not before.
+func TestRetiredAnnotationsGoUnderAnAuthorsFinalizer(t *testing.T) {
+	added := 0
+	w := newWorld(t, managed.WithRetiredAnnotations(theirName), managed.WithFinalizer(resource.FinalizerFns{
+		AddFinalizerFn:    func(context.Context, resource.Object) error { added++; return nil },
+		RemoveFinalizerFn: func(context.Context, resource.Object) error { return nil },
+	}))
+	w.cloud.Before = failing("Observe", errBoom)
+	w.create(func(v *volume.Volume) { v.Annotations = map[string]string{theirName: "vol-0"} })
+	_, _ = w.try()
+	if added == 0 && w.get().Annotations[theirName] == "" {
+		t.Error("it went before the author's finalizer was there")
+	}
+	w.cloud.Before = nil
+	w.pass()
+	w.pass()
+	if a := w.get().Annotations; added == 0 || a[theirName] != "" || meta.GetExternalName(w.get()) == "" {
+		t.Errorf("a finalizer was added %d times; annotations %v", added, a)
+	}
+}
+
+// An annotation of a predecessor that a manifest in Git puts on an object of ours names nothing.
+func TestMarksOfAPredecessorDoNotCountOnAnObjectWithOurFinalizer(t *testing.T) {
+	for name, forgets := range map[string]func(*volume.Volume){
+		"nothing was lost":          func(*volume.Volume) {},
+		"its annotations were lost": func(v *volume.Volume) { v.Annotations = map[string]string{} },
+	} {
+		for _, restarts := range []bool{false, true} {
+			w := succeeding(t)
+			w.create(func(v *volume.Volume) { v.Spec.SizeGiB = 1 })
+			w.pass()
+			ours := meta.GetExternalName(w.get())
+			w.change(func(v *volume.Volume) {
+				forgets(v)
+				v.Annotations[theirName] = "vol-0"
+			})
+			if restarts {
+				w.restart()
+			}
+			_, _ = w.try()
+			_, _ = w.try()
+			if got := meta.GetExternalName(w.get()); got == "vol-0" || name == "nothing was lost" && got != ours || len(w.cloud.Disks()) != 2 {
+				t.Errorf("%s, restarted %t: external name %q, was %q; disks %v", name, restarts, got, ours, w.cloud.Disks())
+			}
+		}
+	}
+}
+
+// An object on which no predecessor left anything costs what it costs without one.
+func TestAPredecessorThatLeftNothingCostsNothing(t *testing.T) {
+	plain, w := newWorld(t), succeeding(t)
+	for _, of := range []*world{plain, w} {
+		of.create(nil)
+		of.pass()
+	}
+	w.expect(plain.taken())
+	// Nor does one that is paused.
+	g := newGallery(t, managed.WithPredecessor("crossplane.io"))
+	g.create(policies())
+	g.pass()
+	g.expect("patch status", "", "Normal/ReconciliationPaused")
+}
+
+// Each trace of ours alone tells that an object is ours, after a restart: then nothing of a predecessor's counts.
+func TestEachTraceTellsThatAnObjectIsOurs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		leave func(*volume.Volume)
+		ours  bool
+	}{
+		"a finalizer": {func(v *volume.Volume) {
+			v.Finalizers = append(v.Finalizers, managed.FinalizerName)
+		}, true},
+		"a record in the status": {func(v *volume.Volume) {
+			v.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: "True", Reason: "Created", LastTransitionTime: metav1.Now()})
+		}, true},
+		"a mark": {func(v *volume.Volume) {
+			v.Annotations[meta.AnnotationKeyExternalCreateFailed] = time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+		}, true},
+		"nothing": {func(*volume.Volume) {}, false},
+	} {
+		w := succeeding(t)
+		w.create(func(v *volume.Volume) {
+			left()(v)
+			tc.leave(v)
+		})
+		_, _ = w.try()
+		if got := meta.GetExternalName(w.get()) == "vol-0"; got == tc.ours {
+			t.Errorf("%s: external name %q", name, meta.GetExternalName(w.get()))
+		}
+	}
+}
+
+// The option names more each time that it is given.
+func TestRetiredAnnotationsAreNamedInParts(t *testing.T) {
+	w := newWorld(t, managed.WithRetiredAnnotations(theirName), managed.WithRetiredAnnotations(theirPause))
+	w.create(func(v *volume.Volume) { v.Annotations = map[string]string{theirName: "vol-0", theirPause: "false"} })
+	w.pass()
+	w.pass()
+	if a := w.get().Annotations; a[theirName] != "" || a[theirPause] != "" {
+		t.Errorf("annotations %v", a)
+	}
+}
