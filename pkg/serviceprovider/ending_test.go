@@ -373,6 +373,35 @@ func TestEndingsOfDeletions(t *testing.T) {
 				created,
 			},
 		}},
+		"NotOwned": {"so does a request of somebody else", func(w *world) { w.gate.err = ErrAccessNotOwned }, held, ending{
+			Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
+			Told: "Warning DeletionBlocked: Deletion waits for access: the request for access belongs to somebody else",
+			Says: []string{
+				"Ready False ClusterAccessNotOwned: Deletion waits for access: the request for access belongs to somebody else",
+				"ClusterAccessReady False ClusterAccessNotOwned: Deletion waits for access: the request for access belongs to somebody else",
+				"DeletionBlocked True ClusterAccessNotOwned: Deletion waits for access: the request for access belongs to somebody else",
+				created,
+			},
+		}},
+		"GoneAndNotOwned": {"what is gone is told first", func(w *world) { w.gate.err = join(ErrAccessNotOwned, ErrClusterGone) }, held, ending{
+			Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
+			Told: "Warning DeletionBlocked: Deletion waits for a cluster: the request for access belongs to somebody else; the cluster does not exist",
+			Says: []string{
+				"Ready False ClusterGone: Deletion waits for a cluster: the request for access belongs to somebody else; the cluster does not exist",
+				"ClusterAccessReady False ClusterGone: Deletion waits for a cluster: the request for access belongs to somebody else; the cluster does not exist",
+				"DeletionBlocked True ClusterGone: Deletion waits for a cluster: the request for access belongs to somebody else; the cluster does not exist",
+				created,
+			},
+		}},
+		"AskedAnew": {"the request is missing, and is made again", func(w *world) { w.gate.unasked, w.gate.pending = true, time.Second }, held, ending{
+			Name: "AccessPending", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: time.Second},
+			Told: "Warning ClusterAccessMissing: Waiting for access to the clusters: an AccessRequest does not exist any more, and was made anew for the deletion",
+			Says: []string{
+				"Ready False WaitingForClusterAccess: Waiting for access to the clusters: an AccessRequest does not exist any more, and was made anew for the deletion",
+				"ClusterAccessReady False WaitingForClusterAccess: Waiting for access to the clusters: an AccessRequest does not exist any more, and was made anew for the deletion",
+				created,
+			},
+		}},
 		"NoConfig": {"and a configuration that is missing", func(w *world) { w.configures(nil, ErrConfigNotFound) }, held, ending{
 			Name: "DeletionBlocked", Phase: "Terminating", Result: ctrl.Result{RequeueAfter: half},
 			Told: "Warning DeletionBlocked: Deletion waits for the ProviderConfig",

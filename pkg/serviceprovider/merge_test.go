@@ -85,8 +85,17 @@ func TestMemoryOfObjects(t *testing.T) {
 	if seen, is := m.peek(name); !is || seen.uid != "2" {
 		t.Error("the object that is there is not known")
 	}
+	second := m.of(name, "2")
+	m.use(second, nil)
+	m.end(second)
+	if _, used := m.used(name); used || !second.ahead("7") {
+		t.Error("an object that was let go uses something, or is read again")
+	}
 	if m.forget(name); len(m.objects) > 0 {
 		t.Error("an object that is gone is not forgotten")
+	}
+	if _, is := m.peek(name); is {
+		t.Error("an object that is gone is known")
 	}
 	for version, want := range map[string]bool{"7": true, "8": false, "10": false, "x": false} {
 		if got := (&record[Config]{version: "8"}).ahead(version); got != want {

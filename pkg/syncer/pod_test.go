@@ -23,13 +23,16 @@ func TestInClusterHost(t *testing.T) {
 		target, current string
 		want            string // of the error
 	}{
-		"Pod":      {"Host and namespaces are those of the pod.", RegisterOptions{Virtual: virtual, Name: "red"}, here, host, "quay", "quay", ""},
-		"Target":   {"The objects are elsewhere.", RegisterOptions{Virtual: virtual, Name: "red", TargetNamespace: "sea"}, here, host, "sea", "quay", ""},
-		"Both":     {"Both are named.", RegisterOptions{Virtual: virtual, Name: "red", TargetNamespace: "sea", CurrentNamespace: "home"}, nameless, host, "sea", "home", ""},
-		"Named":    {"A host that is named is the host.", RegisterOptions{Virtual: virtual, Physical: named, Name: "red", TargetNamespace: "sea"}, here, named, "sea", "", ""},
-		"Half":     {"The namespace of the pod is none of another host.", RegisterOptions{Virtual: virtual, Physical: named, Name: "red"}, here, nil, "", "", "required together"},
-		"Nowhere":  {"This is no pod.", RegisterOptions{Virtual: virtual, Name: "red"}, nowhere, nil, "", "", "the host is the cluster of the pod"},
-		"Nameless": {"A pod without a service account.", RegisterOptions{Virtual: virtual, Name: "red"}, nameless, nil, "", "", "namespace of the pod"},
+		"Pod":         {"Host and namespaces are those of the pod.", RegisterOptions{Virtual: virtual, Name: "red"}, here, host, "quay", "quay", ""},
+		"Target":      {"The objects are elsewhere.", RegisterOptions{Virtual: virtual, Name: "red", TargetNamespace: "sea"}, here, host, "sea", "quay", ""},
+		"Both":        {"Both are named.", RegisterOptions{Virtual: virtual, Name: "red", TargetNamespace: "sea", CurrentNamespace: "home"}, nameless, host, "sea", "home", ""},
+		"Current":     {"What is the process's own is elsewhere.", RegisterOptions{Virtual: virtual, Name: "red", CurrentNamespace: "home"}, here, host, "quay", "home", ""},
+		"Named":       {"A host that is named is the host.", RegisterOptions{Virtual: virtual, Physical: named, Name: "red", TargetNamespace: "sea"}, here, named, "sea", "", ""},
+		"Half":        {"The namespace of the pod is none of another host.", RegisterOptions{Virtual: virtual, Physical: named, Name: "red"}, here, nil, "", "", "required together"},
+		"Nowhere":     {"This is no pod.", RegisterOptions{Virtual: virtual, Name: "red"}, nowhere, nil, "", "", "the host is the cluster of the pod"},
+		"Nameless":    {"A pod without a service account.", RegisterOptions{Virtual: virtual, Name: "red"}, nameless, nil, "", "", "namespace of the pod"},
+		"HalfTarget":  {"Its own namespace is not known either.", RegisterOptions{Virtual: virtual, Name: "red", TargetNamespace: "sea"}, nameless, nil, "", "", "cannot tell the namespace of the pod"},
+		"HalfCurrent": {"The objects are nowhere.", RegisterOptions{Virtual: virtual, Name: "red", CurrentNamespace: "home"}, nameless, nil, "", "", "cannot tell the namespace of the pod"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
