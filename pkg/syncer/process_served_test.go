@@ -25,7 +25,9 @@ func started(t *testing.T, m manager.Manager) {
 	go func() { ended <- m.Start(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Errorf("the manager ended with %v", err)
+		}
 	})
 }
 
