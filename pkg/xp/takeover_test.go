@@ -302,6 +302,8 @@ func system(t *testing.T) (kube client.Client, migrate func(options ...string) s
 		t.Fatal(err)
 	}
 
+	t.Cleanup(func() { forgetRoles(t, kube) })
+
 	bin := t.TempDir()
 
 	test, err := os.Executable()
@@ -332,6 +334,29 @@ func system(t *testing.T) (kube client.Client, migrate func(options ...string) s
 		}
 
 		return out.String()
+	}
+}
+
+// forgetRoles deletes what a test made: the next has the same API server.
+func forgetRoles(t *testing.T, kube client.Client) {
+	t.Helper()
+
+	var roles unstructured.UnstructuredList
+	roles.SetGroupVersionKind(gv.WithKind("RoleList"))
+
+	if err := kube.List(context.Background(), &roles); err != nil {
+		t.Fatal(err)
+	}
+
+	for i := range roles.Items {
+		o := &roles.Items[i]
+		if err := kube.Patch(context.Background(), o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+
+		if err := kube.Delete(context.Background(), o); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
 	}
 }
 

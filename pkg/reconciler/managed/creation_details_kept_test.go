@@ -69,7 +69,7 @@ func TestASecretThatTheObjectHasAlready(t *testing.T) {
 	if s := g.secret("login"); g.key() != accessKey || string(s.Data["other"]) != "kept" || g.cloud.Count("Create") != 1 {
 		t.Errorf("%d calls of Create, and the Secret has %v", g.cloud.Count("Create"), s.Data)
 	}
-	if first := g.requests[slices.IndexFunc(g.requests, func(r string) bool { return strings.HasPrefix(r, "patch secret") })]; first != `patch secret {"metadata":{"uid":"uid-of-login"}}` {
+	if first := g.requests[slices.IndexFunc(g.requests, func(r string) bool { return strings.HasPrefix(r, "patch secret") })]; first != `patch secret {"metadata":{"uid":"uid-of-login"},"data":{"moorage.dev.dry-run":""}}` {
 		t.Errorf("it was asked by %s", first)
 	}
 }
@@ -134,28 +134,6 @@ func TestDetailsArePublishedLateOnce(t *testing.T) {
 		g.pass()
 		if got := g.key(); got != "rotated" {
 			t.Errorf("the Secret has %q again", got)
-		}
-	})
-}
-
-// Who wants no Secret any more does not get the details of that time in one that is named later; the object says that they are lost.
-func TestDetailsThatNobodyWantsAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := keyGallery(t)
-		refused := refusingSecrets(g)
-		g.create(secretNamed("login"))
-		_, _ = g.try()
-		g.change(func(s *volume.Snapshot) { s.Spec.WriteConnectionSecretToRef = nil })
-		_, _ = g.try()
-		*refused = false
-		g.change(secretNamed("other"))
-		_, _ = g.try()
-		_, _ = g.try()
-		if s := g.secret("other"); s != nil && len(s.Data["key"]) > 0 {
-			t.Errorf("the Secret has %q", s.Data["key"])
-		}
-		if got := g.get().Annotations[meta.AnnotationKeyCreationDetails]; got != "lost" {
-			t.Errorf("the object says %q", got)
 		}
 	})
 }
