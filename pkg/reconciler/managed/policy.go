@@ -74,7 +74,8 @@ func deletionPolicyOf(of reflect.Type) func(resource.Managed) string {
 	}
 
 	return func(mg resource.Managed) string {
-		policy := reflect.ValueOf(mg).Method(method.Index).Call(nil)[0]
+		// By its name: with an index the linker would keep every method of every type.
+		policy := reflect.ValueOf(mg).MethodByName("GetDeletionPolicy").Call(nil)[0]
 		switch {
 		case !pointer:
 			return policy.String()
