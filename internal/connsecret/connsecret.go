@@ -89,6 +89,22 @@ func Changes(held, told map[string][]byte) (map[string][]byte, error) {
 	return changes, unheld
 }
 
+// Create creates a Secret with what it can hold of its data, and reports whether it did. The error
+// is an [UnheldError] if it cannot hold all of them; if it can hold none, nothing is created.
+func Create(ctx context.Context, c client.Client, desired *corev1.Secret) (bool, error) {
+	fits, unheld := Changes(nil, desired.Data)
+	if len(fits) == 0 && unheld != nil {
+		return false, unheld
+	}
+	desired = desired.DeepCopy()
+	desired.Data = fits
+	if err := c.Create(ctx, desired); err != nil {
+		return false, errors.Wrap(err, "cannot create connection secret")
+	}
+
+	return true, unheld
+}
+
 // Immutable returns an error that names the remedy if the data of a Secret cannot be changed.
 func Immutable(secret *corev1.Secret) error {
 	if secret.Immutable == nil || !*secret.Immutable {

@@ -52,7 +52,9 @@ func (p *SecretPublisher) PublishConnection(ctx context.Context, mg resource.Man
 
 	err := p.reader.Get(ctx, client.ObjectKeyFromObject(desired), secret)
 	if gone.Answered(err, desired.Name) {
-		return p.create(ctx, desired, details)
+		desired.Data = details
+
+		return connsecret.Create(ctx, p.client, desired)
 	}
 
 	if err != nil {
@@ -109,21 +111,6 @@ func owned(secret *corev1.Secret, mg resource.Managed) error {
 
 	return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.Errorf(
 		"secret %s exists and does not belong to this object: name another in spec.writeConnectionSecretToRef, or delete that one", secret.GetName()))
-}
-
-// create creates the Secret with the details that it can hold.
-func (p *SecretPublisher) create(ctx context.Context, desired *corev1.Secret, details managed.ConnectionDetails) (bool, error) {
-	fits, unheld := connsecret.Changes(nil, details)
-	if len(fits) == 0 && unheld != nil {
-		return false, unheld
-	}
-
-	desired.Data = fits
-	if err := p.client.Create(ctx, desired); err != nil {
-		return false, errors.Wrap(err, "cannot create connection secret")
-	}
-
-	return true, unheld
 }
 
 // change patches the keys that differ, unless the Secret is another by now.

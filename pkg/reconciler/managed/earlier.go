@@ -3,6 +3,7 @@ package managed
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,7 +46,8 @@ func (p *pass) newAttempt() string {
 	number, random := p.now().Unix(), uint32(p.r.random()*(1<<32))
 	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
 	marks := []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark}
-	if since := p.mg.GetCreationTimestamp(); p.r.tokens && !since.IsZero() && strings.Join(marks, "") == "" {
+	known := slices.ContainsFunc(marks, func(mark string) bool { return mark != "" })
+	if since := p.mg.GetCreationTimestamp(); p.r.tokens && !since.IsZero() && !known {
 		number, random = since.Unix(), 0
 	}
 	for _, mark := range marks {

@@ -168,7 +168,7 @@ const (
 	whyNamed    = "With a name of our own choice nothing is marked, and the resource is looked at again in the same pass."
 	whyReject   = "A policy that is not understood has a reason of its own, and is looked at again after ten poll intervals: the supported sets may be others after an upgrade."
 	whyPause    = "The reason says it; the event says which of the two ways to pause was used. It is looked at again after ten poll intervals."
-	whyBefore   = "Details are published before the object becomes Ready. They come from observations alone: what Create and Update would tell, the look after them tells."
+	whyBefore   = "Details are published before the object becomes Ready. They come from observations: what Create and Update would tell, the observation after them tells. What only Create knows it tells by TellConnectionDetails."
 )
 
 const (

@@ -195,7 +195,7 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 		return false, err
 	}
 	if !s.known {
-		if created, err := s.create(ctx, secret); !kerrors.IsAlreadyExists(err) {
+		if created, err := connsecret.Create(ctx, s.client, secret); !kerrors.IsAlreadyExists(err) {
 			return created, err
 		}
 	}
@@ -203,7 +203,7 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 	err = s.reader.Get(ctx, client.ObjectKeyFromObject(secret), current)
 	switch {
 	case gone.Answered(err, secret.Name) && s.known:
-		return s.create(ctx, secret)
+		return connsecret.Create(ctx, s.client, secret)
 	case err != nil:
 		return false, errors.Wrap(err, "cannot get connection secret")
 	case !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before):
@@ -211,21 +211,6 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 	}
 
 	return s.change(ctx, current, secret)
-}
-
-// Create creates the Secret with what it can hold of the details.
-func (s secrets) create(ctx context.Context, desired *corev1.Secret) (bool, error) {
-	fits, unheld := connsecret.Changes(nil, desired.Data)
-	if len(fits) == 0 && unheld != nil {
-		return false, unheld
-	}
-	desired = desired.DeepCopy()
-	desired.Data = fits
-	if err := s.client.Create(ctx, desired); err != nil {
-		return false, errors.Wrap(err, "cannot create connection secret")
-	}
-
-	return true, unheld
 }
 
 // OwnerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its

@@ -10,7 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
-// A Connection tells the credentials of a cluster, and keeps as little of it as that takes.
+// A Connection tells the credentials of a cluster. It keeps the configuration alone, unless the
+// cluster has credentials that are renewed.
 type Connection struct {
 	config  *rest.Config
 	renewed func() [][]byte
