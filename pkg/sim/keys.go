@@ -143,10 +143,12 @@ func delivered(w *World) func(resource.Managed) (string, bool) {
 		if isDeleted(mg) || isPaused(mg) || made == nil || made.For != mg.GetUID() || w.unpublished || rewound {
 			return "", false
 		}
-		if w.keyLost[mg.GetUID()] && w.hearerLives(made) {
+		// The annotation is stored before the event is told: a process may end in between.
+		said := w.keyLost[mg.GetUID()] || mg.GetAnnotations()[keyCreationDetails] == "lost"
+		if said && w.hearerLives(made) {
 			w.violate("S25", "what Create told is said to be lost, and the process lives that has heard it")
 		}
-		if !w.keyLost[mg.GetUID()] && (s == nil || string(s.Data["key"]) != made.Key) {
+		if !said && (s == nil || string(s.Data["key"]) != made.Key) {
 			return "what Create told is neither published nor said to be lost", true
 		}
 
