@@ -230,7 +230,7 @@ func (p *process) deliver(now time.Time) {
 		}
 		passes := n.passes(p.watches)
 		if p.world.judgeResync(n, passes); passes {
-			p.turns.comes(n.Change, now)
+			p.turns.comes(n.Change, now, p.deposed)
 			p.queue.add(now, n.Key, 0, n.priority())
 		}
 	})

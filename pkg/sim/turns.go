@@ -32,10 +32,11 @@ func newTurns() turns {
 	}
 }
 
-// Comes notes that a user's change has come to the process.
-func (t *turns) comes(c apiserver.Change, now time.Time) {
+// Comes notes that a user's change has come to the process. A process that was deposed
+// cannot tell from it what the leader writes, and serves that first as well.
+func (t *turns) comes(c apiserver.Change, now time.Time, deposed bool) {
 	_, waits := t.asked[c.Key]
-	news := c.Old == nil || c.Type == apiserver.Deleted || c.Old.GetUID() != c.Object.GetUID() ||
+	news := deposed || c.Old == nil || c.Type == apiserver.Deleted || c.Old.GetUID() != c.Object.GetUID() ||
 		c.Old.GetGeneration() != c.Object.GetGeneration() || isDeleted(c.Old) != isDeleted(c.Object)
 	if news && !waits {
 		t.asked[c.Key] = now
