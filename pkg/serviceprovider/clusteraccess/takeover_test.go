@@ -152,6 +152,122 @@ func TestTakeoverOfDeletion(t *testing.T) {
 	}
 }
 
+// others is a finalizer of the platform on a request.
+const others = "example.org/platform"
+
+// going deletes a request, which the platform keeps for a while.
+func (c *colony) going(o client.Object) {
+	c.Helper()
+	o.SetFinalizers([]string{Finalizer, others})
+	for _, err := range []error{c.platform.Update(c.Context(), o), c.platform.Delete(c.Context(), o)} {
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// vanish deletes a request that nothing keeps.
+func (c *colony) vanish(o client.Object) {
+	c.Helper()
+	o.SetFinalizers(nil)
+	for _, err := range []error{c.platform.Update(c.Context(), o), c.platform.Delete(c.Context(), o)} {
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// letGo takes the finalizer of the platform from what is being deleted.
+func (c *colony) letGo() {
+	c.Helper()
+	for _, ar := range c.accessRequests() {
+		ar.Finalizers = []string{Finalizer}
+		if err := c.platform.Update(c.Context(), &ar); err != nil {
+			c.Fatal(err)
+		}
+	}
+	for _, cr := range c.clusterRequests() {
+		if cr.DeletionTimestamp.IsZero() {
+			continue
+		}
+		cr.Finalizers = []string{Finalizer}
+		if err := c.platform.Update(c.Context(), &cr); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// TestTakeoverOfWithdrawal: the program before has called Delete, and is giving access back. That
+// is finished: Delete is not called again, and access is not asked for again.
+func TestTakeoverOfWithdrawal(t *testing.T) {
+	const workload = "garden--g--wl"
+	for name, tc := range map[string]struct {
+		going, gone []string // AccessRequests
+		request     bool     // the ClusterRequest is going
+	}{
+		"BothAreGoing":          {going: []string{"garden--g--mcp", workload}},
+		"OneIsGone":             {going: []string{"garden--g--mcp"}, gone: []string{workload}},
+		"OneIsGoneTheOtherWay":  {going: []string{workload}, gone: []string{"garden--g--mcp"}},
+		"OneIsGoingInPart":      {going: []string{"garden--g--mcp"}, gone: []string{workload}, request: true},
+		"ClusterRequestIsGoing": {gone: []string{"garden--g--mcp", workload}, request: true},
+	} {
+		for status, conditions := range statuses {
+			t.Run(name+"/"+status, func(t *testing.T) {
+				c := inherits(t, "g", legacies["Upstream"].legacy)
+				c.stored.status.Conditions = slices.Clone(conditions)
+				c.deleted()
+				for _, ar := range c.accessRequests() {
+					switch {
+					case slices.Contains(tc.going, ar.Name):
+						c.going(&ar)
+					case slices.Contains(tc.gone, ar.Name):
+						c.vanish(&ar)
+					}
+				}
+				for _, cr := range c.clusterRequests() {
+					if cr.Name == workload && tc.request {
+						c.going(&cr)
+					}
+				}
+				before := c.sorted()
+				c.passes(4)
+				if c.calls(); c.gone() {
+					t.Error("the object is gone before what was asked for")
+				}
+				if diff := cmp.Diff(before, c.sorted()); diff != "" {
+					t.Errorf("requests while they go: -before +after:\n%s", diff)
+				}
+				for range 3 { // the ClusterRequest after the AccessRequests
+					c.letGo()
+					c.passes(2)
+				}
+				if c.calls(); !c.gone() || len(c.requests()) != 0 {
+					t.Errorf("gone %t, left %v, conditions %+v", c.gone(), c.requests(), c.stored.status.Conditions)
+				}
+			})
+		}
+	}
+}
+
+// TestWithdrawalOfOneCluster: a ClusterRequest that somebody deletes while there is access to the other
+// cluster is no withdrawal: Delete is called.
+func TestWithdrawalOfOneCluster(t *testing.T) {
+	c := inherits(t, "g", legacies["Upstream"].legacy)
+	c.deleted()
+	for _, ar := range c.accessRequests() {
+		if ar.Name == "garden--g--wl" {
+			c.vanish(&ar)
+		}
+	}
+	for _, cr := range c.clusterRequests() {
+		if cr.Name == "garden--g--wl" {
+			c.going(&cr)
+		}
+	}
+	c.passes(4)
+	c.calls("Delete")
+}
+
 // TestTakeoverIsStored: labels and annotations become ours in one patch, once; those that the
 // library of the platform looks at stay as it has them, so that it can take over again.
 func TestTakeoverIsStored(t *testing.T) {
