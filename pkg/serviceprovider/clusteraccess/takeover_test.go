@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
 // A legacy is how the requests for an object look that another program has left.
@@ -22,6 +23,16 @@ type legacy struct {
 	purpose    func(request reconcile.Request, id string) string
 	annotated  bool
 	bare       bool // without the labels that name the object
+	apart      bool // in the namespace that lib/clusteraccess/advanced has by default
+}
+
+// place returns the namespace of the requests.
+func (l legacy) place(request reconcile.Request) string {
+	if l.apart {
+		return strings.TrimPrefix(StableNamespace(request), "mcp--")
+	}
+
+	return StableNamespace(request)
 }
 
 // upstreamPurpose is how the library of the platform labels its requests: lib/clusteraccess of
@@ -36,9 +47,10 @@ var legacies = map[string]struct {
 	object string
 	legacy
 }{
-	"Upstream":          {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose}},
-	"UpstreamUpperCase": {"g", legacy{controller: "Garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose}},
-	"UpstreamAdvanced":  {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose, bare: true}},
+	"Upstream":                  {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose}},
+	"UpstreamUpperCase":         {"g", legacy{controller: "Garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose}},
+	"UpstreamAdvanced":          {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose, bare: true}},
+	"UpstreamAdvancedNamespace": {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose, bare: true, apart: true}},
 	"UpstreamLong": {"long-long-long-long-long-long-long-long-name", legacy{
 		controller: "messaging-service",
 		mcp:        "messaging-service--long-long-long-long-long-long--jyxt6twn--mcp",
@@ -62,7 +74,7 @@ var legacies = map[string]struct {
 func inherits(t *testing.T, object string, l legacy) *colony {
 	t.Helper()
 	c := newColony(t)
-	c.name = l.controller
+	c.name, c.place = l.controller, l.place
 	c.request = reconcile.Request{NamespacedName: client.ObjectKey{Namespace: c.request.Namespace, Name: object}}
 	c.stored.Name, c.stored.Finalizers = object, []string{c.stored.Finalizer()}
 	mcp := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: StableNamespace(c.request), Name: object}}
@@ -76,7 +88,7 @@ func inherits(t *testing.T, object string, l legacy) *colony {
 	for id, to := range map[string]string{"mcp": object, "workload": cr.Name} {
 		ar := &clustersv1alpha1.AccessRequest{ObjectMeta: l.meta(c.request, map[string]string{"mcp": l.mcp, "workload": l.workload}[id], id)}
 		ar.Spec.Token = &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{}, RoleRefs: token.RoleRefs}
-		ar.Spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: ar.Namespace, Name: to}
+		ar.Spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: map[string]string{"mcp": mcp.Namespace, "workload": cr.Namespace}[id], Name: to}
 		c.create(ar)
 	}
 	c.grant()
@@ -87,7 +99,7 @@ func inherits(t *testing.T, object string, l legacy) *colony {
 
 func (l legacy) meta(request reconcile.Request, name, id string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
-		Namespace: StableNamespace(request), Name: name, Finalizers: []string{Finalizer},
+		Namespace: l.place(request), Name: name, Finalizers: []string{Finalizer},
 		Labels: map[string]string{LabelManagedBy: l.controller, LabelManagedPurpose: l.purpose(request, id)},
 	}
 	of := map[string]string{LabelOnboardingName: request.Name, LabelOnboardingNamespace: request.Namespace}
@@ -246,6 +258,31 @@ func TestTakeoverOfWithdrawal(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestReadyOutweighsWhatIsOutOfDate: the runtime before has made the service while Moorage was away. Its
+// conditions stayed as they were, and say that there is nothing. If a request is removed then, Delete is
+// called all the same.
+func TestReadyOutweighsWhatIsOutOfDate(t *testing.T) {
+	for name, stale := range map[string]metav1.Condition{
+		"NotCreated": {Type: serviceprovider.ConditionServiceCreated, Status: metav1.ConditionFalse, Reason: serviceprovider.ReasonNotCreated},
+		"NoAccess":   {Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionFalse, Reason: serviceprovider.ReasonWaitingForClusterAccess},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := inherits(t, "g", legacies["Upstream"].legacy)
+			c.stored.status.Conditions = append(slices.Clone(statuses["UpstreamStatus"]), stale)
+			for _, ar := range c.accessRequests() {
+				if ar.Name == "garden--g--mcp" {
+					c.vanish(&ar)
+				}
+			}
+			c.deleted()
+			c.passes(8)
+			if c.calls("Delete"); !c.gone() {
+				t.Errorf("want it gone, got %+v", c.stored.status.Conditions)
+			}
+		})
 	}
 }
 

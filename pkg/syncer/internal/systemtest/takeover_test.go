@@ -145,7 +145,7 @@ func (f *fleet) imageOf(name string) *boat {
 }
 
 // launches makes a boat in the tenant.
-func (f *fleet) launches(name string) *boat {
+func (f *fleet) launches(name string) {
 	f.Helper()
 	b := newBoat(f.ns, name, 12)
 	b.SetLabels(map[string]string{"app": name})
@@ -153,7 +153,6 @@ func (f *fleet) launches(name string) *boat {
 	if err := tenantPlane.api.Create(f.Context(), b); err != nil {
 		f.Fatal(err)
 	}
-	return b
 }
 
 // changes patches a boat.
