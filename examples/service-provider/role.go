@@ -22,38 +22,40 @@ func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }
 
-// Roles returns what the provider needs: what the comments of serviceprovider and
+// platformRole returns what the provider needs on the platform: what the comments of serviceprovider and
 // clusteraccess say, and its own Secrets. The tour lets it do nothing else.
-func (t *walk) roles() map[*cluster]role {
+func platformRole() role {
 	platform := clustersv1alpha1.GroupVersion.Group
 
-	return map[*cluster]role{
-		t.onboarding: {"": {
-			rule(group.Group, "accounts", "get", "list", "watch", "patch"),
-			rule(group.Group, "accounts/status", "patch"),
-		}},
-		t.platform: {
-			"": {
-				rule(group.Group, "messagings", "list", "watch"),
-				rule(platform, "accessrequests", "get", "list", "watch", "create", "patch", "delete"),
-				rule(platform, "clusterrequests", "get", "list", "watch", "create", "patch", "delete"),
-				rule(platform, "clusters", "get", "list", "watch"),
-				rule("", "namespaces", "create"),
-				rule("", "secrets", "get", "watch"),
-			},
-			keepNamespace: {rule("", "secrets", "get", "create", "delete")},
+	return role{
+		"": {
+			rule(group.Group, "messagings", "list", "watch"),
+			rule(platform, "accessrequests", "get", "list", "watch", "create", "patch", "delete"),
+			rule(platform, "clusterrequests", "get", "list", "watch", "create", "patch", "delete"),
+			rule(platform, "clusters", "get", "list", "watch"),
+			rule("", "namespaces", "create"),
+			rule("", "secrets", "get", "watch"),
 		},
+		keepNamespace: {rule("", "secrets", "get", "create", "delete")},
 	}
 }
 
-// User returns the configuration that the provider has for a cluster, once it may do what
+// mayServe is what the token for the onboarding cluster is to be good for.
+func mayServe() *clustersv1alpha1.TokenConfig {
+	return &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{{Rules: []rbacv1.PolicyRule{
+		rule(group.Group, "accounts", "get", "list", "watch", "patch"),
+		rule(group.Group, "accounts/status", "patch"),
+	}}}}
+}
+
+// User returns the configuration that the provider has for the platform, once it may do what
 // its role says.
-func (t *walk) user(ctx context.Context, c *cluster) (*rest.Config, error) {
-	config, err := c.UserConfig(ctx, providerName)
+func (t *walk) user(ctx context.Context) (*rest.Config, error) {
+	config, err := t.platform.UserConfig(ctx, providerName)
 	if err != nil {
 		return nil, err
 	}
-	for namespace, rules := range t.roles()[c] {
+	for namespace, rules := range platformRole() {
 		meta := metav1.ObjectMeta{Namespace: namespace, Name: providerName}
 		subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: providerName}}
 		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: providerName}
@@ -63,26 +65,23 @@ func (t *walk) user(ctx context.Context, c *cluster) (*rest.Config, error) {
 			objects = []client.Object{&rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}}
 		}
 		for _, o := range objects {
-			if err := client.IgnoreAlreadyExists(c.Create(ctx, o)); err != nil { // they do when the provider starts again
+			if err := client.IgnoreAlreadyExists(t.platform.Create(ctx, o)); err != nil { // they do when the provider starts again
 				return nil, err
 			}
 		}
 	}
 
-	return config, t.permitted(ctx, c, config)
+	return config, t.permitted(ctx, config)
 }
 
 // Permitted waits until the API server has taken notice of the roles.
-func (t *walk) permitted(ctx context.Context, c *cluster, config *rest.Config) error {
+func (t *walk) permitted(ctx context.Context, config *rest.Config) error {
 	user, err := client.New(config, client.Options{Scheme: t.scheme})
 	if err != nil {
 		return err
 	}
 
 	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, t.patience, true, func(ctx context.Context) (bool, error) {
-		if c == t.onboarding {
-			return user.List(ctx, &AccountList{}) == nil, nil
-		}
 		kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: keepNamespace, Name: "none"}}
 
 		return user.List(ctx, &MessagingList{}) == nil && resource.IsNotFound(user.Delete(ctx, kept)), nil

@@ -35,8 +35,9 @@ import (
 )
 
 const (
-	home         = "tenants"   // where on the onboarding cluster the objects are
-	providerName = "messaging" // of the configuration, and part of the names of requests
+	home             = "tenants"          // where on the onboarding cluster the objects are
+	providerName     = "messaging"        // of the configuration, and part of the names of requests
+	programNamespace = "messaging-system" // where on the platform the provider runs, and has its own requests
 )
 
 // A walk starts the clusters, NATS, the platform and the provider, which has its own role
@@ -175,11 +176,14 @@ func (t *walk) prepare(ctx context.Context) error {
 func (t *walk) start(ctx context.Context) error {
 	t.granter = &clusterstest.Granter{
 		ClusterFor: func(request client.ObjectKey) (*rest.Config, bool) {
-			if strings.HasSuffix(request.Name, "--wl") {
+			switch {
+			case request.Namespace == programNamespace:
+				return t.onboarding.config, true
+			case strings.HasSuffix(request.Name, "--wl"):
 				return t.workload.config, true
+			default:
+				return t.mcp.config, true
 			}
-
-			return t.mcp.config, true
 		},
 		Deny: func(request client.ObjectKey) string {
 			if _, denied := t.denied.Load(request.Namespace); denied {
@@ -205,33 +209,34 @@ func (t *walk) start(ctx context.Context) error {
 	return t.startProvider(ctx)
 }
 
-// startProvider runs a provider that remembers nothing.
+// startProvider runs a provider that remembers nothing. It does what the main of a real provider does: with
+// its role on the platform it asks for access to the onboarding cluster, and its manager runs there. The process
+// ends once one of the clusters whose caches its manager runs was restored to an earlier state: the next one
+// lists everything anew.
 func (t *walk) startProvider(ctx context.Context) error {
-	onboarding, err := t.user(ctx, t.onboarding)
+	config, err := t.user(ctx)
 	if err != nil {
 		return err
 	}
-	platform, err := t.user(ctx, t.platform)
-	if err != nil {
-		return err
-	}
-
 	restores := moorage.NewRestoreDetector(moorage.WithRestoreLogger(logging.NewLogrLogger(ctrl.Log)))
-	t.provider, err = t.manage(ctx, detecting(onboarding, restores), func(m ctrl.Manager) error { return t.setup(m, platform, restores) })
+	platform := clusters.New("platform").WithRESTConfig(detecting(config, restores))
+	if err := platform.InitializeClient(t.scheme); err != nil {
+		return err
+	}
+	onboarding, err := clusteraccess.WaitFor(ctx, platform, providerName, programNamespace,
+		clusteraccess.Onboarding("onboarding-run", clusteraccess.Registration{Scheme: t.scheme, Token: mayServe()}), clusteraccess.WithRetryInterval(time.Second))
+	if err != nil {
+		return err
+	}
+	t.provider, err = t.manage(ctx, detecting(onboarding.RESTConfig(), restores), func(m ctrl.Manager) error {
+		return t.setup(m, platform, onboarding, restores)
+	})
 
 	return err
 }
 
-// Setup is what the main of a real provider does. The process ends once one of the clusters whose
-// caches its manager runs was restored to an earlier state: the next one lists everything anew.
-func (t *walk) setup(m ctrl.Manager, config *rest.Config, restores *moorage.RestoreDetector) error {
-	config = detecting(config, restores)
-	onboarding, platform := clusters.New("onboarding").WithRESTConfig(m.GetConfig()), clusters.New("platform").WithRESTConfig(config)
-	for _, c := range []*clusters.Cluster{onboarding, platform} {
-		if err := c.InitializeClient(t.scheme); err != nil {
-			return err
-		}
-	}
+// setup adds the provider to a manager of the onboarding cluster.
+func (t *walk) setup(m ctrl.Manager, platform, onboarding *clusters.Cluster, restores *moorage.RestoreDetector) error {
 	access, err := clusteraccess.New(platform, providerName, []clusteraccess.Registration{
 		clusteraccess.MCP(t.scheme, mayUse("", "secrets")), clusteraccess.Workload(t.scheme, mayUse("apps", "deployments")),
 	}, clusteraccess.WithRetryInterval(time.Second))

@@ -27,6 +27,7 @@ var table = []layer{
 	{"4.9", "what tests of the library share; only tests import it", []unit{
 		{path: "internal/volume/...", why: "a kind and a cloud in memory that assigns its names"},
 		{path: "internal/leak/...", why: "looks for goroutines that tests have left"},
+		{path: "internal/pagetest/...", why: "runs what a page tells a person to do with kubectl"},
 		{path: "internal/testworld/...", why: "an API server as a test sees it"},
 	}},
 	{"4.6", "what checks the things built on reconcilers", []unit{
@@ -107,7 +108,7 @@ var table = []layer{
 }
 
 // Packages that every test may import, from whatever layer it is in: they hold what tests are written with.
-var testsMayImport = []string{"pkg/test", "pkg/test/wait", "pkg/test/port", "pkg/resource/fake", "pkg/devcluster", "pkg/sim/apiserver", "pkg/conformance", "internal/leak", "internal/testworld", "internal/volume", "internal/volume/stories"}
+var testsMayImport = []string{"pkg/test", "pkg/test/wait", "pkg/test/port", "pkg/resource/fake", "pkg/devcluster", "pkg/sim/apiserver", "pkg/conformance", "internal/leak", "internal/pagetest", "internal/testworld", "internal/volume", "internal/volume/stories"}
 
 // A layer is one line of the table.
 type layer struct {

@@ -23,7 +23,7 @@ type AdvancedProvider interface {
 	Access(ctx context.Context, request reconcile.Request, id string, data ...any) (Access, error)
 
 	// AccessRequest returns what access to it was asked for with. The error is a
-	// Kubernetes not-found that names it if there is none.
+	// Kubernetes not-found that names it if there is none, and may be ErrAccessWithdrawn as well.
 	AccessRequest(ctx context.Context, request reconcile.Request, id string, data ...any) (*clustersv1alpha1.AccessRequest, error)
 
 	// Reconcile asks for access to all clusters of the object. An empty result and no

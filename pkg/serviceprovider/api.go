@@ -239,6 +239,13 @@ var (
 	// ErrAccessNotOwned says that a request for access of the name that the object's has
 	// belongs to somebody else. A deletion waits for it: see ReasonClusterAccessNotOwned.
 	ErrAccessNotOwned = errors.New("the request for access belongs to somebody else")
+
+	// ErrAccessWithdrawn says that there is no AccessRequest any more, and that the cluster
+	// that was made with it is being given back: a provider gives back access first. It comes
+	// with the Kubernetes not-found of AccessRequest and the methods that are like it, from
+	// providers that make clusters. If no other AccessRequest of the object is there, its
+	// deletion goes on as if one was being deleted: Delete is not called.
+	ErrAccessWithdrawn = errors.New("access to the cluster was given back")
 )
 
 // A DeletionPolicy says how a deletion goes on without something that it needs.

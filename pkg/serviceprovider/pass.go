@@ -155,22 +155,27 @@ func (p *pass[T, C]) fill(ctx context.Context) error {
 }
 
 // Check looks whether access is being taken away, so that there is no way to the clusters,
-// or is not there.
+// or is not there. It is also being taken away if that is over, and clusters are next.
 func (p *pass[T, C]) check(ctx context.Context) error {
 	if err := p.gather(ctx); err != nil {
 		return err
 	}
-	found := passage.Asked
+	found, withdrawn, kept := passage.Asked, false, false
 	for _, id := range p.r.clusterIDs {
 		request, err := p.r.access.AccessRequest(ctx, p.req, id, p.data...)
 		switch {
 		case gone.Named(err):
-			found = max(found, passage.Missing)
+			found, withdrawn = max(found, passage.Missing), withdrawn || errors.Is(err, ErrAccessWithdrawn)
 		case err != nil:
 			return err
 		case request != nil && !request.GetDeletionTimestamp().IsZero():
 			found = passage.Leaving
+		default:
+			kept = true
 		}
+	}
+	if withdrawn && !kept {
+		found = passage.Leaving
 	}
 	p.facts.Request = found
 	if found != passage.Missing || !p.facts.Made {

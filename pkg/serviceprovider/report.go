@@ -141,8 +141,13 @@ func (p *pass[T, C]) orphans() bool { return p.leaves && p.facts.Made && !p.fact
 
 // Made reports whether there may be something in the clusters. If the status does not say so,
 // it says whether there was access when it was written last. If it does not say that either,
-// it was lost, or not written: the finalizer comes before the first call of the domain.
+// it was lost, or not written: the finalizer comes before the first call of the domain. A service that is
+// ready was made, whatever else is said: another runtime leaves our conditions as they are.
 func (p *pass[T, C]) made() bool {
+	if meta.IsStatusConditionTrue(p.spoken(), ServiceProviderConditionReady) {
+		return true
+	}
+
 	if c := meta.FindStatusCondition(p.spoken(), ConditionServiceCreated); c != nil {
 		return c.Status == metav1.ConditionTrue
 	}

@@ -35,8 +35,9 @@ type colony struct {
 	service  *builder
 	events   []string
 	options  []Option
-	name     string // of the controller
-	alone    bool   // there is no workload cluster
+	name     string                         // of the controller
+	alone    bool                           // there is no workload cluster
+	place    func(reconcile.Request) string // namespace of the requests
 	onGone   serviceprovider.DeletionPolicy
 
 	access *Requester
@@ -74,6 +75,9 @@ func (c *colony) restart() {
 	}
 	platform := clusters.NewTestClusterFromClient("platform", c.platform)
 	registered := []Registration{MCP(scheme, token), Workload(scheme, token)}
+	for i := range registered {
+		registered[i].Namespace = c.place
+	}
 	if c.alone {
 		registered = registered[:1]
 	}

@@ -292,7 +292,8 @@ func (r *Requester) Access(ctx context.Context, request reconcile.Request, id st
 
 // AccessRequest returns what access to a cluster of an object was asked for with, as it
 // is now. The error is a Kubernetes not-found if there is none, or only one of somebody
-// else: that is none of ours, whatever becomes of it.
+// else: that is none of ours, whatever becomes of it. It is serviceprovider.ErrAccessWithdrawn
+// as well if the ClusterRequest that was made for the object is being deleted.
 func (r *Requester) AccessRequest(ctx context.Context, request reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error) {
 	reg, err := r.registration(id)
 	if err != nil {
@@ -302,11 +303,32 @@ func (r *Requester) AccessRequest(ctx context.Context, request reconcile.Request
 	if err != nil && !errors.Is(err, serviceprovider.ErrAccessNotOwned) {
 		return nil, err
 	}
-	if !found {
-		return nil, kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), r.newAccessRequest(reg, request).Name)
+	if found {
+		return ar, nil
+	}
+	missing := kerrors.NewNotFound(clustersv1alpha1.GroupVersion.WithResource("accessrequests").GroupResource(), r.newAccessRequest(reg, request).Name)
+	withdrawn, err := r.withdrawn(ctx, reg, request)
+	switch {
+	case err != nil:
+		return nil, err
+	case withdrawn:
+		return nil, errors.Errorf("%w: %w", serviceprovider.ErrAccessWithdrawn, missing)
+	default:
+		return nil, missing
+	}
+}
+
+// withdrawn reports whether the ClusterRequest that was made for an object is being deleted.
+func (r *Requester) withdrawn(ctx context.Context, reg Registration, request reconcile.Request) (bool, error) {
+	if reg.Request == nil {
+		return false, nil
+	}
+	cr, found, err := locate[clustersv1alpha1.ClusterRequest](ctx, r, r.platform.Client(), reg, request, nil)
+	if err != nil && !errors.Is(err, serviceprovider.ErrAccessNotOwned) {
+		return false, err
 	}
 
-	return ar, nil
+	return found && !cr.GetDeletionTimestamp().IsZero(), nil
 }
 
 // grantKey returns the AccessRequest that access to a cluster of an object was granted by, and

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clustersv1alpha1 "github.com/moorage-dev/moorage/apis/openmcp/clusters/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
 // A legacy is how the requests for an object look that another program has left.
@@ -22,6 +23,16 @@ type legacy struct {
 	purpose    func(request reconcile.Request, id string) string
 	annotated  bool
 	bare       bool // without the labels that name the object
+	apart      bool // in the namespace that lib/clusteraccess/advanced has by default
+}
+
+// place returns the namespace of the requests.
+func (l legacy) place(request reconcile.Request) string {
+	if l.apart {
+		return strings.TrimPrefix(StableNamespace(request), "mcp--")
+	}
+
+	return StableNamespace(request)
 }
 
 // upstreamPurpose is how the library of the platform labels its requests: lib/clusteraccess of
@@ -36,9 +47,10 @@ var legacies = map[string]struct {
 	object string
 	legacy
 }{
-	"Upstream":          {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose}},
-	"UpstreamUpperCase": {"g", legacy{controller: "Garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose}},
-	"UpstreamAdvanced":  {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose, bare: true}},
+	"Upstream":                  {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose}},
+	"UpstreamUpperCase":         {"g", legacy{controller: "Garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose}},
+	"UpstreamAdvanced":          {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose, bare: true}},
+	"UpstreamAdvancedNamespace": {"g", legacy{controller: "garden", mcp: "garden--g--mcp", workload: "garden--g--wl", purpose: upstreamPurpose, bare: true, apart: true}},
 	"UpstreamLong": {"long-long-long-long-long-long-long-long-name", legacy{
 		controller: "messaging-service",
 		mcp:        "messaging-service--long-long-long-long-long-long--jyxt6twn--mcp",
@@ -62,7 +74,7 @@ var legacies = map[string]struct {
 func inherits(t *testing.T, object string, l legacy) *colony {
 	t.Helper()
 	c := newColony(t)
-	c.name = l.controller
+	c.name, c.place = l.controller, l.place
 	c.request = reconcile.Request{NamespacedName: client.ObjectKey{Namespace: c.request.Namespace, Name: object}}
 	c.stored.Name, c.stored.Finalizers = object, []string{c.stored.Finalizer()}
 	mcp := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: StableNamespace(c.request), Name: object}}
@@ -76,7 +88,7 @@ func inherits(t *testing.T, object string, l legacy) *colony {
 	for id, to := range map[string]string{"mcp": object, "workload": cr.Name} {
 		ar := &clustersv1alpha1.AccessRequest{ObjectMeta: l.meta(c.request, map[string]string{"mcp": l.mcp, "workload": l.workload}[id], id)}
 		ar.Spec.Token = &clustersv1alpha1.TokenConfig{Permissions: []clustersv1alpha1.PermissionsRequest{}, RoleRefs: token.RoleRefs}
-		ar.Spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: ar.Namespace, Name: to}
+		ar.Spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: map[string]string{"mcp": mcp.Namespace, "workload": cr.Namespace}[id], Name: to}
 		c.create(ar)
 	}
 	c.grant()
@@ -87,7 +99,7 @@ func inherits(t *testing.T, object string, l legacy) *colony {
 
 func (l legacy) meta(request reconcile.Request, name, id string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
-		Namespace: StableNamespace(request), Name: name, Finalizers: []string{Finalizer},
+		Namespace: l.place(request), Name: name, Finalizers: []string{Finalizer},
 		Labels: map[string]string{LabelManagedBy: l.controller, LabelManagedPurpose: l.purpose(request, id)},
 	}
 	of := map[string]string{LabelOnboardingName: request.Name, LabelOnboardingNamespace: request.Namespace}
@@ -150,6 +162,147 @@ func TestTakeoverOfDeletion(t *testing.T) {
 			}
 		})
 	}
+}
+
+// others is a finalizer of the platform on a request.
+const others = "example.org/platform"
+
+// going deletes a request, which the platform keeps for a while.
+func (c *colony) going(o client.Object) {
+	c.Helper()
+	o.SetFinalizers([]string{Finalizer, others})
+	for _, err := range []error{c.platform.Update(c.Context(), o), c.platform.Delete(c.Context(), o)} {
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// vanish deletes a request that nothing keeps.
+func (c *colony) vanish(o client.Object) {
+	c.Helper()
+	o.SetFinalizers(nil)
+	for _, err := range []error{c.platform.Update(c.Context(), o), c.platform.Delete(c.Context(), o)} {
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// letGo takes the finalizer of the platform from what is being deleted.
+func (c *colony) letGo() {
+	c.Helper()
+	for _, ar := range c.accessRequests() {
+		ar.Finalizers = []string{Finalizer}
+		if err := c.platform.Update(c.Context(), &ar); err != nil {
+			c.Fatal(err)
+		}
+	}
+	for _, cr := range c.clusterRequests() {
+		if cr.DeletionTimestamp.IsZero() {
+			continue
+		}
+		cr.Finalizers = []string{Finalizer}
+		if err := c.platform.Update(c.Context(), &cr); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// TestTakeoverOfWithdrawal: the program before has called Delete, and is giving access back. That
+// is finished: Delete is not called again, and access is not asked for again.
+func TestTakeoverOfWithdrawal(t *testing.T) {
+	const workload = "garden--g--wl"
+	for name, tc := range map[string]struct {
+		going, gone []string // AccessRequests
+		request     bool     // the ClusterRequest is going
+	}{
+		"BothAreGoing":          {going: []string{"garden--g--mcp", workload}},
+		"OneIsGone":             {going: []string{"garden--g--mcp"}, gone: []string{workload}},
+		"OneIsGoneTheOtherWay":  {going: []string{workload}, gone: []string{"garden--g--mcp"}},
+		"OneIsGoingInPart":      {going: []string{"garden--g--mcp"}, gone: []string{workload}, request: true},
+		"ClusterRequestIsGoing": {gone: []string{"garden--g--mcp", workload}, request: true},
+	} {
+		for status, conditions := range statuses {
+			t.Run(name+"/"+status, func(t *testing.T) {
+				c := inherits(t, "g", legacies["Upstream"].legacy)
+				c.stored.status.Conditions = slices.Clone(conditions)
+				c.deleted()
+				for _, ar := range c.accessRequests() {
+					switch {
+					case slices.Contains(tc.going, ar.Name):
+						c.going(&ar)
+					case slices.Contains(tc.gone, ar.Name):
+						c.vanish(&ar)
+					}
+				}
+				for _, cr := range c.clusterRequests() {
+					if cr.Name == workload && tc.request {
+						c.going(&cr)
+					}
+				}
+				before := c.sorted()
+				c.passes(4)
+				if c.calls(); c.gone() {
+					t.Error("the object is gone before what was asked for")
+				}
+				if diff := cmp.Diff(before, c.sorted()); diff != "" {
+					t.Errorf("requests while they go: -before +after:\n%s", diff)
+				}
+				for range 3 { // the ClusterRequest after the AccessRequests
+					c.letGo()
+					c.passes(2)
+				}
+				if c.calls(); !c.gone() || len(c.requests()) != 0 {
+					t.Errorf("gone %t, left %v, conditions %+v", c.gone(), c.requests(), c.stored.status.Conditions)
+				}
+			})
+		}
+	}
+}
+
+// TestReadyOutweighsWhatIsOutOfDate: the runtime before has made the service while Moorage was away. Its
+// conditions stayed as they were, and say that there is nothing. If a request is removed then, Delete is
+// called all the same.
+func TestReadyOutweighsWhatIsOutOfDate(t *testing.T) {
+	for name, stale := range map[string]metav1.Condition{
+		"NotCreated": {Type: serviceprovider.ConditionServiceCreated, Status: metav1.ConditionFalse, Reason: serviceprovider.ReasonNotCreated},
+		"NoAccess":   {Type: serviceprovider.ConditionClusterAccessReady, Status: metav1.ConditionFalse, Reason: serviceprovider.ReasonWaitingForClusterAccess},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := inherits(t, "g", legacies["Upstream"].legacy)
+			c.stored.status.Conditions = append(slices.Clone(statuses["UpstreamStatus"]), stale)
+			for _, ar := range c.accessRequests() {
+				if ar.Name == "garden--g--mcp" {
+					c.vanish(&ar)
+				}
+			}
+			c.deleted()
+			c.passes(8)
+			if c.calls("Delete"); !c.gone() {
+				t.Errorf("want it gone, got %+v", c.stored.status.Conditions)
+			}
+		})
+	}
+}
+
+// TestWithdrawalOfOneCluster: a ClusterRequest that somebody deletes while there is access to the other
+// cluster is no withdrawal: Delete is called.
+func TestWithdrawalOfOneCluster(t *testing.T) {
+	c := inherits(t, "g", legacies["Upstream"].legacy)
+	c.deleted()
+	for _, ar := range c.accessRequests() {
+		if ar.Name == "garden--g--wl" {
+			c.vanish(&ar)
+		}
+	}
+	for _, cr := range c.clusterRequests() {
+		if cr.Name == "garden--g--wl" {
+			c.going(&cr)
+		}
+	}
+	c.passes(4)
+	c.calls("Delete")
 }
 
 // TestTakeoverIsStored: labels and annotations become ours in one patch, once; those that the

@@ -64,6 +64,8 @@ func living(f Facts) Action {
 		return Overlook
 	case f.There && f.Foreign:
 		return Refuse
+	case f.Held && !f.HostFirst:
+		return Release
 	case f.There && f.Former && f.LeavingThere:
 		return AwaitHost
 	case f.There && f.Former && !f.Confirmed:

@@ -48,6 +48,8 @@ func TestDecide(t *testing.T) {
 		{"before anything is made, it is held", Facts{Here: true, HostFirst: true}, Hold},
 		{"so it is if the option came later", Facts{Here: true, There: true, HostFirst: true}, Hold},
 		{"what is refused is not held", Facts{Here: true, There: true, Foreign: true, HostFirst: true}, Refuse},
+		{"an option that was switched off leaves no finalizer", Facts{Here: true, There: true, Held: true}, Release},
+		{"an option that was switched off leaves no finalizer, once the name is free", Facts{Here: true, There: true, Foreign: true, Held: true}, Refuse},
 		{"both", Facts{Here: true, There: true}, Sync},
 		{"both, held", Facts{Here: true, There: true, HostFirst: true, Held: true}, Sync},
 		{"missing there", Facts{Here: true}, Down},

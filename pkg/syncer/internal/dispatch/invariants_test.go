@@ -40,8 +40,11 @@ var invariants = map[string]func(Facts, Action) bool{
 	"only a wanted object is held": func(f Facts, a Action) bool {
 		return a != Hold || f.Here && !f.Leaving && !f.Held
 	},
-	"a held object is let go only without an image of ours": func(f Facts, a Action) bool {
-		return a != Release || f.Held && f.Leaving && (!f.There || f.Foreign || !f.HostFirst)
+	"while host objects go first, a held object is let go only in its deletion, without an image of ours": func(f Facts, a Action) bool {
+		return a != Release || f.Held && (!f.HostFirst || f.Leaving && (!f.There || f.Foreign))
+	},
+	"no object is held that host objects do not go before, unless its name is taken": func(f Facts, a Action) bool {
+		return f.HostFirst || !f.Here || !f.Held || f.Stale || f.There && f.Foreign || a == Release
 	},
 	"a syncer sees both objects only if both exist": func(f Facts, a Action) bool {
 		return a != Sync || f.Here && f.There

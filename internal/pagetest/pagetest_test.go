@@ -1,0 +1,96 @@
+package pagetest_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/moorage-dev/moorage/internal/pagetest"
+)
+
+func TestCommands(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.md")
+	text := "# Page\n\n## Before\n\n    kubectl get x\n\n## Back\n\nFirst:\n\n    kubectl get cars --selector='a=b'\n\n    make demo\n    kubectl annotate cars x-\n\n### After\n\n    kubectl get y\n"
+	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := pagetest.Commands(page, "## Back", "cars", "boats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"kubectl get boats --selector='a=b'", "kubectl annotate boats x-"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, heading := range []string{"## Nowhere", "# Page"} {
+		if got, err := pagetest.Commands(page, heading); err == nil {
+			t.Errorf("%s: want an error, got %v", heading, got)
+		}
+	}
+}
+
+func TestKubectl(t *testing.T) {
+	of := func(namespace, name, mark string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, Labels: map[string]string{"mark": mark}, Annotations: map[string]string{"a": "1", "b": "2", "c": "3"},
+		}}
+	}
+	c := fake.NewClientBuilder().WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(clientgoscheme.Scheme)).WithObjects(of("one", "x", "red"), of("one", "y", "blue"), of("two", "z", "red")).Build()
+	k := pagetest.Kubectl{Client: c}
+	run := func(command string) string {
+		t.Helper()
+		out, err := k.Run(t.Context(), command)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return out
+	}
+	if got := run(`kubectl get configmaps --all-namespaces --selector=mark=red --output=go-template='{{range .items}}{{.metadata.namespace}} {{.metadata.name}}{{"\n"}}{{end}}'`); got != "one x\ntwo z\n" {
+		t.Errorf("got %q", got)
+	}
+	run("kubectl annotate configmaps --namespace=one --selector=mark=red a- c-")
+	list := &corev1.ConfigMapList{}
+	if err := c.List(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	var bare []string
+	for _, m := range list.Items {
+		if len(m.Annotations) == 1 && m.Annotations["b"] == "2" {
+			bare = append(bare, client.ObjectKeyFromObject(&m).String())
+		}
+	}
+	if !slices.Equal(bare, []string{"one/x"}) {
+		t.Errorf("annotations were taken off %v", bare)
+	}
+}
+
+// TestKubectlRefuses what it does not run as kubectl would.
+func TestKubectlRefuses(t *testing.T) {
+	k := pagetest.Kubectl{Client: fake.NewClientBuilder().WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(clientgoscheme.Scheme)).Build()}
+	for _, command := range []string{
+		"make demo", "kubectl get", "kubectl delete configmaps --namespace=one",
+		"kubectl get configmaps --namespace=one",
+		"kubectl get configmaps --output=go-template={{.}}",
+		"kubectl get configmaps --namespace=one --all-namespaces --output=go-template={{.}}",
+		"kubectl get configmaps --namespace=one --output=go-template={{",
+		"kubectl get configmaps --namespace=one --selector=! --output=go-template={{.}}",
+		"kubectl get unknown --namespace=one --output=go-template={{.}}",
+		"kubectl annotate configmaps --namespace=one a=b",
+		"kubectl annotate configmaps --namespace=one",
+		"kubectl annotate configmaps --namespace=one --output=go-template={{.}} a-",
+	} {
+		if out, err := k.Run(t.Context(), command); err == nil || !strings.Contains(err.Error(), command) {
+			t.Errorf("%s: want an error that says of what, got %q, %v", command, out, err)
+		}
+	}
+}
