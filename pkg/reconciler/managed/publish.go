@@ -193,8 +193,8 @@ type secrets struct {
 	of     resource.ManagedKind
 	typed  corev1.SecretType // of what is created
 	stamp  Stamp             // of the object
-	before Stamp // of the one that it was restored from, or nothing
-	known  bool  // it was published before, so that creating it is futile
+	before Stamp             // of the one that it was restored from, or nothing
+	known  bool              // it was published before, so that creating it is futile
 }
 
 // PublishConnection creates the Secret, or changes what differs in it.
