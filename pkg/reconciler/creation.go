@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
@@ -47,6 +48,11 @@ func TellConnectionDetails(ctx context.Context, details ConnectionDetails) {
 
 // WithCreationConnectionDetails is [managed.WithCreationConnectionDetails].
 func WithCreationConnectionDetails() ReconcilerOption { return managed.WithCreationConnectionDetails() }
+
+// WithConnectionSecretType is [managed.WithConnectionSecretType].
+func WithConnectionSecretType(t corev1.SecretType) ReconcilerOption {
+	return managed.WithConnectionSecretType(t)
+}
 
 // A ConnectionPreparer is a [managed.ConnectionPreparer].
 type ConnectionPreparer = managed.ConnectionPreparer

@@ -7,9 +7,12 @@ import (
 	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -17,6 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 	"github.com/moorage-dev/moorage/pkg/xp"
 )
 
@@ -28,13 +32,13 @@ func TestNoCreateWithoutASecret(t *testing.T) {
 		"Role": func() resource.Managed {
 			return &role{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "reader", UID: "1"},
-				Spec:       xp.ManagedResourceSpec{WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"}},
+				Spec:       roleSpec{ManagedResourceSpec: xp.ManagedResourceSpec{WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"}}},
 			}
 		},
 		"Grant": func() resource.Managed {
 			return &grant{
 				ObjectMeta: metav1.ObjectMeta{Name: "reader", UID: "1"},
-				Spec:       xp.ResourceSpec{WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"}},
+				Spec:       grantSpec{ResourceSpec: xp.ResourceSpec{WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"}}},
 			}
 		},
 	}
@@ -163,10 +167,13 @@ func TestDetailsWaitForASecret(t *testing.T) {
 
 // TestSecretsOfAnAPIServer calls no Create, or publishes the password that it tells, whatever the Secret is.
 func TestSecretsOfAnAPIServer(t *testing.T) {
-	system(t)
-
 	config, err := devcluster.Shared(t).RESTConfig()
 	if err != nil {
+		t.Fatal(err)
+	}
+
+	crds := []*apiextensionsv1.CustomResourceDefinition{definition(gv, "Role", apiextensionsv1.NamespaceScoped)}
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: crds, MaxTime: wait.Patience()}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -197,6 +204,12 @@ func TestSecretsOfAnAPIServer(t *testing.T) {
 		if err := kube.Create(t.Context(), mg); err != nil {
 			t.Fatal(err)
 		}
+
+		t.Cleanup(func() { // the API server is that of other tests, too
+			_ = kube.Patch(context.Background(), mg, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+			_ = kube.Delete(context.Background(), mg)
+			_ = kube.Delete(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "login-" + name}})
+		})
 
 		if tc.secret != nil {
 			tc.secret.Namespace, tc.secret.Name, tc.secret.OwnerReferences = "default", "login-"+name, ownedBy("Role", mg)

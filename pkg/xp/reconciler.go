@@ -26,6 +26,8 @@ const Domain = "crossplane.io"
 //   - managed.WithCreationConnectionDetails: before Create the publisher is asked whether the
 //     details could be published, if it is a managed.ConnectionPreparer, as that of Secrets is;
 //     details that were lost because the process ended are reported.
+//   - managed.WithConnectionSecretType: connection Secrets get the type of crossplane-runtime, which
+//     writes to no others after a rollback.
 //   - A kind that is a [SecretWriterTo] publishes to a Secret in any namespace, by
 //     [SecretPublisher].
 //
@@ -36,6 +38,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...managed.Reco
 		managed.WithPredecessor(Domain),
 		managed.WithRetiredFinalizers(FinalizerName),
 		managed.WithCreationConnectionDetails(),
+		managed.WithConnectionSecretType(SecretType),
 	}
 
 	if mg, err := m.GetScheme().New(schema.GroupVersionKind(of)); err == nil {

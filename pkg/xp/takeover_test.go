@@ -1,402 +1,597 @@
 package xp_test
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/moorage-dev/moorage/pkg/devcluster"
-	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/providerconfig"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
-	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/resource/fake"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
 	"github.com/moorage-dev/moorage/pkg/xp"
 )
 
-func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "kubectl" {
-		if err := kubectl(context.Background(), os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+const (
+	begun = "2026-01-02T03:04:05Z"
+	ended = "2026-01-02T03:04:09Z"
+)
 
-		os.Exit(0)
-	}
-
-	os.Exit(m.Run())
+// A left is an object as a predecessor leaves it. It begins as one that is ready.
+type left struct {
+	external    string            // its external name; "" is none
+	marks       map[string]string // annotations of the domain of the predecessor
+	annotations map[string]string // others
+	finalizers  []string
+	spec        map[string]any
+	conditions  []any
+	deleted     bool
+	resource    *thing
 }
 
-// kubectl stands in for the program of that name, which not every machine has: it gets and
-// patches roles.
-func kubectl(ctx context.Context, args []string) error {
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
-	if err != nil {
-		return err
+func (w *world) ready(name string) *left {
+	l := &left{
+		external:   name,
+		marks:      map[string]string{"external-create-pending": begun, "external-create-succeeded": ended},
+		finalizers: []string{w.finalizer()},
+		spec:       map[string]any{"forProvider": map[string]any{"color": "red", "size": "small"}},
+		conditions: []any{was("Ready", "True", "Available"), was("Synced", "True", "ReconcileSuccess")},
+		resource:   &thing{"red", "small"},
 	}
 
-	c, err := client.New(config, client.Options{Scheme: scheme()})
-	if err != nil {
-		return err
+	if w.cloud.assign {
+		l.external = name + "-0"
 	}
 
-	if args[0] == "get" {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(gv.WithKind("RoleList"))
-
-		if err := c.List(ctx, list); err != nil {
-			return err
-		}
-
-		return json.NewEncoder(os.Stdout).Encode(list)
+	switch w.name {
+	case "krateo-v0.7":
+		l.spec["deletionPolicy"] = "Delete"
+	case "crossplane-v1":
+		l.spec["deletionPolicy"] = "Delete"
+		l.spec["managementPolicies"] = []any{"*"}
+		l.spec["providerConfigRef"] = map[string]any{"name": "main"}
+	case "crossplane-v2":
+		l.spec["managementPolicies"] = []any{"*"}
+		l.spec["providerConfigRef"] = map[string]any{"kind": "ProviderConfig", "name": "main"}
 	}
 
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(gv.WithKind("Role"))
-	o.SetName(args[2])
-
-	for _, arg := range args {
-		if namespace, ok := strings.CutPrefix(arg, "--namespace="); ok {
-			o.SetNamespace(namespace)
-		}
-	}
-
-	patch := []byte(strings.TrimPrefix(args[len(args)-1], "--patch="))
-	if slices.Contains(args, "--subresource=status") {
-		return c.Status().Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch))
-	}
-
-	return c.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
+	return l
 }
 
-// TestTakeOver takes over objects as crossplane-runtime leaves them, on a real API server, with
-// moorage migrate objects: nothing is created twice, what was paused is not changed, and the
-// finalizer of before goes when ours is there.
-func TestTakeOver(t *testing.T) {
-	kube, migrate := system(t)
-	server := &paces{server: server{names: map[string]bool{"reader_1": true, "writer_1": true}}}
-	r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(gv.WithKind("Role")), xp.WithExternalConnecter(server))
+func was(of, status, reason string) map[string]any {
+	return map[string]any{"type": of, "status": status, "reason": reason, "lastTransitionTime": ended}
+}
 
-	reader := left(t, kube, "reader", nil)
-	writer := left(t, kube, "writer", map[string]string{"crossplane.io/paused": "true"})
+// drift changes the resource, so that the spec is not what stands there.
+func (l *left) drift() { l.resource.Color = "blue" }
 
-	if out := migrate(); !strings.Contains(out, "2 objects were changed") {
-		t.Errorf("it says\n%s", out)
-	}
+// begin is a creation whose result was not stored.
+func (l *left) begin() {
+	l.marks = map[string]string{"external-create-pending": begun}
+	l.conditions = []any{was("Ready", "False", "Creating"), was("Synced", "False", "ReconcileError")}
+}
 
-	passes(t, r, reader)
-	passes(t, r, writer)
-
-	if len(server.names) != 2 || slices.Contains(server.updated, "writer_1") || !slices.Contains(server.updated, "reader_1") {
-		t.Errorf("there are %v, and updated were %v", server.names, server.updated)
-	}
-
-	migrate()
-	holds(t, kube, reader, managed.FinalizerName)
-	holds(t, kube, writer, xp.FinalizerName) // paused: ours is not there yet
-
-	patch(t, kube, writer, `{"metadata":{"annotations":{"krateo.io/paused":"false"}}}`)
-	passes(t, r, writer)
-	migrate()
-	holds(t, kube, writer, managed.FinalizerName)
-
-	if !slices.Contains(server.updated, "writer_1") {
-		t.Error("what is not paused any more was not updated")
-	}
-
-	if err := kube.Delete(t.Context(), reader); err != nil {
-		t.Fatal(err)
-	}
-
-	passes(t, r, reader)
-
-	if server.names["reader_1"] {
-		t.Error("the resource of the deleted object is still there")
-	}
-
-	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(reader), reader); !resource.IsNotFound(err) {
-		t.Errorf("the deleted object is still there: %v", err)
+// unnamed is one without an external name, if the external system assigns it.
+func (l *left) unnamed(w *world) {
+	if w.cloud.assign {
+		l.external = ""
 	}
 }
 
-// TestGoBack takes objects over and gives them back, on a real API server. A reconciler that does what
-// crossplane-runtime does with marks, pauses and finalizers goes on with them: nothing is created twice, what is
-// paused is not changed, and a deletion ends with the resource gone.
-func TestGoBack(t *testing.T) {
-	kube, migrate := system(t)
-	server := &paces{server: server{names: map[string]bool{"kept_1": true, "still_1": true, "dropped_1": true}}}
-	r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(gv.WithKind("Role")), xp.WithExternalConnecter(server))
+// orphan lets the resource stay, as users of the origin say it.
+func (l *left) orphan(w *world) {
+	switch w.name {
+	case "krateo-v0.9":
+		l.annotations = map[string]string{"krateo.io/deletion-policy": "orphan"}
+	case "crossplane-v2":
+		l.spec["managementPolicies"] = []any{"Observe", "Create", "Update", "LateInitialize"}
+	default:
+		l.spec["deletionPolicy"] = "Orphan"
+	}
+}
 
-	marks := map[string]string{"crossplane.io/external-create-pending": "2026-01-02T03:04:05Z", "crossplane.io/external-create-succeeded": "2026-01-02T03:04:06Z"}
-	kept := left(t, kube, "kept", marks)
-	dropped := left(t, kube, "dropped", marks)
-	still := left(t, kube, "still", marks)
+// put stores an object as it was left.
+func (w *world) put(name string, l *left) *unstructured.Unstructured {
+	w.Helper()
 
-	migrate()
+	o := w.blank(w.kind, name)
+	annotations := maps.Clone(l.annotations)
 
-	for _, mg := range []*role{kept, dropped, still} {
-		passes(t, r, mg)
+	if annotations == nil {
+		annotations = map[string]string{}
 	}
 
-	migrate()
-	patch(t, kube, still, `{"metadata":{"annotations":{"krateo.io/paused":"true"}}}`)
-
-	if out := migrate("--back-to", "crossplane-v2"); !strings.Contains(out, "3 objects were changed") {
-		t.Errorf("it says\n%s", out)
+	for mark, value := range l.marks {
+		annotations[w.domain+"/"+mark] = value
 	}
 
-	for _, mg := range []*role{kept, dropped, still} {
-		holds(t, kube, mg, xp.FinalizerName)
+	if l.external != "" {
+		annotations[w.domain+"/external-name"] = l.external
+	}
 
-		for key := range mg.GetAnnotations() {
-			if strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/") {
-				t.Errorf("%s still has the annotation %s", mg.GetName(), key)
+	o.SetAnnotations(annotations)
+	o.SetFinalizers(l.finalizers)
+	o.Object["spec"] = l.spec
+
+	if err := w.kube.Create(w.Context(), o); err != nil {
+		w.Fatal(err)
+	}
+
+	o.Object["status"] = map[string]any{"conditions": l.conditions}
+	if err := w.kube.Status().Update(w.Context(), o); err != nil {
+		w.Fatal(err)
+	}
+
+	if l.resource != nil {
+		w.things[cmp.Or(l.external, "lost-"+name)] = l.resource
+	}
+
+	if l.marks != nil { // the runtime of before has seen it
+		(&former{world: w}).track(o)
+	}
+
+	if l.deleted {
+		w.remove(w.kind, name)
+	}
+
+	return o
+}
+
+// An ends is what has become of an object and of what stands for it.
+type ends struct {
+	created, updated, deleted int
+
+	gone   bool   // the object
+	empty  bool   // no resource is there
+	frozen bool   // the object is as it was
+	blocks string // what Synced says of an object that waits for a user
+}
+
+// A state is one that a predecessor leaves objects in.
+type state struct {
+	left func(*world, *left)
+	want ends
+	only func(origin) bool // those that have it, or all
+}
+
+func xpOnly(o origin) bool   { return o.crossplane() }
+func named(o origin) bool    { return !o.assign }
+func assigned(o origin) bool { return o.assign }
+
+// states are those that objects are left in, by the names of the objects.
+var states = map[string]state{
+	"ready":   {left: func(*world, *left) {}},
+	"drifted": {left: func(_ *world, l *left) { l.drift() }, want: ends{updated: 1}},
+	"new": {left: func(w *world, l *left) {
+		*l = left{spec: l.spec}
+	}, want: ends{created: 1}},
+	"renamed":  {left: func(_ *world, l *left) { l.external = "another-name" }},
+	"imported": {left: func(_ *world, l *left) { l.marks = nil }},
+	"late": {left: func(_ *world, l *left) {
+		l.resource.Size = "large"
+		l.spec["forProvider"] = map[string]any{"color": "red", "size": "large"}
+	}},
+	"failed": {left: func(w *world, l *left) {
+		l.unnamed(w)
+		l.marks = map[string]string{"external-create-pending": begun, "external-create-failed": ended}
+		l.conditions = []any{was("Ready", "False", "Creating"), was("Synced", "False", "ReconcileError")}
+		l.resource = nil
+	}, want: ends{created: 1}},
+	"failed-again": {left: func(w *world, l *left) {
+		l.unnamed(w)
+		l.marks = map[string]string{"external-create-pending": ended, "external-create-failed": begun}
+		l.resource = nil
+	}, want: ends{empty: true, blocks: "external-create-pending"}},
+
+	"creating-made":  {left: func(_ *world, l *left) { l.begin() }, only: named},
+	"creating-lost":  {left: func(w *world, l *left) { l.begin(); l.unnamed(w) }, want: ends{blocks: "external-create-pending"}, only: assigned},
+	"creating-blank": {left: func(w *world, l *left) { l.begin(); l.unnamed(w); l.resource = nil }, want: ends{empty: true, blocks: "external-create-pending"}},
+
+	"deleting": {left: func(_ *world, l *left) { l.deleted = true }, want: ends{deleted: 1, gone: true, empty: true}},
+	"deleting-both": {left: func(_ *world, l *left) { // as the first write of Moorage leaves it
+		l.deleted, l.finalizers = true, []string{xp.FinalizerName, managed.FinalizerName}
+		l.annotations = map[string]string{"krateo.io/external-name": l.external, "krateo.io/external-create-pending": begun, "krateo.io/external-create-succeeded": ended}
+	}, want: ends{deleted: 1, gone: true, empty: true}, only: xpOnly},
+	"deleting-ended":         {left: func(_ *world, l *left) { l.deleted, l.resource = true, nil }, want: ends{deleted: 1, gone: true, empty: true}},
+	"deleting-orphan":        {left: func(w *world, l *left) { l.deleted = true; l.orphan(w) }, want: ends{gone: true}},
+	"deleting-paused":        {left: func(_ *world, l *left) { l.deleted, l.marks["paused"] = true, "true"; l.drift() }, want: ends{frozen: true}},
+	"deleting-creating-made": {left: func(_ *world, l *left) { l.begin(); l.deleted = true }, want: ends{deleted: 1, gone: true, empty: true}, only: named},
+	"deleting-creating-lost": {left: func(w *world, l *left) { l.begin(); l.unnamed(w); l.deleted = true }, want: ends{blocks: "external-create-pending"}, only: assigned},
+
+	"paused":         {left: func(_ *world, l *left) { l.marks["paused"] = "true"; l.drift() }, want: ends{frozen: true}},
+	"paused-missing": {left: func(_ *world, l *left) { l.marks["paused"] = "true"; l.resource = nil }, want: ends{frozen: true, empty: true}},
+	"paused-late": {left: func(_ *world, l *left) {
+		l.marks["paused"] = "true"
+		l.spec["forProvider"] = map[string]any{"color": "red"}
+	}, want: ends{frozen: true}},
+	"paused-policies": {left: func(_ *world, l *left) { l.spec["managementPolicies"] = []any{}; l.drift() }, want: ends{frozen: true}, only: xpOnly},
+	"observed":        {left: func(_ *world, l *left) { l.spec["managementPolicies"] = []any{"Observe"}; l.drift() }, only: xpOnly},
+	"observed-krateo": {left: func(_ *world, l *left) {
+		l.annotations = map[string]string{"krateo.io/management-policy": "observe"}
+		l.drift()
+	}, only: func(o origin) bool { return o.name == "krateo-v0.9" }},
+	"orphan": {left: func(w *world, l *left) { l.orphan(w) }},
+	"secret": {left: func(w *world, l *left) {
+		ref := map[string]any{"name": "login"}
+		if w.name == "crossplane-v1" {
+			ref["namespace"] = w.namespace
+		}
+
+		l.spec["writeConnectionSecretToRef"] = ref
+	}, only: xpOnly},
+}
+
+// of returns the names of the states that an origin has.
+func (o origin) states() (names []string) {
+	for _, name := range sorted(states) {
+		if only := states[name].only; only == nil || only(o) {
+			names = append(names, name)
+		}
+	}
+
+	return names
+}
+
+// leave stores an object in each state, and returns them.
+func (w *world) leave() map[string]*unstructured.Unstructured {
+	w.Helper()
+
+	for _, name := range w.states() {
+		l := w.ready(name)
+		states[name].left(w, l)
+		o := w.put(name, l)
+
+		if name == "secret" {
+			w.leaveSecret(o)
+		}
+	}
+
+	return w.all(w.kind)
+}
+
+// leaveSecret stores the connection Secret of an object as crossplane-runtime makes it.
+func (w *world) leaveSecret(of *unstructured.Unstructured) {
+	w.Helper()
+
+	s := w.blank("Secret", "login")
+	s.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: of.GetAPIVersion(), Kind: of.GetKind(), Name: of.GetName(), UID: of.GetUID(), Controller: new(true), BlockOwnerDeletion: new(true),
+	}})
+	s.SetLabels(map[string]string{"example.org/team": "storage"})
+	s.Object["type"] = string(xp.SecretType)
+	s.Object["stringData"] = map[string]any{"username": of.GetAnnotations()["crossplane.io/external-name"], "password": "theirs"}
+
+	if err := w.kube.Create(w.Context(), s); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// leaveConfigs stores the configurations of the objects, with the finalizer of crossplane-runtime and the records
+// of their use, and one of each kind that is being deleted while one object uses it.
+func (w *world) leaveConfigs() {
+	w.Helper()
+
+	for _, kind := range w.configs {
+		for _, name := range []string{"main", "leaving", "idle"} {
+			o := w.blank(kind, name)
+			if name != "idle" {
+				o.SetFinalizers([]string{"in-use.crossplane.io"})
+			}
+
+			if err := w.kube.Create(w.Context(), o); err != nil {
+				w.Fatal(err)
+			}
+
+			if name == "leaving" {
+				w.remove(kind, name)
 			}
 		}
 
-		if c := mg.GetCondition("Created"); c.Reason != "" {
-			t.Errorf("%s still has the condition %v", mg.GetName(), c)
+		l := w.ready("user-of-" + strings.ToLower(kind))
+		ref := map[string]any{"name": "leaving"}
+
+		if w.name == "crossplane-v2" {
+			ref["kind"] = kind
 		}
-	}
 
-	if out := migrate("--back-to", "crossplane-v2"); !strings.Contains(out, "0 objects were changed") {
-		t.Errorf("asked again, it says\n%s", out)
-	}
-
-	for _, mg := range []*role{dropped, still} {
-		if err := kube.Delete(t.Context(), mg); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	was := &former{kube: kube, names: server.names}
-	for range 3 {
-		for _, mg := range []*role{kept, dropped, still} {
-			was.pass(t, mg)
-		}
-	}
-
-	if len(was.created) > 0 || !server.names["kept_1"] || !server.names["still_1"] || server.names["dropped_1"] {
-		t.Errorf("created were %v, and there are %v", was.created, server.names)
-	}
-
-	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(dropped), dropped); !resource.IsNotFound(err) {
-		t.Errorf("the deleted object is still there: %v", err)
-	}
-
-	holds(t, kube, still, xp.FinalizerName)
-	patch(t, kube, still, `{"metadata":{"annotations":{"crossplane.io/paused":null}}}`)
-	was.pass(t, still)
-	was.pass(t, still)
-
-	if server.names["still_1"] {
-		t.Error("the deletion of what is not paused any more did not go on")
+		l.spec["providerConfigRef"] = ref
+		w.put("user-of-"+strings.ToLower(kind), l)
 	}
 }
 
-// A former is a reconciler that does with marks, pauses and finalizers what crossplane-runtime does.
-type former struct {
-	kube    client.Client
-	names   map[string]bool
-	created []string
+// TestTakeOver takes over objects as each origin leaves them, on an API server, with moorage migrate objects and
+// the options that docs/migrating.md names: nothing is created twice or lost, what was paused is not changed, what
+// was being deleted ends, and the finalizers of before are gone. From crossplane-runtime it holds without the
+// command, too.
+func TestTakeOver(t *testing.T) {
+	bin := programs(t)
+
+	for _, o := range origins() {
+		t.Run(o.name, func(t *testing.T) { takeOver(t, o, bin, true) })
+
+		if o.crossplane() {
+			t.Run(o.name+" without the command", func(t *testing.T) { takeOver(t, o, bin, false) })
+		}
+	}
 }
 
-// pass looks at an object once.
-func (f *former) pass(t *testing.T, mg *role) {
-	t.Helper()
+func takeOver(t *testing.T, o origin, bin string, command bool) {
+	w := newWorld(t, o, bin)
+	before := w.leave()
+	w.leaveConfigs()
 
-	if err := f.kube.Get(t.Context(), client.ObjectKeyFromObject(mg), mg); resource.IsNotFound(err) {
+	if command {
+		w.migrate()
+	}
+
+	w.start()
+
+	stop := w.keep()
+	defer stop()
+
+	w.settle(sorted(w.all(w.kind))...)
+	w.judge(before, command)
+
+	if command {
+		w.migrated()
+	}
+
+	w.answer()
+	w.protected()
+	w.end()
+}
+
+// judge looks at what the takeover has made of each state.
+func (w *world) judge(before map[string]*unstructured.Unstructured, command bool) {
+	w.Helper()
+
+	for _, name := range w.states() {
+		now, want, was := w.get(w.kind, name), states[name].want, before[name]
+
+		if got := [3]int{w.created[name], w.updated[name], w.deleted[name]}; got != [3]int{want.created, want.updated, want.deleted} {
+			w.Errorf("%s: created, updated and deleted are %v, not %v", name, got, want)
+		}
+
+		if (now == nil) != want.gone {
+			w.Errorf("%s: the object is there: %t", name, now != nil)
+		}
+
+		if w.stands(name, was) == want.empty {
+			w.Errorf("%s: a resource is there: %t of %v", name, !want.empty, sorted(w.things))
+		}
+
+		if now == nil {
+			continue
+		}
+
+		if want.frozen && !same(essence(was, !command), essence(now, !command)) {
+			w.Errorf("%s: it is changed from\n%v to\n%v", name, essence(was, true), essence(now, true))
+		}
+
+		status := "True/"
+		if want.frozen {
+			status = "False/ReconcilePaused"
+		} else if want.blocks != "" {
+			status = "False/"
+		}
+
+		if says := condition(now, "Synced"); !strings.Contains(says, want.blocks) || !strings.HasPrefix(says, status) {
+			w.Errorf("%s: Synced is %s", name, says)
+		}
+	}
+
+	if w.crossplane() {
+		w.secretHolds("login", "theirs")
+	}
+}
+
+// stands says whether the resource of an object is there.
+func (w *world) stands(name string, was *unstructured.Unstructured) bool {
+	for _, external := range []string{was.GetAnnotations()[w.domain+"/external-name"], name, name + "-1", "lost-" + name} {
+		if external != "" && w.things[external] != nil {
+			return true
+		}
+	}
+
+	return false
+}
+
+// secretHolds looks at a connection Secret.
+func (w *world) secretHolds(name, password string) {
+	w.Helper()
+
+	s := w.get("Secret", name)
+	if s == nil {
+		w.Errorf("the Secret %s is lost", name)
+
 		return
-	} else if err != nil {
-		t.Fatal(err)
 	}
 
-	have := mg.GetAnnotations()
-	begun, ended := have["crossplane.io/external-create-pending"], max(have["crossplane.io/external-create-succeeded"], have["crossplane.io/external-create-failed"])
-	name := have["crossplane.io/external-name"]
-
-	switch {
-	case have["crossplane.io/paused"] == "true":
-	case begun > ended:
-		t.Errorf("%s: the result of a creation is not known", mg.GetName())
-	case mg.DeletionTimestamp != nil && f.names[name]:
-		if len(mg.Finalizers) > 1 {
-			t.Errorf("%s: other finalizers delay the deletion: %v", mg.GetName(), mg.Finalizers)
-		} else {
-			delete(f.names, name)
-		}
-	case mg.DeletionTimestamp != nil:
-		patch(t, f.kube, mg, `{"metadata":{"finalizers":[]}}`)
-	case !f.names[name]:
-		f.created = append(f.created, name)
-		f.names[name] = true
+	data, _, _ := unstructured.NestedStringMap(s.Object, "data")
+	if len(data) != 2 || decoded(data["password"]) != password || s.Object["type"] != string(xp.SecretType) {
+		w.Errorf("the Secret %s is of the type %v and holds %v", name, s.Object["type"], data)
 	}
 }
 
-// paces is a server whose resources are not up to date until they were updated.
-type paces struct {
-	server
+// migrated runs the command again: the finalizers of before are gone where ours are, and what has neither waits for a user.
+func (w *world) migrated() {
+	w.Helper()
 
-	updated []string
-}
+	told := w.migrate()
 
-func (p *paces) Connect(context.Context, resource.Managed) (xp.ExternalClient, error) { return p, nil }
+	for name, o := range w.all(w.kind) {
+		want := states[name].want
+		stays := want.frozen || want.blocks != ""
 
-func (p *paces) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
-	o, err := p.server.Observe(ctx, mg)
-	o.ResourceUpToDate = slices.Contains(p.updated, meta.GetExternalName(mg))
-
-	return o, err
-}
-
-func (p *paces) Update(_ context.Context, mg resource.Managed) (xp.ExternalUpdate, error) {
-	p.updated = append(p.updated, meta.GetExternalName(mg))
-
-	return xp.ExternalUpdate{}, nil
-}
-
-// system returns a client of an API server that has the kind, and moorage migrate objects.
-func system(t *testing.T) (kube client.Client, migrate func(options ...string) string) {
-	t.Helper()
-
-	cluster := devcluster.Shared(t)
-
-	config, err := cluster.RESTConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	open := true
-	crd := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "roles." + gv.Group},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: gv.Group, Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "roles", Singular: "role", Kind: "Role", ListKind: "RoleList"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: gv.Version, Served: true, Storage: true,
-				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-				Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &open}},
-			}},
-		},
-	}
-
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{crd}}); err != nil {
-		t.Fatal(err)
-	}
-
-	if kube, err = client.New(config, client.Options{Scheme: scheme()}); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { forgetRoles(t, kube) })
-
-	bin := t.TempDir()
-
-	test, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := os.Symlink(test, filepath.Join(bin, "kubectl")); err != nil {
-		t.Fatal(err)
-	}
-
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join("..", "..", "cmd", "moorage"), "-o", bin, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-
-	return kube, func(options ...string) string {
-		t.Helper()
-
-		var out bytes.Buffer
-
-		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "moorage"), append([]string{"migrate", "objects", "roles." + gv.Group, "--apply"}, options...)...)
-		cmd.Stdout, cmd.Stderr = &out, &out
-		cmd.Env = append(os.Environ(), "PATH="+bin, "KUBECONFIG="+cluster.Kubeconfig)
-
-		if err := cmd.Run(); err != nil {
-			t.Fatalf("moorage migrate objects: %v\n%s", err, &out)
+		if !slices.Contains(o.GetFinalizers(), managed.FinalizerName) && !stays {
+			w.Errorf("%s: the finalizers are %v", name, o.GetFinalizers())
 		}
 
-		return out.String()
-	}
-}
-
-// forgetRoles deletes what a test made: the next has the same API server.
-func forgetRoles(t *testing.T, kube client.Client) {
-	t.Helper()
-
-	var roles unstructured.UnstructuredList
-	roles.SetGroupVersionKind(gv.WithKind("RoleList"))
-
-	if err := kube.List(context.Background(), &roles); err != nil {
-		t.Fatal(err)
-	}
-
-	for i := range roles.Items {
-		o := &roles.Items[i]
-		if err := kube.Patch(context.Background(), o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); client.IgnoreNotFound(err) != nil {
-			t.Error(err)
+		if w.crossplane() && slices.Contains(o.GetFinalizers(), xp.FinalizerName) && !stays {
+			w.Errorf("%s: the finalizer of before is still there", name)
 		}
 
-		if err := kube.Delete(context.Background(), o); client.IgnoreNotFound(err) != nil {
-			t.Error(err)
+		if says := told[name]; says != "" && o.GetDeletionTimestamp() == nil {
+			w.Errorf("%s: the command says %s", name, says)
 		}
 	}
 }
 
-// left returns an object as crossplane-runtime leaves it.
-func left(t *testing.T, kube client.Client, name string, annotations map[string]string) *role {
-	t.Helper()
+// unmark removes the annotations that Synced names.
+func (w *world) unmark(name string) {
+	w.Helper()
 
-	mg := &role{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Finalizers: []string{xp.FinalizerName}}}
-	mg.SetAnnotations(map[string]string{"crossplane.io/external-name": name + "_1"})
-	meta.AddAnnotations(mg, annotations)
+	says := condition(w.get(w.kind, name), "Synced")
 
-	if err := kube.Create(t.Context(), mg); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { // the API server is that of other tests, too
-		_ = kube.Patch(context.Background(), mg, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":[]}}`)))
-		_ = kube.Delete(context.Background(), mg)
-	})
-
-	return mg
-}
-
-// holds says that an object has one finalizer, and which.
-func holds(t *testing.T, kube client.Client, mg *role, finalizer string) {
-	t.Helper()
-
-	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(mg), mg); err != nil {
-		t.Fatal(err)
-	}
-
-	if !slices.Equal(mg.GetFinalizers(), []string{finalizer}) {
-		t.Errorf("%s has the finalizers %v, and not %s alone", mg.GetName(), mg.GetFinalizers(), finalizer)
+	for _, key := range []string{
+		"krateo.io/external-create-pending", "krateo.io/external-create-succeeded", "moorage.dev/create-attempt",
+		"crossplane.io/external-create-pending", "crossplane.io/external-create-succeeded",
+	} {
+		if strings.Contains(says, key) {
+			w.patch(w.kind, name, `{"metadata":{"annotations":{"`+key+`":null}}}`)
+		}
 	}
 }
 
-func patch(t *testing.T, kube client.Client, mg *role, text string) {
-	t.Helper()
+// answer does what objects that wait for a user ask for, and resumes what is paused. The command, and a process
+// that begins, change nothing of it.
+func (w *world) answer() {
+	w.Helper()
 
-	if err := kube.Patch(t.Context(), mg, client.RawPatch(types.MergePatchType, []byte(text))); err != nil {
-		t.Fatal(err)
+	for _, name := range w.states() {
+		switch want := states[name].want; {
+		case name == "paused-policies":
+			w.patch(w.kind, name, `{"spec":{"managementPolicies":["*"]}}`)
+		case want.frozen:
+			w.patch(w.kind, name, `{"metadata":{"annotations":{"krateo.io/paused":"false"}}}`)
+		case want.blocks != "" && !want.empty:
+			w.patch(w.kind, name, `{"metadata":{"annotations":{"krateo.io/external-name":"lost-`+name+`"}}}`)
+		case want.blocks != "":
+			w.unmark(name)
+		}
+	}
+
+	w.migrate()
+	w.start() // what a process remembers does not matter
+	w.settle(sorted(w.all(w.kind))...)
+
+	// What was created before and is not found is not created again unless a user says so.
+	if says := condition(w.get(w.kind, "paused-missing"), "Synced"); w.created["paused-missing"] > 0 || !strings.HasPrefix(says, "False/CreationUnresolved") {
+		w.Errorf("paused-missing: created %d, Synced is %s", w.created["paused-missing"], says)
+	}
+
+	w.unmark("paused-missing")
+	w.migrate()
+	w.start()
+	w.settle(sorted(w.all(w.kind))...)
+
+	for _, name := range w.states() {
+		want, o := states[name].want, w.get(w.kind, name)
+		if want.blocks == "" && !want.frozen {
+			continue
+		}
+
+		if strings.HasPrefix(name, "deleting") {
+			if o != nil || w.deleted[name] != 1 || w.created[name] != 0 {
+				w.Errorf("%s: answered, the object is there: %t, created %d, deleted %d", name, o != nil, w.created[name], w.deleted[name])
+			}
+
+			continue
+		}
+
+		created, updated := 0, 0
+
+		switch {
+		case want.empty:
+			created = 1
+		case want.frozen && name != "paused-late":
+			updated = 1
+		}
+
+		if w.created[name] != created || w.updated[name] != updated || !strings.HasPrefix(condition(o, "Ready"), "True") {
+			w.Errorf("%s: answered, created %d, updated %d, Ready %s, Synced %s", name, w.created[name], w.updated[name], condition(o, "Ready"), condition(o, "Synced"))
+		}
+	}
+}
+
+// protected deletes configurations: they stay while they are used.
+func (w *world) protected() {
+	w.Helper()
+
+	for _, kind := range w.configs {
+		w.remove(kind, "main")
+		w.remove(kind, "idle")
+		w.gone(kind, "idle")
+
+		if kind == w.used() {
+			wait.Until(w, "the deletion of main is said to wait", func() bool {
+				return strings.Contains(condition(w.get(kind, "main"), "Terminating"), "users")
+			})
+		}
+
+		leaving := w.get(kind, "leaving")
+		if leaving == nil || len(leaving.GetFinalizers()) == 0 {
+			w.Fatalf("%s leaving is gone while it is used", kind)
+		}
+
+		w.remove(w.kind, "user-of-"+strings.ToLower(kind))
+	}
+
+	w.settle(sorted(w.all(w.kind))...)
+
+	for _, kind := range w.configs {
+		w.gone(kind, "leaving")
+	}
+}
+
+// used is the kind of configuration that the objects use.
+func (w *world) used() string { return w.configs[0] }
+
+func (w *world) gone(kind, name string) {
+	w.Helper()
+	wait.Until(w, kind+" "+name+" is gone", func() bool { return w.get(kind, name) == nil })
+}
+
+// end deletes all objects: their resources go, but for those that are to stay, and then the configurations.
+func (w *world) end() {
+	w.Helper()
+
+	if w.crossplane() {
+		if o := w.get(w.used(), "main"); o == nil || !slices.Equal(o.GetFinalizers(), []string{providerconfig.FinalizerName}) {
+			w.Fatalf("main is %v", o)
+		}
+	}
+
+	for name := range w.all(w.kind) {
+		w.remove(w.kind, name)
+	}
+
+	names := sorted(w.all(w.kind))
+	w.settle(names...)
+
+	for _, name := range names {
+		if o := w.get(w.kind, name); o != nil {
+			w.Errorf("%s: the object is still there: %s", name, condition(o, "Synced"))
+		}
+	}
+
+	var stay []string
+
+	for name := range w.things {
+		if !strings.Contains(name, "orphan") && !strings.HasPrefix(name, "observed") {
+			stay = append(stay, name)
+		}
+	}
+
+	if len(stay) > 0 {
+		w.Errorf("these resources stay: %v", stay)
+	}
+
+	if w.crossplane() {
+		w.gone(w.used(), "main")
 	}
 }

@@ -16,14 +16,30 @@ type role struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   xp.ManagedResourceSpec `json:"spec"`
-	Status xp.ResourceStatus      `json:"status,omitempty"`
+	Spec   roleSpec          `json:"spec"`
+	Status xp.ResourceStatus `json:"status,omitempty"`
 }
+
+// A roleSpec is that of a role.
+type roleSpec struct {
+	xp.ManagedResourceSpec `json:",inline"`
+
+	ForProvider parameters `json:"forProvider,omitempty"`
+}
+
+// Parameters are what a resource is to be. A size that is not set is late-initialised.
+type parameters struct {
+	Color string `json:"color,omitempty"`
+	Size  string `json:"size,omitempty"`
+}
+
+func (r *role) parameters() *parameters { return &r.Spec.ForProvider }
 
 func (r *role) DeepCopyObject() runtime.Object {
 	out := &role{TypeMeta: r.TypeMeta}
 	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	r.Spec.DeepCopyInto(&out.Spec)
+	r.Spec.ManagedResourceSpec.DeepCopyInto(&out.Spec.ManagedResourceSpec)
+	out.Spec.ForProvider = r.Spec.ForProvider
 	r.Status.DeepCopyInto(&out.Status)
 
 	return out
@@ -60,14 +76,24 @@ type grant struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   xp.ResourceSpec   `json:"spec"`
+	Spec   grantSpec         `json:"spec"`
 	Status xp.ResourceStatus `json:"status,omitempty"`
 }
+
+// A grantSpec is that of a grant.
+type grantSpec struct {
+	xp.ResourceSpec `json:",inline"`
+
+	ForProvider parameters `json:"forProvider,omitempty"`
+}
+
+func (g *grant) parameters() *parameters { return &g.Spec.ForProvider }
 
 func (g *grant) DeepCopyObject() runtime.Object {
 	out := &grant{TypeMeta: g.TypeMeta}
 	g.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	g.Spec.DeepCopyInto(&out.Spec)
+	g.Spec.ResourceSpec.DeepCopyInto(&out.Spec.ResourceSpec)
+	out.Spec.ForProvider = g.Spec.ForProvider
 	g.Status.DeepCopyInto(&out.Status)
 
 	return out

@@ -80,8 +80,8 @@ func TestLife(t *testing.T) {
 		client.Object
 		resource.Managed
 	}{
-		"Role":  &role{ObjectMeta: metav1.ObjectMeta{Namespace: "db"}, Spec: xp.ManagedResourceSpec{WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"}}},
-		"Grant": &grant{Spec: xp.ResourceSpec{WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"}}},
+		"Role":  &role{ObjectMeta: metav1.ObjectMeta{Namespace: "db"}, Spec: roleSpec{ManagedResourceSpec: xp.ManagedResourceSpec{WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"}}}},
+		"Grant": &grant{Spec: grantSpec{ResourceSpec: xp.ResourceSpec{WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"}}}},
 	}
 
 	for kind, mg := range objects {
@@ -108,8 +108,8 @@ func TestLife(t *testing.T) {
 				t.Errorf("the connection secret, -want, +got:\n%s", diff)
 			}
 
-			if !metav1.IsControlledBy(secret, mg) {
-				t.Error("the connection secret is nobody's")
+			if !metav1.IsControlledBy(secret, mg) || secret.Type != xp.SecretType {
+				t.Errorf("the connection secret belongs to %v, and has the type %q", secret.OwnerReferences, secret.Type)
 			}
 
 			if len(log.told) == 0 || log.told[0].Details["request"] != "42" {

@@ -131,11 +131,15 @@ func (p *pass) recollect() {
 	p.memo.Called = objectstate.Intent{Pending: pending.UTC().Format(time.RFC3339), Attempt: id}
 }
 
-// AsksAgain returns what the condition adds after a replace has taken all annotations once.
+// AsksAgain returns what the condition adds after a replace has taken all annotations once, or if marks of a
+// predecessor would be taken over again.
 func (p *pass) asksAgain() string {
-	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedTaken {
-		return ""
+	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == notedTaken {
+		return textAgain
+	}
+	if theirs := p.theirMarks(); len(theirs) > 0 {
+		return " (and " + strings.Join(theirs, " and ") + ", which would be taken over again)"
 	}
 
-	return textAgain
+	return ""
 }

@@ -146,7 +146,10 @@ func (p *pass) publisher() ConnectionPublisher {
 		return p.r.publisher
 	}
 
-	return secrets{client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, stamp: p.stampOfKey(), before: p.ownerBefore(), known: p.publishedBefore()}
+	return secrets{
+		client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, typed: p.r.secretType,
+		stamp: p.stampOfKey(), before: p.ownerBefore(), known: p.publishedBefore(),
+	}
 }
 
 // ExpectDetails makes sure that what Create is about to tell can be published, and notes on the object that it is to be.

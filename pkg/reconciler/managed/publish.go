@@ -54,6 +54,14 @@ func WithConnectionPublisher(c ConnectionPublisher) ReconcilerOption {
 	return func(r *Reconciler) { r.publisher = c }
 }
 
+// WithConnectionSecretType sets the type of the Secrets that the default publisher of connection
+// details creates, such as "connection.crossplane.io/v1alpha1". It must be one for which the API
+// server requires no keys. A Secret that exists keeps its type, which nobody can change, and is
+// written to all the same. By default, and for "", the API server sets Opaque.
+func WithConnectionSecretType(t corev1.SecretType) ReconcilerOption {
+	return func(r *Reconciler) { r.secretType = t }
+}
+
 // Unpublished says whether what was observed is not what was published last.
 // With a request of the user's it is published again all the same: somebody may
 // have removed what was there, which nothing else notices without a read in every
@@ -183,9 +191,10 @@ type secrets struct {
 	client client.Client
 	reader client.Reader // without a cache, which would list all Secrets
 	of     resource.ManagedKind
-	stamp  Stamp // of the object
-	before Stamp // of the one that it was restored from, or nothing
-	known  bool  // it was published before, so that creating it is futile
+	typed  corev1.SecretType // of what is created
+	stamp  Stamp             // of the object
+	before Stamp             // of the one that it was restored from, or nothing
+	known  bool              // it was published before, so that creating it is futile
 }
 
 // PublishConnection creates the Secret, or changes what differs in it.
@@ -255,6 +264,7 @@ func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev
 			Namespace: mg.GetNamespace(), Name: secretFor(mg), OwnerReferences: []metav1.OwnerReference{owner},
 			Annotations: map[string]string{StampKey: string(s.stamp)},
 		},
+		Type: s.typed,
 		Data: details,
 	}, nil
 }

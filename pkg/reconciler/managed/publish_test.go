@@ -93,6 +93,33 @@ func TestConnectionSecretThatWasRemoved(t *testing.T) {
 	}
 }
 
+// A Secret that is made has the type that the option names. One that is there keeps its own, and gets what changed.
+func TestTypeOfConnectionSecrets(t *testing.T) {
+	const theirs corev1.SecretType = "connection.crossplane.io/v1alpha1"
+	for name, tc := range map[string]struct {
+		before, after corev1.SecretType
+	}{
+		"made with none, kept with one":    {"", theirs},
+		"made with one, kept with none":    {theirs, ""},
+		"made with one, kept with another": {theirs, "example.org/other"},
+	} {
+		g := newGallery(t, managed.WithConnectionSecretType(tc.before))
+		g.create(secretNamed("login"))
+		g.pass()
+		g.o = append(g.o, managed.WithConnectionSecretType(tc.after))
+		g.restart()
+		d := g.cloud.Disks()[0]
+		d.Password = "rotated"
+		g.cloud.Put(d)
+		for range 2 {
+			g.pass()
+		}
+		if s := g.secret("login"); s.Type != tc.before || string(s.Data["password"]) != "rotated" {
+			t.Errorf("%s: the Secret has the type %q and the password %q", name, s.Type, s.Data["password"])
+		}
+	}
+}
+
 // The Secret of somebody else is left alone. The object says so, does not become
 // Ready, and drift is corrected all the same.
 func TestSecretsOfOthersAreLeftAlone(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
@@ -67,6 +68,7 @@ type Reconciler struct {
 	watching     atomic.Bool               // referents are watched
 	watches      []watch                   // besides the kind and referents
 	publisher    ConnectionPublisher       // nil: the Secret that the object names
+	secretType   corev1.SecretType         // of Secrets that are made, or the default of the API server
 	finalizer    resource.Finalizer        // nil: ours, written together with other things
 	critical     CriticalAnnotationUpdater // nil: a patch of what Create changed
 

@@ -34,7 +34,7 @@ const (
 // records are annotations and conditions that no predecessor reads or keeps right: they would
 // be out of date when Moorage takes the object over again.
 var records = struct{ annotations, conditions []string }{
-	annotations: []string{createAttempt, "moorage.dev/backend-identity", "moorage.dev/was-unresolved", creationDetails, abandoned, "moorage.dev/restored", "moorage.dev/restored-owner"},
+	annotations: []string{createAttempt, "moorage.dev/backend-identity", "moorage.dev/was-unresolved", "moorage.dev/late-initialized", creationDetails, abandoned, "moorage.dev/restored", "moorage.dev/restored-owner"},
 	conditions:  []string{"Created", "UpToDate", "Reconciling", "Stalled"},
 }
 

@@ -37,6 +37,10 @@ func TestDecideBack(t *testing.T) {
 				"put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off, remove the condition UpToDate, remove the condition Created",
 		},
 		{
+			why: "what the provider has filled in is only known here", to: "krateo-v0.9",
+			o: `"metadata":{"annotations":{"moorage.dev/late-initialized":"spec.size"}}`, what: "remove moorage.dev/late-initialized",
+		},
+		{
 			why: "what has gone back already is not changed again", to: "crossplane-v2",
 			o: `"metadata":{"annotations":{"crossplane.io/external-name":"a","crossplane.io/paused":"true"},"finalizers":["finalizer.managedresource.crossplane.io"]}`,
 		},
