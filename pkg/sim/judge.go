@@ -47,6 +47,8 @@ var Properties = map[string]string{
 	"S23": "the end is that of a run in which nothing went wrong",
 	"S24": "what a cache keeps is changed by nobody who reads it",
 	"S25": "what only Create tells is stored before anything else is asked, or is said to be lost",
+	"S26": "the finalizer of a predecessor goes only once ours is stored, or the external resource is gone",
+	"S27": "what a predecessor began to create, and nobody knows the result of, is not created again before a user says so",
 	"L1":  "an object becomes what was asked for, and stays so",
 	"L2":  "a deleted object goes, and its external resource with it",
 	"L3":  "nothing is stuck without a word, and what cannot be known has a way out",
@@ -139,6 +141,7 @@ func (w *World) forejudgeCreate(p *process, o operation) {
 	if w.outside.Traits().Named {
 		return
 	}
+	w.forejudgeRepeat(now)
 	attempt := recordOf(now)
 	if !isPending(now) || attempt != recordOf(o.mg) {
 		w.violate("S3", "Create of an attempt that is not the one that is stored")
@@ -199,6 +202,7 @@ func (w *World) judge(p *process, o operation) {
 			w.unlocks(p, c.Old, now)
 			w.judgeWrite(p, c, now)
 			w.judgeStatus(p, c)
+			w.judgeTheirFinalizer(c, now)
 		}
 		if !w.repeats() {
 			w.judgeChange(p, o, c)

@@ -161,8 +161,23 @@ var broken = map[string]struct {
 		_ = h.x.Create(ctx, h.b)
 	}},
 	"S25 of a look": {reason: "looks before it stores what Create told", scenario: "create-tells", class: "opaque", do: (*hand).well},
-	"L1":            {reason: "does nothing", scenario: "create", class: "opaque", do: func(*hand, context.Context) {}},
-	"L2":            {reason: "never lets go", scenario: "delete", class: "opaque", do: (*hand).well},
+	"S26": {reason: "takes the finalizer of a predecessor away first", scenario: "predecessor", class: "opaque", do: func(h *hand, ctx context.Context) {
+		h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
+	}},
+	"S26 in deletion": {reason: "lets go what a predecessor has made", scenario: "predecessor-deleted", class: "named", do: func(h *hand, ctx context.Context) {
+		h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
+	}},
+	"S27": {reason: "does not ask what a predecessor began", scenario: "predecessor-pending", class: "token", do: (*hand).well},
+	"S7 of a predecessor's pause": {reason: "knows no pause but its own", scenario: "predecessor-paused", class: "opaque", do: func(h *hand, ctx context.Context) {
+		meta.SetExternalName(h.b, "old")
+		h.well(ctx)
+	}},
+	"S20 of a predecessor's pause": {reason: "takes over the name while the object is paused", scenario: "predecessor-paused", class: "opaque", do: func(h *hand, ctx context.Context) {
+		meta.SetExternalName(h.b, "old")
+		h.name(ctx)
+	}},
+	"L1": {reason: "does nothing", scenario: "create", class: "opaque", do: func(*hand, context.Context) {}},
+	"L2": {reason: "never lets go", scenario: "delete", class: "opaque", do: (*hand).well},
 	"L3": {reason: "waits for a human without need", scenario: "create", class: "named", do: func(h *hand, ctx context.Context) {
 		h.status(ctx, `{"status":{"conditions":[{"type":"Synced","status":"False","reason":"CreationUnresolved","lastTransitionTime":"2000-01-01T00:00:00Z"}]}}`)
 	}},

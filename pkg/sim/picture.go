@@ -128,7 +128,7 @@ func (t turns) copied() turns {
 }
 
 func (d deeds) clone() deeds {
-	d.adopted, d.released, d.left = maps.Clone(d.adopted), maps.Clone(d.released), maps.Clone(d.left)
+	d.adopted, d.released, d.left, d.answered = maps.Clone(d.adopted), maps.Clone(d.released), maps.Clone(d.left), maps.Clone(d.answered)
 	d.manifests, d.wrote, d.names, d.times = maps.Clone(d.manifests), maps.Clone(d.wrote), maps.Clone(d.names), maps.Clone(d.times)
 
 	return d

@@ -86,7 +86,11 @@ func allows(o metav1.Object, a action) bool {
 }
 
 // IsPaused says whether an object is to be left alone.
-func isPaused(o metav1.Object) bool { return o.GetAnnotations()[keyPaused] == "true" }
+func isPaused(o metav1.Object) bool {
+	ours := o.GetAnnotations()[keyPaused]
+
+	return ours == "true" || ours == "" && o.GetAnnotations()[theirPaused] == "true"
+}
 
 // IsDeleted says whether an object is being deleted.
 func isDeleted(o metav1.Object) bool {

@@ -41,7 +41,7 @@ func (w *World) rewind(f Fault) {
 	for _, mg := range before {
 		w.rewinds[mg.GetUID()] = mg
 		if now := w.stored(mg); now == nil {
-			w.forgotten[mg.GetUID()] = !w.users.left[mg.GetUID()]
+			w.forgotten[mg.GetUID()] = !w.users.left[mg.GetUID()] && !unheardOf(mg)
 			w.users.left[mg.GetUID()] = true // what is outside of objects that are not in the backup
 		}
 	}
@@ -87,9 +87,9 @@ func (w *World) returns(mg resource.Managed) {
 	if _, known := w.rewinds[uid]; !known {
 		w.rewinds[uid] = mg // it was gone
 	}
-	if name := externalName(mg); name != "" {
+	if mg = underTheirName(mg); externalName(mg) != "" {
 		if _, exists := w.outside.MadeFor(mg); !exists {
-			w.vacated[name] = true
+			w.vacated[externalName(mg)] = true
 		}
 	}
 }

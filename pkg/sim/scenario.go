@@ -68,7 +68,7 @@ func lengthen(by int64) func(resource.Managed) {
 	}
 }
 
-var scenarios = slices.Concat(lives, slow, longer, accesses, crowds, rolls, news, remade, keyed)
+var scenarios = slices.Concat(lives, slow, longer, accesses, crowds, rolls, news, remade, keyed, succession)
 
 var lives = []scenario{
 	{name: "create", begins: "create", lag: 5 * time.Millisecond, live: func(w *World) {

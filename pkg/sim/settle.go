@@ -116,14 +116,15 @@ func (w *World) missing(mg resource.Managed) string {
 // creation is not known to have succeeded.
 func (w *World) operate(mg resource.Managed) {
 	w.blocked++
-	if !w.outside.Traits().Blocks && !w.takenAway(mg) { // nobody knows a name that a user gave
+	if !w.outside.Traits().Blocks && !w.takenAway(mg) && !inherits(mg) { // nobody knows a name that a user gave
 		w.violate("L3", fmt.Sprintf("%s is blocked, although its class can be recovered", mg.GetName()))
 	}
-	if externalName(mg) == "" && !w.answerLost(mg) {
+	if externalName(mg) == "" && !w.answerLost(mg) && !inherits(mg) {
 		w.violate("S2", fmt.Sprintf("%s is blocked, although nothing took away what Create answered", mg.GetName()))
 	}
 	live := w.outside.Of(mg.GetUID())
 	key, uid := keyOf(mg), mg.GetUID()
+	w.users.answered[uid] = true
 	switch {
 	case len(live) > 0:
 		id := live[0]
@@ -135,7 +136,7 @@ func (w *World) operate(mg resource.Managed) {
 			unannotate(mg, keyPending)
 		})
 		w.users.adopted[uid] = true
-	case isDeleted(mg):
+	case isDeleted(mg) && attemptOf(mg) != "":
 		w.users.change(key, func(mg resource.Managed) {
 			annotate(mg, keyAbandonAttempt, attemptOf(mg))
 		})

@@ -30,7 +30,7 @@ func (w *World) excuses() excuses {
 	out := excuses(0)
 	for i, is := range []bool{
 		w.users.acted, len(w.lost) > 0, len(w.stale) > 0, len(w.exemptions) > 0, len(w.vacated) > 0, len(w.snatched) > 0,
-		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, len(w.misled) > 0, len(w.freed) > 0,
+		len(w.users.left) > 0, len(w.users.adopted) > 0, len(w.users.released) > 0, len(w.users.answered) > 0, len(w.misled) > 0, len(w.freed) > 0,
 		w.lost.now(w.objects()), w.exemptions.now(w.objects()),
 		len(w.unlocked) > 0, w.unlocked.now(w.objects()), len(w.undeleted) > 0, w.undeleted.now(w.objects()), w.lostNames(),
 	} {

@@ -85,7 +85,7 @@ func (w *World) judgeSquatted(key types.NamespacedName, uid types.UID, id string
 
 // NameOf returns the name of what an object has in the harbour, or is about to have.
 func (w *World) nameOf(mg resource.Managed) string {
-	switch id := externalName(mg); {
+	switch id := externalName(underTheirName(mg)); {
 	case w.harbour == nil:
 		return ""
 	case id == "" && w.harbour.class.named:

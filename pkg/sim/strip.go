@@ -57,8 +57,9 @@ func (w *World) takes(f Fault, o resource.Managed) {
 		if _, theirs := manifest[key]; theirs {
 			return
 		}
-		if key == keyPending && attempting(o) {
+		if key == keyPending && (attempting(o) || isPending(o) && inherits(o)) {
 			w.exemptions.add(f.Kind, o) // that is how users say that there is no such resource
+			w.users.answered[o.GetUID()] = true
 		}
 		unannotate(o, key)
 

@@ -39,6 +39,7 @@ type deeds struct {
 	adopted  map[types.UID]bool // they said that a resource is to be the object's
 	released map[types.UID]bool // they gave up what may have been created
 	left     map[types.UID]bool // their resources are to stay
+	answered map[types.UID]bool // they said what became of a creation
 
 	manifests map[types.UID][]manifest // the annotations that they gave objects, one after another
 
@@ -51,7 +52,7 @@ func newUsers(w *World) *users {
 	return &users{
 		world: w, client: w.server.Client().As("user"), edit: func(resource.Managed, int) {},
 		deeds: deeds{
-			adopted: map[types.UID]bool{}, released: map[types.UID]bool{}, left: map[types.UID]bool{}, names: map[types.UID]string{},
+			adopted: map[types.UID]bool{}, released: map[types.UID]bool{}, left: map[types.UID]bool{}, answered: map[types.UID]bool{}, names: map[types.UID]string{},
 			wrote:     map[types.UID]int{},
 			manifests: map[types.UID][]manifest{}, times: map[types.NamespacedName]int{},
 		},

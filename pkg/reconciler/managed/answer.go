@@ -31,10 +31,11 @@ const (
 // AskUser makes sure that an answer of the user can be told from a replace, before the condition asks
 // to remove the record of a creation: the object gets a note that the condition does not ask to remove.
 // The condition Created then says which creation that is. An object that another runtime has
-// marked stays as it is.
+// marked stays as it is, unless predecessors are known: then the note tells that their marks were taken over, once
+// the user has removed these.
 func (p *pass) askUser(ctx context.Context) error {
 	mark := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-	if mark == "" {
+	if mark == "" && len(p.r.predecessors) == 0 {
 		return p.unpublishable
 	}
 	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == "" {
@@ -43,7 +44,7 @@ func (p *pass) askUser(ctx context.Context) error {
 			return updatingObject.failed(err)
 		}
 	}
-	if found, _ := p.toldFound(creation(p.mg, p.mg)); found { // under another name: that one was claimed, and no other
+	if found, _ := p.toldFound(creation(p.mg, p.mg)); found || mark == "" { // under another name: that one was claimed, and no other
 		return p.unpublishable
 	}
 	text := objectstate.CreationRef{Mark: mark, Name: meta.GetExternalName(p.mg)}.String()

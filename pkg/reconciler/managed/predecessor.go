@@ -17,8 +17,8 @@ import (
 //     does. It counts as long as the latter is missing or empty: to resume, set the latter to
 //     "false", or remove both.
 //   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count
-//     as the annotations of this runtime if the object has none of these, no finalizer of
-//     this runtime and no condition Created. The first write stores them under the names of
+//     as the annotations of this runtime if the object has none of these and no
+//     condition Created. The first write stores them under the names of
 //     this runtime.
 //
 // The annotations of the predecessor stay on the object, so that the predecessor finds them
@@ -30,8 +30,8 @@ func WithPredecessor(domain string) ReconcilerOption {
 }
 
 // WithRetiredFinalizers names finalizers of predecessors, which no process removes any more.
-// The reconciler removes them in the write that stores its own finalizer, or in a later one,
-// never before. A deletion does not wait for them. On an object that is being deleted without
+// The reconciler removes them by a write after the one that stored its own finalizer. A
+// deletion does not wait for them. On an object that is being deleted without
 // the finalizer of this reconciler, a retired one takes its place: the external resource is
 // deleted first, then the finalizer is removed. With [WithFinalizer], its RemoveFinalizer has
 // to remove retired ones.
@@ -128,10 +128,22 @@ var inheritable = map[string]string{
 	"/external-create-failed":    meta.AnnotationKeyExternalCreateFailed,
 }
 
-// TakeOverMarks gives an object that was never ours the marks of a predecessor.
+// TakeOverMarks gives an object of which nothing was recorded here the marks of a predecessor. They are stored also if
+// it is being deleted: in the next pass this process knows the object, and a user may be asked to remove some of them.
 func (p *pass) takeOverMarks() bool {
-	if len(p.r.predecessors) == 0 || p.restored || !p.neverOurs() {
+	marks := p.theirMarks()
+	if p.restored || len(marks) == 0 {
 		return false
+	}
+	meta.AddAnnotations(p.mg, marks)
+
+	return !p.r.halted(p.mg)
+}
+
+// TheirMarks returns the marks of the first predecessor that left any, if they count, by the names that they have here.
+func (p *pass) theirMarks() map[string]string {
+	if len(p.r.predecessors) == 0 || !p.neverOurs() && (!p.r.named || meta.GetExternalName(p.read) != "") {
+		return nil // as in nearly every pass
 	}
 	for _, domain := range p.r.predecessors {
 		marks := map[string]string{}
@@ -140,20 +152,23 @@ func (p *pass) takeOverMarks() bool {
 				marks[ours] = value
 			}
 		}
-		if len(marks) > 0 {
-			meta.AddAnnotations(p.mg, marks)
-
-			return !p.r.halted(p.mg) && !meta.WasDeleted(p.mg)
+		switch {
+		case len(marks) == 0:
+		case p.neverOurs(), p.tookOver(marks[meta.AnnotationKeyExternalName]):
+			return marks
+		default:
+			return nil
 		}
 	}
 
-	return false
+	return nil
 }
 
-// NeverOurs says whether nothing tells that this runtime has kept the object: no mark, no finalizer, no record in
-// the status, and nothing that this process knows.
+// NeverOurs says whether nothing tells that this runtime has recorded anything of the object: no mark, no record in the
+// status, and nothing that this process knows. Our finalizer does not tell: it may have been stored without the marks that
+// were to be taken over with it, or a replace may have taken these.
 func (p *pass) neverOurs() bool {
-	if _, _, known := p.memo.known(); known || meta.FinalizerExists(p.read, FinalizerName) || p.mg.GetCondition(commonv1.TypeCreated).Reason != "" {
+	if _, _, known := p.memo.known(); known || p.mg.GetCondition(commonv1.TypeCreated).Reason != "" {
 		return false
 	}
 	for key := range bookkeeping {
@@ -163,6 +178,20 @@ func (p *pass) neverOurs() bool {
 	}
 
 	return p.memo.Seen == objectstate.CreationRef{}
+}
+
+// TookOver says whether the object was taken over by this name of a predecessor, and somebody has taken ours away since.
+// Where names are chosen there is no record of a creation by which it could be put back.
+func (p *pass) tookOver(name string) bool {
+	if !p.r.named || name == "" || meta.GetExternalName(p.read) != "" {
+		return false
+	}
+	known, _, _ := p.memo.known()
+	if known == "" {
+		known = objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message).Name
+	}
+
+	return known == name
 }
 
 // Retires takes away what predecessors left on an object that has our finalizer, and says whether there was anything.

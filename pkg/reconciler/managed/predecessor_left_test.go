@@ -117,15 +117,15 @@ func TestAPredecessorThatLeftNothingCostsNothing(t *testing.T) {
 	g.expect("patch status", "", "Normal/ReconciliationPaused")
 }
 
-// Each trace of ours alone tells that an object is ours, after a restart: then nothing of a predecessor's counts.
+// Each record of ours alone tells that an object is ours, after a restart: then nothing of a predecessor's counts.
 func TestEachTraceTellsThatAnObjectIsOurs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		leave func(*volume.Volume)
 		ours  bool
 	}{
-		"a finalizer": {func(v *volume.Volume) {
+		"a finalizer, which may be stored without the marks that were taken over": {func(v *volume.Volume) {
 			v.Finalizers = append(v.Finalizers, managed.FinalizerName)
-		}, true},
+		}, false},
 		"a record in the status": {func(v *volume.Volume) {
 			v.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: "True", Reason: "Created", LastTransitionTime: metav1.Now()})
 		}, true},

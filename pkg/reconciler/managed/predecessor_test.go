@@ -51,8 +51,12 @@ func TestObjectsOfAPredecessorAreTakenOver(t *testing.T) {
 	if got := meta.GetExternalName(v); got != "vol-0" || len(w.cloud.Disks()) != 1 {
 		t.Errorf("external name %q and disks %v", got, w.cloud.Disks())
 	}
-	if !slices.Equal(v.Finalizers, []string{managed.FinalizerName}) {
-		t.Errorf("finalizers %v: the predecessor's goes with the write that stores ours", v.Finalizers)
+	if !slices.Equal(v.Finalizers, []string{theirFinalizer, managed.FinalizerName}) {
+		t.Errorf("finalizers %v: the predecessor's goes once ours is stored", v.Finalizers)
+	}
+	w.pass()
+	if v = w.get(); !slices.Equal(v.Finalizers, []string{managed.FinalizerName}) {
+		t.Errorf("finalizers %v: the predecessor's goes by the write after the one that stores ours", v.Finalizers)
 	}
 	if v.Annotations[theirName] != "vol-0" {
 		t.Error("the predecessor does not find its marks if it comes back")
@@ -228,5 +232,87 @@ func TestANameThatAPredecessorsUserChoseCounts(t *testing.T) {
 	w.pass()
 	if got := meta.GetExternalName(w.get()); got != "vol-0" || len(w.cloud.Disks()) != 1 {
 		t.Errorf("external name %q, disks %v", got, w.cloud.Disks())
+	}
+}
+
+// A creation that a runtime began which gives attempts no id has sent no token of ours: with one it would lead to another resource.
+func TestAnUnknownCreationOfAPredecessorIsNotRepeatedByAToken(t *testing.T) {
+	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+	for name, marks := range map[string]map[string]string{
+		"of crossplane-runtime":              {theirPending: at},
+		"of provider-runtime":                {meta.AnnotationKeyExternalCreatePending: at},
+		"of crossplane-runtime, and no name": {theirPending: at, theirSucceeded: at},
+	} {
+		for _, deleted := range []bool{false, true} {
+			w := succeeding(t, managed.WithCreationTokens())
+			w.create(func(v *volume.Volume) {
+				v.Spec.SizeGiB, v.Finalizers, v.Annotations = 1, []string{theirFinalizer}, marks
+			})
+			if deleted {
+				w.delete()
+			}
+			for range 3 {
+				w.clock.SetTime(w.clock.Now().Add(time.Minute))
+				w.pass()
+			}
+			if n := w.cloud.Count("Create"); n != 0 {
+				t.Errorf("%s, being deleted %t: %d calls of Create", name, deleted, n)
+			}
+			if c := w.get().GetCondition("Synced"); c.Status != "False" {
+				t.Errorf("%s, being deleted %t: it does not ask: %v", name, deleted, c)
+			}
+		}
+	}
+}
+
+// What a user is asked to remove from an object is on it, also if it is being deleted and only a predecessor kept it; and once that is
+// removed, the predecessor's annotations ask no more.
+func TestAnUnknownCreationOfAPredecessorCanBeAnsweredInDeletion(t *testing.T) {
+	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+	for name, marks := range map[string]map[string]string{
+		"nobody knows the result":                    {theirPending: at},
+		"nobody knows the result, after another one": {theirPending: at, theirSucceeded: time.Now().Add(-2 * time.Hour).UTC().Format(time.RFC3339)},
+		"nobody knows the name":                      {theirPending: at, theirSucceeded: at},
+	} {
+		w := succeeding(t)
+		w.create(func(v *volume.Volume) { v.Finalizers, v.Annotations = []string{theirFinalizer}, marks })
+		w.delete()
+		for range 3 {
+			w.clock.SetTime(w.clock.Now().Add(time.Minute))
+			w.pass()
+		}
+		if c := w.get().GetCondition("Synced"); c.Status != "False" || meta.GetExternalCreatePending(w.get()).IsZero() {
+			t.Errorf("%s: it asks %v, and has the annotations %v", name, c, w.get().Annotations)
+		}
+		w.change(func(v *volume.Volume) {
+			delete(v.Annotations, meta.AnnotationKeyExternalCreatePending)
+			delete(v.Annotations, meta.AnnotationKeyExternalCreateSucceeded)
+		})
+		w.restart()
+		w.pass()
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+		w.pass()
+		if !w.gone() || w.cloud.Count("Create") != 0 {
+			t.Errorf("%s: the object stays: %v", name, w.get())
+		}
+	}
+}
+
+// Ready of a predecessor tells no generation. Of this one it does not tell before an observation.
+func TestAConditionOfAPredecessorIsNotOfThisGeneration(t *testing.T) {
+	w := succeeding(t)
+	w.create(left(theirPause, "true"))
+	theirs := w.get()
+	theirs.SetConditions(commonv1.Available())
+	w.Must(w.API.Status().Update(t.Context(), theirs))
+	w.pass()
+	if c := w.get().GetCondition("Ready"); c.ObservedGeneration != 0 {
+		t.Errorf("a paused object, at which nobody looked: %v", c)
+	}
+	w.change(func(v *volume.Volume) { delete(v.Annotations, theirPause) })
+	w.pass()
+	v := w.get()
+	if c := v.GetCondition("Ready"); c.Status != "True" || c.ObservedGeneration != v.Generation {
+		t.Errorf("after an observation of generation %d: %v", v.Generation, c)
 	}
 }

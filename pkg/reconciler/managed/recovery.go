@@ -71,15 +71,20 @@ func (p *pass) token() string {
 }
 
 // Class returns what makes it safe to repeat a create. Nothing does for an attempt whose result is not known, and that
-// was made in another class.
+// was made in another class, or by a runtime that gives attempts no id, and has sent no token of ours.
 func (p *pass) class() lifecycle.Class {
 	id, _ := attempt(p.mg)
 	switch {
-	case p.otherClass(id) && (p.unresolved() || p.unseen()), p.inherits() && !p.r.named:
+	case p.otherClass(id) && (p.unresolved() || p.unseen()), (p.inherits() || id == "" && p.untraceable()) && !p.r.named:
 		return lifecycle.Opaque
 	default:
 		return p.ownClass()
 	}
+}
+
+// Untraceable says whether nobody knows the result of the last attempt, or the external name of what it created.
+func (p *pass) untraceable() bool {
+	return p.unresolved() || meta.GetExternalName(p.mg) == "" && p.unseen()
 }
 
 // OwnClass returns the class of the controller, and of its client.

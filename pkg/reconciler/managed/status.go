@@ -50,9 +50,14 @@ func (p *pass) set(c commonv1.Condition) {
 }
 
 // Stamp puts the generation this pass works on to the conditions that others have set
-// in it. Setting a condition takes its stamp off, so one that has none was set.
+// in it. Setting a condition takes its stamp off, so one that has none was set, or another runtime
+// has written it without: that says nothing of this generation unless this pass has looked.
 func (p *pass) stamp() {
-	conditions.Stamp(p.mg, p.generation, ownTypes...)
+	for _, t := range ownTypes {
+		if c := p.mg.GetCondition(t); c.ObservedGeneration == 0 && (p.looked || c != p.read.GetCondition(t)) {
+			conditions.Stamp(p.mg, p.generation, t)
+		}
+	}
 }
 
 // WriteStatus writes what this pass changed in the status, and nothing if that

@@ -111,7 +111,7 @@ func TestAConditionThatHasNoGenerationIsGivenOne(t *testing.T) {
 	p, c, _ := newWriting(stores)
 	left := commonv1.Available()
 	p.read.SetConditions(left)
-	p.mg = clone(p.read)
+	p.mg, p.looked = clone(p.read), true
 	if err := p.writeStatus(t.Context()); err != nil || len(c.bodies) != 1 || !strings.Contains(c.bodies[0], `"observedGeneration":3`) {
 		t.Errorf("error %v, written %q", err, c.bodies)
 	}

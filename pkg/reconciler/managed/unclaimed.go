@@ -20,16 +20,18 @@ const UnclaimedFinalizer = "moorage.dev/unclaimed"
 
 // TakeHold puts our finalizer into an object that is not deleted, in the place of
 // the one that says that nobody has claimed it, and tells whether that changed
-// anything. Where the finalizer is the author's, it is there already.
+// anything. Where the finalizer is the author's, it is there already. Those of predecessors go when ours is stored:
+// what a write adds may be dropped, and what it removes is removed all the same.
 func (p *pass) takeHold(mg resource.Managed) bool {
 	if meta.WasDeleted(mg) || p.r.finalizer != nil && !p.finalized {
 		return false
 	}
 	before := len(mg.GetFinalizers())
 	meta.RemoveFinalizer(mg, UnclaimedFinalizer)
-	p.r.retired.removeFinalizers(mg)
-	if removed := len(mg.GetFinalizers()) < before; p.r.finalizer != nil || meta.FinalizerExists(mg, FinalizerName) {
-		return removed
+	if p.r.finalizer != nil || meta.FinalizerExists(mg, FinalizerName) {
+		p.r.retired.removeFinalizers(mg)
+
+		return len(mg.GetFinalizers()) < before
 	}
 	meta.AddFinalizer(mg, FinalizerName)
 
