@@ -55,22 +55,21 @@ func (p *pass) observe(ctx context.Context) error {
 		return err
 	}
 	p.observation, p.observed, p.looked = o, true, true
+	if len(o.ConnectionDetails) > 0 {
+		p.told = append(p.told, o.ConnectionDetails)
+		p.memo.rememberDetails(o.ConnectionDetails, meta.GetExternalName(p.mg))
+	}
 	if !o.ResourceExists && p.inherited == "" {
 		if err := p.inherit(ctx); err != nil {
 			return err
 		}
 	}
-	if len(o.ConnectionDetails) > 0 {
-		p.told = append(p.told, o.ConnectionDetails)
-		p.memo.rememberDetails(o.ConnectionDetails, meta.GetExternalName(p.mg))
-	}
 	stranger := p.stranger()
-	if !stranger {
+	if p.endDoubts(stranger); !stranger {
 		p.compare(o)
-	}
-	p.endDoubts(stranger)
-	if o.ResourceExists && !stranger {
-		p.rememberFound()
+		if o.ResourceExists {
+			p.rememberFound()
+		}
 	}
 	if err := p.tellLostDetails(ctx); err != nil {
 		return err

@@ -154,6 +154,7 @@ func TestWhatAUserNamed(t *testing.T) {
 		"the result is not known":          {by(attempt, ownID, pending, early), false, false},
 		"the attempt failed":               {by(attempt, ownID+"/failed", pending, early, meta.AnnotationKeyExternalCreateFailed, early), false, true},
 		"another runtime has begun":        {by(pending, early), false, false},
+		"another runtime has failed":       {by(pending, early, meta.AnnotationKeyExternalCreateFailed, later), false, false},
 		"the attempt was another object's": {by(attempt, foreign), false, false},
 	} {
 		p := passOf(bearing(tc.marks), &memo{}, WithDeterministicExternalName(tc.named))

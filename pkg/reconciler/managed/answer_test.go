@@ -320,3 +320,21 @@ func TestWhatAUserIsAskedAbout(t *testing.T) {
 		t.Errorf("Created is %s/%s: %s, want %s", c.Status, c.Reason, c.Message, want)
 	}
 }
+
+// The note that the user was asked is written once, and stays as it is: it may say that a replace took all annotations.
+func TestTheNoteOfAQuestionStays(t *testing.T) {
+	for noted, want := range map[string]string{"": notedAsked, notedAsked: notedAsked, notedTaken: notedTaken} {
+		mg := marked(early, "", "", ownID)
+		mg.SetUID(ownerUID)
+		if noted != "" {
+			mg.Annotations[meta.AnnotationKeyWasUnresolved] = noted
+		}
+		w := newStored(mg, &memo{})
+		if err := w.askUser(t.Context()); err != nil {
+			t.Errorf("noted %q: %v", noted, err)
+		}
+		if got := w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved]; got != want || (len(w.writes.sent) > 0) != (noted == "") {
+			t.Errorf("noted %q: noted is %q, sent %v", noted, got, w.writes.sent)
+		}
+	}
+}

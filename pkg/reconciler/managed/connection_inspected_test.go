@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -101,6 +102,18 @@ func TestLeaveIsWaitedForInTime(t *testing.T) {
 	})
 }
 
+// What is left of a lease is told to the nanosecond at any time of day, by the wall clock if the deadline has no other.
+func TestWhatIsLeftOfALeaseAtAnyTimeOfDay(t *testing.T) {
+	for _, now := range []time.Time{noon, noon.Add(20 * time.Minute), noon.Add(40 * time.Minute), noon.Add(59*time.Minute + 59*time.Second)} {
+		for _, want := range []time.Duration{-time.Hour, -1, 0, 1, time.Second, 2 * time.Hour} {
+			p := passOf(bearing(nil), &memo{}, WithClock(testclock.NewFakePassiveClock(now)), WithLeaseDeadline(func() time.Time { return now.Add(want) }))
+			if left, limited, err := p.leaseLeft(); left != want || !limited || err != nil {
+				t.Errorf("at %s, %s before the deadline: %s is left, limited is %t, error %v", now, want, left, limited, err)
+			}
+		}
+	}
+}
+
 // Who has no lease has all the time.
 func TestNothingIsLeftOfNoLease(t *testing.T) {
 	for name, o := range map[string]ReconcilerOption{
@@ -118,13 +131,17 @@ func TestNothingIsLeftOfNoLease(t *testing.T) {
 	}
 }
 
-// That the process stops comes before that it has to, and that before the end of its lease.
+// That the process stops comes before that it has to, and that before the end of its lease, about which nobody is asked any more.
 func TestWhyNothingMayBeChanged(t *testing.T) {
 	d := controller.NewRestoreDetector()
 	d.Seen(schema.GroupKind{Kind: "K"}, "10", "9")
 	p := passOf(bearing(nil), &memo{}, WithRestoreDetector(d), WithLeaseDeadline(func() time.Time { return noon }))
 	if err := p.mayChange(t.Context()); !errors.Is(err, controller.ErrRestored) || !errors.Is(err, errNotBegun) {
 		t.Errorf("after a restore, under a lease that is over: %v", err)
+	}
+	p.r.lease = func() time.Time { t.Error("the lease is asked for after a restore"); return noon }
+	if err := p.mayChange(t.Context()); !errors.Is(err, controller.ErrRestored) {
+		t.Errorf("after a restore: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

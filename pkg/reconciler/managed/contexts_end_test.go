@@ -97,3 +97,28 @@ func TestTheContextOfAHandleEnds(t *testing.T) {
 		t.Error("nothing was written")
 	}
 }
+
+// The same goes for the record of a Create that was not called, because the process may not change anything since.
+func TestTheContextOfARecordOfNothingEnds(t *testing.T) {
+	asked, writes := 0, 0
+	w := newWorld(t, managed.WithFence(func(context.Context) error {
+		if asked++; asked > 1 {
+			return errLost
+		}
+
+		return nil
+	}))
+	var last context.Context
+	w.answer = func(ctx context.Context, note string) error {
+		if strings.HasPrefix(note, "patch {") {
+			last, writes = ctx, writes+1
+		}
+
+		return nil
+	}
+	w.create(nil)
+	_, _ = w.try()
+	if writes != 2 || last.Err() == nil || w.cloud.Count("Create") != 0 {
+		t.Errorf("%d writes, %d calls of Create, and the context of the last write goes on: %t", writes, w.cloud.Count("Create"), last.Err() == nil)
+	}
+}

@@ -3,6 +3,7 @@ package managed
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -75,26 +76,28 @@ const maxUntold = 16
 // Untold are the types of errors of Create that did not say whether anything was created.
 type untold struct {
 	mu    sync.Mutex
-	types map[string]bool
+	types []string
 }
 
 // Tell the log of the type of an error, once. Its text may have a secret, and is told by the
 // object.
 func (u *untold) tell(r *Reconciler, err error) {
-	name := fmt.Sprintf("%T", innermost(err))
-	u.mu.Lock()
-	known := u.types[name] || len(u.types) >= maxUntold
-	if !known {
-		if u.types == nil {
-			u.types = map[string]bool{}
-		}
-		u.types[name] = true
-	}
-	u.mu.Unlock()
-	if !known {
+	if name := fmt.Sprintf("%T", innermost(err)); u.first(name) {
 		r.log.Info("An error of Create does not say whether anything was created, and is taken for a failure: mark it by external.NotCreated or external.MaybeCreated",
 			"kind", r.of.Kind, "type", name)
 	}
+}
+
+// First says whether a type is to be told of that was not before.
+func (u *untold) first(name string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if slices.Contains(u.types, name) || len(u.types) >= maxUntold {
+		return false
+	}
+	u.types = append(u.types, name)
+
+	return true
 }
 
 // Innermost returns the error that err is about, or the first that wraps several.

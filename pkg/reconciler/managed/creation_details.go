@@ -210,13 +210,10 @@ func (p *pass) catchUp(ctx context.Context) error {
 
 // DeliverLate publishes what an earlier pass could not publish.
 func (p *pass) deliverLate(ctx context.Context) error {
-	if len(p.memo.Undelivered) == 0 {
-		return nil
-	}
 	if meta.WasDeleted(p.mg) {
 		p.memo.Undelivered = nil
 	}
-	if !p.publishes() {
+	if len(p.memo.Undelivered) == 0 || !p.publishes() {
 		return nil
 	}
 
@@ -281,8 +278,6 @@ func (p *pass) tellLostDetails(ctx context.Context) error {
 	switch p.memo.Details {
 	case detailsSettled:
 		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyCreationDetails)
-
-		return updatingObject.failed(p.store(ctx, telemetry.Result))
 	case "":
 		where := "what is published"
 		if name := secretFor(p.mg); name != "" {
@@ -290,8 +285,11 @@ func (p *pass) tellLostDetails(ctx context.Context) error {
 		}
 		p.tell(event.Warning(reasonDetailsLost, errors.New(fmt.Sprintf(textDetailsLost, where))))
 		p.memo.Details = detailsLost
+
+		fallthrough
+	default:
+		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreationDetails: detailsLost})
 	}
-	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreationDetails: detailsLost})
 
 	return updatingObject.failed(p.store(ctx, telemetry.Result))
 }

@@ -11,13 +11,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // refusingSecrets refuses writes of Secrets after Create until it is told otherwise.
@@ -169,6 +172,301 @@ func TestHowLostDetailsAreTold(t *testing.T) {
 		}
 		if got := metric(t, registry, "moorage_managed_writes_total changed=true what=result"); got != 1 {
 			t.Errorf("%s: writes %v", name, got)
+		}
+	}
+}
+
+// What could not be published at once is tried again once the result of the creation is stored, also if nobody knows what that is.
+func TestDetailsAreTriedAgainInTheSamePass(t *testing.T) {
+	for name, failed := range map[string]error{"it succeeds": nil, "nobody knows": external.MaybeCreated(errors.New("boom"))} {
+		synctest.Test(t, func(t *testing.T) {
+			g := keyGallery(t)
+			tell := g.cloud.After
+			g.cloud.After = func(ctx context.Context, call string, mg resource.Managed) error {
+				if err := tell(ctx, call, mg); err != nil || call != "Create" {
+					return err
+				}
+
+				return failed
+			}
+			var tried []map[string]string // the annotations at each try
+			g.answer = func(_ context.Context, note string) error {
+				if !strings.HasPrefix(note, "create secret") || g.cloud.Count("Create") == 0 {
+					return nil
+				}
+				if tried = append(tried, g.get().Annotations); len(tried) == 1 {
+					return errLost
+				}
+
+				return nil
+			}
+			g.create(secretNamed("login"))
+			if _, err := g.try(); !errors.Is(err, failed) {
+				t.Errorf("%s: error %v", name, err)
+			}
+			if got := g.key(); got != accessKey || len(tried) < 2 {
+				t.Fatalf("%s: after %d tries the Secret has %q", name, len(tried), got)
+			}
+			const succeeded, fails = meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed
+			if first, then := tried[0], tried[1]; first[succeeded]+first[fails] != "" || then[succeeded]+then[fails] == "" {
+				t.Errorf("%s: the result is stored before the first try: %v, and before the second: %v", name, first, then)
+			}
+		})
+	}
+}
+
+// The tries to publish what Create told end half a minute after the first: five seconds, and twenty-five once the result is stored. The next look begins
+// with another try.
+func TestHowLongDetailsAreTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := keyGallery(t)
+		var tried []time.Time
+		g.answer = func(ctx context.Context, note string) error {
+			if strings.HasPrefix(note, "create secret") && g.cloud.Count("Create") > 0 {
+				tried = append(tried, time.Now())
+				<-ctx.Done()
+
+				return ctx.Err()
+			}
+
+			return nil
+		}
+		g.create(secretNamed("login"))
+		_, _ = g.try()
+		if n := len(tried); n < 3 || tried[n-1].Sub(tried[0]) != 30*time.Second {
+			t.Errorf("tried at %v", tried)
+		}
+	})
+}
+
+// An attempt that is not begun because its details could not be published is not remembered as one either.
+func TestNothingIsRememberedOfARefusedCreation(t *testing.T) {
+	in := &objectstate.Handle{}
+	g := keyGallery(t, managed.WithObjectStates(in))
+	g.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "login"}})
+	g.create(secretNamed("login"))
+	_, _ = g.try()
+	if r := g.remembered(in); len(r.Uncalled) > 0 || g.cloud.Count("Create") != 0 {
+		t.Errorf("remembered are %v, after %d calls of Create", r.Uncalled, g.cloud.Count("Create"))
+	}
+}
+
+// A Create that is repeated for a deleted object, to learn what there is to delete, publishes nothing for it.
+func TestADeletedObjectPublishesNothing(t *testing.T) {
+	g := keyGallery(t, managed.WithCreationTokens())
+	g.cloud.Tokens = true
+	tell := g.cloud.After
+	g.cloud.After = lost()
+	g.create(secretNamed("login"))
+	_, _ = g.try()
+	g.delete()
+	g.cloud.After = tell
+	g.requests = nil
+	for range 3 {
+		g.clock.SetTime(g.clock.Now().Add(time.Minute))
+		if _, _ = g.try(); g.gone() {
+			break
+		}
+	}
+	if n := g.cloud.Count("Create"); n != 2 {
+		t.Errorf("%d calls of Create", n)
+	}
+	if all := strings.Join(g.requests, "\n"); strings.Contains(all, "secret") {
+		t.Errorf("requests:\n%s", all)
+	}
+}
+
+// An attempt whose Create told nothing before it was cut off may have lost what it would have told. Once its resource is found, that is
+// told, also by the process that has settled the details of an attempt before.
+func TestDetailsThatACutOffCreateDidNotTell(t *testing.T) {
+	g := keyGallery(t)
+	g.cloud.Window = time.Second
+	g.cloud.After = nil
+	g.create(secretNamed("login"))
+	g.cloud.Before = failing("Create", external.NotCreated(errors.New("boom")))
+	_, _ = g.try()
+	g.cloud.Before, g.cloud.After = nil, lost()
+	for range 3 {
+		_, _ = g.try()
+	}
+	if _, _, events := g.taken(); strings.Count(events, "Warning/ConnectionDetailsLost") != 1 {
+		t.Errorf("events %s", events)
+	}
+	if got := g.get().Annotations[meta.AnnotationKeyCreationDetails]; got != "lost" {
+		t.Errorf("the object says %q", got)
+	}
+}
+
+// That nothing is left to be published is noted by a write that counts as that of a result.
+func TestSettledDetailsCountAsAResult(t *testing.T) {
+	const results = "moorage_managed_writes_total changed=true what=result"
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		g := keyGallery(t, managed.WithMetricsRegisterer(registry))
+		refused := refusingSecrets(g)
+		g.create(secretNamed("login"))
+		_, _ = g.try()
+		before := metric(t, registry, results)
+		if failed := metric(t, registry, "moorage_managed_writes_total changed=false what=secret"); failed != 0 {
+			t.Errorf("%v writes of a Secret that were refused count as such that change nothing", failed)
+		}
+		*refused = false
+		g.pass()
+		if got := metric(t, registry, results); before != 1 || got != 2 {
+			t.Errorf("published late: %v writes of a result, and %v before", got, before)
+		}
+
+		g.annotate(meta.AnnotationKeyCreationDetails, "pending") // from a manifest
+		g.pass()
+		if got := metric(t, registry, results); got != 3 {
+			t.Errorf("published before: %v writes of a result", got)
+		}
+		if _, has := g.get().Annotations[meta.AnnotationKeyCreationDetails]; has {
+			t.Error("the object says that they are pending")
+		}
+	})
+}
+
+// An observation is remembered and shown although it cannot be noted on the object that details are lost.
+func TestLostDetailsThatCannotBeNoted(t *testing.T) {
+	g := keyGallery(t)
+	g.cloud.Put(volume.Disk{ID: "vol-0", SizeGiB: 1})
+	g.create(func(s *volume.Snapshot) {
+		secretNamed("login")(s)
+		s.Finalizers = []string{managed.FinalizerName}
+		at := g.clock.Now().UTC().Format(time.RFC3339)
+		s.Annotations = map[string]string{
+			meta.AnnotationKeyExternalName: "vol-0", meta.AnnotationKeyCreationDetails: "pending",
+			meta.AnnotationKeyExternalCreatePending: at, meta.AnnotationKeyExternalCreateSucceeded: at,
+		}
+	})
+	g.answer = func(_ context.Context, note string) error {
+		if strings.HasPrefix(note, "patch {") {
+			return errLost
+		}
+
+		return nil
+	}
+	if _, err := g.try(); !errors.Is(err, errLost) {
+		t.Errorf("error %v", err)
+	}
+	g.condition(commonv1.TypeCreated, "True/Observed")
+}
+
+// What a Create told that made nothing waits while no Secret is named, and the next Create does not wait for it.
+func TestACreateBesideDetailsThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := keyGallery(t)
+		tell := g.cloud.After
+		refused := refusingSecrets(g)
+		g.cloud.Before = func(ctx context.Context, call string, mg resource.Managed) error {
+			if call != "Create" || !*refused {
+				return nil
+			}
+
+			_ = tell(ctx, call, mg)
+
+			return external.NotCreated(errors.New("boom"))
+		}
+		g.cloud.After = nil
+		g.create(secretNamed("login"))
+		_, _ = g.try()
+		*refused = false
+		g.change(func(s *volume.Snapshot) { s.Spec.WriteConnectionSecretToRef = nil })
+		g.requests = nil
+		g.pass()
+		if all := strings.Join(g.requests, "\n"); strings.Contains(all, "secret") || len(g.cloud.Disks()) != 1 {
+			t.Errorf("disks %v, requests:\n%s", g.cloud.Disks(), all)
+		}
+		g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
+		g.change(secretNamed("login"))
+		g.pass()
+		if got := g.key(); got != accessKey {
+			t.Errorf("the Secret has %q", got)
+		}
+	})
+}
+
+// What waits for a Secret is forgotten when the object is deleted.
+func TestDetailsOfADeletedObjectAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := &objectstate.Handle{}
+		g := keyGallery(t, managed.WithObjectStates(in))
+		refusingSecrets(g)
+		g.create(func(s *volume.Snapshot) {
+			secretNamed("login")(s)
+			s.Finalizers = []string{"example.org/theirs"}
+		})
+		_, _ = g.try()
+		if len(g.remembered(in).Undelivered) == 0 {
+			t.Error("nothing waits")
+		}
+		g.delete()
+		_, _ = g.try()
+		if waits := g.remembered(in).Undelivered; len(waits) > 0 {
+			t.Errorf("%d details wait", len(waits))
+		}
+	})
+}
+
+// That nothing of a creation is left to be published stays known while the next one is refused, although the object says that it is pending.
+func TestDetailsStaySettledWhileACreationIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := keyGallery(t)
+		g.cloud.After = nil
+		g.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "theirs"}})
+		refused := false
+		g.answer = func(_ context.Context, note string) error {
+			if refused && strings.HasPrefix(note, "patch {") {
+				return errLost
+			}
+
+			return nil
+		}
+		g.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+			if refused = refused || call == "Create"; refused && call == "Create" {
+				return external.NotCreated(errors.New("boom"))
+			}
+
+			return nil
+		}
+		g.create(secretNamed("login"))
+		_, _ = g.try()
+		refused, g.cloud.Before = false, nil
+		g.change(secretNamed("theirs"))
+		_, _ = g.try()
+		g.condition(commonv1.TypeSynced, "False/ConnectionSecretNotOwned")
+		if got := g.get().Annotations[meta.AnnotationKeyCreationDetails]; got != "pending" {
+			t.Errorf("the object says %q", got)
+		}
+		g.cloud.Put(volume.Disk{ID: "vol-9", SizeGiB: 1})
+		g.change(func(s *volume.Snapshot) { meta.SetExternalName(s, "vol-9") })
+		g.taken()
+		g.pass()
+		if _, _, events := g.taken(); strings.Contains(events, "ConnectionDetailsLost") {
+			t.Errorf("events %s", events)
+		}
+		if got, has := g.get().Annotations[meta.AnnotationKeyCreationDetails]; has {
+			t.Errorf("the object says %q", got)
+		}
+	})
+}
+
+// A restored object may write to the Secret of the one whose external resource it took over, and to no other.
+func TestTheSecretOfTheOneBefore(t *testing.T) {
+	for owner, want := range map[types.UID]int{"uid-0": 1, "uid-7": 0} {
+		g := keyGallery(t)
+		g.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: "login",
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: volume.GroupVersion.String(), Kind: "Snapshot", Name: key.Name, UID: owner, Controller: new(true)}},
+		}})
+		g.create(func(s *volume.Snapshot) {
+			secretNamed("login")(s)
+			s.Annotations = map[string]string{meta.AnnotationKeyRestoredOwner: "uid-1/uid-0"}
+		})
+		_, _ = g.try()
+		if n := g.cloud.Count("Create"); n != want {
+			t.Errorf("the Secret of %s: %d calls of Create, and it says %v", owner, n, g.get().GetCondition(commonv1.TypeSynced))
 		}
 	}
 }

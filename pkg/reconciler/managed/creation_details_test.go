@@ -2,6 +2,7 @@ package managed_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -283,7 +285,8 @@ func TestPublishedDetailsAreNotLost(t *testing.T) {
 
 // That they are lost is told once, although it cannot be noted on the object.
 func TestLostDetailsAreToldOnce(t *testing.T) {
-	g := keyGallery(t)
+	in := &objectstate.Handle{}
+	g := keyGallery(t, managed.WithObjectStates(in))
 	g.cloud.Put(volume.Disk{ID: "vol-0", SizeGiB: 1})
 	g.create(func(s *volume.Snapshot) { // as a process has left it
 		secretNamed("login")(s)
@@ -304,6 +307,9 @@ func TestLostDetailsAreToldOnce(t *testing.T) {
 	}
 	for range 3 {
 		_, _ = g.try()
+	}
+	if got := g.remembered(in).Details; got != "lost" {
+		t.Errorf("remembered is %q", got)
 	}
 	refused = false
 	g.pass()
@@ -404,31 +410,43 @@ func TestARepeatedCreateThatTellsNothing(t *testing.T) {
 // A key that no Secret can hold does not hold up the others. It is named, once, and never its value.
 func TestAKeyThatNoSecretHolds(t *testing.T) {
 	const name, hidden = "tls/ca", "staple battery horse"
-	g := keyGallery(t)
-	g.cloud.After = func(ctx context.Context, _ string, _ resource.Managed) error {
-		managed.TellConnectionDetails(ctx, managed.ConnectionDetails{"key": []byte(accessKey), name: []byte(hidden)})
-
-		return nil
-	}
-	g.create(secretNamed("login"))
-	g.taken()
-	g.pass()
-	if got := g.key(); got != accessKey {
-		t.Errorf("the Secret has %q", got)
-	}
-	lost := 0
-	for _, e := range g.events {
-		if e.Reason == "ConnectionDetailsLost" && strings.Contains(e.Message, name) && !strings.Contains(e.Message, hidden) {
-			lost++
+	for declared, want := range map[bool]string{true: "lost", false: ""} { // who does not declare it asks for no note
+		in := &objectstate.Handle{}
+		g := newGallery(t, managed.WithObjectStates(in))
+		if declared {
+			g = keyGallery(t, managed.WithObjectStates(in))
 		}
+		g.cloud.After = func(ctx context.Context, _ string, _ resource.Managed) error {
+			managed.TellConnectionDetails(ctx, managed.ConnectionDetails{"key": []byte(accessKey), name: []byte(hidden)})
+
+			return nil
+		}
+		g.create(secretNamed("login"))
+		g.taken()
+		g.pass()
+		if got := g.key(); got != accessKey {
+			t.Errorf("declared %t: the Secret has %q", declared, got)
+		}
+		var lost []string
+		for _, e := range g.events {
+			if e.Reason == "ConnectionDetailsLost" {
+				lost = append(lost, e.Message)
+			}
+		}
+		if len(lost) != 1 || !strings.Contains(lost[0], name) || strings.Contains(lost[0], hidden) {
+			t.Errorf("declared %t: told %q", declared, lost)
+		}
+		if got, has := g.get().Annotations[meta.AnnotationKeyCreationDetails]; got != want || has != declared || g.remembered(in).Details != want {
+			t.Errorf("declared %t: the object says %q, and %q is remembered", declared, got, g.remembered(in).Details)
+		}
+		if i := slices.IndexFunc(g.requests, func(r string) bool { return strings.Contains(r, `/succeeded"`) }); i < 0 || declared != strings.Contains(g.requests[i], `"`+meta.AnnotationKeyCreationDetails+`":"lost"`) {
+			t.Errorf("declared %t: it is not noted along with the result: %v", declared, g.requests)
+		}
+		g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
+		g.taken()
+		g.pass()
+		g.expect("", look, "")
 	}
-	if got := g.get().Annotations[meta.AnnotationKeyCreationDetails]; lost != 1 || got != "lost" {
-		t.Errorf("told %d times, the object says %q; %v", lost, got, g.events)
-	}
-	g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
-	g.taken()
-	g.pass()
-	g.expect("", look, "")
 }
 
 // Details that wait for a Secret wait also while the object names none, and go to the one that it names then.

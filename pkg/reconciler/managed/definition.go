@@ -62,7 +62,7 @@ func lostFields(says, stored conditions.Conditioned) (fields []string) {
 			continue
 		}
 		for i, field := range [...][2]bool{
-			{want.Status != "", got.Status != ""}, {want.Reason != "", got.Reason != ""},
+			{want.Status != "", got.Status != ""}, {true, got.Reason != ""},
 			{want.Message != "", got.Message != ""}, {want.ObservedGeneration != 0, got.ObservedGeneration != 0},
 		} {
 			lost[i] = lost[i] || field[0] && !field[1]
@@ -122,10 +122,11 @@ func (p *pass) sayDropped(desired statusImage, answer resource.Managed) {
 		return
 	}
 	fields := mergepatch.Missing(desired.fields, stored.fields, "status.")
+	lost := lostFields(&commonv1.ConditionedStatus{Conditions: desired.conditions}, &commonv1.ConditionedStatus{Conditions: stored.conditions})
 	if len(desired.conditions) > 0 && len(stored.conditions) == 0 {
-		fields = append(fields, "status.conditions")
+		lost = []string{"status.conditions"}
 	}
-	fields = append(fields, lostFields(&commonv1.ConditionedStatus{Conditions: desired.conditions}, &commonv1.ConditionedStatus{Conditions: stored.conditions})...)
+	fields = append(fields, lost...)
 	if p.r.pruned.said = len(fields) > 0; !p.r.pruned.said { // something else changes what is written
 		return
 	}

@@ -65,12 +65,11 @@ func (p *pass) drop(newest statusImage, patch map[string]any) {
 // to be is left out: what is not stored comes to be anew in each pass. So are volatile fields,
 // which change by themselves.
 func (p *pass) fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
-	patch = p.lasting(patch)
 	if told, ok := patch["conditions"].([]commonv1.Condition); ok {
 		patch = maps.Clone(patch)
 		patch["conditions"] = timeless(told)
 	}
-	data, err := json.Marshal([]any{p.lasting(base.fields), timeless(base.conditions), patch})
+	data, err := json.Marshal([]any{p.lasting(base.fields), timeless(base.conditions), p.lasting(patch)})
 	if err != nil {
 		return none // what came out of JSON goes into it
 	}

@@ -3,7 +3,6 @@ package managed
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,13 +44,12 @@ const (
 func (p *pass) newAttempt() string {
 	number, random := p.now().Unix(), uint32(p.r.random()*(1<<32))
 	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
-	marks := []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark}
-	known := slices.ContainsFunc(marks, func(mark string) bool { return mark != "" })
+	known := false
+	for _, mark := range []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark} {
+		known, number = known || mark != "", max(number, numberOf(mark)+1)
+	}
 	if since := p.mg.GetCreationTimestamp(); p.r.tokens && !since.IsZero() && !known {
 		number, random = since.Unix(), 0
-	}
-	for _, mark := range marks {
-		number = max(number, numberOf(mark)+1)
 	}
 
 	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
@@ -64,7 +62,7 @@ func (p *pass) otherClass(id string) bool {
 	const at = 16
 	head, _, _ := strings.Cut(id, "-")
 
-	return len(head) == at+1 && head[at] != "0123456789abcdef"[p.ownClass()]
+	return len(head) == at+1 && head[at] != '0'+byte(p.ownClass())
 }
 
 // NumberOf returns the number of a creation or attempt, by which two of one object can be

@@ -73,7 +73,8 @@ func (p *pass) leaseBeside() (left time.Duration, limited bool, err error) {
 }
 
 // LeaseAsked asks for the lease. The monotonic clock stands still while a machine is
-// suspended, and the wall clock may be set: the lesser counts.
+// suspended, and the wall clock may be set: the lesser counts. A time that has no reading
+// of the monotonic clock is compared by the wall clock.
 func (p *pass) leaseAsked(ask func(string, func() error) error) (left time.Duration, limited bool, err error) {
 	if p.r.lease == nil {
 		return left, false, nil
@@ -87,7 +88,7 @@ func (p *pass) leaseAsked(ask func(string, func() error) error) (left time.Durat
 	}
 	now := p.now()
 
-	return min(deadline.Sub(now), deadline.Round(0).Sub(now.Round(0))), true, nil
+	return min(deadline.Sub(now), deadline.Round(0).Sub(now)), true, nil
 }
 
 // LeaseOverBeside says whether the lease is over, if that is known before ctx ends.

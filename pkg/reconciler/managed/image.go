@@ -51,26 +51,23 @@ type statusImage struct {
 // the rest takes a fraction of the time.
 func statusOf(mg resource.Managed) (statusImage, error) {
 	field, err := statusField(mg)
-	if err != nil {
+	rest, conditions, ok := apart(field)
+	switch {
+	case err != nil:
 		return statusImage{}, err
+	case !ok:
+		return imageOf(field)
 	}
-	if rest, conditions, ok := apart(field); ok {
-		fields, err := fieldsOf(rest)
+	fields, err := fieldsOf(rest)
 
-		return statusImage{fields, conditions}, err
-	}
-
-	return imageOf(field)
+	return statusImage{fields, conditions}, err
 }
 
 // StatusLike returns what statusOf does, given what that has returned of another version. Most passes
 // change nothing but conditions: then the fields are those of the other, which are shared.
 func statusLike(mg, other resource.Managed, image statusImage) (statusImage, error) {
-	is, ok := statusPart(mg)
-	was, comparable := statusPart(other)
-	if !ok || !comparable {
-		return statusOf(mg)
-	}
+	is, _ := statusPart(mg) // of nothing nothing is taken apart
+	was, _ := statusPart(other)
 	rest, conditions, ok := apart(is)
 	before, _, comparable := withoutConditions(was)
 	if !ok || !comparable || !reflect.DeepEqual(rest, before) {
@@ -191,12 +188,14 @@ func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
 // StatusField returns what the field status of an object is encoded from. That is
 // a part of most types; of others it has to be looked up in the image.
 func statusField(mg resource.Managed) (any, error) {
-	if part, ok := statusPart(mg); ok {
-		return part, nil
-	}
-	m, err := image(mg)
+	part, ok := statusPart(mg)
+	if !ok {
+		m, err := image(mg)
 
-	return m["status"], err
+		return m["status"], err
+	}
+
+	return part, nil
 }
 
 // StatusPart returns a pointer to the part of an object that its status is encoded

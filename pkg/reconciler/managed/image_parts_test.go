@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
@@ -198,3 +199,15 @@ type unstructuredManaged struct {
 }
 
 func (o *unstructuredManaged) MarshalJSON() ([]byte, error) { return stdjson.Marshal(o.Object) }
+
+// An unspeakable object cannot be encoded.
+type unspeakable struct{ fake.Managed }
+
+func (*unspeakable) MarshalJSON() ([]byte, error) { return nil, errors.New("it cannot be encoded") }
+
+// Of an object that cannot be encoded no status is made up.
+func TestAStatusThatCannotBeEncoded(t *testing.T) {
+	if got, err := statusOf(&unspeakable{}); err == nil || got.fields != nil || got.conditions != nil {
+		t.Errorf("its status is %+v, error %v", got, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
@@ -110,5 +111,25 @@ func TestABackupOfWhatIsThere(t *testing.T) {
 	w.settle()
 	if n := len(w.cloud.Disks()); n != 1 {
 		t.Errorf("%d disks, after a user has asked for one", n)
+	}
+}
+
+// What an observation has told is kept out of what is told later, also if the pass fails that has made it.
+func TestDetailsOfAnObservationThatLeadsToNothing(t *testing.T) {
+	const password = "correct horse battery staple"
+	w := newWorld(t)
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient {
+		return retelling{c, managed.ConnectionDetails{"password": []byte(password)}}
+	})
+	w.original("uid-1")
+	w.backupOf("vol-9")
+	w.failLive = 1 // whether the original lives
+	if _, err := w.try(); !errors.Is(err, errLost) || w.cloud.Count("Observe") != 1 {
+		t.Fatalf("error %v after %d observations", err, w.cloud.Count("Observe"))
+	}
+	w.cloud.Before = failing("Observe", errors.New("cannot log in with "+password))
+	_, _ = w.try()
+	if c := w.condition(commonv1.TypeSynced, "False/ReconcileError"); strings.Contains(c.Message, password) {
+		t.Errorf("it says %q", c.Message)
 	}
 }

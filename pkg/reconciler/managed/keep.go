@@ -81,8 +81,7 @@ func (s *labelSets) shared(labels map[string]string) map[string]string {
 		}
 	}
 	labels = withCommonKeys(labels)
-	s.lately[s.next] = labels
-	s.next = (s.next + 1) % len(s.lately)
+	s.lately[s.next], s.next = labels, (s.next+1)%len(s.lately)
 
 	return labels
 }

@@ -149,14 +149,10 @@ func (r *Reconciler) mayBeThere(ctx context.Context, key types.NamespacedName) b
 // and no pass has let it go.
 func (r *Reconciler) tellGone(key types.NamespacedName, now types.UID) {
 	uid, known := r.memory.At(key)
-	if known == nil || uid == now {
+	if known == nil || uid == now || known.left() == "" {
 		return
 	}
-	left := known.left()
-	if left == "" {
-		return
-	}
-	err := redact.Error(errors.New(textUnheld + left))
+	err := redact.Error(errors.New(textUnheld + known.left()))
 	logging.Error(r.log, err, "An object is gone and was not let go", "kind", r.of.Kind, "object", key.String(), "uid", uid)
 	record := r.record
 	if r.warn != nil {

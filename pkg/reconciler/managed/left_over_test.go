@@ -143,6 +143,19 @@ func TestWhatAPassKeepsOfABond(t *testing.T) {
 	}
 }
 
+// What a Delete was sent for keeps its name, whatever the object says since. Where it had none, the one that is learned later counts.
+func TestTheNameOfWhatIsBeingDeleted(t *testing.T) {
+	for before, want := range map[string]string{"vol-9": "vol-9", "": "vol-1"} {
+		mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone})
+		mg.SetFinalizers([]string{FinalizerName})
+		mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
+		p := passOf(mg, remembering(objectstate.State{Kept: true}, objectstate.Cold{Leaves: before, DeleteSent: noon}))
+		if p.keepBond(); p.memo.Leaves != want {
+			t.Errorf("it was %q, and is %q, want %q", before, p.memo.Leaves, want)
+		}
+	}
+}
+
 // Under a name of our choice there is no record. A process that has just begun knows nothing of what an earlier one
 // made until it has looked, unless the object says that it is well and the look can wait.
 func TestWhatAPassThatHasNotLookedKeeps(t *testing.T) {

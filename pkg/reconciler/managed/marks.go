@@ -2,6 +2,8 @@ package managed
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"strings"
 	"time"
 
@@ -49,9 +51,9 @@ func ownMark(mg resource.Managed) (digits [8]byte) {
 	for _, b := range []byte(mg.GetUID()) {
 		sum = (sum ^ uint32(b)) * 16777619
 	}
-	for i := range digits {
-		digits[i] = "0123456789abcdef"[sum>>(28-4*i)&15]
-	}
+	var bytes [4]byte
+	binary.BigEndian.PutUint32(bytes[:], sum)
+	hex.Encode(digits[:], bytes[:])
 
 	return digits
 }
@@ -290,10 +292,7 @@ func (p *pass) recordResult(ctx context.Context, before map[string]string, err e
 
 // WriteResult stores changes of annotations that tell how a Create ended.
 func (p *pass) writeResult(ctx context.Context, changes map[string]any) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	if err := p.checkName(changes); err != nil {
+	if err := p.checkName(changes); err != nil || len(changes) == 0 {
 		return err
 	}
 	before := p.newest.GetAnnotations()
@@ -312,7 +311,7 @@ func (p *pass) writeResult(ctx context.Context, changes map[string]any) error {
 // there is: that a creation came to nothing is given to it only after a look.
 func (p *pass) recordByAuthor(ctx context.Context, changes map[string]any) error {
 	if isFailed(changes[meta.AnnotationKeyCreateAttempt]) {
-		same := false
+		var same bool
 		err := persistently(ctx, func(ctx context.Context) (err error) {
 			_, same, err = p.sameAttempt(ctx)
 

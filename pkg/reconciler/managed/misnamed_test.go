@@ -12,6 +12,7 @@ import (
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -152,7 +153,8 @@ func TestANameThatCannotBeStoredIsKeptInMemory(t *testing.T) {
 // process that knows the name stores it later, and whoever chooses another name is not overruled.
 func TestAChangedNameThatIsNotTakenBack(t *testing.T) {
 	for want, choose := range map[string]bool{"vol-1": false, "chosen": true} {
-		w := newWorld(t)
+		in := &objectstate.Handle{}
+		w := newWorld(t, managed.WithObjectStates(in))
 		w.cloud.Put(volume.Disk{ID: "chosen", SizeGiB: 1})
 		w.admit = renames["a prefix"]
 		w.answer = func(_ context.Context, note string) error {
@@ -176,6 +178,9 @@ func TestAChangedNameThatIsNotTakenBack(t *testing.T) {
 		w.later(3)
 		if name := meta.GetExternalName(w.get()); name != want || len(w.cloud.Disks()) != 2 {
 			t.Errorf("the name is %q, want %q; disks %v", name, want, w.cloud.Disks())
+		}
+		if r := w.remembered(in); r.Altered != "" || len(r.Unwritten) > 0 {
+			t.Errorf("%s: once the name is settled, remembered are %q and %v", want, r.Altered, r.Unwritten)
 		}
 	}
 }

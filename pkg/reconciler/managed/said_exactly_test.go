@@ -85,6 +85,10 @@ func TestWhatIsNotStoredOfConditions(t *testing.T) {
 			t.Errorf("%s: lost %q, want %q", what, got, tc.want)
 		}
 	}
+	silent := commonv1.ConditionedStatus{Conditions: []commonv1.Condition{part(func(c *commonv1.Condition) { c.Status = "" })}}
+	if got := lostFields(&silent, &silent); len(got) != 0 {
+		t.Errorf("of a condition that says no status, lost %q", got)
+	}
 }
 
 // The sentences by which a user finds what is left over name it, and end where there is nothing to name.
