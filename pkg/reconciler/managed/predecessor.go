@@ -58,8 +58,9 @@ func (t *retired) on(mg resource.Managed) bool {
 	return slices.ContainsFunc(t.finalizers, func(name string) bool { return meta.FinalizerExists(mg, name) })
 }
 
-// RemoveFinalizers takes the finalizers of predecessors from the object.
+// RemoveFinalizers takes the finalizers of predecessors from the object, and that of an object that nobody has claimed.
 func (t *retired) removeFinalizers(mg resource.Managed) {
+	meta.RemoveFinalizer(mg, UnclaimedFinalizer)
 	for _, name := range t.finalizers {
 		meta.RemoveFinalizer(mg, name)
 	}

@@ -66,20 +66,22 @@ func (p *pass) unpublished() bool {
 	}
 	p.details = digest(to, details)
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
-	if p.memo.Published == p.details {
-		if ok { // again, if what told it was lost
-			hasher.SetConnectionDetailsHash(p.memo.PublishedAs)
-		}
-
-		return p.requested != "" && !p.publishedNow
+	if p.memo.Published != p.details {
+		return !ok || p.memo.Published != none || p.requested != "" || !p.publishedAs(hasher.GetConnectionDetailsHash())
 	}
-	if ok && p.memo.Published == none && p.requested == "" && hasher.GetConnectionDetailsHash() != "" {
-		if as := stored(p.mg, p.details); hasher.GetConnectionDetailsHash() == as {
-			p.memo.Published, p.memo.PublishedAs = p.details, as
-
-			return false
-		}
+	if ok { // again, if what told it was lost
+		hasher.SetConnectionDetailsHash(p.memo.PublishedAs)
 	}
+
+	return p.requested != "" && !p.publishedNow
+}
+
+// PublishedAs says whether what was observed is what an earlier process published, which the status tells.
+func (p *pass) publishedAs(told string) bool {
+	if told == "" || told != stored(p.mg, p.details) {
+		return false
+	}
+	p.memo.Published, p.memo.PublishedAs = p.details, told
 
 	return true
 }

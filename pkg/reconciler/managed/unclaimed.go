@@ -26,7 +26,6 @@ func (p *pass) takeHold(mg resource.Managed) bool {
 		return false
 	}
 	before := len(mg.GetFinalizers())
-	meta.RemoveFinalizer(mg, UnclaimedFinalizer)
 	p.r.retired.removeFinalizers(mg)
 	if removed := len(mg.GetFinalizers()) < before; p.r.finalizer != nil || meta.FinalizerExists(mg, FinalizerName) {
 		return removed
