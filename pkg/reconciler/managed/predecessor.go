@@ -137,16 +137,15 @@ func (p *pass) takeOverMarks() bool {
 // NeverOurs says whether nothing tells that this runtime has kept the object: no mark, no finalizer, no record in
 // the status, and nothing that this process knows.
 func (p *pass) neverOurs() bool {
-	if _, _, known := p.memo.known(); known || meta.FinalizerExists(p.read, FinalizerName) || p.mg.GetCondition(commonv1.TypeCreated).Reason != "" {
-		return false
-	}
 	for key := range bookkeeping {
 		if p.read.GetAnnotations()[key] != "" {
 			return false
 		}
 	}
+	_, _, known := p.memo.known()
+	recorded := p.mg.GetCondition(commonv1.TypeCreated).Reason != ""
 
-	return p.memo.Seen == objectstate.CreationRef{}
+	return !known && !recorded && !meta.FinalizerExists(p.read, FinalizerName) && p.memo.Seen == objectstate.CreationRef{}
 }
 
 // Retires takes away what predecessors left on an object that has our finalizer, and says whether there was anything.

@@ -276,21 +276,19 @@ func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (b
 		})
 		metadata["ownerReferences"] = append(others, ours)
 	}
-	if len(differing) == 0 && len(metadata) == 0 {
+	switch immutable := connsecret.Immutable(current); {
+	case len(differing) == 0 && len(metadata) == 0:
 		return false, unheld
-	}
-	if len(differing) > 0 {
-		if err := connsecret.Immutable(current); err != nil {
-			return false, err
-		}
+	case len(differing) != 0 && immutable != nil:
+		return false, immutable
 	}
 	metadata["uid"], metadata["resourceVersion"] = current.GetUID(), current.GetResourceVersion()
 	data, err := json.Marshal(map[string]any{"metadata": metadata, "data": differing})
 	if err != nil {
 		return false, errors.Wrap(err, "cannot encode patch")
 	}
-
-	if err := s.client.Patch(ctx, current, client.RawPatch(types.MergePatchType, data)); err != nil {
+	patch := client.RawPatch(types.MergePatchType, data)
+	if err := s.client.Patch(ctx, current, patch); err != nil {
 		return false, errors.Wrap(err, "cannot change connection secret")
 	}
 
