@@ -42,6 +42,7 @@ func TestWhoseAbsenceIsDoubted(t *testing.T) {
 		"it is there":                     {marks: done, seen: as("vol-2"), change: func(p *pass) { p.observation.ResourceExists = true }},
 		"nothing was looked at":           {marks: done, seen: as("vol-2"), change: func(p *pass) { p.observed = false }},
 		"it is looked for by its attempt": {marks: done, change: func(p *pass) { p.searching = time.Second }, want: time.Second},
+		"what it is looked for is there":  {marks: done, change: func(p *pass) { p.searching, p.observation.ResourceExists = time.Second, true }},
 		"that is longer than a doubt":     {marks: done, seen: as("vol-2"), change: func(p *pass) { p.searching = time.Minute }, want: time.Minute},
 	} {
 		mg := bearing(tc.marks)

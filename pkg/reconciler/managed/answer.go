@@ -138,7 +138,7 @@ func (p *pass) asksAgain() string {
 	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == notedTaken {
 		return textAgain
 	}
-	if theirs := p.theirMarks(); len(theirs) > 0 {
+	if theirs := p.takenOverAgain(); len(theirs) > 0 {
 		return " (and " + strings.Join(theirs, " and ") + ", which would be taken over again)"
 	}
 

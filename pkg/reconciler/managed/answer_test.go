@@ -112,6 +112,10 @@ func TestRestore(t *testing.T) {
 			reason: "what is left of an earlier creation is no reason to ask again", memo: &memo{},
 			told: []commonv1.Condition{asks(textUnresolved), about(second, "")}, marks: map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
 		},
+		"AnsweredOverOneThatWasSeen": {
+			reason: "nor to put back what was seen before it", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{Called: third}),
+			told: []commonv1.Condition{asks(textUnresolved), about(third.Attempt, "")}, marks: map[string]string{noted: notedAsked, fails: early, attempt: first + "/failed"},
+		},
 		"Merged": {
 			reason: "the times and the name of another runtime give way", memo: remembering(objectstate.State{Seen: seen}, objectstate.Cold{}),
 			told:    []commonv1.Condition{{Type: "Created", Status: "True", Message: seen.String(), LastTransitionTime: metav1.NewTime(at)}},

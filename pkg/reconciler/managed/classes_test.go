@@ -401,3 +401,47 @@ func TestOperationsThatFail(t *testing.T) {
 		})
 	}
 }
+
+// A look that fails for a moment does not end an operation: its handle is put back if a replace takes it before the next look.
+func TestAnOperationOutlastsALookThatFails(t *testing.T) {
+	w, c := newOperations(t)
+	w.create(nil)
+	w.pass()
+	handle := w.get().Annotations[meta.AnnotationKeyOperation]
+	c.left = 1
+	c.begun[handle] = func() error { return errBoom }
+	if _, err := w.try(); !errors.Is(err, errBoom) {
+		t.Errorf("the look ended with %v", err)
+	}
+	w.change(func(v *volume.Volume) { v.Annotations = nil })
+	_, _ = w.try()
+	if asked := c.asked; handle == "" || asked[len(asked)-1] != handle {
+		t.Errorf("the looks were for %q, want %q again", asked, handle)
+	}
+}
+
+// A process that puts its first look at an object off knows the operation that the object is in: a replace before that look takes nothing.
+func TestAnOperationOutlastsALookThatIsPutOff(t *testing.T) {
+	w, c := newOperations(t, managed.WithSpreadAfterRestart(true))
+	w.create(nil)
+	w.pass()
+	for range 2 {
+		c.left = 1
+		w.pass()
+	}
+	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
+	c.left = 9
+	w.pass()
+	w.pass()
+	handle := w.get().Annotations[meta.AnnotationKeyOperation]
+	w.restart()
+	c.asked = nil
+	if w.pass(); handle == "" || len(c.asked) > 0 {
+		t.Fatalf("the handle is %q, and the first pass asked for %q", handle, c.asked)
+	}
+	w.change(func(v *volume.Volume) { v.Annotations = nil })
+	w.pass()
+	if len(c.asked) != 1 || c.asked[0] != handle {
+		t.Errorf("asked for %q, want %q", c.asked, handle)
+	}
+}

@@ -305,8 +305,8 @@ func TestOtherWordsAreCounted(t *testing.T) {
 		p := endingPass()
 		p.read.SetConditions(tc.told)
 		p.mg.SetConditions(tc.tells)
-		if p.countRewording(tc.err); p.memo.Reworded.Told != tc.want {
-			t.Errorf("%s: %d are counted, want %d", name, p.memo.Reworded.Told, tc.want)
+		if got := p.rewordings(tc.err).Told; got != tc.want {
+			t.Errorf("%s: %d are counted, want %d", name, got, tc.want)
 		}
 	}
 }

@@ -51,9 +51,11 @@ type troubles struct {
 
 	held *turn // that the object was given because it was told to come back
 
-	details       ConnectionDetails // that observations have told: the last value of each key
-	formerDetails ConnectionDetails // and the one before that, if it has changed
+	details map[string]rotated // that observations have told
 }
+
+// Rotated are the values of a connection detail: the last, and the one before that, if it has changed.
+type rotated [2][]byte
 
 // A turn is a place among those who wait for a connection.
 type turn struct {

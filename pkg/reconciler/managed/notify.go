@@ -180,6 +180,8 @@ func (n *notifications) Changed(names ...string) {
 		}
 		if len(keys) == 0 {
 			n.r.telemetry.Notified(telemetry.Unknown)
+
+			continue
 		}
 		for _, key := range keys {
 			n.r.telemetry.Notified(telemetry.Woke)

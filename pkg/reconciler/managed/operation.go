@@ -72,14 +72,14 @@ func (p *pass) look(ctx context.Context) (ExternalObservation, error) {
 // NotObserved is for an observation that found no state: an operation goes on, or has
 // failed, or nobody can tell.
 func (p *pass) notObserved(ctx context.Context, handle string, err error) error {
-	_, terminal := external.TerminalReason(err)
-	if _, goesOn := external.AsInProgress(err); !goesOn && (handle == "" || !terminal && !external.IsNotCreated(err)) {
-		return observing.failed(err)
-	} else if !goesOn {
+	failure := observing.failed(p.begun(err))
+	if failure != nil {
+		if _, terminal := external.TerminalReason(err); handle == "" || !terminal && !external.IsNotCreated(err) {
+			return failure
+		}
 		setOperation(p.mg, "")
 		p.uncreate(err)
 	}
-	failure := observing.failed(p.begun(err))
 	if lost := p.keepOperation(ctx); failure == nil {
 		failure = recording.failed(lost)
 	}

@@ -161,11 +161,13 @@ func (r *Reconciler) markOverdue(ctx context.Context, c call) error {
 			"restart the provider, one of whose workers waits until then, and report this to its author", c.what, r.timeout)))
 	p.show(outcome{progress: stuck})
 	if p.leaseOverBeside(ctx) {
-		return p.notOurs()
+		err = p.notOurs()
+	} else {
+		err = p.putStatus(ctx)
 	}
-	if err := p.putStatus(ctx); !errors.Is(err, errReplaced) {
-		return err
+	if errors.Is(err, errReplaced) {
+		return nil
 	}
 
-	return nil
+	return err
 }

@@ -4,13 +4,18 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
+
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/panics"
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -164,5 +169,30 @@ func TestAFunctionThatMayPanic(t *testing.T) {
 		if n := strings.Count(text, "Warning/InvalidPollInterval"); n != told || strings.Count(text, "Warning") != told {
 			t.Errorf("%s: told %d times, want %d: %s", name, n, told, text)
 		}
+	}
+}
+
+// A panic of a client is logged with what was called and where in the client it was, without its secrets.
+func TestAPanicIsLogged(t *testing.T) {
+	var lines []string
+	w := newWorld(t, managed.WithLogger(logging.NewLogrLogger(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))))
+	w.cloud.Before = func(ctx context.Context, call string, _ resource.Managed) error {
+		if call == "Observe" {
+			redact.Conceal(ctx, []byte("correct-horse"))
+			panic("index out of range of correct-horse")
+		}
+
+		return nil
+	}
+	w.create(nil)
+	_, _ = w.try()
+	logged := strings.Join(slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, "A client panicked") }), "\n")
+	for _, part := range []string{`"step"="observe"`, "index out of range of ", `"stack"=`, "TestAPanicIsLogged"} {
+		if !strings.Contains(logged, part) {
+			t.Errorf("%s is not in %q", part, lines)
+		}
+	}
+	if strings.Contains(logged, "correct-horse") {
+		t.Errorf("the log tells the secret: %q", logged)
 	}
 }

@@ -107,8 +107,8 @@ func (r *Reconciler) begin(read resource.Managed, known *memo) *pass {
 	}
 	p.restore()
 	p.restored = p.takeOverMarks() || p.restored
-	p.restored = p.restoreIdentity() || p.restored || p.unheld()
-	p.restored = p.retires() || p.restored
+	retires := p.retires()
+	p.restored = p.restoreIdentity() || p.restored || p.unheld() || retires
 	s := p.standing()
 	p.urgency, p.next, p.memo.Known = s.Urgency(), s.Urgency(), true
 	p.well, p.waits = s.Well, r.spread && s.MayWait()

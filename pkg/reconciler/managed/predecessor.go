@@ -58,8 +58,9 @@ func (t *retired) on(mg resource.Managed) bool {
 	return slices.ContainsFunc(t.finalizers, func(name string) bool { return meta.FinalizerExists(mg, name) })
 }
 
-// RemoveFinalizers takes the finalizers of predecessors from the object.
+// RemoveFinalizers takes the finalizers of predecessors from the object, and that of an object that nobody has claimed.
 func (t *retired) removeFinalizers(mg resource.Managed) {
+	meta.RemoveFinalizer(mg, UnclaimedFinalizer)
 	for _, name := range t.finalizers {
 		meta.RemoveFinalizer(mg, name)
 	}
@@ -89,9 +90,9 @@ func (r *Reconciler) theirPause(mg resource.Managed) string {
 	return ""
 }
 
-// TheirMarks returns the annotations by which a predecessor marked a creation, if they would be taken over again
+// TakenOverAgain returns the annotations by which a predecessor marked a creation, if they would be taken over again
 // when ours are removed: the object has nothing else of ours.
-func (p *pass) theirMarks() (keys []string) {
+func (p *pass) takenOverAgain() (keys []string) {
 	if id, _ := attempt(p.mg); id != "" || meta.FinalizerExists(p.mg, FinalizerName) {
 		return nil
 	}
@@ -168,16 +169,15 @@ func (p *pass) theirMarks() map[string]string {
 // status, and nothing that this process knows. Our finalizer does not tell: it may have been stored without the marks that
 // were to be taken over with it, or a replace may have taken these.
 func (p *pass) neverOurs() bool {
-	if _, _, known := p.memo.known(); known || p.mg.GetCondition(commonv1.TypeCreated).Reason != "" {
-		return false
-	}
 	for key := range bookkeeping {
 		if p.read.GetAnnotations()[key] != "" {
 			return false
 		}
 	}
+	_, _, known := p.memo.known()
+	recorded := p.mg.GetCondition(commonv1.TypeCreated).Reason != ""
 
-	return p.memo.Seen == objectstate.CreationRef{}
+	return !known && !recorded && p.memo.Seen == objectstate.CreationRef{}
 }
 
 // TookOver says whether the object was taken over by this name of a predecessor, and somebody has taken ours away since.

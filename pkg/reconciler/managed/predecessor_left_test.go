@@ -10,6 +10,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -154,5 +155,55 @@ func TestRetiredAnnotationsAreNamedInParts(t *testing.T) {
 	w.pass()
 	if a := w.get().Annotations; a[theirName] != "" || a[theirPause] != "" {
 		t.Errorf("annotations %v", a)
+	}
+}
+
+// Retired annotations go before the external system is asked, and so also while it does not answer.
+func TestRetiredAnnotationsGoWhileTheExternalSystemIsAway(t *testing.T) {
+	w := newWorld(t, managed.WithRetiredAnnotations(theirName))
+	w.create(nil)
+	w.pass()
+	w.change(func(v *volume.Volume) { v.Annotations[theirName] = "vol-0" })
+	w.cloud.Before = failing("Observe", errBoom)
+	_, _ = w.try()
+	if a := w.get().Annotations; a[theirName] != "" || a[meta.AnnotationKeyExternalName] == "" {
+		t.Errorf("annotations %v", a)
+	}
+}
+
+// An object whose creation came to nothing, and which is then replaced by what a predecessor left of it, is taken over, and keeps the external
+// system that it was in.
+func TestAnObjectThatComesBackFromAPredecessorIsTakenOver(t *testing.T) {
+	w := succeeding(t)
+	w.cloud.Account = "north"
+	w.cloud.Before = failing("Create", external.NotCreated(errBoom))
+	w.create(func(v *volume.Volume) { v.Spec.SizeGiB = 1 })
+	_, _ = w.try()
+	if w.get().Annotations[meta.AnnotationKeyBackendIdentity] != "north" {
+		t.Fatalf("annotations %v", w.get().Annotations)
+	}
+	w.cloud.Before = nil
+	w.change(left())
+	w.pass()
+	if a := w.get().Annotations; a[meta.AnnotationKeyExternalName] != "vol-0" || a[meta.AnnotationKeyBackendIdentity] != "north" || len(w.cloud.Disks()) != 1 {
+		t.Errorf("annotations %v, disks %v", a, w.cloud.Disks())
+	}
+}
+
+// The marks of a predecessor are stored before the external system is asked, and so also while it does not answer; not on an object that is being deleted.
+func TestMarksOfAPredecessorAreStoredWhileTheExternalSystemIsAway(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		w := succeeding(t)
+		w.cloud.Before = failing("Observe", errBoom)
+		w.create(left())
+		want := "vol-0"
+		if deleted {
+			w.delete()
+			want = ""
+		}
+		_, _ = w.try()
+		if a := w.get().Annotations; a[meta.AnnotationKeyExternalName] != want || a[theirName] != "vol-0" {
+			t.Errorf("deleted %t: annotations %v", deleted, a)
+		}
 	}
 }

@@ -200,3 +200,61 @@ type typedClient struct {
 }
 
 func (c *typedClient) Disconnect(ctx context.Context) error { return c.cloud.Disconnect(ctx) }
+
+// An object that is to have its own name as external name has it in every call, also if an initializer takes the annotation away.
+func TestANameOfOurChoiceOutlastsAnInitializer(t *testing.T) {
+	w := newWorld(t, managed.WithDeterministicExternalName(true), managed.WithInitializers(managed.InitializerFn(func(_ context.Context, mg resource.Managed) error {
+		meta.RemoveAnnotations(mg, meta.AnnotationKeyExternalName)
+
+		return nil
+	})))
+	w.cloud.Named = true
+	w.cloud.Before = func(_ context.Context, call string, mg resource.Managed) error {
+		if name := meta.GetExternalName(mg); call != "Connect" && name != "data" {
+			t.Errorf("%s is called for %q", call, name)
+		}
+
+		return nil
+	}
+	w.create(nil)
+	w.pass()
+	w.pass()
+	if disks := w.cloud.Disks(); len(disks) != 1 || disks[0].ID != "data" || meta.GetExternalName(w.get()) != "data" {
+		t.Errorf("disks %v, external name %q", disks, meta.GetExternalName(w.get()))
+	}
+}
+
+// Where an initializer and the client fill in the same field, what is outside counts.
+func TestWhatIsObservedCountsBeforeWhatIsInitialized(t *testing.T) {
+	g := newGallery(t)
+	g.create(nil)
+	g.pass()
+	d := g.cloud.Disks()[0]
+	d.Tier = "gold"
+	g.cloud.Put(d)
+	g.o = append(g.o, managed.WithInitializers(managed.InitializerFn(tag)))
+	g.wrap(func(c managed.ExternalClient) managed.ExternalClient { return overwriting{c, "gold"} })
+	g.taken()
+	g.pass()
+	g.expect("patch", look, "")
+	if s := g.get(); s.Spec.Tier != "gold" || s.Labels["team"] != "storage" {
+		t.Errorf("tier %q, labels %v", s.Spec.Tier, s.Labels)
+	}
+}
+
+// An overwriting client fills in the tier, whatever it is.
+type overwriting struct {
+	managed.ExternalClient
+
+	tier string
+}
+
+func (o overwriting) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+	if s, ok := mg.(*volume.Snapshot); ok {
+		s.Spec.Tier = o.tier
+	}
+	seen, err := o.ExternalClient.Observe(ctx, mg)
+	seen.ResourceLateInitialized = true
+
+	return seen, err
+}

@@ -74,20 +74,22 @@ func (p *pass) unpublished() bool {
 	}
 	p.details = digest(to, details)
 	hasher, ok := p.mg.(resource.ConnectionDetailsHasher)
-	if p.memo.Published == p.details {
-		if ok { // again, if what told it was lost
-			hasher.SetConnectionDetailsHash(p.memo.PublishedAs)
-		}
-
-		return p.requested != "" && !p.publishedNow
+	if p.memo.Published != p.details {
+		return !ok || p.memo.Published != none || p.requested != "" || !p.publishedAs(hasher.GetConnectionDetailsHash())
 	}
-	if ok && p.memo.Published == none && p.requested == "" && hasher.GetConnectionDetailsHash() != "" {
-		if as := stored(p.mg, p.details); hasher.GetConnectionDetailsHash() == as {
-			p.memo.Published, p.memo.PublishedAs = p.details, as
-
-			return false
-		}
+	if ok { // again, if what told it was lost
+		hasher.SetConnectionDetailsHash(p.memo.PublishedAs)
 	}
+
+	return p.requested != "" && !p.publishedNow
+}
+
+// PublishedAs says whether what was observed is what an earlier process published, which the status tells.
+func (p *pass) publishedAs(told string) bool {
+	if told == "" || told != stored(p.mg, p.details) {
+		return false
+	}
+	p.memo.Published, p.memo.PublishedAs = p.details, told
 
 	return true
 }
@@ -284,21 +286,19 @@ func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (b
 		})
 		metadata["ownerReferences"] = append(others, ours)
 	}
-	if len(differing) == 0 && len(metadata) == 0 {
+	switch immutable := connsecret.Immutable(current); {
+	case len(differing) == 0 && len(metadata) == 0:
 		return false, unheld
-	}
-	if len(differing) > 0 {
-		if err := connsecret.Immutable(current); err != nil {
-			return false, err
-		}
+	case len(differing) != 0 && immutable != nil:
+		return false, immutable
 	}
 	metadata["uid"], metadata["resourceVersion"] = current.GetUID(), current.GetResourceVersion()
 	data, err := json.Marshal(map[string]any{"metadata": metadata, "data": differing})
 	if err != nil {
 		return false, errors.Wrap(err, "cannot encode patch")
 	}
-
-	if err := s.client.Patch(ctx, current, client.RawPatch(types.MergePatchType, data)); err != nil {
+	patch := client.RawPatch(types.MergePatchType, data)
+	if err := s.client.Patch(ctx, current, patch); err != nil {
 		return false, errors.Wrap(err, "cannot change connection secret")
 	}
 

@@ -263,3 +263,21 @@ func TestWhatNoStatusTellsIsPublishedAnew(t *testing.T) {
 	w.pass()
 	w.expect("patch, patch, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")
 }
+
+// Details that have changed are not written to a Secret that its owner has made immutable, which is told.
+func TestAnImmutableSecretStaysAsItIs(t *testing.T) {
+	g := newGallery(t)
+	g.create(secretNamed("login"))
+	g.pass()
+	s := g.secret("login")
+	g.Change(s, func() { s.Immutable = new(true) })
+	g.rotate("rotated")
+	g.taken()
+	_, _ = g.try()
+	if requests, _, _ := g.taken(); strings.Contains(requests, "secret") || string(g.secret("login").Data["password"]) != "password-of-vol-1" {
+		t.Errorf("requests %q, the Secret has %q", requests, g.secret("login").Data)
+	}
+	if c := g.condition(commonv1.TypeSynced, "False/ReconcileError"); !strings.Contains(c.Message, "secret login is immutable") {
+		t.Errorf("the condition says %q", c.Message)
+	}
+}

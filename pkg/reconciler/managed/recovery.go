@@ -103,10 +103,7 @@ func (p *pass) ownClass() lifecycle.Class {
 
 // Recover looks up what an attempt led to whose result is not known.
 func (p *pass) recover(ctx context.Context) error {
-	if p.class() != lifecycle.Findable { // which nearly all are not
-		return nil
-	}
-	if lost := p.unresolved() || p.neverSeen() && p.window() == 0; !lost || p.token() == "" {
+	if p.class() != lifecycle.Findable || !p.unresolved() && (!p.neverSeen() || p.window() > 0) || p.token() == "" {
 		return nil
 	}
 	since := p.searchedSince()

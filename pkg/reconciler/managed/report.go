@@ -59,7 +59,6 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 	}
 	o = p.conclude(o)
 	werr := p.writeStatus(ctx)
-	p.countRewording(werr)
 	switch {
 	case conflicts(werr) && p.memo.Conflicts < silentConflicts:
 		return p.conflicted(o), nil
@@ -72,6 +71,7 @@ func (p *pass) report(ctx context.Context, o outcome, err error) (reconcile.Resu
 		return reconcile.Result{}, p.fencedFrom(err, werr)
 	}
 	p.memo.Conflicts = 0
+	p.memo.Reworded = p.rewordings(werr)
 	p.tellUnwritable(werr)
 	p.announce()
 	p.ended = o.name
@@ -288,19 +288,19 @@ func (p *pass) failed(err error) outcome {
 	if errors.As(err, &f) {
 		s = f.stage
 	}
-	c := classify(err)
-	p.r.telemetry.Failed(c.name)
 	if external.IsUnauthorized(err) && p.connection.Recheck != nil && !gates.IsHeld(err) {
 		p.connection.Recheck()
 	}
+	c := classify(err)
+	p.r.telemetry.Failed(c.name)
 	if c.shared && p.gate != nil {
 		return p.heldBack(err)
 	}
-	err = p.redact(err)
 	ready := s.ready
 	if s.name == recording.name && meta.WasDeleted(p.mg) { // of an earlier pass
 		ready = commonv1.Deleting()
 	}
+	err = p.redact(err)
 	o := outcome{
 		name: s.name, ready: ready, synced: commonv1.ReconcileError(err), event: event.Warning(s.reason, err),
 		again: slow, progress: moving,

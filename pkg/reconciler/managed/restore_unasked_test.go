@@ -69,6 +69,7 @@ func TestWhatIsStoredOfAPausedObject(t *testing.T) {
 		"Other":   {"nor if the status tells of another one", made, true, nil, foreignID + `/succeeded of "vol-1"`, false, true},
 		"Told":    {"the status tells it", made, true, nil, ownDone + ` of "vol-1"`, false, false},
 		"System":  {"it does not tell the external system", system, true, nil, "", false, true},
+		"Both":    {"what the object tells itself of the system need not be stored", made, true, system, ownDone + ` of "vol-1"`, false, false},
 		"Chosen":  {"a name of our choice is known to any process", map[string]string{meta.AnnotationKeyExternalName: "data"}, true, nil, "", false, false},
 		"Held":    {"only the finalizer was taken", nil, true, made, "", false, false},
 		"Nothing": {"nothing was taken", nil, false, made, "", false, false},

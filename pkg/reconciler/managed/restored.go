@@ -55,13 +55,13 @@ func (p *pass) recordOwnerBefore() {
 
 // OwnerBefore returns the stamp, without a cluster, that this object had under the UID of the one
 // whose external resource it took over, or nothing.
-func (p *pass) ownerBefore() Stamp {
+func (p *pass) ownerBefore() (stamp Stamp) {
 	own, before, _ := strings.Cut(p.mg.GetAnnotations()[meta.AnnotationKeyRestoredOwner], "/")
-	if own != string(p.mg.GetUID()) || before == "" {
-		return ""
+	if own == string(p.mg.GetUID()) && before != "" {
+		stamp = Stamp(strings.TrimSuffix(string(p.stampOfKey()), own) + before)
 	}
 
-	return Stamp(strings.TrimSuffix(string(p.stampOfKey()), own) + before)
+	return stamp
 }
 
 // EndRestore takes the annotation of a user away once the external resource bears the mark of

@@ -38,10 +38,13 @@ func (p *pass) reworded(o outcome) outcome {
 	return o
 }
 
-// CountRewording counts, once the status is written, that it tells a failure in other words.
-func (p *pass) countRewording(err error) {
+// Rewordings returns how often a failure was told in other words, once the status is written, or could not be.
+func (p *pass) rewordings(unwritten error) objectstate.Rewordings {
 	told, tells := p.read.GetCondition(commonv1.TypeSynced), p.mg.GetCondition(commonv1.TypeSynced)
-	if err == nil && tells.Status == metav1.ConditionFalse && told.Reason == tells.Reason && told.Message != tells.Message {
-		p.memo.Reworded.Told++
+	counted := p.memo.Reworded
+	if unwritten == nil && tells.Status == metav1.ConditionFalse && told.Reason == tells.Reason && told.Message != tells.Message {
+		counted.Told++
 	}
+
+	return counted
 }

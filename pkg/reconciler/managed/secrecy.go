@@ -21,23 +21,30 @@ const detailsRemembered = 64
 // that are known already take nothing.
 func (t *troubles) rememberDetails(details ConnectionDetails, shown string) {
 	for key, value := range details {
-		have, known := t.details[key]
-		if len(value) == 0 || string(value) == shown || bytes.Equal(have, value) {
+		last := t.details[key][0]
+		if len(value) == 0 || string(value) == shown || bytes.Equal(last, value) {
 			continue
 		}
 		if t.details == nil {
-			t.details, t.formerDetails = ConnectionDetails{}, ConnectionDetails{}
+			t.details = map[string]rotated{}
 		}
-		if known {
-			t.formerDetails[key] = have
-		}
-		t.details[key] = slices.Clone(value)
+		t.details[key] = rotated{slices.Clone(value), last}
 	}
 	if len(t.details) > detailsRemembered {
-		unseen := func(key string, _ []byte) bool { return details[key] == nil }
-		maps.DeleteFunc(t.details, unseen)
-		maps.DeleteFunc(t.formerDetails, unseen)
+		maps.DeleteFunc(t.details, func(key string, _ rotated) bool { return details[key] == nil })
 	}
+}
+
+// RememberedDetails returns the values that are kept, by themselves.
+func (t *troubles) rememberedDetails() map[string][]byte {
+	values := map[string][]byte{}
+	for _, all := range t.details {
+		for _, value := range all {
+			values[string(value)] = value
+		}
+	}
+
+	return values
 }
 
 // Mask returns what takes the secrets of this pass out of a text: those that
@@ -55,36 +62,32 @@ func (p *pass) newMask() *redact.Mask {
 	if len(p.told) == 0 && p.memo.details == nil {
 		return p.secrets.Mask()
 	}
-	shown := map[string]bool{}
-	if read, err := image(p.read); err == nil {
-		delete(read, "status")
-		leaves(read, shown)
-	}
-	var hidden [][]byte
-	for _, details := range append(slices.Clip(p.told), p.memo.details, p.memo.formerDetails) {
+	hidden := p.memo.rememberedDetails()
+	for _, details := range p.told {
 		for _, value := range details {
-			if !shown[string(value)] {
-				shown[string(value)] = true // each value once
-				hidden = append(hidden, value)
-			}
+			hidden[string(value)] = value
 		}
 	}
+	if read, err := image(p.read); err == nil {
+		delete(read, "status")
+		withoutTexts(hidden, read)
+	}
 
-	return p.secrets.Mask(hidden...)
+	return p.secrets.Mask(slices.Collect(maps.Values(hidden))...)
 }
 
-// Leaves collects the texts in a JSON value.
-func leaves(value any, found map[string]bool) {
-	switch v := value.(type) {
+// WithoutTexts takes the texts in a JSON value from what is hidden.
+func withoutTexts(hidden map[string][]byte, shown any) {
+	switch v := shown.(type) {
 	case string:
-		found[v] = true
+		delete(hidden, v)
 	case []any:
 		for _, item := range v {
-			leaves(item, found)
+			withoutTexts(hidden, item)
 		}
 	case map[string]any:
 		for _, item := range v {
-			leaves(item, found)
+			withoutTexts(hidden, item)
 		}
 	}
 }

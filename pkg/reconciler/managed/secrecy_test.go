@@ -2,6 +2,7 @@ package managed
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,8 +64,8 @@ func TestConnectionDetailsTakeNoMore(t *testing.T) {
 		key := fmt.Sprint("key", i)
 		o.rememberDetails(ConnectionDetails{key: []byte("correct-horse")}, "")
 		o.rememberDetails(ConnectionDetails{key: []byte("battery-staple")}, "")
-		if len(o.details) > detailsRemembered || len(o.formerDetails) > detailsRemembered || o.details[key] == nil || o.formerDetails[key] == nil {
-			t.Fatalf("after %d keys, %d and %d are kept", i+1, len(o.details), len(o.formerDetails))
+		if want := (rotated{[]byte("battery-staple"), []byte("correct-horse")}); len(o.details) > detailsRemembered || !reflect.DeepEqual(o.details[key], want) {
+			t.Fatalf("after %d keys, %d are kept, the last as %q", i+1, len(o.details), o.details[key])
 		}
 	}
 	many := ConnectionDetails{}

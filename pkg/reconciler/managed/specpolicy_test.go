@@ -149,7 +149,7 @@ func TestADeletionPolicyThatIsNotUnderstood(t *testing.T) {
 			continue
 		}
 		c := g.condition(commonv1.TypeSynced, "False/InvalidManagementPolicy")
-		if !strings.Contains(c.Message, fmt.Sprintf("%q", policy)) || !strings.Contains(c.Message, "Delete, Orphan") {
+		if !strings.Contains(c.Message, fmt.Sprintf("%q", policy)) || !strings.HasSuffix(c.Message, "Delete, Orphan") {
 			t.Errorf("%q: it says %q", policy, c.Message)
 		}
 		g.change(func(s *volume.Snapshot) { s.Spec.DeletionPolicy = "" })
@@ -160,6 +160,19 @@ func TestADeletionPolicyThatIsNotUnderstood(t *testing.T) {
 		if g.gone() || len(g.cloud.Disks()) != 1 {
 			t.Errorf("%q: gone %t, disks %v", policy, g.gone(), g.cloud.Disks())
 		}
+	}
+}
+
+// Of an object with several policies that are not understood, that of the annotation is told first.
+func TestAPolicyOfAnAnnotationIsToldFirst(t *testing.T) {
+	g := newGallery(t)
+	g.create(func(s *volume.Snapshot) {
+		s.Spec.DeletionPolicy = "Retain"
+		s.Annotations = map[string]string{meta.AnnotationKeyManagementPolicy: "sometimes"}
+	})
+	g.pass()
+	if c := g.condition(commonv1.TypeSynced, "False/InvalidManagementPolicy"); !strings.Contains(c.Message, meta.AnnotationKeyManagementPolicy) || strings.Contains(c.Message, "Retain") {
+		t.Errorf("it says %q", c.Message)
 	}
 }
 

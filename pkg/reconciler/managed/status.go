@@ -42,11 +42,10 @@ func (p *pass) set(c commonv1.Condition) {
 		return
 	}
 	c.ObservedGeneration = p.generation
-	if says := p.mg.GetCondition(c.Type); says.Equal(c) && says.ObservedGeneration == c.ObservedGeneration {
-		return
-	}
 	c.LastTransitionTime = metav1.NewTime(p.now().Truncate(time.Second).Local()) // as it comes back
-	p.mg.SetConditions(c)
+	if says := p.mg.GetCondition(c.Type); !says.Equal(c) || says.ObservedGeneration != c.ObservedGeneration {
+		p.mg.SetConditions(c)
+	}
 }
 
 // Stamp puts the generation this pass works on to the conditions that others have set
@@ -199,10 +198,11 @@ func sameStatus(a, b resource.Managed) bool {
 // WorthWriting says whether a change of the status is one, or only one that the API server
 // does not store, or one of volatile fields that can wait.
 func (p *pass) worthWriting(newest statusImage, patch map[string]any) bool {
+	if len(patch) == 0 {
+		return false
+	}
 	rest := p.lasting(patch)
 	switch {
-	case len(patch) == 0:
-		return false
 	case len(rest) > 0 && !p.droppedLately(newest, rest):
 		return true
 	case reflect.DeepEqual(rest, patch): // nothing is volatile

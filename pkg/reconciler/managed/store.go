@@ -103,7 +103,6 @@ func (p *pass) removeFinalizer(ctx context.Context) error {
 	}
 	desired := clone(p.mg)
 	meta.RemoveFinalizer(desired, FinalizerName)
-	meta.RemoveFinalizer(desired, UnclaimedFinalizer)
 	p.r.retired.removeFinalizers(desired)
 
 	return p.replaceFinalizers(ctx, desired)
@@ -213,7 +212,8 @@ func (p *pass) patch(ctx context.Context, what telemetry.Write, desired resource
 	if err != nil {
 		return errors.Wrap(err, "cannot encode patch")
 	}
-	if err := p.r.client.Patch(ctx, desired, client.RawPatch(types.MergePatchType, data)); err != nil {
+	patch := client.RawPatch(types.MergePatchType, data)
+	if err := p.r.client.Patch(ctx, desired, patch); err != nil {
 		return p.vanished(ctx, err)
 	}
 	p.r.telemetry.Wrote(what, desired.GetResourceVersion() != p.mg.GetResourceVersion())

@@ -16,10 +16,8 @@ import (
 // Create has just said so, unless the look after it says that somebody else has the name
 // by now. It is the one exception from one change in a pass.
 func (p *pass) takeBack(ctx context.Context, why error) {
-	if !errors.Is(why, errReplaced) || !p.made || len(p.read.GetFinalizers()) > 0 || !p.may().Delete {
-		return
-	}
-	if p.observed && p.observation.ResourceExists && p.observation.Owner == OwnerOther {
+	others := p.observed && p.observation.ResourceExists && p.observation.Owner == OwnerOther
+	if !errors.Is(why, errReplaced) || !p.made || others || len(p.read.GetFinalizers()) > 0 || !p.may().Delete {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)

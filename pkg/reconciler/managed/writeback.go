@@ -116,13 +116,12 @@ func retry(ctx context.Context, try func() bool, tell func()) {
 	soon, cancel := context.WithTimeout(ctx, writeBackPatience)
 	defer cancel()
 	for told := false; !try(); {
-		if !told && soon.Err() != nil {
+		ended := sleep(ctx, writeBackPause) != nil
+		if ended || !told && soon.Err() != nil {
 			told = true
 			tell()
 		}
-		if sleep(ctx, writeBackPause) != nil {
-			tell()
-
+		if ended {
 			return
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -308,4 +309,52 @@ func TestARestoreOfTheSystem(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestARestoreOfAnOperationThatTheCacheShows: the handle of what the external system is at work on is put back with the name, also for an object
+// that this process has not looked at yet.
+func TestARestoreOfAnOperationThatTheCacheShows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of, c := newOperations(t, managed.WithSpreadAfterRestart(true))
+		w := &rewinding{world: of}
+		w.create(nil)
+		snapshot := w.get()
+		w.pass()
+		c.left = 1
+		w.pass()
+		w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
+		c.left = 9
+		w.pass()
+		w.pass()
+		handle := w.get().Annotations[meta.AnnotationKeyOperation]
+		w.begins()
+		w.pass() // which is put off
+		w.lag = w.get()
+		w.rewind(snapshot)
+		w.ends()
+		if got := w.get().Annotations; handle == "" || got[meta.AnnotationKeyOperation] != handle {
+			w.Errorf("the annotations are %v, want the handle %q", got, handle)
+		}
+	})
+}
+
+// TestWhatIsWrittenBackIsCounted: as the result of a creation, which it is.
+func TestWhatIsWrittenBackIsCounted(t *testing.T) {
+	rewoundOnce(t, func(w *rewinding) {
+		registry := prometheus.NewRegistry()
+		w.o = append(w.o, managed.WithMetricsRegisterer(registry))
+		w.begins()
+		w.create(nil)
+		snapshot := w.get()
+		w.pass()
+		w.rewind(snapshot)
+		const name = "moorage_managed_writes_total changed=true what=result"
+		before := metric(t, registry, name)
+		w.taken()
+		w.ends()
+		w.expect("patch", "", "")
+		if got := metric(t, registry, name) - before; got != 1 {
+			w.Errorf("%v results were written", got)
+		}
+	})
 }

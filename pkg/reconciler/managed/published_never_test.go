@@ -1,0 +1,64 @@
+package managed
+
+import (
+	"testing"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/resource/fake"
+)
+
+// An unpublishable object is of a kind whose objects name no Secret.
+type unpublishable struct{ resource.Managed }
+
+// A publishable object names a Secret, and tells what was published there.
+type publishable struct {
+	*fake.Managed
+
+	secret, hash string
+}
+
+func (p *publishable) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {
+	return &commonv1.LocalSecretReference{Name: p.secret}
+}
+
+func (p *publishable) GetConnectionDetailsHash() string { return p.hash }
+
+func (p *publishable) SetConnectionDetailsHash(hash string) { p.hash = hash }
+
+// observedWith returns a pass that has observed details of an object.
+func observedWith(mg resource.Managed, details ConnectionDetails) *pass {
+	p := passOf(mg, &memo{})
+	p.observation = ExternalObservation{ResourceExists: true, ConnectionDetails: details}
+
+	return p
+}
+
+// Details of an object of a kind that has no place for the name of a Secret go nowhere.
+func TestAKindWithoutASecretPublishesNothing(t *testing.T) {
+	details := ConnectionDetails{"token": []byte("of a kind without a Secret")}
+	if observedWith(unpublishable{bearing(nil)}, details).unpublished() {
+		t.Error("they are to be published")
+	}
+	if !observedWith(&publishable{Managed: bearing(nil), secret: "login"}, details).unpublished() {
+		t.Error("those of a kind that has one are not")
+	}
+}
+
+// What is told of published details takes a while to derive. Of an object that tells of none it is not, until they are published.
+func TestNothingIsDerivedOfWhatWasNeverPublished(t *testing.T) {
+	details := ConnectionDetails{"token": []byte("of an object that tells of none")}
+	for hash, want := range map[string]bool{"": false, "login/of others": true} {
+		p := observedWith(&publishable{Managed: bearing(nil), secret: "login", hash: hash}, details)
+		if !p.unpublished() {
+			t.Errorf("with %q: nothing is published", hash)
+		}
+		slowly.mu.Lock()
+		_, derived := slowly.keys[derivation{p.details, ownerUID}]
+		delete(slowly.keys, derivation{p.details, ownerUID})
+		slowly.mu.Unlock()
+		if derived != want {
+			t.Errorf("with %q: derived %t", hash, derived)
+		}
+	}
+}
