@@ -107,7 +107,7 @@ func (t *tracker) add(m manager.Manager, users []User, gate *crdgate.Gate) error
 		if _, err := newList(m.GetScheme(), gvk); err != nil {
 			return err
 		}
-		t.users[gvk] = false
+		t.complete(gvk, false)
 		follow := func(ctx context.Context) error { return t.follow(ctx, gvk, of) }
 		if gate != nil {
 			gate.Add([]schema.GroupVersionKind{gvk}, follow)
