@@ -72,7 +72,7 @@ func newFollowed(t *testing.T, f *fleet) *tracker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := newTracker(all, f, newScheme())
+	tr := newTracker(all, f, newScheme(), unservedBy(nil))
 	tr.users[group.WithKind("Boat")] = false
 
 	return tr

@@ -81,7 +81,7 @@ func Setup(m manager.Manager, kinds Kinds, users []User, o ...Option) error {
 	if err != nil {
 		return err
 	}
-	t := newTracker(f, m.GetCache(), m.GetScheme())
+	t := newTracker(f, m.GetCache(), m.GetScheme(), unservedBy(chosen.gate))
 	if err := t.add(m, users, chosen.gate); err != nil {
 		return err
 	}
@@ -94,11 +94,17 @@ func Setup(m manager.Manager, kinds Kinds, users []User, o ...Option) error {
 	return nil
 }
 
+// UnservedBy returns what reports whether a kind is known not to be served: none is without a gate.
+func unservedBy(gate *crdgate.Gate) func(schema.GroupVersionKind) bool {
+	if gate != nil {
+		return gate.Absent
+	}
+
+	return func(schema.GroupVersionKind) bool { return false }
+}
+
 // Add lets a manager, or the gate, follow the users.
 func (t *tracker) add(m manager.Manager, users []User, gate *crdgate.Gate) error {
-	if gate != nil {
-		t.gone = gate.Absent
-	}
 	for _, of := range users {
 		gvk, err := m.GetClient().GroupVersionKindFor(of)
 		if err != nil {
@@ -107,7 +113,7 @@ func (t *tracker) add(m manager.Manager, users []User, gate *crdgate.Gate) error
 		if _, err := newList(m.GetScheme(), gvk); err != nil {
 			return err
 		}
-		t.users[gvk] = false
+		t.complete(gvk, false)
 		follow := func(ctx context.Context) error { return t.follow(ctx, gvk, of) }
 		if gate != nil {
 			gate.Add([]schema.GroupVersionKind{gvk}, follow)

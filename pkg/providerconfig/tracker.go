@@ -34,10 +34,9 @@ type tracker struct {
 	queues map[string]queue                 // of the controllers that run, by kind of configuration
 }
 
-func newTracker(f family, c cache.Cache, s *runtime.Scheme) *tracker {
+func newTracker(f family, c cache.Cache, s *runtime.Scheme, gone func(schema.GroupVersionKind) bool) *tracker {
 	return &tracker{
-		family: f, cache: c, scheme: s, index: newIndex(),
-		gone:  func(schema.GroupVersionKind) bool { return false },
+		family: f, cache: c, scheme: s, index: newIndex(), gone: gone,
 		users: map[schema.GroupVersionKind]bool{}, queues: map[string]queue{},
 	}
 }

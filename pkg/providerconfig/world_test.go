@@ -219,7 +219,7 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.tracker = newTracker(f, fakeCache{client: p}, p.Scheme())
+	p.tracker = newTracker(f, fakeCache{client: p}, p.Scheme(), unservedBy(nil))
 	p.tracker.users[group.WithKind("Boat")] = true
 	for _, kind := range f {
 		p.rs[kind.gvk.Kind] = &reconciler{

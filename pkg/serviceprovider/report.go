@@ -124,11 +124,11 @@ func (p *pass[T, C]) describeMade() {
 	worked := p.called && !p.facts.Leaving
 	left := p.facts.Made && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated)
 	switch {
-	case p.leaves && p.facts.Made && p.facts.Cleaned:
-		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonDeleted, "")
 	case p.orphans():
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonOrphaned, "")
-	case !p.leaves && (worked || left):
+	case p.leaves && p.facts.Made:
+		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonDeleted, "")
+	case worked || left:
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionTrue, ReasonCreated, "")
 	case p.facts.Held && !p.heldBefore() && !saysOfAccess(*p.obj.GetConditions()):
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonNotCreated, "")

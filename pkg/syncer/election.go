@@ -54,8 +54,8 @@ type LeaderElection struct {
 
 // complete fills in the defaults, and refuses times with which nobody could lead.
 func (e LeaderElection) complete(name string) (LeaderElection, error) {
-	e.LeaseName = cmp.Or(e.LeaseName, "syncer-"+name)
 	e.LeaseDuration, e.RenewDeadline, e.RetryPeriod = cmp.Or(e.LeaseDuration, 15*time.Second), cmp.Or(e.RenewDeadline, 10*time.Second), cmp.Or(e.RetryPeriod, 2*time.Second)
+	e.LeaseName = cmp.Or(e.LeaseName, "syncer-"+name)
 	if problems := validation.IsDNS1123Subdomain(e.LeaseName); len(problems) > 0 {
 		return e, errors.Errorf("LeaseName %q is no name: %s", e.LeaseName, problems[0])
 	}

@@ -14,7 +14,6 @@ func (r *Runner) lead(ctx context.Context) error {
 		return errors.Wrap(err, "cannot serve probes")
 	}
 	leading, resign := context.WithCancel(ctx)
-	defer resign()
 	// It stops last: another process may sync once the lease is given up.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

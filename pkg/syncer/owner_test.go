@@ -49,3 +49,18 @@ func TestRecreatedOwner(t *testing.T) {
 		})
 	}
 }
+
+// TestLastingOwner: where nobody tells who the owner is now, it is the one that the context names.
+func TestLastingOwner(t *testing.T) {
+	image := translate.PhysicalName("a", home)
+	w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}})
+	w.reg.Names.Owner = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: target, Name: "red", UID: "first"}}
+	w.syncer = newMapSyncer(w.reg)
+	core, err := syncer.NewCore(w.reg, w.syncer, withRecorder(syncer.Options{}, w.events), w.clock)
+	w.Must(err)
+	w.core = core
+	w.mustPass()
+	if refs := w.host(image).OwnerReferences; len(refs) != 1 || refs[0].UID != "first" {
+		t.Errorf("the owners are %v", refs)
+	}
+}

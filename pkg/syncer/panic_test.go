@@ -31,3 +31,26 @@ func TestRunnerAfterAPanic(t *testing.T) {
 		}
 	})
 }
+
+// TestLeaderAfterAPanic: nor does it keep the lease, for which others wait.
+func TestLeaderAfterAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRuns(t)
+		c := newCandidate(r.told)
+		close(c.elected)
+		r.reg.ProcessManager = c
+		r.register(explosive{agent{name: "one", told: r.told}})
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("it did not panic")
+				}
+			}()
+			_ = r.runner.Start(t.Context())
+		}()
+		synctest.Wait()
+		if told := r.told.all(); r.host.running() || r.virtual.running() || told[len(told)-1] != "the process ends" {
+			t.Errorf("a manager still runs: %q", told)
+		}
+	})
+}

@@ -30,6 +30,8 @@ func TestInClusterHost(t *testing.T) {
 		"Named":       {"A host that is named is the host.", RegisterOptions{Virtual: virtual, Physical: named, Name: "red", TargetNamespace: "sea"}, here, named, "sea", "", ""},
 		"Half":        {"The namespace of the pod is none of another host.", RegisterOptions{Virtual: virtual, Physical: named, Name: "red"}, here, nil, "", "", "required together"},
 		"Nowhere":     {"This is no pod.", RegisterOptions{Virtual: virtual, Name: "red"}, nowhere, nil, "", "", "the host is the cluster of the pod"},
+		"NoVirtual":   {"What is required is asked for before anything of the pod.", RegisterOptions{Name: "red"}, nowhere, nil, "", "", "Virtual and Name are required"},
+		"NoName":      {"The same.", RegisterOptions{Virtual: virtual}, nowhere, nil, "", "", "Virtual and Name are required"},
 		"Nameless":    {"A pod without a service account.", RegisterOptions{Virtual: virtual, Name: "red"}, nameless, nil, "", "", "namespace of the pod"},
 		"HalfTarget":  {"Its own namespace is not known either.", RegisterOptions{Virtual: virtual, Name: "red", TargetNamespace: "sea"}, nameless, nil, "", "", "cannot tell the namespace of the pod"},
 		"HalfCurrent": {"The objects are nowhere.", RegisterOptions{Virtual: virtual, Name: "red", CurrentNamespace: "home"}, nameless, nil, "", "", "cannot tell the namespace of the pod"},

@@ -37,17 +37,13 @@ func (s *snapshot) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// watches lets two watches of a configuration go on from a version, and returns the code of
-// the last answer, 0 for none.
-func watches(t *testing.T, config *rest.Config) int {
+// watches lets two watches of a manager go on from a version, and returns the code of the last
+// answer, 0 for none.
+func watches(t *testing.T, m interface{ GetHTTPClient() *http.Client }) int {
 	t.Helper()
-	c, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	code := 0
+	c, code := m.GetHTTPClient(), 0
 	for range 2 {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+"/api/v1/pods?watch=true&resourceVersion=874", nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a.example/api/v1/pods?watch=true&resourceVersion=874", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,22 +78,22 @@ func TestRestored(t *testing.T) {
 	go func() { physicalEnds <- reg.PhysicalManager.Start(ctx) }()
 	go func() { virtualEnds <- reg.VirtualManager.Start(ctx) }()
 
-	if code := watches(t, reg.VirtualManager.GetConfig()); code != http.StatusOK {
+	if code := watches(t, reg.VirtualManager); code != http.StatusOK {
 		t.Errorf("a virtual cluster as it was answers with %d", code)
 	}
 	virtual.set("red", "219")
-	if code := watches(t, reg.VirtualManager.GetConfig()); code != http.StatusGone {
+	if code := watches(t, reg.VirtualManager); code != http.StatusGone {
 		t.Errorf("a virtual cluster that was restored answers with %d", code)
 	}
 	virtual.set("blue", "219")
-	if code := watches(t, reg.VirtualManager.GetConfig()); code != 0 {
+	if code := watches(t, reg.VirtualManager); code != 0 {
 		t.Errorf("another cluster answers with %d", code)
 	}
-	if code := watches(t, reg.PhysicalManager.GetConfig()); code != http.StatusOK {
+	if code := watches(t, reg.PhysicalManager); code != http.StatusOK {
 		t.Errorf("a host as it was answers with %d", code)
 	}
 	host.set("host", "219")
-	if code := watches(t, reg.PhysicalManager.GetConfig()); code != http.StatusGone {
+	if code := watches(t, reg.PhysicalManager); code != http.StatusGone {
 		t.Errorf("a host that was restored answers with %d", code)
 	}
 	if err := <-physicalEnds; !errors.Is(err, controller.ErrRestored) {
@@ -109,6 +105,11 @@ func TestRestored(t *testing.T) {
 	}
 }
 
+// A configured is what is made of a configuration.
+type configured struct{ client *http.Client }
+
+func (c configured) GetHTTPClient() *http.Client { return c.client }
+
 // TestGuardRestored: what is watched with a configuration that went through Guard alone is
 // listed anew when the virtual cluster was restored, as in a Fleet; another cluster is none that
 // was restored.
@@ -119,6 +120,10 @@ func TestGuardRestored(t *testing.T) {
 	if err != nil || uid != "red" {
 		t.Fatal(uid, err)
 	}
+	c, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		reason, uid, version string
 		code                 int
@@ -128,7 +133,7 @@ func TestGuardRestored(t *testing.T) {
 		{"another cluster", "blue", "219", 0},
 	} {
 		virtual.set(tc.uid, tc.version)
-		if code := watches(t, config); code != tc.code {
+		if code := watches(t, configured{c}); code != tc.code {
 			t.Errorf("%s answers with %d, want %d", tc.reason, code, tc.code)
 		}
 	}
