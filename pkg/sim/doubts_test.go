@@ -135,7 +135,7 @@ func TestExcusesAreCounted(t *testing.T) {
 		// a name that was stored, and told by nothing else, is removed, and the record stays
 		"slow-create/opaque patch#2:crash-after get#2:strip-one": nil, // it is blocked, and its user knows the name
 		// a finalizer is put back, and not stored
-		"replace/findable Create#1:strip patch#2:dropped-finalizers": {sim.DroppedFinalizers, sim.Strip},
+		"replace/findable Create#1:strip patch#2:dropped-finalizers": {sim.DroppedFinalizers},
 	} {
 		s, err := sim.ParseSchedule(line)
 		if err != nil {

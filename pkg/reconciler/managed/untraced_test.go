@@ -16,9 +16,9 @@ import (
 
 // Untraced returns a world with an object for which an earlier process has created a disk, if it is to have done so, and of
 // which a replace has taken all that told of it. A minute later another process has begun.
-func untraced(t *testing.T, made bool, o ...managed.ReconcilerOption) *world {
+func untraced(t *testing.T, made bool) *world {
 	t.Helper()
-	w := newWorld(t, append(o, managed.WithCreationGracePeriod(0))...)
+	w := newWorld(t, managed.WithCreationGracePeriod(0))
 	w.cloud.Window = 30 * time.Second
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	w.create(func(v *volume.Volume) { v.CreationTimestamp = metav1.NewTime(w.clock.Now().Truncate(time.Second)) })
