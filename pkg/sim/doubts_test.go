@@ -111,9 +111,18 @@ func TestExcusesAreCounted(t *testing.T) {
 		"delete-during-create/named patch/status#2:strip": nil,
 
 		// where the same token leads to the same resource, each process makes the same first one
-		"create/token Create#1:strip patch#2:crash":    nil,
-		"create/token patch#2:rewound-down(2)":         nil,
-		"create/findable Create#1:strip patch#2:crash": {sim.Strip},
+		"create/token Create#1:strip patch#2:crash": nil,
+		"create/token patch#2:rewound-down(2)":      nil,
+		// where it can be looked for, each process looks for what the first one created
+		"create/findable Create#1:strip patch#2:crash":                nil,
+		"create/findable patch#2:rewound-down(2)":                     nil,
+		"create/findable Create#1:crash-after Observe#2:rewound-down": nil,
+		"recover/findable Create#1:strip":                             nil,
+		"recover/findable Create#1:strip-annotations get#2:delete":    nil,
+		"slow-create/findable get#4:strip get#5:crash":                nil,
+		// but not for what another created after that, or of an object that is gone before it is read
+		"made-again/findable Create#2:strip patch#4:crash": {sim.Strip},
+		"create/findable get#2:strip patch#3:delete":       {sim.Strip},
 		// versions come again after a restore, and are no lock
 		"made-again/opaque get#3:rewound Connect#3:strip": nil,
 		"made-again/opaque get#3:strip Connect#3:rewound": nil,
@@ -126,7 +135,7 @@ func TestExcusesAreCounted(t *testing.T) {
 		// a name that was stored, and told by nothing else, is removed, and the record stays
 		"slow-create/opaque patch#2:crash-after get#2:strip-one": nil, // it is blocked, and its user knows the name
 		// a finalizer is put back, and not stored
-		"replace/findable Create#1:strip patch#2:dropped-finalizers": {sim.DroppedFinalizers, sim.Strip},
+		"replace/findable Create#1:strip patch#2:dropped-finalizers": {sim.DroppedFinalizers},
 	} {
 		s, err := sim.ParseSchedule(line)
 		if err != nil {

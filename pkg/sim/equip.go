@@ -27,12 +27,24 @@ func (t *timepiece) Now() time.Time {
 
 func (t *timepiece) Since(past time.Time) time.Duration { return t.Now().Sub(past) }
 
+// The first process was there so long before the first object: what users create is new to it.
+const there = time.Hour
+
+// Made returns when the reconciler of the process was made, by its own clock.
+func (p *process) made() time.Time {
+	if p.number == 1 {
+		return p.began.Add(p.clock.by - there)
+	}
+
+	return p.began.Add(p.clock.by)
+}
+
 // Equip gives the process its reconciler, as of when it began.
 func (p *process) equip() {
 	w := p.world
 	direct := w.server.Client().As("provider").Around(p.ask)
 	m := &fake.Manager{Client: &cached{Client: direct, process: p}, Scheme: w.config.Scheme}
-	clock := &timepiece{stepped: p.clock, stands: p.began.Add(p.clock.by)}
+	clock := &timepiece{stepped: p.clock, stands: p.made()}
 	options := []managed.ReconcilerOption{
 		managed.WithCluster(split{m, noting{direct, p}, p}),
 		managed.WithClock(clock),

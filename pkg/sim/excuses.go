@@ -180,6 +180,27 @@ func (w *World) unexcused(of types.UID) []string {
 	})
 }
 
+// Traced says whether what an attempt made is found without any record of it: where it can be looked for, every process knows
+// the first attempt of an object that is older than itself. One whose clock was set back may take the object for younger; and
+// who names another resource asks for that.
+func (w *World) traced(mg resource.Managed) bool {
+	uid, attempt := mg.GetUID(), attemptOf(mg)
+	finds := w.harbour != nil && w.harbour.class.finds > 0
+
+	return finds && !w.backward && !w.users.adopted[uid] && attempt != "" && attempt == w.firstAttempt(uid)
+}
+
+// FirstAttempt returns the id of the attempt that an object was marked with first.
+func (w *World) firstAttempt(of types.UID) string {
+	for _, c := range w.server.Changes(0) {
+		if mg := asManaged(c.Object); mg != nil && c.Object.GetUID() == of && attemptOf(mg) != "" {
+			return attemptOf(mg)
+		}
+	}
+
+	return ""
+}
+
 // MadeBy returns the attempt that made a resource, as far as the harbour tells: what clients of others
 // work with is not known.
 func (w *World) madeBy(id string) (attempt string, known bool) {

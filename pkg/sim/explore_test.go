@@ -199,11 +199,7 @@ func TestSim(t *testing.T) {
 		t.Error(said.String())
 	}
 	b.hold(t)
-	most := mostExcused
-	if *doubts && *depth > 1 {
-		most = mostExcusedInPairs
-	}
-	if said := b.tooMuch(most); *only == "" && *depth <= 2 && said != "" {
+	if said := b.tooMuch(*doubts && *depth > 1); *only == "" && *depth <= 2 && said != "" {
 		t.Error(said)
 	}
 	for op, sides := range b.Crossed {

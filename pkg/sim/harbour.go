@@ -168,7 +168,10 @@ func (c *searcher) RecoverCreation(_ context.Context, mg resource.Managed, token
 	return false, nil
 }
 
-func (c *searcher) RecoveryWindow() time.Duration { return 3 * c.harbour.class.finds }
+// What is not found after so many times the time that it takes to be found is not there.
+const searchWindow = 3
+
+func (c *searcher) RecoveryWindow() time.Duration { return searchWindow * c.harbour.class.finds }
 
 // A pilot is a client of the harbour.
 type pilot struct{ harbour *harbour }

@@ -106,7 +106,7 @@ func (w *World) unreads(mg resource.Managed) {
 // state that was restored, and no process lives that could write it back.
 func (w *World) losesRewound(mg resource.Managed, k Kind) {
 	before, known := w.rewinds[mg.GetUID()]
-	if !known || w.outside.Traits().Named || attemptOf(before) == attemptOf(mg) {
+	if !known || w.outside.Traits().Named || attemptOf(before) == attemptOf(mg) || recordOf(mg) == "" && w.traced(before) {
 		return
 	}
 	w.exemptions.add(k, before)

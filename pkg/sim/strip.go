@@ -110,8 +110,11 @@ func (w *World) beyondRepair(s stripping) bool {
 	mine := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.number == w.callers[uid] })
 	read := slices.ContainsFunc(w.alive(), func(p *process) bool { return p.knows.attempts[uid] == attempt })
 
-	return !w.outside.Traits().Named && attempt != "" && !told && !mine && !read
+	return !w.outside.Traits().Named && attempt != "" && !told && !mine && !read && !(s.whole() && w.traced(s.before))
 }
+
+// Whole says whether nothing of a record is left.
+func (s stripping) whole() bool { return s.kind != StripOne && s.given == "" }
 
 // LosesStripped notes that an object went at once because nothing kept it any more. Nobody can
 // help that if no pass has read the object since its finalizer was taken away. Who takes it from what
@@ -240,7 +243,7 @@ func (w *World) forgetsStripped() {
 		if now == nil || s.read || attempt == "" || recordOf(now) != s.given {
 			continue
 		}
-		if !tellsOf(now, attempt) && !w.outside.Traits().Named {
+		if !tellsOf(now, attempt) && !w.outside.Traits().Named && !(s.whole() && w.traced(s.before)) {
 			w.exemptions.add(s.kind, s.before)
 			if s.given != "" {
 				w.lost.add(s.kind, s.before)

@@ -130,15 +130,26 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-// mostExcused is how much of its schedules in a class a kind of fault may excuse, in percent. Pairs of doubts may excuse
-// more: a replace together with whatever ends the process, or with a deletion before the next pass, takes all that was known.
-const mostExcused, mostExcusedInPairs = 2, 4
+// mostExcused returns how much of its schedules in a class a kind of fault may excuse, in percent. Pairs of doubts may excuse
+// more in the class Opaque, where a replace together with whatever ends the process takes all that was known; and a replace that takes
+// the finalizer alone together with a deletion before the next pass, which nothing prevents in any class.
+func mostExcused(kindAndClass string, pairs bool) int {
+	kind, class, _ := strings.Cut(kindAndClass, "/")
+	switch {
+	case pairs && strings.HasPrefix(class, "opaque"):
+		return 4
+	case pairs && kind == string(sim.StripFinalizers):
+		return 3
+	default:
+		return 2
+	}
+}
 
 // tooMuch says which kinds of faults excuse more than they may, or nothing. That an object is blocked of whose
 // attempt the answer was lost is no excuse, but what is promised in its class. Of answers of Create that are lost behind an
 // error which does not say so, where such an error is a failure, most leave something over: that is what the default means, and no
 // percentage bounds it. They are counted apart, and none may be left over where no such answer was lost.
-func (b *book) tooMuch(most int) string {
+func (b *book) tooMuch(pairs bool) string {
 	var said strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(b.Untold)) {
 		if n, of := b.Untold[key], b.Hidden[key]; n > of {
@@ -146,7 +157,7 @@ func (b *book) tooMuch(most int) string {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.Excused)) {
-		if n, of := b.Excused[key], b.Tried[key]; 100*n > most*of {
+		if n, of, most := b.Excused[key], b.Tried[key], mostExcused(key, pairs); 100*n > most*of {
 			fmt.Fprintf(&said, "%s excuses %d of %d schedules, and may excuse %d %%: look for an excuse that is too broad\n", key, n, of, most)
 		}
 	}
@@ -160,20 +171,28 @@ func TestTooMuch(t *testing.T) {
 	b := &book{account: newAccount()}
 	b.Tried["strip/named"], b.Excused["strip/named"] = 100, 2
 	b.Tried["strip/opaque"], b.Lost["strip/opaque"] = 100, 50
-	if said := b.tooMuch(mostExcused); said != "" {
+	if said := b.tooMuch(false); said != "" {
 		t.Errorf("within the bound, it says %q", said)
 	}
 	b.Tried["strip/token"], b.Excused["strip/token"] = 100, 3
-	if said := b.tooMuch(mostExcused); !strings.HasPrefix(said, "strip/token excuses 3 of 100 schedules") || strings.Count(said, "\n") != 1 {
+	if said := b.tooMuch(false); !strings.HasPrefix(said, "strip/token excuses 3 of 100 schedules") || strings.Count(said, "\n") != 1 {
 		t.Errorf("it says %q", said)
+	}
+	for key, most := range map[string]int{"strip/findable": 2, "strip/opaque": 4, "rewound-down/opaque-default": 4, "strip-finalizers/named": 3} {
+		if got := mostExcused(key, true); got != most {
+			t.Errorf("pairs may excuse %d %% of %s, want %d", got, key, most)
+		}
+		if got := mostExcused(key, false); got != 2 {
+			t.Errorf("single faults may excuse %d %% of %s, want 2", got, key)
+		}
 	}
 	b = &book{account: newAccount()}
 	b.Hidden["lost/opaque-default"], b.Untold["lost/opaque-default"] = 10, 10
-	if said := b.tooMuch(mostExcused); said != "" {
+	if said := b.tooMuch(false); said != "" {
 		t.Errorf("each hidden answer leaves something over, and it says %q", said)
 	}
 	b.Untold["lost/opaque-default"]++
-	if said := b.tooMuch(mostExcused); !strings.HasPrefix(said, "lost/opaque-default leaves something over in 11 schedules") || strings.Count(said, "\n") != 1 {
+	if said := b.tooMuch(false); !strings.HasPrefix(said, "lost/opaque-default leaves something over in 11 schedules") || strings.Count(said, "\n") != 1 {
 		t.Errorf("what is left over was not hidden, and it says %q", said)
 	}
 }

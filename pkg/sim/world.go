@@ -135,6 +135,7 @@ type World struct {
 	talks    bool                // the external system says more than it should
 	restored bool                // the API server may be restored
 	deafened bool                // a call may not return
+	backward bool                // a clock may be set back
 }
 
 // A boundary is the n-th time that an operation is begun.
@@ -167,6 +168,7 @@ func newWorld(c Config, faults []Fault) *World {
 		w.talks = w.talks || f.talks()
 		w.restored = w.restored || f.Kind.rewinds()
 		w.deafened = w.deafened || f.Kind.deafens()
+		w.backward = w.backward || f.Kind == ClockBack
 		switch f.Kind { //nolint:exhaustive // after the others nothing is tried again and again
 		case Refusing:
 			w.refusals = append(w.refusals, f.duration())

@@ -50,7 +50,7 @@ func (p *pass) observe(ctx context.Context) error {
 	if err := p.recover(ctx); err != nil {
 		return err
 	}
-	o, err := p.look(ctx)
+	o, err := p.lookForAll(ctx)
 	if err != nil || p.pending != nil {
 		return err
 	}

@@ -39,20 +39,30 @@ const (
 // the "-" is that of the class that the attempt is made in. The id ends in what tells the object it
 // was made for: marks may be copied along with an object.
 //
-// Where the same token leads to the same resource, the first id of an object is known without any
-// record: a replace or a restore may have taken it, and the process that wrote it may be gone.
+// Where a token leads to what was created with it, the first id of an object is known without any record.
 func (p *pass) newAttempt() string {
-	number, random := p.now().Unix(), uint32(p.r.random()*(1<<32))
-	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
-	known := false
-	for _, mark := range []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark} {
-		known, number = known || mark != "", max(number, numberOf(mark)+1)
+	if first := p.firstAttempt(); first != "" {
+		return first
 	}
-	if since := p.mg.GetCreationTimestamp(); p.r.tokens && !since.IsZero() && !known {
-		number, random = since.Unix(), 0
+	number := p.now().Unix()
+	for _, mark := range p.knownMarks() {
+		number = max(number, numberOf(mark)+1)
 	}
 
+	return p.attemptID(number, uint32(p.r.random()*(1<<32)))
+}
+
+// AttemptID returns the id of an attempt for the object, in the class that the controller has now.
+func (p *pass) attemptID(number int64, random uint32) string {
 	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
+}
+
+// KnownMarks returns what tells of a creation or an attempt: the record, the condition Created and the memory of this process.
+// Most are empty.
+func (p *pass) knownMarks() []string {
+	told := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
+
+	return []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark, told.Mark}
 }
 
 // OtherClass says whether an attempt was made in another class than that of the controller now, as the release of a

@@ -175,7 +175,7 @@ func TestNewAttempt(t *testing.T) {
 	}
 }
 
-// Where the same token leads to the same resource, each process makes the same first id of an object that shows nothing of
+// Where a token leads to what was created with it, each process makes the same first id of an object that shows nothing of
 // an attempt: a replace may have taken the record of it, and the process that wrote it may be gone. Any later id is another.
 func TestTheFirstTokenIsTheSame(t *testing.T) {
 	want := fmt.Sprintf("%08x000000002-", noon.Add(-time.Minute).Unix()) + ownID[2:]
@@ -194,6 +194,7 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 		"Remember": {"this process knows of one", remembering(objectstate.State{Seen: objectstate.CreationRef{Mark: want + "/succeeded"}}, objectstate.Cold{}), nil, "", nil, false},
 		"Ageless":  {"it is not known when the object was created", &memo{}, nil, "", func(p *pass) { p.mg.SetCreationTimestamp(metav1.Time{}) }, false},
 		"Opaque":   {"a second call would lead to a second resource", &memo{}, nil, "", func(p *pass) { p.r.tokens = false }, false},
+		"Findable": {"what was created can be looked up", &memo{}, nil, "", func(p *pass) { p.r.tokens, p.recoverer = false, searcher{} }, true},
 	} {
 		var ids []string
 		for _, random := range []float64{0.25, 0.75} {
@@ -206,6 +207,10 @@ func TestTheFirstTokenIsTheSame(t *testing.T) {
 				tc.now(p)
 			}
 			ids = append(ids, p.newAttempt())
+		}
+		want := want
+		if id == "Findable" {
+			want = fmt.Sprintf("%08x000000003-", noon.Add(-time.Minute).Unix()) + ownID[2:]
 		}
 		if is := ids[0] == want && ids[1] == want; is != tc.want || !is && ids[0] == ids[1] {
 			t.Errorf("%s: %s: two processes make the ids %v; that both are %s: want %t", id, tc.reason, ids, want, tc.want)

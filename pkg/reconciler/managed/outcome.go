@@ -297,6 +297,8 @@ var awaitingExistence = outcome{
 			return p.takenByNobody()
 		case p.shown:
 			o.synced.Message = "what was created is found by its attempt, and not by its external name; waiting until it is"
+		case p.searching > 0 && p.token() == "":
+			o.synced.Message, o.event = textUntraced, event.Event{}
 		case p.searching > 0 && p.patience() > 0:
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnfoundAgain)
 			o.event = event.Warning(reasonMissing, errors.New(textUnfoundAgain))

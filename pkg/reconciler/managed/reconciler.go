@@ -112,6 +112,7 @@ type Reconciler struct {
 	changes changelog.Sink       // nil: none
 	clock   clock.PassiveClock
 	made    time.Time      // shortly before now
+	began   time.Time      // when it, or the controller that Setup made, began
 	random  func() float64 // uniform in [0,1)
 	memory  *records.Records[memo]
 	states  *objectstate.Handle // nil: nobody wants to get at the memory
@@ -154,6 +155,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 		option(r)
 	}
 	r.made = r.clock.Now().Add(-1) // no instant since is zero
+	r.began = r.made
 	if r.memory = records.New(r.forget); r.states != nil {
 		r.states.Keeper = keeper{r.memory}
 	}

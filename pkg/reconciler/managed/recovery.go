@@ -22,7 +22,10 @@ type TypedCreationRecoverer[T resource.Managed] interface {
 	// client put [CreationToken] where it can be searched for (a tag, a
 	// label, a description) when it created. If it finds it, it sets the
 	// external name of mg, as Create would have. It is called before Observe
-	// while the result of an attempt is not known.
+	// while the result of an attempt is not known. Of an object that is older
+	// than this process, shows nothing of an attempt and is not found by Observe,
+	// it is called after Observe with the token of the first attempt: an earlier
+	// process may have made that, and a replace or a restore taken its record.
 	RecoverCreation(ctx context.Context, mg T, token string) (found bool, err error)
 
 	// RecoveryWindow returns how long after its creation a resource may fail
@@ -44,9 +47,9 @@ type tokenKey struct{}
 // nothing outside of Create. It is the same whenever the same attempt is
 // repeated, stored before Create is called, and no other attempt has it, of
 // whatever object. Of an object that shows nothing of an attempt the token is
-// made of its UID and the time of its creation alone, with [WithCreationTokens]:
-// a first Create is repeated with it even if a replace of the object, or a restore
-// of the API server, took its record. It has at most 64 characters: the UID of the
+// made of its UID and the time of its creation alone, with [WithCreationTokens] or
+// a [CreationRecoverer]: a first Create is repeated with it, or what it created is looked
+// up by it, even if a replace of the object, or a restore of the API server, took its record. It has at most 64 characters: the UID of the
 // object, and [a-f0-9-].
 func CreationToken(ctx context.Context) string {
 	token, _ := ctx.Value(tokenKey{}).(string)
@@ -63,6 +66,12 @@ func ContextWithCreationToken(ctx context.Context, token string) context.Context
 // Token returns the token of the last attempt.
 func (p *pass) token() string {
 	id, _ := attempt(p.mg)
+
+	return p.tokenOf(id)
+}
+
+// TokenOf returns the token of an attempt, or nothing if that has no id.
+func (p *pass) tokenOf(id string) string {
 	if id == "" {
 		return ""
 	}
@@ -106,29 +115,11 @@ func (p *pass) recover(ctx context.Context) error {
 	if p.class() != lifecycle.Findable || !p.unresolved() && (!p.neverSeen() || p.window() > 0) || p.token() == "" {
 		return nil
 	}
-	since := p.searchedSince()
-	limited, cancel := limit(ctx, callDeadline(ctx))
-	defer cancel()
-	release, err := p.leaveToCall(limited)
-	if err != nil {
-		return observing.failed(err)
-	}
-	named := meta.GetExternalName(p.mg)
-	var found bool
-	var window time.Duration
-	err = p.call(release, func() error {
-		return p.ask(limited, telemetry.Recover, func(ctx context.Context) (err error) {
-			found, err = p.recoverer.RecoverCreation(ctx, p.mg, p.token())
-			window = p.recoverer.RecoveryWindow()
-
-			return err
-		})
-	})
+	since, named := p.searchedSince(), meta.GetExternalName(p.mg)
+	found, window, err := p.search(ctx, p.token())
 	switch {
 	case err != nil:
-		return observing.failed(errors.Wrap(err, "cannot look up what was created"))
-	case found && meta.GetExternalName(p.mg) == "":
-		return observing.failed(errors.New("what was created was found, and has no external name: RecoverCreation has to set it"))
+		return observing.failed(err)
 	case found && created(p.mg) != "" && meta.GetExternalName(p.mg) == named:
 		p.shown = true
 
@@ -143,6 +134,32 @@ func (p *pass) recover(ctx context.Context) error {
 	p.absent = p.searching <= 0
 
 	return nil
+}
+
+// Search looks up what the attempt with a token led to. What is not found may be found later, within the window.
+func (p *pass) search(ctx context.Context, token string) (found bool, window time.Duration, err error) {
+	limited, cancel := limit(ctx, callDeadline(ctx))
+	defer cancel()
+	release, err := p.leaveToCall(limited)
+	if err != nil {
+		return false, 0, err
+	}
+	err = p.call(release, func() error {
+		return p.ask(limited, telemetry.Recover, func(ctx context.Context) (err error) {
+			found, err = p.recoverer.RecoverCreation(ctx, p.mg, token)
+			window = p.recoverer.RecoveryWindow()
+
+			return err
+		})
+	})
+	switch {
+	case err != nil:
+		return false, 0, errors.Wrap(err, "cannot look up what was created")
+	case found && meta.GetExternalName(p.mg) == "":
+		return false, 0, errors.New("what was created was found, and has no external name: RecoverCreation has to set it")
+	}
+
+	return found, window, nil
 }
 
 // NeverSeen says whether a creation succeeded and no observation ever found its

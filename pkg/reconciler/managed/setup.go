@@ -106,10 +106,11 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 	return nil
 }
 
-// Ending is a source of nothing. It ends what Setup made with the controller: the process
-// may go on without its manager, and would keep all events that wait.
+// Ending is a source of nothing. It tells when the controller begins, which is when the process leads, and ends
+// what Setup made with the controller: the process may go on without its manager, and would keep all events that wait.
 func (r *Reconciler) ending() source.Source {
 	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		r.began = r.clock.Now() // no pass is made before all sources have started
 		context.AfterFunc(ctx, r.pace.Stop)
 
 		return nil

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -61,7 +62,7 @@ func (d *diary) WithAnnotations(...string) event.Recorder { return d }
 func TestWhatWaitsEndsWithTheController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diary{}
-		r := &Reconciler{pace: event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(1, 1))}
+		r := &Reconciler{pace: event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(1, 1)), clock: clock.RealClock{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		if err := r.ending().Start(ctx, nil); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,84 @@
+package managed
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+)
+
+const textUntraced = "the object was there before this process: looking for what an earlier one may have created, whose record a replace or a restore would have taken"
+
+// By so much the clock of the API server may be ahead of ours. It cuts times to seconds, which makes objects older.
+const clockMargin = 2 * time.Second
+
+// FirstAttempt returns the id of the first attempt for the object, which every process makes alike: a replace or a restore may
+// have taken the record of it, and the process that wrote it may be gone. It is empty if anything is known of an attempt, or
+// if a token does not lead to what was created with it.
+func (p *pass) firstAttempt() string {
+	since, class := p.mg.GetCreationTimestamp(), p.ownClass()
+	if class != lifecycle.Token && class != lifecycle.Findable || since.IsZero() {
+		return ""
+	}
+	if slices.ContainsFunc(p.knownMarks(), func(mark string) bool { return mark != "" }) {
+		return ""
+	}
+
+	return p.attemptID(since.Unix(), 0)
+}
+
+// Untraced says whether an earlier process may have made an attempt of which nothing is known, and which can be looked up. Of
+// an object that is not older than this process that is known. Where nothing is created or deleted it makes no difference.
+func (p *pass) untraced() bool {
+	if p.ownClass() != lifecycle.Findable || p.mg.GetCreationTimestamp().After(p.r.began.Add(clockMargin)) {
+		return false
+	}
+
+	return (meta.WasDeleted(p.mg) || p.r.permissions(p.mg).Create) && p.firstAttempt() != ""
+}
+
+// LookForAll observes. If nothing is found by the external name, it looks for what the first attempt created whose record
+// may be lost.
+func (p *pass) lookForAll(ctx context.Context) (ExternalObservation, error) {
+	o, err := p.look(ctx)
+	if err != nil || p.pending != nil || o.ResourceExists || !p.untraced() {
+		return o, err
+	}
+	if found, err := p.recoverFirst(ctx); !found || err != nil {
+		return o, err
+	}
+
+	return p.look(ctx)
+}
+
+// RecoverFirst looks up what the first attempt led to, and records what it finds as the result of that. Until the window is
+// over, counted from when this process began, nothing is created, and our finalizer keeps the object.
+func (p *pass) recoverFirst(ctx context.Context) (bool, error) {
+	id := p.firstAttempt()
+	found, window, err := p.search(ctx, p.tokenOf(id))
+	if err != nil {
+		return false, observing.failed(err)
+	}
+	p.searching = window - p.now().Sub(p.r.began)
+	if !found && p.searching <= 0 {
+		return false, nil
+	}
+	if !meta.WasDeleted(p.mg) {
+		if err := p.addFinalizer(ctx); err != nil {
+			return false, finalizing.failed(err)
+		}
+	}
+	if !found {
+		return false, updatingObject.failed(p.store(ctx, telemetry.Intent))
+	}
+	p.searching = 0
+	p.remember()
+	begin(p.mg, id, p.now())
+	finish(p.mg, attemptSucceeded, p.now())
+	p.log().Info("What an earlier process created is found by its token, and its record is restored", "externalName", meta.GetExternalName(p.mg))
+
+	return true, recording.failed(p.store(ctx, telemetry.Result))
+}
