@@ -55,6 +55,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	dir := flags.String("dir", "edge-data", "directory of the device")
 	poll := flags.Duration("poll", 10*time.Second, "serve: how often each file is looked at")
 	verbose := flags.Bool("v", false, "serve: tell what happens")
+	supervised := flags.Bool("exit-on-stdin-eof", false, "serve: end when standard input does, as it does when the parent is killed")
 	from := flags.String("f", "-", "apply: file with objects, in YAML")
 	once := flags.Bool("once", false, "demo: end after the tour")
 	namespace := flags.String("n", "default", "namespace of objects")
@@ -69,6 +70,10 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		return err
 	}
 	if command == "serve" {
+		if *supervised {
+			ctx = untilEOF(ctx, in)
+		}
+
 		return serve(ctx, *dir, *poll, *verbose, out)
 	}
 	if command == "demo" {
@@ -91,6 +96,17 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	default:
 		return fmt.Errorf("unknown command %q: try edge help", command)
 	}
+}
+
+// untilEOF returns a context that also ends when there is nothing more to read.
+func untilEOF(ctx context.Context, in io.Reader) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		_, _ = io.Copy(io.Discard, in)
+	}()
+
+	return ctx
 }
 
 // A device is small: what is garbage is collected early, and given back, and so is

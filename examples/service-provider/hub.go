@@ -55,7 +55,7 @@ func newHub() (h *hub, err error) {
 		TrustedKeys: []string{operatorKey}, SystemAccount: systemKey, AccountResolver: h.resolver,
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(h.dir))
 	}
 	h.server.Start()
 	if !h.server.ReadyForConnections(time.Minute) {

@@ -84,36 +84,55 @@ func newTour(out io.Writer) *walk {
 }
 
 // run returns an error if a step did not hold.
-func (t *walk) run(ctx context.Context) (err error) {
+func (t *walk) run(ctx context.Context) error {
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clustersv1alpha1.AddToScheme, addToScheme} {
 		if err := add(t.scheme); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintln(t.out, "Starting four API servers (platform, onboarding, a control plane, a workload cluster) and NATS.")
-	for _, c := range []**cluster{&t.platform, &t.onboarding, &t.mcp, &t.workload} {
-		if *c, err = t.newCluster(ctx); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, (*c).Stop()) }()
-	}
-	if t.hub, err = newHub(); err != nil {
-		return err
-	}
-	defer t.hub.stop()
-	if err := t.prepare(ctx); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.halt()) }()
-	if err := t.start(ctx); err != nil {
-		return err
-	}
 	guide := &tour.Guide{
-		Tour: &tour.Tour{Out: t.out, Steps: t.steps(), Before: t.before, Patience: func(string) time.Duration { return t.patience }},
-		Once: t.once, Commands: t.commands, Ended: func() <-chan struct{} { return t.provider.done },
+		Out: t.out, Start: t.begin, Once: t.once, Commands: t.commands, Ended: func() <-chan struct{} { return t.provider.done },
 	}
 
-	return guide.Run(ctx)
+	return errors.Join(guide.Run(ctx), t.end())
+}
+
+// begin starts the clusters, NATS, the platform and the provider.
+func (t *walk) begin(ctx context.Context) (_ *tour.Tour, err error) {
+	fmt.Fprintln(t.out, "Starting four API servers (platform, onboarding, a control plane, a workload cluster) and NATS.")
+	for _, c := range t.clusters() {
+		if *c, err = t.newCluster(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if t.hub, err = newHub(); err != nil {
+		return nil, err
+	}
+	if err := t.prepare(ctx); err != nil {
+		return nil, err
+	}
+	shown := &tour.Tour{Out: t.out, Steps: t.steps(), Before: t.before, Patience: func(string) time.Duration { return t.patience }}
+
+	return shown, t.start(ctx)
+}
+
+// end stops all of it. What was not started is passed over.
+func (t *walk) end() error {
+	errs := []error{t.halt()}
+	if t.hub != nil {
+		t.hub.stop()
+	}
+	for _, c := range t.clusters() {
+		if *c != nil {
+			errs = append(errs, (*c).Stop())
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+func (t *walk) clusters() []**cluster {
+	return []**cluster{&t.platform, &t.onboarding, &t.mcp, &t.workload}
 }
 
 // commands show what the tour leaves behind.
@@ -138,8 +157,11 @@ func (t *walk) newCluster(ctx context.Context) (*cluster, error) {
 		return nil, errors.Join(err, c.Stop())
 	}
 	api, err := client.New(config, client.Options{Scheme: t.scheme})
+	if err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
 
-	return &cluster{Cluster: c, Client: api, config: config}, err
+	return &cluster{Cluster: c, Client: api, config: config}, nil
 }
 
 // Prepare installs the kinds, and the configuration.

@@ -22,17 +22,18 @@ import (
 // patience is how long a step may take. Each needs a second or two.
 const patience = 30 * time.Second
 
-func main() {
+func main() { os.Exit(demo(newTour(os.Stdout))) }
+
+// demo runs the tour until it is over or a person ends it, and returns the exit code.
+func demo(t *walk) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	// The steps are the output: whoever writes a syncer of his own sets a logger.
 	ctrllog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	t := newTour(os.Stdout)
 	flag.BoolVar(&t.once, "once", false, "end after the tour")
 	flag.Parse()
-	code := exit(os.Stderr, t.run(ctx))
-	stop()
-	os.Exit(code)
+	return exit(os.Stderr, t.run(ctx))
 }
 
 // exit tells what went wrong, if something did, and returns the exit code.

@@ -54,25 +54,34 @@ func newTour(out io.Writer) *walk {
 }
 
 // run returns an error if a step did not hold.
-func (t *walk) run(ctx context.Context) (err error) {
+func (t *walk) run(ctx context.Context) error {
+	guide := &tour.Guide{
+		Out: t.out, Start: t.start, Once: t.once, Commands: t.commands, Ended: func() <-chan struct{} { return t.ended },
+	}
+	return errors.Join(guide.Run(ctx), t.halt())
+}
+
+// start starts the clusters.
+func (t *walk) start(ctx context.Context) (_ *tour.Tour, err error) {
 	fmt.Fprintln(t.out, "Starting two API servers: a host and a tenant.")
 	if t.host, err = newCluster(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, t.host.Stop()) }()
 	if t.tenant, err = newCluster(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, t.tenant.Stop()) }()
-	defer func() { err = errors.Join(err, t.stopSyncers()) }()
-	if err := t.prepare(ctx); err != nil {
-		return err
+	return &tour.Tour{Out: t.out, Steps: t.steps(), Before: t.before, Patience: func(string) time.Duration { return t.patience }}, t.prepare(ctx)
+}
+
+// halt ends the syncers and then the clusters. What was not started is passed over.
+func (t *walk) halt() error {
+	errs := []error{t.stopSyncers()}
+	for _, c := range []*cluster{t.tenant, t.host} {
+		if c != nil {
+			errs = append(errs, c.Stop())
+		}
 	}
-	guide := &tour.Guide{
-		Tour: &tour.Tour{Out: t.out, Steps: t.steps(), Before: t.before, Patience: func(string) time.Duration { return t.patience }},
-		Once: t.once, Commands: t.commands, Ended: func() <-chan struct{} { return t.ended },
-	}
-	return guide.Run(ctx)
+	return errors.Join(errs...)
 }
 
 // commands show one object on both sides.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/moorage-dev/moorage/examples/tour/tourtest"
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
@@ -30,13 +32,40 @@ func newBusyTour(out io.Writer) *walk {
 	return t
 }
 
+// asDemo makes this test binary the demo.
+const asDemo = "DEMO"
+
+func start(t *testing.T) *tourtest.Demo {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), asDemo+"=1")
+
+	return tourtest.Start(t, cmd)
+}
+
+// TestTour: every step holds, what a person is told to type works, and Ctrl-C leaves nothing.
 func TestTour(t *testing.T) {
-	out := &bytes.Buffer{}
-	if code := exit(out, newBusyTour(out).run(t.Context())); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, out)
+	d := start(t)
+	commands := d.LookAround()
+	if !strings.Contains(d.Printed(), "All 14 steps held") {
+		t.Errorf("the tour does not say how it ended:\n%s", d.Printed())
 	}
-	if !strings.Contains(out.String(), "All 14 steps held") {
-		t.Errorf("the tour does not say how it ended:\n%s", out)
+	t.Log(d.Type(commands))
+	d.Interrupt()
+	d.Interrupt() // by somebody who is impatient
+	d.Ended()
+}
+
+// TestInterrupted: a person may end it at any time.
+func TestInterrupted(t *testing.T) {
+	for _, said := range []string{"Starting two API servers", " 2/14"} {
+		t.Run(said, func(t *testing.T) {
+			t.Parallel() // each has clusters of its own, and waits for them most of the time
+			d := start(t)
+			d.Await(said)
+			d.Interrupt()
+			d.Ended()
+		})
 	}
 }
 
@@ -122,5 +151,8 @@ func TestTourNotices(t *testing.T) {
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
+	if os.Getenv(asDemo) != "" {
+		os.Exit(demo(newBusyTour(os.Stdout)))
+	}
 	os.Exit(m.Run())
 }

@@ -14,9 +14,15 @@ var (
 	errEnded   = errors.New("what was started ended by itself")
 )
 
-// A Guide runs a tour and stays after it. Tour and Commands are required.
+// A Guide starts what a tour shows, runs the tour, and stays after it. Out, Start and
+// Commands are required.
 type Guide struct {
-	Tour *Tour
+	// Out is where a person is told how to go on.
+	Out io.Writer
+
+	// Start starts what the tour shows, and returns the tour. What is started is stopped by
+	// the caller of Run, also if Start fails.
+	Start func(ctx context.Context) (*Tour, error)
 
 	// Once ends the demo after the tour. It is for scripts: that ctx ends before is an
 	// error then. Default: false.
@@ -31,37 +37,55 @@ type Guide struct {
 	Ended func() <-chan struct{}
 }
 
-// Run runs the tour. Unless it is once only, it then says how to look around and how to
-// end it, and waits until ctx ends. That a person ends it is no error.
+// Run starts, and runs the tour. Unless it is once only, it then says how to look around and
+// how to end it, and waits until ctx ends. That a person ends it is no error, whenever that
+// is.
 func (g *Guide) Run(ctx context.Context) error {
-	out, err := g.Tour.Out, g.Tour.Run(ctx)
+	err := g.show(ctx)
 	switch {
-	case ctx.Err() != nil && g.Once:
-		return errStopped
 	case ctx.Err() != nil:
-		stopping(out)
-
-		return nil
+		return g.stopped()
 	case err != nil:
 		return err
 	case g.Once:
-		fmt.Fprintln(out, "It ends here (ONCE=1), and removes what it has started. Without ONCE=1 it stays up and says how to look around.")
+		fmt.Fprintln(g.Out, "It ends here (ONCE=1), and removes what it has started. Without ONCE=1 it stays up and says how to look around.")
 
 		return nil
 	}
-	fmt.Fprint(out, LookAround(g.Commands()))
+	fmt.Fprint(g.Out, LookAround(g.Commands()))
 	var ended <-chan struct{}
 	if g.Ended != nil {
 		ended = g.Ended()
 	}
 	select {
 	case <-ctx.Done():
-		stopping(out)
-
-		return nil
+		return g.stopped()
 	case <-ended:
-		return errEnded
 	}
+	if ctx.Err() != nil { // both at a time: it ended because it was told to
+		return g.stopped()
+	}
+
+	return errEnded
+}
+
+func (g *Guide) show(ctx context.Context) error {
+	tour, err := g.Start(ctx)
+	if err != nil {
+		return err
+	}
+
+	return tour.Run(ctx)
+}
+
+// stopped says that somebody has ended it.
+func (g *Guide) stopped() error {
+	if g.Once {
+		return errStopped
+	}
+	fmt.Fprintln(g.Out, "Stopping.")
+
+	return nil
 }
 
 // LookAround returns what a person is told who may look around: the commands, and how it
@@ -70,5 +94,3 @@ func LookAround(commands []string) string {
 	return "\nAll of it stays up. To look around, in another terminal:\n\n  " + strings.Join(commands, "\n  ") +
 		"\n\nCtrl-C ends it, stops all that was started, and removes its data.\n\n"
 }
-
-func stopping(out io.Writer) { fmt.Fprintln(out, "Stopping.") }

@@ -167,6 +167,7 @@ func TestGuide(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		step   func(cancel func()) Step
+		start  func(cancel func()) error
 		once   bool
 		ended  bool
 		want   error
@@ -181,6 +182,17 @@ func TestGuide(t *testing.T) {
 		}},
 		"StoppedOnce": {reason: "A script must not take that for success.", once: true, step: stop, want: errStopped},
 		"Stopped":     {reason: "A person has seen enough.", step: stop, says: "Stopping."},
+		"NotStarted":  {reason: "There is nothing to show.", start: func(func()) error { return broken }, want: broken},
+		"StoppedStart": {reason: "A person does not want to wait for the start.", says: "Stopping.", start: func(cancel func()) error {
+			cancel()
+
+			return broken
+		}},
+		"StoppedStartOnce": {reason: "A script must not take that for success.", once: true, want: errStopped, start: func(cancel func()) error {
+			cancel()
+
+			return broken
+		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +208,14 @@ func TestGuide(t *testing.T) {
 				close(ended)
 			}
 			g := &Guide{
-				Tour: &Tour{Out: &out, Steps: []Step{step}}, Once: tc.once,
+				Out: &out, Once: tc.once,
+				Start: func(context.Context) (*Tour, error) {
+					if tc.start != nil {
+						return nil, tc.start(cancel)
+					}
+
+					return &Tour{Out: &out, Steps: []Step{step}}, nil
+				},
 				Commands: func() []string { return []string{"export KUBECONFIG=x", "kubectl get pods"} },
 				Ended: func() <-chan struct{} {
 					if tc.stays {
@@ -216,6 +235,28 @@ func TestGuide(t *testing.T) {
 				t.Errorf("%s: it says how to look around: %t", tc.reason, looks)
 			}
 		})
+	}
+}
+
+// TestStoppedWhileItEnds: what was started is told to end, too, and may be faster.
+func TestStoppedWhileItEnds(t *testing.T) {
+	for range 20 { // which of the two is seen first is left to chance
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		close(ended)
+		g := &Guide{
+			Out:      io.Discard,
+			Start:    func(context.Context) (*Tour, error) { return &Tour{Out: io.Discard}, nil },
+			Commands: func() []string { return nil },
+			Ended: func() <-chan struct{} {
+				cancel()
+
+				return ended
+			},
+		}
+		if err := g.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

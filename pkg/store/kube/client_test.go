@@ -58,13 +58,6 @@ func TestRefusals(t *testing.T) {
 			},
 			want: kerrors.IsUnsupportedMediaType,
 		},
-		"DryRun": {
-			reason: "A dry run must not write.",
-			do: func(ctx context.Context, c client.Client) error {
-				return c.Delete(ctx, newVolume("a"), client.DryRunAll)
-			},
-			want: kerrors.IsUnsupportedMediaType,
-		},
 		"Force": {
 			reason: "Only server-side apply can be forced.",
 			do: func(ctx context.Context, c client.Client) error {

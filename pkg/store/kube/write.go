@@ -25,9 +25,7 @@ const attempts = 5
 // Create stores a new object, without what it has for a status if that is a
 // subresource.
 func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
-	if err := refuseDryRun((&client.CreateOptions{}).ApplyOptions(opts).DryRun); err != nil {
-		return err
-	}
+	dry := isDryRun((&client.CreateOptions{}).ApplyOptions(opts).DryRun)
 	k, given, err := c.given(o)
 	if err != nil {
 		return err
@@ -48,12 +46,33 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "resourceVersion should not be set on objects to be created",
 		}}
 	}
+	if dry {
+		return c.wouldCreate(ctx, k, given, o)
+	}
 	image, err := k.entries.create(ctx, given)
 	if err != nil {
 		return k.answer(path(given), err)
 	}
 
 	return k.into(k.show(image), o)
+}
+
+// wouldCreate answers a dry run of a creation. What is in the store is read, so that a name
+// that is taken is refused.
+func (c *Client) wouldCreate(ctx context.Context, k *kind, given map[string]any, o client.Object) error {
+	name := nameOf(path(given))
+	_, err := c.read(ctx, k, name)
+	switch {
+	case err == nil:
+		return kerrors.NewAlreadyExists(k.resource(), name.Name)
+	case !gone.Answered(err, name.Name):
+		return err
+	}
+	if k.hasStatus {
+		delete(given, fieldStatus)
+	}
+
+	return k.into(given, o)
 }
 
 // Given returns the kind and the image of an object that is to be written. The
@@ -85,16 +104,13 @@ func (c *Client) Update(ctx context.Context, o client.Object, opts ...client.Upd
 }
 
 func (c *Client) replace(ctx context.Context, sub string, o client.Object, dryRun []string) error {
-	if err := refuseDryRun(dryRun); err != nil {
-		return err
-	}
 	k, given, err := c.given(o)
 	if err != nil {
 		return err
 	}
 	m := metadataOf(given)
 
-	return c.change(ctx, k, sub, o, func(old map[string]any) (map[string]any, error) {
+	return c.change(ctx, k, sub, o, isDryRun(dryRun), func(old map[string]any) (map[string]any, error) {
 		if uid := m["uid"]; uid != nil && uid != metadataOf(old)["uid"] {
 			return nil, kerrors.NewConflict(k.resource(), o.GetName(), errors.Errorf("Precondition failed: UID in precondition: %v", uid))
 		}
@@ -113,9 +129,6 @@ func (c *Client) Patch(ctx context.Context, o client.Object, patch client.Patch,
 }
 
 func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch client.Patch, opts *client.PatchOptions) error {
-	if err := refuseDryRun(opts.DryRun); err != nil {
-		return err
-	}
 	k, err := c.of(o)
 	if err != nil {
 		return err
@@ -129,7 +142,7 @@ func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch c
 	}
 	name := o.GetName()
 
-	return c.change(ctx, k, sub, o, func(old map[string]any) (map[string]any, error) {
+	return c.change(ctx, k, sub, o, isDryRun(opts.DryRun), func(old map[string]any) (map[string]any, error) {
 		image, err := k.patched(name, old, patch.Type(), data)
 		if err != nil {
 			return nil, err
@@ -171,8 +184,8 @@ func (k *kind) patched(name string, image map[string]any, t types.PatchType, dat
 
 // Change writes what with makes of an object as it is. If somebody else was faster,
 // it is made anew of what that one wrote; if the request names a version, that is a
-// conflict then.
-func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Object, with func(map[string]any) (map[string]any, error)) error {
+// conflict then. A dry run ends before the write.
+func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Object, dry bool, with func(map[string]any) (map[string]any, error)) error {
 	if sub != "" && (sub != fieldStatus || !k.hasStatus) {
 		return kerrors.NewNotFound(k.resource(), o.GetName())
 	}
@@ -197,6 +210,9 @@ func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Objec
 		image, err := k.next(old, given, sub)
 		if err != nil {
 			return err
+		}
+		if dry {
+			return k.into(k.show(image), o)
 		}
 		if image, err = k.entries.update(ctx, image, sub); errors.Is(err, store.ErrConflict) && attempt < attempts {
 			continue
@@ -260,9 +276,6 @@ func carry(to, from map[string]any, field string) {
 // Delete removes an object, or marks it if it has finalizers.
 func (c *Client) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
 	options := (&client.DeleteOptions{}).ApplyOptions(opts)
-	if err := refuseDryRun(options.DryRun); err != nil {
-		return err
-	}
 	k, err := c.of(o)
 	if err != nil {
 		return err
@@ -276,6 +289,9 @@ func (c *Client) Delete(ctx context.Context, o client.Object, opts ...client.Del
 		m := metadataOf(old)
 		if err := k.checkPreconditions(key.Name, m, options.Preconditions); err != nil {
 			return err
+		}
+		if isDryRun(options.DryRun) {
+			return nil
 		}
 		revision, err := revisionOf(m)
 		if err != nil {
@@ -330,10 +346,4 @@ func (c *Client) DeleteAllOf(ctx context.Context, o client.Object, opts ...clien
 	return nil
 }
 
-func refuseDryRun(dryRun []string) error {
-	if len(dryRun) > 0 {
-		return unsupported("a dry run", "there is nothing like it")
-	}
-
-	return nil
-}
+func isDryRun(dryRun []string) bool { return len(dryRun) > 0 }

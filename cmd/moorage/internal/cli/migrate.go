@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/migrate"
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
@@ -39,9 +37,7 @@ func (c *migrateCommand) Run(in *invocation) error {
 	}
 
 	if !c.Apply {
-		for _, f := range plan.Files {
-			fmt.Fprint(in.out, udiff.Unified("a/"+f.Path, "b/"+f.Path, f.Before, f.After))
-		}
+		fmt.Fprint(in.out, plan.Diff())
 	} else if err := migrate.Apply(c.Dir, plan); err != nil {
 		return err
 	}

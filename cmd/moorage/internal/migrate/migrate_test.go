@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -140,10 +139,7 @@ func source(t *testing.T) scaffold.Source {
 func told(plan migrate.Plan) string {
 	var out strings.Builder
 
-	for _, f := range plan.Files {
-		out.WriteString(udiff.Unified("a/"+f.Path, "b/"+f.Path, f.Before, f.After))
-	}
-
+	out.WriteString(plan.Diff())
 	out.WriteString("\nTo decide:\n\n")
 
 	for _, d := range plan.Decisions {

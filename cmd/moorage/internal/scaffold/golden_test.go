@@ -140,11 +140,10 @@ func TestLinted(t *testing.T) {
 // TestProjectWithProviderConfig runs what the workflow of a provider does, whose users
 // say where the API is, but for its linters. Then it plants bugs, which its tests must find.
 // What the tests of each kind are linked of is most of what this costs: here are two kinds,
-// one whose author chooses the name and one whose API does, and the bugs are those of one.
+// one whose author chooses the name and one whose API does, the latter cluster-scoped, and the
+// bugs are those of the former.
 func TestProjectWithProviderConfig(t *testing.T) {
-	all := kinds(false)
-
-	worksAndFindsBugs(t, 1, all[0], all[2])
+	worksAndFindsBugs(t, 1, kinds(false)[0], kinds(true)[2])
 }
 
 // TestEveryClassWithProviderConfig does the same with kinds of every class and the bugs of each.

@@ -154,7 +154,7 @@ func row(f *v1.File) string {
 
 func state(f *v1.File, t commonv1.ConditionType) string {
 	c := f.GetCondition(t)
-	if c.Status == "" {
+	if c.LastTransitionTime.IsZero() { // it was never set
 		return "-"
 	}
 

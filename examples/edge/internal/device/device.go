@@ -173,6 +173,7 @@ func provider(c *kube.Cluster, o Options) (manager.Manager, error) {
 	return m, managed.Setup(m, v1.FileKind, controller.Options{Logger: logging.NewLogrLogger(o.Logger), MaxConcurrentReconciles: 4},
 		managed.WithExternalConnecter(managed.Untyped(managed.TypedExternalConnectorFn[*v1.File](dir.Connect))),
 		managed.WithDeterministicExternalName(true),
+		managed.WithCreationGracePeriod(0), // a directory shows at once what was created in it
 		managed.WithPollInterval(o.Poll),
 	)
 }

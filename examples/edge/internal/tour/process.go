@@ -26,8 +26,12 @@ type process struct {
 
 // Serve starts a device, and returns how long that took until it was ready.
 func serve(ctx context.Context, binary, dir string, patience time.Duration) (*process, time.Duration, error) {
-	cmd := exec.CommandContext(ctx, binary, "serve", "--dir", dir, "--poll", poll.String())
+	cmd := exec.CommandContext(ctx, binary, "serve", "--dir", dir, "--poll", poll.String(), "--exit-on-stdin-eof")
+	apart(cmd)
 	cmd.Stderr = os.Stderr
+	if _, err := cmd.StdinPipe(); err != nil { // its end is the device's, so that it never outlives us
+		return nil, 0, err
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, 0, err

@@ -90,7 +90,12 @@ func (t *walk) run(ctx context.Context, steps []step) error {
 		}})
 	}
 
-	return (&tour.Guide{Tour: shown, Once: t.once, Commands: t.commands, Ended: t.ended}).Run(ctx)
+	guide := &tour.Guide{
+		Out: t.out, Start: func(context.Context) (*tour.Tour, error) { return shown, nil }, // the steps start the device
+		Once: t.once, Commands: t.commands, Ended: t.ended,
+	}
+
+	return guide.Run(ctx)
 }
 
 // commands show the device that is left behind.
@@ -98,7 +103,7 @@ func (t *walk) commands() []string {
 	return []string{
 		"export EDGE_DIR=" + t.dir,
 		t.binary + " get --dir $EDGE_DIR | head",
-		"rm $EDGE_DIR/files/file-7; sleep 3; cat $EDGE_DIR/files/file-7   # it comes back",
+		"rm $EDGE_DIR/files/file-7; until cat $EDGE_DIR/files/file-7 2>/dev/null; do sleep 1; done   # it comes back",
 		t.binary + " watch --dir $EDGE_DIR",
 	}
 }

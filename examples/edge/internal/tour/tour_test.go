@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/moorage-dev/moorage/examples/edge/internal/v1"
+	"github.com/moorage-dev/moorage/examples/tour/tourtest"
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
@@ -51,20 +55,75 @@ func hurry(t *walk, _ context.Context) error {
 }
 
 // newBusyTour returns a tour that writes to out and ends. On a busy machine a pass may fail, and is made again.
-func newBusyTour(out *bytes.Buffer, binary string) *walk {
+func newBusyTour(out io.Writer, binary string) *walk {
 	busy := wait.Patience()
 
 	return &walk{out: out, binary: binary, once: true, patience: busy, most: mostMemory, writes: mostWrites + 0.1}
 }
 
-// TestTour takes the tour: every step holds.
-func TestTour(t *testing.T) {
-	var out bytes.Buffer
-	err := newBusyTour(&out, build(t)).run(t.Context(), steps)
-	if want := fmt.Sprintf("All %d steps held", len(steps)); err != nil || !strings.Contains(out.String(), want) {
-		t.Fatalf("%v after\n%s", err, &out)
+// asDemo makes this test binary the demo of the device that it names.
+const asDemo = "DEMO"
+
+func TestMain(m *testing.M) {
+	binary := os.Getenv(asDemo)
+	if binary == "" {
+		os.Exit(m.Run())
 	}
-	t.Logf("\n%s", &out)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	demo := newBusyTour(os.Stdout, binary)
+	demo.once = false
+	err := demo.run(ctx, steps)
+	stop()
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func start(t *testing.T, binary string) *tourtest.Demo {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), asDemo+"="+binary)
+
+	return tourtest.Start(t, cmd)
+}
+
+// TestTour takes the tour: every step holds, what a person is told to type works, twice, and
+// Ctrl-C leaves nothing.
+func TestTour(t *testing.T) {
+	d := start(t, build(t))
+	commands := d.LookAround()
+	if want := fmt.Sprintf("All %d steps held", len(steps)); !strings.Contains(d.Printed(), want) {
+		t.Errorf("it does not say %q:\n%s", want, d.Printed())
+	}
+	last := len(commands) - 1
+	if !strings.Contains(commands[last], " watch ") {
+		t.Fatalf("the last command ends by itself: %q", commands[last])
+	}
+	commands[last] += " | grep -m 1 file-7"
+	for range 2 {
+		if got := d.Type(commands); !strings.Contains(got, "\n7\n") || !strings.Contains(got, "ADDED\tfile-7") {
+			t.Errorf("the commands print\n%s", got)
+		}
+	}
+	d.Interrupt()
+	d.Interrupt() // by somebody who is impatient
+	d.Ended()
+	t.Logf("\n%s", d.Printed())
+}
+
+// TestInterrupted: a person may end it at any time, also while a thousand objects are made.
+func TestInterrupted(t *testing.T) {
+	binary := build(t)
+	for _, said := range []string{" 1/17", " 3/17", "12/17"} {
+		t.Run(said, func(t *testing.T) {
+			d := start(t, binary)
+			d.Await(said)
+			d.Interrupt()
+			d.Ended()
+		})
+	}
 }
 
 // TestTourNotices makes what each step shows untrue: the step fails.

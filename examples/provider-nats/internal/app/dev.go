@@ -47,49 +47,59 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	o.Logger = logTo(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level(*debug)}))
 	where := devenv.Options{Dir: *dir, NATSPort: *port, Progress: out}
 
-	return within(ctx, where, out, func(env *devenv.Env) error {
-		if *guided {
-			return guide(ctx, env, *once, out)
-		}
+	if *guided {
+		return guide(ctx, where, *once, out)
+	}
 
-		return develop(ctx, env, o, out)
-	})
+	return develop(ctx, where, o, out)
 }
 
-// within starts everything but the provider, and stops it after do.
-func within(ctx context.Context, where devenv.Options, out io.Writer, do func(*devenv.Env) error) (err error) {
+// start starts everything but the provider.
+func start(ctx context.Context, where devenv.Options, out io.Writer) (*devenv.Env, error) {
 	fmt.Fprintln(out, "Starting an API server and NATS.")
 
 	begin := time.Now()
 
 	env, err := devenv.Start(ctx, where)
-	if ctx.Err() != nil {
-		return stopped(out)
-	}
-
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	fmt.Fprintf(out, "Both run after %.1f s.\n", time.Since(begin).Seconds())
 
-	defer func() { err = errors.Join(err, env.Stop()) }()
-
-	return do(env)
+	return env, nil
 }
 
 // guide runs the tour, and stays until ctx ends unless it is once only.
-func guide(ctx context.Context, env *devenv.Env, once bool, out io.Writer) error {
-	t, err := tour.New(ctx, env, tour.Options{Out: out})
-	if err != nil {
-		return err
-	}
-	defer t.Close()
+func guide(ctx context.Context, where devenv.Options, once bool, out io.Writer) error {
+	env, t := &devenv.Env{}, &tour.Tour{}
+	g := &demo.Guide{
+		Out: out, Once: once,
+		Start: func(ctx context.Context) (*demo.Tour, error) {
+			started, err := start(ctx, where, out)
+			if err != nil {
+				return nil, err
+			}
 
-	return (&demo.Guide{
-		Tour: t.Guided(), Once: once, Ended: t.Provider,
+			env = started
+
+			walk, err := tour.New(ctx, env, tour.Options{Out: out})
+			if err != nil {
+				return nil, err
+			}
+
+			t = walk
+
+			return t.Guided(), nil
+		},
 		Commands: func() []string { return commandsFor(env) },
-	}).Run(ctx)
+		Ended:    func() <-chan struct{} { return t.Provider() },
+	}
+	err := g.Run(ctx)
+
+	t.Close()
+
+	return errors.Join(err, env.Stop())
 }
 
 // stopped says that a person has ended it, which is no failure.
@@ -100,9 +110,21 @@ func stopped(out io.Writer) error {
 }
 
 // develop runs the provider until ctx ends, or the provider does.
-func develop(ctx context.Context, env *devenv.Env, o provider.Options, out io.Writer) error {
-	p, err := env.RunProvider(ctx, o)
-	if err != nil {
+func develop(ctx context.Context, where devenv.Options, o provider.Options, out io.Writer) (err error) {
+	env, err := start(ctx, where, out)
+	if err == nil {
+		defer func() { err = errors.Join(err, env.Stop()) }()
+	}
+
+	var p *devenv.Provider
+	if err == nil {
+		p, err = env.RunProvider(ctx, o)
+	}
+
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return stopped(out)
+	case err != nil:
 		return err
 	}
 
@@ -114,7 +136,11 @@ func develop(ctx context.Context, env *devenv.Env, o provider.Options, out io.Wr
 	case <-p.Done():
 	}
 
-	return p.Stop()
+	if err := p.Stop(); ctx.Err() == nil || !errors.Is(err, context.Canceled) { // it may be told to end while it starts
+		return err
+	}
+
+	return nil
 }
 
 // instructions say what a person can do now.

@@ -1,0 +1,183 @@
+// Package tourtest runs a demo as a process, as a person does who looks around and then
+// presses Ctrl-C. Begin with [Start].
+package tourtest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A Demo is a demo that runs as in a terminal: in a session of its own, and with a folder
+// for temporary files of its own. Use Start. Its methods are called by the test's goroutine.
+type Demo struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	temp string
+	out  output
+	done chan struct{} // closed when the process has ended
+	err  error         // with which it did
+}
+
+// Start starts a demo. One that still runs when the test ends is killed.
+func Start(t *testing.T, cmd *exec.Cmd) *Demo {
+	t.Helper()
+	d := &Demo{t: t, cmd: cmd, temp: t.TempDir(), done: make(chan struct{})}
+	d.out.change = sync.NewCond(&d.out.mu)
+	apart(cmd)
+	cmd.Env = append(cmd.Environ(), "TMPDIR="+d.temp)
+	cmd.Stdout, cmd.Stderr = &d.out, &d.out
+	cmd.WaitDelay = time.Minute // for a process that is left and holds the output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		d.err = cmd.Wait()
+		d.out.end()
+		close(d.done)
+	}()
+	t.Cleanup(func() {
+		kill(cmd.Process)
+		<-d.done
+	})
+
+	return d
+}
+
+// Await waits until the demo has printed a text. It fails if the demo ends before.
+func (d *Demo) Await(text string) {
+	d.t.Helper()
+	if !d.out.await(text) {
+		<-d.done
+		d.t.Fatalf("it ends (%v) and has not said %q:\n%s", d.err, text, d.out.String())
+	}
+}
+
+// LookAround waits until the demo says how to look around, and returns the commands that it
+// names.
+func (d *Demo) LookAround() (commands []string) {
+	d.t.Helper()
+	const begin, end = "To look around, in another terminal:\n\n", "\n\nCtrl-C ends it, stops all that was started, and removes its data."
+	d.Await(end)
+	_, said, _ := strings.Cut(d.out.String(), begin)
+	said, _, _ = strings.Cut(said, end)
+	for line := range strings.Lines(said) {
+		commands = append(commands, strings.TrimSpace(line))
+	}
+
+	return commands
+}
+
+// Type runs commands in one shell, which ends at the first that fails, and returns what they
+// print. Commands whose program does not exist on this machine are left out.
+func (d *Demo) Type(commands []string) string {
+	d.t.Helper()
+	shell := exec.CommandContext(d.t.Context(), "bash", "-euc", strings.Join(installed(commands), "\n"))
+	shell.Env = d.cmd.Env
+	var errs bytes.Buffer
+	shell.Stderr = &errs
+	out, err := shell.Output()
+	if err != nil {
+		d.t.Errorf("what it says to type fails: %v\n%s\n%s%s", err, strings.Join(commands, "\n"), out, errs.String())
+	}
+
+	return string(out)
+}
+
+// installed returns the commands without those whose program is one of others and does not
+// exist here.
+func installed(commands []string) (have []string) {
+	missing := func(command, program string) bool {
+		_, err := exec.LookPath(program)
+
+		return err != nil && (strings.HasPrefix(command, program+" ") || strings.Contains(command, "| "+program+" "))
+	}
+	for _, c := range commands {
+		if !missing(c, "kubectl") && !missing(c, "nats") {
+			have = append(have, c)
+		}
+	}
+
+	return have
+}
+
+// Interrupt does what Ctrl-C in the demo's terminal does.
+func (d *Demo) Interrupt() {
+	d.t.Helper()
+	if err := interrupt(d.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		d.t.Fatal(err)
+	}
+}
+
+// Ended waits until the demo has ended. It fails unless that is with the exit code 0, the
+// last that is said is that it stops, and it has left no process and no temporary file.
+func (d *Demo) Ended() {
+	d.t.Helper()
+	<-d.done
+	out := d.out.String()
+	if d.err != nil || !strings.HasSuffix(out, "Stopping.\n") {
+		d.t.Errorf("it ends with %v, want no error and \"Stopping.\" in the end:\n%s", d.err, out)
+	}
+	if left := session(d.cmd.Process.Pid); len(left) > 0 {
+		d.t.Errorf("it leaves processes: %q", left)
+	}
+	left, err := os.ReadDir(d.temp)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, f := range left {
+		d.t.Errorf("it leaves the temporary file %s", f.Name())
+	}
+}
+
+// Printed returns what the demo has printed so far.
+func (d *Demo) Printed() string { return d.out.String() }
+
+// output is what a process prints.
+type output struct {
+	mu     sync.Mutex
+	change *sync.Cond
+	text   bytes.Buffer
+	over   bool
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer o.change.Broadcast()
+
+	return o.text.Write(p)
+}
+
+func (o *output) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = true
+	o.change.Broadcast()
+}
+
+// await reports whether the text comes before the end.
+func (o *output) await(text string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for !strings.Contains(o.text.String(), text) {
+		if o.over {
+			return false
+		}
+		o.change.Wait()
+	}
+
+	return true
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	return o.text.String()
+}
