@@ -178,7 +178,7 @@ func TestWhatIsInAPicture(t *testing.T) {
 			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer", "critical", "guards", "restoreElsewhere", "recreateOnRequest", "unchecked", "timeout", "pollInterval", "minPollInterval",
 			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "strictCreateErrors", "detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
 			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "orphaned", "deletionPolicy", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "began", "random",
-			"provider", "providerVersion", "observability", "watches", "states",
+			"secretType", "provider", "providerVersion", "observability", "watches", "states",
 			// are nothing, or nobody's business, in a world of which pictures are taken
 			"graph", "tracker", "watching", "restores", "calls", "passes", "leave", "limits", "roll", "waker", "pruned", "telemetry", "pace", "untold",
 		},

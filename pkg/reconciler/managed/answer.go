@@ -132,15 +132,11 @@ func (p *pass) recollect() {
 	p.memo.Called = objectstate.Intent{Pending: pending.UTC().Format(time.RFC3339), Attempt: id}
 }
 
-// AsksAgain returns what the condition adds after a replace has taken all annotations once, or if marks of a
-// predecessor would be taken over again.
+// AsksAgain returns what the condition adds after a replace has taken all annotations once.
 func (p *pass) asksAgain() string {
-	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == notedTaken {
-		return textAgain
-	}
-	if theirs := p.takenOverAgain(); len(theirs) > 0 {
-		return " (and " + strings.Join(theirs, " and ") + ", which would be taken over again)"
+	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != notedTaken {
+		return ""
 	}
 
-	return ""
+	return textAgain
 }

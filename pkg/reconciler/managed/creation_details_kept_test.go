@@ -285,6 +285,8 @@ func TestDetailsThatACutOffCreateDidNotTell(t *testing.T) {
 	g.create(secretNamed("login"))
 	g.cloud.Before = failing("Create", external.NotCreated(errors.New("boom")))
 	_, _ = g.try()
+	g.clock.SetTime(g.clock.Now().Add(g.cloud.Window)) // after that nothing of an earlier process is found any more
+	_, _ = g.try()
 	g.cloud.Before, g.cloud.After = nil, lost()
 	for range 3 {
 		_, _ = g.try()

@@ -90,23 +90,6 @@ func (r *Reconciler) theirPause(mg resource.Managed) string {
 	return ""
 }
 
-// TakenOverAgain returns the annotations by which a predecessor marked a creation, if they would be taken over again
-// when ours are removed: the object has nothing else of ours.
-func (p *pass) takenOverAgain() (keys []string) {
-	if id, _ := attempt(p.mg); id != "" || meta.FinalizerExists(p.mg, FinalizerName) {
-		return nil
-	}
-	for _, domain := range p.r.predecessors {
-		for _, mark := range []string{"/external-create-pending", "/external-create-succeeded"} {
-			if p.read.GetAnnotations()[domain+mark] != "" {
-				keys = append(keys, domain+mark)
-			}
-		}
-	}
-
-	return keys
-}
-
 // WhyPaused says how a pause ends that a predecessor's annotation holds, or would hold without ours.
 func (r *Reconciler) whyPaused(mg resource.Managed) string {
 	const ours = meta.AnnotationKeyReconciliationPaused

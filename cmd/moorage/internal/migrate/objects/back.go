@@ -130,6 +130,8 @@ func (b *back) creation() {
 	ok, no := at(have[succeeded]), at(have[failed])
 
 	switch {
+	case id == "" && created.Status == "" && b.crossplane() && have[pending] != "" && have[pending] == have[annotations[pending]]:
+		// The predecessor has begun it, and has its own annotation of it still.
 	case created.Status == "Unknown",
 		id != "" && result == "",
 		at(have[pending]).After(ok) && at(have[pending]).After(no):
