@@ -86,7 +86,7 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "and which it has marked as such itself", to: "crossplane-v2",
-			o: `"metadata":{"annotations":{` + begun + `,"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z","moorage.dev/was-unresolved":"true"}` + ours + `}`,
+			o:    `"metadata":{"annotations":{` + begun + `,"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z","moorage.dev/was-unresolved":"true"}` + ours + `}`,
 			what: "remove krateo.io/external-create-pending, remove moorage.dev/was-unresolved, put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off",
 		},
 		{
