@@ -150,7 +150,8 @@ func (p *pass) theirMarks() map[string]string {
 
 // NeverOurs says whether nothing tells that this runtime has recorded anything of the object: no mark, no record in the
 // status, and nothing that this process knows. Our finalizer does not tell: it may have been stored without the marks that
-// were to be taken over with it, or a replace may have taken these.
+// were to be taken over with it, or a replace may have taken these. Where names are chosen it is all that may tell of a
+// creation here; but not while the finalizer of a predecessor is beside it, which goes after that.
 func (p *pass) neverOurs() bool {
 	for key := range bookkeeping {
 		if p.read.GetAnnotations()[key] != "" {
@@ -158,7 +159,8 @@ func (p *pass) neverOurs() bool {
 		}
 	}
 	_, _, known := p.memo.known()
-	recorded := p.mg.GetCondition(commonv1.TypeCreated).Reason != ""
+	recorded := p.mg.GetCondition(commonv1.TypeCreated).Reason != "" ||
+		p.r.named && meta.FinalizerExists(p.read, FinalizerName) && !p.r.retired.on(p.read)
 
 	return !known && !recorded && p.memo.Seen == objectstate.CreationRef{}
 }
@@ -183,7 +185,7 @@ func (p *pass) retires() bool {
 		return false
 	}
 	held := meta.FinalizerExists(p.read, FinalizerName) || p.r.finalizer != nil && p.memo.Seen != objectstate.CreationRef{}
-	if !held || meta.WasDeleted(p.mg) || p.r.halted(p.mg) {
+	if !held || meta.WasDeleted(p.mg) || p.r.halted(p.mg) || len(p.theirMarks()) > 0 {
 		return false
 	}
 	before := len(p.mg.GetAnnotations())

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
@@ -26,6 +27,8 @@ type TypedCreationRecoverer[T resource.Managed] interface {
 	// than this process, shows nothing of an attempt and is not found by Observe,
 	// it is called after Observe with the token of the first attempt: an earlier
 	// process may have made that, and a replace or a restore taken its record.
+	// An error that [external.NotFound] has marked says the same as false; with
+	// any other, nothing is created.
 	RecoverCreation(ctx context.Context, mg T, token string) (found bool, err error)
 
 	// RecoveryWindow returns how long after its creation a resource may fail
@@ -148,6 +151,9 @@ func (p *pass) search(ctx context.Context, token string) (found bool, window tim
 		return p.ask(limited, telemetry.Recover, func(ctx context.Context) (err error) {
 			found, err = p.recoverer.RecoverCreation(ctx, p.mg, token)
 			window = p.recoverer.RecoveryWindow()
+			if external.IsNotFound(err) {
+				return nil
+			}
 
 			return err
 		})

@@ -20,8 +20,8 @@ const UnclaimedFinalizer = "moorage.dev/unclaimed"
 
 // TakeHold puts our finalizer into an object that is not deleted, in the place of
 // the one that says that nobody has claimed it, and tells whether that changed
-// anything. Where the finalizer is the author's, it is there already. Those of predecessors go when ours is stored:
-// what a write adds may be dropped, and what it removes is removed all the same.
+// anything. Where the finalizer is the author's, it is there already. Those of predecessors go when ours is stored, and
+// what they marked: what a write adds may be dropped, and what it removes is removed all the same.
 func (p *pass) takeHold(mg resource.Managed) bool {
 	if meta.WasDeleted(mg) || p.r.finalizer != nil && !p.finalized {
 		return false
@@ -29,7 +29,9 @@ func (p *pass) takeHold(mg resource.Managed) bool {
 	before := len(mg.GetFinalizers())
 	meta.RemoveFinalizer(mg, UnclaimedFinalizer)
 	if p.r.finalizer != nil || meta.FinalizerExists(mg, FinalizerName) {
-		p.r.retired.removeFinalizers(mg)
+		if len(p.theirMarks()) == 0 {
+			p.r.retired.removeFinalizers(mg)
+		}
 
 		return len(mg.GetFinalizers()) < before
 	}

@@ -85,12 +85,16 @@ func (b *back) remove(keys ...string) {
 	}
 }
 
-// kept says whether Moorage has kept the object: before, its annotations are copies of those
-// of the predecessor.
+// kept says whether Moorage has kept the object, and has not given it back yet: before and after, its
+// annotations are those of the predecessor.
 func (b *back) kept() bool {
-	// To krateo-v0.7 and v0.9 the finalizer says nothing: it is the same.
-	return b.o.Metadata.Annotations[createAttempt] != "" || b.o.condition("Created").Status != "" ||
-		b.crossplane() && slices.Contains(b.o.Metadata.Finalizers, finalizers[Managed][1])
+	made := b.o.Metadata.Annotations[createAttempt] != ""
+	if !b.crossplane() { // the finalizer says nothing: it is the same
+		return made || b.o.condition("Created").Status != ""
+	}
+
+	return made || slices.Contains(b.o.Metadata.Finalizers, finalizers[Managed][1]) ||
+		b.o.condition("Created").Status != "" && !slices.Contains(b.o.Metadata.Finalizers, finalizers[Managed][0])
 }
 
 // refuse tells what a predecessor would do wrong because it does not know what is going on.
@@ -114,6 +118,10 @@ func (b *back) refuse() {
 		b.conflict("Synced says CreationUnresolved: %s would create again; do first what the condition asks for", b.to)
 
 		return
+	case "BackendChanged":
+		b.conflict("Synced says %s: %s would create it again in the other system; do first what the condition asks for", synced, b.to)
+	case "RecreationNotRequested":
+		b.conflict("Synced says %s: %s would create an empty one in place of what is lost; do first what the condition asks for", synced, b.to)
 	}
 
 	if b.kept() {
@@ -130,7 +138,7 @@ func (b *back) creation() {
 	ok, no := at(have[succeeded]), at(have[failed])
 
 	switch {
-	case id == "" && created.Status == "" && b.crossplane() && have[pending] != "" && have[pending] == have[annotations[pending]]:
+	case id == "" && created.Status == "" && b.crossplane() && at(have[pending]).After(ok) && at(have[pending]).After(no) && have[pending] == have[annotations[pending]]:
 		// The predecessor has begun it, and has its own annotation of it still.
 	case created.Status == "Unknown",
 		id != "" && result == "",
@@ -177,10 +185,12 @@ func (b *back) policies() {
 	}
 
 	switch {
+	case b.crossplane() && !unrestricted && slices.Contains(*all, "Delete"):
+		b.conflict("%s is %q, and spec.managementPolicies has Delete, which %s obeys whatever deletionPolicy says: remove Delete there, and the annotation", deletionPolicy, have[deletionPolicy], b.to)
 	case strings.EqualFold(b.o.Spec.DeletionPolicy, "orphan"):
 	case b.to != CrossplaneV2 && b.o.Spec.DeletionPolicy != "":
 		b.Orphan = true
-	case b.crossplane() && !unrestricted && !slices.Contains(*all, "Delete"):
+	case b.crossplane() && !unrestricted: // they do not have Delete
 	default:
 		b.conflict("%s is %q, which %s does not know: forbid the deletion in the spec, by deletionPolicy or managementPolicies, and remove the annotation", deletionPolicy, have[deletionPolicy], b.to)
 	}

@@ -90,6 +90,27 @@ func TestDecideBack(t *testing.T) {
 			what: "remove krateo.io/external-create-pending, remove moorage.dev/was-unresolved, put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off",
 		},
 		{
+			why: "policies that have Delete win over Orphan", to: "crossplane-v1", says: "which crossplane-v1 obeys whatever deletionPolicy says",
+			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Orphan","managementPolicies":["Observe","Create","Update","Delete"]}`,
+		},
+		{
+			why: "it would be created again in the other system", to: "crossplane-v1", says: "do first what the condition asks for",
+			o: `"metadata":{"annotations":{"krateo.io/external-name":"a"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"BackendChanged"}]}`,
+		},
+		{
+			why: "or in place of what is lost", to: "crossplane-v1", says: "do first what the condition asks for",
+			o: `"metadata":{"annotations":{"krateo.io/external-name":"a"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"RecreationNotRequested"}]}`,
+		},
+		{
+			why: "the object went back, and the request for its status failed", to: "crossplane-v2", what: "remove the condition Created",
+			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z","crossplane.io/external-create-succeeded":"2026-01-02T03:04:06Z"},"finalizers":["finalizer.managedresource.crossplane.io"]},` +
+				`"status":{"conditions":[{"type":"Created","status":"True","message":"2026-01-02T03:04:06Z of \"a\""}]}`,
+		},
+		{
+			why: "the predecessor's creation succeeded, and its resource is not found", to: "crossplane-v1", says: "was not found yet",
+			o: `"metadata":{"annotations":{` + made + `,"krateo.io/external-create-pending":"2026-01-02T03:04:05Z","crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"}]}`,
+		},
+		{
 			why: "what was created and not found would be created again", to: "crossplane-v2",
 			o: `"metadata":{"annotations":{` + made + `}` + ours + `}`, says: "was not found yet",
 		},

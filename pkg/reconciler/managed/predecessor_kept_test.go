@@ -1,0 +1,84 @@
+package managed_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+// What was created here under a name of our choice keeps its name: a replace may take all annotations and bring that of a predecessor,
+// and the process may end.
+func TestANameOfAPredecessorDoesNotReplaceOurs(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		w := succeeding(t, managed.WithDeterministicExternalName(true), managed.WithCreationGracePeriod(0))
+		w.cloud.Named = true
+		w.create(func(v *volume.Volume) { v.Spec.SizeGiB = 1 })
+		for range 3 {
+			w.pass()
+		}
+		ours := meta.GetExternalName(w.get())
+		w.change(func(v *volume.Volume) { v.Annotations = map[string]string{theirName: "vol-0"} })
+		if restarts {
+			w.restart()
+		}
+		for range 4 {
+			w.clock.SetTime(w.clock.Now().Add(time.Minute))
+			_, _ = w.try()
+		}
+		if got := meta.GetExternalName(w.get()); got != ours {
+			t.Errorf("restarts %t: the external name is %q, and was %q", restarts, got, ours)
+		}
+	}
+}
+
+// What a predecessor has marked stays on the object until our marks are stored: admission may drop what a write adds, and
+// what the same write removes is removed.
+func TestMarksOfAPredecessorStayUntilOursAreStored(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		w := succeeding(t, managed.WithRetiredAnnotations(theirName, theirPending, theirSucceeded), managed.WithCreationGracePeriod(0))
+		w.admit = func(o client.Object) {
+			kept := maps.Clone(o.GetAnnotations())
+			maps.DeleteFunc(kept, func(key, _ string) bool {
+				return strings.HasPrefix(key, "moorage.dev/") || strings.HasPrefix(key, "krateo.io/")
+			})
+			o.SetAnnotations(kept)
+		}
+		w.create(left())
+		for range 3 {
+			_, _ = w.try()
+			w.clock.SetTime(w.clock.Now().Add(20 * time.Minute))
+			if restarts {
+				w.restart()
+			}
+		}
+		w.admit = nil
+		for range 3 {
+			_, _ = w.try()
+			w.clock.SetTime(w.clock.Now().Add(20 * time.Minute))
+		}
+		if got := meta.GetExternalName(w.get()); got != "vol-0" || len(w.cloud.Disks()) != 1 {
+			t.Errorf("restarts %t: external name %q, disks %v", restarts, got, w.cloud.Disks())
+		}
+	}
+}
+
+// A client may say by an error, too, that there is nothing that an attempt created.
+func TestNothingIsFoundOfAnEarlierProcess(t *testing.T) {
+	w := untraced(t, false)
+	w.cloud.Before = failing("Recover", external.NotFound(errBoom))
+	for range 3 {
+		w.clock.SetTime(w.clock.Now().Add(time.Hour))
+		_, _ = w.try()
+	}
+	if n := w.cloud.Count("Create"); n != 1 {
+		t.Errorf("%d calls of Create", n)
+	}
+}
