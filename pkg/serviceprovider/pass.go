@@ -155,7 +155,7 @@ func (p *pass[T, C]) fill(ctx context.Context) error {
 }
 
 // Check looks whether access is being taken away, so that there is no way to the clusters,
-// or is not there. It is also being taken away if that is over, and clusters are next.
+// or is not there. A provider gives back the clusters after the access: while it does that, too, there is no way to them.
 func (p *pass[T, C]) check(ctx context.Context) error {
 	if err := p.gather(ctx); err != nil {
 		return err

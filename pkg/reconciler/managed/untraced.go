@@ -12,7 +12,7 @@ import (
 
 const textUntraced = "the object was there before this process: looking for what an earlier one may have created, whose record a replace or a restore would have taken"
 
-// By so much the clock of the API server may be ahead of ours. It cuts times to seconds, which makes objects older.
+// The clock of the API server may be ahead of ours by this much.
 const clockMargin = 2 * time.Second
 
 // FirstAttempt returns the id of the first attempt for the object, which every process makes alike: a replace or a restore may
