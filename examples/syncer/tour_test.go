@@ -45,15 +45,7 @@ func start(t *testing.T) *tourtest.Demo {
 
 // TestTour: every step holds, what a person is told to type works, and Ctrl-C leaves nothing.
 func TestTour(t *testing.T) {
-	d := start(t)
-	commands := d.LookAround()
-	if !strings.Contains(d.Printed(), "All 14 steps held") {
-		t.Errorf("the tour does not say how it ended:\n%s", d.Printed())
-	}
-	t.Log(d.Type(commands))
-	d.Interrupt()
-	d.Interrupt() // by somebody who is impatient
-	d.Ended()
+	start(t).Whole(14)
 }
 
 // TestInterrupted: a person may end it at any time.
@@ -61,10 +53,7 @@ func TestInterrupted(t *testing.T) {
 	for _, said := range []string{"Starting two API servers", " 2/14"} {
 		t.Run(said, func(t *testing.T) {
 			t.Parallel() // each has clusters of its own, and waits for them most of the time
-			d := start(t)
-			d.Await(said)
-			d.Interrupt()
-			d.Ended()
+			start(t).InterruptedAt(said)
 		})
 	}
 }

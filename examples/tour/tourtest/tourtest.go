@@ -5,6 +5,7 @@ package tourtest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -47,6 +48,28 @@ func Start(t *testing.T, cmd *exec.Cmd) *Demo {
 	})
 
 	return d
+}
+
+// Whole takes a tour to its end: it says that so many steps held, what it says to type works, and two
+// Ctrl-C, as of somebody who is impatient, leave nothing.
+func (d *Demo) Whole(steps int) {
+	d.t.Helper()
+	commands := d.LookAround()
+	if want := fmt.Sprintf("All %d steps held", steps); !strings.Contains(d.Printed(), want) {
+		d.t.Errorf("it does not say %q:\n%s", want, d.Printed())
+	}
+	d.t.Log(d.Type(commands))
+	d.Interrupt()
+	d.Interrupt()
+	d.Ended()
+}
+
+// InterruptedAt sends Ctrl-C once the demo has printed a text: it ends, and leaves nothing.
+func (d *Demo) InterruptedAt(text string) {
+	d.t.Helper()
+	d.Await(text)
+	d.Interrupt()
+	d.Ended()
 }
 
 // Await waits until the demo has printed a text. It fails if the demo ends before.

@@ -420,20 +420,26 @@ func TestAnOperationOutlastsALookThatFails(t *testing.T) {
 	}
 }
 
+// Updating changes the spec of an object that was created, so that the external system is at work on that, and returns the handle.
+func updating(w *world, c *operations) string {
+	c.left = 1
+	w.pass()
+	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
+	c.left = 9
+	w.pass()
+	w.pass()
+
+	return w.get().Annotations[meta.AnnotationKeyOperation]
+}
+
 // A process that puts its first look at an object off knows the operation that the object is in: a replace before that look takes nothing.
 func TestAnOperationOutlastsALookThatIsPutOff(t *testing.T) {
 	w, c := newOperations(t, managed.WithSpreadAfterRestart(true))
 	w.create(nil)
 	w.pass()
-	for range 2 {
-		c.left = 1
-		w.pass()
-	}
-	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
-	c.left = 9
+	c.left = 1
 	w.pass()
-	w.pass()
-	handle := w.get().Annotations[meta.AnnotationKeyOperation]
+	handle := updating(w, c)
 	w.restart()
 	c.asked = nil
 	if w.pass(); handle == "" || len(c.asked) > 0 {

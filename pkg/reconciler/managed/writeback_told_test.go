@@ -320,13 +320,7 @@ func TestARestoreOfAnOperationThatTheCacheShows(t *testing.T) {
 		w.create(nil)
 		snapshot := w.get()
 		w.pass()
-		c.left = 1
-		w.pass()
-		w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
-		c.left = 9
-		w.pass()
-		w.pass()
-		handle := w.get().Annotations[meta.AnnotationKeyOperation]
+		handle := updating(of, c)
 		w.begins()
 		w.pass() // which is put off
 		w.lag = w.get()

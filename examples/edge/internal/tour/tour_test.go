@@ -118,10 +118,7 @@ func TestInterrupted(t *testing.T) {
 	binary := build(t)
 	for _, said := range []string{" 1/17", " 3/17", "12/17"} {
 		t.Run(said, func(t *testing.T) {
-			d := start(t, binary)
-			d.Await(said)
-			d.Interrupt()
-			d.Ended()
+			start(t, binary).InterruptedAt(said)
 		})
 	}
 }

@@ -61,10 +61,7 @@ func TestInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each has servers of its own, and waits for them most of the time
 
-			d := startDev(t, tc.args...)
-			d.Await(tc.said)
-			d.Interrupt()
-			d.Ended()
+			startDev(t, tc.args...).InterruptedAt(tc.said)
 		})
 	}
 }
