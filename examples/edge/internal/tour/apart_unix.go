@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// apart lets a device run in a process group of its own. In ours it would get Ctrl-C beside
+// apart lets a device, or a command, run in a process group of its own. In ours it would get Ctrl-C beside
 // us, and might end before we know why.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

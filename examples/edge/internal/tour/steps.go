@@ -69,6 +69,7 @@ func follow(t *walk, ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.binary, "watch", "--dir", t.dir)
+	apart(cmd)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

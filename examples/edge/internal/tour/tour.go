@@ -145,6 +145,7 @@ func (t *walk) edge(ctx context.Context, in string, args ...string) (string, err
 	defer cancel()
 	args = append([]string{args[0], "--dir", t.dir}, args[1:]...)
 	cmd := exec.CommandContext(ctx, t.binary, args...)
+	apart(cmd)
 	var out, problems bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &out, &problems
 	err := cmd.Run()
