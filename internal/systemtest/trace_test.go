@@ -17,7 +17,9 @@ import (
 // nothing tells which one the object was created with.
 func TestAReplaceLeavesNoTraceOfAnAttempt(t *testing.T) {
 	ns := namespace(t, api)
-	manifest := func() *volume.Volume { return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data"}} }
+	manifest := func() *volume.Volume {
+		return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data"}}
+	}
 
 	v := manifest()
 	if err := api.Create(t.Context(), v, client.FieldOwner("kubectl-create")); err != nil {

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/moorage-dev/moorage/internal/jsonpatch"
+	"github.com/moorage-dev/moorage/internal/mergepatch"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -137,7 +137,7 @@ func (p *plane) volume(t *testing.T) *volume.Volume {
 func (p *plane) resize(gib int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	changed, _ := jsonpatch.Merge(p.objects[volumePath], map[string]any{"spec": map[string]any{"sizeGiB": gib}})
+	changed := mergepatch.Apply(p.objects[volumePath], map[string]any{"spec": map[string]any{"sizeGiB": gib}})
 	p.store(volumePath, changed)
 }
 
@@ -228,7 +228,7 @@ func (p *plane) RoundTrip(r *http.Request) (*http.Response, error) {
 		} else {
 			part = map[string]any{"status": body["status"]}
 		}
-		changed, _ := jsonpatch.Merge(now, part)
+		changed := mergepatch.Apply(now, part)
 
 		return answer(p.store(path, changed))
 	default:

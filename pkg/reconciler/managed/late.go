@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moorage-dev/moorage/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
 )
 
 // LateFields returns what Observe filled into the spec and is to be stored.

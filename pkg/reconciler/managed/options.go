@@ -6,12 +6,12 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/moorage-dev/moorage/internal/mergepatch"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/logging"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 

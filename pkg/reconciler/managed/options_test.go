@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/mergepatch"
+	"github.com/moorage-dev/moorage/internal/mergepatch"
 )
 
 // optioned returns a reconciler that has nothing but what an option sets.

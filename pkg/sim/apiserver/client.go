@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/internal/jsonpatch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -308,28 +307,6 @@ func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch c
 			})
 		})
 	})
-}
-
-func patched(k *kind, image map[string]any, t types.PatchType, data []byte) (map[string]any, error) {
-	switch t {
-	case types.MergePatchType:
-		patch, err := decodeJSON(data)
-		if err != nil {
-			return nil, kerrors.NewBadRequest(err.Error())
-		}
-		image, _ = jsonpatch.Merge(image, patch)
-
-		return image, nil
-	case types.JSONPatchType:
-		image, err := jsonpatch.Apply(image, data)
-		if err != nil {
-			return nil, kerrors.NewGenericServerResponse(422, "patch", k.resource, "", err.Error(), 0, false)
-		}
-
-		return image, nil
-	default:
-		return nil, kerrors.NewGenericServerResponse(415, "patch", k.resource, "", "the body of the request was in an unknown format", 0, false)
-	}
 }
 
 // Apply is server-side apply with a typed configuration.

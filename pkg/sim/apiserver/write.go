@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/moorage-dev/moorage/internal/jsonpatch"
+	"github.com/moorage-dev/moorage/internal/patch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -76,7 +76,7 @@ func (s *Server) create(k *kind, key types.NamespacedName, image map[string]any,
 	if k.hasStatus {
 		delete(image, "status")
 	}
-	jsonpatch.Tidy(m)
+	patch.DropEmptyMetadata(m)
 	if err := k.checkMetadata(key.Name, m); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (s *Server) replace(old *version, key types.NamespacedName, data []byte, by
 
 // Patch changes an object as data says.
 func (s *Server) patch(old *version, key types.NamespacedName, how types.PatchType, data []byte, by manager) (*version, error) {
-	image, err := patched(old.kind, old.image, how, data)
+	image, err := patch.Apply(old.kind.resource, key.Name, old.image, how, data)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (s *Server) write(old *version, key types.NamespacedName, image map[string]
 		}
 	}
 	delete(m, "managedFields")
-	jsonpatch.Tidy(m)
+	patch.DropEmptyMetadata(m)
 	if equal(image, old.image) {
 		return old, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/moorage-dev/moorage/internal/jsonpatch"
+	"github.com/moorage-dev/moorage/internal/patch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -28,7 +28,7 @@ func generateName(m map[string]any) {
 // CheckForm checks metadata as an API server does.
 func (k *kind) checkForm(image map[string]any) error {
 	m := metadataOf(image)
-	jsonpatch.Tidy(m)
+	patch.DropEmptyMetadata(m)
 	// The metadata is read as that of any object, so that what is of the wrong type
 	// is an answer, too.
 	o := &metav1.PartialObjectMetadata{}

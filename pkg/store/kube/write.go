@@ -7,13 +7,12 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/gone"
-	"github.com/moorage-dev/moorage/internal/jsonpatch"
+	"github.com/moorage-dev/moorage/internal/patch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
 )
@@ -155,30 +154,15 @@ func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch c
 	})
 }
 
+// patched returns the image with a patch applied. A store has no managed fields and no patch strategies.
 func (k *kind) patched(name string, image map[string]any, t types.PatchType, data []byte) (map[string]any, error) {
 	switch t {
-	case types.MergePatchType:
-		var patch map[string]any
-		if err := kjson.Unmarshal(data, &patch); err != nil {
-			return nil, kerrors.NewBadRequest(err.Error())
-		}
-		image, _ = jsonpatch.Merge(image, patch)
-
-		return image, nil
-	case types.JSONPatchType:
-		image, err := jsonpatch.Apply(image, data)
-		if err != nil {
-			return nil, kerrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", k.resource(), name, err.Error(), 0, false)
-		}
-
-		return image, nil
 	case types.ApplyPatchType, types.ApplyCBORPatchType:
 		return nil, unsupported("server-side apply", "use a merge patch")
 	case types.StrategicMergePatchType:
 		return nil, unsupported("a strategic merge patch", "use a merge patch")
 	default:
-		return nil, kerrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", k.resource(), name,
-			"the body of the request was in an unknown format", 0, false)
+		return patch.Apply(k.resource(), name, image, t, data)
 	}
 }
 

@@ -1,7 +1,9 @@
-package jsonpatch
+package patch
 
-// Tidy takes out of metadata what is empty, as its type has it. It changes m.
-func Tidy(m map[string]any) {
+// DropEmptyMetadata removes annotations, labels, finalizers and owner references
+// that are empty from metadata, as metav1.ObjectMeta does when it is encoded. It
+// changes m.
+func DropEmptyMetadata(m map[string]any) {
 	for _, key := range []string{"annotations", "labels", "finalizers", "ownerReferences"} {
 		switch value := m[key].(type) {
 		case nil:
