@@ -1,18 +1,6 @@
-// Package reconciler is package [managed] under the import path that providers
-// were written for: what has the same name is the same thing, so that both may
-// be mixed freely. New code imports managed itself, whose documentation says
-// how everything behaves.
+// Package reconciler has the names of provider-runtime's package of this import
+// path, so that a provider changes imports and nothing else. Each is an alias of
+// the name in package [managed], or calls it: values of both may be mixed, and
+// every option of managed can be given to [NewReconciler]. New code imports
+// managed, whose documentation says how everything behaves.
 package reconciler
-
-import "github.com/moorage-dev/moorage/pkg/reconciler/managed"
-
-const (
-	// FinalizerName is [managed.FinalizerName].
-	FinalizerName = managed.FinalizerName
-
-	// UnclaimedFinalizer is [managed.UnclaimedFinalizer].
-	UnclaimedFinalizer = managed.UnclaimedFinalizer
-
-	// StampKey is [managed.StampKey].
-	StampKey = managed.StampKey
-)

@@ -12,13 +12,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// A controller that was written for the older import path.
+// A controller that imports the path of provider-runtime.
 func Example() {
 	mg := &fake.Managed{}
 	m := &fake.Manager{Client: test.NewMockClient(), Scheme: fake.SchemeWith(mg)}
 
 	observe := func(context.Context, resource.Managed) (reconciler.ExternalObservation, error) {
-		fmt.Println("looked")
+		fmt.Println("observed")
 
 		return reconciler.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 	}
@@ -32,6 +32,6 @@ func Example() {
 	_, err := r.Reconcile(context.Background(), reconcile.Request{})
 	fmt.Println(reconciler.ControllerName("Stream"), err)
 	// Output:
-	// looked
+	// observed
 	// managed/stream <nil>
 }

@@ -6,84 +6,81 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// forThisModule are names that take a type of an internal package: nobody else can call them.
-var forThisModule = []string{"func WithObjectStates"}
+// golden lists the names of provider-runtime; internal/apisurface checks that each is the same thing here.
+const golden = "../../internal/apisurface/testdata/managed.golden"
 
-// Whoever adds a name to managed adds it here: a provider that imports this path must not find less. That the same name is the same thing is checked in
-// internal/apisurface.
-func TestEveryNameOfManagedIsHere(t *testing.T) {
-	want, got := exported(t, "managed"), exported(t, ".")
-	if len(want) == 0 {
-		t.Fatal("managed exports nothing: nothing was checked")
-	}
-	for _, name := range want {
-		if !slices.Contains(got, name) && !slices.Contains(forThisModule, name) {
-			t.Errorf("%s is in managed and not here: a type needs an alias, a function a function that calls it", name)
-		}
-	}
-	for _, name := range got {
-		if !slices.Contains(want, name) {
-			t.Errorf("%s is here and not in managed: this package has nothing of its own", name)
-		}
-	}
-}
-
-// exported returns the exported names of the package in a folder, each with the sort of thing that it is, in order.
-func exported(t *testing.T, dir string) []string {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+// TestNamesOfProviderRuntime: what provider-runtime did not have is in package managed alone.
+func TestNamesOfProviderRuntime(t *testing.T) {
+	text, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []string
-	for _, name := range names {
+	_, section, found := strings.Cut(string(text), "\npackage pkg/reconciler\n")
+	if !found {
+		t.Fatalf("%s has no package pkg/reconciler", golden)
+	}
+	section, _, _ = strings.Cut(section, "\npackage ")
+	var want []string
+	for _, name := range regexp.MustCompile(`(?m)^(?:const|type|func) ([A-Z]\w*)`).FindAllStringSubmatch(section, -1) {
+		want = append(want, name[1])
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, exported(t)); diff != "" {
+		t.Errorf("names: -provider-runtime, +here:\n%s", diff)
+	}
+}
+
+// exported returns the exported names of this package, in order.
+func exported(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		text, err := os.ReadFile(name)
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range file.Decls {
-			out = append(out, declared(d)...)
+		for _, declaration := range file.Decls {
+			names = append(names, declared(declaration)...)
 		}
 	}
-	slices.Sort(out)
-	return out
+	slices.Sort(names)
+
+	return names
 }
 
-// declared returns what a declaration exports.
-func declared(decl ast.Decl) (out []string) {
-	add := func(sort string, names ...*ast.Ident) {
-		for _, n := range names {
-			if n.IsExported() {
-				out = append(out, sort+" "+n.Name)
-			}
-		}
-	}
-	switch d := decl.(type) {
+// declared returns the exported names of a declaration.
+func declared(declaration ast.Decl) []string {
+	var names []string
+	switch d := declaration.(type) {
 	case *ast.FuncDecl:
-		if d.Recv == nil {
-			add("func", d.Name)
-		}
+		names = append(names, d.Name.Name)
 	case *ast.GenDecl:
 		for _, spec := range d.Specs {
 			switch s := spec.(type) {
 			case *ast.TypeSpec:
-				add("type", s.Name)
+				names = append(names, s.Name.Name)
 			case *ast.ValueSpec:
-				add(d.Tok.String(), s.Names...)
+				for _, name := range s.Names {
+					names = append(names, name.Name)
+				}
 			}
 		}
 	}
-	return out
+
+	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
 }
