@@ -124,6 +124,40 @@ func TestTheManagersLoggerAndRecorder(t *testing.T) {
 	})
 }
 
+// TestGarbageThatCannotBeDeletedIsTold: the manager's log says what is left of a primary that is
+// gone, and why, each time that it is tried.
+func TestGarbageThatCannotBeDeletedIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, parts := &hearing{}, &stubborn{Store: newMemory("parts"), key: "left"}
+		left := storetest.NewThing("left", 1)
+		left.Metadata.Owners = []store.Owner{{Kind: "thing", Key: "ns/gone", Epoch: "0", Revision: 1}}
+		if _, err := parts.Create(t.Context(), left); err != nil {
+			t.Fatal(err)
+		}
+		primaries := newMemory("things")
+		if _, err := primaries.Create(t.Context(), storetest.NewThing("ns/a", 1)); err != nil { // the store is at revision 1
+			t.Fatal(err)
+		}
+		_, err := New(m, "things", "thing", store.NewInformer(primaries, store.InformerOptions{}),
+			ReconcilerFunc[*thing](func(context.Context, string, *thing, bool) (reconcile.Result, error) { return reconcile.Result{}, nil }),
+			Options{Resync: time.Hour, TypedOptions: unnamed()}, Owns(store.NewInformer[*thing](parts, store.InformerOptions{})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := []string{"Cannot collect garbage", "left", "an admission webhook says no"}
+		m.run(t, func() {
+			<-time.After(time.Minute)
+			if m.log.has(words...) {
+				t.Errorf("it is told before it is tried: %q", m.log.all())
+			}
+			<-time.After(3 * time.Hour)
+		})
+		if !m.log.has(words...) {
+			t.Errorf("the manager's log has nothing with %q, but %q", words, m.log.all())
+		}
+	})
+}
+
 // TestTheLoggerThatWasGiven: a logger and a recorder in the options, and a logger of an
 // informer, come before those of the manager.
 func TestTheLoggerThatWasGiven(t *testing.T) {

@@ -264,7 +264,7 @@ func crossplaneCases(kind upstreamKind) map[string]upstreamCase {
 			options: options(uninitialized, resolved, unpublishing("update"), finalizing), want: erring("Observe Update", failed()),
 		},
 		"TypedReconcilerUpdateSuccessful": {
-			client: clientCalls{observe: outdated, update: &answer{}}, options: options(uninitialized, resolved, finalizing), want: well("Observe Update"),
+			client: clientCalls{observe: outdated, update: &answer{}}, typed: true, options: options(uninitialized, resolved, finalizing), want: well("Observe Update"),
 		},
 		"ManagementPolicyReconciliationPausedSuccessful": {
 			object: allowing(), options: options(uninitialized, finalizing), want: want(nothing, describe(of(commonv1.ReconcilePaused())), ""),

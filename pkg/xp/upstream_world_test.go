@@ -43,6 +43,7 @@ type upstreamKind struct {
 	of         object
 	generation int64 // that the suite gives its objects
 	reconciler func(m *fake.Manager, of resource.ManagedKind, calls *clientCalls, o ...managed.ReconcilerOption) *managed.Reconciler
+	typed      func(calls *clientCalls) managed.ReconcilerOption // gives a client of this type alone; nil if the runtime has none
 	orphan     func(object)
 	observe    func(object) // allows nothing but to observe
 }
@@ -74,12 +75,12 @@ var (
 		observe: annotated(meta.AnnotationKeyManagementPolicy, meta.ManagementPolicyObserve),
 	}
 	upstreamModern = upstreamKind{
-		of: &role{}, generation: 42, reconciler: adapted,
+		of: &role{}, generation: 42, reconciler: adapted, typed: adaptedTyped[*role],
 		orphan:  allowing(commonv1.ManagementActionObserve, commonv1.ManagementActionCreate, commonv1.ManagementActionUpdate, commonv1.ManagementActionLateInitialize),
 		observe: allowing(commonv1.ManagementActionObserve),
 	}
 	upstreamLegacy = upstreamKind{
-		of: &grant{}, generation: 42, reconciler: adapted,
+		of: &grant{}, generation: 42, reconciler: adapted, typed: adaptedTyped[*grant],
 		orphan:  func(o object) { o.(xp.Orphanable).SetDeletionPolicy(xp.DeletionOrphan) },
 		observe: allowing(commonv1.ManagementActionObserve),
 	}
@@ -88,6 +89,11 @@ var (
 // adapted returns a reconciler with a client of crossplane-runtime.
 func adapted(m *fake.Manager, of resource.ManagedKind, calls *clientCalls, o ...managed.ReconcilerOption) *managed.Reconciler {
 	return xp.NewReconciler(m, of, append([]managed.ReconcilerOption{xp.WithExternalConnector(calls)}, o...)...)
+}
+
+// adaptedTyped gives a reconciler a client of crossplane-runtime for one type.
+func adaptedTyped[T resource.Managed](calls *clientCalls) managed.ReconcilerOption {
+	return xp.WithTypedExternalConnector[T](typedCalls[T]{calls})
 }
 
 func annotated(key, value string) func(object) {
@@ -162,6 +168,24 @@ func (c *clientCalls) Connect(context.Context, resource.Managed) (xp.ExternalCli
 	}, nil
 }
 
+// typedCalls are clientCalls for one type of managed resource.
+type typedCalls[T resource.Managed] struct{ calls *clientCalls }
+
+func (c typedCalls[T]) Connect(ctx context.Context, mg T) (xp.TypedExternalClient[T], error) {
+	e, err := c.calls.Connect(ctx, mg)
+	if err != nil {
+		return nil, err
+	}
+
+	return xp.TypedExternalClientFns[T]{
+		ObserveFn:    func(ctx context.Context, mg T) (managed.ExternalObservation, error) { return e.Observe(ctx, mg) },
+		CreateFn:     func(ctx context.Context, mg T) (xp.ExternalCreation, error) { return e.Create(ctx, mg) },
+		UpdateFn:     func(ctx context.Context, mg T) (xp.ExternalUpdate, error) { return e.Update(ctx, mg) },
+		DeleteFn:     func(ctx context.Context, mg T) (xp.ExternalDelete, error) { return e.Delete(ctx, mg) },
+		DisconnectFn: e.Disconnect,
+	}, nil
+}
+
 func (c *clientCalls) change(call string, a *answer) (managed.ConnectionDetails, error) {
 	c.made = append(c.made, call)
 	if a == nil {
@@ -220,6 +244,7 @@ type upstreamCase struct {
 	update  error
 	status  error
 	client  clientCalls
+	typed   bool // the client is one for the type of the object
 	options []managed.ReconcilerOption
 	written func(client.Object) // is told of every write of the status, if not nil
 
@@ -277,8 +302,15 @@ func (c upstreamCase) passNow(t *testing.T, kind upstreamKind) outcome {
 	options := append([]managed.ReconcilerOption{
 		managed.WithClock(testclock.NewFakePassiveClock(moment)), managed.WithRandom(func() float64 { return 0.75 }),
 	}, c.options...)
+	given := &calls
+
+	if c.typed {
+		given = &clientCalls{connect: errors.New("the client for any type was asked")}
+		options = append(options, kind.typed(&calls))
+	}
+
 	m := &fake.Manager{Client: api, Scheme: fake.SchemeWith(kind.of)}
-	r := kind.reconciler(m, resource.ManagedKind(fake.GVK(kind.of)), &calls, options...)
+	r := kind.reconciler(m, resource.ManagedKind(fake.GVK(kind.of)), given, options...)
 
 	result, err := r.Reconcile(t.Context(), reconcile.Request{})
 	got.Result, got.Priority, got.Calls = resultOf(result, err), result.Priority != nil, strings.Join(calls.made, " ")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 	"github.com/moorage-dev/moorage/pkg/storecontroller/controllerruntime"
@@ -51,4 +52,55 @@ func Example() {
 	// Output:
 	// hello world
 	// bye
+}
+
+// A Copier makes a copy of each thing.
+type Copier struct {
+	rt             *controllerruntime.Runtime[*storetest.Thing]
+	things, copies store.Store[*storetest.Thing]
+	stop           chan struct{}
+}
+
+// Run runs the runtime.
+func (c *Copier) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- error) {
+	c.rt.Run(threadiness, stopCh, errCh)
+}
+
+// SyncHandler makes the copy of a thing that has none.
+func (c *Copier) SyncHandler(key string) error {
+	thing, err := c.things.Get(context.Background(), key)
+	if err != nil {
+		return err
+	}
+	made := storetest.NewThing(key+"-copy", thing.Spec.Size)
+	made.Metadata.Owners = []store.Owner{c.rt.Owner(thing)}
+	_, err = c.copies.Create(context.Background(), made)
+
+	return err
+}
+
+// HandleSecondary is told of each copy that changes.
+func (c *Copier) HandleSecondary(obj any) {
+	if made, ok := obj.(*storetest.Thing); ok {
+		fmt.Println("made", made.Metadata.Key, "for", made.Metadata.Owners[0].Key)
+	}
+	close(c.stop) // one is enough here
+}
+
+// GarbageSecondaries has nothing to do here.
+func (c *Copier) GarbageSecondaries() {}
+
+// Clean has nothing to do here.
+func (c *Copier) Clean() {}
+
+// The older shape with one type parameter, and the dependencies that there are.
+func ExampleNewRuntime() {
+	things, copies := memory.New[*storetest.Thing]("things"), memory.New[*storetest.Thing]("copies")
+	c := &Copier{things: things, copies: copies, stop: make(chan struct{})}
+	c.rt = controllerruntime.NewRuntime("copier", "thing", nil, things, 5*time.Minute, controllerruntime.Secondaries(copies))
+	c.rt.SetCustomController(c)
+	_, _ = things.Create(context.Background(), storetest.NewThing("a", 1))
+
+	c.Run(1, c.stop, make(chan error))
+	// Output: made a-copy for a
 }
