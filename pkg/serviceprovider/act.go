@@ -61,6 +61,9 @@ func (p *pass[T, C]) waits(action passage.Action) *outcome {
 		switch {
 		case p.facts.ClusterGone:
 			o.message, o.after, o.access = p.why.Error(), p.soon(), ReasonClusterGone
+		case p.facts.Request == passage.Leaving:
+			o.message += ": an AccessRequest is being deleted, and is made anew for the deletion"
+			o.warning = EventClusterAccessMissing
 		case p.facts.Request == passage.Missing:
 			o.message += ": an AccessRequest does not exist any more, and was made anew for the deletion"
 			o.warning = EventClusterAccessMissing
@@ -142,14 +145,20 @@ func (p *pass[T, C]) clean(ctx context.Context) *outcome {
 	return nil
 }
 
-// Withdraw gives access back.
+// withdraw gives access back, once the status says so.
 func (p *pass[T, C]) withdraw(ctx context.Context) *outcome {
 	p.leaves = true
+	if err := p.record(ctx); err != nil {
+		return p.failed(err, p.stage(passage.Withdraw))
+	}
 	switch result, err := p.r.access.ReconcileDelete(ctx, p.req, p.data...); {
 	case err != nil:
 		return p.failed(err, p.stage(passage.Withdraw))
 	case result.RequeueAfter > 0:
-		return &outcome{name: "Withdrawing", silent: p.called, reason: ReasonTerminating, message: "Cleanup in progress", after: result.RequeueAfter}
+		o := p.withdrawing()
+		o.after = result.RequeueAfter
+
+		return o
 	default:
 		p.facts.Withdrawn = true
 
@@ -157,7 +166,11 @@ func (p *pass[T, C]) withdraw(ctx context.Context) *outcome {
 	}
 }
 
-// Release takes our finalizer from the object. If no other keeps it, its status is of no
+func (p *pass[T, C]) withdrawing() *outcome {
+	return &outcome{name: "Withdrawing", silent: p.called, reason: ReasonTerminating, message: "Cleanup in progress"}
+}
+
+// release takes our finalizer from the object. If no other keeps it, its status is of no
 // interest any more.
 func (p *pass[T, C]) release(ctx context.Context) *outcome {
 	err := resource.NewAPIFinalizer(p.r.onboarding.Client(), p.obj.Finalizer()).RemoveFinalizer(ctx, p.obj)

@@ -61,7 +61,7 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 	p.known = p.r.memory.of(p.req.NamespacedName, p.obj.GetUID())
 	p.facts = passage.Facts{
 		Found: true, Leaving: !p.obj.GetDeletionTimestamp().IsZero(), Held: meta.FinalizerExists(p.obj, p.obj.Finalizer()),
-		Paused: p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore, Made: p.made(),
+		Paused: p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore, Made: p.made(), Record: p.recorded(),
 		DeletePaused: p.r.deletePaused, OrphanGone: p.r.onGone == DeletionOrphan,
 		NoConfigOrphan: p.r.withoutConfig == DeletionOrphan, NoConfigDelete: p.r.withoutConfig == DeletionDelete,
 	}
@@ -154,8 +154,11 @@ func (p *pass[T, C]) fill(ctx context.Context) error {
 	return p.patchMain(ctx, func(o T) error { return d.Default(ctx, o) }, "cannot fill up the object")
 }
 
-// Check looks whether access is being taken away, so that there is no way to the clusters,
-// or is not there. A provider gives back the clusters after the access: while it does that, too, there is no way to them.
+// check looks whether the requests for access are there, are missing or are being deleted. A
+// provider gives back the clusters after the access: while a cluster is given back whose
+// AccessRequest is missing, and no other AccessRequest is there, that counts as one that is being
+// deleted. Who does it, the service or somebody else, is not known from the requests, but from the
+// status: see recorded.
 func (p *pass[T, C]) check(ctx context.Context) error {
 	if err := p.gather(ctx); err != nil {
 		return err

@@ -42,6 +42,26 @@ func (p *pass[T, C]) writeStatus(ctx context.Context) error {
 	return p.sendStatus(ctx, live.GetResourceVersion(), body)
 }
 
+// record stores that access is given back, before it is, in the place of our record that something
+// was made. If the process ends between the two, the next one knows that nobody else did that. A
+// conflict ends the pass: what somebody else wrote is read before anything is given back.
+func (p *pass[T, C]) record(ctx context.Context) error {
+	if !p.facts.Record {
+		return nil
+	}
+	p.describe(*p.withdrawing())
+	body, err := statusPatch(p.base, p.obj)
+	if err != nil || body == nil {
+		return err
+	}
+	if err := p.sendStatus(ctx, p.obj.GetResourceVersion(), body); err != nil {
+		return err
+	}
+	p.base, p.secrets.masked = p.copied(), nil
+
+	return nil
+}
+
 func (p *pass[T, C]) sendStatus(ctx context.Context, version string, status map[string]any) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": status})
 	if err != nil {
@@ -51,6 +71,7 @@ func (p *pass[T, C]) sendStatus(ctx context.Context, version string, status map[
 	err = p.r.onboarding.Client().Status().Patch(ctx, sent, client.RawPatch(types.MergePatchType, body))
 	if err == nil {
 		p.known.version = sent.GetResourceVersion()
+		p.obj.SetResourceVersion(p.known.version)
 	}
 
 	err = gone.IgnoreConfirmed(ctx, p.r.onboarding.Client(), p.obj, err)

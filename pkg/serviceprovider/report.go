@@ -11,6 +11,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/passage"
 )
 
 type eventReason = event.Reason
@@ -77,7 +78,7 @@ func (p *pass[T, C]) describe(o outcome) *event.Event {
 	}
 	message := p.redacted(o.message)
 	tell := p.warns(o, message)
-	if !o.silent {
+	if !o.silent || p.leaves && meta.IsStatusConditionTrue(*p.obj.GetConditions(), ServiceProviderConditionReady) {
 		p.say(o.reason, message)
 	}
 	if o.access != "" {
@@ -122,7 +123,7 @@ func (p *pass[T, C]) warns(o outcome, message string) *event.Event {
 // before the domain is called, and says so if nothing else does.
 func (p *pass[T, C]) describeMade() {
 	worked := p.called && !p.facts.Leaving
-	left := p.facts.Made && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated)
+	left := p.facts.Made && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated) && !p.unlooked()
 	switch {
 	case p.orphans():
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonOrphaned, "")
@@ -133,6 +134,15 @@ func (p *pass[T, C]) describeMade() {
 	case p.facts.Held && !p.heldBefore() && !saysOfAccess(*p.obj.GetConditions()):
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonNotCreated, "")
 	}
+}
+
+// unlooked reports whether a deletion of which only the finalizer tells that something was made
+// has not looked at the requests. That the runtime before gives access back shows in them, and
+// counts only as long as there is no record of ours.
+func (p *pass[T, C]) unlooked() bool {
+	says := saysOfAccess(p.spoken()) || meta.FindStatusCondition(p.spoken(), ConditionServiceCreated) != nil
+
+	return p.facts.Leaving && p.facts.Request == passage.Unchecked && !says
 }
 
 // orphans reports whether this pass has begun to give access back although something may have
@@ -163,6 +173,13 @@ func (p *pass[T, C]) made() bool {
 // or of the runtime before. If not, that something was made is only presumed.
 func (p *pass[T, C]) saysOfService() bool {
 	return p.hasSpoken() || saysOfAccess(p.spoken()) || meta.FindStatusCondition(p.spoken(), ConditionServiceCreated) != nil
+}
+
+// recorded reports whether a condition of ours says that something may be in the clusters. This
+// runtime takes that back before it gives access back, so that whoever deletes a request meanwhile
+// is somebody else.
+func (p *pass[T, C]) recorded() bool {
+	return meta.IsStatusConditionTrue(p.spoken(), ConditionServiceCreated)
 }
 
 func saysOfAccess(conditions []metav1.Condition) bool {
