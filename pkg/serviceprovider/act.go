@@ -15,7 +15,7 @@ import (
 // to come before.
 const slow = 10 * time.Minute
 
-// Act does what was decided. It returns how the pass ended, or nil if it goes on.
+// act does what was decided. It returns how the pass ended, or nil if it goes on.
 func (p *pass[T, C]) act(ctx context.Context, action passage.Action) *outcome {
 	switch action {
 	case passage.Configure:
@@ -43,14 +43,14 @@ func (p *pass[T, C]) act(ctx context.Context, action passage.Action) *outcome {
 	}
 }
 
-// Waits returns the outcome of an action that does nothing but to say so.
+// waits returns the outcome of an action that does nothing but to say so.
 func (p *pass[T, C]) waits(action passage.Action) *outcome {
 	switch action {
 	case passage.Pause:
 		return &outcome{name: "Paused", paused: true}
 	case passage.AwaitConfig:
 		if errors.Is(p.noConfig, ErrConfigNotLoaded) {
-			return &outcome{name: "ConfigNotLoaded", silent: p.hasSpoken(), reason: ReasonReconcileError, message: "No ProviderConfig found", after: p.soon()}
+			return &outcome{name: "ConfigNotLoaded", silent: p.hasReadyCondition(), reason: ReasonReconcileError, message: "No ProviderConfig found", after: p.soon()}
 		}
 
 		return &outcome{name: "ConfigUnknown", silent: true, err: errors.Wrap(p.noConfig, p.stage(passage.Configure))}
@@ -91,10 +91,10 @@ func (p *pass[T, C]) waits(action passage.Action) *outcome {
 	}
 }
 
-// Soon is when to look again without an event that tells.
+// soon is when to look again without an event that tells.
 func (p *pass[T, C]) soon() time.Duration { return p.r.jittered(30 * time.Second) }
 
-// Blocks returns the reason for which a deletion is blocked, none if there is no deletion.
+// blocks returns the reason for which a deletion is blocked, none if there is no deletion.
 func (p *pass[T, C]) blocks(reason string) string {
 	if p.facts.Leaving {
 		return reason
@@ -103,7 +103,7 @@ func (p *pass[T, C]) blocks(reason string) string {
 	return ""
 }
 
-// Access asks for access to the clusters. If that fails, the status says so in two places.
+// access asks for access to the clusters. If that fails, the status says so in two places.
 func (p *pass[T, C]) access(ctx context.Context) *outcome {
 	o := p.failed(p.ask(ctx), p.stage(passage.Access))
 	if o != nil && !o.silent {
@@ -113,7 +113,7 @@ func (p *pass[T, C]) access(ctx context.Context) *outcome {
 	return o
 }
 
-// Failed ends the pass if there was an error. What the status says begins with the
+// failed ends the pass if there was an error. What the status says begins with the
 // message, and goes on with the cause. A conflict says nothing of how the service does.
 func (p *pass[T, C]) failed(err error, message string) *outcome {
 	if err = errors.Wrap(err, message); err != nil {
@@ -123,7 +123,7 @@ func (p *pass[T, C]) failed(err error, message string) *outcome {
 	return nil
 }
 
-// Work lets the domain create or update.
+// work lets the domain create or update.
 func (p *pass[T, C]) work(ctx context.Context) *outcome {
 	p.called = true
 	result, err := p.r.domain.CreateOrUpdate(ctx, p.obj, p.config, p.clusters)
@@ -131,7 +131,7 @@ func (p *pass[T, C]) work(ctx context.Context) *outcome {
 	return &outcome{name: "Worked", silent: true, access: ReasonGranted, result: result, err: err, polls: true}
 }
 
-// Clean lets the domain remove what it made. Only an empty result and no error mean that
+// clean lets the domain remove what it made. Only an empty result and no error mean that
 // it has.
 func (p *pass[T, C]) clean(ctx context.Context) *outcome {
 	p.called = true
