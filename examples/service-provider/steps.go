@@ -191,11 +191,12 @@ func (t *walk) leaving() []tour.Step {
 			t.gone("platform", t.platform, request("red")), t.gone("platform", t.platform, workloadRequest("red")), t.refused),
 		newStep("green has an account.", 20*time.Second, "an account that is Ready",
 			func(ctx context.Context) error { return t.ask(ctx, "green") }, t.ready("green"), t.works("green")),
-		newStep("Somebody takes green's access away first, then the object is deleted: the deletion ends, and what was in the clusters is left there.", 20*time.Second, "that object and request are gone, and the gateway is there",
+		newStep("An administrator deletes green's AccessRequest, then the object is deleted: access is requested again, and nothing is left in the clusters.", 40*time.Second, "that nothing of green is left",
 			func(ctx context.Context) error {
 				return errors.Join(t.platform.Delete(ctx, request("green")), t.onboarding.Delete(ctx, account("green")))
 			},
-			t.gone("onboarding", t.onboarding, account("green")), t.gone("platform", t.platform, request("green")), t.deployed("green")),
+			t.gone("onboarding", t.onboarding, account("green")), t.gone("control plane", t.mcp, delivered(account("green"))), t.gone("workload", t.workload, gateway(account("green"))),
+			t.gone("platform", t.platform, request("green")), t.gone("platform", t.platform, workloadRequest("green"))),
 	}
 }
 

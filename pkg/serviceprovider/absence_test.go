@@ -123,7 +123,8 @@ func TestNothingIsAskedForWhatIsGone(t *testing.T) {
 			w.steady(f)
 			w.Delete(f)
 			old := w.get(f)
-			w.gate.leaving = true // somebody else has deleted it: the domain is not called
+			w.oldStatus(f)
+			w.gate.leaving = true // the runtime before is giving it back: the domain is not called
 			if got := w.ends(f); got.Name != "Released" || !w.Gone(f) {
 				t.Fatalf("want it to be let go, got %+v", got)
 			}
@@ -149,6 +150,7 @@ func TestOrphanedShows(t *testing.T) {
 	w := newWorld(t)
 	f := w.create("foo")
 	w.steady(f)
+	w.oldStatus(f)
 	w.Delete(f)
 	w.gate.leaving, w.gate.deleting = true, time.Second
 	w.steady(f)

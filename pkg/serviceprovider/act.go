@@ -15,7 +15,7 @@ import (
 // to come before.
 const slow = 10 * time.Minute
 
-// Act does what was decided. It returns how the pass ended, or nil if it goes on.
+// act does what was decided. It returns how the pass ended, or nil if it goes on.
 func (p *pass[T, C]) act(ctx context.Context, action passage.Action) *outcome {
 	switch action {
 	case passage.Configure:
@@ -43,14 +43,14 @@ func (p *pass[T, C]) act(ctx context.Context, action passage.Action) *outcome {
 	}
 }
 
-// Waits returns the outcome of an action that does nothing but to say so.
+// waits returns the outcome of an action that does nothing but to say so.
 func (p *pass[T, C]) waits(action passage.Action) *outcome {
 	switch action {
 	case passage.Pause:
 		return &outcome{name: "Paused", paused: true}
 	case passage.AwaitConfig:
 		if errors.Is(p.noConfig, ErrConfigNotLoaded) {
-			return &outcome{name: "ConfigNotLoaded", silent: p.hasSpoken(), reason: ReasonReconcileError, message: "No ProviderConfig found", after: p.soon()}
+			return &outcome{name: "ConfigNotLoaded", silent: p.hasReadyCondition(), reason: ReasonReconcileError, message: "No ProviderConfig found", after: p.soon()}
 		}
 
 		return &outcome{name: "ConfigUnknown", silent: true, err: errors.Wrap(p.noConfig, p.stage(passage.Configure))}
@@ -61,6 +61,9 @@ func (p *pass[T, C]) waits(action passage.Action) *outcome {
 		switch {
 		case p.facts.ClusterGone:
 			o.message, o.after, o.access = p.why.Error(), p.soon(), ReasonClusterGone
+		case p.facts.Request == passage.Leaving:
+			o.message += ": an AccessRequest is being deleted, and is made anew for the deletion"
+			o.warning = EventClusterAccessMissing
 		case p.facts.Request == passage.Missing:
 			o.message += ": an AccessRequest does not exist any more, and was made anew for the deletion"
 			o.warning = EventClusterAccessMissing
@@ -88,10 +91,10 @@ func (p *pass[T, C]) waits(action passage.Action) *outcome {
 	}
 }
 
-// Soon is when to look again without an event that tells.
+// soon is when to look again without an event that tells.
 func (p *pass[T, C]) soon() time.Duration { return p.r.jittered(30 * time.Second) }
 
-// Blocks returns the reason for which a deletion is blocked, none if there is no deletion.
+// blocks returns the reason for which a deletion is blocked, none if there is no deletion.
 func (p *pass[T, C]) blocks(reason string) string {
 	if p.facts.Leaving {
 		return reason
@@ -100,7 +103,7 @@ func (p *pass[T, C]) blocks(reason string) string {
 	return ""
 }
 
-// Access asks for access to the clusters. If that fails, the status says so in two places.
+// access asks for access to the clusters. If that fails, the status says so in two places.
 func (p *pass[T, C]) access(ctx context.Context) *outcome {
 	o := p.failed(p.ask(ctx), p.stage(passage.Access))
 	if o != nil && !o.silent {
@@ -110,7 +113,7 @@ func (p *pass[T, C]) access(ctx context.Context) *outcome {
 	return o
 }
 
-// Failed ends the pass if there was an error. What the status says begins with the
+// failed ends the pass if there was an error. What the status says begins with the
 // message, and goes on with the cause. A conflict says nothing of how the service does.
 func (p *pass[T, C]) failed(err error, message string) *outcome {
 	if err = errors.Wrap(err, message); err != nil {
@@ -120,7 +123,7 @@ func (p *pass[T, C]) failed(err error, message string) *outcome {
 	return nil
 }
 
-// Work lets the domain create or update.
+// work lets the domain create or update.
 func (p *pass[T, C]) work(ctx context.Context) *outcome {
 	p.called = true
 	result, err := p.r.domain.CreateOrUpdate(ctx, p.obj, p.config, p.clusters)
@@ -128,7 +131,7 @@ func (p *pass[T, C]) work(ctx context.Context) *outcome {
 	return &outcome{name: "Worked", silent: true, access: ReasonGranted, result: result, err: err, polls: true}
 }
 
-// Clean lets the domain remove what it made. Only an empty result and no error mean that
+// clean lets the domain remove what it made. Only an empty result and no error mean that
 // it has.
 func (p *pass[T, C]) clean(ctx context.Context) *outcome {
 	p.called = true
@@ -142,14 +145,20 @@ func (p *pass[T, C]) clean(ctx context.Context) *outcome {
 	return nil
 }
 
-// Withdraw gives access back.
+// withdraw gives access back, once the status says so.
 func (p *pass[T, C]) withdraw(ctx context.Context) *outcome {
 	p.leaves = true
+	if err := p.record(ctx); err != nil {
+		return p.failed(err, p.stage(passage.Withdraw))
+	}
 	switch result, err := p.r.access.ReconcileDelete(ctx, p.req, p.data...); {
 	case err != nil:
 		return p.failed(err, p.stage(passage.Withdraw))
 	case result.RequeueAfter > 0:
-		return &outcome{name: "Withdrawing", silent: p.called, reason: ReasonTerminating, message: "Cleanup in progress", after: result.RequeueAfter}
+		o := p.withdrawing()
+		o.after = result.RequeueAfter
+
+		return o
 	default:
 		p.facts.Withdrawn = true
 
@@ -157,7 +166,11 @@ func (p *pass[T, C]) withdraw(ctx context.Context) *outcome {
 	}
 }
 
-// Release takes our finalizer from the object. If no other keeps it, its status is of no
+func (p *pass[T, C]) withdrawing() *outcome {
+	return &outcome{name: "Withdrawing", silent: p.called, reason: ReasonTerminating, message: "Cleanup in progress"}
+}
+
+// release takes our finalizer from the object. If no other keeps it, its status is of no
 // interest any more.
 func (p *pass[T, C]) release(ctx context.Context) *outcome {
 	err := resource.NewAPIFinalizer(p.r.onboarding.Client(), p.obj.Finalizer()).RemoveFinalizer(ctx, p.obj)

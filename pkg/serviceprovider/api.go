@@ -244,7 +244,9 @@ var (
 	// that was made with it is being given back: a provider gives back access first. It comes
 	// with the Kubernetes not-found of AccessRequest and the methods that are like it, from
 	// providers that make clusters. If no other AccessRequest of the object is there, its
-	// deletion goes on as if one was being deleted: Delete is not called.
+	// deletion goes on as if one was being deleted: Delete is not called where the runtime
+	// before may have begun that, which is where the object has no condition
+	// ConditionServiceCreated that is True.
 	ErrAccessWithdrawn = errors.New("access to the cluster was given back")
 )
 

@@ -322,7 +322,7 @@ func TestEndingsOfDeletions(t *testing.T) {
 		}},
 		"CheckFails": {"whether there is a way to the clusters cannot be told", func(w *world) { w.gate.lookErr = boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "failed to check access requests in deletion: boom",
-			Says: []string{"Ready False ReconcileError: failed to check access requests in deletion: boom", created},
+			Says: []string{"Ready False ReconcileError: failed to check access requests in deletion: boom"},
 		}},
 		"CleanupFails": {"access is needed for that", func(w *world) { w.gate.err = boom }, held, ending{
 			Name: "Failed", Phase: "Terminating", Err: "cluster cleanup error: boom",

@@ -33,7 +33,7 @@ func newMemory[C Config]() *memory[C] {
 	return &memory[C]{objects: map[types.NamespacedName]*record[C]{}}
 }
 
-// Of returns the record of an object, a new one if it is another of the name.
+// of returns the record of an object, a new one if it is another of the name.
 func (m *memory[C]) of(name types.NamespacedName, uid types.UID) *record[C] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,7 +46,7 @@ func (m *memory[C]) of(name types.NamespacedName, uid types.UID) *record[C] {
 	return r
 }
 
-// Peek returns the record of an object, if there is one.
+// peek returns the record of an object, if there is one.
 func (m *memory[C]) peek(name types.NamespacedName) (*record[C], bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *memory[C]) peek(name types.NamespacedName) (*record[C], bool) {
 	return r, ok
 }
 
-// Used returns the configuration that was last used for an object.
+// used returns the configuration that was last used for an object.
 func (m *memory[C]) used(name types.NamespacedName) (C, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,14 +69,14 @@ func (m *memory[C]) used(name types.NamespacedName) (C, bool) {
 	return r.config, true
 }
 
-// Use remembers the configuration that is used for an object.
+// use remembers the configuration that is used for an object.
 func (m *memory[C]) use(r *record[C], c C) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r.config, r.configured = c, true
 }
 
-// End keeps of an object that it was let go: the cache may still show it. It is forgotten when
+// end keeps of an object that it was let go: the cache may still show it. It is forgotten when
 // a read says that it is gone.
 func (m *memory[C]) end(r *record[C]) {
 	m.mu.Lock()
@@ -91,7 +91,7 @@ func (m *memory[C]) forget(name types.NamespacedName) {
 	delete(m.objects, name)
 }
 
-// Ahead reports whether our last write is newer than a version that was read. Before
+// ahead reports whether our last write is newer than a version that was read. Before
 // the first one there is no version, which cannot be compared with any. After the last one
 // there is none that could be read.
 func (r *record[C]) ahead(version string) bool {

@@ -45,7 +45,7 @@ func TestMergeConditions(t *testing.T) {
 // Never is later than everything.
 func TestSooner(t *testing.T) {
 	for _, tc := range []struct{ a, b, want time.Duration }{{0, 0, 0}, {0, time.Second, time.Second}, {time.Second, 0, time.Second}, {time.Minute, time.Second, time.Second}, {time.Second, time.Minute, time.Second}} {
-		if got := sooner(tc.a, tc.b); got != tc.want {
+		if got := earlier(tc.a, tc.b); got != tc.want {
 			t.Errorf("the sooner of %s and %s is %s", tc.a, tc.b, got)
 		}
 	}

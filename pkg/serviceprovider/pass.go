@@ -37,7 +37,7 @@ type pass[T API, C Config] struct {
 	secrets  secrets
 }
 
-// Read finds out what the object looks like.
+// read finds out what the object looks like.
 func (p *pass[T, C]) read(ctx context.Context) error {
 	p.obj = p.r.empty()
 	err := p.r.reader().Get(ctx, p.req.NamespacedName, p.obj)
@@ -61,7 +61,7 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 	p.known = p.r.memory.of(p.req.NamespacedName, p.obj.GetUID())
 	p.facts = passage.Facts{
 		Found: true, Leaving: !p.obj.GetDeletionTimestamp().IsZero(), Held: meta.FinalizerExists(p.obj, p.obj.Finalizer()),
-		Paused: p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore, Made: p.made(),
+		Paused: p.obj.GetAnnotations()[p.r.annotation] == OperationIgnore, Made: p.made(), Record: p.recorded(),
 		DeletePaused: p.r.deletePaused, OrphanGone: p.r.onGone == DeletionOrphan,
 		NoConfigOrphan: p.r.withoutConfig == DeletionOrphan, NoConfigDelete: p.r.withoutConfig == DeletionDelete,
 	}
@@ -72,10 +72,10 @@ func (p *pass[T, C]) read(ctx context.Context) error {
 	return nil
 }
 
-// HeldBefore reports whether our finalizer was on the object when the pass began.
+// heldBefore reports whether our finalizer was on the object when the pass began.
 func (p *pass[T, C]) heldBefore() bool { return meta.FinalizerExists(p.base, p.base.Finalizer()) }
 
-// Acknowledge takes the request off that has led here.
+// acknowledge takes the request off that has led here.
 func (p *pass[T, C]) acknowledge(ctx context.Context) error {
 	return p.patchMain(ctx, func(o T) error {
 		meta.RemoveAnnotations(o, p.r.annotation)
@@ -84,7 +84,7 @@ func (p *pass[T, C]) acknowledge(ctx context.Context) error {
 	}, "cannot take the request to reconcile off the object")
 }
 
-// PatchMain changes the object, but not its status, and stores what differs. It must
+// patchMain changes the object, but not its status, and stores what differs. It must
 // not be called after the domain has changed the status.
 func (p *pass[T, C]) patchMain(ctx context.Context, change func(o T) error, failure string) error {
 	before := p.copied()
@@ -104,7 +104,7 @@ func (p *pass[T, C]) patchMain(ctx context.Context, change func(o T) error, fail
 	return nil
 }
 
-// Configure looks for the configuration. A deletion goes on with the one that was last
+// configure looks for the configuration. A deletion goes on with the one that was last
 // used for the object, if there is none any more.
 func (p *pass[T, C]) configure(ctx context.Context) {
 	p.facts.ConfigAsked = true
@@ -133,7 +133,7 @@ func (p *pass[T, C]) configure(ctx context.Context) {
 	}
 }
 
-// Hold puts our finalizer on the object.
+// hold puts our finalizer on the object.
 func (p *pass[T, C]) hold(ctx context.Context) error {
 	err := resource.NewAPIFinalizer(p.r.onboarding.Client(), p.obj.Finalizer()).AddFinalizer(ctx, p.obj)
 	if err == nil {
@@ -143,7 +143,7 @@ func (p *pass[T, C]) hold(ctx context.Context) error {
 	return err
 }
 
-// Fill lets the domain fill up the object, and stores that.
+// fill lets the domain fill up the object, and stores that.
 func (p *pass[T, C]) fill(ctx context.Context) error {
 	d, ok := p.r.domain.(Defaulter[T])
 	p.facts.Defaulted = true
@@ -154,8 +154,11 @@ func (p *pass[T, C]) fill(ctx context.Context) error {
 	return p.patchMain(ctx, func(o T) error { return d.Default(ctx, o) }, "cannot fill up the object")
 }
 
-// Check looks whether access is being taken away, so that there is no way to the clusters,
-// or is not there. A provider gives back the clusters after the access: while it does that, too, there is no way to them.
+// check looks whether the requests for access are there, are missing or are being deleted. A
+// provider gives back the clusters after the access: while a cluster is given back whose
+// AccessRequest is missing, and no other AccessRequest is there, that counts as one that is being
+// deleted. Who does it, the service or somebody else, is not known from the requests, but from the
+// status: see recorded.
 func (p *pass[T, C]) check(ctx context.Context) error {
 	if err := p.gather(ctx); err != nil {
 		return err
@@ -185,7 +188,7 @@ func (p *pass[T, C]) check(ctx context.Context) error {
 	return p.confirm(ctx)
 }
 
-// Confirm asks the API server for an object that was read from a cache, which may show one
+// confirm asks the API server for an object that was read from a cache, which may show one
 // that is gone: access that is asked for then is given back by nobody.
 func (p *pass[T, C]) confirm(ctx context.Context) error {
 	absent, err := gone.Confirmed(ctx, p.r.onboarding.Client(), p.obj)
@@ -197,7 +200,7 @@ func (p *pass[T, C]) confirm(ctx context.Context) error {
 	return err
 }
 
-// Gather finds out what the access provider should know of the object.
+// gather finds out what the access provider should know of the object.
 func (p *pass[T, C]) gather(ctx context.Context) error {
 	data := make([]any, 0, len(p.r.generators))
 	for _, generate := range p.r.generators {
@@ -212,7 +215,7 @@ func (p *pass[T, C]) gather(ctx context.Context) error {
 	return nil
 }
 
-// Ask asks for access to the clusters.
+// ask asks for access to the clusters.
 func (p *pass[T, C]) ask(ctx context.Context) error {
 	p.facts.AccessAsked = true
 	var result reconcile.Result
@@ -239,14 +242,14 @@ func (p *pass[T, C]) ask(ctx context.Context) error {
 // checkClusters looks whether a deletion of what was made would make clusters.
 func (p *pass[T, C]) checkClusters(ctx context.Context) error {
 	c, ok := p.r.access.(ClusterChecker)
-	if !ok || !p.facts.Leaving || !p.facts.Made || !p.saysOfService() {
+	if !ok || !p.facts.Leaving || !p.facts.Made || !p.hasServiceCondition() {
 		return nil
 	}
 
 	return c.CheckClusters(ctx, p.req, p.data...)
 }
 
-// Open gets the connections to the clusters: with them there is access.
+// open gets the connections to the clusters: with them there is access.
 func (p *pass[T, C]) open(ctx context.Context) error {
 	all, err := p.connections(ctx)
 	if err != nil {
@@ -268,7 +271,7 @@ func (p *pass[T, C]) open(ctx context.Context) error {
 	return nil
 }
 
-// Connections returns what is known of each cluster of the object, by its ID. All of them
+// connections returns what is known of each cluster of the object, by its ID. All of them
 // are connected, or there is an error.
 func (p *pass[T, C]) connections(ctx context.Context) (map[string]Access, error) {
 	all := map[string]Access{}
@@ -294,7 +297,7 @@ func missing(id string) string {
 	return id
 }
 
-// Copied returns a copy of the object: its type is what read has made sure of.
+// copied returns a copy of the object: its type is what read has made sure of.
 func (p *pass[T, C]) copied() T {
 	c, _ := p.obj.DeepCopyObject().(T)
 

@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// WriteStatus sends what differs in the status, if anything does: the status alone, with
+// writeStatus sends what differs in the status, if anything does: the status alone, with
 // the version that this pass knows. If somebody else was faster, our changes are put on
 // what they wrote, once.
 func (p *pass[T, C]) writeStatus(ctx context.Context) error {
@@ -36,10 +36,30 @@ func (p *pass[T, C]) writeStatus(ctx context.Context) error {
 		return nil
 	}
 	if _, changed := body["conditions"]; changed {
-		body["conditions"] = mergeConditions(p.spoken(), *p.obj.GetConditions(), *live.GetConditions())
+		body["conditions"] = mergeConditions(p.storedConditions(), *p.obj.GetConditions(), *live.GetConditions())
 	}
 
 	return p.sendStatus(ctx, live.GetResourceVersion(), body)
+}
+
+// record stores that access is given back, before it is, in the place of our record that something
+// was made. If the process ends between the two, the next one knows that nobody else did that. A
+// conflict ends the pass: what somebody else wrote is read before anything is given back.
+func (p *pass[T, C]) record(ctx context.Context) error {
+	if !p.facts.Record {
+		return nil
+	}
+	p.describe(*p.withdrawing())
+	body, err := statusPatch(p.base, p.obj)
+	if err != nil || body == nil {
+		return err
+	}
+	if err := p.sendStatus(ctx, p.obj.GetResourceVersion(), body); err != nil {
+		return err
+	}
+	p.base, p.secrets.masked = p.copied(), nil
+
+	return nil
 }
 
 func (p *pass[T, C]) sendStatus(ctx context.Context, version string, status map[string]any) error {
@@ -51,6 +71,7 @@ func (p *pass[T, C]) sendStatus(ctx context.Context, version string, status map[
 	err = p.r.onboarding.Client().Status().Patch(ctx, sent, client.RawPatch(types.MergePatchType, body))
 	if err == nil {
 		p.known.version = sent.GetResourceVersion()
+		p.obj.SetResourceVersion(p.known.version)
 	}
 
 	err = gone.IgnoreConfirmed(ctx, p.r.onboarding.Client(), p.obj, err)
@@ -58,7 +79,7 @@ func (p *pass[T, C]) sendStatus(ctx context.Context, version string, status map[
 	return errors.Wrap(err, "cannot update the status")
 }
 
-// StatusPatch returns the merge patch from one status to the other, nil if they are the
+// statusPatch returns the merge patch from one status to the other, nil if they are the
 // same.
 func statusPatch[T API](from, to T) (map[string]any, error) {
 	before, err := jsonOf(from.GetStatus())
@@ -83,7 +104,7 @@ func statusPatch[T API](from, to T) (map[string]any, error) {
 	return patch.Status, nil
 }
 
-// JSONOf returns the JSON image of a value.
+// jsonOf returns the JSON image of a value.
 func jsonOf(v any) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -94,7 +115,7 @@ func jsonOf(v any) (any, error) {
 	return image, errors.Wrap(json.Unmarshal(text, &image), "cannot encode the status")
 }
 
-// MergeConditions puts our changes, from base to mine, on the newest conditions, type by
+// mergeConditions puts our changes, from base to mine, on the newest conditions, type by
 // type: those of others stay.
 func mergeConditions(base, mine, newest []metav1.Condition) []metav1.Condition {
 	merged := slices.DeleteFunc(slices.Clone(newest), func(c metav1.Condition) bool {

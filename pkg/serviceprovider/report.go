@@ -11,6 +11,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/passage"
 )
 
 type eventReason = event.Reason
@@ -35,7 +36,7 @@ const (
 	EventReconciliationPaused event.Reason = "ReconciliationPaused"
 )
 
-// Report says in the status, in an event and in a metric how the pass ended, and returns
+// report says in the status, in an event and in a metric how the pass ended, and returns
 // when to look again. It is the only place that does so.
 func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error) {
 	if p.r.count != nil {
@@ -66,7 +67,7 @@ func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error)
 	return p.requeue(o), nil
 }
 
-// Describe puts into the object what its status has to say, and returns the event with
+// describe puts into the object what its status has to say, and returns the event with
 // which that begins, if it does.
 func (p *pass[T, C]) describe(o outcome) *event.Event {
 	if o.paused {
@@ -77,8 +78,8 @@ func (p *pass[T, C]) describe(o outcome) *event.Event {
 	}
 	message := p.redacted(o.message)
 	tell := p.warns(o, message)
-	if !o.silent {
-		p.say(o.reason, message)
+	if !o.silent || p.leaves && meta.IsStatusConditionTrue(*p.obj.GetConditions(), ServiceProviderConditionReady) {
+		p.setNotReady(o.reason, message)
 	}
 	if o.access != "" {
 		status := metav1.ConditionFalse
@@ -94,7 +95,7 @@ func (p *pass[T, C]) describe(o outcome) *event.Event {
 	return tell
 }
 
-// DescribePause says that the object is left alone, and returns the event with which that
+// describePause says that the object is left alone, and returns the event with which that
 // begins.
 func (p *pass[T, C]) describePause() *event.Event {
 	already := meta.IsStatusConditionFalse(*p.obj.GetConditions(), ConditionSynced)
@@ -106,9 +107,9 @@ func (p *pass[T, C]) describePause() *event.Event {
 	return new(event.Normal(EventReconciliationPaused, "the annotation "+p.r.annotation+" says to leave it alone"))
 }
 
-// Warns returns the warning of an outcome, unless the status has said so before.
+// warns returns the warning of an outcome, unless the status has said so before.
 func (p *pass[T, C]) warns(o outcome, message string) *event.Event {
-	old := meta.FindStatusCondition(p.spoken(), ServiceProviderConditionReady)
+	old := meta.FindStatusCondition(p.storedConditions(), ServiceProviderConditionReady)
 	if o.warning == "" || old != nil && old.Reason == o.reason {
 		return nil
 	}
@@ -116,13 +117,13 @@ func (p *pass[T, C]) warns(o outcome, message string) *event.Event {
 	return new(event.Warning(o.warning, errors.New(message)))
 }
 
-// DescribeMade says whether there may be something in the clusters. A deletion relies on
+// describeMade says whether there may be something in the clusters. A deletion relies on
 // it: it is written again if the domain, an older version, a backup or a process that died
 // has left it out. The pass that puts the finalizer on the object knows that there is nothing
 // before the domain is called, and says so if nothing else does.
 func (p *pass[T, C]) describeMade() {
 	worked := p.called && !p.facts.Leaving
-	left := p.facts.Made && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated)
+	left := p.facts.Made && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated) && !p.presumesUnchecked()
 	switch {
 	case p.orphans():
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonOrphaned, "")
@@ -130,46 +131,63 @@ func (p *pass[T, C]) describeMade() {
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonDeleted, "")
 	case worked || left:
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionTrue, ReasonCreated, "")
-	case p.facts.Held && !p.heldBefore() && !saysOfAccess(*p.obj.GetConditions()):
+	case p.facts.Held && !p.heldBefore() && !hasAccessCondition(*p.obj.GetConditions()):
 		condition(p.obj, ConditionServiceCreated, metav1.ConditionFalse, ReasonNotCreated, "")
 	}
+}
+
+// presumesUnchecked reports whether a deletion of which only the finalizer tells that something was made
+// has not looked at the requests. That the runtime before gives access back shows in them, and
+// counts only as long as there is no record of ours.
+func (p *pass[T, C]) presumesUnchecked() bool {
+	says := hasAccessCondition(p.storedConditions()) || meta.FindStatusCondition(p.storedConditions(), ConditionServiceCreated) != nil
+
+	return p.facts.Leaving && p.facts.Request == passage.Unchecked && !says
 }
 
 // orphans reports whether this pass has begun to give access back although something may have
 // been made, and Delete has not removed it.
 func (p *pass[T, C]) orphans() bool { return p.leaves && p.facts.Made && !p.facts.Cleaned }
 
-// Made reports whether there may be something in the clusters. If the status does not say so,
+// made reports whether there may be something in the clusters. If the status does not say so,
 // it says whether there was access when it was written last. If it does not say that either,
 // it was lost, or not written: the finalizer comes before the first call of the domain. A service that is
 // ready was made, whatever else is said: another runtime leaves our conditions as they are.
 func (p *pass[T, C]) made() bool {
-	if meta.IsStatusConditionTrue(p.spoken(), ServiceProviderConditionReady) {
+	if meta.IsStatusConditionTrue(p.storedConditions(), ServiceProviderConditionReady) {
 		return true
 	}
 
-	if c := meta.FindStatusCondition(p.spoken(), ConditionServiceCreated); c != nil {
+	if c := meta.FindStatusCondition(p.storedConditions(), ConditionServiceCreated); c != nil {
 		return c.Status == metav1.ConditionTrue
 	}
 
-	if saysOfAccess(p.spoken()) {
-		return meta.IsStatusConditionTrue(p.spoken(), ConditionClusterAccessReady)
+	if hasAccessCondition(p.storedConditions()) {
+		return meta.IsStatusConditionTrue(p.storedConditions(), ConditionClusterAccessReady)
 	}
 
 	return p.heldBefore()
 }
 
-// saysOfService reports whether the status says anything of the service, in a condition of ours
+// hasServiceCondition reports whether the status says anything of the service, in a condition of ours
 // or of the runtime before. If not, that something was made is only presumed.
-func (p *pass[T, C]) saysOfService() bool {
-	return p.hasSpoken() || saysOfAccess(p.spoken()) || meta.FindStatusCondition(p.spoken(), ConditionServiceCreated) != nil
+func (p *pass[T, C]) hasServiceCondition() bool {
+	return p.hasReadyCondition() || hasAccessCondition(p.storedConditions()) || meta.FindStatusCondition(p.storedConditions(), ConditionServiceCreated) != nil
 }
 
-func saysOfAccess(conditions []metav1.Condition) bool {
+// recorded reports whether a condition of ours says that something may be in the clusters. This
+// runtime takes that back before it gives access back, so that whoever deletes a request meanwhile
+// is somebody else.
+func (p *pass[T, C]) recorded() bool {
+	return meta.IsStatusConditionTrue(p.storedConditions(), ConditionServiceCreated)
+}
+
+func hasAccessCondition(conditions []metav1.Condition) bool {
 	return meta.FindStatusCondition(conditions, ConditionClusterAccessReady) != nil
 }
 
-func (p *pass[T, C]) say(reason, message string) {
+// setNotReady says in the condition Ready, and in the phase, why the service is not ready.
+func (p *pass[T, C]) setNotReady(reason, message string) {
 	if p.facts.Leaving {
 		StatusTerminatingWithReason(p.obj, reason, message)
 	} else {
@@ -177,7 +195,7 @@ func (p *pass[T, C]) say(reason, message string) {
 	}
 }
 
-// DescribeBlock says what deletion waits for. A condition of this type that the domain
+// describeBlock says what deletion waits for. A condition of this type that the domain
 // has set is left alone.
 func (p *pass[T, C]) describeBlock(o outcome, message string) {
 	if o.blocked != "" {
@@ -195,15 +213,15 @@ func (p *pass[T, C]) describeBlock(o outcome, message string) {
 	}
 }
 
-// Spoken returns what the status said when the pass began.
-func (p *pass[T, C]) spoken() []metav1.Condition { return *p.base.GetConditions() }
+// storedConditions returns what the status said when the pass began.
+func (p *pass[T, C]) storedConditions() []metav1.Condition { return *p.base.GetConditions() }
 
-// HasSpoken reports whether the status has said before how the service is doing.
-func (p *pass[T, C]) hasSpoken() bool {
-	return meta.FindStatusCondition(p.spoken(), ServiceProviderConditionReady) != nil
+// hasReadyCondition reports whether the status has said before how the service is doing.
+func (p *pass[T, C]) hasReadyCondition() bool {
+	return meta.FindStatusCondition(p.storedConditions(), ServiceProviderConditionReady) != nil
 }
 
-// Requeue returns when to look again: as soon as anybody wants it.
+// requeue returns when to look again: as soon as anybody wants it.
 func (p *pass[T, C]) requeue(o outcome) ctrl.Result {
 	result := o.result
 	if o.after > 0 {
@@ -213,12 +231,12 @@ func (p *pass[T, C]) requeue(o outcome) ctrl.Result {
 		// A RequeueAfter would take its place, and forget the back-off.
 		return result
 	}
-	result.RequeueAfter = sooner(result.RequeueAfter, sooner(p.poll(), p.expiry()))
+	result.RequeueAfter = earlier(result.RequeueAfter, earlier(p.poll(), p.expiry()))
 
 	return result
 }
 
-// Poll returns after which time to look again although nothing has happened, zero for never.
+// poll returns after which time to look again although nothing has happened, zero for never.
 func (p *pass[T, C]) poll() time.Duration {
 	if interval := p.config.PollInterval(); interval > 0 {
 		return p.r.jittered(interval)
@@ -227,7 +245,7 @@ func (p *pass[T, C]) poll() time.Duration {
 	return 0
 }
 
-// Expiry returns how long the credentials are still good, a second at least, zero if that is
+// expiry returns how long the credentials are still good, a second at least, zero if that is
 // not known.
 func (p *pass[T, C]) expiry() time.Duration {
 	if p.expires.IsZero() {
@@ -237,8 +255,8 @@ func (p *pass[T, C]) expiry() time.Duration {
 	return max(p.expires.Sub(p.r.clock.Now()), time.Second)
 }
 
-// Sooner returns the lesser one, zero being never.
-func sooner(a, b time.Duration) time.Duration {
+// earlier returns the lesser one, zero being never.
+func earlier(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}
@@ -248,20 +266,20 @@ func sooner(a, b time.Duration) time.Duration {
 
 func conflicts(err error) bool { return err != nil && kerrors.IsConflict(err) }
 
-// Join adds an error to another, if there is one. Both are kept to be found, so that a
+// join adds an error to another, if there is one. Both are kept to be found, so that a
 // terminal one stays terminal.
 func join(before, more error) error {
 	if before == nil {
 		return more
 	}
 
-	return &both{before, more}
+	return &joinedErrors{before, more}
 }
 
-type both struct{ first, second error }
+type joinedErrors struct{ first, second error }
 
 // Error returns both texts.
-func (b *both) Error() string { return b.first.Error() + "; " + b.second.Error() }
+func (b *joinedErrors) Error() string { return b.first.Error() + "; " + b.second.Error() }
 
 // Unwrap returns both errors.
-func (b *both) Unwrap() []error { return []error{b.first, b.second} }
+func (b *joinedErrors) Unwrap() []error { return []error{b.first, b.second} }

@@ -62,7 +62,7 @@ func (p *pass[T, C]) redacted(text string) string {
 
 // Conceal takes secrets out of the messages of conditions that are new, whoever set them.
 func (p *pass[T, C]) conceal() {
-	read, mine := p.spoken(), *p.obj.GetConditions()
+	read, mine := p.storedConditions(), *p.obj.GetConditions()
 	for i := range mine {
 		told := slices.ContainsFunc(read, func(c metav1.Condition) bool { return c.Type == mine[i].Type && c.Message == mine[i].Message })
 		if !told {

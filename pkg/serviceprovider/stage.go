@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/passage"
 )
 
-// Attempt acts. A panic of the author's code, or of the text of its error, is a failure of
+// attempt acts. A panic of the author's code, or of the text of its error, is a failure of
 // what was to be done: the status says so, and the process goes on for all other objects.
 func (p *pass[T, C]) attempt(ctx context.Context, action passage.Action) (over *outcome) {
 	err := panics.Call(func() error {
@@ -26,10 +26,10 @@ func (p *pass[T, C]) attempt(ctx context.Context, action passage.Action) (over *
 	return over
 }
 
-// Panicked ends the pass with a failure of an action. The stack is for the log.
+// panicked ends the pass with a failure of an action. The stack is for the log.
 func (p *pass[T, C]) panicked(action passage.Action, err *panics.Error) *outcome {
 	o := p.failed(err, p.stage(action))
-	o.silent = action == passage.Configure && p.hasSpoken() // what cannot be told changes nothing
+	o.silent = action == passage.Configure && p.hasReadyCondition() // what cannot be told changes nothing
 	switch {
 	case action == passage.Access:
 		o.access = ReasonClusterAccessFailed
@@ -42,7 +42,7 @@ func (p *pass[T, C]) panicked(action passage.Action, err *panics.Error) *outcome
 	return o
 }
 
-// Stage returns how the failure of an action begins, in the status and in errors.
+// stage returns how the failure of an action begins, in the status and in errors.
 func (p *pass[T, C]) stage(action passage.Action) string {
 	switch action {
 	case passage.Configure:

@@ -14,8 +14,8 @@ const (
 	ConditionClusterAccessReady = "ClusterAccessReady"
 
 	// ConditionServiceCreated is True once CreateOrUpdate was called, or that is not known,
-	// and False again when a deletion gives access back. While it is True, a deletion calls Delete, also if
-	// access has to be asked for anew.
+	// and False again before a deletion gives access back. While it is True, a deletion calls Delete, also if
+	// access has to be asked for anew, whoever has deleted the requests.
 	ConditionServiceCreated = "ServiceCreated"
 
 	// ConditionDeletionBlocked is True while a deletion waits for something that does

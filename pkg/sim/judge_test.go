@@ -167,7 +167,8 @@ var broken = map[string]struct {
 	"S26 in deletion": {reason: "lets go what a predecessor has made", scenario: "predecessor-deleted", class: "named", do: func(h *hand, ctx context.Context) {
 		h.patch(ctx, `{"metadata":{"finalizers":[]}}`)
 	}},
-	"S27": {reason: "does not ask what a predecessor began", scenario: "predecessor-pending", class: "token", do: (*hand).well},
+	"S27":                               {reason: "does not ask what a predecessor began", scenario: "predecessor-pending", class: "token", do: (*hand).well},
+	"S1 of a predecessor with our keys": {reason: "does not ask what provider-runtime began", scenario: "predecessor-krateo-pending", class: "token", do: (*hand).well},
 	"S7 of a predecessor's pause": {reason: "knows no pause but its own", scenario: "predecessor-paused", class: "opaque", do: func(h *hand, ctx context.Context) {
 		meta.SetExternalName(h.b, "old")
 		h.well(ctx)

@@ -58,6 +58,20 @@ var succession = []scenario{
 		w.users.delete(firstKey)
 		w.settle()
 	}},
+	// The keys and the finalizer of provider-runtime v0.9 are ours: no option tells that it came before. It has no attempt, and no condition Created.
+	{name: "predecessor-krateo", single: true, lag: 5 * time.Millisecond, live: func(w *World) {
+		w.leaves(ourFinalizer, place{ID: "old", Length: 3}, keyExternalName, "old", keyPending, ago(2*time.Hour), keySucceeded, ago(time.Hour))
+		w.settle()
+		w.quiet()
+		w.users.delete(firstKey)
+		w.settle()
+	}},
+	{name: "predecessor-krateo-pending", single: true, lag: 5 * time.Millisecond, live: func(w *World) {
+		w.stamps(w.leaves(ourFinalizer, place{ID: "first", Length: 10}, keyFailed, ago(2*time.Hour), keyPending, ago(time.Hour)))
+		w.settle()
+		w.users.delete(firstKey)
+		w.settle()
+	}},
 }
 
 func ago(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
@@ -67,10 +81,15 @@ func succeeds(w *World) {
 	w.config.Options = append(w.config.Options, managed.WithPredecessor(theirDomain), managed.WithRetiredFinalizers(theirFinalizer))
 }
 
-// PredecessorLeaves makes an object as a predecessor leaves it, and the place that it has made for it. Its conditions tell no generation.
+// predecessorLeaves makes an object as crossplane-runtime leaves it.
 func (w *World) predecessorLeaves(made place, annotations ...string) *place {
+	return w.leaves(theirFinalizer, made, annotations...)
+}
+
+// leaves makes an object as a predecessor with a finalizer leaves it, and the place that it has made for it. Its conditions tell no generation.
+func (w *World) leaves(finalizer string, made place, annotations ...string) *place {
 	b := newBerth("first", annotations...)
-	b.Finalizers = []string{theirFinalizer}
+	b.Finalizers = []string{finalizer}
 	made.For = w.users.create(b)
 	p := w.harbour.put(made)
 	p.made = w.now().Add(-time.Hour)
@@ -106,7 +125,10 @@ func succeeded(*World) func(resource.Managed) (string, bool) {
 // LeavesUnknown makes an object whose creation the predecessor had no answer to, and what was made all the same. What tells that it is the
 // object's, where anything does, is its stamp: the client wrote that already when the predecessor called it.
 func (w *World) leavesUnknown(annotations ...string) {
-	p := w.predecessorLeaves(place{ID: "first", Length: 10}, annotations...)
+	w.stamps(w.predecessorLeaves(place{ID: "first", Length: 10}, annotations...))
+}
+
+func (w *World) stamps(p *place) {
 	if w.harbour.class.stamped {
 		p.Stamp = p.For
 	}
@@ -128,10 +150,19 @@ func underTheirName(mg resource.Managed) resource.Managed {
 func keptByThem(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), theirFinalizer) }
 
 // UnknownToThem says whether a predecessor did not know what became of the last creation that it began for an object.
+// One whose keys are ours began it before this object was created, and with no attempt.
 func unknownToThem(o metav1.Object) bool {
-	pending := markedAt(o, theirPending)
+	if unknown(o, theirPending, theirSucceeded, theirFailed) {
+		return true
+	}
 
-	return pending.After(markedAt(o, theirSucceeded)) && pending.After(markedAt(o, theirFailed))
+	return attemptOf(o) == "" && markedAt(o, keyPending).Before(o.GetCreationTimestamp().Time) && unknown(o, keyPending, keySucceeded, keyFailed)
+}
+
+func unknown(o metav1.Object, begun, succeeded, failed string) bool {
+	pending := markedAt(o, begun)
+
+	return pending.After(markedAt(o, succeeded)) && pending.After(markedAt(o, failed))
 }
 
 // UnheardOf says whether the provider knows nothing of what exists for an object: it has not taken the object over, or the predecessor did

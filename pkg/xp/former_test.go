@@ -59,7 +59,7 @@ func (f *former) pass(name string, o *unstructured.Unstructured) {
 	switch {
 	case f.mark(o, "paused") == "true", limited && len(policies) == 0:
 		return
-	case deleted && (f.orphans(o) || !may("Delete")):
+	case deleted && !f.deletes(o, policies, may("Delete")):
 		f.let(o)
 
 		return
@@ -137,18 +137,20 @@ func (f *former) krateoAllows(o *unstructured.Unstructured, action string) bool 
 	return true
 }
 
-// orphans says whether the deletion policy leaves the resource.
-func (f *former) orphans(o *unstructured.Unstructured) bool {
+// deletes says whether the resource goes with its object, where the management policies are these, and allow it or not.
+func (f *former) deletes(o *unstructured.Unstructured, policies []string, allowed bool) bool {
 	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
 
 	switch f.name {
 	case "krateo-v0.9":
-		return f.mark(o, "deletion-policy") == "orphan"
+		return allowed && f.mark(o, "deletion-policy") != "orphan"
 	case "crossplane-v2": // its namespaced kinds have no such field
-		return false
+		return allowed
+	case "crossplane-v1": // policies that list Delete count more than Orphan, and Orphan more than "*"
+		return slices.Contains(policies, "Delete") || allowed && policy != "Orphan"
 	}
 
-	return policy == "Orphan"
+	return policy != "Orphan"
 }
 
 func (f *former) at(o *unstructured.Unstructured, key string) time.Time {

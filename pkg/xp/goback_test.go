@@ -39,6 +39,16 @@ var made = map[string]struct {
 		want: ends{updated: 1},
 	},
 	"made-orphan": {ask: func(w *world, l *left) { l.orphan(w) }},
+	"made-orphan-listed": {
+		ask: func(_ *world, l *left) {
+			l.spec["deletionPolicy"], l.spec["managementPolicies"] = "Orphan", []any{"Observe", "Create", "Update", "LateInitialize", "Delete"}
+		},
+		told: func(origin) bool { return true },
+		reply: func(w *world) {
+			w.patch(w.kind, "made-orphan-listed", `{"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
+		},
+		only: func(o origin) bool { return o.name == "crossplane-v1" },
+	},
 	"made-annotated": {
 		ask:  func(_ *world, l *left) { l.annotations = map[string]string{"krateo.io/deletion-policy": "orphan"} },
 		told: func(o origin) bool { return o.name == "crossplane-v2" },
@@ -295,11 +305,23 @@ func (w *world) farewell(was *former) {
 		w.Error("the configuration is gone while it is used")
 	}
 
-	for name := range w.all(w.kind) {
+	stays := map[string]string{} // resources of objects that are deleted, by these
+
+	for name, o := range w.all(w.kind) {
+		if external := was.mark(o, "external-name"); strings.Contains(name, "orphan") || strings.HasPrefix(name, "made-annotated") {
+			stays[name] = external
+		}
+
 		w.remove(w.kind, name)
 	}
 
 	was.run()
+
+	for name, external := range stays {
+		if w.things[external] == nil {
+			w.Errorf("%s: its resource %q is deleted", name, external)
+		}
+	}
 
 	for name, o := range w.all(w.kind) {
 		if want := states[name].want; !want.frozen && want.blocks == "" && !made[name].want.frozen {

@@ -196,8 +196,12 @@ var states = map[string]state{
 		l.deleted, l.finalizers = true, []string{xp.FinalizerName, managed.FinalizerName}
 		l.annotations = map[string]string{"krateo.io/external-name": l.external, "krateo.io/external-create-pending": begun, "krateo.io/external-create-succeeded": ended}
 	}, want: ends{deleted: 1, gone: true, empty: true}, only: xpOnly},
-	"deleting-ended":         {left: func(_ *world, l *left) { l.deleted, l.resource = true, nil }, want: ends{deleted: 1, gone: true, empty: true}},
-	"deleting-orphan":        {left: func(w *world, l *left) { l.deleted = true; l.orphan(w) }, want: ends{gone: true}},
+	"deleting-ended":  {left: func(_ *world, l *left) { l.deleted, l.resource = true, nil }, want: ends{deleted: 1, gone: true, empty: true}},
+	"deleting-orphan": {left: func(w *world, l *left) { l.deleted = true; l.orphan(w) }, want: ends{gone: true}},
+	// The runtime before would have deleted it.
+	"deleting-orphan-listed": {left: func(_ *world, l *left) {
+		l.deleted, l.spec["deletionPolicy"], l.spec["managementPolicies"] = true, "Orphan", []any{"Observe", "Create", "Update", "Delete"}
+	}, want: ends{gone: true}, only: func(o origin) bool { return o.name == "crossplane-v1" }},
 	"deleting-paused":        {left: func(_ *world, l *left) { l.deleted, l.marks["paused"] = true, "true"; l.drift() }, want: ends{frozen: true}},
 	"deleting-creating-made": {left: func(_ *world, l *left) { l.begin(); l.deleted = true }, want: ends{deleted: 1, gone: true, empty: true}, only: named},
 	"deleting-creating-lost": {left: func(w *world, l *left) { l.begin(); l.unnamed(w); l.deleted = true }, want: ends{blocks: "external-create-pending"}, only: assigned},

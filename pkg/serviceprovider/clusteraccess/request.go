@@ -132,6 +132,7 @@ func (r *Requester) takeOver(ctx context.Context, o client.Object, reg Registrat
 func (r *Requester) ensure(ctx context.Context, reg Registration, request reconcile.Request) (bool, error) {
 	wanted := r.newAccessRequest(reg, request)
 	var cluster *clustersv1alpha1.ObjectReference
+	goes := "" // the ClusterRequest that was made for the object, if somebody deletes it
 	if reg.ExistingCluster != nil {
 		key := reg.ExistingCluster(request)
 		cluster = &clustersv1alpha1.ObjectReference{Namespace: key.Namespace, Name: key.Name}
@@ -143,9 +144,16 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 		}
 		wanted.Spec.RequestRef = &clustersv1alpha1.ObjectReference{Namespace: cr.Namespace, Name: cr.Name}
 		cluster = cr.Status.Cluster
+		if reg.Request != nil && !cr.GetDeletionTimestamp().IsZero() {
+			goes = client.ObjectKeyFromObject(cr).String()
+		}
 	}
 	if cluster != nil {
 		if err := r.exists(ctx, r.grantKey(reg, request), client.ObjectKey{Namespace: cluster.Namespace, Name: cluster.Name}); err != nil {
+			if goes != "" && errors.Is(err, serviceprovider.ErrClusterGone) {
+				err = errors.Wrapf(err, "ClusterRequest %s is being deleted (without its finalizer %s another cluster is requested for a service that is not deleted)", goes, Finalizer)
+			}
+
 			return false, err
 		}
 	}
@@ -159,7 +167,7 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 	case !found:
 		return false, r.create(ctx, wanted)
 	case !ar.GetDeletionTimestamp().IsZero():
-		return false, nil
+		return false, r.release(ctx, ar)
 	}
 	r.loseOthers(reg, request, ar.Name)
 	changed := false
@@ -174,6 +182,17 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 	}
 
 	return r.granted(ctx, reg, request, ar)
+}
+
+// release lets an AccessRequest go that somebody has deleted, once nobody else keeps it: access is
+// asked for anew then. Nothing of a service is in it, other than in a ClusterRequest.
+func (r *Requester) release(ctx context.Context, ar *clustersv1alpha1.AccessRequest) error {
+	if len(ar.GetFinalizers()) != 1 {
+		return nil
+	}
+	r.lose(client.ObjectKeyFromObject(ar))
+
+	return resource.NewAPIFinalizer(r.platform.Client(), Finalizer).RemoveFinalizer(ctx, ar)
 }
 
 // loseOthers forgets grants of a cluster of an object by requests of other names than the one

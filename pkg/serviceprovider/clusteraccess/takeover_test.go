@@ -210,7 +210,9 @@ func (c *colony) letGo() {
 }
 
 // TestTakeoverOfWithdrawal: the program before has called Delete, and is giving access back. That
-// is finished: Delete is not called again, and access is not asked for again.
+// is finished: Delete is not called again, and access is not asked for again. If this runtime has
+// recorded before that the service was made, whoever deletes the requests may as well be an
+// administrator: then Delete is called.
 func TestTakeoverOfWithdrawal(t *testing.T) {
 	const workload = "garden--g--wl"
 	for name, tc := range map[string]struct {
@@ -242,18 +244,23 @@ func TestTakeoverOfWithdrawal(t *testing.T) {
 					}
 				}
 				before := c.sorted()
+				var want []string
+				if c.condition(serviceprovider.ConditionServiceCreated) != "" {
+					want = []string{"Delete"}
+				}
 				c.passes(4)
-				if c.calls(); c.gone() {
+				if c.gone() {
 					t.Error("the object is gone before what was asked for")
 				}
-				if diff := cmp.Diff(before, c.sorted()); diff != "" {
+				if diff := cmp.Diff(before, c.sorted()); diff != "" && want == nil {
 					t.Errorf("requests while they go: -before +after:\n%s", diff)
 				}
 				for range 3 { // the ClusterRequest after the AccessRequests
 					c.letGo()
 					c.passes(2)
 				}
-				if c.calls(); !c.gone() || len(c.requests()) != 0 {
+				c.passes(4)
+				if c.calls(want...); !c.gone() || len(c.requests()) != 0 {
 					t.Errorf("gone %t, left %v, conditions %+v", c.gone(), c.requests(), c.stored.status.Conditions)
 				}
 			})

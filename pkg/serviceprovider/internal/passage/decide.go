@@ -54,8 +54,10 @@ func leaving(f Facts) Action {
 		return Withdraw
 	case f.Request == Unchecked:
 		return Check
-	case f.Request != Asked && (f.Request != Missing || !f.Made):
-		return Withdraw // no way to the clusters, or nothing in them
+	case f.Request == Missing && !f.Made:
+		return Withdraw // nothing is in the clusters
+	case f.Request == Leaving && !f.Record:
+		return Withdraw // the runtime before gives access back: ours stores first that it does
 	case !f.ConfigAsked:
 		return Configure
 	case f.ConfigUnknown:

@@ -32,10 +32,12 @@ func TestDecide(t *testing.T) {
 		// The service is to go.
 		{"we are done with it", Facts{Found: true, Leaving: true}, Rest},
 		{"is access being taken away already?", held(Facts{}), Check},
-		{"it is, so there is nothing left to clean, whatever the configuration", checked(Facts{Request: Leaving, Made: true}), Withdraw},
+		{"it is by the runtime before, so there is nothing left to clean, whatever the configuration", checked(Facts{Request: Leaving, Made: true}), Withdraw},
+		{"somebody else has deleted a request of what was made here: access is asked for again", checked(Facts{Request: Leaving, Made: true, Record: true}), Configure},
 		{"there is no request, and nothing was made: there is nothing to clean", checked(Facts{Request: Missing}), Withdraw},
 		{"there is no request, but something was made: it is cleaned over access that is asked for anew", checked(Facts{Request: Missing, Made: true}), Configure},
 		{"what was made goes with the request", cleaned(Facts{Request: Missing, Made: true}), AwaitAccess},
+		{"nor does it go with one that is being deleted", cleaned(Facts{Request: Leaving, Made: true, Record: true}), AwaitAccess},
 		{"what was made is forgotten by a policy only", cleaned(Facts{Request: Missing, Made: true, ClusterGone: true, OrphanGone: true}), Withdraw},
 		{"the configuration is looked for only then", checked(Facts{}), Configure},
 		{"an old hiccup does not matter", checked(Facts{ConfigUnknown: true}), Configure},

@@ -9,6 +9,7 @@ type Facts struct {
 	Held    bool // Our finalizer is on it.
 	Paused  bool // Its annotation says that it is to be left alone.
 	Made    bool // Its status says that the domain may have made something that is not removed.
+	Record  bool // A condition of ours says so. Otherwise that is presumed, or the runtime before has said it.
 
 	// Learned in this pass.
 

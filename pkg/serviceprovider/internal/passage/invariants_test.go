@@ -22,19 +22,24 @@ var invariants = map[string]func(Facts, Action) bool{
 	"the domain cleans without a configuration only if it was said so": func(f Facts, a Action) bool {
 		return a != Clean || f.ConfigFound || f.NoConfigDelete
 	},
-	"while access is being taken away the domain is not called": func(f Facts, a Action) bool {
-		return a != Clean || f.Request != Leaving
+	"while the runtime before gives access back the domain is not called": func(f Facts, a Action) bool {
+		return a != Clean || f.Request != Leaving || f.Record
 	},
 	"a request that is missing is no reason to let go of what the domain may have made": func(f Facts, a Action) bool {
 		policy := f.ConfigAsked && !f.ConfigFound && f.NoConfigOrphan || f.AccessAsked && f.ClusterGone && f.OrphanGone
 
 		return a != Withdraw || !f.Made || f.Request != Missing || f.Cleaned || policy
 	},
+	"a request that is being deleted is no reason to let go of what our own record says was made": func(f Facts, a Action) bool {
+		policy := f.ConfigAsked && !f.ConfigFound && f.NoConfigOrphan || f.AccessAsked && f.ClusterGone && f.OrphanGone
+
+		return a != Withdraw || !f.Record || f.Request != Leaving || f.Cleaned || policy
+	},
 	"the finalizer goes only after access was given back": func(f Facts, a Action) bool {
 		return a != Release || f.Leaving && f.Held && f.Withdrawn
 	},
 	"access is given back only from what goes, and after cleaning, or where there is nothing to clean, or by a policy": func(f Facts, a Action) bool {
-		nothing := f.Request == Leaving || f.Request == Missing && !f.Made
+		nothing := f.Request == Leaving && !f.Record || f.Request == Missing && !f.Made
 		policy := f.ConfigAsked && !f.ConfigFound && f.NoConfigOrphan || f.AccessAsked && f.ClusterGone && f.OrphanGone
 
 		return a != Withdraw || f.Leaving && f.Held && (f.Cleaned || nothing || policy)
@@ -47,8 +52,8 @@ var invariants = map[string]func(Facts, Action) bool{
 	"the object is not held before there is a configuration, or when it goes": func(f Facts, a Action) bool {
 		return a != Hold || !f.Leaving && !f.Held && f.ConfigFound
 	},
-	"access is not asked for anew for what goes while it is being taken away": func(f Facts, a Action) bool {
-		return a != Access || !f.Leaving || f.Request == Asked || f.Request == Missing && f.Made
+	"access is not asked for anew for what goes while the runtime before gives it back": func(f Facts, a Action) bool {
+		return a != Access || !f.Leaving || f.Request == Asked || f.Request == Missing && f.Made || f.Request == Leaving && f.Record
 	},
 	"access is asked for once": func(f Facts, a Action) bool { return a != Access || !f.AccessAsked },
 	"the configuration is looked for once": func(f Facts, a Action) bool {
@@ -118,13 +123,13 @@ func TestEveryActionIsReached(t *testing.T) {
 }
 
 func everyFacts(visit func(Facts)) {
-	const facts = 22
+	const facts = 23
 	for bits := range 1 << facts {
 		n := 0
 		next := func() bool { n++; return bits>>(n-1)&1 == 1 }
 		two := func() Request { n += 2; return Request(bits >> (n - 2) & 3) }
 		f := Facts{
-			Found: next(), Leaving: next(), Held: next(), Paused: next(), Made: next(),
+			Found: next(), Leaving: next(), Held: next(), Paused: next(), Made: next(), Record: next(),
 			ConfigAsked: next(), ConfigFound: next(), ConfigUnknown: next(), Defaulted: next(), Request: two(),
 			AccessAsked: next(), Granted: next(), Denied: next(), ClusterGone: next(), NotOwned: next(), Cleaned: next(), Withdrawn: next(),
 			DeletePaused: next(), OrphanGone: next(), NoConfigOrphan: next(), NoConfigDelete: next(),

@@ -180,12 +180,18 @@ func (b *back) policies() {
 		b.conflict("%s is %q, which %s does not know: say the same in the spec, and remove the annotation", managementPolicy, policy, b.to)
 	}
 
+	listed := b.crossplane() && !unrestricted && slices.Contains(*all, "Delete")
+
 	if policy := have[deletionPolicy]; policy == "" || policy == "delete" {
+		if listed && b.to == CrossplaneV1 && strings.EqualFold(b.o.Spec.DeletionPolicy, "orphan") {
+			b.conflict("spec.deletionPolicy is Orphan, and spec.managementPolicies has Delete, which %s obeys whatever deletionPolicy says: remove Delete there", b.to)
+		}
+
 		return
 	}
 
 	switch {
-	case b.crossplane() && !unrestricted && slices.Contains(*all, "Delete"):
+	case listed:
 		b.conflict("%s is %q, and spec.managementPolicies has Delete, which %s obeys whatever deletionPolicy says: remove Delete there, and the annotation", deletionPolicy, have[deletionPolicy], b.to)
 	case strings.EqualFold(b.o.Spec.DeletionPolicy, "orphan"):
 	case b.to != CrossplaneV2 && b.o.Spec.DeletionPolicy != "":

@@ -94,6 +94,10 @@ func TestDecideBack(t *testing.T) {
 			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Orphan","managementPolicies":["Observe","Create","Update","Delete"]}`,
 		},
 		{
+			why: "the same where Orphan is in the spec alone", to: "crossplane-v1", says: "which crossplane-v1 obeys whatever deletionPolicy says",
+			o: `"metadata":{},"spec":{"deletionPolicy":"Orphan","managementPolicies":["Observe","Delete"]}`,
+		},
+		{
 			why: "it would be created again in the other system", to: "crossplane-v1", says: "do first what the condition asks for",
 			o: `"metadata":{"annotations":{"krateo.io/external-name":"a"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"BackendChanged"}]}`,
 		},
