@@ -77,7 +77,7 @@ func (o operation) apply(document any) (any, error) {
 	}
 }
 
-// Carry copies or moves a value.
+// carry copies or moves a value.
 func (o operation) carry(document any) (any, error) {
 	var value any
 	then := nothing
@@ -117,7 +117,7 @@ const (
 	remove
 )
 
-// Edit changes what is at a path below node, and returns the node that takes its
+// edit changes what is at a path below node, and returns the node that takes its
 // place.
 func edit(node any, path []string, change func(have any, had bool) (any, action, error)) (any, error) {
 	if len(path) == 0 {
@@ -207,7 +207,7 @@ func editList(parent []any, path []string, change func(any, bool) (any, action, 
 	return parent, nil
 }
 
-// Pointer splits a JSON pointer (RFC 6901).
+// pointer splits a JSON pointer (RFC 6901).
 func pointer(path string) []string {
 	if path == "" {
 		return nil
