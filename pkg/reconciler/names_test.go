@@ -14,7 +14,8 @@ import (
 // forThisModule are names that take a type of an internal package: nobody else can call them.
 var forThisModule = []string{"func WithObjectStates"}
 
-// Whoever adds a name to managed adds it here: a provider that imports this path must not find less. That the same name is the same thing is checked in
+// TestEveryNameOfManagedIsHere: whoever adds a name to managed adds it here: a provider that
+// imports this path must not find less. That the same name is the same thing is checked in
 // internal/apisurface.
 func TestEveryNameOfManagedIsHere(t *testing.T) {
 	want, got := exported(t, "managed"), exported(t, ".")
