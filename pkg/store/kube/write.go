@@ -75,7 +75,7 @@ func (c *Client) wouldCreate(ctx context.Context, k *kind, given map[string]any,
 	return k.into(given, o)
 }
 
-// Given returns the kind and the image of an object that is to be written. The
+// given returns the kind and the image of an object that is to be written. The
 // image has metadata.
 func (c *Client) given(o client.Object) (*kind, map[string]any, error) {
 	if _, ok := o.(*metav1.PartialObjectMetadata); ok {
@@ -182,7 +182,7 @@ func (k *kind) patched(name string, image map[string]any, t types.PatchType, dat
 	}
 }
 
-// Change writes what with makes of an object as it is. If somebody else was faster,
+// change writes what with makes of an object as it is. If somebody else was faster,
 // it is made anew of what that one wrote; if the request names a version, that is a
 // conflict then. A dry run ends before the write.
 func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Object, dry bool, with func(map[string]any) (map[string]any, error)) error {
@@ -225,7 +225,7 @@ func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Objec
 	}
 }
 
-// Next returns an object as it will be. Through which subresource a change comes
+// next returns an object as it will be. Through which subresource a change comes
 // says which part of it counts: all but the status, or nothing but that.
 func (k *kind) next(old, given map[string]any, sub string) (map[string]any, error) {
 	image := given
@@ -264,7 +264,7 @@ func (k *kind) next(old, given map[string]any, sub string) (map[string]any, erro
 	return image, k.fits(image)
 }
 
-// Carry makes a field what it is in another object: absent, if it is there.
+// carry makes a field what it is in another object: absent, if it is there.
 func carry(to, from map[string]any, field string) {
 	if value, ok := from[field]; ok {
 		to[field] = value
