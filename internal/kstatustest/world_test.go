@@ -151,7 +151,7 @@ func forget(mg resource.Managed, t commonv1.ConditionType) {
 	s.Conditions = kept
 }
 
-// create the object, of 1 GiB.
+// create creates the object, of 1 GiB.
 func (w *world) create() {
 	w.Helper()
 	m := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Generation: 1}
@@ -162,14 +162,14 @@ func (w *world) create() {
 	w.Must(w.stored(w.API.Create(w.Context(), o)))
 }
 
-// change what a user can change.
+// change changes what a user can change.
 func (w *world) change(change func(o resource.Managed)) {
 	w.Helper()
 	o := w.object()
 	w.Change(o, func() { change(o) })
 }
 
-// resize the object, and count the generation, which the fake API server does not
+// resize resizes the object, and counts the generation, which the fake API server does not
 // do.
 func (w *world) resize(size int64) {
 	w.Helper()
@@ -339,7 +339,7 @@ func (w *world) condition(t commonv1.ConditionType) commonv1.Condition {
 	return w.object().GetCondition(t)
 }
 
-// describe the conditions, for whoever reads that a test failed.
+// describe describes the conditions, for whoever reads that a test failed.
 func (w *world) describe() string {
 	var lines []string
 	for _, t := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeReconciling, commonv1.TypeStalled} {

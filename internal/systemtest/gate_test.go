@@ -90,7 +90,7 @@ func (g gated) install(crds ...*apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-// remove a definition, and with it all objects of the kind.
+// remove removes a definition, and with it all objects of the kind.
 func (g gated) remove(crd *apiextensionsv1.CustomResourceDefinition) {
 	g.Helper()
 	if err := g.kube.Delete(g.Context(), crd); err != nil {
@@ -101,7 +101,7 @@ func (g gated) remove(crd *apiextensionsv1.CustomResourceDefinition) {
 	})
 }
 
-// make an object, as soon as its kind is served.
+// make makes an object, as soon as its kind is served.
 func (g gated) make(o client.Object) {
 	g.Helper()
 	stories.Eventually(g.T, "the kind is served", func() bool { return g.kube.Create(g.Context(), o) == nil })

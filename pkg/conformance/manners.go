@@ -94,7 +94,7 @@ func (m *manners) connects() *finding {
 	return nil
 }
 
-// observe as a new pass does. Nothing is seen if that fails.
+// observe observes as a new pass does. Nothing is seen if that fails.
 func (m *manners) observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	c, err := m.tap.Connect(context.Background(), mg)
 	if err != nil {
@@ -194,7 +194,7 @@ func (m *manners) seen() *finding {
 	return nil
 }
 
-// update until Observe says that it is up to date.
+// update updates until Observe says that it is up to date.
 func (m *manners) update(mg resource.Managed) *finding {
 	for range 3 {
 		if err := m.updateNow(mg); err != nil {

@@ -62,7 +62,7 @@ func launch(ctx context.Context, name string, args ...string) (*child, error) {
 	return &child{cmd: cmd, in: in, answers: bufio.NewReader(out), kill: kill, patient: patience}, nil
 }
 
-// tell the child to do something. One that does not answer in time is killed.
+// tell sends the child a command. One that does not answer in time is killed.
 func (c *child) tell(command provider.Command) (provider.Answer, error) {
 	overdue := time.AfterFunc(c.patient, c.kill)
 	answer, err := c.ask(command)

@@ -172,7 +172,7 @@ func (r *runner) say(format string, a ...any) {
 	fmt.Fprintf(r.progress, "  %-8s %s\n", r.result.Contender, fmt.Sprintf(format, a...))
 }
 
-// run a part with a process of its own.
+// run runs a part with a process of its own.
 func (r *runner) run(ctx context.Context, part string) error {
 	ctx, cancel := context.WithCancel(ctx) // ends who watches fleets
 	defer cancel()

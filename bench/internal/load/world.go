@@ -141,7 +141,7 @@ func (f *fleet) counts() (ready, present int) {
 
 func name(i int) string { return fmt.Sprintf("buoy-%05d", i) }
 
-// create all buoys and wait until they are ready. It returns how long that took.
+// create creates all buoys and waits until they are ready. It returns how long that took.
 func (f *fleet) create(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err := f.each(func(i int) error {
@@ -155,7 +155,7 @@ func (f *fleet) create(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// remove all buoys and wait until they are gone. It returns how long that took.
+// remove removes all buoys and waits until they are gone. It returns how long that took.
 func (f *fleet) remove(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err := patiently(ctx, func() error { return f.api.DeleteAllOf(ctx, &buoy.Buoy{}, client.InNamespace(f.ns)) })
