@@ -105,6 +105,10 @@ verify: bin/controller-gen ## Check that generated files, go.mod files, layers, 
 	@go -C cmd/moorage test ./internal/cli -count=1 -run '^TestGoldenProject'
 	@go test ./internal/layering ./internal/hygiene ./internal/docs
 
+.PHONY: shape
+shape: ## Print how large and how plain the code is, beside the bars (LIST=gate PKG=folder: list what a gate of internal/hygiene objects to)
+	@go run ./internal/hygiene/shape $(if $(LIST),-list $(LIST) $(PKG))
+
 .PHONY: tidy
 tidy: ## Tidy every go.mod
 	@for m in $(MODULES); do go -C $$m mod tidy; done

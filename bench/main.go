@@ -69,7 +69,7 @@ func run() error {
 	return verdict(o, results[0], over, unmeasured)
 }
 
-// Verdict is what a run is worth: a small one says that everything works, parts have
+// verdict is what a run is worth: a small one says that everything works, parts have
 // figures that are over their bounds or not, and a full one has all figures, and a floor
 // that is one.
 func verdict(o choice, floor load.Result, over, unmeasured int) error {
@@ -89,14 +89,14 @@ func verdict(o choice, floor load.Result, over, unmeasured int) error {
 	return errors.Join(errs...)
 }
 
-// Keep writes figures to a file, and a table into a page, if there are any.
+// keep writes figures to a file, and a table into a page, if there are any.
 func keep(o choice, results []load.Result) error {
 	if o.file != "" {
 		text, err := json.MarshalIndent(results, "", "  ")
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(o.file, append(text, '\n'), 0o644); err != nil { //nolint:gosec // no secret
+		if err := os.WriteFile(o.file, append(text, '\n'), 0o644); err != nil { // no secret
 			return err
 		}
 	}
@@ -113,10 +113,10 @@ func keep(o choice, results []load.Result) error {
 		return err
 	}
 
-	return os.WriteFile(o.page, []byte(filled), 0o644) //nolint:gosec // no secret
+	return os.WriteFile(o.page, []byte(filled), 0o644) // no secret
 }
 
-// Show prints the tables, and returns how many figures are over their bounds, and how
+// show prints the tables, and returns how many figures are over their bounds, and how
 // many were not measured.
 func show(results []load.Result) (over, unmeasured int, err error) {
 	for _, r := range results {

@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/report"
 )
 
-// The program starts itself as a provider; here it is the program of the tests.
+// TestMain: the program starts itself as a provider; here it is the program of the tests.
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A small run goes through everything. Times tell nothing on a machine that does other
+// TestSmallRun: a small run goes through everything. Times tell nothing on a machine that does other
 // things. Counts do: but there a cache may lag behind what was written, and whoever looks
 // at it once more meanwhile asks once more, the floor as well. So a tenth of what one
 // request for each object would be is allowed on top, in each phase; the bounds
@@ -62,7 +62,7 @@ func TestSmallRun(t *testing.T) {
 	}
 }
 
-// Excesses tells which requests there were more of than so many objects need.
+// excesses tells which requests there were more of than so many objects need.
 func excesses(r load.Result, objects int) (found []string) {
 	need := map[string]int{"create": 3 * objects, "named": 2 * objects, "steady": 0, "restart": 1, "delete": objects}
 	for phase, most := range need {
@@ -89,7 +89,7 @@ func excesses(r load.Result, objects int) (found []string) {
 
 const objects = 100
 
-// Lean are the requests that so many objects need.
+// lean are the requests that so many objects need.
 func lean() load.Result {
 	return load.Result{Contender: provider.Moorage, Requests: map[string]map[string]int{
 		"create": {"PATCH buoys": 200, "PATCH buoys/status": 100}, "named": {"PATCH buoys": 100, "PATCH buoys/status": 100},
@@ -97,7 +97,7 @@ func lean() load.Result {
 	}}
 }
 
-// One request more for each object, in whichever phase, is an excess, and so is a phase
+// TestExcesses: one request more for each object, in whichever phase, is an excess, and so is a phase
 // that was not counted; looks that were repeated are none, and neither are writes where
 // many are to be written.
 func TestExcesses(t *testing.T) {
@@ -123,7 +123,7 @@ func TestExcesses(t *testing.T) {
 	}
 }
 
-// A single write is an excess when there is nothing to write: in steady state, and after a
+// TestOneWriteIsAnExcess: a single write is an excess when there is nothing to write: in steady state, and after a
 // restart beside that of what a user has changed, whichever request it is.
 func TestOneWriteIsAnExcess(t *testing.T) {
 	for _, phase := range []string{"steady", "restart"} {

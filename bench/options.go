@@ -18,7 +18,7 @@ type choice struct {
 	small        bool
 }
 
-// Whole says whether everything is measured, as it is meant to be: only that is kept.
+// whole says whether everything is measured, as it is meant to be: only that is kept.
 // More rounds do no harm.
 func (c choice) whole() bool {
 	full := load.Full
@@ -27,7 +27,7 @@ func (c choice) whole() bool {
 	return c.scenario == full && len(c.order) == len(provider.Contenders) && len(c.parts) == len(load.Parts)
 }
 
-// Options reads the command line.
+// options reads the command line.
 func options(args []string) (choice, error) {
 	var (
 		c         choice
@@ -67,7 +67,7 @@ func options(args []string) (choice, error) {
 	return c, err
 }
 
-// Among splits a list of different names, all of which are known.
+// among splits a list of different names, all of which are known.
 func among(known []string, list string) ([]string, error) {
 	var names []string
 	for name := range strings.SplitSeq(list, ",") {

@@ -56,7 +56,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// What is missing from a full run, or is wrong with its floor, fails it; of parts figures
+// TestVerdict: what is missing from a full run, or is wrong with its floor, fails it; of parts figures
 // are missing, and a small run tells nothing of times.
 func TestVerdict(t *testing.T) {
 	asked := func(args ...string) choice {

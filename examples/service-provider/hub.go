@@ -82,7 +82,7 @@ func (h *hub) store(c *jwt.AccountClaims) error {
 	return h.resolver.Store(c.Subject, token)
 }
 
-// Offer sees to it that an account exists, and may have so many connections.
+// offer sees to it that an account exists, and may have so many connections.
 func (h *hub) offer(key string, connections int64) error {
 	if now, err := h.allows(key); err == nil && now == connections {
 		return nil
@@ -108,7 +108,7 @@ func (h *hub) offer(key string, connections int64) error {
 	return nil
 }
 
-// Allows says how many connections an account may have, as NATS has it. It is an error if
+// allows says how many connections an account may have, as NATS has it. It is an error if
 // there is no such account.
 func (h *hub) allows(key string) (int64, error) {
 	h.mu.Lock()
@@ -126,7 +126,7 @@ func (h *hub) allows(key string) (int64, error) {
 	return claims.Limits.Conn, nil
 }
 
-// Remove lets nobody use an account any more: all that its users were given is revoked.
+// remove lets nobody use an account any more: all that its users were given is revoked.
 func (h *hub) remove(key string) error {
 	claims := jwt.NewAccountClaims(key)
 	claims.Limits.Conn = 0
@@ -144,7 +144,7 @@ func (h *hub) remove(key string) error {
 	return nil
 }
 
-// Credentials makes a new user of an account.
+// credentials makes a new user of an account.
 func credentials(account nkeys.KeyPair) ([]byte, error) {
 	user, err := nkeys.CreateUser()
 	if err != nil {
@@ -166,12 +166,12 @@ func credentials(account nkeys.KeyPair) ([]byte, error) {
 	return jwt.FormatUserConfig(token, seed)
 }
 
-// Connect connects with credentials.
+// connect connects with credentials.
 func (h *hub) connect(creds []byte) (*nats.Conn, error) {
 	return nats.Connect(h.server.ClientURL(), nats.UserCredentialBytes(creds), nats.Timeout(10*time.Second), nats.MaxReconnects(0))
 }
 
-// Streams returns how many streams a tenant has in his account.
+// streams returns how many streams a tenant has in his account.
 func (h *hub) streams(ctx context.Context, creds []byte) (int, error) {
 	conn, err := h.connect(creds)
 	if err != nil {

@@ -33,7 +33,7 @@ func account(name string) *Account {
 	return &Account{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: name}}
 }
 
-// Request is what access to the control plane of a tenant is asked for with.
+// request is what access to the control plane of a tenant is asked for with.
 func request(name string) *clustersv1alpha1.AccessRequest {
 	ns := clusteraccess.StableNamespace(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(account(name))})
 
@@ -59,7 +59,7 @@ func (t *walk) annotate(name, value string) deed {
 	}
 }
 
-// Ask makes a tenant known to the platform, and creates his object.
+// ask makes a tenant known to the platform, and creates his object.
 func (t *walk) ask(ctx context.Context, name string) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: request(name).Namespace}}
 	plane := &clustersv1alpha1.ClusterRequest{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: name}, Spec: clustersv1alpha1.ClusterRequestSpec{Purpose: "mcp"}}
@@ -149,7 +149,7 @@ func (t *walk) describe(ctx context.Context, r *clustersv1alpha1.AccessRequest) 
 	return fmt.Sprintf("accessrequest %s/%s, phase: %s", r.Namespace, r.Name, r.Status.Phase)
 }
 
-// Access returns a client with what the platform has granted for the control plane of a
+// access returns a client with what the platform has granted for the control plane of a
 // tenant.
 func (t *walk) access(ctx context.Context, name string) (client.Client, error) {
 	ar, secret := request(name), &corev1.Secret{}
@@ -178,7 +178,7 @@ func over(ctx context.Context, name string, old client.Client) (string, error) {
 	return "", errors.Join(errOfUse, err)
 }
 
-// Version returns that of a tenant's credentials.
+// version returns that of a tenant's credentials.
 func (t *walk) version(ctx context.Context, name string) (string, error) {
 	secret := delivered(account(name))
 	err := t.mcp.Get(ctx, client.ObjectKeyFromObject(secret), secret)
@@ -203,7 +203,7 @@ func (t *walk) allowed(name string, want int64) check {
 	}
 }
 
-// Stream makes a stream in a tenant's account, or deletes it.
+// stream makes a stream in a tenant's account, or deletes it.
 func (t *walk) stream(ctx context.Context, name string, exists bool) error {
 	secret := delivered(account(name))
 	if err := t.mcp.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {

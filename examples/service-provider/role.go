@@ -48,7 +48,7 @@ func mayServe() *clustersv1alpha1.TokenConfig {
 	}}}}
 }
 
-// User returns the configuration that the provider has for the platform, once it may do what
+// user returns the configuration that the provider has for the platform, once it may do what
 // its role says.
 func (t *walk) user(ctx context.Context) (*rest.Config, error) {
 	config, err := t.platform.UserConfig(ctx, providerName)
@@ -74,7 +74,7 @@ func (t *walk) user(ctx context.Context) (*rest.Config, error) {
 	return config, t.permitted(ctx, config)
 }
 
-// Permitted waits until the API server has taken notice of the roles.
+// permitted waits until the API server has taken notice of the roles.
 func (t *walk) permitted(ctx context.Context, config *rest.Config) error {
 	user, err := client.New(config, client.Options{Scheme: t.scheme})
 	if err != nil {

@@ -96,12 +96,12 @@ func fail(a *Account, err error) (ctrl.Result, error) {
 	return ctrl.Result{}, err
 }
 
-// Kept is the Secret with the keys of an account.
+// kept is the Secret with the keys of an account.
 func (s *service) kept(a *Account) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: keepNamespace, Name: "account-" + string(a.GetUID())}}
 }
 
-// Keys returns those of an account, which are made once.
+// keys returns those of an account, which are made once.
 func (s *service) keys(ctx context.Context, a *Account) (nkeys.KeyPair, error) {
 	kept := s.kept(a)
 	err := s.platform.Client().Get(ctx, client.ObjectKeyFromObject(kept), kept)
@@ -128,14 +128,14 @@ func (s *service) keys(ctx context.Context, a *Account) (nkeys.KeyPair, error) {
 // are of. A tenant may have another Secret of that name.
 const ownerAnnotation = "messaging.example.org/account-uid"
 
-// Delivered is the Secret in the tenant's control plane.
+// delivered is the Secret in the tenant's control plane.
 func delivered(a *Account) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: a.GetName(), Annotations: map[string]string{ownerAnnotation: string(a.GetUID())},
 	}}
 }
 
-// Find returns the Secret in the tenant's control plane, and whether it is of the account.
+// find returns the Secret in the tenant's control plane, and whether it is of the account.
 func find(ctx context.Context, a *Account, mcp client.Client) (secret *corev1.Secret, own bool, err error) {
 	secret = &corev1.Secret{}
 	err = mcp.Get(ctx, client.ObjectKeyFromObject(delivered(a)), secret)
@@ -143,7 +143,7 @@ func find(ctx context.Context, a *Account, mcp client.Client) (secret *corev1.Se
 	return secret, err == nil && secret.GetAnnotations()[ownerAnnotation] == string(a.GetUID()), err
 }
 
-// Deliver puts credentials into the tenant's control plane, unless they are there.
+// deliver puts credentials into the tenant's control plane, unless they are there.
 func (s *service) deliver(ctx context.Context, a *Account, keys nkeys.KeyPair, mcp client.Client) error {
 	secret, own, err := find(ctx, a, mcp)
 	switch {
@@ -165,7 +165,7 @@ func (s *service) deliver(ctx context.Context, a *Account, keys nkeys.KeyPair, m
 	return errors.Wrap(mcp.Create(ctx, secret), "cannot deliver the credentials")
 }
 
-// TakeBack removes the credentials from the tenant's control plane, and nothing else.
+// takeBack removes the credentials from the tenant's control plane, and nothing else.
 func (s *service) takeBack(ctx context.Context, a *Account, mcp client.Client) error {
 	secret, own, err := find(ctx, a, mcp)
 	if err != nil || !own {

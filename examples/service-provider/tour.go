@@ -63,7 +63,7 @@ type walk struct {
 
 type configSource = serviceprovider.ConfigSource[*Account, *Messaging]
 
-// Named is the configuration that the provider works with.
+// named is the configuration that the provider works with.
 func named(platform *clusters.Cluster) configSource {
 	return serviceprovider.NamedConfig[*Account](platform, providerName, func() *Messaging { return &Messaging{} })
 }
@@ -164,7 +164,7 @@ func (t *walk) newCluster(ctx context.Context) (*cluster, error) {
 	return &cluster{Cluster: c, Client: api, config: config}, nil
 }
 
-// Prepare installs the kinds, and the configuration.
+// prepare installs the kinds, and the configuration.
 func (t *walk) prepare(ctx context.Context) error {
 	if err := clusterstest.InstallCRDs(ctx, t.platform, clustersv1alpha1.CRDs()); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (t *walk) prepare(ctx context.Context) error {
 	})
 }
 
-// Start runs the platform's granter and the provider.
+// start runs the platform's granter and the provider.
 func (t *walk) start(ctx context.Context) error {
 	t.granter = &clusterstest.Granter{
 		ClusterFor: func(request client.ObjectKey) (*rest.Config, bool) {
@@ -291,7 +291,7 @@ func (t *walk) setup(m ctrl.Manager, platform, onboarding *clusters.Cluster, res
 	return r.SetupWithManagerNamed(m, providerName)
 }
 
-// Detecting returns a copy of a configuration whose caches tell a detector of restores.
+// detecting returns a copy of a configuration whose caches tell a detector of restores.
 func detecting(config *rest.Config, restores *moorage.RestoreDetector) *rest.Config {
 	config = rest.CopyConfig(config)
 	clusters.OnRestored(config, func(r clusters.Restore) { restores.Seen(r.Of(), r.Known, r.Answered) })

@@ -30,7 +30,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// Once, before any of the managers' goroutines can read the loggers.
+// TestMain sets the logger once, before any of the managers' goroutines can read the loggers.
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
@@ -124,7 +124,7 @@ var sabotages = []sabotage{
 	{step: 17, what: "no provider", do: stopped},
 }
 
-// Untold lets nobody tell of the configuration. It changes when nobody is about to look
+// untold lets nobody tell of the configuration. It changes when nobody is about to look
 // for other reasons.
 func untold() sabotage {
 	s := &silent{}
@@ -177,7 +177,7 @@ func stopped(_ context.Context, t *walk) error {
 	return t.halt()
 }
 
-// Lingering lets a finalizer keep what tokens are bound to: an API server takes them for a
+// lingering lets a finalizer keep what tokens are bound to: an API server takes them for a
 // minute more.
 func lingering(ctx context.Context, t *walk) error {
 	list := &corev1.SecretList{}

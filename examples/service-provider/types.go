@@ -121,7 +121,7 @@ func (l *MessagingList) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// AddToScheme registers the kinds.
+// addToScheme registers the kinds.
 func addToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(group, &Account{}, &AccountList{}, &Messaging{}, &MessagingList{})
 	metav1.AddToGroupVersion(s, group)

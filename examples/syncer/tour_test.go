@@ -136,7 +136,7 @@ func TestTourNotices(t *testing.T) {
 	}
 }
 
-// Once, before any of the processes' goroutines can read the loggers.
+// TestMain sets the logger once, before any of the processes' goroutines can read the loggers.
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())

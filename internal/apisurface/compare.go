@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// A member is the smallest part of an API that can be missing or differ: a function, a method, a constant, a field, a method of an interface.
+// A member is the smallest part of an API that can be missing or differ: a function, a method, a constant, a field, a
+// method of an interface.
 type member struct {
 	key   string     // what it is and whose
 	typ   types.Type // nil if the key says it all
 	extra string     // a constant's value, a field's tag
 }
 
-// compare returns a line for each member of the entries that the package does not have ("- ...") or has in addition to what a golden type has ("+ ...").
+// compare returns a line for each member of the entries that the package does not have ("- ...") or has in addition
+// to what a golden type has ("+ ...").
 func (l library) compare(s surface, path string, entries []entry) ([]string, error) {
 	golden, err := l.check(s.source(path, entries))
 	if err != nil {
@@ -79,7 +81,8 @@ func (e entry) callable() string {
 	return "func " + e.name
 }
 
-// parts takes a type apart into fields or methods. Unexported fields are nobody's business; an unexported method keeps others from implementing an interface.
+// parts takes a type apart into fields or methods. Unexported fields are nobody's business; an unexported method
+// keeps others from implementing an interface.
 func parts(name string, typ types.Type) []member {
 	switch t := typ.(type) {
 	case *types.Struct:

@@ -130,7 +130,8 @@ func TestBrokenGoldenFiles(t *testing.T) {
 	}
 }
 
-// TestTwinsAreTheSame compares packages that stand for one another name by name: the very same type, function type or value.
+// TestTwinsAreTheSame compares packages that stand for one another name by name: the very same type, function type or
+// value.
 func TestTwinsAreTheSame(t *testing.T) {
 	for _, group := range alike {
 		paths := imported(group)
@@ -157,7 +158,8 @@ func TestTwinsAreTheSame(t *testing.T) {
 	}
 }
 
-// sameObject tells whether two names mean the same. Of generic ones it compares what they are for their own type parameters.
+// sameObject tells whether two names mean the same. Of generic ones it compares what they are for their own type
+// parameters.
 func sameObject(a, b types.Object) bool {
 	switch a := a.(type) {
 	case *types.Const:

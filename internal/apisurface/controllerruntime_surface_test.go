@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// What has type parameters cannot be told as the other documents are: here a line of a golden file is what the compiler makes of a name, and a method's and a field's
-// stand after its type.
+// What has type parameters cannot be told as the other documents are: here a line of a golden file is what the
+// compiler makes of a name, and a method's and a field's stand after its type.
 var generic = map[string]struct {
 	path  string
 	lines int // of the golden file: one that got lost, or came, would go unnoticed otherwise

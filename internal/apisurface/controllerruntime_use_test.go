@@ -12,7 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller/controllerruntime"
 )
 
-// A program that uses every name of controllerruntime.golden as a controller written for it would: it compiles, or a controller does not.
+// A program that uses every name of controllerruntime.golden as a controller written for it would: it compiles, or a
+// controller does not.
 
 type deployment struct {
 	Metadata store.Metadata `json:"metadata"`

@@ -67,7 +67,8 @@ func parseEntry(line string) (entry, error) {
 	return e, nil
 }
 
-// source is a Go file that declares what the entries say, the nth under the name that placeholder(n) gives, as if it stood in the package at this path.
+// source is a Go file that declares what the entries say, the nth under the name that placeholder(n) gives, as if it
+// stood in the package at this path.
 func (s surface) source(path string, entries []entry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package golden\n\nimport (\n\t. %q\n", path)

@@ -111,7 +111,8 @@ func TestEveryNameIsUsed(t *testing.T) {
 	}
 }
 
-// selectors returns what a file takes from packages of the library, as path/Name, and from their types, as path/Name.Member.
+// selectors returns what a file takes from packages of the library, as path/Name, and from their types, as
+// path/Name.Member.
 func selectors(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)

@@ -53,7 +53,7 @@ type lines struct {
 	all []string
 }
 
-// Logger returns a logger that keeps its lines, but for those of debugging.
+// logger returns a logger that keeps its lines, but for those of debugging.
 func (l *lines) logger() logging.Logger {
 	return logging.NewLogrLogger(funcr.New(func(_, line string) {
 		l.mu.Lock()
@@ -62,7 +62,7 @@ func (l *lines) logger() logging.Logger {
 	}, funcr.Options{}))
 }
 
-// Names says whether a line has all these words.
+// names says whether a line has all these words.
 func (l *lines) names(words ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -98,8 +98,8 @@ func pages(t *testing.T) []string {
 	return out
 }
 
-// TestWordsOfCode looks, on every page, for the names of our packages, the annotations and the tests that stand in backquotes. Tables of what others have, which have a
-// column Here, are left out.
+// TestWordsOfCode looks, on every page, for the names of our packages, the annotations and the tests that stand in
+// backquotes. Tables of what others have, which have a column Here, are left out.
 func TestWordsOfCode(t *testing.T) {
 	ours, annotations, tests := library(t), annotationKeys(t), testNames(t)
 	for _, page := range pages(t) {

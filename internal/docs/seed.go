@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// differences gathers the rows below some headings of a file that the tests of package xp wrote by the reason for which they
-// differ, after how many cases of each suite hold.
+// differences gathers the rows below some headings of a file that the tests of package xp wrote by the reason for
+// which they differ, after how many cases of each suite hold.
 func differences(page string, headings ...string) (string, error) {
 	var (
 		b       strings.Builder

@@ -141,7 +141,8 @@ func (s source) calls(visit func(name string, args []ast.Expr)) {
 	}
 }
 
-// exported tells whether the package declares a name: "Name", or "Type.Member" for a method, a field or what an interface asks for.
+// exported tells whether the package declares a name: "Name", or "Type.Member" for a method, a field or what an
+// interface asks for.
 func (s source) exported(name string) bool {
 	owner, member, nested := strings.Cut(name, ".")
 	for _, file := range s.files {

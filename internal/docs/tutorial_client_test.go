@@ -33,8 +33,9 @@ func asked(t *testing.T, answer http.HandlerFunc) (looked, created error) {
 	return looked, client.Create(t.Context(), harbour.Berth{Name: "north"})
 }
 
-// TestTutorialClientBelievesTheOfficeAlone: authors copy the client of the tutorial. That there is no such berth, that the name is taken and that the request is of no use
-// have to be the office's own words. What else answers says nothing about a berth, and its text is not shown.
+// TestTutorialClientBelievesTheOfficeAlone: authors copy the client of the tutorial. That there is no such berth,
+// that the name is taken and that the request is of no use have to be the office's own words. What else answers says
+// nothing about a berth, and its text is not shown.
 func TestTutorialClientBelievesTheOfficeAlone(t *testing.T) {
 	for code, own := range map[int]error{
 		http.StatusNotFound: harbour.ErrNotFound, http.StatusConflict: harbour.ErrTaken, http.StatusUnprocessableEntity: harbour.ErrRefused,

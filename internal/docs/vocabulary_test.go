@@ -45,7 +45,8 @@ func packages(t *testing.T, dirs ...string) []source {
 
 var ofType = regexp.MustCompile(`(?:Reasons of|reason of) (Type\w+)`)
 
-// TestConditions compares the sections about conditions with the constants: each type has one, and in it stands each reason that the code says belongs to the type.
+// TestConditions compares the sections about conditions with the constants: each type has one, and in it stands each
+// reason that the code says belongs to the type.
 func TestConditions(t *testing.T) {
 	page := read(t, conditionsPage)
 	values, want := map[string]string{}, map[string]map[string]bool{}
@@ -79,7 +80,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestEvents compares the table of events with the constants of all packages, and, where the code shows it, with which type each is told.
+// TestEvents compares the table of events with the constants of all packages, and, where the code shows it, with
+// which type each is told.
 func TestEvents(t *testing.T) {
 	told := column(t, read(t, conditionsPage), "Events", "Type")
 	want := map[string]string{}
@@ -159,7 +161,8 @@ func connectionMetrics(t *testing.T) map[string]metric {
 	return out
 }
 
-// writtenOut returns the metrics whose names stand in the code with their prefix. One whose maker is not seen has no type, which no row of the page has.
+// writtenOut returns the metrics whose names stand in the code with their prefix. One whose maker is not seen has no
+// type, which no row of the page has.
 func writtenOut(t *testing.T) map[string]metric {
 	t.Helper()
 	named, out := regexp.MustCompile(`^moorage_\w*[a-z]$`), map[string]metric{}
@@ -250,7 +253,8 @@ func TestLabelValues(t *testing.T) {
 	}
 }
 
-// TestOutcomes compares the table of outcomes with the names that the reconciler gives to the ends of passes, and with those that it serves from the beginning.
+// TestOutcomes compares the table of outcomes with the names that the reconciler gives to the ends of passes, and
+// with those that it serves from the beginning.
 func TestOutcomes(t *testing.T) {
 	want, served := map[string]bool{}, map[string]bool{}
 	for _, p := range packages(t, "pkg/reconciler/managed") {

@@ -1,7 +1,6 @@
-// Package fields is for server-side apply: it makes the body from an object that was
-// changed in place, and says what applying a body removes. What is applied must be all that the manager owns, or the API
-// server removes the rest; so the body is what the manager owned already, as it is
-// now, and what was changed.
+// Package fields is for server-side apply: it makes the body from an object that was changed in place, and says what
+// applying a body removes. What is applied must be all that the manager owns, or the API server removes the rest; so
+// the body is what the manager owned already, as it is now, and what was changed.
 package fields
 
 import (

@@ -14,7 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What takes every answer with the code 404 for the absence of an object, or a kind that is not served for one that does not exist.
+// What takes every answer with the code 404 for the absence of an object, or a kind that is not served for one that
+// does not exist.
 var credulous = map[string][]string{
 	"k8s.io/apimachinery/pkg/api/errors":        {"IsNotFound"},
 	"k8s.io/apimachinery/pkg/api/meta":          {"IsNoMatchError"},
@@ -32,7 +33,8 @@ var maybeCredulous = map[string]string{
 	"pkg/sim/":                    "it is the API server that answers",
 }
 
-// TestAbsenceIsAskedOfOnePackage: whether an object is gone is for internal/gone to say, and in examples, which may use only what is public, for pkg/resource.
+// TestAbsenceIsAskedOfOnePackage: whether an object is gone is for internal/gone to say, and in examples, which may
+// use only what is public, for pkg/resource.
 func TestAbsenceIsAskedOfOnePackage(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range goFiles(t, "pkg", "internal", "cmd", "examples") {

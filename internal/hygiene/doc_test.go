@@ -21,7 +21,8 @@ const maxMethods = 4
 // Public packages without an Example of their own, and where a reader finds one instead.
 var exemptFromExample = map[string]string{}
 
-// TestExportedNamesAreDocumented reads the library. In apis the fields count too: controller-gen makes the CRD's descriptions of their comments.
+// TestExportedNamesAreDocumented reads the library. In apis the fields count too: controller-gen makes the CRD's
+// descriptions of their comments.
 func TestExportedNamesAreDocumented(t *testing.T) {
 	for _, f := range goFiles(t, public...) {
 		if f.test() || f.generated() {
@@ -33,7 +34,8 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestPackagesAreDocumented looks for the comment that says what a package is for. It begins as go doc expects: "Package x", or for a program "Command x" or its name.
+// TestPackagesAreDocumented looks for the comment that says what a package is for. It begins as go doc expects:
+// "Package x", or for a program "Command x" or its name.
 func TestPackagesAreDocumented(t *testing.T) {
 	documented := map[string]bool{}
 	for _, f := range goFiles(t, ".") {
@@ -49,7 +51,8 @@ func TestPackagesAreDocumented(t *testing.T) {
 	}
 }
 
-// introduces tells whether a package comment begins with what it is about. A program may be called by the name of its folder, with a capital letter or without.
+// introduces reports whether a package comment begins with what it is about. A program may be called by the name of
+// its folder, with a capital letter or without.
 func introduces(doc, pkg, dir string) bool {
 	if pkg != "main" {
 		return strings.HasPrefix(doc, "Package "+pkg+" ")
@@ -83,7 +86,7 @@ func TestPackagesHaveExamples(t *testing.T) {
 	}
 }
 
-// hasExample tells whether a test file has an Example that go test runs: one that says what it prints.
+// hasExample reports whether a test file has an Example that go test runs: one that says what it prints.
 func hasExample(f goFile) bool {
 	for _, decl := range f.ast.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
@@ -125,7 +128,8 @@ func undocumented(f goFile, fields bool) []string {
 	return out
 }
 
-// inSpec misses the comment of a type, and of the names in it, or of constants and variables, which may share that of their group.
+// inSpec misses the comment of a type, and of the names in it, or of constants and variables, which may share that of
+// their group.
 func inSpec(spec ast.Spec, group, fields bool, miss func(token.Pos, string)) {
 	switch s := spec.(type) {
 	case *ast.TypeSpec:
@@ -165,7 +169,8 @@ func inFields(of string, list *ast.FieldList, miss func(token.Pos, string)) {
 	}
 }
 
-// exportedReceiver tells whether a reader of the documentation sees the function: it is no method, or one of an exported type.
+// exportedReceiver reports whether a reader of the documentation sees the function: it is no method, or one of an
+// exported type.
 func exportedReceiver(fn *ast.FuncDecl) bool {
 	if fn.Recv == nil {
 		return true

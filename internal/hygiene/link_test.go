@@ -20,7 +20,8 @@ var (
 	scheme    = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:`)
 )
 
-// TestLinks follows the links between the files of the repository, down to the heading. What other machines serve is not asked for.
+// TestLinks follows the links between the files of the repository, down to the heading. What other machines serve is
+// not asked for.
 func TestLinks(t *testing.T) {
 	pages := files(t, func(name string) bool { return filepath.Ext(name) == ".md" })
 	if len(pages) == 0 {
@@ -111,7 +112,8 @@ func targets(line string) (out []string) {
 	return out
 }
 
-// anchors returns the names under which the headings of a page are found: lower case, blanks as hyphens, without punctuation; a repeated one is numbered.
+// anchors returns the names under which the headings of a page are found: lower case, blanks as hyphens, without
+// punctuation; a repeated one is numbered.
 func anchors(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, line := range prose(text) {

@@ -21,7 +21,7 @@ var pinned = []string{
 // TestPinsAreDocumented compares the table of pins in CONTRIBUTING.md with the go.mod files.
 func TestPinsAreDocumented(t *testing.T) {
 	mods := map[string]goMod{}
-	told := map[string]bool{}
+	documented := map[string]bool{}
 	for line := range strings.Lines(string(read(t, "CONTRIBUTING.md"))) {
 		m := pin.FindStringSubmatch(line)
 		if m == nil {
@@ -31,13 +31,13 @@ func TestPinsAreDocumented(t *testing.T) {
 		if _, ok := mods[dir]; !ok {
 			mods[dir] = readMod(t, dir)
 		}
-		told[path] = true
+		documented[path] = true
 		if got := mods[dir].version(path); got != version {
 			t.Errorf("CONTRIBUTING.md says that %s is pinned to %s, but %sgo.mod says %q", path, version, dir, got)
 		}
 	}
 	for _, path := range pinned {
-		if !told[path] {
+		if !documented[path] {
 			t.Errorf("CONTRIBUTING.md does not say to which version %s is pinned", path)
 		}
 	}

@@ -8,8 +8,7 @@ import (
 // A whole provider controller fits in so many lines.
 const maxController = 34
 
-// The code a newcomer reads first is a part of an example that is compiled and
-// run, to the letter.
+// TestReadmeCodeIsCompiled: the code that a newcomer reads first is a part of an example that is compiled and run.
 func TestReadmeCodeIsCompiled(t *testing.T) {
 	example := string(read(t, "pkg/reconciler/managed/example_test.go"))
 	blocks := strings.Split(string(read(t, "README.md")), "```go\n")[1:]

@@ -1,18 +1,17 @@
 package hygiene
 
 import (
-	"bytes"
 	"encoding/json"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/moorage-dev/moorage/internal/hygiene/measure"
 )
 
 const root = "../.."
@@ -30,34 +29,25 @@ func (f goFile) test() bool             { return strings.HasSuffix(f.name, "_tes
 func (f goFile) generated() bool        { return ast.IsGenerated(f.ast) }
 func (f goFile) line(pos token.Pos) int { return f.fset.Position(pos).Line }
 
-// files returns the path below the root of every file that fits, in the folders given or, without any, in all. Data of tests, built files and git's own are left
-// out.
-func files(t *testing.T, fits func(name string) bool, dirs ...string) []string {
+// tree is the repository, which is parsed once for all tests.
+var tree = sync.OnceValues(func() (*measure.Tree, error) { return measure.Read(root) })
+
+// readTree returns the parsed repository.
+func readTree(t *testing.T) *measure.Tree {
 	t.Helper()
-	if len(dirs) == 0 {
-		dirs = []string{"."}
+	parsed, err := tree()
+	if err != nil {
+		t.Fatalf("cannot read the repository: %v", err)
 	}
-	var out []string
-	for _, dir := range dirs {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			switch {
-			case d.IsDir() && slices.Contains([]string{".git", "bin", "testdata"}, d.Name()):
-				return fs.SkipDir
-			case d.IsDir() || d.Name() == ".git": // a work tree of git's has a file of that name
-				return nil
-			}
-			name, err := filepath.Rel(root, path)
-			if err == nil && d.Type().IsRegular() && fits(name) {
-				out = append(out, name)
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatalf("cannot read the repository: %v", err)
-		}
+	return parsed
+}
+
+// files returns the path below the root of every file that fits. Data of tests, built files and git's own are left out.
+func files(t *testing.T, fits func(name string) bool) []string {
+	t.Helper()
+	out, err := measure.Files(root, fits)
+	if err != nil {
+		t.Fatalf("cannot read the repository: %v", err)
 	}
 	return out
 }
@@ -65,15 +55,12 @@ func files(t *testing.T, fits func(name string) bool, dirs ...string) []string {
 // goFiles returns the parsed Go files in these folders, tests and generated ones included.
 func goFiles(t *testing.T, dirs ...string) []goFile {
 	t.Helper()
+	parsed := readTree(t)
 	var out []goFile
-	for _, name := range files(t, func(name string) bool { return filepath.Ext(name) == ".go" }, dirs...) {
-		text := read(t, name)
-		fset := token.NewFileSet()
-		parsed, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatalf("cannot parse: %v", err)
+	for _, f := range parsed.Go {
+		if f.In(dirs...) {
+			out = append(out, goFile{f.Name, f.Text, parsed.Fset, f.AST})
 		}
-		out = append(out, goFile{name, text, fset, parsed})
 	}
 	if len(out) == 0 {
 		t.Fatalf("no Go file in %v: nothing was checked", dirs)
@@ -128,13 +115,4 @@ func readMod(t *testing.T, dir string) goMod {
 		t.Fatalf("cannot read go.mod in %s: %v", dir, err)
 	}
 	return m
-}
-
-// lines counts lines as wc does, and a last one without an end as well.
-func lines(text []byte) int {
-	n := bytes.Count(text, []byte("\n"))
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		n++
-	}
-	return n
 }

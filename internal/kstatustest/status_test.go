@@ -283,7 +283,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// Agrees compares the pair itself with what kstatus says: other tools read it
+// agrees compares the pair itself with what kstatus says: other tools read it
 // without kstatus, and it has more to look at.
 func (w *world) agrees(m moment, is status.Status) {
 	w.Helper()
@@ -297,7 +297,7 @@ func (w *world) agrees(m moment, is status.Status) {
 	}
 }
 
-// Rest makes polls and compares every version that they store.
+// rest makes polls and compares every version that they store.
 func (w *world) rest(m moment, arrived version) {
 	w.Helper()
 	poll := m.poll

@@ -106,7 +106,7 @@ func (w *world) kind() resource.ManagedKind {
 	return volume.SnapshotKind
 }
 
-// Connect returns a client of the cloud that says what the world tells it to.
+// connect returns a client of the cloud that says what the world tells it to.
 func (w *world) connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 	c, err := w.cloud.Connect(ctx, mg)
 
@@ -133,7 +133,7 @@ func (c told) Observe(ctx context.Context, mg resource.Managed) (managed.Externa
 	return o, err
 }
 
-// Forget takes a condition out of an object, as if nobody had set it.
+// forget takes a condition out of an object, as if nobody had set it.
 func forget(mg resource.Managed, t commonv1.ConditionType) {
 	var s *commonv1.ConditionedStatus
 	switch o := mg.(type) {
@@ -151,7 +151,7 @@ func forget(mg resource.Managed, t commonv1.ConditionType) {
 	s.Conditions = kept
 }
 
-// Create the object, of 1 GiB.
+// create creates the object, of 1 GiB.
 func (w *world) create() {
 	w.Helper()
 	m := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Generation: 1}
@@ -162,14 +162,14 @@ func (w *world) create() {
 	w.Must(w.stored(w.API.Create(w.Context(), o)))
 }
 
-// Change what a user can change.
+// change changes what a user can change.
 func (w *world) change(change func(o resource.Managed)) {
 	w.Helper()
 	o := w.object()
 	w.Change(o, func() { change(o) })
 }
 
-// Resize the object, and count the generation, which the fake API server does not
+// resize resizes the object, and counts the generation, which the fake API server does not
 // do.
 func (w *world) resize(size int64) {
 	w.Helper()
@@ -201,7 +201,7 @@ func (w *world) delete() {
 	w.Delete(w.object())
 }
 
-// Drift changes the size of the disk behind everybody's back.
+// drift changes the size of the disk behind everybody's back.
 func (w *world) drift(size int64) {
 	w.Helper()
 	disks := w.cloud.Disks()
@@ -212,7 +212,7 @@ func (w *world) drift(size int64) {
 	w.cloud.Put(disks[0])
 }
 
-// Fail makes calls of a name end in an error.
+// fail makes calls of a name end in an error.
 func (w *world) fail(call string, err error) {
 	w.cloud.Before = func(_ context.Context, name string, _ resource.Managed) error {
 		if name == call {
@@ -223,7 +223,7 @@ func (w *world) fail(call string, err error) {
 	}
 }
 
-// Ready creates the object and its disk.
+// ready creates the object and its disk.
 func (w *world) ready() {
 	w.Helper()
 	w.create()
@@ -233,7 +233,7 @@ func (w *world) ready() {
 	}
 }
 
-// Pass makes a pass, whatever becomes of it, and returns how it ended.
+// pass makes a pass, whatever becomes of it, and returns how it ended.
 func (w *world) pass() error {
 	_, err := w.r.Reconcile(w.Context(), reconcile.Request{NamespacedName: key})
 
@@ -249,7 +249,7 @@ func (w *world) object() resource.Managed {
 	return o
 }
 
-// Stored keeps the version that a write has made, if there is still an object.
+// stored keeps the version that a write has made, if there is still an object.
 func (w *world) stored(err error) error {
 	if err != nil {
 		return err
@@ -261,7 +261,7 @@ func (w *world) stored(err error) error {
 	return nil
 }
 
-// Now returns how tools judge the object that is stored.
+// now returns how tools judge the object that is stored.
 func (w *world) now() (v version, gone bool) {
 	w.Helper()
 	u := &unstructured.Unstructured{}
@@ -279,7 +279,7 @@ func (w *world) now() (v version, gone bool) {
 	return version{is: result.Status, ready: isReady(u)}, false
 }
 
-// IsReady judges as kubectl wait does: a condition of an older generation than
+// isReady judges as kubectl wait does: a condition of an older generation than
 // that of the object counts for nothing.
 func isReady(u *unstructured.Unstructured) bool {
 	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
@@ -303,7 +303,7 @@ func isReady(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// Statuses returns what kstatus says of versions, without repetitions.
+// statuses returns what kstatus says of versions, without repetitions.
 func statuses(versions []version) (all []status.Status) {
 	for _, v := range versions {
 		if len(all) == 0 || all[len(all)-1] != v.is {
@@ -322,7 +322,7 @@ func (w *world) mustPass() {
 	}
 }
 
-// MustFail makes a pass that ends in an error.
+// mustFail makes a pass that ends in an error.
 func (w *world) mustFail() {
 	w.Helper()
 	if err := w.pass(); err == nil {
@@ -330,7 +330,7 @@ func (w *world) mustFail() {
 	}
 }
 
-// Later lets a poll interval pass.
+// later lets a poll interval pass.
 func (w *world) later() { w.clock.SetTime(w.clock.Now().Add(time.Minute)) }
 
 func (w *world) condition(t commonv1.ConditionType) commonv1.Condition {
@@ -339,7 +339,7 @@ func (w *world) condition(t commonv1.ConditionType) commonv1.Condition {
 	return w.object().GetCondition(t)
 }
 
-// Describe the conditions, for whoever reads that a test failed.
+// describe describes the conditions, for whoever reads that a test failed.
 func (w *world) describe() string {
 	var lines []string
 	for _, t := range []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeReconciling, commonv1.TypeStalled} {

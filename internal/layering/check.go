@@ -112,7 +112,8 @@ func (r rules) find(path string) (best place, known bool) {
 	return best, known
 }
 
-// own turns an import path of this repository into the path below its root. The package of a test binary counts as the package that it tests.
+// own turns an import path of this repository into the path below its root. The package of a test binary counts as
+// the package that it tests.
 func (r rules) own(path string) (string, bool) {
 	path, _, _ = strings.Cut(path, " ")
 	if path == r.module {

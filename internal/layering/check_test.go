@@ -175,8 +175,8 @@ func qualified(p pkg) pkg {
 	return pkg{full(p.ImportPath)[0], full(p.Imports...), full(p.TestImports...), full(p.XTestImports...)}
 }
 
-// modules returns the folder of every go.mod in the repository. It stats every Go file on the way: what go list reads is unknown to the cache of test results,
-// which would repeat yesterday's ok.
+// modules returns the folder of every go.mod in the repository. It stats every Go file on the way: what go list reads
+// is unknown to the cache of test results, which would repeat yesterday's ok.
 func modules(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
@@ -201,7 +201,8 @@ func modules(t *testing.T) []string {
 	return dirs
 }
 
-// list asks go list for the packages of a module. -e: a package that does not compile is the compiler's business, and its imports count all the same.
+// list asks go list for the packages of a module. -e: a package that does not compile is the compiler's business, and
+// its imports count all the same.
 func list(t *testing.T, dir string) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")

@@ -1,10 +1,11 @@
 package layering
 
-// The layers, the top one first. A package imports from the layers below its own; packages of one layer do not import each other. A row may stand here before its
-// package does; a package without a row is an error.
+// The layers, the top one first. A package imports from the layers below its own; packages of one layer do not import
+// each other. A row may stand here before its package does; a package without a row is an error.
 //
-// A unit may be several packages ("pkg/resource/..."): inside it, imports are free. The longest pattern that fits a package is its unit, so
-// "pkg/clusters/connect/..." is taken out of "pkg/clusters/...". The word * stands for one path element: each example is a unit of its own.
+// A unit may be several packages ("pkg/resource/..."): inside it, imports are free. The longest pattern that fits a
+// package is its unit, so "pkg/clusters/connect/..." is taken out of "pkg/clusters/...". The word * stands for one
+// path element: each example is a unit of its own.
 var table = []layer{
 	{"tools", "the repository's own tests and tools; nobody imports them", []unit{
 		{path: "internal/apisurface/...", why: "the API that providers were written for, checked", sealed: true},

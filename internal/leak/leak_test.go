@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// What ends after a while is waited for, and what stays is told.
+// TestAwait: what ends after a while is waited for, and what stays is told.
 func TestAwait(t *testing.T) {
 	before := []goleak.Option{goleak.IgnoreCurrent()}
 	end := make(chan struct{})

@@ -29,8 +29,8 @@ type result struct {
 	detail  string
 }
 
-// A lab compiles the tests of one package against other versions of one of its files, and runs them. Nothing is written to the package: the compiler sees the
-// other version through -overlay.
+// A lab compiles the tests of one package against other versions of one of its files, and runs them. Nothing is
+// written to the package: the compiler sees the other version through -overlay.
 type lab struct {
 	file string // absolute
 	tmp  string
@@ -79,7 +79,8 @@ func tryAll(mutants int, try trial) []chan result {
 	return results
 }
 
-// trial compiles all mutants at once and, where that does not compile, each when it is tried: the compiler judges them one by one then.
+// trial compiles all mutants at once and, where that does not compile, each when it is tried: the compiler judges
+// them one by one then.
 func (l lab) trial(src []byte, mutants []mutant) (trial, error) {
 	all, choice, err := combined(src, mutants)
 	if err != nil {
@@ -112,8 +113,8 @@ func (l lab) separate(src []byte, mutants []mutant) trial {
 	}
 }
 
-// compile compiles the tests with this version of the file and, unless it is nil, another file beside it. What it says of an error is for people. Compiling and
-// running are two steps, because go test has one exit code for both.
+// compile compiles the tests with this version of the file and, unless it is nil, another file beside it. What it
+// says of an error is for people. Compiling and running are two steps, because go test has one exit code for both.
 func (l lab) compile(name string, src, beside []byte) (binary, said string, err error) {
 	overlay, err := l.overlay(name, src, beside)
 	if err != nil {

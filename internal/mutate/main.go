@@ -2,13 +2,16 @@
 //
 //	go run ./internal/mutate FILE
 //
-// FILE is Go source whose decisions are expression-less switches: the first case that holds wins, so both the presence of a case and its place matter. Each mutant
-// is FILE with one case deleted, or with two neighbouring cases exchanged. A mutant must make a test of the package fail; it is reported as killed then, and as
-// SURVIVED with its place if all tests pass. The last lines are "mutants: N" and "survived: N".
+// FILE is Go source whose decisions are expression-less switches: the first case that holds wins, so both the
+// presence of a case and its place matter. Each mutant is FILE with one case deleted, or with two neighbouring cases
+// exchanged. A mutant must make a test of the package fail; it is reported as killed then, and as SURVIVED with its
+// place if all tests pass. The last lines are "mutants: N" and "survived: N".
 //
-// It exits 1 if a mutant survives, if there is none to try, if one does not compile (nothing was tested then), or if the tests fail without any change.
+// It exits 1 if a mutant survives, if there is none to try, if one does not compile (nothing was tested then), or if
+// the tests fail without any change.
 //
-// The default clause stays: without it a function would not compile. A switch over a value has no order to test, so its cases are deleted and not exchanged.
+// The default clause stays: without it a function would not compile. A switch over a value has no order to test, so
+// its cases are deleted and not exchanged.
 package main
 
 import (
@@ -18,7 +21,8 @@ import (
 	"time"
 )
 
-// How many mutants are compiled and run at a time, and how long one may run: a mutant that loops for ever is killed by its timeout.
+// How many mutants are compiled and run at a time, and how long one may run: a mutant that loops for ever is killed
+// by its timeout.
 const (
 	parallel = 2
 	patience = time.Minute

@@ -63,7 +63,8 @@ func ofSwitch(s source, sw *ast.SwitchStmt) []mutant {
 	return out
 }
 
-// A source is a parsed file and its text, and where in it the switch is that is being changed, or that the one that is changed is in.
+// A source is a parsed file and its text, and where in it the switch is that is being changed, or that the one that
+// is changed is in.
 type source struct {
 	fset     *token.FileSet
 	file     string
@@ -77,7 +78,8 @@ func (s source) without(c *ast.CaseClause) mutant {
 	return s.mutant(c, "delete "+s.head(c), s.text[:from], s.text[to:])
 }
 
-// exchanged returns the mutant in which the second case stands before the first. What is between them, a default clause included, stays.
+// exchanged returns the mutant in which the second case stands before the first. What is between them, a default
+// clause included, stays.
 func (s source) exchanged(first, second *ast.CaseClause) mutant {
 	from1, to1 := s.span(first)
 	from2, to2 := s.span(second)
@@ -102,11 +104,12 @@ func (s source) head(c *ast.CaseClause) string {
 	return `"` + strings.Join(strings.Fields(string(text)), " ") + `"`
 }
 
-// chosen is the environment variable that says which of the mutants a combined source is, counted from 1. Without it, it is the source without a change.
+// chosen is the environment variable that says which of the mutants a combined source is, counted from 1. Without it,
+// it is the source without a change.
 const chosen = "MOORAGE_MUTANT"
 
-// combined returns one source that is each of the mutants, in the order of the source, and another of the same package, which says which of them it is. To
-// compile and to link once takes a tenth of the time.
+// combined returns one source that is each of the mutants, in the order of the source, and another of the same
+// package, which says which of them it is. To compile and to link once takes a tenth of the time.
 func combined(src []byte, mutants []mutant) (all, choice []byte, err error) {
 	name, err := parser.ParseFile(token.NewFileSet(), "", src, parser.PackageClauseOnly)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 // strings.Replacer does, for the names that stand on the page for those of the reader. It returns an
 // error if there is no such part, or no command in it.
 func Commands(page, heading string, oldnew ...string) ([]string, error) {
-	text, err := os.ReadFile(page) //nolint:gosec // a test names the page
+	text, err := os.ReadFile(page) // a test names the page
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ type end struct{}
 
 func (end) EndsProcess() {}
 
-// The end of a process and of a goroutine are no errors of who is called.
+// TestEndsGoOn: the end of a process and of a goroutine are no errors of who is called.
 func TestEndsGoOn(t *testing.T) {
 	func() {
 		defer func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/records"
 )
 
-// A record is of one object, and goes with it. A namesake inherits nothing.
+// TestRecords: a record is of one object, and goes with it. A namesake inherits nothing.
 func TestRecords(t *testing.T) {
 	var gone []int
 	r := records.New(func(n *int) { gone = append(gone, *n) })
@@ -60,7 +60,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Nobody need be told.
+// TestNobodyIsTold: nobody need be told.
 func TestNobodyIsTold(t *testing.T) {
 	r := records.New[int](nil)
 	name := types.NamespacedName{Name: "x"}

@@ -24,7 +24,7 @@ func TestSecretsThatBecomeKnown(t *testing.T) {
 	}
 }
 
-// What is shared is known to whoever collects, and stays apart from what he learns besides.
+// TestSecretsThatAreShared: what is shared is known to whoever collects, and stays apart from what he learns besides.
 func TestSecretsThatAreShared(t *testing.T) {
 	shared := &redact.Secrets{}
 	of := redact.Collect(t.Context(), shared)

@@ -108,7 +108,7 @@ func prepare(dir, version string, write bool) (changed []string, err error) {
 			return nil
 		}
 
-		return os.WriteFile(file, after, 0o644) //nolint:gosec // As go.mod files are.
+		return os.WriteFile(file, after, 0o644) // As go.mod files are.
 	})
 
 	return changed, err

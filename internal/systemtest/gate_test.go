@@ -90,7 +90,7 @@ func (g gated) install(crds ...*apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-// Remove a definition, and with it all objects of the kind.
+// remove removes a definition, and with it all objects of the kind.
 func (g gated) remove(crd *apiextensionsv1.CustomResourceDefinition) {
 	g.Helper()
 	if err := g.kube.Delete(g.Context(), crd); err != nil {
@@ -101,13 +101,13 @@ func (g gated) remove(crd *apiextensionsv1.CustomResourceDefinition) {
 	})
 }
 
-// Make an object, as soon as its kind is served.
+// make makes an object, as soon as its kind is served.
 func (g gated) make(o client.Object) {
 	g.Helper()
 	stories.Eventually(g.T, "the kind is served", func() bool { return g.kube.Create(g.Context(), o) == nil })
 }
 
-// Says waits until a condition of an object has a reason.
+// says waits until a condition of an object has a reason.
 func (g gated) says(o resource.Managed, what commonv1.ConditionType, reason commonv1.ConditionReason) {
 	g.Helper()
 	object, ok := o.(client.Object)
@@ -119,7 +119,7 @@ func (g gated) says(o resource.Managed, what commonv1.ConditionType, reason comm
 	})
 }
 
-// A provider starts without its kind, manages objects once the kind is there, and
+// TestGatedKind: a provider starts without its kind, manages objects once the kind is there, and
 // again after it was gone.
 func TestGatedKind(t *testing.T) {
 	g := newGated(t)
@@ -137,7 +137,7 @@ func TestGatedKind(t *testing.T) {
 	}
 }
 
-// Objects that wait for one of another kind are woken by it, and by what else they
+// TestGatedKindsThatReferToEachOther: objects that wait for one of another kind are woken by it, and by what else they
 // are told to watch, also after that kind was gone for a while and its informer with
 // it. Their poll interval is an hour: nothing else wakes them in time. What the objects
 // of that kind stood for stays, because their definition is deleted and the guard is on.

@@ -60,7 +60,7 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// Install installs the kind and returns a client.
+// install installs the kind and returns a client.
 func install(c *rest.Config) (client.Client, error) {
 	if _, err := envtest.InstallCRDs(c, envtest.CRDInstallOptions{
 		CRDs:   []*apiextensionsv1.CustomResourceDefinition{volume.CRD(), volume.SnapshotCRD(), volume.ProviderConfigCRD()},
@@ -72,7 +72,7 @@ func install(c *rest.Config) (client.Client, error) {
 	return client.New(c, client.Options{Scheme: scheme})
 }
 
-// Namespace makes a namespace for a test.
+// namespace makes a namespace for a test.
 func namespace(t *testing.T, c client.Client) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "systemtest-"}}

@@ -67,7 +67,7 @@ func TestAResultSurvivesAnAPIServerThatIsDownForTenSeconds(t *testing.T) {
 	wait.Until(t, "ten seconds take less than fifteen", func() bool { return survives(t, cut, newBench(t, rest.CopyConfig(c), ownAPI)) })
 }
 
-// Survives creates a volume while the API server is away for ten seconds, and for as long
+// survives creates a volume while the API server is away for ten seconds, and for as long
 // as it takes to come back. It is false if that took so long that the result may well be
 // lost: its time is half a minute at most.
 func survives(t *testing.T, o outage, b *bench) bool {

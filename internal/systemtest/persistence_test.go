@@ -52,7 +52,7 @@ type cluster struct {
 
 func (c cluster) GetAPIReader() client.Reader { return c.live }
 
-// Benches runs a test on an API server, and on a store.
+// benches runs a test on an API server, and on a store.
 func benches(t *testing.T, story func(*testing.T, *bench)) {
 	t.Helper()
 	t.Run("server", func(t *testing.T) { story(t, newBench(t, config, api)) })
@@ -82,7 +82,7 @@ func newBench(t *testing.T, c *rest.Config, api client.Client) *bench {
 	return b
 }
 
-// Start makes the reconciler, whose requests go to a client, and the volume.
+// start makes the reconciler, whose requests go to a client, and the volume.
 func (b *bench) start(live client.WithWatch) {
 	b.Helper()
 	api := b.api
@@ -120,7 +120,7 @@ func (b *bench) frozen() *volume.Volume {
 	return b.cached.DeepCopyObject().(*volume.Volume) // a copy of a volume
 }
 
-// Freeze makes the cache answer what is stored now until thaw.
+// freeze makes the cache answer what is stored now until thaw.
 func (b *bench) freeze() {
 	v := b.get()
 	b.mu.Lock()
@@ -155,7 +155,7 @@ func (b *bench) mustPass() {
 	}
 }
 
-// Stranger writes a condition of his own into the status.
+// stranger writes a condition of his own into the status.
 func (b *bench) stranger(message string) {
 	b.Helper()
 	v := b.get()
@@ -167,7 +167,7 @@ func (b *bench) stranger(message string) {
 	}
 }
 
-// Replace puts another object of the same name in the place of the volume.
+// replace puts another object of the same name in the place of the volume.
 func (b *bench) replace() {
 	b.Helper()
 	v := b.get()
@@ -183,7 +183,7 @@ func (b *bench) replace() {
 	}
 }
 
-// Once does something before the first call of a name.
+// once does something before the first call of a name.
 func once(call string, do func()) func(context.Context, string, resource.Managed) error {
 	var first sync.Once
 
@@ -319,8 +319,8 @@ func noPassStartsBeforeOurLastWrite(t *testing.T, b *bench) {
 	}
 }
 
-// Between the record that it is about to create and that of the result, the cache
-// stops: the next pass must not believe that nothing came of it.
+// TestACacheThatStopsBetweenTheTwoRecordsLosesNothing: between the record that it is about to create and that of the
+// result, the cache stops. The next pass must not believe that nothing came of it.
 func TestACacheThatStopsBetweenTheTwoRecordsLosesNothing(t *testing.T) {
 	benches(t, aCacheThatStopsBetweenTheTwoRecordsLosesNothing)
 }

@@ -177,7 +177,7 @@ func (c *counting) List(ctx context.Context, list client.ObjectList, o ...client
 	return err
 }
 
-// RunProcess runs one until it ends, or the test does. It takes part in the election and
+// runProcess runs one until it ends, or the test does. It takes part in the election and
 // manages volumes in a cloud, or, without one, probes.
 func runProcess(t *testing.T, c *rest.Config, cloud *volume.Cloud) *process {
 	t.Helper()
@@ -241,7 +241,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// Caches returns what the cache of the process has under a key, or nothing.
+// caches returns what the cache of the process has under a key, or nothing.
 func (p *process) caches(key client.ObjectKey) string {
 	found := &corev1.ConfigMap{}
 	if err := p.manager.GetClient().Get(context.Background(), key, found); err != nil {
@@ -251,7 +251,7 @@ func (p *process) caches(key client.ObjectKey) string {
 	return found.Data["value"]
 }
 
-// VolumeAt returns the volume as the API server has it.
+// volumeAt returns the volume as the API server has it.
 func volumeAt(t *testing.T, c client.Client) *volume.Volume {
 	t.Helper()
 	v := &volume.Volume{}
@@ -262,7 +262,7 @@ func volumeAt(t *testing.T, c client.Client) *volume.Volume {
 	return v
 }
 
-// IsReady says whether the volume is ready. An API server that has just begun may not know the
+// isReady says whether the volume is ready. An API server that has just begun may not know the
 // kind yet.
 func isReady(t *testing.T, c client.Client) bool {
 	t.Helper()
@@ -272,7 +272,7 @@ func isReady(t *testing.T, c client.Client) bool {
 	return err == nil && v.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
 }
 
-// Write creates or changes a ConfigMap.
+// write creates or changes a ConfigMap.
 func write(t *testing.T, c client.Client, key client.ObjectKey, value string) {
 	t.Helper()
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Data: map[string]string{"value": value}}
@@ -285,7 +285,7 @@ func write(t *testing.T, c client.Client, key client.ObjectKey, value string) {
 	}
 }
 
-// WhileDown does something while no API server runs.
+// whileDown does something while no API server runs.
 func whileDown(t *testing.T, c *devcluster.Cluster, what func() error) {
 	t.Helper()
 	if err := c.Kill(); err != nil {

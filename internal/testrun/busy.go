@@ -15,8 +15,9 @@ import (
 
 var errBusyUsage = errors.New("usage: testrun busy LOOPS DURATION COMMAND...: so many busy loops beside the command, for so long at most")
 
-// runBusy runs a command beside busy loops, each in a thread of its own, to show that it passes on a slow machine. The loops end with the command, or when their
-// time is up: then the command goes on alone, and runBusy fails, because nothing is shown of the rest.
+// runBusy runs a command beside busy loops, each in a thread of its own, to show that it passes on a slow machine.
+// The loops end with the command, or when their time is up: then the command goes on alone, and runBusy fails,
+// because nothing is shown of the rest.
 func runBusy(ctx context.Context, args []string) error {
 	if len(args) < 3 {
 		return errBusyUsage
@@ -48,7 +49,8 @@ func runBusy(ctx context.Context, args []string) error {
 	return err
 }
 
-// keepBusy starts loops that compute until the context ends. Each has a thread, which the kernel schedules like any other program's.
+// keepBusy starts loops that compute until the context ends. Each has a thread, which the kernel schedules like any
+// other program's.
 func keepBusy(ctx context.Context, loops int, running *sync.WaitGroup) {
 	runtime.GOMAXPROCS(loops + runtime.NumCPU())
 	var over atomic.Bool

@@ -12,7 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestBusy: the command's end is told as it is, the loops end with it or before it, and what cannot be understood starts nothing.
+// TestBusy: the command's end is told as it is, the loops end with it or before it, and what cannot be understood
+// starts nothing.
 func TestBusy(t *testing.T) {
 	cases := map[string]struct {
 		reason string

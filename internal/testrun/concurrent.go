@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// raced returns the folders of the packages that run under the race detector: those that have goroutines of their own or are called from several, and the tests of
-// whole systems, which bring them together. A module that is left out has none.
+// raced returns the folders of the packages that run under the race detector: those that have goroutines of their own
+// or are called from several, and the tests of whole systems, which bring them together. A module that is left out
+// has none.
 func raced(root string, modules []string) ([]string, error) {
 	var folders []string
 	for _, m := range modules {

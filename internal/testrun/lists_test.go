@@ -16,8 +16,8 @@ var update = flag.Bool("update", false, "write race.txt anew")
 
 const root = "../.."
 
-// TestProofList: every test that make test leaves out is there, by this name in one package of its module, and belongs to a part of the proof; what make test leaves out is this list
-// and nothing else.
+// TestProofList: every test that make test leaves out is there, by this name in one package of its module, and
+// belongs to a part of the proof; what make test leaves out is this list and nothing else.
 func TestProofList(t *testing.T) {
 	tests, err := readList()
 	if err != nil {
@@ -127,7 +127,8 @@ func declared(t *testing.T) map[[2]string][]string {
 // runsGo finds where a test has the Go command compile, run or list something.
 var runsGo = regexp.MustCompile(`"go", "(build|run|test|list", "-e)\b`)
 
-// TestUnrepeated: no test result is repeated of a package whose tests compile or list what the Go command does not know to be theirs.
+// TestUnrepeated: no test result is repeated of a package whose tests compile or list what the Go command does not
+// know to be theirs.
 func TestUnrepeated(t *testing.T) {
 	t.Chdir(root)
 	for _, folder := range unrepeated {
@@ -186,7 +187,8 @@ func TestRaceList(t *testing.T) {
 	}
 }
 
-// TestUnracedList: each test that the race detector does not see exists, in a package that it sees, and nothing else of its module has its name.
+// TestUnracedList: each test that the race detector does not see exists, in a package that it sees, and nothing else
+// of its module has its name.
 func TestUnracedList(t *testing.T) {
 	tests, err := unraced()
 	if err != nil {
@@ -208,7 +210,8 @@ func TestUnracedList(t *testing.T) {
 	}
 }
 
-// modulesOf returns the modules that make race tests: all but devcluster, which is a main around other people's servers, and the tools.
+// modulesOf returns the modules that make race tests: all but devcluster, which is a main around other people's
+// servers, and the tools.
 func modulesOf(t *testing.T) []string {
 	t.Helper()
 	var modules []string

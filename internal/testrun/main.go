@@ -7,7 +7,8 @@
 //	testrun leftout MODULE        the tests of the module that make test leaves out, as go test -skip takes them
 //	testrun unproven              which parts of it have not passed on this tree, and the commit on which each last did
 //
-// It runs in the root of the repository. The lists proof.txt and race.txt stand beside this file; tests hold them to the code.
+// It runs in the root of the repository. The lists proof.txt and race.txt stand beside this file; tests hold them to
+// the code.
 package main
 
 import (

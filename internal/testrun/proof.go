@@ -188,7 +188,8 @@ func runPart(ctx context.Context, part part, tests []listed, out io.Writer) erro
 	return runTo(exec.CommandContext(ctx, "make", part.target), out)
 }
 
-// sizes are the variables of the Makefile that make a part longer or shorter. A proof has the lengths of the Makefile, whatever the caller has set.
+// sizes are the variables of the Makefile that make a part longer or shorter. A proof has the lengths of the
+// Makefile, whatever the caller has set.
 var sizes = []string{"FUZZTIME", "FUZZBOUND", "SIMDEPTH", "SIMSEEDS", "DOUBTDEPTH", "ROUNDS", "OBJECTS", "STORM", "SEED", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKEFILES", "GODEBUG"}
 
 // flags are those of the Makefile, whatever the caller has set.
@@ -309,7 +310,8 @@ func (p part) boundedFigures(figures map[string]float64) string {
 	return strings.Join(texts, ", ")
 }
 
-// A row of the page has a part, what it shows, the commit and the day of its last pass, how many minutes it took, and its figures.
+// A row of the page has a part, what it shows, the commit and the day of its last pass, how many minutes it took, and
+// its figures.
 var row = regexp.MustCompile(`(?m)^\| ([a-z-]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
 
 // writePage takes the results of this tree into the page; the rows of other parts stay.
@@ -340,7 +342,7 @@ func (p *proof) writePage() error {
 	if b.String() == string(old) {
 		return nil
 	}
-	return os.WriteFile(p.page, []byte(b.String()), 0o644) //nolint:gosec // a page
+	return os.WriteFile(p.page, []byte(b.String()), 0o644) // a page
 }
 
 // unproven prints the parts that have not passed on this tree, with the commit on which each last did.

@@ -72,7 +72,8 @@ const (
 	goodChaos = "leaked: 0\n"
 )
 
-// TestProofGoesOnWhereItWas: a part that fails is tried again, one that has passed is not, until something in the tree changes; and the page tells where each part passed.
+// TestProofGoesOnWhereItWas: a part that fails is tried again, one that has passed is not, until something in the
+// tree changes; and the page tells where each part passed.
 func TestProofGoesOnWhereItWas(t *testing.T) {
 	repository(t)
 	f := &fakeRun{says: map[string]string{"sim": goodSim, "chaos": goodChaos}, err: map[string]error{"chaos": errors.New("no server")}}
@@ -169,7 +170,8 @@ func TestProofOfAChangedTree(t *testing.T) {
 	}
 }
 
-// TestKeyOfATree: whatever changes what Go compiles changes the key, also where settings of one user hide it from git; what a build makes and the page do not.
+// TestKeyOfATree: whatever changes what Go compiles changes the key, also where settings of one user hide it from
+// git; what a build makes and the page do not.
 func TestKeyOfATree(t *testing.T) {
 	repository(t)
 	write(t, ".git/info/exclude", "hidden.go\n")
@@ -187,7 +189,7 @@ func TestKeyOfATree(t *testing.T) {
 		{"a new file", func() { write(t, "new.go", "package code\n") }, true},
 		{"a file that one user excludes", func() { write(t, "hidden.go", "package code\n") }, true},
 		{"its lines", func() { write(t, "hidden.go", "package code\r\n") }, true},
-		{"its mode", func() { must(t, os.Chmod("new.go", 0o700)) }, true}, //nolint:gosec // that it can be run is what is tested
+		{"its mode", func() { must(t, os.Chmod("new.go", 0o700)) }, true}, // that it can be run is what is tested
 		{"a file less", func() { must(t, os.Remove("code.go")) }, true},
 	} {
 		step.do()
@@ -206,7 +208,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestProofIsAlone: a second proof of a checkout does not begin while one runs; and what has passed is on the page before the next part ends.
+// TestProofIsAlone: a second proof of a checkout does not begin while one runs; and what has passed is on the page
+// before the next part ends.
 func TestProofIsAlone(t *testing.T) {
 	repository(t)
 	p := newTestProof(t, &fakeRun{})

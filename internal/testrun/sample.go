@@ -44,8 +44,8 @@ type record struct {
 	waited [kinds + 1]time.Duration // of wall time: what was busiest; the last one is nobody
 }
 
-// An observer follows all test binaries that this process has the Go command run, and the control planes that they share. It asks nothing of them: with
-// go test -exec, Go would repeat no result from its cache.
+// An observer follows all test binaries that this process has the Go command run, and the control planes that they
+// share. It asks nothing of them: with go test -exec, Go would repeat no result from its cache.
 type observer struct {
 	self    int // this process
 	folder  func(pid int) (name string, isTest bool)
@@ -107,7 +107,8 @@ func (o *observer) sample(elapsed time.Duration, table map[int]process) {
 	o.sampled = o.sampled || len(table) > 0
 }
 
-// ownBefore returns what a shared control plane did before this run: nothing if it has started since, and all if it was there at the first sample.
+// ownBefore returns what a shared control plane did before this run: nothing if it has started since, and all if it
+// was there at the first sample.
 func (o *observer) ownBefore(p process) int {
 	if o.sampled {
 		return 0
@@ -126,7 +127,8 @@ func testFolder(pid int) (string, bool) {
 	return name, err == nil
 }
 
-// A sampler follows a process and its descendants, and control planes that several test binaries share, which are nobody's descendants.
+// A sampler follows a process and its descendants, and control planes that several test binaries share, which are
+// nobody's descendants.
 type sampler struct {
 	folder string
 	root   int
@@ -144,7 +146,8 @@ func newSampler(root int, folder string) *sampler {
 	return &sampler{folder: folder, root: root, mine: map[int]bool{root: true}, last: map[int]int{}}
 }
 
-// sample adds what each process did since the last sample, and gives the time in between to the kind that did most of it.
+// sample adds what each process did since the last sample, and gives the time in between to the kind that did most of
+// it.
 func (s *sampler) sample(elapsed time.Duration, table map[int]process) {
 	s.adopt(table)
 	s.wall += elapsed
@@ -178,7 +181,8 @@ func (s *sampler) sample(elapsed time.Duration, table map[int]process) {
 	s.waited[most] += elapsed
 }
 
-// record returns what has been seen. What is shorter than a sample is not seen by its name, and is mostly a compiler's or the test's own: it is divided as theirs is.
+// record returns what has been seen. What is shorter than a sample is not seen by its name, and is mostly a
+// compiler's or the test's own: it is divided as theirs is.
 func (s *sampler) record() record {
 	r := record{folder: s.folder, wall: s.wall, cpu: time.Duration(s.all) * tick, waited: s.waited}
 	var named time.Duration
@@ -216,7 +220,8 @@ func kindOf(name string) kind {
 	return programs[name]
 }
 
-// tick is the unit of processor time in the process table of Linux, which is the same on every architecture that Go runs on.
+// tick is the unit of processor time in the process table of Linux, which is the same on every architecture that Go
+// runs on.
 const tick = 10 * time.Millisecond
 
 // processes reads the process table. It is empty where there is no /proc.

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSampler: a test binary waits for a compiler, then for its own server, then for a shared one, then computes, then sleeps.
+// TestSampler: a test binary waits for a compiler, then for its own server, then for a shared one, then computes,
+// then sleeps.
 func TestSampler(t *testing.T) {
 	const second = 100 // ticks
 	s := newSampler(10, "pkg/sim")
@@ -41,7 +42,8 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// TestObserver: test binaries that this program's Go commands run are followed from when they are seen until they are gone; shared control planes are counted once for all.
+// TestObserver: test binaries that this program's Go commands run are followed from when they are seen until they are
+// gone; shared control planes are counted once for all.
 func TestObserver(t *testing.T) {
 	o := newObserver()
 	o.self = 2

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// A suite runs the tests of modules, several modules at a time and several packages of each: tests wait for servers some of their time.
+// A suite runs the tests of modules, several modules at a time and several packages of each: tests wait for servers
+// some of their time.
 type suite struct {
 	race    bool
 	jobs    int
@@ -36,15 +37,17 @@ type moduleTime struct {
 	failed        bool
 }
 
-// unrepeated are folders of which the Go command repeats no test result from its cache: their tests compile or list what it does not see.
+// unrepeated are folders of which the Go command repeats no test result from its cache: their tests compile or list
+// what it does not see.
 var unrepeated = []string{"cmd/moorage", "examples/edge/internal/tour", "examples/provider-nats/internal/tour", "internal/layering", "internal/trials", "pkg/sim/internal/planted", "pkg/xp"}
 
 func isUnrepeated(folder string) bool {
 	return slices.ContainsFunc(unrepeated, func(f string) bool { return strings.HasPrefix(folder+"/", f+"/") })
 }
 
-// gcPercent is how much the heaps of test binaries, of what they start, and of the linker may grow between two collections. They live for seconds or
-// minutes: at 100 %, collections are up to a quarter of all processor time. GOGC sets it to something else.
+// gcPercent is how much the heaps of test binaries, of what they start, and of the linker may grow between two
+// collections. They live for seconds or minutes: at 100 %, collections are up to a quarter of all processor time.
+// GOGC sets it to something else.
 const gcPercent = 400
 
 // A goPackage is one to test.
@@ -78,8 +81,8 @@ func (s *suite) run(ctx context.Context, modules []string) error {
 	return err
 }
 
-// compileAndTest compiles the modules, one after the other, and tests each from then on: Go commands that run at once do not share what they compile. A module
-// that does not compile ends it, when those before it are tested.
+// compileAndTest compiles the modules, one after the other, and tests each from then on: Go commands that run at once
+// do not share what they compile. A module that does not compile ends it, when those before it are tested.
 func (s *suite) compileAndTest(ctx context.Context, modules []string) error {
 	free := make(chan struct{}, s.jobs)
 	var all sync.WaitGroup

@@ -80,7 +80,8 @@ func (t table) printPackages(w io.Writer) {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
 
-// memory is where it stands how long each package took the last time. It is a hint about order only: nothing fails without it.
+// memory is where it stands how long each package took the last time. It is a hint about order only: nothing fails
+// without it.
 const memory = "bin/testrun.json"
 
 func remembered() map[string]time.Duration {

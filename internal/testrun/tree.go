@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// treeHash names the contents of all files of the working tree, but for the page: those that are not committed, too, and whatever a user's settings of git leave out.
-// Files that the repository itself ignores are made by a build.
+// treeHash names the contents of all files of the working tree, but for the page: those that are not committed, too,
+// and whatever a user's settings of git leave out. Files that the repository itself ignores are made by a build.
 func treeHash(ctx context.Context) (string, error) { return hashOf(ctx, "HEAD", true) }
 
 // hashOf names the contents of a commit, or of the working tree on top of it.
@@ -67,7 +67,8 @@ func git(ctx context.Context, env []string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// lock keeps a second proof of the same checkout out until the function that it returns is called, or this process ends.
+// lock keeps a second proof of the same checkout out until the function that it returns is called, or this process
+// ends.
 func lock(file string) (unlock func(), err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Warned demands that there is one warning, of this reason, whose text has all words.
+// warned demands that there is one warning, of this reason, whose text has all words.
 func (w *world) warned(reason event.Reason, words ...string) {
 	w.Helper()
 	var all []event.Event
@@ -31,7 +31,7 @@ func (w *world) warned(reason event.Reason, words ...string) {
 	}
 }
 
-// Says demands that the object is not Synced, for this reason, and that the text has all words.
+// says demands that the object is not Synced, for this reason, and that the text has all words.
 func (w *world) says(reason commonv1.ConditionReason, words ...string) {
 	w.Helper()
 	c := w.get().GetCondition(commonv1.TypeSynced)
@@ -70,7 +70,7 @@ func TestAuthorsKindWithoutStatus(t *testing.T) {
 	})
 }
 
-// Causes of a resource that is not found although it was created, and what to do, by class: a
+// remedies returns causes of a resource that is not found although it was created, and what to do, by class: a
 // client that can look it up says itself for how long that may fail.
 func (c class) remedies() []string {
 	if c.name == findable.name {

@@ -23,7 +23,7 @@ type boundaries struct {
 	settled bool // nothing happens now
 }
 
-// Reach reports whether this is the moment.
+// reach reports whether this is the moment.
 func (b *boundaries) reach(name string) bool {
 	if b.settled {
 		return false
@@ -37,7 +37,7 @@ func (b *boundaries) reach(name string) bool {
 	return true
 }
 
-// Grow lets the object become ready, and be changed.
+// grow lets the object become ready, and be changed.
 func (w *world) grow() {
 	w.Helper()
 	w.create()
@@ -76,7 +76,7 @@ func TestD1ReplaceAtAnyBoundary(t *testing.T) {
 	}
 }
 
-// ReplacedAt takes something from the metadata of an object at one boundary of its story, and may end the
+// replacedAt takes something from the metadata of an object at one boundary of its story, and may end the
 // process with that pass. It reports whether the story has such a boundary, and all is well.
 func (w *world) replacedAt(at int, take func(*volume.Volume), ends bool) bool {
 	w.Helper()

@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Panics runs the story of a client that panics in a call: the object says so, and an
+// panics runs the story of a client that panics in a call: the object says so, and an
 // event does.
 func panics(t *testing.T, in string) {
 	t.Helper()

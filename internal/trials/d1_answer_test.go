@@ -103,7 +103,7 @@ func TestD1ReplaceOfADeletedObject(t *testing.T) {
 	})
 }
 
-// LeftNothing demands that the object is there as long as what was created for it.
+// leftNothing demands that the object is there as long as what was created for it.
 func (w *world) leftNothing() {
 	w.Helper()
 	if disks := w.cloud.Disks(); w.Gone(atKey()) && len(disks) > 0 {
@@ -111,7 +111,7 @@ func (w *world) leftNothing() {
 	}
 }
 
-// Answers does what the condition asks of a user who has looked that nothing was created: it takes away what
+// answers does what the condition asks of a user who has looked that nothing was created: it takes away what
 // the condition names of the record, and nothing else.
 func (w *world) answers() {
 	w.Helper()
@@ -131,7 +131,7 @@ func (w *world) change(change func(*volume.Volume)) {
 	w.Must(w.API.Update(w.Context(), v))
 }
 
-// Mentions says whether a text names all of some annotations.
+// mentions says whether a text names all of some annotations.
 func mentions(text string, annotations ...string) bool {
 	return !slices.ContainsFunc(annotations, func(a string) bool { return !strings.Contains(text, a) })
 }

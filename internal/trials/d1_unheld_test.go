@@ -148,7 +148,7 @@ func TestD1ReplaceTakesNoIdentity(t *testing.T) {
 	})
 }
 
-// Unhold takes the finalizers from the object, if it is there and deleted.
+// unhold takes the finalizers from the object, if it is there and deleted.
 func (w *world) unhold() {
 	w.Helper()
 	if v := atKey(); w.Find(v) && !v.DeletionTimestamp.IsZero() {
@@ -157,7 +157,7 @@ func (w *world) unhold() {
 	}
 }
 
-// ToldLeft returns what was told to be left over.
+// toldLeft returns what was told to be left over.
 func (w *world) toldLeft() (texts []string) {
 	for _, e := range w.events {
 		if e.Type == event.TypeWarning && e.Reason == "ExternalResourceLeft" {

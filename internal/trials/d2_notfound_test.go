@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// The results of a creation are stored in a patch of annotations that tells how it ended.
+// isResult reports whether a write stores the result of a creation: a patch of annotations that says how it ended.
 func isResult(r write) bool {
 	_, ended := r.annotations()["krateo.io/external-create-succeeded"]
 
@@ -33,7 +33,7 @@ func TestD2ResultPatch(t *testing.T) {
 	})
 }
 
-// Unwritable runs the story of an object whose status is never stored: what was created
+// unwritable runs the story of an object whose status is never stored: what was created
 // is not deleted, not created again, and each pass asks for a next look or says what is
 // wrong.
 func unwritable(t *testing.T, answer error) {

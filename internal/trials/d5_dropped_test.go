@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// Drops returns an admission that takes annotations, and finalizers if asked to, from
+// drops returns an admission that takes annotations, and finalizers if asked to, from
 // what is stored, and answers with success.
 func drops(annotation func(key string) bool, finalizers bool) func(map[string]any) {
 	return func(body map[string]any) {
@@ -28,7 +28,7 @@ func drops(annotation func(key string) bool, finalizers bool) func(map[string]an
 func every(string) bool { return true }
 func none(string) bool  { return false }
 
-// NotStored demands that an object whose marks are not stored has no external resource,
+// notStored demands that an object whose marks are not stored has no external resource,
 // and says in its status which keys are dropped.
 func (w *world) notStored(missing string) {
 	w.Helper()

@@ -14,7 +14,7 @@ import (
 // The room that an API server has for the annotations of an object.
 const room = 256 << 10
 
-// Bounds makes the API server refuse annotations that do not fit.
+// bounds makes the API server refuse annotations that do not fit.
 func (w *world) bounds(r write) error {
 	v := atKey()
 	if r.verb != "patch" || !w.Find(v) {

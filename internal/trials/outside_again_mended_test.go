@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Within returns where the annotations are that the object has while Create is called first.
+// within returns where the annotations are that the object has while Create is called first.
 func (w *world) within() *map[string]string {
 	var seen map[string]string
 	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Lose lets the resource be lost, and another created in its place.
+// lose lets the resource be lost, and another created in its place.
 func (w *world) lose() {
 	w.Helper()
 	w.cloud.Remove(meta.GetExternalName(w.get()))
@@ -25,13 +25,13 @@ func (w *world) lose() {
 	w.isReady()
 }
 
-// ReplaceWith does what kubectl replace does with a manifest that has annotations.
+// replaceWith does what kubectl replace does with a manifest that has annotations.
 func (w *world) replaceWith(annotations map[string]string) {
 	w.Helper()
 	w.change(func(v *volume.Volume) { v.SetAnnotations(annotations) })
 }
 
-// GoesWhole deletes the object, and demands that it goes and its resource with it.
+// goesWhole deletes the object, and demands that it goes and its resource with it.
 func (w *world) goesWhole() {
 	w.Helper()
 	w.Delete(atKey())
@@ -61,7 +61,7 @@ func TestOutsideAgainOfAnotherCluster(t *testing.T) {
 	})
 }
 
-// Refused answers that it is safe to create, and lets creations be refused then. What is written
+// refused answers that it is safe to create, and lets creations be refused then. What is written
 // afterwards is followed by no second question.
 func (w *world) refused(write func()) {
 	w.Helper()
@@ -149,7 +149,7 @@ func (s skewed) Now() time.Time { return time.Now().Add(s.by) }
 // Since is how long ago a time was by it.
 func (s skewed) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
-// StartAt starts a process whose clock is ahead, or behind.
+// startAt starts a process whose clock is ahead, or behind.
 func (w *world) startAt(by time.Duration) {
 	w.options = append(slices.Clone(w.class.options), managed.WithClock(skewed{by}))
 	w.start()

@@ -11,9 +11,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A provider's next release is of another class, and is rolled out while it is not known what became of a Create. What
-// the release before began cannot be repeated, or looked up, by the next: the object is Ready, or says what to do, there
-// is one disk, and none is left when it is deleted but one that the object tells of.
+// TestClassChangesBetweenReleases: a provider's next release is of another class, and is rolled out while it is not
+// known what became of a Create. What the release before began cannot be repeated, or looked up, by the next: the
+// object is Ready, or says what to do, there is one disk, and none is left when it is deleted but one that the object
+// tells of.
 func TestClassChangesBetweenReleases(t *testing.T) {
 	for _, from := range classes {
 		for _, to := range classes {
@@ -44,7 +45,7 @@ func TestClassChangesBetweenReleases(t *testing.T) {
 	}
 }
 
-// Interrupt has an object created whose Create ends in one of some ways that leave open what became of it.
+// interrupt has an object created whose Create ends in one of some ways that leave open what became of it.
 func (w *world) interrupt(how string) {
 	w.Helper()
 	if how == "crash" {
@@ -74,7 +75,7 @@ func (w *world) interrupt(how string) {
 	}
 }
 
-// Upgrade starts a release of another class. The cloud offers what that needs; of what Opaque made, it knows no token.
+// upgrade starts a release of another class. The cloud offers what that needs; of what Opaque made, it knows no token.
 func (w *world) upgrade(to class) {
 	w.Helper()
 	if w.class.name == opaque.name {
@@ -89,7 +90,8 @@ func (w *world) upgrade(to class) {
 	w.start()
 }
 
-// Who ends the wait of such an object as its message says gets on, in the class of the new release.
+// TestClassChangeIsResolvedByAUser: who ends the wait of such an object as its message says gets on, in the class of
+// the new release.
 func TestClassChangeIsResolvedByAUser(t *testing.T) {
 	for _, to := range []class{findable, token, named} {
 		t.Run(to.name, func(t *testing.T) {

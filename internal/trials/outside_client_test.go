@@ -53,7 +53,7 @@ func (c wrapped) through(name string, mg resource.Managed, inner func() error) e
 	return c.call(name, mg.(*volume.Volume), inner)
 }
 
-// Over starts a process whose clients are what an author makes of those of the cloud.
+// over starts a process whose clients are what an author makes of those of the cloud.
 func (w *world) over(connect func(managed.ExternalClient) managed.ExternalClient) {
 	w.options = append(slices.Clone(w.options), managed.WithExternalConnecter(managed.TypedExternalConnectorFn[resource.Managed](
 		func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
@@ -67,7 +67,7 @@ func (w *world) over(connect func(managed.ExternalClient) managed.ExternalClient
 	w.start()
 }
 
-// Missed lets the next look miss what is there, once.
+// missed lets the next look miss what is there, once.
 func (w *world) missed() {
 	first := true
 	w.cloud.Hidden = func(string) bool {
@@ -78,7 +78,7 @@ func (w *world) missed() {
 	}
 }
 
-// OnRequest starts a process that creates again only on request.
+// onRequest starts a process that creates again only on request.
 func (w *world) onRequest() {
 	w.options = append(slices.Clone(w.options), managed.WithRecreationOnRequest())
 	w.start()

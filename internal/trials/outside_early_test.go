@@ -19,7 +19,7 @@ var early = map[string]map[string]string{
 	"a failed initializer": {"example.org/broken": "true"},
 }
 
-// Unshown creates the object, whose resource does not show yet, with an initializer that fails for a manifest of
+// unshown creates the object, whose resource does not show yet, with an initializer that fails for a manifest of
 // early. It notes on the object that it failed.
 func (w *world) unshown() {
 	w.Helper()
@@ -37,7 +37,7 @@ func (w *world) unshown() {
 	_, _ = w.pass()
 }
 
-// ReplacedBy does what kubectl replace does with a manifest that has annotations, and with no finalizer or ours.
+// replacedBy does what kubectl replace does with a manifest that has annotations, and with no finalizer or ours.
 func (w *world) replacedBy(annotations map[string]string, finalizers ...string) {
 	w.Helper()
 	v := w.get()
@@ -46,7 +46,7 @@ func (w *world) replacedBy(annotations map[string]string, finalizers ...string) 
 	w.Must(w.API.Update(w.Context(), v))
 }
 
-// Shown ends what kept the passes from asking, and lets what was created show.
+// shown ends what kept the passes from asking, and lets what was created show.
 func (w *world) shown() {
 	w.Helper()
 	v := w.get()
@@ -61,8 +61,9 @@ func (w *world) shown() {
 	w.cloud.Hidden = nil
 }
 
-// TestOutsideReplacedBeforeAnEarlyEnd: what was created does not show yet, a replace takes its record, and the passes of
-// the process that knows it ask nothing outside before it ends. The next process creates nothing, and deletes what there is.
+// TestOutsideReplacedBeforeAnEarlyEnd: what was created does not show yet, a replace takes its record, and the passes
+// of the process that knows it ask nothing outside before it ends. The next process creates nothing, and deletes what
+// there is.
 func TestOutsideReplacedBeforeAnEarlyEnd(t *testing.T) {
 	each(t, assigned, func(w *world) {
 		for why, manifest := range early {
@@ -94,8 +95,8 @@ func TestOutsideReplacedBeforeAnEarlyEnd(t *testing.T) {
 	})
 }
 
-// TestOutsidePausedAndTold: of a paused object nothing is put back that its status tells, and no finalizer alone: who takes
-// that from a paused object moves it elsewhere. It is put back when the pause ends.
+// TestOutsidePausedAndTold: of a paused object nothing is put back that its status tells, and no finalizer alone: who
+// takes that from a paused object moves it elsewhere. It is put back when the pause ends.
 func TestOutsidePausedAndTold(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.ready()
@@ -122,7 +123,7 @@ func TestOutsidePausedAndTold(t *testing.T) {
 	})
 }
 
-// Untouched demands that passes write the status alone.
+// untouched demands that passes write the status alone.
 func (w *world) untouched(what string) {
 	w.Helper()
 	w.writes = nil

@@ -18,7 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// LeftOnce demands that it is told once that something may be left over, in a text that has all words.
+// leftOnce demands that it is told once that something may be left over, in a text that has all words.
 func (w *world) leftOnce(words ...string) {
 	w.Helper()
 	if told := w.toldLeft(); len(told) != 1 || !contains(told[0], words) {
@@ -88,7 +88,7 @@ func TestOutsideRestartedReplacedDeleted(t *testing.T) {
 	})
 }
 
-// Unkept takes the finalizers from the object, whoever has put them back.
+// unkept takes the finalizers from the object, whoever has put them back.
 func (w *world) unkept() { w.change(func(v *volume.Volume) { v.Finalizers = nil }) }
 
 // TestOutsideTakenBeforeARestart: Delete fails, somebody takes the finalizer, and another's keeps the object. The
@@ -125,7 +125,8 @@ func TestOutsideTakenBeforeARestart(t *testing.T) {
 	})
 }
 
-// TestOutsideLetGoBeforeARestart: of an object that was let go, and that others still keep, the next process tells nothing.
+// TestOutsideLetGoBeforeARestart: of an object that was let go, and that others still keep, the next process tells
+// nothing.
 func TestOutsideLetGoBeforeARestart(t *testing.T) {
 	each(t, classes, func(w *world) {
 		w.create(func(v *volume.Volume) { v.Finalizers = []string{"example.org/kept"} })

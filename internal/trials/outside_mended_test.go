@@ -45,7 +45,7 @@ func TestOutsideBlockedAndReplaced(t *testing.T) {
 	})
 }
 
-// LetGo demands that what is left of an object that is gone was told.
+// letGo demands that what is left of an object that is gone was told.
 func (w *world) letGo(what string) {
 	w.Helper()
 	if disks := w.cloud.Disks(); w.Gone(atKey()) && len(disks) > 0 && w.warnings() == 0 {

@@ -45,7 +45,7 @@ func TestOutsideNamelessAndDeleted(t *testing.T) {
 	})
 }
 
-// PutBack puts the backup of an object into an empty API server, as Velero does: without its status,
+// putBack puts the backup of an object into an empty API server, as Velero does: without its status,
 // under another UID, with its annotations and finalizers.
 func (w *world) putBack(backup *volume.Volume, uid types.UID) {
 	w.Helper()

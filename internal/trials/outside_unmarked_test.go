@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// Imported creates an object with the name of a disk that is there.
+// imported creates an object with the name of a disk that is there.
 func (w *world) imported(finalizers ...string) {
 	w.Helper()
 	w.cloud.Put(volume.Disk{ID: "theirs", SizeGiB: 1})

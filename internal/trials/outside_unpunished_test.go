@@ -21,7 +21,7 @@ type failure struct{ code int }
 // Error tells the code. It panics for a nil pointer.
 func (f *failure) Error() string { return strconv.Itoa(f.code) }
 
-// NilFailure is what an author returns who declares his error and forgets to set it: it is
+// nilFailure is what an author returns who declares his error and forgets to set it: it is
 // not nil, and panics when it is asked for its text.
 func nilFailure() error {
 	var f *failure
@@ -29,7 +29,7 @@ func nilFailure() error {
 	return f
 }
 
-// SaysPanic demands that an object says that its client panicked, within some passes.
+// saysPanic demands that an object says that its client panicked, within some passes.
 func (w *world) saysPanic(what string) {
 	w.Helper()
 	for range 4 {

@@ -17,13 +17,13 @@ import (
 // A way in which annotations are written to an object: in the place of those that it has, or among them.
 var ways = map[string]func(*world, map[string]string){"replace": (*world).replaceWith, "merge": (*world).mergeWith}
 
-// MergeWith does what kubectl apply does with a manifest that has annotations.
+// mergeWith does what kubectl apply does with a manifest that has annotations.
 func (w *world) mergeWith(annotations map[string]string) {
 	w.Helper()
 	w.change(func(v *volume.Volume) { meta.AddAnnotations(v, annotations) })
 }
 
-// TakenOver lets the object be taken over from another runtime, which has recorded times and no id of an
+// takenOver lets the object be taken over from another runtime, which has recorded times and no id of an
 // attempt. It returns its annotations, as a manifest has them that is exported then.
 func (w *world) takenOver() map[string]string {
 	w.Helper()
@@ -146,7 +146,7 @@ func TestOutsideAdoptedByAnotherClock(t *testing.T) {
 	})
 }
 
-// Refuses lets creations be refused.
+// refuses lets creations be refused.
 func (w *world) refuses() {
 	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
 		if call == "Create" {
@@ -157,7 +157,7 @@ func (w *world) refuses() {
 	}
 }
 
-// Asks says whether the condition asks the user what became of a creation.
+// asks says whether the condition asks the user what became of a creation.
 func (w *world) asks() bool {
 	w.Helper()
 
@@ -195,7 +195,7 @@ func TestOutsideAnsweredUnseenAndWrittenBack(t *testing.T) {
 	}
 }
 
-// Abandons answers by the annotation that gives an attempt up.
+// abandons answers by the annotation that gives an attempt up.
 func (w *world) abandons() {
 	w.Helper()
 	id := w.get().GetAnnotations()[meta.AnnotationKeyCreateAttempt]
@@ -203,7 +203,7 @@ func (w *world) abandons() {
 	w.run(10 * time.Minute)
 }
 
-// WrittenBack lets the user of an object that asks him answer, creations be refused, and the annotations of
+// writtenBack lets the user of an object that asks him answer, creations be refused, and the annotations of
 // before the answer be written again. Once creations are not refused any more, the object becomes ready.
 func (w *world) writtenBack(answer func(*world), write func(*world, map[string]string)) {
 	w.Helper()
@@ -232,7 +232,7 @@ func (w *world) writtenBack(answer func(*world), write func(*world, map[string]s
 	w.goesWhole()
 }
 
-// ToldToRemove says whether a Warning says that annotations are to be removed from the manifest.
+// toldToRemove says whether a Warning says that annotations are to be removed from the manifest.
 func (w *world) toldToRemove() bool {
 	for _, e := range w.events {
 		if e.Reason == "CreationRecordTaken" && mentions(e.Message, "Remove the annotations that the provider writes from the manifest") {
@@ -279,7 +279,7 @@ func TestOutsideAnsweredWrittenBackAndRestarted(t *testing.T) {
 	}
 }
 
-// DiesWithinCreate lets a creation have its effect, and the process store nothing any more.
+// diesWithinCreate lets a creation have its effect, and the process store nothing any more.
 func (w *world) diesWithinCreate() {
 	w.Helper()
 	dead := false
@@ -300,7 +300,7 @@ func (w *world) diesWithinCreate() {
 	w.single()
 }
 
-// Content returns what is stored of an object, but for what the API server counts.
+// content returns what is stored of an object, but for what the API server counts.
 func content(v *volume.Volume) *volume.Volume {
 	v.ResourceVersion, v.ManagedFields = "", nil
 

@@ -74,14 +74,14 @@ func (p *plane) version() int {
 	return p.last
 }
 
-// Put stores the volume as somebody else does.
+// put stores the volume as somebody else does.
 func (p *plane) put(object map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.store(volumePath, object)
 }
 
-// Store gives an object the next version, and tells it. A change of the spec is a new
+// store gives an object the next version, and tells it. A change of the spec is a new
 // generation.
 func (p *plane) store(path string, object map[string]any) map[string]any {
 	p.last++
@@ -110,7 +110,7 @@ func (p *plane) store(path string, object map[string]any) map[string]any {
 	return object
 }
 
-// Manifest is what a user creates.
+// manifest is what a user creates.
 func manifest() map[string]any {
 	return map[string]any{
 		"apiVersion": "example.moorage.dev/v1", "kind": "Volume", "spec": map[string]any{"sizeGiB": 1},
@@ -118,7 +118,7 @@ func manifest() map[string]any {
 	}
 }
 
-// Volume returns the object.
+// volume returns the object.
 func (p *plane) volume(t *testing.T) *volume.Volume {
 	t.Helper()
 	data, err := json.Marshal(p.backup()[volumePath])
@@ -133,7 +133,7 @@ func (p *plane) volume(t *testing.T) *volume.Volume {
 	return v
 }
 
-// Resize is a user's change.
+// resize is a user's change.
 func (p *plane) resize(gib int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *plane) resize(gib int) {
 	p.store(volumePath, changed)
 }
 
-// Backup returns what is stored.
+// backup returns what is stored.
 func (p *plane) backup() map[string]map[string]any {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +149,7 @@ func (p *plane) backup() map[string]map[string]any {
 	return maps.Clone(p.objects)
 }
 
-// Restore puts back what was stored once. Watches end, and those that begin with a
+// restore puts back what was stored once. Watches end, and those that begin with a
 // version of the other history wait for it.
 func (p *plane) restore(objects map[string]map[string]any, version int) {
 	p.mu.Lock()
@@ -236,7 +236,7 @@ func (p *plane) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// Watch opens a watch.
+// watch opens a watch.
 func (p *plane) watch(ctx context.Context, version string) (*http.Response, error) {
 	since, err := strconv.Atoi(version)
 	if err != nil {
@@ -303,7 +303,7 @@ func (p *plane) config() *rest.Config {
 	return &rest.Config{Host: "https://api.example", Transport: p, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }
 
-// Lock returns that of a leader election, as a provider makes it.
+// lock returns that of a leader election, as a provider makes it.
 func (p *plane) lock(t *testing.T, renewDeadline time.Duration, o ...controller.LeaseOption) *controller.Lease {
 	t.Helper()
 	leases, err := coordinationclient.NewForConfig(p.config())
@@ -327,7 +327,7 @@ type provider struct {
 	options []managed.ReconcilerOption
 }
 
-// Runs starts the provider, and returns what stops it.
+// runs starts the provider, and returns what stops it.
 func (p *provider) runs() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	ended := make(chan struct{})
@@ -382,7 +382,7 @@ func (p *provider) manager() manager.Manager {
 	return m
 }
 
-// Has compares the size of the only external resource.
+// has compares the size of the only external resource.
 func (p *provider) has(what string, gib int64) {
 	p.t.Helper()
 	disks := p.cloud.Disks()

@@ -57,7 +57,7 @@ var (
 	classes  = []class{opaque, findable, token, named}
 )
 
-// Each runs a story for each class, in a bubble whose clock is virtual.
+// each runs a story for each class, in a bubble whose clock is virtual.
 func each(t *testing.T, of []class, story func(w *world)) {
 	t.Helper()
 	for _, c := range of {
@@ -65,7 +65,7 @@ func each(t *testing.T, of []class, story func(w *world)) {
 	}
 }
 
-// In runs a story for one class.
+// in runs a story for one class.
 func in(t *testing.T, c class, story func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { story(newWorld(t, c)) })
@@ -81,7 +81,7 @@ func newWorld(t *testing.T, c class) *world {
 	return w
 }
 
-// Again returns another world of the same class.
+// again returns another world of the same class.
 func (w *world) again() *world {
 	w.Helper()
 
@@ -97,7 +97,7 @@ type write struct {
 	body map[string]any
 }
 
-// Annotations returns the annotations that a write changes.
+// annotations returns the annotations that a write changes.
 func (w write) annotations() map[string]any {
 	metadata, _ := w.body["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -150,7 +150,7 @@ func newStore(t *testing.T, objects ...client.Object) client.WithWatch {
 		WithStatusSubresource(&volume.Volume{}).Build()
 }
 
-// Plug puts another content into the API server.
+// plug puts another content into the API server.
 func (w *world) plug(c client.WithWatch) {
 	if w.etcd == nil {
 		w.etcd = &etcd{}
@@ -167,7 +167,7 @@ type cluster struct {
 
 func (c cluster) GetAPIReader() client.Reader { return c.live }
 
-// Start starts a process, which knows nothing of what another one knew.
+// start starts a process, which knows nothing of what another one knew.
 func (w *world) start() {
 	cached := interceptor.NewClient(w.etcd, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -259,7 +259,7 @@ func (w *world) Event(_ runtime.Object, e event.Event) { w.events = append(w.eve
 // WithAnnotations returns the world.
 func (w *world) WithAnnotations(...string) event.Recorder { return w }
 
-// Pass makes one pass, and takes a panic for an error, as controller-runtime does.
+// pass makes one pass, and takes a panic for an error, as controller-runtime does.
 func (w *world) pass() (result reconcile.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -274,7 +274,7 @@ func (w *world) pass() (result reconcile.Result, err error) {
 	return w.r.Reconcile(w.Context(), reconcile.Request{NamespacedName: key})
 }
 
-// Run makes passes for a while, when the queue would, and ends early with one that asks
+// run makes passes for a while, when the queue would, and ends early with one that asks
 // for no other. It reports how many it made.
 func (w *world) run(d time.Duration) (passes int) {
 	pause := time.Second
@@ -296,7 +296,7 @@ func (w *world) run(d time.Duration) (passes int) {
 	return passes
 }
 
-// Wait lets time go by in a bubble.
+// wait lets time go by in a bubble.
 func wait(d time.Duration) { <-time.After(d) }
 
 func (w *world) create(change ...func(*volume.Volume)) {
@@ -309,7 +309,7 @@ func (w *world) create(change ...func(*volume.Volume)) {
 	w.Create(v)
 }
 
-// Ready creates the object, and waits until it is ready.
+// ready creates the object, and waits until it is ready.
 func (w *world) ready() {
 	w.Helper()
 	w.create()
@@ -320,7 +320,7 @@ func (w *world) ready() {
 	}
 }
 
-// IsReady demands that the object is ready, and stands for the only external resource.
+// isReady demands that the object is ready, and stands for the only external resource.
 func (w *world) isReady() {
 	w.Helper()
 	v, disks := w.get(), w.cloud.Disks()
@@ -334,7 +334,7 @@ func (w *world) isReady() {
 	}
 }
 
-// LoseCreate lets the answer of the first Create be lost, its name with it, after
+// loseCreate lets the answer of the first Create be lost, its name with it, after
 // something else has happened meanwhile.
 func (w *world) loseCreate(meanwhile func()) {
 	lost := false
@@ -350,7 +350,7 @@ func (w *world) loseCreate(meanwhile func()) {
 	}
 }
 
-// Single demands that there is one external resource.
+// single demands that there is one external resource.
 func (w *world) single() {
 	w.Helper()
 	if disks := w.cloud.Disks(); len(disks) != 1 {
@@ -367,7 +367,7 @@ func ids(disks []volume.Disk) []string {
 	return all
 }
 
-// Told says whether a user can know that something is wrong.
+// told says whether a user can know that something is wrong.
 func (w *world) told() bool {
 	w.Helper()
 	if v := atKey(); w.Find(v) && v.GetCondition(commonv1.TypeSynced).Status == metav1.ConditionFalse {
@@ -377,7 +377,7 @@ func (w *world) told() bool {
 	return slices.ContainsFunc(w.events, func(e event.Event) bool { return e.Type == event.TypeWarning })
 }
 
-// Replace does what kubectl replace does with the manifest in git: the annotations of
+// replace does what kubectl replace does with the manifest in git: the annotations of
 // others are gone, status and finalizers stay.
 func (w *world) replace() {
 	w.Helper()
@@ -403,13 +403,13 @@ var (
 	errLost = external.MaybeCreated(errors.New("the answer was lost"))
 )
 
-// Generic404 is what a load balancer answers, and an API server that does not know the
+// generic404 is what a load balancer answers, and an API server that does not know the
 // kind: nothing is said of the object.
 func generic404(of schema.GroupResource, name string) error {
 	return kerrors.NewGenericServerResponse(http.StatusNotFound, "patch", of, name, "404 page not found", 0, true)
 }
 
-// Once returns what answers with an error the first time that it is asked of what is
+// once returns what answers with an error the first time that it is asked of what is
 // meant.
 func once(meant func(write) bool, err error) func(write) error {
 	done := false

@@ -173,7 +173,7 @@ func (c *Cloud) leave(ctx context.Context, call string, mg resource.Managed) err
 	return c.After(ctx, call, mg)
 }
 
-// ByToken returns what was created with a token.
+// byToken returns what was created with a token.
 func (c *Cloud) byToken(token string) (Disk, bool) {
 	for _, d := range c.Disks() {
 		if d.Token == token && token != "" {

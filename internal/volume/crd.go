@@ -25,10 +25,10 @@ func CRD() *apiextensionsv1.CustomResourceDefinition {
 
 // SnapshotCRD returns the definition of Snapshot.
 func SnapshotCRD() *apiextensionsv1.CustomResourceDefinition {
-	texts := props{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &text}}
+	texts := props{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: new(text)}}
 	texts.Default = &apiextensionsv1.JSON{Raw: []byte(`["*"]`)}
 	policy := object(properties{"resolve": text, "resolution": text})
-	labels := props{Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &text}}
+	labels := props{Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: new(text)}}
 
 	return crd("Snapshot", "snapshot", object(properties{
 		"spec": object(properties{

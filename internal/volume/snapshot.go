@@ -126,7 +126,7 @@ func (s *Snapshot) want(d Disk) Disk {
 
 func (s *Snapshot) show(d Disk) { s.Status.ID = d.ID }
 
-// Fill sets what the user left to the cloud.
+// fill sets what the user left to the cloud.
 func (s *Snapshot) fill(d Disk) bool {
 	if s.Spec.Tier != "" || d.Tier == "" {
 		return false

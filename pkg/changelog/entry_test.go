@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every text of an entry passes through the redaction, those that come from an
+// TestEveryTextIsRedacted: every text of an entry passes through the redaction, those that come from an
 // object, too.
 func TestEveryTextIsRedacted(t *testing.T) {
 	const leak = "nats://admin:hunter2canary@example.org"

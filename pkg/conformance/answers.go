@@ -25,18 +25,18 @@ func whileMisrouted(status int) string {
 	return fmt.Sprintf("while a page with the status %d answers in the place of the external system", status)
 }
 
-// Misroute lets a page of the status answer, and returns what ends that, or nil.
+// misroute lets a page of the status answer, and returns what ends that, or nil.
 func (k *kit) misroute(status int) (end func()) {
 	// whoever calls this has seen that the probe is one
-	r := k.suite.Probe.(Misrouter) //nolint:forcetypeassert // see above
+	r := k.suite.Probe.(Misrouter) // see above
 
 	return k.alters("Probe.Misroute", func(ctx context.Context) (func(context.Context) error, error) { return r.Misroute(ctx, status) })
 }
 
-// Misrouted checks that no page is taken for the answer that something does not exist.
+// misrouted checks that no page is taken for the answer that something does not exist.
 func (m *manners) misrouted() *finding { return m.under(pages, m.believesAbsence) }
 
-// RefusedIsTold checks, with another object, that no page is taken for the answer that a
+// refusedIsTold checks, with another object, that no page is taken for the answer that a
 // change was made. It is last: a client that changes nothing at all is told of that.
 func (m *manners) refusedIsTold() *finding {
 	if _, ok := m.suite.Probe.(Misrouter); !ok {
@@ -54,7 +54,7 @@ func (m *manners) refusedIsTold() *finding {
 	return m.under(answers, m.believesChange)
 }
 
-// Under checks something while pages answer, one after the other.
+// under checks something while pages answer, one after the other.
 func (m *manners) under(statuses []int, check func(status int) *finding) *finding {
 	if _, ok := m.suite.Probe.(Misrouter); !ok {
 		return nil
@@ -96,7 +96,7 @@ func (m *manners) believesAbsence(status int) *finding {
 	return nil
 }
 
-// BelievesChange makes changes. That Delete takes a 404 for the end of what it deletes does
+// believesChange makes changes. That Delete takes a 404 for the end of what it deletes does
 // no harm: Observe is asked afterwards.
 func (m *manners) believesChange(status int) *finding {
 	other := m.stored(m.sample)
@@ -118,7 +118,7 @@ func (m *manners) believesChange(status int) *finding {
 	return nil
 }
 
-// Changed returns a copy of the object with the first mutation that can be made, or nil.
+// changed returns a copy of the object with the first mutation that can be made, or nil.
 func (m *manners) changed() resource.Managed {
 	at := slices.IndexFunc(m.suite.Mutations, func(of Mutation) bool { return !of.Immutable })
 	if at < 0 {
@@ -131,7 +131,7 @@ func (m *manners) changed() resource.Managed {
 	return mg
 }
 
-// Alone checks that a call that waits for the external system holds up no other object.
+// alone checks that a call that waits for the external system holds up no other object.
 func (m *manners) alone() *finding {
 	h, ok := m.suite.Probe.(Holder)
 	if !ok {
@@ -164,7 +164,7 @@ func (m *manners) alone() *finding {
 	return nil
 }
 
-// Passes says whether a look at another object returns while one at the object waits. Both
+// passes says whether a look at another object returns while one at the object waits. Both
 // have returned when it does.
 func (m *manners) passes(ctx context.Context, held <-chan struct{}, other resource.Managed) bool {
 	first, giveUp := context.WithCancel(ctx)
@@ -190,7 +190,7 @@ func (m *manners) passes(ctx context.Context, held <-chan struct{}, other resour
 	return passed
 }
 
-// Looks observes on a goroutine of its own, at the same time as another, and closes the
+// looks observes on a goroutine of its own, at the same time as another, and closes the
 // channel when that has ended. What the client makes of it is found out elsewhere.
 func (m *manners) looks(ctx context.Context, mg resource.Managed) <-chan struct{} {
 	ended := make(chan struct{})

@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// AtPage does something else in the place of a call that a page of the status answers.
+// atPage does something else in the place of a call that a page of the status answers.
 func atPage(status page, p *pilot, call, instead func() error) error {
 	p.mu.Lock()
 	now := p.page
@@ -29,7 +29,7 @@ func atPage(status page, p *pilot, call, instead func() error) error {
 
 func well() error { return nil }
 
-// ObservesAt is a client that looks otherwise while a page of the status answers.
+// observesAt is a client that looks otherwise while a page of the status answers.
 func observesAt(status page, instead func() error) wreck {
 	return wreck{observe: func(ctx context.Context, p *pilot, v *volume.Volume) (o managed.ExternalObservation, err error) {
 		err = atPage(status, p, func() (err error) { o, err = p.Observe(ctx, v); return err }, instead)
@@ -38,7 +38,7 @@ func observesAt(status page, instead func() error) wreck {
 	}}
 }
 
-// A negative cache remembers for all connections what was not found.
+// A negativeCache remembers for all connections what was not found.
 func negativeCache() wreck {
 	missing := map[string]bool{}
 
@@ -185,7 +185,7 @@ func (g *gate) Hold(_ context.Context, id string) (<-chan struct{}, func(context
 	}, nil
 }
 
-// Pass waits if the disk is held.
+// pass waits if the disk is held.
 func (g *gate) pass(ctx context.Context, id string) error {
 	g.mu.Lock()
 	held, opens, waits := g.held, g.opens, id != "" && g.of == id
@@ -249,7 +249,7 @@ func TestCallsThatWait(t *testing.T) {
 	}
 }
 
-// Says tells whether a property is found to be broken with a text.
+// says tells whether a property is found to be broken with a text.
 func (f *findings) says(property, text string) bool {
 	return slices.ContainsFunc(f.list, func(x finding) bool { return x.property == property && strings.Contains(x.String(), text) })
 }

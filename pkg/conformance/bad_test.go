@@ -52,7 +52,7 @@ func (l liar) Break(ctx context.Context) (func(context.Context) error, error) {
 		return l.dock.Break(ctx)
 	}
 
-	return nil, nil //nolint:nilnil // that is the lie
+	return nil, nil // that is the lie
 }
 
 // never does not end, and takes no time.
@@ -212,7 +212,7 @@ func (f *forgetful) Create(ctx context.Context, mg resource.Managed) error {
 
 		return nil
 	}
-	v := mg.(*volume.Volume) //nolint:forcetypeassert // of the kind
+	v := mg.(*volume.Volume) // of the kind
 
 	return f.change(ctx, func() {
 		f.made[token] = f.put(disk{size: v.Spec.SizeGiB, tier: v.Spec.Tier})
@@ -306,7 +306,7 @@ func TestInner(t *testing.T) {
 	}
 }
 
-// Inside runs a suite in a process of its own, in which it has to fail, and returns what that
+// inside runs a suite in a process of its own, in which it has to fail, and returns what that
 // prints.
 func inside(t *testing.T, suite string) string {
 	t.Helper()

@@ -35,7 +35,7 @@ func (w *wreck) Connect(ctx context.Context, _ resource.Managed) (managed.Extern
 
 func (w *wreck) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	if w.observe != nil {
-		return w.observe(ctx, w.pilot, mg.(*volume.Volume)) //nolint:forcetypeassert // of the kind
+		return w.observe(ctx, w.pilot, mg.(*volume.Volume)) // of the kind
 	}
 
 	return w.pilot.Observe(ctx, mg)
@@ -43,7 +43,7 @@ func (w *wreck) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 
 func (w *wreck) Create(ctx context.Context, mg resource.Managed) error {
 	if w.create != nil {
-		return w.create(ctx, w.pilot, mg.(*volume.Volume)) //nolint:forcetypeassert // of the kind
+		return w.create(ctx, w.pilot, mg.(*volume.Volume)) // of the kind
 	}
 
 	return w.pilot.Create(ctx, mg)
@@ -51,7 +51,7 @@ func (w *wreck) Create(ctx context.Context, mg resource.Managed) error {
 
 func (w *wreck) Update(ctx context.Context, mg resource.Managed) error {
 	if w.update != nil {
-		return w.update(ctx, w.pilot, mg.(*volume.Volume)) //nolint:forcetypeassert // of the kind
+		return w.update(ctx, w.pilot, mg.(*volume.Volume)) // of the kind
 	}
 
 	return w.pilot.Update(ctx, mg)
@@ -59,7 +59,7 @@ func (w *wreck) Update(ctx context.Context, mg resource.Managed) error {
 
 func (w *wreck) Delete(ctx context.Context, mg resource.Managed) error {
 	if w.remove != nil {
-		return w.remove(ctx, w.pilot, mg.(*volume.Volume)) //nolint:forcetypeassert // of the kind
+		return w.remove(ctx, w.pilot, mg.(*volume.Volume)) // of the kind
 	}
 
 	return w.pilot.Delete(ctx, mg)
@@ -438,7 +438,7 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// Suite returns that of a client with the defect.
+// suite returns that of a client with the defect.
 func (c defect) suite() Suite {
 	d := newDock(c.class)
 	d.stamped = !c.unowned
@@ -455,7 +455,7 @@ func (c defect) suite() Suite {
 	return s
 }
 
-// Find checks that a suite finds the defect.
+// find checks that a suite finds the defect.
 func (c defect) find(t *testing.T) {
 	t.Helper()
 	k := examine(t, c.suite())

@@ -133,7 +133,7 @@ func (d *dock) Remove(_ context.Context, id string) error {
 func (d *dock) Make(_ context.Context, mg resource.Managed) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	v := mg.(*volume.Volume) //nolint:forcetypeassert // of the kind
+	v := mg.(*volume.Volume) // of the kind
 
 	return d.put(disk{id: meta.GetExternalName(mg), size: v.Spec.SizeGiB, tier: v.Spec.Tier}), nil
 }
@@ -213,7 +213,7 @@ func (p *pilot) Connect(ctx context.Context, _ resource.Managed) (managed.Extern
 }
 
 func (p *pilot) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
-	v := mg.(*volume.Volume) //nolint:forcetypeassert // of the kind
+	v := mg.(*volume.Volume) // of the kind
 	x, err := p.get(ctx, meta.GetExternalName(mg))
 	switch {
 	case errors.Is(err, errNoDisk):
@@ -233,7 +233,7 @@ func (p *pilot) Observe(ctx context.Context, mg resource.Managed) (managed.Exter
 }
 
 func (p *pilot) Create(ctx context.Context, mg resource.Managed) error {
-	v := mg.(*volume.Volume) //nolint:forcetypeassert // of the kind
+	v := mg.(*volume.Volume) // of the kind
 	x := disk{size: v.Spec.SizeGiB, tier: v.Spec.Tier, token: managed.CreationToken(ctx)}
 	if p.stamped {
 		x.stamp = string(mg.GetUID())
@@ -267,7 +267,7 @@ func (p *pilot) Create(ctx context.Context, mg resource.Managed) error {
 }
 
 func (p *pilot) Update(ctx context.Context, mg resource.Managed) error {
-	v := mg.(*volume.Volume) //nolint:forcetypeassert // of the kind
+	v := mg.(*volume.Volume) // of the kind
 	x, err := p.get(ctx, meta.GetExternalName(mg))
 	if err != nil {
 		return errors.New("cannot look")
@@ -328,7 +328,7 @@ func sample(name string) *volume.Volume {
 	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.Spec{SizeGiB: 10, Tier: "fast"}}
 }
 
-// Suite returns that of a dock and its connecter.
+// suite returns that of a dock and its connecter.
 func (d *dock) suite(connecter managed.ExternalConnecter) Suite {
 	return Suite{
 		Kind: volume.Kind, Scheme: scheme(), Connecter: connecter, Class: d.class,

@@ -25,7 +25,7 @@ var (
 // So many schedules of a story that fail are enough to see why.
 const failing = 3
 
-// TellStories tells all stories of all samples without faults, and those of the
+// tellStories tells all stories of all samples without faults, and those of the
 // first sample with faults.
 func (k *kit) tellStories() {
 	if k.suite.Replay != "" {
@@ -78,7 +78,7 @@ func (k *kit) tellStories() {
 	}
 }
 
-// Judge tells a story with faults and keeps what is found.
+// judge tells a story with faults and keeps what is found.
 func (k *kit) judge(st story, sample resource.Managed, faults []sim.Fault) sim.Result {
 	schedule := sim.Schedule{Scenario: st.name, Class: sample.GetName(), Faults: faults}
 	k.schedule = schedule.String()
@@ -100,7 +100,7 @@ func (k *kit) judge(st story, sample resource.Managed, faults []sim.Fault) sim.R
 	return r
 }
 
-// Replay tells one story and its trace.
+// replay tells one story and its trace.
 func (k *kit) replay() {
 	schedule, err := sim.ParseSchedule(k.suite.Replay)
 	if err != nil {

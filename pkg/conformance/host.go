@@ -56,37 +56,37 @@ func newHost(limit time.Duration) *host {
 	return h
 }
 
-// Close ends the host. What was given up goes on.
+// close ends the host. What was given up goes on.
 func (h *host) close() { close(h.jobs) }
 
-// Dead says whether nothing is called any more.
+// dead says whether nothing is called any more.
 func (h *host) dead() bool { return h.gone.Load() != nil }
 
-// GiveUp makes that nothing is called any more. The first reason counts.
+// giveUp makes that nothing is called any more. The first reason counts.
 func (h *host) giveUp(property, text string) error {
 	h.gone.CompareAndSwap(nil, &reason{property, text})
 
 	return errGone
 }
 
-// Call calls something. Its context has the values of ctx, and a deadline in real
+// call calls something. Its context has the values of ctx, and a deadline in real
 // time.
 func (h *host) call(ctx context.Context, what string, do func(context.Context) error) error {
 	return h.callFor(ctx, h.limit, what, do)
 }
 
-// Attempt is Call for a caller who tells himself that it has panicked, by the error, and
+// attempt is Call for a caller who tells himself that it has panicked, by the error, and
 // then gives up the suite.
 func (h *host) attempt(ctx context.Context, what string, do func(context.Context) error) error {
 	return h.hand(job{what: what, ctx: ctx, timeout: h.limit, do: do, tells: true})
 }
 
-// CallFor calls something that may take so long.
+// callFor calls something that may take so long.
 func (h *host) callFor(ctx context.Context, timeout time.Duration, what string, do func(context.Context) error) error {
 	return h.hand(job{what: what, ctx: ctx, timeout: timeout, do: do})
 }
 
-// Hand hands a job to the goroutine outside, and waits for its end.
+// hand hands a job to the goroutine outside, and waits for its end.
 func (h *host) hand(j job) error {
 	if h.dead() {
 		return errGone
@@ -138,7 +138,7 @@ func (h *host) run(j job) error {
 	}
 }
 
-// Stack returns the frames of the goroutine that panics, from the panic on.
+// stack returns the frames of the goroutine that panics, from the panic on.
 func stack() string {
 	lines := strings.Split(string(debug.Stack()), "\n")
 	for i, line := range lines {

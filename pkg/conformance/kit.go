@@ -85,7 +85,7 @@ func examine(t *testing.T, s Suite) *kit {
 	return k
 }
 
-// Stopped says whether to go on makes no sense.
+// stopped says whether to go on makes no sense.
 func (k *kit) stopped() bool { return k.host.dead() || len(k.findings.list) > 0 }
 
 func (k *kit) found(property, text string) {
@@ -96,7 +96,7 @@ func (k *kit) note(format string, args ...any) {
 	k.notes = append(k.notes, fmt.Sprintf(format, args...))
 }
 
-// CheckMutations checks what the author says of his mutations.
+// checkMutations checks what the author says of his mutations.
 func (k *kit) checkMutations() {
 	for _, sample := range k.suite.Samples {
 		for _, m := range k.suite.Mutations {
@@ -113,7 +113,7 @@ func (k *kit) checkMutations() {
 	}
 }
 
-// Begin looks at what there is before anything is done.
+// begin looks at what there is before anything is done.
 func (k *kit) begin() {
 	k.class = k.suite.Class
 	k.ledger.reset()
@@ -135,7 +135,7 @@ func (k *kit) begin() {
 	}
 }
 
-// NewTap returns the connecter of a process.
+// newTap returns the connecter of a process.
 func (k *kit) newTap() *tap {
 	t := &tap{ledger: k.ledger, secrets: k.suite.Secrets}
 	_ = k.host.call(context.Background(), "Suite.NewConnecter", func(context.Context) error {
@@ -149,7 +149,7 @@ func (k *kit) newTap() *tap {
 	return t
 }
 
-// NewServer returns what makes the server of a schedule, or nil if it is the simulated one.
+// newServer returns what makes the server of a schedule, or nil if it is the simulated one.
 func (k *kit) newServer() func() ctrlclient.Client {
 	if k.suite.Server == nil {
 		return nil
@@ -172,7 +172,7 @@ func (k *kit) newServer() func() ctrlclient.Client {
 	}
 }
 
-// Options are those of the class, and the author's.
+// options are those of the class, and the author's.
 func (k *kit) options() []managed.ReconcilerOption {
 	var out []managed.ReconcilerOption
 	switch k.class {
@@ -186,7 +186,7 @@ func (k *kit) options() []managed.ReconcilerOption {
 	return append(out, k.suite.Options...)
 }
 
-// Clean removes what the last story has left.
+// clean removes what the last story has left.
 func (k *kit) clean(before []string) {
 	k.ledger.look(nobody)
 	removed := false
@@ -219,7 +219,7 @@ func (k *kit) clean(before []string) {
 	}
 }
 
-// Eventually says whether something becomes true while patience lasts.
+// eventually says whether something becomes true while patience lasts.
 func (k *kit) eventually(is func() bool) bool {
 	for began := time.Now(); ; <-time.After(5 * time.Millisecond) {
 		if is() {
@@ -240,7 +240,7 @@ func (k *kit) known() []string {
 	return ids
 }
 
-// Fields that mutations change, as the probe shows them in a resource.
+// fields that mutations change, as the probe shows them in a resource.
 func (k *kit) fields(r Resource) wants {
 	out := wants{}
 	for _, m := range k.suite.Mutations {
@@ -252,7 +252,7 @@ func (k *kit) fields(r Resource) wants {
 	return out
 }
 
-// Wants are what the resource of a sample should be like after a mutation.
+// wants are what the resource of a sample should be like after a mutation.
 func (k *kit) wants(sample resource.Managed, m *Mutation) wants {
 	out := wants{}
 	for field, value := range k.learned[sample.GetName()] {

@@ -64,7 +64,7 @@ func (d difference) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// Reset forgets everything but what exists.
+// reset forgets everything but what exists.
 func (l *ledger) reset() {
 	l.madeFor, l.granted, l.wanted = map[string]types.UID{}, map[types.UID]string{}, map[types.UID]wants{}
 	for id := range l.have {
@@ -73,7 +73,7 @@ func (l *ledger) reset() {
 	l.creator = nobody
 }
 
-// List asks the probe what exists.
+// list asks the probe what exists.
 func (l *ledger) list() (map[string]Resource, error) {
 	var list []Resource
 	err := l.host.call(context.Background(), "Probe.List", func(ctx context.Context) (err error) {
@@ -99,7 +99,7 @@ func (l *ledger) list() (map[string]Resource, error) {
 	return out, nil
 }
 
-// Look brings the ledger up to date, and returns what is new. What appears was made
+// look brings the ledger up to date, and returns what is new. What appears was made
 // for the given object. A probe that fails ends the suite.
 func (l *ledger) look(maker types.UID) difference {
 	now, err := l.list()
@@ -132,13 +132,13 @@ func (l *ledger) look(maker types.UID) difference {
 	return d
 }
 
-// Mistakable says whether nobody can tell the resource of mg from that of another
+// mistakable says whether nobody can tell the resource of mg from that of another
 // object of its name: names are chosen, and owners are not stored.
 func (l *ledger) mistakable(id string, mg resource.Managed) bool {
 	return l.traits.Named && !l.traits.Stamped && id == meta.GetExternalName(mg) && l.madeFor[id] != nobody
 }
 
-// Trespassed tells what a call for an object changed that is not the object's.
+// trespassed tells what a call for an object changed that is not the object's.
 func (l *ledger) trespassed(d difference, before map[string]types.UID, mg resource.Managed) string {
 	var out []string
 	object := mg.GetUID()
@@ -211,7 +211,7 @@ func (l *ledger) Lacks(mg resource.Managed) string {
 	return ""
 }
 
-// Lacks says in what a resource is not as it should be.
+// lacks says in what a resource is not as it should be.
 func lacks(r Resource, want wants) string {
 	for _, field := range slices.Sorted(maps.Keys(want)) {
 		if got := r.State[field]; got != want[field] {

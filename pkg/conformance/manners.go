@@ -24,7 +24,7 @@ type manners struct {
 	token  string
 }
 
-// CheckManners calls the client as it is, without a reconciler.
+// checkManners calls the client as it is, without a reconciler.
 func (k *kit) checkManners() {
 	for _, sample := range k.suite.Samples {
 		before := k.known()
@@ -52,12 +52,12 @@ func (k *kit) checkManners() {
 	}
 }
 
-// Say says what is wrong.
+// say says what is wrong.
 func (m *manners) say(property, format string, args ...any) *finding {
 	return &finding{property: property, text: fmt.Sprintf(format, args...)}
 }
 
-// Call connects and makes one call.
+// call connects and makes one call.
 func (m *manners) call(mg resource.Managed, do func(managed.ExternalClient) error) error {
 	c, err := m.tap.Connect(context.Background(), mg)
 	if err != nil {
@@ -94,7 +94,7 @@ func (m *manners) connects() *finding {
 	return nil
 }
 
-// Observe as a new pass does. Nothing is seen if that fails.
+// observe observes as a new pass does. Nothing is seen if that fails.
 func (m *manners) observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	c, err := m.tap.Connect(context.Background(), mg)
 	if err != nil {
@@ -194,7 +194,7 @@ func (m *manners) seen() *finding {
 	return nil
 }
 
-// Update until Observe says that it is up to date.
+// update updates until Observe says that it is up to date.
 func (m *manners) update(mg resource.Managed) *finding {
 	for range 3 {
 		if err := m.updateNow(mg); err != nil {
@@ -223,7 +223,7 @@ func (m *manners) stable() *finding {
 	return nil
 }
 
-// Told puts an observation into words that show no connection details.
+// told puts an observation into words that show no connection details.
 func told(o managed.ExternalObservation, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
@@ -260,7 +260,7 @@ func (m *manners) broken() *finding {
 	return m.works()
 }
 
-// Works checks that the client works once the external system does again.
+// works checks that the client works once the external system does again.
 func (m *manners) works() *finding {
 	var err error
 	works := func() bool { _, err = m.observe(context.Background(), clone(m.mg)); return err == nil }

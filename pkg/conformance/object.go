@@ -35,15 +35,15 @@ func specOf(mg resource.Managed) reflect.Value {
 	return v.Elem().FieldByName("Spec")
 }
 
-// SetSpec gives an object the spec of another of its type.
+// setSpec gives an object the spec of another of its type.
 func setSpec(mg, of resource.Managed) { specOf(mg).Set(specOf(clone(of))) }
 
 func clone(mg resource.Managed) resource.Managed {
 	// a copy has the type of its original
-	return mg.DeepCopyObject().(resource.Managed) //nolint:forcetypeassert // see above
+	return mg.DeepCopyObject().(resource.Managed) // see above
 }
 
-// Fresh returns a copy of a sample as a user applies it, in some namespace.
+// fresh returns a copy of a sample as a user applies it, in some namespace.
 func fresh(sample resource.Managed) resource.Managed {
 	mg := clone(sample)
 	if mg.GetNamespace() == "" {
@@ -55,7 +55,7 @@ func fresh(sample resource.Managed) resource.Managed {
 	return mg
 }
 
-// Stored returns a copy of a sample as if it were stored, and the names chosen that
+// stored returns a copy of a sample as if it were stored, and the names chosen that
 // are chosen here. No two have the same UID.
 func (k *kit) stored(sample resource.Managed) resource.Managed {
 	mg := fresh(sample)
@@ -69,14 +69,14 @@ func (k *kit) stored(sample resource.Managed) resource.Managed {
 	return mg
 }
 
-// Christen gives an object an external name, if names are chosen here.
+// christen gives an object an external name, if names are chosen here.
 func (k *kit) christen(mg resource.Managed) {
 	if k.class == Named && meta.GetExternalName(mg) == "" {
 		meta.SetExternalName(mg, mg.GetName())
 	}
 }
 
-// Mutated returns a copy of a sample with a mutation.
+// mutated returns a copy of a sample with a mutation.
 func mutated(sample resource.Managed, m Mutation) resource.Managed {
 	mg := clone(sample)
 	m.Change(mg)
@@ -84,7 +84,7 @@ func mutated(sample resource.Managed, m Mutation) resource.Managed {
 	return mg
 }
 
-// Legible puts the names of objects in the place of their UIDs.
+// legible puts the names of objects in the place of their UIDs.
 func (k *kit) legible(text string) string {
 	for uid, name := range k.names {
 		text = strings.ReplaceAll(text, string(uid), name)

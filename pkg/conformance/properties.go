@@ -55,7 +55,7 @@ var properties = []property{
 // TheRest is what is not about clients: the reconciler would be to blame.
 const theRest = "the-reconciler-holds"
 
-// JudgedBy returns the name of the property that a judge of package sim judges, or
+// judgedBy returns the name of the property that a judge of package sim judges, or
 // of the property itself.
 func judgedBy(judge string) string {
 	for _, p := range properties {

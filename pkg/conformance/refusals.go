@@ -10,12 +10,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Refused says whether an error of Create is taken for a word of the external system that
+// refused says whether an error of Create is taken for a word of the external system that
 // nothing was made: the intent to create is forgotten then, and a new one may follow. That a
 // name is taken is none: what is there may be of the same call, made twice.
 func refused(err error) bool { return external.IsNotCreated(err) }
 
-// Refusals checks that Create says that nothing was made only if that is so, and not when
+// refusals checks that Create says that nothing was made only if that is so, and not when
 // nobody knows, because its answer did not come, or its context has ended.
 func (m *manners) refusals() *finding {
 	before := m.known()
@@ -36,7 +36,7 @@ func (m *manners) refusals() *finding {
 	return m.refusal(context.Background(), before, "while no answer of the external system comes", end)
 }
 
-// Refusal creates for another object, ends what is wrong, and compares what was said with
+// refusal creates for another object, ends what is wrong, and compares what was said with
 // what was made.
 func (m *manners) refusal(ctx context.Context, before []string, when string, end func()) *finding {
 	mg := m.stored(m.sample)
@@ -67,7 +67,7 @@ func (m *manners) refusal(ctx context.Context, before []string, when string, end
 	return broken
 }
 
-// Hides says whether the reconciler takes an error of Create for a failure, although the client
+// hides says whether the reconciler takes an error of Create for a failure, although the client
 // does not mark it.
 func (m *manners) hides(err error) bool {
 	return err != nil && m.suite.Class == Opaque && !external.IsAlreadyExists(err) && external.EffectOf(err) != external.EffectPossible

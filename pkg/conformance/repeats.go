@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Repeats checks that creating again does what the class says.
+// repeats checks that creating again does what the class says.
 func (m *manners) repeats() *finding {
 	switch m.class {
 	case Named:
@@ -66,7 +66,7 @@ func (m *manners) repeatsToken() *finding {
 	return nil
 }
 
-// Unnamed returns the object as it is when the answer to Create was lost.
+// unnamed returns the object as it is when the answer to Create was lost.
 func (m *manners) unnamed() resource.Managed {
 	mg := clone(m.mg)
 	meta.SetExternalName(mg, meta.GetExternalName(m.sample))
@@ -74,12 +74,12 @@ func (m *manners) unnamed() resource.Managed {
 	return mg
 }
 
-// Unchanged says whether all that existed is as it was, and nothing else exists.
+// unchanged says whether all that existed is as it was, and nothing else exists.
 func (m *manners) unchanged(before map[string]Resource) bool {
 	return maps.EqualFunc(before, m.ledger.have, func(a, b Resource) bool { return maps.Equal(a.State, b.State) })
 }
 
-// Recovers checks that what was created is found by its token, and nothing else.
+// recovers checks that what was created is found by its token, and nothing else.
 func (m *manners) recovers() *finding {
 	c, err := m.tap.Connect(context.Background(), m.mg)
 	if _, finds := c.(managed.CreationRecoverer); err != nil || !finds {
@@ -114,7 +114,7 @@ func (m *manners) recover(mg resource.Managed, token string) (found bool, err er
 	return found, err
 }
 
-// Mutates checks every mutation, and the way back.
+// mutates checks every mutation, and the way back.
 func (m *manners) mutates() *finding {
 	for i := range m.suite.Mutations {
 		mutation := m.suite.Mutations[i]
@@ -169,7 +169,7 @@ func (m *manners) changes(mg resource.Managed, mutation Mutation) *finding {
 	return nil
 }
 
-// UpdateTo updates and checks that the probe shows what is wanted.
+// updateTo updates and checks that the probe shows what is wanted.
 func (m *manners) updateTo(mg resource.Managed, want wants, when string) *finding {
 	if broken := m.update(mg); broken != nil {
 		return broken
@@ -189,7 +189,7 @@ func (m *manners) updateTo(mg resource.Managed, want wants, when string) *findin
 	return m.say("update-converges", "after %s %s, Observe says that its resource is up to date, and by the probe %s", mg.GetName(), when, why)
 }
 
-// Refuses checks that an immutable field is refused, and nothing is tried.
+// refuses checks that an immutable field is refused, and nothing is tried.
 func (m *manners) refuses(mg resource.Managed, mutation Mutation) *finding {
 	before := m.ledger.have
 	o, err := m.observe(context.Background(), mg)
@@ -209,10 +209,10 @@ func (m *manners) refuses(mg resource.Managed, mutation Mutation) *finding {
 	}
 }
 
-// Breaks breaks the external system, and returns what mends it, or nil.
+// breaks breaks the external system, and returns what mends it, or nil.
 func (k *kit) breaks(b Breaker) (mend func()) { return k.hampers("Probe.Break", b.Break) }
 
-// Hampers does something to the external system for a while that calls may wait for, and
+// hampers does something to the external system for a while that calls may wait for, and
 // returns what ends that, or nil. Calls have less time meanwhile.
 func (k *kit) hampers(what string, begin func(context.Context) (func(context.Context) error, error)) (end func()) {
 	mend := k.alters(what, begin)
@@ -228,7 +228,7 @@ func (k *kit) hampers(what string, begin func(context.Context) (func(context.Con
 	}
 }
 
-// Alters does something to the external system for a while, and returns what ends that,
+// alters does something to the external system for a while, and returns what ends that,
 // or nil.
 func (k *kit) alters(what string, begin func(context.Context) (func(context.Context) error, error)) (end func()) {
 	var heal func(context.Context) error

@@ -42,7 +42,7 @@ type tale struct {
 	doubted bool // what is there may be said not to exist
 }
 
-// Stories are those that the suite allows to be told.
+// stories are those that the suite allows to be told.
 func (k *kit) stories() []story {
 	out := []story{{name: "create", faults: true, tell: (*tale).creates}}
 	first := true
@@ -93,10 +93,10 @@ func (k *kit) stories() []story {
 	return out
 }
 
-// Begin creates the object.
+// begin creates the object.
 func (t *tale) begin() { t.uid = t.make(t.sample, nil) }
 
-// Make creates an object of a sample, changed or not.
+// make creates an object of a sample, changed or not.
 func (t *tale) make(sample resource.Managed, change func(resource.Managed)) types.UID {
 	mg := fresh(sample)
 	if change != nil {
@@ -109,7 +109,7 @@ func (t *tale) make(sample resource.Managed, change func(resource.Managed)) type
 	return uid
 }
 
-// Set gives the object the spec of its sample with a mutation, or without one.
+// set gives the object the spec of its sample with a mutation, or without one.
 func (t *tale) set(m *Mutation) {
 	t.Change(t.key, func(mg resource.Managed) { t.spec(mg, m) })
 }
@@ -131,7 +131,7 @@ func (t *tale) spec(mg resource.Managed, m *Mutation) {
 	t.ledger.wanted[mg.GetUID()] = t.wants(want, m)
 }
 
-// Edit is what users do when a fault says so.
+// edit is what users do when a fault says so.
 func (t *tale) edit(mg resource.Managed, n int) {
 	for i := range t.suite.Mutations {
 		if m := &t.suite.Mutations[i]; !m.Immutable {
@@ -145,7 +145,7 @@ func (t *tale) edit(mg resource.Managed, n int) {
 	}
 }
 
-// Drift changes all that was made for an object behind everybody's back.
+// drift changes all that was made for an object behind everybody's back.
 func (t *tale) drift() {
 	d, ok := t.suite.Probe.(Drifter)
 	if !ok {
@@ -164,7 +164,7 @@ func (t *tale) drift() {
 	t.ledger.look(t.ledger.creator)
 }
 
-// Name is the external name of the object.
+// externalName returns the external name of the object.
 func (t *tale) externalName() string {
 	if mg := t.Get(t.key); mg != nil {
 		return meta.GetExternalName(mg)
@@ -173,7 +173,7 @@ func (t *tale) externalName() string {
 	return ""
 }
 
-// Pace waits for the external system as long as it is allowed to take.
+// pace waits for the external system as long as it is allowed to take.
 func (t *tale) pace(d time.Duration) {
 	if t.ledger.delay <= 0 || t.ledger.acted.IsZero() {
 		return
@@ -192,7 +192,7 @@ func (t *tale) pace(d time.Duration) {
 	}
 }
 
-// Patient waits for the external system as long as the author is patient.
+// patient waits for the external system as long as the author is patient.
 func (t *tale) patient() bool {
 	const step = 10 * time.Millisecond
 	if t.waited >= t.suite.Patience || t.host.dead() {
@@ -209,7 +209,7 @@ func (t *tale) patient() bool {
 	return true
 }
 
-// Run tells a story of a sample once, and returns what came of it.
+// run tells a story of a sample once, and returns what came of it.
 func (k *kit) run(st story, sample resource.Managed, schedule sim.Schedule) sim.Result {
 	before := k.known()
 	t := &tale{kit: k, story: st, sample: sample, key: types.NamespacedName{Namespace: fresh(sample).GetNamespace(), Name: sample.GetName()}}
@@ -255,7 +255,7 @@ func (t *tale) tellAs(schedule sim.Schedule) (r sim.Result) {
 	}.Run(t.suite.Replay != "")
 }
 
-// SearchSecrets looks for secrets in what is stored.
+// searchSecrets looks for secrets in what is stored.
 func (t *tale) searchSecrets() {
 	mg := t.Get(t.key)
 	if mg == nil {

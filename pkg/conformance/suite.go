@@ -212,7 +212,7 @@ func (s *Suite) withDefaults() Suite {
 	return out
 }
 
-// Problems returns why the suite cannot be run, one sentence each.
+// problems returns why the suite cannot be run, one sentence each.
 func (s *Suite) problems() []string {
 	var out []string
 	say := func(is bool, format string, args ...any) {

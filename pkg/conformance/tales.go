@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Rest lets the world rest, once what was said not to exist has been looked for again: that
+// rest lets the world rest, once what was said not to exist has been looked for again: that
 // what there is was right all the time does not mean that the object has told so.
 func (t *tale) rest() {
 	if t.doubted {
@@ -25,7 +25,7 @@ func (t *tale) creates() {
 	t.rest()
 }
 
-// Updates goes there and back.
+// updates goes there and back.
 func (t *tale) updates() {
 	t.begin()
 	t.Settle()
@@ -36,7 +36,7 @@ func (t *tale) updates() {
 	t.rest()
 }
 
-// Refuses asks for what cannot be, and comes back.
+// refuses asks for what cannot be, and comes back.
 func (t *tale) refuses() {
 	t.begin()
 	t.Settle()
@@ -117,7 +117,7 @@ func (t *tale) orphans() {
 	}
 }
 
-// Removed: somebody else deletes the resource, and it is made again.
+// removed: somebody else deletes the resource, and it is made again.
 func (t *tale) removed() {
 	t.begin()
 	t.Settle()
@@ -139,14 +139,14 @@ func (t *tale) drifts() {
 	t.rest()
 }
 
-// Stranger makes what is nobody's, such as the sample asks for, and returns its id.
+// stranger makes what is nobody's, such as the sample asks for, and returns its id.
 func (t *tale) stranger() string {
 	like := fresh(t.sample)
 	t.christen(like)
 	var id string
 	err := t.host.call(context.Background(), "Probe.Make", func(ctx context.Context) (err error) {
 		// whoever tells this story has seen that the probe is one
-		id, err = t.suite.Probe.(Stranger).Make(ctx, like) //nolint:forcetypeassert // see above
+		id, err = t.suite.Probe.(Stranger).Make(ctx, like) // see above
 
 		return err
 	})
@@ -163,7 +163,7 @@ func (t *tale) stranger() string {
 	return id
 }
 
-// Adopts: there is a resource already, and the object is to take it over.
+// adopts: there is a resource already, and the object is to take it over.
 func (t *tale) adopts() {
 	id := t.stranger()
 	t.uid = t.make(t.sample, func(mg resource.Managed) {
@@ -183,7 +183,7 @@ func (t *tale) adopts() {
 	}
 }
 
-// Meets: the external name is taken by what is not the object's.
+// meets: the external name is taken by what is not the object's.
 func (t *tale) meets() {
 	id := t.stranger()
 	t.uid = t.make(t.sample, func(mg resource.Managed) { meta.SetExternalName(mg, id) })
@@ -206,11 +206,11 @@ func (t *tale) meets() {
 	}
 }
 
-// Breaks: the external system is away when the object is changed, and when it is
+// breaks: the external system is away when the object is changed, and when it is
 // deleted.
 func (t *tale) breaks() {
 	// whoever tells this story has seen that the probe is one
-	b := t.suite.Probe.(Breaker) //nolint:forcetypeassert // see above
+	b := t.suite.Probe.(Breaker) // see above
 	t.begin()
 	t.Settle()
 	if mend := t.kit.breaks(b); mend != nil {
@@ -230,7 +230,7 @@ func (t *tale) breaks() {
 	t.Settle()
 }
 
-// Misroutes: pages answer in the place of the external system, when the object is looked
+// misroutes: pages answer in the place of the external system, when the object is looked
 // at, and when it is deleted.
 func (t *tale) misroutes() {
 	t.begin()
@@ -253,7 +253,7 @@ func (t *tale) misroutes() {
 	t.Settle()
 }
 
-// Missed: a read misses the resource, once while the object is as asked for, and once when
+// missed: a read misses the resource, once while the object is as asked for, and once when
 // it is deleted.
 func (t *tale) missed() {
 	t.begin()
@@ -266,10 +266,10 @@ func (t *tale) missed() {
 	t.Settle()
 }
 
-// Miss hides the resource of the object from the next look.
+// miss hides the resource of the object from the next look.
 func (t *tale) miss(then func()) {
 	// whoever tells this story has seen that the probe is one
-	h := t.suite.Probe.(Hider) //nolint:forcetypeassert // see above
+	h := t.suite.Probe.(Hider) // see above
 	id := t.externalName()
 	end := t.alters("Probe.Hide", func(ctx context.Context) (func(context.Context) error, error) { return h.Hide(ctx, id) })
 	if end == nil {
@@ -281,7 +281,7 @@ func (t *tale) miss(then func()) {
 	end()
 }
 
-// Both: one of two objects goes, and the other stays.
+// both: one of two objects goes, and the other stays.
 func (t *tale) both() {
 	t.begin()
 	t.make(t.second, nil)

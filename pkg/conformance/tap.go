@@ -41,13 +41,13 @@ func (a act) String() string {
 	return fmt.Sprintf("%s of %s", a.name, a.mg.GetName())
 }
 
-// Ask makes a call with a copy of the object, which takes the place of the object
+// ask makes a call with a copy of the object, which takes the place of the object
 // once the call has returned, and judges what it did outside.
 func (t *tap) ask(ctx context.Context, a act, call func(context.Context, resource.Managed) error) error {
 	var mg resource.Managed
 	if a.mg != nil {
 		// a copy has the type of its original
-		mg = a.mg.DeepCopyObject().(resource.Managed) //nolint:forcetypeassert // see above
+		mg = a.mg.DeepCopyObject().(resource.Managed) // see above
 	}
 	if t.delay > 0 { // it may have done something by itself
 		t.look(t.creator)
@@ -80,7 +80,7 @@ func (t *tap) ask(ctx context.Context, a act, call func(context.Context, resourc
 	return err
 }
 
-// TellPanic gives up the suite if a call has panicked, and says in which it was, and what
+// tellPanic gives up the suite if a call has panicked, and says in which it was, and what
 // that had changed outside until then.
 func (t *tap) tellPanic(a act, err error) {
 	var p *panicError
@@ -95,7 +95,7 @@ func (t *tap) tellPanic(a act, err error) {
 	t.host.gone.Store(&reason{"calls-return", a.String() + " does not return: " + first + until + "\n" + rest})
 }
 
-// Judge judges what a call did.
+// judge judges what a call did.
 func (t *tap) judge(a act, before map[string]types.UID, err error) {
 	if err != nil {
 		for _, secret := range t.secrets {
@@ -174,7 +174,7 @@ func optionsOf(c managed.ExternalClient) optional {
 	return o
 }
 
-// Tapped returns a client with those optional methods that c has.
+// tapped returns a client with those optional methods that c has.
 func (t *tap) tapped(c managed.ExternalClient, o optional) managed.ExternalClient {
 	plain := &client{tap: t, to: c}
 	finds := &recoverer{plain, o}

@@ -112,7 +112,7 @@ func (s *apiServer) served(gvk schema.GroupVersionKind) (string, bool) {
 	}
 }
 
-// Watch follows the definitions, and asks discovery for the kinds without one.
+// watch follows the definitions, and asks discovery for the kinds without one.
 func (s *apiServer) watch(ctx context.Context, changed func()) error {
 	c, err := s.definitionCache()
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *apiServer) handler(changed func()) toolscache.ResourceEventHandler {
 	}
 }
 
-// Sync waits for the definitions, and says so if it takes long.
+// sync waits for the definitions, and says so if it takes long.
 func (s *apiServer) sync(ctx context.Context, done <-chan struct{}) bool {
 	for {
 		select {
@@ -191,7 +191,7 @@ func (s *apiServer) sync(ctx context.Context, done <-chan struct{}) bool {
 	}
 }
 
-// Probe asks discovery, at once for new kinds and from time to time for all.
+// probe asks discovery, at once for new kinds and from time to time for all.
 func (s *apiServer) probe(ctx context.Context, changed func()) {
 	for {
 		select {
@@ -206,7 +206,7 @@ func (s *apiServer) probe(ctx context.Context, changed func()) {
 	}
 }
 
-// ProbeAll asks for every kind that definitions say nothing of, and reports
+// probeAll asks for every kind that definitions say nothing of, and reports
 // whether an answer is new. What discovery cannot answer stays as it was.
 func (s *apiServer) probeAll(ctx context.Context) bool {
 	lists := map[schema.GroupVersion]func() (*metav1.APIResourceList, error){}
@@ -245,7 +245,7 @@ func (s *apiServer) answered() map[schema.GroupVersionKind]answer {
 	return maps.Clone(s.answers)
 }
 
-// List returns what a group version serves, nothing if the API server lists its group
+// list returns what a group version serves, nothing if the API server lists its group
 // versions without it. The 404 of discovery alone is also that of a proxy.
 func (s *apiServer) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
@@ -289,7 +289,7 @@ func (s *apiServer) await(ctx context.Context, gvk schema.GroupVersionKind) erro
 	}
 }
 
-// Forget removes the informers of the kind, in the three forms a cache has them.
+// forget removes the informers of the kind, in the three forms a cache has them.
 func (s *apiServer) forget(ctx context.Context, gvk schema.GroupVersionKind) error {
 	untyped := &unstructured.Unstructured{}
 	untyped.SetGroupVersionKind(gvk)

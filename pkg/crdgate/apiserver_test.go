@@ -158,7 +158,7 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// What takes long is told, for whoever forgot a permission.
+// TestSyncTells: what takes long is told, for whoever forgot a permission.
 func TestSyncTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(&discovered{})

@@ -78,7 +78,7 @@ func (c *leasedCache) GetInformerForKind(ctx context.Context, gvk schema.GroupVe
 	return &leasedInformer{Informer: informer, lease: c}, nil
 }
 
-// End takes all handlers out, and lets no more in.
+// end takes all handlers out, and lets no more in.
 func (c *leasedCache) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

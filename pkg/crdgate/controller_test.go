@@ -39,7 +39,7 @@ func (o *oneInformer) RemoveEventHandler(toolscache.ResourceEventHandlerRegistra
 	return nil
 }
 
-// However a handler came in, it leaves with its controller, and none comes late.
+// TestLeasedHandlersLeave: however a handler came in, it leaves with its controller, and none comes late.
 func TestLeasedHandlersLeave(t *testing.T) {
 	o := &oneInformer{}
 	c := &leasedCache{Cache: o}

@@ -74,7 +74,7 @@ func define(crd *apiextensionsv1.CustomResourceDefinition) definition {
 	return d
 }
 
-// Track lets the catalogue remember of a kind that it had a definition.
+// track lets the catalogue remember of a kind that it had a definition.
 // Of other kinds it remembers only the definitions there are.
 func (c *catalogue) track(kind schema.GroupKind) {
 	c.mu.Lock()
@@ -132,7 +132,7 @@ const (
 	served                   // its definition serves it
 )
 
-// Find returns what the definitions say of a kind, with the UID of the one that
+// find returns what the definitions say of a kind, with the UID of the one that
 // serves it. Of a kind that discovery has found it never says that it is unserved
 // because of others in its group.
 func (c *catalogue) find(gvk schema.GroupVersionKind, discovered bool) (finding, string) {

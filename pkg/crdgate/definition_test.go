@@ -133,7 +133,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// A kind may be tracked when its definition is there already, or is tracked twice.
+// TestCatalogueTracksLate: a kind may be tracked when its definition is there already, or is tracked twice.
 func TestCatalogueTracksLate(t *testing.T) {
 	c := newCatalogue()
 	c.complete()
@@ -152,7 +152,7 @@ func TestCatalogueTracksLate(t *testing.T) {
 	}
 }
 
-// Definitions that come and go leave nothing behind, but for kinds that are tracked.
+// TestCatalogueDoesNotGrow: definitions that come and go leave nothing behind, but for kinds that are tracked.
 func TestCatalogueDoesNotGrow(t *testing.T) {
 	c := newCatalogue()
 	c.track(gvk("Bay").GroupKind())

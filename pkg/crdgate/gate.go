@@ -176,7 +176,7 @@ func (g *Gate) begin() error {
 	return nil
 }
 
-// Loop returns when the context has ended, or with the error of the watch.
+// loop returns when the context has ended, or with the error of the watch.
 func (g *Gate) loop(ctx context.Context, running *sync.WaitGroup, watched <-chan error) error {
 	for {
 		retry := g.clock.NewTimer(g.step(ctx, running))
@@ -196,7 +196,7 @@ func (g *Gate) loop(ctx context.Context, running *sync.WaitGroup, watched <-chan
 	}
 }
 
-// Poke lets the loop look again. It never waits.
+// poke lets the loop look again. It never waits.
 func (g *Gate) poke() {
 	select {
 	case g.wake <- struct{}{}:

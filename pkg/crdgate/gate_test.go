@@ -71,7 +71,7 @@ func (w *fakeWorld) tell(what string) {
 	w.story = append(w.story, what)
 }
 
-// Put makes something serve a kind, or nothing, and returns when all is quiet.
+// put makes something serve a kind, or nothing, and returns when all is quiet.
 func (w *fakeWorld) put(kind, by string) {
 	synctest.Wait()
 	w.mu.Lock()
@@ -91,7 +91,7 @@ func (w *fakeWorld) take() []string {
 	return story
 }
 
-// Runs tells when it starts and stops.
+// runs tells when it starts and stops.
 func (w *fakeWorld) runs(name string) StartFunc {
 	return func(ctx context.Context) error {
 		w.tell("start " + name)
@@ -143,7 +143,7 @@ func (b *bench) want(t *testing.T, reason string, story ...string) {
 	}
 }
 
-// Later returns after a time, in the bubble of a test.
+// later returns after a time, in the bubble of a test.
 func later(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -352,7 +352,7 @@ func TestGateEnds(t *testing.T) {
 	})
 }
 
-// A gate that is poked from everywhere ends up with the truth.
+// TestGateUnderChange: a gate that is poked from everywhere ends up with the truth.
 func TestGateUnderChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := startGate(t, &fakeWorld{})

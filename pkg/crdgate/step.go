@@ -53,7 +53,7 @@ func (e *entry) name() string {
 	return strings.Join(names, ",")
 }
 
-// Step does what can be done now, and returns how long to sleep unless woken. The
+// step does what can be done now, and returns how long to sleep unless woken. The
 // order matters: nothing starts on a kind that others have still to leave.
 func (g *Gate) step(ctx context.Context, running *sync.WaitGroup) time.Duration {
 	g.mu.Lock()
@@ -135,7 +135,7 @@ func (g *Gate) launch(ctx context.Context, e *entry, running *sync.WaitGroup) {
 	})
 }
 
-// Run calls start when its kinds can really be listed: the API server follows a
+// run calls start when its kinds can really be listed: the API server follows a
 // definition with a little delay. It ends with an error if start panics.
 func (g *Gate) run(ctx context.Context, e *entry) (err error) {
 	defer func() {
@@ -153,7 +153,7 @@ func (g *Gate) run(ctx context.Context, e *entry) (err error) {
 	return e.start(ctx)
 }
 
-// Ended notes that start has returned, and why.
+// ended notes that start has returned, and why.
 func (g *Gate) ended(ctx context.Context, e *entry, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

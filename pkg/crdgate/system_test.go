@@ -170,7 +170,7 @@ func open(t *testing.T) *harbour {
 	return h
 }
 
-// Control runs a controller that takes finalizers away from deleted berths.
+// control runs a controller that takes finalizers away from deleted berths.
 func (h *harbour) control(ctx context.Context) error {
 	err := crdgate.RunController(ctx, h.manager, "berth", controller.Options{
 		Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
@@ -222,7 +222,7 @@ func (h *harbour) uninstall() {
 	})
 }
 
-// Moor creates a berth, when the API server can.
+// moor creates a berth, when the API server can.
 func (h *harbour) moor(name string, finalizers ...string) {
 	h.Helper()
 	h.eventually("create "+name, func() bool {
@@ -237,7 +237,7 @@ func (h *harbour) passes(name string) int {
 	return h.seen[name]
 }
 
-// Ended tells whether the controller has ended since then. On a busy machine it may have
+// ended tells whether the controller has ended since then. On a busy machine it may have
 // ended before: it is started again when it cannot begin.
 func (h *harbour) ended(since int) func() bool {
 	return func() bool { return h.endings() > since }
@@ -260,7 +260,7 @@ func (h *harbour) informer() cache.Informer {
 	return i
 }
 
-// A kind comes, goes with an object that a finalizer holds, and comes back.
+// TestControllerFollowsItsDefinition: a kind comes, goes with an object that a finalizer holds, and comes back.
 func TestControllerFollowsItsDefinition(t *testing.T) {
 	h := open(t)
 	h.install()
@@ -286,7 +286,7 @@ func TestControllerFollowsItsDefinition(t *testing.T) {
 	}
 }
 
-// A version that is no longer served is as good as gone.
+// TestControllerFollowsItsVersion: a version that is no longer served is as good as gone.
 func TestControllerFollowsItsVersion(t *testing.T) {
 	h := open(t)
 	h.install()
@@ -312,8 +312,9 @@ func TestControllerFollowsItsVersion(t *testing.T) {
 	h.eventually("first seen again", func() bool { return h.passes("first") > n })
 }
 
-// Handlers of a controller that is gone leave the informers that stay. What an informer had handed out before the handler
-// left is still delivered, so the test asks for objects made afterwards.
+// TestControllerLeavesOtherInformers: handlers of a controller that is gone leave the informers
+// that stay. What an informer had handed out before the handler left is still delivered, so the
+// test asks for objects made afterwards.
 func TestControllerLeavesOtherInformers(t *testing.T) {
 	h := open(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -357,7 +358,7 @@ func TestControllerLeavesOtherInformers(t *testing.T) {
 	}
 }
 
-// What has no definition is found all the same, and what nobody serves is not.
+// TestGateFindsBuiltInKinds: what has no definition is found all the same, and what nobody serves is not.
 func TestGateFindsBuiltInKinds(t *testing.T) {
 	h := open(t)
 	started := make(chan string, 10)

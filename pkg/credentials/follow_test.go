@@ -43,7 +43,7 @@ func (a *tower) Watch(_ context.Context, list client.ObjectList, opts ...client.
 	return w, nil
 }
 
-// Stopped returns how many watches were begun, and how many of them are over.
+// stopped returns how many watches were begun, and how many of them are over.
 func (a *tower) stopped() (begun, over int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,7 +62,7 @@ func login(version string) *metav1.PartialObjectMetadata {
 
 var secret = types.NamespacedName{Namespace: "a", Name: "login"}
 
-// Whoever uses a Secret is told once of each change, by the one watch that all of it
+// TestFollow: whoever uses a Secret is told once of each change, by the one watch that all of it
 // share, and not of what he has read himself, nor after he has stopped.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// Where it is forbidden to watch it is tried rarely, and where it fails ever later.
+// TestFollowInVain: where it is forbidden to watch it is tried rarely, and where it fails ever later.
 func TestFollowInVain(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -141,7 +141,7 @@ func TestFollowInVain(t *testing.T) {
 	}
 }
 
-// Nothing is left of Secrets that nobody uses any more.
+// TestFollowersGo: nothing is left of Secrets that nobody uses any more.
 func TestFollowersGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &tower{}

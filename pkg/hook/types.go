@@ -1,10 +1,10 @@
 // Package hook has the interfaces of the hooks of vcluster-sdk v0.4, so that a plugin with hooks
 // compiles and the tests of its hooks run. Start with ClientHook.
 //
-// Nothing in this library calls a hook. In a plugin, vcluster proxied the requests to both API
-// servers and let hooks change the objects in them; here no request goes through a proxy. What a hook did to host objects is done in a syncer's TranslateMetadata,
-// SyncDown and Sync; what it did to requests of tenants, in a mutating admission webhook of
-// the virtual cluster. Package plugin refuses to register a hook.
+// Nothing in this library calls a hook. In a plugin, vcluster proxied the requests to both API servers and let hooks
+// change the objects in them; here no request goes through a proxy. What a hook did to host objects is done in a
+// syncer's TranslateMetadata, SyncDown and Sync; what it did to requests of tenants, in a mutating admission webhook
+// of the virtual cluster. Package plugin refuses to register a hook.
 package hook
 
 import (

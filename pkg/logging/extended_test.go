@@ -230,7 +230,7 @@ func (h siteHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// Who asks is told what of Debug is seen, and of a logger that cannot tell: all.
+// TestDebugEnabled: who asks is told what of Debug is seen, and of a logger that cannot tell: all.
 func TestDebugEnabled(t *testing.T) {
 	at := func(level slog.Level) logging.Logger {
 		return logging.NewSlogLogger(slog.New(slog.NewTextHandler(&bytes.Buffer{}, &slog.HandlerOptions{Level: level})))

@@ -73,8 +73,7 @@ func (l logrLogger) Error(err error, msg string, keysAndValues ...any) {
 	l.l.Error(err, msg, keysAndValues...)
 }
 
-// logr knows no warnings, and a level that nobody filters by is none: a pair says
-// what it is.
+// Warn adds the severity as a pair: logr has no warnings, and no level is filtered by as one.
 func (l logrLogger) Warn(msg string, keysAndValues ...any) {
 	l.l.Info(msg, append([]any{keySeverity, severityWarning}, keysAndValues...)...)
 }

@@ -51,7 +51,7 @@ func fromEnvironment(o Options) (Options, error) {
 func kubeconfig(variable string) (*rest.Config, error) {
 	path := os.Getenv(variable)
 	if path == "" {
-		return nil, nil //nolint:nilnil // there is a default
+		return nil, nil // there is a default
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	return config, errors.Wrapf(err, "cannot read the kubeconfig of %s", variable)

@@ -55,7 +55,7 @@ var (
 type Options = syncer.RegisterOptions
 
 // the is the plugin of this process: plugins are written for functions.
-var the plugin //nolint:gochecknoglobals // there is one in a process
+var the plugin // there is one in a process
 
 type plugin struct {
 	mu     sync.Mutex

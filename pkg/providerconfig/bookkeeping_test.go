@@ -22,7 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// An index knows who uses what now, and tells whose number of users has changed.
+// TestIndexBookkeeping: an index knows who uses what now, and tells whose number of users has changed.
 func TestIndexBookkeeping(t *testing.T) {
 	berths, cranes := schema.GroupKind{Kind: "Berth"}, schema.GroupKind{Kind: "Crane"}
 	a, b, c := user{berths, "quay", "a"}, user{berths, "", "b"}, user{cranes, "quay", "c"}
@@ -62,7 +62,7 @@ func TestIndexBookkeeping(t *testing.T) {
 	}
 }
 
-// Users are told in order, and only as many as fit.
+// TestIndexFirst: users are told in order, and only as many as fit.
 func TestIndexFirst(t *testing.T) {
 	i, k := newIndex(), key{"ClusterProviderConfig", "", "one"}
 	for n := 3; n > 0; n-- {
@@ -76,7 +76,8 @@ func TestIndexFirst(t *testing.T) {
 	}
 }
 
-// A cache is behind if it shows an older version than our last write, or the one that our finalizer was taken from.
+// TestAhead: a cache is behind if it shows an older version than our last write, or the one that our finalizer was
+// taken from.
 func TestAhead(t *testing.T) {
 	cases := map[string]struct {
 		known record
@@ -95,7 +96,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// Passes within a second are one that lags.
+// TestLags: passes within a second are one that lags.
 func TestLags(t *testing.T) {
 	begun := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	known := &record{}
@@ -109,7 +110,7 @@ func TestLags(t *testing.T) {
 	}
 }
 
-// Users are looked at when a configuration is another, has another spec, or can be used from now on.
+// TestConcerns: users are looked at when a configuration is another, has another spec, or can be used from now on.
 func TestConcerns(t *testing.T) {
 	config := func(uid types.UID, generation int64, finalizers ...string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: generation, Finalizers: finalizers}}
@@ -132,7 +133,7 @@ func TestConcerns(t *testing.T) {
 	}
 }
 
-// A connection and the configuration that it is called after lead to each other.
+// TestNamesOfConnections: a connection and the configuration that it is called after lead to each other.
 func TestNamesOfConnections(t *testing.T) {
 	namespaced := &reconciler{kind: &form{gvk: schema.GroupVersionKind{Kind: "ProviderConfig"}, namespaced: true}}
 	cluster := &reconciler{kind: &form{gvk: schema.GroupVersionKind{Kind: "ClusterProviderConfig"}}}
@@ -159,7 +160,8 @@ func TestNamesOfConnections(t *testing.T) {
 	}
 }
 
-// Users of a kind that is not followed yet are not looked for: nothing is known of them.
+// TestUsersThatAreNotFollowedAreNotLookedFor: users of a kind that is not followed yet are not looked for: nothing is
+// known of them.
 func TestUsersThatAreNotFollowedAreNotLookedFor(t *testing.T) {
 	tr := newFollowed(t, nil)
 	if unused, err := tr.unused(t.Context(), key{"Wharf", "a", "main"}); !unused || err != nil {
@@ -167,7 +169,8 @@ func TestUsersThatAreNotFollowedAreNotLookedFor(t *testing.T) {
 	}
 }
 
-// A status that cannot be compared is told, and not taken for one that changes nothing.
+// TestAStatusThatCannotBeCompared: a status that cannot be compared is told, and not taken for one that changes
+// nothing.
 func TestAStatusThatCannotBeCompared(t *testing.T) {
 	config := &unencodable{&Wharf{}}
 	if err := (&reconciler{}).write(t.Context(), config, &Wharf{}, &record{}); err == nil || !strings.Contains(err.Error(), "cannot compare the status") {
@@ -180,7 +183,8 @@ type unencodable struct{ Config }
 
 func (unencodable) MarshalJSON() ([]byte, error) { return nil, errors.New("no JSON") }
 
-// What the first write of a process does not change is remembered, so that it is not sent again.
+// TestAFirstWriteThatChangesNothing: what the first write of a process does not change is remembered, so that it is not
+// sent again.
 func TestAFirstWriteThatChangesNothing(t *testing.T) {
 	sent := 0
 	c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(newScheme()).Build(), interceptor.Funcs{

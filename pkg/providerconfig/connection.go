@@ -70,7 +70,7 @@ func (k key) connection() string {
 	return k.kind + "/" + k.namespace + "/" + k.name
 }
 
-// Connections hands configurations of the kind whose connections have changed to the
+// connections hands configurations of the kind whose connections have changed to the
 // controller.
 func (r *reconciler) connections() source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
@@ -88,7 +88,7 @@ func (r *reconciler) connections() source.Source {
 	})
 }
 
-// ConfigOf returns the configuration of the kind that a connection is called after.
+// configOf returns the configuration of the kind that a connection is called after.
 func (r *reconciler) configOf(connection string) (types.NamespacedName, bool) {
 	parts := strings.Split(connection, "/")
 	switch {
@@ -103,7 +103,7 @@ func (r *reconciler) configOf(connection string) (types.NamespacedName, bool) {
 	}
 }
 
-// DescribeConnection puts the state of the connection into the object, and returns
+// describeConnection puts the state of the connection into the object, and returns
 // what is to be told of it, if it is another one than before. Of a connection that
 // was never anything but well nothing is said.
 func (r *reconciler) describeConnection(config Config, k key, known *record) *event.Event {
@@ -133,7 +133,7 @@ func (r *reconciler) describeConnection(config Config, k key, known *record) *ev
 	return &event.Event{Type: shown.kind, Reason: shown.event, Message: text, Action: "Connect"}
 }
 
-// Recheck returns when to look at a configuration if nobody asks for it.
+// recheck returns when to look at a configuration if nobody asks for it.
 func (r *reconciler) recheck(config Config) time.Duration {
 	if c := connectionReason(config); r.limits != nil && c != "" && c != commonv1.ReasonConnectionAvailable {
 		return lookAgain

@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external/limit"
 )
 
-// Call makes a call over a connection, with its answer.
+// call makes a call over a connection, with its answer.
 func call(t *testing.T, set *limit.Set, name string, answer error) {
 	t.Helper()
 	release, err := set.Gate(name).Acquire(t.Context(), limit.Request{Class: limit.User, Tell: error.Error})
@@ -25,7 +25,7 @@ func call(t *testing.T, set *limit.Set, name string, answer error) {
 	release(answer)
 }
 
-// What is the matter with a connection is shown once, by its configuration, until it is
+// TestStateOfAConnection: what is the matter with a connection is shown once, by its configuration, until it is
 // well again; and nothing is sent while that does not change.
 func TestStateOfAConnection(t *testing.T) {
 	boom := errors.New("boom")
@@ -88,7 +88,7 @@ func (p *port) wantConnected(w *Wharf, want string) {
 	}
 }
 
-// A definition without conditions makes nobody busy.
+// TestStateOfAConnectionThatCannotBeStored: a definition without conditions makes nobody busy.
 func TestStateOfAConnectionThatCannotBeStored(t *testing.T) {
 	p := newPort(t, wharf("a", "main"), clusterWharf("main"))
 	set := limit.NewSet(limit.WithClock(p.clock))
@@ -108,7 +108,7 @@ func TestStateOfAConnectionThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// Only the configuration that a connection is called after is looked at.
+// TestConnectionsWakeTheirConfigurations: only the configuration that a connection is called after is looked at.
 func TestConnectionsWakeTheirConfigurations(t *testing.T) {
 	p := newPort(t)
 	cases := map[string]struct {

@@ -78,8 +78,9 @@ func newFollowed(t *testing.T, f *fleet) *tracker {
 	return tr
 }
 
-// Users are followed from when the cache is filled until the context ends. Then nothing is left of them, and whoever they used is told after it is known that
-// not all users are known any more.
+// TestFollow: users are followed from when the cache is filled until the context ends. Then
+// nothing is left of them, and whoever they used is told after it is known that not all users are
+// known any more.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, ended, told := &fleet{filled: make(chan struct{})}, make(chan error, 1), []string(nil)
@@ -109,7 +110,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// An end before the cache is filled, and errors, leave no handler behind.
+// TestFollowEnds: an end before the cache is filled, and errors, leave no handler behind.
 func TestFollowEnds(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fleet   fleet
@@ -141,8 +142,9 @@ func message(err error) string {
 	return err.Error()
 }
 
-// What is no user uses nothing, in an event as in a list; a kind without a list has none that could be told; and the index of a kind that is not followed
-// is not asked for whom the cache has.
+// TestNoUsers: what is no user uses nothing, in an event as in a list; a kind without a list has
+// none that could be told; and the index of a kind that is not followed is not asked for whom the
+// cache has.
 func TestNoUsers(t *testing.T) {
 	p := newPort(t, boat("a", "one", "", "main"), wharf("a", "main"))
 	tr, wharves, boats := p.tracker, group.WithKind("Wharf"), group.WithKind("Boat")
@@ -185,7 +187,7 @@ func (a asking) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, 
 	return a.kinder.GroupVersionKindFor(o)
 }
 
-// A kind that is not given is asked for by nobody, whether it is nil or a nil pointer.
+// TestAbsentKinds: a kind that is not given is asked for by nobody, whether it is nil or a nil pointer.
 func TestAbsentKinds(t *testing.T) {
 	for _, none := range []Config{nil, (*Wharf)(nil)} {
 		var asked []any
@@ -201,7 +203,7 @@ type malformed struct{ Wharf }
 
 func (*malformed) DeepCopyObject() runtime.Object { return &Boat{} }
 
-// A kind whose copies are no configurations cannot be read.
+// TestMalformedKind: a kind whose copies are no configurations cannot be read.
 func TestMalformedKind(t *testing.T) {
 	p := newPort(t, wharf("a", "main"))
 	p.rs["Wharf"].kind = &form{gvk: group.WithKind("Wharf"), empty: &malformed{}}
@@ -234,7 +236,8 @@ func (f *failing) List(ctx context.Context, l client.ObjectList, o ...client.Lis
 	return f.Client.List(ctx, l, o...)
 }
 
-// Every kind of users is looked at, and one that cannot be listed is an error: one whose list has no type is not even asked for.
+// TestUsedForDeletionByAnyKind: every kind of users is looked at, and one that cannot be listed is an error: one whose
+// list has no type is not even asked for.
 func TestUsedForDeletionByAnyKind(t *testing.T) {
 	leaving := boat("a", "two", "", "main")
 	leaving.Finalizers = []string{"example.org/held"}

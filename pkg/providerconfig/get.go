@@ -110,14 +110,14 @@ func read(ctx context.Context, r Reader, k key, kind *form) (Config, error) {
 	return config, nil
 }
 
-// Uses says whether an object may have used its configuration before.
+// uses says whether an object may have used its configuration before.
 func uses(u User) bool {
 	// An external name proves nothing: a user may have set it, or a reconciler in
 	// this very pass.
 	return !u.GetDeletionTimestamp().IsZero() || len(u.GetFinalizers()) > 0
 }
 
-// Usable returns an error if an object must not begin to use a configuration.
+// usable returns an error if an object must not begin to use a configuration.
 func usable(c Config, k key) error {
 	switch {
 	case !c.GetDeletionTimestamp().IsZero():

@@ -115,7 +115,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// An object and its configuration that are applied together need no second pass.
+// TestGetWaitsForTheFinalizer: an object and its configuration that are applied together need no second pass.
 func TestGetWaitsForTheFinalizer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(wharf("a", "main")).Build()

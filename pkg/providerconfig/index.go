@@ -35,7 +35,7 @@ func newIndex() *index {
 	return &index{uses: map[user]key{}, users: map[key]map[user]struct{}{}}
 }
 
-// Set notes that a user refers to a configuration, or to none, and returns the
+// set notes that a user refers to a configuration, or to none, and returns the
 // configurations whose number of users has changed. After the context of whoever
 // follows the users has ended it does nothing: events may come late.
 func (i *index) set(ctx context.Context, u user, k key, refers bool) []key {
@@ -73,7 +73,7 @@ func (i *index) drop(u user, k key) {
 	}
 }
 
-// Clear forgets all users of a kind, and returns the configurations they used.
+// clear forgets all users of a kind, and returns the configurations they used.
 func (i *index) clear(kind schema.GroupKind) []key {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -99,7 +99,7 @@ func (i *index) count(k key) int {
 	return len(i.users[k])
 }
 
-// First returns the names of the first users of a configuration, in their order.
+// first returns the names of the first users of a configuration, in their order.
 func (i *index) first(k key, most int) []string {
 	names := i.names(k)
 	slices.Sort(names)
@@ -107,7 +107,7 @@ func (i *index) first(k key, most int) []string {
 	return names[:min(most, len(names))]
 }
 
-// Names returns the names of all users of a configuration, in any order.
+// names returns the names of all users of a configuration, in any order.
 func (i *index) names(k key) []string {
 	i.mu.RLock()
 	defer i.mu.RUnlock()

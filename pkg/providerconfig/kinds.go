@@ -101,7 +101,7 @@ func absent(c Config) bool {
 	return c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil()
 }
 
-// Refers returns which configuration an object refers to, or an error that
+// refers returns which configuration an object refers to, or an error that
 // IsInvalid if that is none that can be.
 func (f family) refers(u User) (key, *form, error) {
 	ref := u.GetProviderConfigReference()
@@ -121,7 +121,7 @@ func (f family) refers(u User) (key, *form, error) {
 	}
 }
 
-// Named returns a kind by its name, the first one if there is no name.
+// named returns a kind by its name, the first one if there is no name.
 func (f family) named(kind string) *form {
 	for _, one := range f {
 		if kind == one.gvk.Kind || kind == "" {

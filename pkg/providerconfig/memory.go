@@ -23,7 +23,7 @@ type record struct {
 	lagged time.Time // the last of them
 }
 
-// Ahead reports whether our last write is newer than a version that was read. The
+// ahead reports whether our last write is newer than a version that was read. The
 // answer to the write that lets an object go need not have a newer one.
 func (r *record) ahead(version string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, r.version) // an error before our first write
@@ -31,7 +31,7 @@ func (r *record) ahead(version string) bool {
 	return err == nil && order < 0 || r.released != "" && r.released == version
 }
 
-// Lags notes a pass that could do nothing: what the cache shows is older than our last
+// lags notes a pass that could do nothing: what the cache shows is older than our last
 // write, or a write of it conflicts. Passes within a second of each other are one, so that
 // users that come and go by the hundred do not have the API server asked while the cache
 // takes its time.

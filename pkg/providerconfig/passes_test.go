@@ -22,7 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external/limit"
 )
 
-// What is looked at again, and when, after every end of a pass.
+// TestWhenToLookAgain: what is looked at again, and when, after every end of a pass.
 func TestWhenToLookAgain(t *testing.T) {
 	gone, replaced := kerrors.NewNotFound(schema.GroupResource{Resource: "wharves"}, "main"), kerrors.NewInvalid(schema.GroupKind{Kind: "Wharf"}, "main", nil)
 	for name, tc := range map[string]struct {
@@ -84,7 +84,8 @@ func TestWhenToLookAgain(t *testing.T) {
 	}
 }
 
-// What cannot be read is an error, without secrets, and is not taken for gone: what is known of it stays.
+// TestReadsThatFail: what cannot be read is an error, without secrets, and is not taken for gone: what is known of it
+// stays.
 func TestReadsThatFail(t *testing.T) {
 	p := newPort(t, wharf("a", "main"))
 	w := wharf("a", "main")
@@ -95,7 +96,7 @@ func TestReadsThatFail(t *testing.T) {
 	}
 }
 
-// A release that fails is tried again at once: nothing was let go of.
+// TestReleaseThatFails: a release that fails is tried again at once: nothing was let go of.
 func TestReleaseThatFails(t *testing.T) {
 	p := newPort(t, wharf("a", "main"))
 	w := wharf("a", "main")
@@ -111,7 +112,7 @@ func TestReleaseThatFails(t *testing.T) {
 	}
 }
 
-// A conflict says that somebody has changed it, and asks nobody whether it is gone.
+// TestConflictAsksNobody: a conflict says that somebody has changed it, and asks nobody whether it is gone.
 func TestConflictAsksNobody(t *testing.T) {
 	p := newPort(t, wharf("a", "main"))
 	p.before = func() error { return kerrors.NewConflict(schema.GroupResource{Resource: "wharves"}, "main", errBoom) }
@@ -129,7 +130,8 @@ func (d *diary) Event(_ runtime.Object, e event.Event) {
 	d.told = append(d.told, strings.Join([]string{string(e.Type), string(e.Reason), e.Action, e.Message}, " | "))
 }
 
-// What a configuration has to tell is told once it is written, in the order of its conditions, and with what is done.
+// TestEventsAfterTheWrite: what a configuration has to tell is told once it is written, in the order of its conditions,
+// and with what is done.
 func TestEventsAfterTheWrite(t *testing.T) {
 	p, d := newPort(t, wharf("a", "main")), &diary{}
 	w, r, set := wharf("a", "main"), p.rs["Wharf"], limit.NewSet(limit.WithClock(p.clock))
@@ -153,7 +155,8 @@ func TestEventsAfterTheWrite(t *testing.T) {
 	}
 }
 
-// A connection that is well again says so and no more: there is no error that it could name.
+// TestConnectionThatIsWellAgain: a connection that is well again says so and no more: there is no error that it could
+// name.
 func TestConnectionThatIsWellAgain(t *testing.T) {
 	p, set := newPort(t), limit.NewSet()
 	r, w := p.rs["Wharf"], wharf("a", "main")
@@ -169,7 +172,8 @@ func TestConnectionThatIsWellAgain(t *testing.T) {
 	}
 }
 
-// A connection that is not well is looked at each minute; others are not, nor what has no conditions, nor without limits.
+// TestRecheck: a connection that is not well is looked at each minute; others are not, nor what has no conditions, nor
+// without limits.
 func TestRecheck(t *testing.T) {
 	connected := func(reason commonv1.ConditionReason) Config {
 		w := wharf("a", "main")
@@ -197,8 +201,8 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
-// A configuration that gets no finalizer is waited for for 630 ms; and an object that cannot refer to any, or names none, is refused at once, whatever the
-// kinds.
+// TestGetRefuses: a configuration that gets no finalizer is waited for for 630 ms; and an object
+// that cannot refer to any, or names none, is refused at once, whatever the kinds.
 func TestGetRefuses(t *testing.T) {
 	nameless := boat("a", "x", "Wharf", "main")
 	nameless.Spec.ProviderConfigRef.Name = ""
@@ -226,7 +230,8 @@ func TestGetRefuses(t *testing.T) {
 	}
 }
 
-// Users are enqueued in a queue without priorities as well; and it is said what is not known of them.
+// TestEnqueueUsersPlainly: users are enqueued in a queue without priorities as well; and it is said what is not known
+// of them.
 func TestEnqueueUsersPlainly(t *testing.T) {
 	p := newPort(t, boat("a", "one", "", "main"))
 	h, err := EnqueueUsers(p, kinds, &Boat{})

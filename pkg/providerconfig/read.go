@@ -13,7 +13,7 @@ import (
 // Patience is how many passes wait for the cache to catch up. Then the API server is asked.
 const patience = 3
 
-// Read returns a configuration and what is known of it, or nil if it is gone. The cache
+// read returns a configuration and what is known of it, or nil if it is gone. The cache
 // answers, unless it has lagged behind for too long: then the API server does. A cache may
 // never catch up, because an API server that was restored to an older state gives out
 // versions that are lower than those that we know.
@@ -39,7 +39,7 @@ func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Confi
 	return config, known, nil
 }
 
-// Get returns nil if there is no such configuration.
+// get returns nil if there is no such configuration.
 func (r *reconciler) get(ctx context.Context, from client.Reader, name types.NamespacedName) (Config, error) {
 	config, err := r.kind.new()
 	if err != nil {
@@ -52,7 +52,7 @@ func (r *reconciler) get(ctx context.Context, from client.Reader, name types.Nam
 	return config, nil
 }
 
-// Replaced returns nil for the error of a write to a configuration that is gone, or is
+// replaced returns nil for the error of a write to a configuration that is gone, or is
 // another one by now: that makes an event of its own. The answer to a write does not prove
 // it, so the API server is asked.
 func (r *reconciler) replaced(ctx context.Context, config Config, err error) error {

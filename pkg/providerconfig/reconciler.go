@@ -77,7 +77,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: after}, redact.Error(err)
 }
 
-// Keep does what a configuration needs, and returns when to look again.
+// keep does what a configuration needs, and returns when to look again.
 func (r *reconciler) keep(ctx context.Context, config Config, known *record) (time.Duration, error) {
 	deleted, ours := !config.GetDeletionTimestamp().IsZero(), meta.FinalizerExists(config, FinalizerName)
 	ours = ours || deleted && r.left(config)
@@ -108,7 +108,7 @@ func (r *reconciler) keep(ctx context.Context, config Config, known *record) (ti
 	return r.count(ctx, config, k, known)
 }
 
-// Release lets a configuration go that nobody uses.
+// release lets a configuration go that nobody uses.
 func (r *reconciler) release(ctx context.Context, config Config, k key, known *record) (time.Duration, error) {
 	unused, err := r.tracker.unused(ctx, k)
 	if err != nil || !unused {
@@ -128,7 +128,7 @@ func (r *reconciler) release(ctx context.Context, config Config, k key, known *r
 	return again, nil // until it is seen to be gone, or held by others only
 }
 
-// Count writes into the status how many users there are, and whom deletion waits
+// count writes into the status how many users there are, and whom deletion waits
 // for, if that has changed and the last time is long enough ago.
 func (r *reconciler) count(ctx context.Context, config Config, k key, known *record) (time.Duration, error) {
 	base, ok := config.DeepCopyObject().(client.Object)
@@ -160,7 +160,7 @@ func (r *reconciler) count(ctx context.Context, config Config, k key, known *rec
 	return after, nil
 }
 
-// Describe puts into the object what its status has to say. It reports whether that
+// describe puts into the object what its status has to say. It reports whether that
 // is the first time that its deletion waits, and whether anything changed.
 func (r *reconciler) describe(config Config, k key, known *record) (waits, changed bool) {
 	users := int64(r.tracker.index.count(k))
@@ -184,7 +184,7 @@ func (r *reconciler) describe(config Config, k key, known *record) (waits, chang
 	return old.Reason != commonv1.ReasonInUse && !known.told, changed || !old.Equal(now)
 }
 
-// Users says how many there are, and names the first.
+// users says how many there are, and names the first.
 func (r *reconciler) users(k key) string {
 	n, names := r.tracker.index.count(k), r.tracker.index.first(k, named)
 	noun := "users"
@@ -199,7 +199,7 @@ func (r *reconciler) users(k key) string {
 	return fmt.Sprintf("%d %s: %s%s", n, noun, strings.Join(names, ", "), more)
 }
 
-// Write sends what differs in the status. What the server has dropped once it is not
+// write sends what differs in the status. What the server has dropped once it is not
 // sent again, as long as nothing else changes.
 func (r *reconciler) write(ctx context.Context, config Config, base client.Object, known *record) error {
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})

@@ -103,7 +103,7 @@ func TestReferencesThatChange(t *testing.T) {
 	}
 }
 
-// Ten thousand users that appear within a minute cost a few writes.
+// TestManyUsersFewWrites: ten thousand users that appear within a minute cost a few writes.
 func TestManyUsersFewWrites(t *testing.T) {
 	p := newPort(t, wharf("a", "main"))
 	w := wharf("a", "main")
@@ -199,7 +199,7 @@ func TestDeletionWaitsForUsers(t *testing.T) {
 	}
 }
 
-// A restart does not tell again what the condition says already.
+// TestDeletionIsToldOnce: a restart does not tell again what the condition says already.
 func TestDeletionIsToldOnce(t *testing.T) {
 	p := newPort(t, wharf("a", "main"))
 	w := wharf("a", "main")
@@ -230,7 +230,7 @@ func TestDeletionWithoutUsers(t *testing.T) {
 	}
 }
 
-// What the index has not heard of yet is in the cache.
+// TestDeletionLooksIntoTheCache: what the index has not heard of yet is in the cache.
 func TestDeletionLooksIntoTheCache(t *testing.T) {
 	p := newPort(t, wharf("a", "main"), boat("a", "late", "", "main"), boat("b", "other", "", "main"))
 	w := wharf("a", "main")
@@ -356,7 +356,7 @@ func TestWritesThatFail(t *testing.T) {
 	}
 }
 
-// A definition without our fields is not written to for ever.
+// TestStatusIsPruned: a definition without our fields is not written to for ever.
 func TestStatusIsPruned(t *testing.T) {
 	p := newPort(t, wharf("a", "main"))
 	p.prunes = true
@@ -369,7 +369,7 @@ func TestStatusIsPruned(t *testing.T) {
 	p.wantWrites("once", "patch main", "status main")
 }
 
-// A cache that lags behind our own write is not acted upon.
+// TestStaleRead: a cache that lags behind our own write is not acted upon.
 func TestStaleRead(t *testing.T) {
 	boats := func(p *port, _ *Wharf) { p.sail(boat("a", "one", "", "main")) }
 	cases := map[string]struct {
@@ -409,7 +409,7 @@ func TestStaleRead(t *testing.T) {
 	}
 }
 
-// Objects that come and go leave nothing behind.
+// TestNothingGrows: objects that come and go leave nothing behind.
 func TestNothingGrows(t *testing.T) {
 	p := newPort(t)
 	h := p.tracker.handler(t.Context(), group.WithKind("Boat").GroupKind())
@@ -445,7 +445,7 @@ func TestIndexClear(t *testing.T) {
 	}
 }
 
-// A configuration that others hold while it is deleted, and we do not, is not ours.
+// TestDeletedWithoutOurFinalizer: a configuration that others hold while it is deleted, and we do not, is not ours.
 func TestDeletedWithoutOurFinalizer(t *testing.T) {
 	w := wharf("a", "main")
 	w.Finalizers = []string{"example.org/other"}
@@ -456,7 +456,7 @@ func TestDeletedWithoutOurFinalizer(t *testing.T) {
 	p.wantWrites("nothing")
 }
 
-// Events that come when a kind is not followed any more do not fill the index again.
+// TestLateEvents: events that come when a kind is not followed any more do not fill the index again.
 func TestLateEvents(t *testing.T) {
 	p := newPort(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -472,7 +472,7 @@ func TestLateEvents(t *testing.T) {
 	}
 }
 
-// Whoever lost users is looked at: by each change, and when their kind goes.
+// TestConfigurationsAreTold: whoever lost users is looked at: by each change, and when their kind goes.
 func TestConfigurationsAreTold(t *testing.T) {
 	p := newPort(t)
 	q := priorityqueue.New[reconcile.Request]("test")

@@ -31,12 +31,12 @@ func (r *reconciler) retires(c client.Client, names []string) {
 	}
 }
 
-// Left says whether a predecessor left a finalizer on a configuration.
+// left says whether a predecessor left a finalizer on a configuration.
 func (r *reconciler) left(config Config) bool {
 	return slices.ContainsFunc(r.retired, func(f retiredFinalizer) bool { return meta.FinalizerExists(config, f.name) })
 }
 
-// Retire removes the finalizers of predecessors.
+// retire removes the finalizers of predecessors.
 func (r *reconciler) retire(ctx context.Context, config Config, known *record) error {
 	if !r.left(config) {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// A predecessor's finalizer goes before all users are known: nothing depends on it once ours is there.
+// TestRetiredFinalizersGoBeforeUsersAreKnown: a predecessor's finalizer goes before all users are known: nothing
+// depends on it once ours is there.
 func TestRetiredFinalizersGoBeforeUsersAreKnown(t *testing.T) {
 	p, w := retiring(t)
 	p.tracker.users[group.WithKind("Boat")] = false
@@ -23,7 +24,8 @@ func TestRetiredFinalizersGoBeforeUsersAreKnown(t *testing.T) {
 	}
 }
 
-// A cache that still shows what a predecessor left is behind our own write: it is not removed a second time.
+// TestRetiredFinalizersAreRemovedOnce: a cache that still shows what a predecessor left is behind our own write: it is
+// not removed a second time.
 func TestRetiredFinalizersAreRemovedOnce(t *testing.T) {
 	p, w := retiring(t)
 	w.Finalizers = append(w.Finalizers, FinalizerName)
@@ -39,8 +41,9 @@ func TestRetiredFinalizersAreRemovedOnce(t *testing.T) {
 	p.wantWrites("the cache lags behind")
 }
 
-// A configuration that is made anew under its name while it is to be kept, or let go, is not the one that was read: the API server refuses a write with the UID of
-// that, and there is nothing to keep any more.
+// TestConfigurationsThatGoInBetween: a configuration that is made anew under its name while it is
+// to be kept, or let go, is not the one that was read: the API server refuses a write with the UID
+// of that, and there is nothing to keep any more.
 func TestConfigurationsThatGoInBetween(t *testing.T) {
 	for name, tc := range map[string]struct {
 		has     []string

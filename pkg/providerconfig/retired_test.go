@@ -17,7 +17,8 @@ func retiring(t *testing.T) (*port, *Wharf) {
 	return p, w
 }
 
-// What a predecessor left on a configuration goes when ours is there, and is not asked about again.
+// TestRetiredFinalizersGo: what a predecessor left on a configuration goes when ours is there, and is not asked about
+// again.
 func TestRetiredFinalizersGo(t *testing.T) {
 	p, w := retiring(t)
 	p.sail(boat("a", "one", "", "main"))
@@ -30,7 +31,8 @@ func TestRetiredFinalizersGo(t *testing.T) {
 	p.wantWrites("nothing has changed")
 }
 
-// Our own is stored first: there is no moment at which nothing keeps a configuration in use.
+// TestRetiredFinalizersGoAfterOurs: our own is stored first: there is no moment at which nothing keeps a
+// configuration in use.
 func TestRetiredFinalizersGoAfterOurs(t *testing.T) {
 	p, w := retiring(t)
 	n := 0
@@ -54,7 +56,8 @@ func TestRetiredFinalizersGoAfterOurs(t *testing.T) {
 	}
 }
 
-// One that was deleted while only the predecessor kept it stays as long as it is used, and then goes.
+// TestRetiredFinalizersKeepWhatWasDeletedBefore: one that was deleted while only the predecessor kept it stays as long
+// as it is used, and then goes.
 func TestRetiredFinalizersKeepWhatWasDeletedBefore(t *testing.T) {
 	p, w := retiring(t)
 	user := boat("a", "one", "", "main")

@@ -179,7 +179,7 @@ func TestGoneWithoutEvent(t *testing.T) {
 	p.wantWrites("the finalizer is taken away once", "patch main", "patch main")
 }
 
-// Passes runs passes for as long as that takes, each when the one before asked for it.
+// passes runs passes for as long as that takes, each when the one before asked for it.
 func (p *port) passes(c Config, whole time.Duration) {
 	p.Helper()
 	for end := p.clock.Now().Add(whole); p.clock.Now().Before(end); {

@@ -42,7 +42,8 @@ func (r running) Add(one manager.Runnable) error {
 	return r.yard.Add(one)
 }
 
-// Users of the first kind may be known while the second is added: that is noted at the same time.
+// TestSetupOfARunningManager: users of the first kind may be known while the second is added: that is noted at the same
+// time.
 func TestSetupOfARunningManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheme()

@@ -94,7 +94,7 @@ func Setup(m manager.Manager, kinds Kinds, users []User, o ...Option) error {
 	return nil
 }
 
-// UnservedBy returns what reports whether a kind is known not to be served: none is without a gate.
+// unservedBy returns what reports whether a kind is known not to be served: none is without a gate.
 func unservedBy(gate *crdgate.Gate) func(schema.GroupVersionKind) bool {
 	if gate != nil {
 		return gate.Absent
@@ -103,7 +103,7 @@ func unservedBy(gate *crdgate.Gate) func(schema.GroupVersionKind) bool {
 	return func(schema.GroupVersionKind) bool { return false }
 }
 
-// Add lets a manager, or the gate, follow the users.
+// add lets a manager, or the gate, follow the users.
 func (t *tracker) add(m manager.Manager, users []User, gate *crdgate.Gate) error {
 	for _, of := range users {
 		gvk, err := m.GetClient().GroupVersionKindFor(of)
@@ -134,7 +134,7 @@ type always struct{ manager.RunnableFunc }
 // NeedLeaderElection reports that it does not.
 func (always) NeedLeaderElection() bool { return false }
 
-// Add lets a manager, or the gate, run the controller of a kind of configuration.
+// add lets a manager, or the gate, run the controller of a kind of configuration.
 func add(m manager.Manager, kind *form, t *tracker, chosen options) error {
 	name := "providerconfig/" + strings.ToLower(kind.gvk.GroupKind().String())
 	r := &reconciler{

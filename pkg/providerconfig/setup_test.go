@@ -82,8 +82,9 @@ const (
 	clusterController = "providerconfig/clusterwharf.providerconfig.example.moorage.dev"
 )
 
-// Each kind of configuration gets a controller with what the options say, and each kind of users a follower, which a standby runs as well. Until that has seen
-// all users, not all are known.
+// TestSetup: each kind of configuration gets a controller with what the options say, and each kind
+// of users a follower, which a standby runs as well. Until that has seen all users, not all are
+// known.
 func TestSetup(t *testing.T) {
 	own, set, now := logging.NewNopLogger(), limit.NewSet(), clocktesting.NewFakePassiveClock(time.Unix(1, 0))
 	told := event.NewNopRecorder()
@@ -141,7 +142,8 @@ type gated struct{ *yard }
 
 func (gated) GetHTTPClient() *http.Client { return http.DefaultClient }
 
-// Behind a gate the manager starts nothing itself: a controller of a kind that is not served would end the process.
+// TestSetupBehindAGate: behind a gate the manager starts nothing itself: a controller of a kind that is not served
+// would end the process.
 func TestSetupBehindAGate(t *testing.T) {
 	y := newYard(newScheme())
 	y.Config = &rest.Config{}
@@ -164,7 +166,7 @@ type heard struct {
 func (h heard) WithValues(...any) logging.Logger { return h }
 func (h heard) Debug(string, ...any)             { *h.told++ }
 
-// Its controllers tell the logger of the options what they do.
+// TestSetupTellsItsLogger: its controllers tell the logger of the options what they do.
 func TestSetupTellsItsLogger(t *testing.T) {
 	y, told := newYard(newScheme()), 0
 	if err := Setup(y, kinds, []User{&Boat{}}, WithLogger(heard{logging.NewNopLogger(), &told})); err != nil {
@@ -178,7 +180,7 @@ func TestSetupTellsItsLogger(t *testing.T) {
 	}
 }
 
-// What cannot be set up is said, and nothing is added after that.
+// TestSetupFails: what cannot be set up is said, and nothing is added after that.
 func TestSetupFails(t *testing.T) {
 	listless := newScheme()
 	listless.AddKnownTypeWithName(group.WithKind("Raft"), &Raft{})

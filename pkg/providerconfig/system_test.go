@@ -96,7 +96,7 @@ type dock struct {
 	underway atomic.Int64 // writes that the ledger does not have yet
 }
 
-// NewDock returns a dock that sees the namespaces, and of what has none the objects
+// newDock returns a dock that sees the namespaces, and of what has none the objects
 // that are called like the first, or everything if there are none: on a server that is
 // shared, other tests have left objects.
 func newDock(t *testing.T, setup func(manager.Manager) error, namespaces ...string) *dock {
@@ -153,7 +153,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (fn roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }
 
-// Attend returns a transport that knows which writes are under way.
+// attend returns a transport that knows which writes are under way.
 func (d *dock) attend(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.Method != http.MethodGet {
@@ -179,7 +179,7 @@ func (d *dock) remove(o client.Object) {
 	}
 }
 
-// Eventually waits until something holds for an object, nil if it is gone.
+// eventually waits until something holds for an object, nil if it is gone.
 func (d *dock) eventually(what string, o Config, holds func(Config) bool) {
 	d.Helper()
 	came := false
@@ -211,7 +211,7 @@ func isGone(c Config) bool { return c == nil }
 
 func protected(c Config) bool { return c != nil && meta.FinalizerExists(c, FinalizerName) }
 
-// Writes returns those of configurations since the last call. Those whose effect was
+// writes returns those of configurations since the last call. Those whose effect was
 // seen are among them: each was under way before, and the ledger has it when none is.
 func (d *dock) writes() []test.Request {
 	d.Helper()
@@ -290,7 +290,7 @@ func TestLifeOfConfigurations(t *testing.T) {
 	d.eventually("gone", all, isGone)
 }
 
-// ToldOnce waits for the event of a namespace, and checks that there is one.
+// toldOnce waits for the event of a namespace, and checks that there is one.
 func (d *dock) toldOnce(namespace string) {
 	d.Helper()
 	var events eventsv1.EventList
@@ -306,7 +306,7 @@ func (d *dock) toldOnce(namespace string) {
 	}
 }
 
-// Objects that change, but not in what they refer to, cost nothing.
+// TestSteady: objects that change, but not in what they refer to, cost nothing.
 func TestSteady(t *testing.T) {
 	ns := namespace(t)
 	d := newDock(t, func(m manager.Manager) error {
@@ -328,7 +328,7 @@ func TestSteady(t *testing.T) {
 	d.wantWrites("steady, but for the finalizer of the last one", "1 PATCH wharves")
 }
 
-// Kinds of users come and go behind a gate, and configurations are safe all the time.
+// TestUsersBehindAGate: kinds of users come and go behind a gate, and configurations are safe all the time.
 func TestUsersBehindAGate(t *testing.T) {
 	rafts := definitions()[2]
 	rafts.Name = "rafts." + group.Group

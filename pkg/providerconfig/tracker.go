@@ -41,7 +41,7 @@ func newTracker(f family, c cache.Cache, s *runtime.Scheme, gone func(schema.Gro
 	}
 }
 
-// Follow keeps the index for one kind of users, until the context ends.
+// follow keeps the index for one kind of users, until the context ends.
 func (t *tracker) follow(ctx context.Context, gvk schema.GroupVersionKind, of User) error {
 	informer, err := t.cache.GetInformer(ctx, of)
 	if err != nil {
@@ -64,7 +64,7 @@ func (t *tracker) follow(ctx context.Context, gvk schema.GroupVersionKind, of Us
 	return nil
 }
 
-// Leave forgets the users of a kind that is not followed any more.
+// leave forgets the users of a kind that is not followed any more.
 func (t *tracker) leave(gvk schema.GroupVersionKind) {
 	t.complete(gvk, false)
 	t.enqueue(t.index.clear(gvk.GroupKind()))
@@ -108,7 +108,7 @@ func (t *tracker) enqueue(keys []key) {
 	}
 }
 
-// Source hands the configurations of a kind whose users have changed to a controller.
+// source hands the configurations of a kind whose users have changed to a controller.
 // It begins with none: a controller looks at all when it starts.
 func (t *tracker) source(kind string) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
@@ -127,7 +127,7 @@ func (t *tracker) source(kind string) source.Source {
 	})
 }
 
-// Settled reports whether the index has all users there are.
+// settled reports whether the index has all users there are.
 func (t *tracker) settled() bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -140,7 +140,7 @@ func (t *tracker) settled() bool {
 	return true
 }
 
-// Unused looks through the cache itself for a user of a configuration. The index
+// unused looks through the cache itself for a user of a configuration. The index
 // follows the cache, a little behind; what a pass over an object has seen before it
 // used the configuration is in the cache for certain.
 func (t *tracker) unused(ctx context.Context, k key) (bool, error) {

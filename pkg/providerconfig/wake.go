@@ -61,13 +61,13 @@ func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, 
 	}, nil
 }
 
-// Concerns says whether a change of a configuration is one for its users.
+// concerns says whether a change of a configuration is one for its users.
 func concerns(before, now client.Object) bool {
 	return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
 		!moormeta.FinalizerExists(before, FinalizerName) && moormeta.FinalizerExists(now, FinalizerName)
 }
 
-// UsersOf returns the users of a configuration. What cannot be listed is none: its
+// usersOf returns the users of a configuration. What cannot be listed is none: its
 // objects are tried again and polled.
 func usersOf(ctx context.Context, c client.Client, f family, gvk schema.GroupVersionKind, config client.Object) []reconcile.Request {
 	kind, err := c.GroupVersionKindFor(config)
@@ -85,7 +85,7 @@ func usersOf(ctx context.Context, c client.Client, f family, gvk schema.GroupVer
 	return requests
 }
 
-// EachUser calls do for every user of a configuration that is among the objects of a
+// eachUser calls do for every user of a configuration that is among the objects of a
 // kind, until it returns an error, and returns that. The objects must not be changed.
 func eachUser(ctx context.Context, r client.Reader, s *runtime.Scheme, f family, gvk schema.GroupVersionKind, k key, do func(User) error) error {
 	list, err := newList(s, gvk)

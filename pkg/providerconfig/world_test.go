@@ -231,7 +231,7 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 	return p
 }
 
-// Restore puts another API server in the place of the one that there is. It has these
+// restore puts another API server in the place of the one that there is. It has these
 // objects, with the versions that they come with.
 func (p *port) restore(objects ...client.Object) {
 	p.Client = fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).WithStatusSubresource(&Wharf{}, &ClusterWharf{}).
@@ -298,7 +298,7 @@ func (p *port) Event(obj runtime.Object, e event.Event) {
 // WithAnnotations returns the port.
 func (p *port) WithAnnotations(...string) event.Recorder { return p }
 
-// Sail adds a boat, or changes its reference; the informer tells at once.
+// sail adds a boat, or changes its reference; the informer tells at once.
 func (p *port) sail(b *Boat) {
 	p.Helper()
 	old := &Boat{}
@@ -321,7 +321,7 @@ func (p *port) sink(b *Boat) {
 	p.tracker.handler(p.Context(), group.WithKind("Boat").GroupKind()).OnDelete(b)
 }
 
-// Pass runs one pass over a configuration, which must succeed.
+// pass runs one pass over a configuration, which must succeed.
 func (p *port) pass(c Config) reconcile.Result {
 	p.Helper()
 	result, err := p.try(c)
@@ -344,7 +344,7 @@ func (p *port) try(c Config) (reconcile.Result, error) {
 	})
 }
 
-// Load reads a configuration, and reports whether it exists.
+// load reads a configuration, and reports whether it exists.
 func (p *port) load(c Config) bool {
 	p.Helper()
 	err := p.Get(p.Context(), client.ObjectKeyFromObject(c), c)

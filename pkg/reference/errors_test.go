@@ -72,7 +72,8 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestElsewhereTellsNothing compares what a user is told of objects in another namespace that he may not see: whatever is there, it is the same.
+// TestElsewhereTellsNothing compares what a user is told of objects in another namespace that he may not see:
+// whatever is there, it is the same.
 func TestElsewhereTellsNothing(t *testing.T) {
 	const canary = "canary-7h3f"
 	worlds := map[string][]client.Object{

@@ -72,7 +72,8 @@ func resolve(t *Tracker, w *world, owner *Berth, to string) error {
 	return err
 }
 
-// TestCircularReferences: a waits for b, b for c, c for a. The last one sees it first, then everybody; when one of them gets its value, all go on.
+// TestCircularReferences: a waits for b, b for c, c for a. The last one sees it first, then everybody; when one of
+// them gets its value, all go on.
 func TestCircularReferences(t *testing.T) {
 	a, b, c := berth("a", "a"), berth("a", "b"), berth("a", "c")
 	w := newWorld(a, b, c)

@@ -167,7 +167,8 @@ func readBerth(t *testing.T, r client.Reader, name string) {
 	}
 }
 
-// TestSource tells how one owner is woken by a real informer, from before the controller starts until after it has stopped.
+// TestSource tells how one owner is woken by a real informer, from before the controller starts until after it has
+// stopped.
 func TestSource(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context, _ func()) {
 		c := newPortCache(ctx)

@@ -34,7 +34,7 @@ func told(c store.Delta[*storetest.Thing]) string {
 	return line
 }
 
-// changes takes so many.
+// deltas takes so many changes.
 func deltas(t *testing.T, c *store.Deltas[*storetest.Thing], n int) (out []string) {
 	t.Helper()
 	for range n {

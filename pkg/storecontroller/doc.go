@@ -2,9 +2,9 @@
 // Kubernetes, in a store (package store), and whose secondary objects are in
 // Kubernetes, in stores, or elsewhere.
 //
-// Begin with New, or with NewFunc if the reconciler needs its controller. A controller is one of controller-runtime: it has its queue, its
-// metrics and its leader election, and is run by a manager. What is different is
-// what it is about, the key of an object in a store, and what it watches:
+// Begin with New, or with NewFunc if the reconciler needs its controller. A controller is one of controller-runtime:
+// it has its queue, its metrics and its leader election, and is run by a manager. What is different is what it is
+// about, the key of an object in a store, and what it watches:
 //
 //	Owns, OwnsKube, OwnsInformer    secondaries, which lead to the primary they are marked with
 //	Reads, ReadsKube                tertiaries, which lead to whom a function says

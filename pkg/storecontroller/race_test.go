@@ -27,7 +27,7 @@ type racer struct {
 // each is how many changes a racer makes.
 const each = 3
 
-// Reconcile adds one, until it did so often enough.
+// reconcile adds one, until it did so often enough.
 func (r *racer) reconcile(ctx context.Context, _ string, obj *thing, found bool) (reconcile.Result, error) {
 	if !found || r.wrote == each {
 		return reconcile.Result{}, nil
@@ -45,7 +45,7 @@ func (r *racer) reconcile(ctx context.Context, _ string, obj *thing, found bool)
 	return reconcile.Result{RequeueAfter: time.Millisecond}, err
 }
 
-// Two controllers change one key, in a thousand random schedules: each change that
+// TestTwoControllersRaceOnAKey: two controllers change one key, in a thousand random schedules: each change that
 // was answered is there, and no other.
 func TestTwoControllersRaceOnAKey(t *testing.T) {
 	const schedules = 1000

@@ -52,7 +52,7 @@ func (l *Ledger) Count(c client.WithWatch) client.WithWatch {
 	})
 }
 
-// Note counts a call, makes it, and returns its error.
+// note counts a call, makes it, and returns its error.
 func (l *Ledger) note(c client.Client, verb string, o runtime.Object, key client.ObjectKey, sub string, call func() error) error {
 	r := Request{Verb: verb, Name: key.Name}
 	if gvk, kindErr := apiutil.GVKForObject(o, c.Scheme()); kindErr == nil {
@@ -73,7 +73,7 @@ func (l *Ledger) note(c client.Client, verb string, o runtime.Object, key client
 	return err
 }
 
-// StatusOf returns the HTTP status that an error stands for, 0 if there was no answer.
+// statusOf returns the HTTP status that an error stands for, 0 if there was no answer.
 func statusOf(err error) int {
 	if err == nil {
 		return http.StatusOK

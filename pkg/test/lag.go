@@ -30,7 +30,7 @@ func (l *Ledger) Lags() []Request {
 	return l.filter(func(r entry) bool { return r.lag })
 }
 
-// Excuses says whether a request was announced, once for each time that it was.
+// excuses says whether a request was announced, once for each time that it was.
 func (l *Ledger) excuses(r Request, namespace string) bool {
 	object := types.NamespacedName{Namespace: namespace, Name: r.Name}.String()
 	if r.Verb != http.MethodGet || l.lags[object] == 0 {

@@ -50,7 +50,7 @@ func (l *Ledger) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Send counts a request that is about to be sent. It returns what notes the status of its
+// send counts a request that is about to be sent. It returns what notes the status of its
 // answer, 0 if there was none.
 func (l *Ledger) send(r Request, namespace string) (answered func(status int)) {
 	l.mu.Lock()
@@ -132,7 +132,7 @@ func (l *Ledger) filter(keep func(entry) bool) []Request {
 	return kept
 }
 
-// Parse reads a path such as /apis/GROUP/VERSION/namespaces/NS/RESOURCE/NAME/SUB.
+// parse reads a path such as /apis/GROUP/VERSION/namespaces/NS/RESOURCE/NAME/SUB.
 func parse(r *http.Request) (request Request, namespace string) {
 	request.Verb = r.Method
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")

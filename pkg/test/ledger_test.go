@@ -43,7 +43,7 @@ func TestLedgerCountsApart(t *testing.T) {
 	l := &Ledger{}
 	c := l.Wrap(roundTripper(func(*http.Request) (*http.Response, error) { return nil, down }))
 	for _, path := range []string{"/api/v1/namespaces/ns/events", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/x", "/apis/example.org/v1/volumes/a", "/api"} {
-		//nolint:bodyclose // there is no answer
+		// there is no answer
 		if _, err := c.RoundTrip(httptest.NewRequest(http.MethodPatch, path, nil)); !errors.Is(err, down) {
 			t.Fatalf("error %v", err)
 		}
@@ -57,7 +57,7 @@ func TestLedgerCountsApart(t *testing.T) {
 	}
 }
 
-// Answers that were no success are told apart.
+// TestSummarizeRequests: answers that were no success are told apart.
 func TestSummarizeRequests(t *testing.T) {
 	sent := []Request{
 		{Verb: "PATCH", Resource: "volumes", Status: http.StatusOK}, {Verb: "PATCH", Resource: "volumes", Status: http.StatusConflict},
@@ -68,7 +68,7 @@ func TestSummarizeRequests(t *testing.T) {
 	}
 }
 
-// A request counts from when it is sent, and is under way until its answer is there.
+// TestLedgerCountsWhatIsUnderWay: a request counts from when it is sent, and is under way until its answer is there.
 func TestLedgerCountsWhatIsUnderWay(t *testing.T) {
 	l := &Ledger{}
 	answer := roundTripper(func(*http.Request) (*http.Response, error) {
@@ -88,7 +88,7 @@ func TestLedgerCountsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// What is announced excuses the next read of that object, once, and nothing else.
+// TestLedgerExcusesAnnouncedReads: what is announced excuses the next read of that object, once, and nothing else.
 func TestLedgerExcusesAnnouncedReads(t *testing.T) {
 	l := &Ledger{}
 	c := l.Wrap(roundTripper(func(*http.Request) (*http.Response, error) {

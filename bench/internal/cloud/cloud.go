@@ -106,7 +106,7 @@ func (c *Cloud) Find(ctx context.Context, id string) (Buoy, error) {
 	return r.Buoy, nil
 }
 
-// Look notes that somebody now knows how the buoy was at some time.
+// look notes that somebody now knows how the buoy was at some time.
 func (c *Cloud) look(r *record, at time.Time) {
 	c.oldest = max(c.oldest, time.Since(r.seen))
 	if at.After(r.seen) {

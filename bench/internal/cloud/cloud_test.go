@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Pages show each buoy once, in order, also those that came late, and none that is gone.
+// TestPages: pages show each buoy once, in order, also those that came late, and none that is gone.
 func TestPages(t *testing.T) {
 	c, ctx := &Cloud{}, t.Context()
 	for i := range 2*PageSize + 10 {
@@ -48,7 +48,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// What a page shows is as old as the page, whenever it is of use to somebody, and what
+// TestOldest: what a page shows is as old as the page, whenever it is of use to somebody, and what
 // nobody makes use of is not known.
 func TestOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -71,7 +71,7 @@ func (r *Reconciler) Setup(m manager.Manager, workers int) error {
 		Complete(r)
 }
 
-// Asks says whether a change asks for a pass: one of the generation, the labels, the
+// asks says whether a change asks for a pass: one of the generation, the labels, the
 // deletion timestamp, or what others have among finalizers and annotations. What this
 // reconciler writes is none, as it is none for those who are compared with it.
 func asks(e event.UpdateEvent) bool {
@@ -88,7 +88,7 @@ func foreign(o client.Object) []string {
 	return slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == finalizer })
 }
 
-// Annotated says whether one object has an annotation of others that another has not.
+// annotated says whether one object has an annotation of others that another has not.
 func annotated(o, other client.Object) bool {
 	for key, value := range o.GetAnnotations() {
 		if has, ok := other.GetAnnotations()[key]; (!ok || has != value) && key != nameKey && key != tokenKey {
@@ -132,7 +132,7 @@ func later(d time.Duration) reconcile.Result {
 	return reconcile.Result{RequeueAfter: d, Priority: new(controller.PriorityPoll)}
 }
 
-// Turn returns when, after it began, a reconciler looks at an object for the first time:
+// turn returns when, after it began, a reconciler looks at an object for the first time:
 // at one that is well at some moment of the first poll interval, the same each time it
 // is asked, so that nobody has to remember who was looked at.
 func (r *Reconciler) turn(b *buoy.Buoy) time.Duration {
@@ -182,7 +182,7 @@ func (r *Reconciler) name(b *buoy.Buoy) string {
 	return b.Annotations[nameKey]
 }
 
-// Create stores what is intended, creates, and stores the answer.
+// create stores what is intended, creates, and stores the answer.
 func (r *Reconciler) create(ctx context.Context, b *buoy.Buoy) error {
 	if !controllerutil.ContainsFinalizer(b, finalizer) {
 		meta := map[string]any{"resourceVersion": b.ResourceVersion, "finalizers": append(slices.Clone(b.Finalizers), finalizer)}
@@ -229,7 +229,7 @@ func (r *Reconciler) patch(ctx context.Context, b *buoy.Buoy, meta map[string]an
 	return r.Client.Patch(ctx, b, client.RawPatch(types.MergePatchType, data))
 }
 
-// Depart says whether there is nothing left to do for the object.
+// depart says whether there is nothing left to do for the object.
 func (r *Reconciler) depart(ctx context.Context, b *buoy.Buoy) (gone bool, err error) {
 	if !controllerutil.ContainsFinalizer(b, finalizer) {
 		return true, nil
@@ -254,7 +254,7 @@ func (r *Reconciler) depart(ctx context.Context, b *buoy.Buoy) (gone bool, err e
 	return true, client.IgnoreNotFound(err)
 }
 
-// Report writes the status if it changed.
+// report writes the status if it changed.
 func (r *Reconciler) report(ctx context.Context, b *buoy.Buoy, found cloud.Buoy) error {
 	before := b.Status
 	before.Conditions = slices.Clone(before.Conditions)
@@ -272,7 +272,7 @@ func (r *Reconciler) report(ctx context.Context, b *buoy.Buoy, found cloud.Buoy)
 	return r.Client.Status().Patch(ctx, b, client.RawPatch(types.MergePatchType, data))
 }
 
-// Set sets a condition to true.
+// set sets a condition to true.
 func set(s *commonv1.ConditionedStatus, t commonv1.ConditionType, reason commonv1.ConditionReason, generation int64) {
 	for i := range s.Conditions {
 		if c := &s.Conditions[i]; c.Type == t {

@@ -50,7 +50,7 @@ func newHarness(t *testing.T, named bool) *harness {
 	return h
 }
 
-// Recorder notes each verb, whatever becomes of it.
+// recorder notes each verb, whatever becomes of it.
 func (h *harness) recorder() interceptor.Funcs {
 	note := func(what string) { h.sent = append(h.sent, what) }
 
@@ -143,7 +143,7 @@ func (r subRecorder) Apply(ctx context.Context, o kruntime.ApplyConfiguration, o
 	return r.SubResourceClient.Apply(ctx, o, opts...)
 }
 
-// Pass makes one. It begins with a look, which a manager's client answers from its cache;
+// pass makes one. It begins with a look, which a manager's client answers from its cache;
 // all others would be requests.
 func (h *harness) pass(want ...string) {
 	h.Helper()
@@ -173,7 +173,7 @@ func (h *harness) get() *buoy.Buoy {
 	return b
 }
 
-// What everything is compared with has to do its work, with as little as it claims.
+// TestTheFloorIsOne: what everything is compared with has to do its work, with as little as it claims.
 func TestTheFloorIsOne(t *testing.T) {
 	for name, tc := range map[string]struct {
 		named  bool
@@ -211,7 +211,7 @@ func TestTheFloorIsOne(t *testing.T) {
 	}
 }
 
-// A process that dies between create and record finds its buoy again by the token.
+// TestTheFloorForgetsNothing: a process that dies between create and record finds its buoy again by the token.
 func TestTheFloorForgetsNothing(t *testing.T) {
 	h := newHarness(t, false)
 	if _, err := h.r.Cloud.Make(t.Context(), "", "uid-1", 1); err != nil { // what the dead process made
@@ -231,7 +231,7 @@ type cached struct {
 }
 
 func (c cached) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-	c.b.DeepCopyInto(o.(*buoy.Buoy)) //nolint:forcetypeassert // the only kind
+	c.b.DeepCopyInto(o.(*buoy.Buoy)) // the only kind
 
 	return nil
 }
@@ -250,8 +250,8 @@ func TestTheFloorAllocatesLittle(t *testing.T) {
 	}
 }
 
-// After a restart what is well waits for its turn within a poll interval, and nothing else
-// does.
+// TestTheFloorLooksAtAllInTurn: after a restart what is well waits for its turn within a poll
+// interval, and nothing else does.
 func TestTheFloorLooksAtAllInTurn(t *testing.T) {
 	h := newHarness(t, false)
 	h.r.Poll, h.r.spread = time.Hour, true
@@ -280,7 +280,7 @@ func TestTheFloorLooksAtAllInTurn(t *testing.T) {
 	h.pass("patch")
 }
 
-// The pass after which an object is gone asks for no other.
+// TestTheFloorIsDone: the pass after which an object is gone asks for no other.
 func TestTheFloorIsDone(t *testing.T) {
 	h := newHarness(t, false)
 	h.pass("patch", "patch", "patch status")
@@ -292,7 +292,7 @@ func TestTheFloorIsDone(t *testing.T) {
 	}
 }
 
-// Users' changes ask for a pass, and what the floor writes itself does not.
+// TestWhatAsksForAPass: users' changes ask for a pass, and what the floor writes itself does not.
 func TestWhatAsksForAPass(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*buoy.Buoy)
@@ -311,7 +311,7 @@ func TestWhatAsksForAPass(t *testing.T) {
 	} {
 		before := buoy.New(key.Namespace, key.Name)
 		before.Annotations = map[string]string{"theirs too": "x"}
-		now := before.DeepCopyObject().(*buoy.Buoy) //nolint:forcetypeassert // what it is a copy of
+		now := before.DeepCopyObject().(*buoy.Buoy) // what it is a copy of
 		tc.change(now)
 		if got := asks(event.UpdateEvent{ObjectOld: before, ObjectNew: now}); got != tc.asks {
 			t.Errorf("%s: asks for a pass is %t, want %t", name, got, tc.asks)

@@ -27,7 +27,7 @@ type child struct {
 // gives up waiting for, and not for ever.
 const patience = 7 * time.Minute
 
-// Spawn starts this program once more, as a provider. It ends with the context.
+// spawn starts this program once more, as a provider. It ends with the context.
 func spawn(ctx context.Context, kubeconfig string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -62,7 +62,7 @@ func launch(ctx context.Context, name string, args ...string) (*child, error) {
 	return &child{cmd: cmd, in: in, answers: bufio.NewReader(out), kill: kill, patient: patience}, nil
 }
 
-// Tell the child to do something. One that does not answer in time is killed.
+// tell sends the child a command. One that does not answer in time is killed.
 func (c *child) tell(command provider.Command) (provider.Answer, error) {
 	overdue := time.AfterFunc(c.patient, c.kill)
 	answer, err := c.ask(command)
@@ -92,7 +92,7 @@ func (c *child) ask(command provider.Command) (provider.Answer, error) {
 	return answer, nil
 }
 
-// Cloud sets how long the external system takes, and whether it can be listed.
+// cloud sets how long the external system takes, and whether it can be listed.
 func (c *child) cloud(latency time.Duration, lists bool) error {
 	_, err := c.tell(provider.Command{Do: "cloud", Latency: latency, NoLists: !lists})
 
@@ -111,7 +111,7 @@ func (c *child) read() (provider.Figures, error) {
 	return answer.Figures, err
 }
 
-// ReadWhen waits until the figures show something, and returns them.
+// readWhen waits until the figures show something, and returns them.
 func (c *child) readWhen(ctx context.Context, what string, shown func(provider.Figures) bool) (provider.Figures, error) {
 	figures, err := c.read()
 	for end := time.Now().Add(5 * time.Minute); err == nil && !shown(figures); figures, err = c.read() {
@@ -126,7 +126,7 @@ func (c *child) readWhen(ctx context.Context, what string, shown func(provider.F
 	return figures, err
 }
 
-// Heap returns the bytes in use.
+// heap returns the bytes in use.
 func (c *child) heap() (uint64, error) {
 	answer, err := c.tell(provider.Command{Do: "heap"})
 
@@ -139,7 +139,7 @@ func (c *child) stop() error {
 	return err
 }
 
-// End lets the child end, or kills it if that takes too long.
+// end lets the child end, or kills it if that takes too long.
 func (c *child) end() error {
 	defer c.kill()
 	defer time.AfterFunc(c.patient, c.kill).Stop()

@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
 
-// A provider that hangs ends the run, and does not hang it: neither when it is asked
+// TestAHungProvider: a provider that hangs ends the run, and does not hang it: neither when it is asked
 // something nor when it is to end.
 func TestAHungProvider(t *testing.T) {
 	for _, most := range []time.Duration{time.Millisecond, 100 * time.Millisecond} {

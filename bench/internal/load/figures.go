@@ -28,7 +28,7 @@ func Writes(of map[string]int) int {
 	return n
 }
 
-// Looks returns how often a buoy was looked at.
+// looks returns how often a buoy was looked at.
 func looks(f provider.Figures) float64 {
 	return max(1, float64(f.Cloud.Looks()))
 }

@@ -11,7 +11,7 @@ import (
 // What trails behind a change is over by then.
 const settled = 3 * time.Second
 
-// Begin starts a provider with an empty fleet, which is not created yet.
+// begin starts a provider with an empty fleet, which is not created yet.
 func (r *runner) begin(ctx context.Context, c *child, name string) (*fleet, provider.Command, error) {
 	n := r.scenario.Objects
 	poll := r.scenario.Poll
@@ -30,7 +30,7 @@ func (r *runner) begin(ctx context.Context, c *child, name string) (*fleet, prov
 	return f, start, r.rehearse(ctx)
 }
 
-// Life goes from the first create to the last delete.
+// life goes from the first create to the last delete.
 func (r *runner) life(ctx context.Context, c *child) error {
 	f, start, err := r.begin(ctx, c, "life")
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *runner) life(ctx context.Context, c *child) error {
 	return nil
 }
 
-// Rehearse lets one object come and go, so that whatever a process makes once is made.
+// rehearse lets one object come and go, so that whatever a process makes once is made.
 func (r *runner) rehearse(ctx context.Context) error {
 	f, err := r.newFleet(ctx, "rehearsal", 1)
 	if err != nil {
@@ -83,7 +83,7 @@ type cost struct {
 	requests         map[string]int
 }
 
-// Timed does something to the fleet. It returns what that took, and which requests there
+// timed does something to the fleet. It returns what that took, and which requests there
 // were until that was over and what trails behind it, too.
 func (f *fleet) timed(ctx context.Context, c *child, do func(context.Context) (time.Duration, error)) (took cost, err error) {
 	before, err := f.cpu(ctx)
@@ -143,7 +143,7 @@ func (r *runner) deletion(ctx context.Context, c *child, f *fleet) error {
 	return nil
 }
 
-// Steady watches what is done when nothing is to be done: each has been looked at since
+// steady watches what is done when nothing is to be done: each has been looked at since
 // the process began.
 func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error {
 	if err := wait(ctx, settled); err != nil {
@@ -175,7 +175,7 @@ func (r *runner) steady(ctx context.Context, c *child, poll time.Duration) error
 	return nil
 }
 
-// Restart begins with a new cache and an empty queue, and with a user who does not
+// restart begins with a new cache and an empty queue, and with a user who does not
 // wait.
 func (r *runner) restart(ctx context.Context, c *child, f *fleet, start provider.Command) error {
 	if err := c.stop(); err != nil {
@@ -212,7 +212,7 @@ func (r *runner) restart(ctx context.Context, c *child, f *fleet, start provider
 	return nil
 }
 
-// Memory weighs what a process keeps of objects with which all is well.
+// memory weighs what a process keeps of objects with which all is well.
 func (r *runner) memory(ctx context.Context, c *child, f *fleet, without uint64) error {
 	full, err := c.heap()
 	if err != nil {
@@ -227,7 +227,7 @@ func (r *runner) memory(ctx context.Context, c *child, f *fleet, without uint64)
 	return nil
 }
 
-// Named creates some buoys whose names users choose.
+// named creates some buoys whose names users choose.
 func (r *runner) named(ctx context.Context, c *child) error {
 	f, err := r.newFleet(ctx, "named", min(200, r.scenario.Objects))
 	if err != nil {

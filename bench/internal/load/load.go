@@ -100,14 +100,14 @@ func Run(ctx context.Context, s Scenario, contenders, parts []string, progress i
 	return out, nil
 }
 
-// Turned returns the order of a round: who was first in the one before is the last.
+// turned returns the order of a round: who was first in the one before is the last.
 func turned(contenders []string, round int) []string {
 	first := round % len(contenders)
 
 	return slices.Concat(contenders[first:], contenders[:first])
 }
 
-// Due returns the parts of a round, in their order.
+// due returns the parts of a round, in their order.
 func due(parts []string, round int) (due []string) {
 	for _, part := range Parts {
 		if slices.Contains(parts, part) && (round == 0 || slices.Contains(repeated, part)) {
@@ -125,7 +125,7 @@ type bench struct {
 	world    *world
 }
 
-// Turn measures one contender in some parts. The server knows of nobody who was there
+// turn measures one contender in some parts. The server knows of nobody who was there
 // before, unless one is for all: what it has kept of others, and what it has still to do
 // for them, is not to be paid by who comes next.
 func (b *bench) turn(ctx context.Context, result *Result, place int, parts []string) error {
@@ -172,7 +172,7 @@ func (r *runner) say(format string, a ...any) {
 	fmt.Fprintf(r.progress, "  %-8s %s\n", r.result.Contender, fmt.Sprintf(format, a...))
 }
 
-// Run a part with a process of its own.
+// run runs a part with a process of its own.
 func (r *runner) run(ctx context.Context, part string) error {
 	ctx, cancel := context.WithCancel(ctx) // ends who watches fleets
 	defer cancel()

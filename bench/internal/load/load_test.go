@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Each contender is once in each place, and none is measured for a life twice.
+// TestTurns: each contender is once in each place, and none is measured for a life twice.
 func TestTurns(t *testing.T) {
 	order := []string{"a", "b", "c"}
 	places := map[string][]int{}
@@ -43,7 +43,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// One bad round decides nothing that is compared, and all that is to hold always.
+// TestConclude: one bad round decides nothing that is compared, and all that is to hold always.
 func TestConclude(t *testing.T) {
 	r := Result{Rounds: []Round{
 		{Measured: Measured{ReadyAfter: 3, UserP99: 5, CreateRequests: 3, RestartUser: 2}, QuietCPUs: []time.Duration{70, 8, 80}},
@@ -56,7 +56,7 @@ func TestConclude(t *testing.T) {
 	}
 }
 
-// Every figure of a round is in the result.
+// TestNothingIsLeftOut: every figure of a round is in the result.
 func TestNothingIsLeftOut(t *testing.T) {
 	var one Round
 	of := reflect.ValueOf(&one.Measured).Elem()
@@ -86,7 +86,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// Who was overtaken by another change of the same object has waited as well: until the
+// TestWaits: who was overtaken by another change of the same object has waited as well: until the
 // object was as was asked later.
 func TestWaits(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(1000+int64(seconds), 0) }

@@ -7,7 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
 
-// News lets some objects come and go, and waits each time until the last event of it is
+// news lets some objects come and go, and waits each time until the last event of it is
 // sent: good news is sent slowly. There are no polls meanwhile.
 func (r *runner) news(ctx context.Context, c *child) error {
 	f, err := r.newFleet(ctx, "news", r.scenario.News)
@@ -37,7 +37,7 @@ func (r *runner) news(ctx context.Context, c *child) error {
 	return nil
 }
 
-// Told does something to a fleet, and waits until the last event of it is sent. It returns
+// told does something to a fleet, and waits until the last event of it is sent. It returns
 // the figures of the end, and how long that took.
 func (r *runner) told(ctx context.Context, c *child, do func(context.Context) (time.Duration, error)) (last provider.Figures, took time.Duration, err error) {
 	if err := c.mark(); err != nil {

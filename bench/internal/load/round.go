@@ -63,7 +63,7 @@ var held = []func(*Measured) *float64{
 	func(m *Measured) *float64 { return &m.RestartBusiest },
 }
 
-// Conclude takes from all rounds the median of what is compared, and the most of what is
+// conclude takes from all rounds the median of what is compared, and the most of what is
 // held to a number. Of quiet poll intervals it is the median of all, of whichever round:
 // a machine that others share takes from one what it does not take from the next.
 func (r *Result) conclude() {
@@ -81,7 +81,7 @@ func (r *Result) conclude() {
 	r.QuietCPU = median(quiet)
 }
 
-// Note keeps the requests of a phase: of each kind the most that there were in a round.
+// note keeps the requests of a phase: of each kind the most that there were in a round.
 func (r *Result) note(phase string, requests map[string]int) {
 	most := r.Requests[phase]
 	if most == nil {
@@ -93,7 +93,7 @@ func (r *Result) note(phase string, requests map[string]int) {
 	r.Requests[phase] = most
 }
 
-// Percentile returns what so many of a hundred do not exceed, the rest does. The least is
+// percentile returns what so many of a hundred do not exceed, the rest does. The least is
 // the first.
 func percentile(of []time.Duration, n int) time.Duration {
 	if len(of) == 0 {

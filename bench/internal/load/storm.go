@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/provider"
 )
 
-// Storm asks for twice as many polls as the workers can do, while users change objects. In
+// storm asks for twice as many polls as the workers can do, while users change objects. In
 // the first round it then asks for half as many as they can, and lets users take the other
 // half.
 func (r *runner) storm(ctx context.Context, c *child) error {
@@ -40,12 +40,12 @@ func (r *runner) storm(ctx context.Context, c *child) error {
 	return r.disperse(ctx, c, f)
 }
 
-// Capacity is how many calls in a second the workers can make.
+// capacity is how many calls in a second the workers can make.
 func (r *runner) capacity() float64 {
 	return float64(r.scenario.Workers) / r.scenario.Latency.Seconds()
 }
 
-// Crowd creates many objects that are not polled yet.
+// crowd creates many objects that are not polled yet.
 func (r *runner) crowd(ctx context.Context, c *child) (*fleet, provider.Command, error) {
 	start := provider.Command{Do: "start", Contender: r.result.Contender, Workers: r.scenario.Workers, Poll: time.Hour}
 	f, err := r.newFleet(ctx, "storm", r.scenario.Crowd)
@@ -60,7 +60,7 @@ func (r *runner) crowd(ctx context.Context, c *child) (*fleet, provider.Command,
 	return f, start, err
 }
 
-// Disperse deletes a crowd, unless its server ends with the turn.
+// disperse deletes a crowd, unless its server ends with the turn.
 func (r *runner) disperse(ctx context.Context, c *child, f *fleet) error {
 	if !r.scenario.OneServer {
 		return nil
@@ -73,12 +73,12 @@ func (r *runner) disperse(ctx context.Context, c *child, f *fleet) error {
 	return err
 }
 
-// Every returns the interval in which so many objects make so many polls in a second.
+// every returns the interval in which so many objects make so many polls in a second.
 func every(objects int, perSecond float64) time.Duration {
 	return time.Duration(float64(objects) / perSecond * float64(time.Second))
 }
 
-// Probe changes objects at random moments in a storm of polls.
+// probe changes objects at random moments in a storm of polls.
 func (r *runner) probe(ctx context.Context, c *child, f *fleet, start provider.Command) error {
 	if _, err := c.tell(start); err != nil {
 		return err
@@ -124,7 +124,7 @@ type change struct {
 	at     time.Time
 }
 
-// Waits returns how long users waited, the shortest time first: until the external system
+// waits returns how long users waited, the shortest time first: until the external system
 // was as they asked, or, if somebody else asked for something else before that, as was
 // asked then. Who still waits is missing.
 func waits(asked []change, served map[int64]time.Time) []time.Duration {
@@ -143,7 +143,7 @@ func waits(asked []change, served map[int64]time.Time) []time.Duration {
 	return took
 }
 
-// Fair lets users take half of the workers, and looks how old polls get.
+// fair lets users take half of the workers, and looks how old polls get.
 func (r *runner) fair(ctx context.Context, c *child, f *fleet, start provider.Command, rate float64) error {
 	if _, err := c.tell(start); err != nil {
 		return err

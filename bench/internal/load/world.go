@@ -141,7 +141,7 @@ func (f *fleet) counts() (ready, present int) {
 
 func name(i int) string { return fmt.Sprintf("buoy-%05d", i) }
 
-// Create all buoys and wait until they are ready. It returns how long that took.
+// create creates all buoys and waits until they are ready. It returns how long that took.
 func (f *fleet) create(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err := f.each(func(i int) error {
@@ -155,7 +155,7 @@ func (f *fleet) create(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// Remove all buoys and wait until they are gone. It returns how long that took.
+// remove removes all buoys and waits until they are gone. It returns how long that took.
 func (f *fleet) remove(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err := patiently(ctx, func() error { return f.api.DeleteAllOf(ctx, &buoy.Buoy{}, client.InNamespace(f.ns)) })
@@ -167,7 +167,7 @@ func (f *fleet) remove(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// Each does something for each buoy, several at a time.
+// each does something for each buoy, several at a time.
 func (f *fleet) each(do func(i int) error) error {
 	var (
 		wg   sync.WaitGroup
@@ -192,7 +192,7 @@ func (f *fleet) each(do func(i int) error) error {
 	return errs
 }
 
-// Resize changes what is asked for. It returns when the request was sent.
+// resize changes what is asked for. It returns when the request was sent.
 func (f *fleet) resize(ctx context.Context, i int, size int64) (time.Time, error) {
 	sent := time.Now()
 	b := &buoy.Buoy{ObjectMeta: metav1.ObjectMeta{Namespace: f.ns, Name: name(i)}}
@@ -202,7 +202,7 @@ func (f *fleet) resize(ctx context.Context, i int, size int64) (time.Time, error
 	})
 }
 
-// Patiently sends a request again that a busy server did not answer in time.
+// patiently sends a request again that a busy server did not answer in time.
 func patiently(ctx context.Context, send func() error) error {
 	err := send()
 	for tries := 1; tries < 5 && unanswered(err); tries++ {
@@ -220,7 +220,7 @@ func unanswered(err error) bool {
 		kerrors.IsTimeout(err) || kerrors.IsServerTimeout(err) || kerrors.IsTooManyRequests(err))
 }
 
-// Weight returns how many bytes of JSON a buoy has, as the API server sends it, and
+// weight returns how many bytes of JSON a buoy has, as the API server sends it, and
 // without its managed fields.
 func (f *fleet) weight(ctx context.Context) (all, kept float64, err error) {
 	b := &buoy.Buoy{}
@@ -237,7 +237,7 @@ func (f *fleet) weight(ctx context.Context) (all, kept float64, err error) {
 	return all, float64(len(text)), err
 }
 
-// CPU returns what the API server has used of processors since it began, as it tells. On
+// cpu returns what the API server has used of processors since it began, as it tells. On
 // systems where it does not know, that is nothing.
 func (w *world) cpu(ctx context.Context) (time.Duration, error) {
 	of, err := rest.HTTPClientFor(w.config)

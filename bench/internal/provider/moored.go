@@ -20,7 +20,7 @@ func (m moored) Connect(context.Context, resource.Managed) (managed.ExternalClie
 }
 
 func (m moored) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
-	b := mg.(*buoy.Buoy) //nolint:forcetypeassert // the only kind
+	b := mg.(*buoy.Buoy) // the only kind
 	name := meta.GetExternalName(b)
 	if name == "" {
 		return managed.ExternalObservation{}, nil
@@ -54,14 +54,14 @@ func (m moored) ListPage(ctx context.Context, token string) (page managed.Extern
 }
 
 func (m moored) ObserveListed(_ context.Context, mg resource.Managed, listed any) (managed.ExternalObservation, error) {
-	shown := listed.(cloud.Listed) //nolint:forcetypeassert // what a page has
+	shown := listed.(cloud.Listed) // what a page has
 	m.Serve(shown)
 
-	return see(mg.(*buoy.Buoy), shown.Buoy), nil //nolint:forcetypeassert // the only kind
+	return see(mg.(*buoy.Buoy), shown.Buoy), nil // the only kind
 }
 
 func (m moored) Create(ctx context.Context, mg resource.Managed) error {
-	b := mg.(*buoy.Buoy) //nolint:forcetypeassert // the only kind
+	b := mg.(*buoy.Buoy) // the only kind
 	name, err := m.Make(ctx, meta.GetExternalName(b), managed.CreationToken(ctx), b.Spec.Size)
 	if err == nil {
 		meta.SetExternalName(b, name)
@@ -71,7 +71,7 @@ func (m moored) Create(ctx context.Context, mg resource.Managed) error {
 }
 
 func (m moored) Update(ctx context.Context, mg resource.Managed) error {
-	return m.Change(ctx, meta.GetExternalName(mg), mg.(*buoy.Buoy).Spec.Size) //nolint:forcetypeassert // the only kind
+	return m.Change(ctx, meta.GetExternalName(mg), mg.(*buoy.Buoy).Spec.Size) // the only kind
 }
 
 func (m moored) Delete(ctx context.Context, mg resource.Managed) error {

@@ -193,7 +193,7 @@ func (p *process) start(c Command) error {
 	return filled(ctx, m.GetCache())
 }
 
-// Filled waits until the cache has all buoys. It is told of that, and does not ask now
+// filled waits until the cache has all buoys. It is told of that, and does not ask now
 // and then: who is to be served is to come at once.
 func filled(ctx context.Context, c cache.Cache) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
@@ -237,7 +237,7 @@ func (p *process) setUp(m manager.Manager, c Command) (reconcile.Reconciler, err
 	}
 }
 
-// Passes makes steady passes, apart from queue and workers, and returns how much is
+// passes makes steady passes, apart from queue and workers, and returns how much is
 // allocated in each.
 func (p *process) passes(n int) (float64, error) {
 	ctx := context.Background()
@@ -282,7 +282,7 @@ func (p *process) end() error {
 	return <-p.ended
 }
 
-// CPU returns what the process has used.
+// cpu returns what the process has used.
 func cpu() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -292,7 +292,7 @@ func cpu() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// Heap returns the bytes in use after a collection. Passes go on meanwhile, and what is
+// heap returns the bytes in use after a collection. Passes go on meanwhile, and what is
 // made while a collection runs survives it, so the least of several counts.
 func heap() uint64 {
 	least := uint64(math.MaxUint64)

@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/bench/internal/load"
 )
 
-// A floor is what it claims: it is held to numbers, and not only compared with itself.
+// TestFloor: a floor is what it claims: it is held to numbers, and not only compared with itself.
 func TestFloor(t *testing.T) {
 	cases := map[string]struct {
 		reason string

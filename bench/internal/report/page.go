@@ -64,7 +64,7 @@ func Markdown(s Setting, results []load.Result) string {
 // Where requests are counted.
 var phases = []string{"create", "named", "steady", "restart", "delete"}
 
-// Requests tells how many there were of which, the kinds in the order of their names.
+// requests tells how many there were of which, the kinds in the order of their names.
 func requests(of map[string]int) string {
 	var each []string
 	for _, what := range slices.Sorted(maps.Keys(of)) {

@@ -131,7 +131,7 @@ func Write(out io.Writer, contender string, figures []Figure) (over, unmeasured 
 	return over, unmeasured, w.Flush()
 }
 
-// Bounded says whether the figure has a bound. A ratio of nothing is none.
+// bounded says whether the figure has a bound. A ratio of nothing is none.
 func bounded(f Figure) bool { return !f.Free && (!f.Ratio || f.Most > 0) }
 
 func ratio(f Figure) string {

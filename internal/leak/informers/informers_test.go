@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/leak"
 )
 
-// An informer of several namespaces that never syncs leaves goroutines for ever. Informers
+// TestInformers: an informer of several namespaces that never syncs leaves goroutines for ever. Informers
 // leaves them alone, and nothing else does.
 func TestInformers(t *testing.T) {
 	before := goleak.IgnoreCurrent()

@@ -11,8 +11,8 @@ import (
 
 // What is here tells whether something can be asked for at another place: nobody notices, and it does not panic there.
 
-// harmless tells whether a condition can be asked for whatever else holds: it calls nothing, it follows no pointer but that of the receiver, and what it looks up by
-// an index is there, because it asks for the length first.
+// harmless tells whether a condition can be asked for whatever else holds: it calls nothing, it follows no pointer
+// but that of the receiver, and what it looks up by an index is there, because it asks for the length first.
 func (f *finder) harmless(condition ast.Expr) bool {
 	long := map[string]int64{} // what is that long at least
 	for _, e := range conjuncts(condition) {
@@ -164,7 +164,8 @@ func (f *finder) asksFor(n ast.Node) map[string]bool {
 	return asked
 }
 
-// guards tells whether a statement must not be run where an if leaves, because it follows a pointer that is not there then, or looks up what is not.
+// guards tells whether a statement must not be run where an if leaves, because it follows a pointer that is not there
+// then, or looks up what is not.
 func (f *finder) guards(guard, s ast.Stmt) (found bool) {
 	n, ok := guard.(*ast.IfStmt)
 	if !ok {
@@ -190,7 +191,8 @@ func (f *finder) guards(guard, s ast.Stmt) (found bool) {
 	return found
 }
 
-// free tells whether an expression can be asked for any number of times: nothing is called, and nothing is looked up that may not be there.
+// free tells whether an expression can be asked for any number of times: nothing is called, and nothing is looked up
+// that may not be there.
 func free(e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -234,7 +236,8 @@ func (f *finder) fallible(list ...ast.Expr) (found bool) {
 	return found
 }
 
-// computes tells whether a call that may fail asks nobody, and can be made at any time: it is one of the standard library that makes something of its arguments.
+// computes tells whether a call that may fail asks nobody, and can be made at any time: it is one of the standard
+// library that makes something of its arguments.
 func (f *finder) computes(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || f.types.Selections[method] != nil || slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return !f.there(e) }) {
@@ -253,7 +256,8 @@ func (f *finder) computes(call *ast.CallExpr) bool {
 	return false
 }
 
-// there tells whether an expression has a value whatever else holds: it follows no pointer but the receiver, and looks nothing up.
+// there tells whether an expression has a value whatever else holds: it follows no pointer but the receiver, and
+// looks nothing up.
 func (f *finder) there(e ast.Expr) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {

@@ -38,9 +38,10 @@ func poolOf(all []*subject, at string) (pool []*mutant, misfits int, err error) 
 	return pool, misfits, nil
 }
 
-// divide divides a pool into draws of at least so many mutants, or into one if there are not as many. It deals the mutants to the draws one by one, those of one
-// sort of change and of one file one after the other: so each draw gets the same share of them, but for one. Among these a hash of the mutant says who comes first,
-// so that what stands together in the source is in different draws. Every mutant is in one draw; the draws differ by one mutant at most.
+// divide divides a pool into draws of at least so many mutants, or into one if there are not as many. It deals the
+// mutants to the draws one by one, those of one sort of change and of one file one after the other: so each draw gets
+// the same share of them, but for one. Among these a hash of the mutant says who comes first, so that what stands
+// together in the source is in different draws. Every mutant is in one draw; the draws differ by one mutant at most.
 func divide(pool []*mutant, least int) [][]*mutant {
 	type card struct {
 		mutant     *mutant

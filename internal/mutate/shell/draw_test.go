@@ -23,8 +23,8 @@ func drawsOf(t *testing.T, least int) (draws [][]*mutant, pool []*mutant, misfit
 	return divide(pool, least), pool, misfits
 }
 
-// TestDraws: the draws are the pool, each mutant once. They are of one size, and have the same share of each sort of change, and of each file. The source alone says
-// what is in a draw.
+// TestDraws: the draws are the pool, each mutant once. They are of one size, and have the same share of each sort of
+// change, and of each file. The source alone says what is in a draw.
 func TestDraws(t *testing.T) {
 	const least = 12
 	draws, pool, _ := drawsOf(t, least)
@@ -127,7 +127,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestEveryDraw: the whole pool is tried, draw by draw; the draw of which fewest are killed decides. What is known is not tried again, unless something has changed.
+// TestEveryDraw: the whole pool is tried, draw by draw; the draw of which fewest are killed decides. What is known is
+// not tried again, unless something has changed.
 func TestEveryDraw(t *testing.T) {
 	s := of("gappy")
 	s.all, s.mutants, s.results = true, 4, filepath.Join(t.TempDir(), "bin", "results.json")

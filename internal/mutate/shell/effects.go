@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// logs tells whether a node is a call of a logger, or a statement that is nothing else: no promise rests on what is logged.
+// logs tells whether a node is a call of a logger, or a statement that is nothing else: no promise rests on what is
+// logged.
 func (f *finder) logs(n ast.Node) bool {
 	if s, ok := n.(*ast.ExprStmt); ok {
 		n = s.X
@@ -58,8 +59,9 @@ func (f *finder) packageOf(called *ast.SelectorExpr) string {
 	return ""
 }
 
-// interact tells whether the order of two statements can matter: one may leave and the other has an effect or may leave as well, both call something that may have
-// an effect, or one reads what the other assigns. Others are equivalent in either order.
+// interact tells whether the order of two statements can matter: one may leave and the other has an effect or may
+// leave as well, both call something that may have an effect, or one reads what the other assigns. Others are
+// equivalent in either order.
 func (f *finder) interact(a, b ast.Stmt) bool {
 	f.pair = b.End()
 	defer func() { f.pair = token.NoPos }()
@@ -198,7 +200,8 @@ func (f *finder) effectsOf(s ast.Stmt) (e effects) {
 	return e
 }
 
-// branches tells whether a statement breaks or continues something around it, where break or continue alone may be meant for something in it.
+// branches tells whether a statement breaks or continues something around it, where break or continue alone may be
+// meant for something in it.
 func branches(n ast.Node, breaks, continues bool) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -223,7 +226,8 @@ func branches(n ast.Node, breaks, continues bool) (found bool) {
 	return found
 }
 
-// declared tells whether what stands on the left of := is a variable that was there before: it is assigned to, and not declared.
+// declared tells whether what stands on the left of := is a variable that was there before: it is assigned to, and
+// not declared.
 func (f *finder) declared(e ast.Expr) bool {
 	name, ok := e.(*ast.Ident)
 	return ok && f.types.Uses[name] != nil
@@ -235,8 +239,9 @@ func (f *finder) within(name *ast.Ident, s ast.Stmt) bool {
 	return v != nil && v.Pos() >= s.Pos() && v.Pos() < s.End()
 }
 
-// outlives tells whether what is assigned to is there when the function has returned: it is no variable of the function's own, a function literal or a pointer may
-// know it, or it is reached by a pointer, a map or a slice that the function has not made for itself.
+// outlives tells whether what is assigned to is there when the function has returned: it is no variable of the
+// function's own, a function literal or a pointer may know it, or it is reached by a pointer, a map or a slice that
+// the function has not made for itself.
 func (f *finder) outlives(e ast.Expr) bool {
 	led, first := 0, false // how many of these lead there, and whether the first step is one
 	for {
@@ -265,8 +270,9 @@ func (f *finder) outlives(e ast.Expr) bool {
 	}
 }
 
-// makes tells whether a variable of the function's own holds what the function has made, and keeps to itself: it is declared with a literal, by make or by new, and
-// otherwise it is only asked for what is in it, ranged over, measured or returned.
+// makes tells whether a variable of the function's own holds what the function has made, and keeps to itself: it is
+// declared with a literal, by make or by new, and otherwise it is only asked for what is in it, ranged over, measured
+// or returned.
 func (f *finder) makes(v types.Object) bool {
 	made, leaks := false, false
 	asked := map[*ast.Ident]bool{}

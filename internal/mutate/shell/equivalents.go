@@ -41,7 +41,8 @@ func equality(call *ast.CallExpr) bool {
 	return false
 }
 
-// says tells whether a call makes a text for people from a sentence and what is to stand in it, which no test compares by its letters: see words.
+// says tells whether a call makes a text for people from a sentence and what is to stand in it, which no test
+// compares by its letters: see words.
 func (f *finder) says(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || f.packageOf(method) != "fmt" || method.Sel.Name != "Sprintf" {
@@ -94,8 +95,9 @@ func (f *finder) sentence(e ast.Expr) bool {
 	return value != nil && value.Kind() == constant.String && prose(constant.StringVal(value))
 }
 
-// commute tells whether the order of two statements does not matter although both call something: they remove keys of a map, set what is not the same of one object,
-// tell what keeps the greatest, or one of them counts for a metric and the other stays in the function.
+// commute tells whether the order of two statements does not matter although both call something: they remove keys of
+// a map, set what is not the same of one object, tell what keeps the greatest, or one of them counts for a metric and
+// the other stays in the function.
 func (f *finder) commute(a, b ast.Stmt) bool {
 	if f.greatest(a, b) {
 		return true
@@ -126,7 +128,8 @@ func call(s ast.Stmt) (*ast.CallExpr, bool) {
 	return c, ok
 }
 
-// counts tells whether a call counts for a metric, which is read when all is over, and is told of nothing that may be another at another place.
+// counts tells whether a call counts for a metric, which is read when all is over, and is told of nothing that may be
+// another at another place.
 func (f *finder) counts(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || !strings.HasSuffix(f.packageOf(method), "/telemetry") {
@@ -152,7 +155,8 @@ func (f *finder) setter(call *ast.CallExpr) (object, what string) {
 	return f.file.at(method.X), what
 }
 
-// results finds the mutants of what a function returns. Beside an error that is there nobody looks at a result that is nothing.
+// results finds the mutants of what a function returns. Beside an error that is there nobody looks at a result that
+// is nothing.
 func (f *finder) results(n *ast.ReturnStmt) {
 	failed := len(n.Results) > 1 && f.fails(n.Results[len(n.Results)-1])
 	for _, e := range n.Results {
@@ -162,7 +166,8 @@ func (f *finder) results(n *ast.ReturnStmt) {
 	}
 }
 
-// fails tells whether an expression is an error for sure: it is made here, or the function has just found that it is one.
+// fails tells whether an expression is an error for sure: it is made here, or the function has just found that it is
+// one.
 func (f *finder) fails(e ast.Expr) bool {
 	if !mayFail(f.types.TypeOf(e)) {
 		return false
@@ -222,8 +227,9 @@ func (f *finder) learn(condition ast.Expr) {
 	}
 }
 
-// copied returns the name of the variable that an expression is, or is a part of, and whether that is a parameter or a result of the function, which it has for itself:
-// what is assigned to it nobody sees when the function has returned something else. It is a copy, unless a pointer leads to the part or a function literal names it.
+// copied returns the name of the variable that an expression is, or is a part of, and whether that is a parameter or
+// a result of the function, which it has for itself: what is assigned to it nobody sees when the function has
+// returned something else. It is a copy, unless a pointer leads to the part or a function literal names it.
 func (f *finder) copied(e ast.Expr) (name string, ok bool) {
 	within := func(v types.Object, list *ast.FieldList) bool {
 		return list != nil && v != nil && v.Pos() >= list.Pos() && v.Pos() < list.End()
@@ -251,8 +257,9 @@ func (f *finder) copied(e ast.Expr) (name string, ok bool) {
 // recovers tells whether the function returns its results as they are when it panics.
 func (f *finder) recovers() bool { return mentions(f.file.at(f.fn.Body), []string{"recover"}) }
 
-// captured tells whether a variable may be known longer than its function runs: a function literal names it, or its address is taken, as a method may do; and not only
-// when the statements that are looked at have been run for the last time.
+// captured tells whether a variable may be known longer than its function runs: a function literal names it, or its
+// address is taken, as a method may do; and not only when the statements that are looked at have been run for the
+// last time.
 func (f *finder) captured(name string) (found bool) {
 	last := f.fn.Body.End()
 	if f.pair.IsValid() && !f.inLoop(f.pair) {
@@ -288,7 +295,8 @@ func onCopy(s *types.Selection) bool {
 	return !pointer
 }
 
-// inLoop tells whether what ends at a place may be run more than once: it is in a loop, in a function literal, or in a function that jumps.
+// inLoop tells whether what ends at a place may be run more than once: it is in a loop, in a function literal, or in
+// a function that jumps.
 func (f *finder) inLoop(end token.Pos) (found bool) {
 	ast.Inspect(f.fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -302,7 +310,8 @@ func (f *finder) inLoop(end token.Pos) (found bool) {
 	return found
 }
 
-// whole tells whether a statement has to do with more of a variable than with fields of it, or returns what the variable holds as a result that has a name.
+// whole tells whether a statement has to do with more of a variable than with fields of it, or returns what the
+// variable holds as a result that has a name.
 func (f *finder) whole(s ast.Stmt, names []string) (found bool) {
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -321,7 +330,8 @@ func (f *finder) whole(s ast.Stmt, names []string) (found bool) {
 	return found
 }
 
-// exclusive tells whether two cases cannot hold both, or do the same if they do: see apart and cross. No clause may fall through.
+// exclusive tells whether two cases cannot hold both, or do the same if they do: see apart and cross. No clause may
+// fall through.
 func (f *finder) exclusive(a, b *ast.CaseClause, all *ast.BlockStmt) bool {
 	falls := false
 	for _, clause := range all.List {
@@ -336,7 +346,8 @@ func (f *finder) exclusive(a, b *ast.CaseClause, all *ast.BlockStmt) bool {
 	return f.apart(a.List[0], b.List[0]) || f.cross(a.List[0], b.List[0], a.Body, b.Body)
 }
 
-// exclude tells whether the second condition does not hold where the first does, and both can be asked for at any time if each is asked for at some time.
+// exclude tells whether the second condition does not hold where the first does, and both can be asked for at any
+// time if each is asked for at some time.
 func (f *finder) exclude(a, b ast.Expr) bool {
 	_, asks := b.(*ast.CallExpr) // see contradict
 	return f.contradict(a, b) && free(a) && (asks || free(b))
@@ -367,7 +378,8 @@ func (f *finder) contradict(a, b ast.Expr) bool {
 	return false
 }
 
-// contained returns the list in which a call looks for a value: its order does not matter. What is in the list is there already, or asking for it has no effect.
+// contained returns the list in which a call looks for a value: its order does not matter. What is in the list is
+// there already, or asking for it has no effect.
 func (f *finder) contained(call *ast.CallExpr) *ast.CompositeLit {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || method.Sel.Name != "Contains" || f.packageOf(method) != "slices" {

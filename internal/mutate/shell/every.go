@@ -32,7 +32,8 @@ type drawn struct {
 	Report  string // as it was printed
 }
 
-// everyDraw tries all draws, but those whose results are known, and says after each how it ended. All mutants are compiled at once.
+// everyDraw tries all draws, but those whose results are known, and says after each how it ended. All mutants are
+// compiled at once.
 func (t trial) everyDraw(ctx context.Context) error {
 	known, err := t.known(ctx)
 	if err != nil {
@@ -122,7 +123,8 @@ func (r *results) read(name string) error {
 	return nil
 }
 
-// key names the contents of all files of the repository that git does not ignore, and the settings that matter for the result of a draw.
+// key names the contents of all files of the repository that git does not ignore, and the settings that matter for
+// the result of a draw.
 func (t trial) key(ctx context.Context) (string, error) {
 	root, err := exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel").Output()
 	if err != nil {

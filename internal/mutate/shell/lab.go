@@ -21,7 +21,8 @@ const (
 	record = "MOORAGE_MUTANT_RECORD"
 )
 
-// A lab compiles the subjects with their mutants and runs them. Nothing is written to a subject: the compiler sees the changed sources through -overlay.
+// A lab compiles the subjects with their mutants and runs them. Nothing is written to a subject: the compiler sees
+// the changed sources through -overlay.
 type lab struct {
 	settings
 	tmp string
@@ -38,7 +39,8 @@ func newLab(s settings) (lab, error) {
 
 func (l lab) close() { _ = os.RemoveAll(l.tmp) }
 
-// prepare compiles a subject with its mutants, runs the tests of the unchanged code, and notes which tests reach which mutant.
+// prepare compiles a subject with its mutants, runs the tests of the unchanged code, and notes which tests reach
+// which mutant.
 func (l lab) prepare(ctx context.Context, s *subject) error {
 	if len(s.drawn) == 0 {
 		return nil
@@ -67,7 +69,8 @@ func (l lab) prepare(ctx context.Context, s *subject) error {
 // unchanged bounds what runs without a mutation.
 const unchanged = 10 * time.Minute
 
-// recheck runs the tests of the unchanged code again: were they to fail, some mutant would have been killed by what another left behind.
+// recheck runs the tests of the unchanged code again: were they to fail, some mutant would have been killed by what
+// another left behind.
 func (l lab) recheck(ctx context.Context, s *subject) error {
 	if len(s.drawn) == 0 || !s.cluster {
 		return nil
@@ -121,7 +124,8 @@ var (
 	errLarge = errors.New("the run took too much memory")
 )
 
-// start runs a compiled subject and returns what it says and how long it took, and an error if its tests fail or if it has to be ended.
+// start runs a compiled subject and returns what it says and how long it took, and an error if its tests fail or if
+// it has to be ended.
 func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []string, args ...string) ([]byte, time.Duration, error) {
 	begin := time.Now()
 	ctx, stop := context.WithTimeoutCause(ctx, bound, errSlow)
@@ -146,7 +150,8 @@ func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []s
 	return out.Bytes(), time.Since(begin), err
 }
 
-// watch calls end once a process takes more memory than tests need: one that grows without end would take all of the machine. Where there is no /proc it does nothing.
+// watch calls end once a process takes more memory than tests need: one that grows without end would take all of the
+// machine. Where there is no /proc it does nothing.
 func watch(ctx context.Context, pid int, end func()) {
 	const most, interval = 4 << 30, 250 * time.Millisecond
 	clock := time.NewTicker(interval)

@@ -4,22 +4,29 @@
 //
 //	go run ./internal/mutate/shell -all
 //
-// It runs in the root of the module. A mutant is one change in a function of a subject, see subjects: a condition negated, a call or an assignment removed,
-// neighbours exchanged (statements, cases of a switch, operands and arguments of one type), a constant changed; but not what no caller could see whatever the
-// code is for, see equivalents.go and orders.go. The mutants of all subjects that compile are the pool.
+// It runs in the root of the module. A mutant is one change in a function of a subject, see subjects: a condition
+// negated, a call or an assignment removed, neighbours exchanged (statements, cases of a switch, operands and
+// arguments of one type), a constant changed; but not what no caller could see whatever the code is for, see
+// equivalents.go and orders.go. The mutants of all subjects that compile are the pool.
 //
-// The pool is divided into draws of at least -mutants each: every mutant is in one draw, and in no other. The seed chooses a draw, so that one seed runs as long
-// as another, and -all tries every draw, and with that shows what holds for any seed. Each draw has the same share of each sort of change and, as far as there are
-// enough of them, of each file, see divide: the draws differ less than random ones would, and their mean is that of the pool, whatever is drawn. The source alone
-// says which mutants a draw has. -at names a file, or a line of it, and takes only its mutants: for whoever works on a survivor.
+// The pool is divided into draws of at least -mutants each: every mutant is in one draw, and in no other. The seed
+// chooses a draw, so that one seed runs as long as another, and -all tries every draw, and with that shows what holds
+// for any seed. Each draw has the same share of each sort of change and, as far as there are enough of them, of each
+// file, see divide: the draws differ less than random ones would, and their mean is that of the pool, whatever is
+// drawn. The source alone says which mutants a draw has. -at names a file, or a line of it, and takes only its
+// mutants: for whoever works on a survivor.
 //
-// All drawn mutants of a subject are compiled into one test binary: each mutated function holds a copy of its body per mutant, and an environment variable
-// chooses one. One run of the unchanged code says which tests reach which mutant, and how long they take. A mutant is run with these tests only, the quickest
-// first, and until the first fails. A run that takes many times as long as the unchanged code takes at the moment, or that takes gigabytes of memory, fails, too.
+// All drawn mutants of a subject are compiled into one test binary: each mutated function holds a copy of its body
+// per mutant, and an environment variable chooses one. One run of the unchanged code says which tests reach which
+// mutant, and how long they take. A mutant is run with these tests only, the quickest first, and until the first
+// fails. A run that takes many times as long as the unchanged code takes at the moment, or that takes gigabytes of
+// memory, fails, too.
 //
-// For each mutant that survives it prints where it is, the change as a diff, and how many tests reach it. reasons.txt says of some why no test can tell them
-// from the unchanged code; they are printed with their reason, and count as survivors all the same. The last lines are figures, "name: value" each. It exits 1 if
-// less than -least percent of a draw are killed, if the tests fail without a mutation, before or after, or if reasons.txt has a line that fits no mutant.
+// For each mutant that survives it prints where it is, the change as a diff, and how many tests reach it. reasons.txt
+// says of some why no test can tell them from the unchanged code; they are printed with their reason, and count as
+// survivors all the same. The last lines are figures, "name: value" each. It exits 1 if less than -least percent of a
+// draw are killed, if the tests fail without a mutation, before or after, or if reasons.txt has a line that fits no
+// mutant.
 //
 // -all writes the result of each draw to the file of -results, and a run that was stopped continues there, unless a file of the repository has changed since.
 package main

@@ -45,7 +45,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestSound: tests that notice every change kill every mutant, those of the package itself, those beside it, and examples.
+// TestSound: tests that notice every change kill every mutant, those of the package itself, those beside it, and
+// examples.
 func TestSound(t *testing.T) {
 	var out strings.Builder
 	if err := run(t.Context(), &out, of("sound")); err != nil {
@@ -58,7 +59,8 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// TestGappy: what no test notices is told with its place, its diff, the tests that reach it and the reason that is known; all count as survivors.
+// TestGappy: what no test notices is told with its place, its diff, the tests that reach it and the reason that is
+// known; all count as survivors.
 func TestGappy(t *testing.T) {
 	s := of("gappy")
 	s.reasons = "testdata/gappy/reasons.txt"
@@ -130,7 +132,8 @@ func TestNothingToSay(t *testing.T) {
 	}
 }
 
-// TestLeavesNothingBehind checks that the sources stay as they are and that the temporary folder goes; and that a run that is stopped says so.
+// TestLeavesNothingBehind checks that the sources stay as they are and that the temporary folder goes; and that a run
+// that is stopped says so.
 func TestLeavesNothingBehind(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

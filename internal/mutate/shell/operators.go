@@ -27,7 +27,8 @@ func (f *finder) block(list []ast.Stmt) {
 	}
 }
 
-// inside finds the mutants in a statement: in its expressions, and in its blocks, which say anew where a mutant is reached.
+// inside finds the mutants in a statement: in its expressions, and in its blocks, which say anew where a mutant is
+// reached.
 func (f *finder) inside(stmt ast.Node) {
 	if f.logs(stmt) {
 		return
@@ -108,7 +109,8 @@ func hasClauses(b *ast.BlockStmt) bool {
 	return false
 }
 
-// conditions negates what decides where a statement goes on, and exchanges neighbouring cases where the first that holds wins.
+// conditions negates what decides where a statement goes on, and exchanges neighbouring cases where the first that
+// holds wins.
 func (f *finder) conditions(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.RangeStmt:
@@ -201,7 +203,8 @@ func (f *finder) expression(e ast.Expr) {
 	}
 }
 
-// opaque tells whether nothing of an expression's parts is looked at: the names of a selector, a type, and what make is told of a size.
+// opaque tells whether nothing of an expression's parts is looked at: the names of a selector, a type, and what make
+// is told of a size.
 func (f *finder) opaque(e ast.Expr) bool {
 	if tv, ok := f.types.Types[e]; ok && tv.IsType() {
 		return true

@@ -6,10 +6,11 @@ import (
 	"go/types"
 )
 
-// What is here tells of neighbours that no caller can tell from each other's order, whatever the code is for: they are not exchanged.
+// What is here tells of neighbours that no caller can tell from each other's order, whatever the code is for: they
+// are not exchanged.
 
-// either tells whether two neighbouring statements are ifs of which one at most is entered, or that both do the same: both leave, so that the other is asked for
-// only if the first does not hold.
+// either tells whether two neighbouring statements are ifs of which one at most is entered, or that both do the same:
+// both leave, so that the other is asked for only if the first does not hold.
 func (f *finder) either(a, b ast.Stmt) bool {
 	one, ok := a.(*ast.IfStmt)
 	other, ok2 := b.(*ast.IfStmt)
@@ -20,7 +21,8 @@ func (f *finder) either(a, b ast.Stmt) bool {
 		f.file.at(one.Body) == f.file.at(other.Body) && f.harmless(one.Cond) && f.harmless(other.Cond)
 }
 
-// cross tells whether two branches return each the value that the other asks for, if theirs is one and the same: where both may be taken, both values are that one.
+// cross tells whether two branches return each the value that the other asks for, if theirs is one and the same:
+// where both may be taken, both values are that one.
 func (f *finder) cross(a, b ast.Expr, first, second []ast.Stmt) bool {
 	one, ok := a.(*ast.BinaryExpr)
 	other, ok2 := b.(*ast.BinaryExpr)
@@ -40,8 +42,9 @@ func (f *finder) cross(a, b ast.Expr, first, second []ast.Stmt) bool {
 // leave tells whether the end of a block is never reached.
 func leave(b *ast.BlockStmt) bool { return len(b.List) > 0 && ends(b.List[len(b.List)-1]) }
 
-// apart tells whether two conditions cannot hold both, and whether it is the same which of them is asked for first: they contradict each other in what they begin with,
-// so that nothing else is asked for in vain, or all of both can be asked for at any time. What is asked of what cannot fail changes nothing.
+// apart tells whether two conditions cannot hold both, and whether it is the same which of them is asked for first:
+// they contradict each other in what they begin with, so that nothing else is asked for in vain, or all of both can
+// be asked for at any time. What is asked of what cannot fail changes nothing.
 func (f *finder) apart(a, b ast.Expr) bool {
 	ones, others := conjuncts(a), conjuncts(b)
 	if (f.exclude(ones[0], others[0]) || f.exclude(others[0], ones[0])) && !f.fallible(a, b) {
@@ -69,8 +72,9 @@ func conjuncts(e ast.Expr) []ast.Expr {
 	return []ast.Expr{e}
 }
 
-// spares tells whether a guard leaves if there is nothing in what the loop beside it ranges over: the loop does nothing then, so that it does not matter which comes
-// first. The loop must not change what it ranges over; it may be known by another name.
+// spares tells whether a guard leaves if there is nothing in what the loop beside it ranges over: the loop does
+// nothing then, so that it does not matter which comes first. The loop must not change what it ranges over; it may be
+// known by another name.
 func (f *finder) spares(guard, loop ast.Stmt) bool {
 	n, ok := guard.(*ast.IfStmt)
 	over, ok2 := loop.(*ast.RangeStmt)
@@ -96,8 +100,9 @@ func (f *finder) global(name *ast.Ident) bool {
 	return v == nil || v.Pos() < f.fn.Pos() || v.Pos() >= f.fn.End()
 }
 
-// whichever tells whether it does not matter in which order a loop takes the values of a list: all that it does is to delete from maps, or to put one thing into a map,
-// or to add to whole numbers or take the greatest or the least; or all is a question about a text or a number, after which it leaves with the same.
+// whichever tells whether it does not matter in which order a loop takes the values of a list: all that it does is to
+// delete from maps, or to put one thing into a map, or to add to whole numbers or take the greatest or the least; or
+// all is a question about a text or a number, after which it leaves with the same.
 func (f *finder) whichever(loop *ast.RangeStmt) bool {
 	key, plain := loop.Key.(*ast.Ident)
 	value, named := loop.Value.(*ast.Ident)
@@ -163,7 +168,8 @@ func (f *finder) gathers(s ast.Stmt, own []string) gathering {
 	return nothingGathered
 }
 
-// sums tells whether an assignment adds something to a whole number of the function's own, or takes the greater or the lesser of what it is and something else.
+// sums tells whether an assignment adds something to a whole number of the function's own, or takes the greater or
+// the lesser of what it is and something else.
 func (f *finder) sums(s *ast.AssignStmt, to *ast.Ident, own []string) bool {
 	if _, copied := f.copied(to); !copied && f.outlives(to) {
 		return false
@@ -200,7 +206,8 @@ func (f *finder) raisesTo(n *ast.IfStmt, own []string) bool {
 	return copied || !f.outlives(to)
 }
 
-// sorts tells whether a guard leaves if there is nothing in the list that the statement beside it sorts: nothing is sorted then, and the list is as long after it.
+// sorts tells whether a guard leaves if there is nothing in the list that the statement beside it sorts: nothing is
+// sorted then, and the list is as long after it.
 func (f *finder) sorts(guard, sort ast.Stmt) bool {
 	n, ok := guard.(*ast.IfStmt)
 	c, ok2 := call(sort)
@@ -212,8 +219,8 @@ func (f *finder) sorts(guard, sort ast.Stmt) bool {
 	return ok && ok2 && method.Sel.Name == "Sort" && f.packageOf(method) == "slices" && f.file.at(n.Cond) == "len("+name.Name+") == 0"
 }
 
-// looksUp tells whether an if makes a map where there is none, and the statement beside it only looks something up in it for a variable of the function's own: there is
-// as little in an empty map as in none.
+// looksUp tells whether an if makes a map where there is none, and the statement beside it only looks something up in
+// it for a variable of the function's own: there is as little in an empty map as in none.
 func (f *finder) looksUp(room, look ast.Stmt) bool {
 	n, ok := room.(*ast.IfStmt)
 	assign, ok2 := look.(*ast.AssignStmt)

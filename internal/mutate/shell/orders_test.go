@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOrders: neighbours are exchanged if a caller may see it, and only then. Each function without a mutant stands beside others that are nearly the same.
+// TestOrders: neighbours are exchanged if a caller may see it, and only then. Each function without a mutant stands
+// beside others that are nearly the same.
 func TestOrders(t *testing.T) {
 	got := map[string][]string{}
 	for _, m := range loaded(t, "orders").candidates {
@@ -22,7 +23,8 @@ func TestOrders(t *testing.T) {
 		"box.refuseAsked":     {`statements "if b.full { return false }" and "if ask() { return false }"`},
 		"box.refuseOtherwise": {`statements "if b.size > n { return 1 }" and "if b.name == "" { return 2 }"`},
 		"box.refuseNothing":   {`statements "if b == nil { return false }" and "if b.full { return false }"`},
-		// Conditions that contradict each other, unless the first changes what the second asks for, or looks up what may not be there.
+		// Conditions that contradict each other, unless the first changes what the second asks for, or looks up what may
+		// not be there.
 		"box.contradictUntilAsked": {`statements "if b.full && ask() == nil { return nil }" and "if !b.full && ask() == nil { return errFull }"`},
 		"box.contradictAndGoOn":    {`statements "if err == nil && b.full { err = errFull }" and "if err != nil && b.size > 1 { return err }"`},
 		"contradictTooShort":       {`cases "len(path) > 2 && path[0] == "api"" and "len(path) > 3 && path[4] == "x" && path[0] == "apis""`},

@@ -12,7 +12,8 @@ type reason struct {
 	file, function, what string
 }
 
-// readReasons reads the list: file | function | mutation | why no test can tell. A line must fit a mutant of the subjects; what it says of others is left out.
+// readReasons reads the list: file | function | mutation | why no test can tell. A line must fit a mutant of the
+// subjects; what it says of others is left out.
 func readReasons(name string, all []*subject) (map[reason]string, error) {
 	known := map[reason]string{}
 	if name == "" {

@@ -62,8 +62,8 @@ func (s *subject) combine() map[string]combined {
 	return all
 }
 
-// combine writes the file with a copy of a function's body per mutant in front of the body. A copy is a function of its own, so that the compiler misses
-// its return, and not that of the whole.
+// combine writes the file with a copy of a function's body per mutant in front of the body. A copy is a function of
+// its own, so that the compiler misses its return, and not that of the whole.
 func (f *file) combine(mutants []*mutant) (c combined) {
 	var out strings.Builder
 	end := 0

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// symmetric tells whether a call is one of a function of the package that says the same of two values either way round: with the names of its parameters exchanged,
-// it is the same function.
+// symmetric tells whether a call is one of a function of the package that says the same of two values either way
+// round: with the names of its parameters exchanged, it is the same function.
 func (f *finder) symmetric(call *ast.CallExpr) bool {
 	fn := f.function(call)
 	if fn == nil || len(call.Args) != 2 {
@@ -46,7 +46,8 @@ func (m mirror) exchange(a, b []string) bool {
 	return true
 }
 
-// statements tells whether statements are their own mirror image, but for two that stand side by side and declare variables: they may be each other's.
+// statements tells whether statements are their own mirror image, but for two that stand side by side and declare
+// variables: they may be each other's.
 func (m mirror) statements(list []ast.Stmt) bool {
 	for i := 0; i < len(list); i++ {
 		if i+1 < len(list) && m.pair(list[i], list[i+1]) {
@@ -100,7 +101,8 @@ func (m mirror) equal(a, b ast.Expr) bool {
 	return ok && ok2 && x == y
 }
 
-// text writes an expression so that those are the same that mean the same, with names in the place of others. It is false for what it does not know.
+// text writes an expression so that those are the same that mean the same, with names in the place of others. It is
+// false for what it does not know.
 func (m mirror) text(e ast.Expr, names map[string]string) (string, bool) {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:

@@ -24,8 +24,8 @@ func compare(a, b float64, one, other string) int {
 	return cmp.Or(cmp.Compare(a, b), strings.Compare(one, other))
 }
 
-// tryAll tries all mutants, a few at a time, and hands on each result, one at a time. Of a subject whose tests share a control plane one mutant runs at a time; its
-// mutants come first, so that others run beside them.
+// tryAll tries all mutants, a few at a time, and hands on each result, one at a time. Of a subject whose tests share
+// a control plane one mutant runs at a time; its mutants come first, so that others run beside them.
 func (l lab) tryAll(ctx context.Context, drawn []*mutant, took func(result)) {
 	var lanes [][]*mutant // one after the other
 	shared := map[*subject]int{}
@@ -86,8 +86,8 @@ func (l lab) try(ctx context.Context, m *mutant) result {
 	return result{mutant: m}
 }
 
-// runBatch runs some of the tests with a mutant. One that takes too long is believed only if the unchanged code is not as slow at the moment, because the machine has
-// something else to do.
+// runBatch runs some of the tests with a mutant. One that takes too long is believed only if the unchanged code is
+// not as slow at the moment, because the machine has something else to do.
 func (l lab) runBatch(ctx context.Context, m *mutant, batch []string) (out []byte, err error) {
 	expected := m.subject.startup
 	for _, test := range batch {
@@ -119,8 +119,8 @@ func (s settings) bound(seconds float64) time.Duration {
 	return s.patience + time.Duration(times*seconds*float64(time.Second))
 }
 
-// batches divides tests, the quickest first, into runs: a second's worth, then five times as much as before, so that a failure of a quick one costs no slow one,
-// and the many starts of the binary cost little.
+// batches divides tests, the quickest first, into runs: a second's worth, then five times as much as before, so that
+// a failure of a quick one costs no slow one, and the many starts of the binary cost little.
 func batches(tests []string, took map[string]float64) (all [][]string) {
 	most, sum := 1.0, 0.0
 	for i, test := range tests {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestSlowMachine: a mutant that takes longer than is expected is killed by that only if the unchanged code does not take as long at the moment.
+// TestSlowMachine: a mutant that takes longer than is expected is killed by that only if the unchanged code does not
+// take as long at the moment.
 func TestSlowMachine(t *testing.T) {
 	const endless = time.Hour
 	cases := map[string]struct {

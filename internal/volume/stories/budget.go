@@ -38,7 +38,7 @@ func start(t *testing.T, at Place, cloud *volume.Cloud, o ...managed.ReconcilerO
 	return p
 }
 
-// Each does something to every object.
+// each does something to every object.
 func (p *Provider) each(do func(*volume.Volume)) {
 	p.Helper()
 	for i := range objects {
@@ -50,7 +50,7 @@ func (p *Provider) each(do func(*volume.Volume)) {
 	}
 }
 
-// All waits until something holds for every object.
+// all waits until something holds for every object.
 func (p *Provider) all(what string, holds func(*volume.Volume) bool) {
 	p.Helper()
 	p.each(func(v *volume.Volume) {
@@ -62,7 +62,7 @@ func (p *Provider) all(what string, holds func(*volume.Volume) bool) {
 	})
 }
 
-// Settled waits until every object was looked at a number of times more.
+// settled waits until every object was looked at a number of times more.
 func (p *Provider) settled(looks int) {
 	p.Helper()
 	n := p.Cloud.Count("Observe")
@@ -116,7 +116,7 @@ func (p *Provider) reaching(name string, requests, lags int) {
 	p.Wire.Reset()
 }
 
-// Quiet waits until nothing was sent for a while, and what was sent is answered.
+// quiet waits until nothing was sent for a while, and what was sent is answered.
 func (p *Provider) quiet() {
 	p.Helper()
 	last, looks := -1, 0

@@ -13,7 +13,7 @@ type decisions struct {
 	n  map[string]int
 }
 
-// Count returns how often an action was decided on.
+// count returns how often an action was decided on.
 func (d *decisions) count(action string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

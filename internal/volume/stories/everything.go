@@ -84,7 +84,7 @@ func (e *everything) snapshot(i int) *volume.Snapshot {
 	}}
 }
 
-// Every waits until something holds for every snapshot; nil is one that is gone.
+// every waits until something holds for every snapshot; nil is one that is gone.
 func (e *everything) every(what string, holds func(*volume.Snapshot) bool) {
 	e.Helper()
 	for i := range objects {
@@ -97,7 +97,7 @@ func (e *everything) every(what string, holds func(*volume.Snapshot) bool) {
 	}
 }
 
-// Change patches every snapshot.
+// change patches every snapshot.
 func (e *everything) change(change func(*volume.Snapshot)) {
 	e.Helper()
 	for i := range objects {
@@ -113,7 +113,7 @@ func (e *everything) change(change func(*volume.Snapshot)) {
 	}
 }
 
-// Spent prints and checks what was sent per object for snapshots, and for the
+// spent prints and checks what was sent per object for snapshots, and for the
 // Secrets and configurations beside them.
 func (e *everything) spent(name string, snapshots, secrets, configs float64) {
 	e.Helper()

@@ -102,7 +102,7 @@ func (c *Client) read(ctx context.Context, k *kind, key client.ObjectKey) (map[s
 	return k.show(image), nil
 }
 
-// Key returns where an object is.
+// key returns where an object is.
 func (k *kind) key(of client.ObjectKey) (string, error) {
 	switch {
 	case of.Name == "":
@@ -116,7 +116,7 @@ func (k *kind) key(of client.ObjectKey) (string, error) {
 	return keyFor(of.Namespace, of.Name), nil
 }
 
-// Into reads an image into an object of the caller's, of whatever form.
+// into reads an image into an object of the caller's, of whatever form.
 func (k *kind) into(image map[string]any, o client.Object) error {
 	switch o := o.(type) {
 	case *unstructured.Unstructured:
@@ -179,7 +179,7 @@ func (k *kind) selection(o *client.ListOptions) (selection, error) {
 	return s, nil
 }
 
-// Has tells whether an object is selected, if its key has the prefix.
+// has tells whether an object is selected, if its key has the prefix.
 func (s selection) has(image map[string]any) bool {
 	m := metadataOf(image)
 	if s.name != "" && m["name"] != s.name {

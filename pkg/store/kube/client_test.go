@@ -245,7 +245,7 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// Many write the same object without a version: nothing is lost.
+// TestPatchesWithoutAVersion: many write the same object without a version: nothing is lost.
 func TestPatchesWithoutAVersion(t *testing.T) {
 	w := newWorld(t)
 	w.Create(newVolume("a"))

@@ -35,7 +35,7 @@ func (w *world) cluster(o kube.Options) *kube.Cluster {
 	return c
 }
 
-// Run starts something, and ends it with the test.
+// run starts something, and ends it with the test.
 func (w *world) run(start func(context.Context) error) {
 	w.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -64,7 +64,7 @@ func (f features) Enabled(key clientfeatures.Feature) bool {
 	return f.Gates.Enabled(key)
 }
 
-// The cache follows the stores through what ends watches, whichever way client-go
+// TestCacheFollows: the cache follows the stores through what ends watches, whichever way client-go
 // reads.
 func TestCacheFollows(t *testing.T) {
 	gates := clientfeatures.FeatureGates()
@@ -167,7 +167,7 @@ func managerOptions() manager.Options {
 	return manager.Options{Metrics: server.Options{BindAddress: "0"}, Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}}
 }
 
-// A controller that owns objects is run for them, and its events are stored.
+// TestManager: a controller that owns objects is run for them, and its events are stored.
 func TestManager(t *testing.T) {
 	w := newWorld(t)
 	m, err := kube.NewManager(w.cluster(kube.Options{}), managerOptions())
@@ -212,7 +212,7 @@ func TestManager(t *testing.T) {
 	})
 }
 
-// Without a kind of events, they are logged.
+// TestEventsAreLogged: without a kind of events, they are logged.
 func TestEventsAreLogged(t *testing.T) {
 	w := newWorld(t)
 	lines := make(chan string, 10)

@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// Compare tells of what went without an event, and whether anybody listens. What a
+// compare tells of what went without an event, and whether anybody listens. What a
 // list does not have is asked for before it counts as gone: a list may be short. If
 // the store does not answer, the next time is soon enough: a watch that cannot go on
 // ends by itself.
@@ -40,7 +40,7 @@ func (w *watcher) compare(ctx context.Context) bool {
 	return true
 }
 
-// Vanished returns the keys that were told of and that the store does not have.
+// vanished returns the keys that were told of and that the store does not have.
 func (w *watcher) vanished(ctx context.Context) (gone []string, err error) {
 	missing := maps.Clone(w.known)
 	err = w.kind.entries.list(ctx, w.selection.prefix, func(image map[string]any) bool {

@@ -40,7 +40,7 @@ func (s *volumes) List(ctx context.Context, o ...store.ListOption) iter.Seq2[*ku
 	}
 }
 
-// A watch tells of what went without an event, as a value does whose time is over,
+// TestWatchTellsWhatVanished: a watch tells of what went without an event, as a value does whose time is over,
 // within the resync: of nothing else, and not twice.
 func TestWatchTellsWhatVanished(t *testing.T) {
 	cases := map[string]struct {
@@ -87,7 +87,7 @@ func TestWatchTellsWhatVanished(t *testing.T) {
 	}
 }
 
-// While the store cannot be asked, nothing counts as gone; then it is found.
+// TestWatchOfAMuteStore: while the store cannot be asked, nothing counts as gone; then it is found.
 func TestWatchOfAMuteStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -113,7 +113,7 @@ func TestWatchOfAMuteStore(t *testing.T) {
 	})
 }
 
-// The cache forgets what vanished, whichever way client-go reads.
+// TestCacheForgetsWhatVanished: the cache forgets what vanished, whichever way client-go reads.
 func TestCacheForgetsWhatVanished(t *testing.T) {
 	gates := clientfeatures.FeatureGates()
 	for name, watchList := range map[string]bool{"watch": true, "list": false} {

@@ -107,7 +107,7 @@ func (e *Envelope[T]) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Seal puts an image into an envelope. The image is not changed, and shared.
+// seal puts an image into an envelope. The image is not changed, and shared.
 func seal[T client.Object](image map[string]any) (*Envelope[T], error) {
 	raw, err := json.Marshal(image[fieldMetadata])
 	if err != nil {
@@ -152,7 +152,7 @@ func seal[T client.Object](image map[string]any) (*Envelope[T], error) {
 // Extras are the fields of Kubernetes' metadata that a store's does not have.
 var extras = []string{"ownerReferences", "generateName"}
 
-// Image returns the object as an API server would: its JSON, decoded. What is below
+// image returns the object as an API server would: its JSON, decoded. What is below
 // is shared and must not be changed.
 func (e *Envelope[T]) image() map[string]any {
 	m := &e.metadata
@@ -246,7 +246,7 @@ func nameOf(key string) types.NamespacedName {
 	return types.NamespacedName{Name: key}
 }
 
-// ImageOf returns the JSON image of an object of whatever type.
+// imageOf returns the JSON image of an object of whatever type.
 func imageOf(obj any) (map[string]any, error) {
 	data, err := json.Marshal(obj)
 	if err != nil {
@@ -257,12 +257,12 @@ func imageOf(obj any) (map[string]any, error) {
 	return image, errors.Wrap(kjson.Unmarshal(data, &image), "cannot decode object")
 }
 
-// Decode reads an image into a typed object, which is empty.
+// decode reads an image into a typed object, which is empty.
 func decode(image map[string]any, into client.Object) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(image, into)
 }
 
-// MetadataOf returns the metadata of an image, or nothing.
+// metadataOf returns the metadata of an image, or nothing.
 func metadataOf(image map[string]any) map[string]any {
 	m, _ := image[fieldMetadata].(map[string]any)
 

@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// Unsupported is the answer to what takes an API server: 415 and what to do
+// unsupported is the answer to what takes an API server: 415 and what to do
 // instead.
 func unsupported(what, instead string) error {
 	return &kerrors.StatusError{ErrStatus: metav1.Status{
@@ -30,7 +30,7 @@ func (k *kind) conflict(name string) error {
 		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 }
 
-// Answer gives an error of a store the form that one of an API server has. What
+// answer gives an error of a store the form that one of an API server has. What
 // says nothing about the object stays as it is.
 func (k *kind) answer(key string, err error) error {
 	name := nameOf(key).Name

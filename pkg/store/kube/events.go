@@ -39,7 +39,7 @@ func newRecorders(c client.Client, stores *Client, log logr.Logger) *recorders {
 	return r
 }
 
-// Running returns the broadcaster, or nil if there is nothing to record with.
+// running returns the broadcaster, or nil if there is nothing to record with.
 func (r *recorders) running() events.EventBroadcaster {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +53,7 @@ func (r *recorders) running() events.EventBroadcaster {
 	return r.broadcaster
 }
 
-// Start begins to record, and returns what ends it for good.
+// start begins to record, and returns what ends it for good.
 func (r *recorders) start(ctx context.Context) (func(), error) {
 	b := r.running()
 	if b == nil {

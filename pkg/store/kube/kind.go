@@ -75,7 +75,7 @@ func (k *kind) resource() schema.GroupResource { return k.plural.GroupResource()
 
 func (k *kind) namespaced() bool { return k.scope.Name() == meta.RESTScopeNameNamespace }
 
-// Show returns an image as a client sees it. The image is not changed.
+// show returns an image as a client sees it. The image is not changed.
 func (k *kind) show(image map[string]any) map[string]any {
 	image["apiVersion"], image["kind"] = k.gvk.GroupVersion().String(), k.gvk.Kind
 	if !k.custom {
@@ -86,7 +86,7 @@ func (k *kind) show(image map[string]any) map[string]any {
 	return image
 }
 
-// Typed returns the typed object of an image, which is new.
+// typed returns the typed object of an image, which is new.
 func (k *kind) typed(image map[string]any) (client.Object, error) {
 	o, ok := reflect.New(k.typ.Elem()).Interface().(client.Object)
 	if !ok {
@@ -136,7 +136,7 @@ func image[T client.Object](e *Envelope[T], err error) (map[string]any, error) {
 	return e.image(), nil
 }
 
-// List calls each for what there is, and bad for an entry that cannot be read.
+// list calls each for what there is, and bad for an entry that cannot be read.
 func (t *typed[T]) list(ctx context.Context, prefix string, each func(map[string]any) bool, bad func(error)) error {
 	for e, err := range t.store.List(ctx, store.WithPrefix(prefix)) {
 		switch {
@@ -177,7 +177,7 @@ func (t *typed[T]) remove(ctx context.Context, key string, o ...store.DeleteOpti
 	return t.store.Delete(ctx, key, o...)
 }
 
-// Watch returns a function that waits for the next event, or for a tick, and says
+// watch returns a function that waits for the next event, or for a tick, and says
 // whether there is one. What has to be stopped is stopped by stop, which may be called
 // again.
 func (t *typed[T]) watch(ctx context.Context, prefix string) (func(<-chan time.Time) (happening, bool), func() error, func(), error) {
@@ -234,7 +234,7 @@ func newRegistry(scheme *runtime.Scheme, kinds []Kind) (*registry, error) {
 	return r, nil
 }
 
-// Of returns the kind of an object, which may be typed, unstructured, or nothing
+// of returns the kind of an object, which may be typed, unstructured, or nothing
 // but its metadata.
 func (r *registry) of(o runtime.Object) (*kind, error) {
 	gvk, err := r.gvk(o)

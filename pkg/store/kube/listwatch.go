@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NewInformer is for cache.Options: it makes the informers of a cache follow the
+// newInformer is for cache.Options: it makes the informers of a cache follow the
 // stores. The ListerWatcher it is given leads to an API server, and is not used.
 func (c *Client) newInformer(
 	_ toolscache.ListerWatcher, as runtime.Object, resync time.Duration, indexers toolscache.Indexers,
@@ -101,7 +101,7 @@ func listOf(found map[string]runtime.Object, version string) *metav1.List {
 	return list
 }
 
-// Keep keeps the rest of a watch, and ends the one that nobody asked for.
+// keep keeps the rest of a watch, and ends the one that nobody asked for.
 func (l *listerWatcher) keep(r *remainder) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// GenerateName gives metadata without a name one that begins as it says.
+// generateName gives metadata without a name one that begins as it says.
 func generateName(m map[string]any) {
 	const most = 63 - 5 // of what an API server keeps of the prefix
 	prefix, _ := m["generateName"].(string)
@@ -25,7 +25,7 @@ func generateName(m map[string]any) {
 	m["name"] = prefix[:min(len(prefix), most)] + rand.String(5)
 }
 
-// CheckForm checks metadata as an API server does.
+// checkForm checks metadata as an API server does.
 func (k *kind) checkForm(image map[string]any) error {
 	m := metadataOf(image)
 	patch.DropEmptyMetadata(m)
@@ -50,7 +50,7 @@ func decodeMetadata(m map[string]any, into *metav1.PartialObjectMetadata) error 
 	return errors.Wrap(decode(u.Object, into), "cannot decode metadata")
 }
 
-// CheckFinalizers refuses new ones on what is being deleted.
+// checkFinalizers refuses new ones on what is being deleted.
 func (k *kind) checkFinalizers(before, now map[string]any) error {
 	if before["deletionTimestamp"] == nil {
 		return nil
@@ -77,7 +77,7 @@ func texts(of any) []string {
 	return out
 }
 
-// Fits checks an image against the Go type, which is all the schema there is.
+// fits checks an image against the Go type, which is all the schema there is.
 func (k *kind) fits(image map[string]any) error {
 	if _, err := k.typed(image); err != nil {
 		name, _ := metadataOf(image)["name"].(string)
@@ -88,7 +88,7 @@ func (k *kind) fits(image map[string]any) error {
 	return nil
 }
 
-// SameBody says whether two images differ in no more than metadata and status.
+// sameBody says whether two images differ in no more than metadata and status.
 func sameBody(a, b map[string]any) bool {
 	for _, m := range [][2]map[string]any{{a, b}, {b, a}} {
 		for key, value := range m[0] {
@@ -101,7 +101,7 @@ func sameBody(a, b map[string]any) bool {
 	return true
 }
 
-// Cloned returns a copy whose fields may be set.
+// cloned returns a copy whose fields may be set.
 func cloned(image map[string]any) map[string]any {
 	if image = maps.Clone(image); image == nil {
 		image = map[string]any{}
@@ -110,7 +110,7 @@ func cloned(image map[string]any) map[string]any {
 	return image
 }
 
-// WithMetadata returns a copy whose metadata may be changed, too.
+// withMetadata returns a copy whose metadata may be changed, too.
 func withMetadata(image map[string]any) map[string]any {
 	image = cloned(image)
 	image[fieldMetadata] = cloned(metadataOf(image))

@@ -46,7 +46,7 @@ func (c *Client) Watch(ctx context.Context, list client.ObjectList, o ...client.
 
 func expired(message string) *kerrors.StatusError { return kerrors.NewResourceExpired(message) }
 
-// Formed returns an object of the form that a list has.
+// formed returns an object of the form that a list has.
 func (k *kind) formed(as runtime.Object, image map[string]any) (runtime.Object, error) {
 	switch as.(type) {
 	case *unstructured.UnstructuredList, *unstructured.Unstructured:
@@ -60,7 +60,7 @@ func (k *kind) formed(as runtime.Object, image map[string]any) (runtime.Object, 
 	}
 }
 
-// Follow starts a watch. If bookmarks is set, one tells when all has been told that
+// follow starts a watch. If bookmarks is set, one tells when all has been told that
 // there is.
 func (c *Client) follow(ctx context.Context, k *kind, s selection, form form, bookmarks bool) (*watcher, error) {
 	next, why, stop, err := k.entries.watch(ctx, s.prefix)
@@ -151,7 +151,7 @@ func (w *watcher) send(e watch.Event) bool {
 	}
 }
 
-// Event returns what is told of a happening, if anything is.
+// event returns what is told of a happening, if anything is.
 func (w *watcher) event(h happening) (watch.Event, bool) {
 	w.reached = max(w.reached, h.Revision)
 	switch {

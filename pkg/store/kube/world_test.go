@@ -72,7 +72,7 @@ func newVolume(name string) *volume.Volume {
 	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.Spec{SizeGiB: 1}}
 }
 
-// Told returns the next event of a watch as a line.
+// told returns the next event of a watch as a line.
 func told(t *testing.T, w watch.Interface) string {
 	t.Helper()
 	select {

@@ -115,7 +115,7 @@ func modules(t *testing.T, proxy string) {
 	t.Cleanup(func() { // or nobody could remove what Go made
 		_ = filepath.WalkDir(own, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
-				err = os.Chmod(path, 0o700) //nolint:gosec // a folder
+				err = os.Chmod(path, 0o700) // a folder
 			}
 
 			return err

@@ -308,7 +308,7 @@ type sample struct {
 	value float64
 }
 
-// What an engine asks of a sample: it is a number, and no histogram.
+// T, F, H, Type and the others are what an engine asks of a sample: it is a number, and no histogram.
 func (s sample) T() int64                      { return s.at }
 func (s sample) F() float64                    { return s.value }
 func (s sample) H() *histogram.Histogram       { return nil }

@@ -109,7 +109,7 @@ func Serve(ctx context.Context, o Options) error {
 	return m.Start(ctx)
 }
 
-// StartServer starts a NATS server that can be reached from this machine, with the
+// startServer starts a NATS server that can be reached from this machine, with the
 // token. What it acknowledged is on the disk.
 func startServer(dir, token string) (*server.Server, error) {
 	s, err := server.NewServer(&server.Options{
@@ -153,7 +153,7 @@ func cluster(ctx context.Context, nc *nats.Conn, log logr.Logger) (*kube.Cluster
 	return kube.NewCluster(v1.Scheme(), kube.Options{Cache: managed.CacheOptions(), Logger: log}, of...)
 }
 
-// Provider returns a manager that runs the managed reconciler.
+// provider returns a manager that runs the managed reconciler.
 func provider(c *kube.Cluster, o Options) (manager.Manager, error) {
 	uid, err := deviceUID(filepath.Join(o.Dir, uidFile))
 	if err != nil {
@@ -178,7 +178,7 @@ func provider(c *kube.Cluster, o Options) (manager.Manager, error) {
 	)
 }
 
-// DeviceUID returns what identifies the device, in whose place a cluster has the UID
+// deviceUID returns what identifies the device, in whose place a cluster has the UID
 // of a namespace.
 func deviceUID(path string) (types.UID, error) {
 	uid, err := os.ReadFile(path)

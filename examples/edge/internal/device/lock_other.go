@@ -2,5 +2,5 @@
 
 package device
 
-// Lock does nothing: there is no lock that goes with its process.
+// lock does nothing: there is no lock that goes with its process.
 func lock(string) (func(), error) { return func() {}, nil }

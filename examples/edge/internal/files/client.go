@@ -63,7 +63,7 @@ func (c *client) Observe(_ context.Context, f *v1.File) (managed.ExternalObserva
 	return o, nil
 }
 
-// Adopted says whether the object has taken over a file, which then is to bear its mark.
+// adopted says whether the object has taken over a file, which then is to bear its mark.
 func adopted(f *v1.File) bool { return !meta.GetExternalCreateSucceeded(f).IsZero() }
 
 // Create writes the file, unless there is one.
@@ -146,7 +146,7 @@ func (c *client) Delete(_ context.Context, f *v1.File) error {
 	return nil
 }
 
-// Owned looks once more whether the file is there, and fails if it is not the object's.
+// owned looks once more whether the file is there, and fails if it is not the object's.
 // What bears another's mark, or none, must be as Observe has found it in this pass: the
 // reconciler has then decided to have it, as the adoption policy says.
 func (c *client) owned(f *v1.File, file, owner string) (exists bool, err error) {
@@ -164,7 +164,7 @@ func (c *client) owned(f *v1.File, file, owner string) (exists bool, err error) 
 	return true, err
 }
 
-// Unmark takes the object's own mark away, if there is one: a mark without a file is what
+// unmark takes the object's own mark away, if there is one: a mark without a file is what
 // a creation left that was cut off.
 func (c *client) unmark(f *v1.File, owner string) error {
 	mark, err := whose(owner)

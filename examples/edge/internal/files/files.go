@@ -52,7 +52,7 @@ func (d *Dir) Connect(context.Context, *v1.File) (managed.TypedExternalClient[*v
 	return &client{Dir: d}, nil
 }
 
-// At returns where a file and its owner are.
+// at returns where a file and its owner are.
 func (d *Dir) at(f *v1.File) (file, owner string, err error) {
 	name := meta.GetExternalName(f)
 	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
@@ -74,7 +74,7 @@ func mode(f *v1.File) fs.FileMode {
 	return plain
 }
 
-// Draft writes what the file should be like somewhere else.
+// draft writes what the file should be like somewhere else.
 func (d *Dir) draft(f *v1.File) (string, error) { return d.write([]byte(f.Spec.Content), mode(f)) }
 
 func (d *Dir) write(content []byte, mode fs.FileMode) (string, error) {
@@ -91,7 +91,7 @@ func (d *Dir) write(content []byte, mode fs.FileMode) (string, error) {
 	return draft.Name(), errors.Wrap(err, "cannot write")
 }
 
-// Whose returns the stamp in the file of an owner, or nothing if there is none.
+// whose returns the stamp in the file of an owner, or nothing if there is none.
 func whose(owner string) (string, error) {
 	stamp, err := os.ReadFile(owner)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func whose(owner string) (string, error) {
 	return string(stamp), errors.Wrap(err, "cannot read whose the file is")
 }
 
-// Mark writes that a file is the object's, whosever it was.
+// mark writes that a file is the object's, whosever it was.
 func (d *Dir) mark(f *v1.File, owner string) error {
 	stamp := string(d.stamp(f))
 	if was, err := whose(owner); err != nil || was == stamp {

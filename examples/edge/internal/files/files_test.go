@@ -25,7 +25,7 @@ func newFile(name, uid string) *v1.File {
 	return f
 }
 
-// Pass returns the client of a pass.
+// pass returns the client of a pass.
 func pass(t *testing.T, d *files.Dir) managed.TypedExternalClient[*v1.File] {
 	t.Helper()
 	c, err := d.Connect(t.Context(), nil)
@@ -64,10 +64,10 @@ func (p place) must(err error) {
 	}
 }
 
-// ByHand writes the file as somebody does who knows of no objects.
+// byHand writes the file as somebody does who knows of no objects.
 func (p place) byHand() { p.must(os.WriteFile(filepath.Join(p.path, "f"), []byte("by hand"), 0o600)) }
 
-// Holds checks what is in the file, and whose a look by the object says it is.
+// holds checks what is in the file, and whose a look by the object says it is.
 func (p place) holds(content string, f *v1.File, want managed.Owner, upToDate bool) {
 	p.Helper()
 	got, err := os.ReadFile(filepath.Join(p.path, "f"))
@@ -80,7 +80,7 @@ func (p place) holds(content string, f *v1.File, want managed.Owner, upToDate bo
 	}
 }
 
-// HoldsNothing checks that no file, mark or draft is left.
+// holdsNothing checks that no file, mark or draft is left.
 func (p place) holdsNothing() {
 	p.Helper()
 	var left []string
@@ -94,7 +94,7 @@ func (p place) holdsNothing() {
 	}
 }
 
-// Refused checks that a pass neither changes nor deletes the file.
+// refused checks that a pass neither changes nor deletes the file.
 func (p place) refused(c managed.TypedExternalClient[*v1.File], f *v1.File) {
 	p.Helper()
 	if err := c.Update(p.Context(), f); err == nil {

@@ -24,7 +24,7 @@ type process struct {
 	patience time.Duration
 }
 
-// Serve starts a device, and returns how long that took until it was ready.
+// serve starts a device, and returns how long that took until it was ready.
 func serve(ctx context.Context, binary, dir string, patience time.Duration) (*process, time.Duration, error) {
 	cmd := exec.CommandContext(ctx, binary, "serve", "--dir", dir, "--poll", poll.String(), "--exit-on-stdin-eof")
 	apart(cmd)
@@ -57,7 +57,7 @@ func serve(ctx context.Context, binary, dir string, patience time.Duration) (*pr
 	return p, took, nil
 }
 
-// Stop asks the device to end, and waits for that.
+// stop asks the device to end, and waits for that.
 func (p *process) stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (p *process) stop() error {
 	return p.wait()
 }
 
-// Kill ends the device at once.
+// kill ends the device at once.
 func (p *process) kill() error {
 	if err := p.cmd.Process.Kill(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (p *process) wait() error {
 // started. What the system keeps of files without the device is in none of them.
 type usage struct{ now, own, files, most int64 }
 
-// Memory returns how much the device uses.
+// memory returns how much the device uses.
 func (p *process) memory() (u usage, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *process) memory() (u usage, err error) {
 	return u, nil
 }
 
-// Static returns an error if a binary needs others to run.
+// static returns an error if a binary needs others to run.
 func static(binary string) error {
 	f, err := elf.Open(binary)
 	if err != nil {

@@ -64,7 +64,7 @@ func apply(t *walk, ctx context.Context) error {
 		t.ready(ctx, "motd"), t.ready(ctx, "hosts"))
 }
 
-// Follow runs a watch of its own while something is applied.
+// follow runs a watch of its own while something is applied.
 func follow(t *walk, ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
@@ -269,7 +269,7 @@ func many(t *walk, ctx context.Context) error {
 	return nil
 }
 
-// Version returns that of the store, which each write makes one higher.
+// version returns that of the store, which each write makes one higher.
 func (t *walk) version(ctx context.Context) (uint64, error) {
 	list := &v1.FileList{}
 	if err := t.client.List(ctx, list, client.MatchingFields{"metadata.name": "none"}); err != nil {
@@ -279,7 +279,7 @@ func (t *walk) version(ctx context.Context) (uint64, error) {
 	return strconv.ParseUint(list.ResourceVersion, 10, 64)
 }
 
-// Steady compares the versions of the store over a few polls.
+// steady compares the versions of the store over a few polls.
 func steady(t *walk, ctx context.Context) error {
 	before, err := t.version(ctx)
 	if err != nil {
@@ -304,7 +304,7 @@ func steady(t *walk, ctx context.Context) error {
 
 func small(t *walk, _ context.Context) error { return t.measure("memory") }
 
-// Small again holds the device that started with all of the objects to the same, once
+// smallAgain holds the device that started with all of the objects to the same, once
 // it has looked at each of them.
 func smallAgain(t *walk, ctx context.Context) error {
 	select {
@@ -316,7 +316,7 @@ func smallAgain(t *walk, ctx context.Context) error {
 	return t.measure("memory_with_objects")
 }
 
-// Measure prints how much memory the device uses, and fails if it ever was too much.
+// measure prints how much memory the device uses, and fails if it ever was too much.
 func (t *walk) measure(figure string) error {
 	u, err := t.device.memory()
 	if err != nil {

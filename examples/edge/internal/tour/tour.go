@@ -139,7 +139,7 @@ func (t *walk) end(how func(*process) error) error {
 	return how(p)
 }
 
-// Edge runs the command line.
+// edge runs the command line.
 func (t *walk) edge(ctx context.Context, in string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
@@ -159,7 +159,7 @@ func manifest(name, content string) string {
 
 func (t *walk) file(name string) string { return filepath.Join(device.Files(t.dir), name) }
 
-// Get reads an object from the store; nil if there is none.
+// get reads an object from the store; nil if there is none.
 func (t *walk) get(ctx context.Context, name string) (*v1.File, error) {
 	f := &v1.File{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, f)

@@ -35,14 +35,14 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// Freeze makes the device do nothing.
+// freeze makes the device do nothing.
 func freeze(t *walk, _ context.Context) error {
 	t.see("it is frozen")
 
 	return t.device.cmd.Process.Signal(syscall.SIGSTOP)
 }
 
-// Hurry takes the patience of what is already running, too: what comes next is not
+// hurry takes the patience of what is already running, too: what comes next is not
 // to happen.
 func hurry(t *walk, _ context.Context) error {
 	t.see("there is no time")

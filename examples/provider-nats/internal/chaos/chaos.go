@@ -56,7 +56,7 @@ func DefaultOptions() Options {
 	return Options{Seed: 1, Unclaimed: true, Rounds: 10, Objects: 200, Window: 13 * time.Second, Settle: time.Minute}
 }
 
-// Check returns what is wrong with the options, if anything.
+// check returns what is wrong with the options, if anything.
 func (o Options) check() error {
 	switch {
 	case o.Rounds < 1:

@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Apart lets a program run in a process group of its own. In ours it would go on, though
+// apart lets a program run in a process group of its own. In ours it would go on, though
 // it is suspended, when the shell ends that has started us: the system wakes whoever is
 // left behind like that.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

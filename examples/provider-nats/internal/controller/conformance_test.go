@@ -65,8 +65,8 @@ func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: 
 // it is told otherwise.
 func mutations[T resource.Managed](keep func(T, *v1alpha1.Duration), store func(T, *string)) []conformance.Mutation {
 	return []conformance.Mutation{
-		{Name: "age", Want: map[string]string{"age": "1h0m0s"}, Change: func(mg resource.Managed) { keep(mg.(T), age(time.Hour)) }}, //nolint:forcetypeassert // of the kind
-		{Name: "storage", Immutable: true, Change: func(mg resource.Managed) { store(mg.(T), new(v1alpha1.StorageFile)) }},          //nolint:forcetypeassert // of the kind
+		{Name: "age", Want: map[string]string{"age": "1h0m0s"}, Change: func(mg resource.Managed) { keep(mg.(T), age(time.Hour)) }}, // of the kind
+		{Name: "storage", Immutable: true, Change: func(mg resource.Managed) { store(mg.(T), new(v1alpha1.StorageFile)) }},          // of the kind
 	}
 }
 
@@ -128,10 +128,10 @@ func conforming() map[string]candidate {
 				}),
 				Mutations: []conformance.Mutation{
 					{Name: "age", Want: map[string]string{"age": "1h0m0s"}, Change: func(mg resource.Managed) {
-						mg.(*v1alpha1.Consumer).Spec.ForProvider.AckWait = age(time.Hour) //nolint:forcetypeassert // of the kind
+						mg.(*v1alpha1.Consumer).Spec.ForProvider.AckWait = age(time.Hour) // of the kind
 					}},
 					{Name: "ackPolicy", Immutable: true, Change: func(mg resource.Managed) {
-						mg.(*v1alpha1.Consumer).Spec.ForProvider.AckPolicy = new("all") //nolint:forcetypeassert // of the kind
+						mg.(*v1alpha1.Consumer).Spec.ForProvider.AckPolicy = new("all") // of the kind
 					}},
 				},
 			}

@@ -187,7 +187,7 @@ func TestManyStreamsArePolledByAList(t *testing.T) {
 	}
 }
 
-// What others do to streams is told at once, what the provider does itself is not.
+// TestWhatIsDoneToStreamsIsTold: what others do to streams is told at once, what the provider does itself is not.
 func TestWhatIsDoneToStreamsIsTold(t *testing.T) {
 	p := newAnchorage(t, 10, func(c *controller.Connecter) []managed.ReconcilerOption {
 		return []managed.ReconcilerOption{managed.WithBulkObservation(0), managed.WithExternalEvents(c, 10*anchoragePoll)}

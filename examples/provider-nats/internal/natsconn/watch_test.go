@@ -40,7 +40,7 @@ func dialPlain(t *testing.T, s *server.Server) *natsconn.Conn {
 	return conn
 }
 
-// What others do is told, what the connection does itself is not, and a connection
+// TestWatch: what others do is told, what the connection does itself is not, and a connection
 // that is lost says so.
 func TestWatch(t *testing.T) {
 	s := natstest.Start(t)
@@ -144,7 +144,7 @@ func clients(t *testing.T, s *server.Server, name string) (ids []uint64) {
 	return ids
 }
 
-// Who may not be told is interrupted from the beginning, and behind a domain nothing
+// TestWatchThatIsForbidden: who may not be told is interrupted from the beginning, and behind a domain nothing
 // is told.
 func TestWatchThatIsForbidden(t *testing.T) {
 	s := natstest.Start(t, func(o *server.Options) {
@@ -167,7 +167,7 @@ func TestWatchThatIsForbidden(t *testing.T) {
 	}
 }
 
-// A list has pages, and those of buckets only on demand.
+// TestList: a list has pages, and those of buckets only on demand.
 func TestList(t *testing.T) {
 	s := natstest.Start(t)
 	conn, js := dialPlain(t, s), natstest.JetStream(t, s)

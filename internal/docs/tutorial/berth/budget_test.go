@@ -76,7 +76,7 @@ func TestBudget(t *testing.T) {
 	spent(t, ledger, "deletion", 1)
 }
 
-// Start the provider as main does, its requests counted.
+// start starts the provider as main does, its requests counted.
 func start(t *testing.T, config *rest.Config, scheme *runtime.Scheme, office *harbour.Fake, ledger *test.Ledger) {
 	t.Helper()
 	server := httptest.NewServer(office)

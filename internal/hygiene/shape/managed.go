@@ -1,0 +1,273 @@
+package main
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/moorage-dev/moorage/internal/hygiene/measure"
+)
+
+// passBars are about the way of an object through a pass, as far as calls show it.
+func passBars(m, l *measure.Package) []bar {
+	methods, files := methodsOf(m, "pass")
+	opened, lines := spine(m, l)
+	return []bar{
+		{what: "methods of pass", is: methods, most: 45},
+		{what: "files with methods of pass", is: files, most: 6},
+		{what: "files of Reconcile, run, facts, Decide, report and of the methods that these call", is: opened, most: 7},
+		{what: "lines of those files", is: lines, most: 1400},
+		{what: "functions of managed that build a reconcile.Result", is: len(resultBuilders(m)), most: 1},
+		{what: "calls of the external system that report reaches", is: externalCalls(m, "report")},
+		{what: "assignments to a pass or its memory that facts reaches", is: factsWrites(m)},
+		{what: "errors of managed that are control flow", is: len(sentinels(m)), most: 1},
+		{what: "ends of a pass outside decisions: those errors returned, results built outside report", is: bypasses(m)},
+		{what: "words with several meanings in managed, of the ten that had", is: homonyms(m, l)},
+	}
+}
+
+// functions returns the functions and methods of a package, in the order of its files.
+func functions(p *measure.Package) (out []*ast.FuncDecl) {
+	if p == nil {
+		return nil
+	}
+	for _, f := range p.Files {
+		for _, decl := range f.AST.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok {
+				out = append(out, fn)
+			}
+		}
+	}
+	return out
+}
+
+func methodsOf(p *measure.Package, receiver string) (methods, files int) {
+	for _, f := range p.Files {
+		n := 0
+		for _, decl := range f.AST.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && measure.Receiver(fn) == receiver {
+				n++
+			}
+		}
+		methods += n
+		files += min(n, 1)
+	}
+	return methods, files
+}
+
+// spine returns how many files have the functions that every pass runs through, and the methods of a pass or a
+// reconciler that these name, and how long they are.
+func spine(m, l *measure.Package) (files, lines int) {
+	opened := map[*measure.File]bool{}
+	all := m.Declarations()
+	for _, name := range [][2]string{{"Reconciler", "Reconcile"}, {"pass", "run"}, {"pass", "facts"}, {"pass", "report"}} {
+		obj := m.Function(name[0], name[1])
+		if obj == nil {
+			return unknown, unknown
+		}
+		opened[all[obj].File] = true
+		for _, used := range m.Used(all[obj].Node) {
+			fn, ok := all[used].Node.(*ast.FuncDecl)
+			if ok && slices.Contains([]string{"pass", "Reconciler"}, measure.Receiver(fn)) {
+				opened[all[used].File] = true
+			}
+		}
+	}
+	for obj, d := range l.Declarations() {
+		if obj != nil && (obj.Name() == "Decide" || obj.Name() == "Facts") {
+			opened[d.File] = true
+		}
+	}
+	for f := range opened {
+		lines += measure.LineCount(f.Text)
+	}
+	return len(opened), lines
+}
+
+// resultBuilders returns the functions with a literal of a result that is not empty.
+func resultBuilders(m *measure.Package) (out []*ast.FuncDecl) {
+	for _, fn := range functions(m) {
+		if results(fn) > 0 {
+			out = append(out, fn)
+		}
+	}
+	return out
+}
+
+func results(fn *ast.FuncDecl) (n int) {
+	ast.Inspect(fn, func(node ast.Node) bool {
+		c, ok := node.(*ast.CompositeLit)
+		if !ok || len(c.Elts) == 0 {
+			return true
+		}
+		if s, ok := c.Type.(*ast.SelectorExpr); ok && s.Sel.Name == "Result" {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+// Methods of what authors implement that call the external system, and parts of the names of what holds it: its type
+// is not known without what the package imports.
+var (
+	external = []string{
+		"Connect", "Observe", "Create", "Update", "Delete", "Disconnect", "RecoverCreation", "ListExternal",
+	}
+	holders = []string{"external", "connecter", "recoverer", "lister"}
+)
+
+// externalCalls counts the calls of the external system that a method of pass reaches.
+func externalCalls(m *measure.Package, name string) int {
+	from := m.Function("pass", name)
+	if from == nil {
+		return unknown
+	}
+	n := 0
+	for _, d := range m.Reached(from) {
+		ast.Inspect(d.Node, func(node ast.Node) bool {
+			if call, ok := node.(*ast.CallExpr); ok && callsExternal(call) {
+				n++
+			}
+			return true
+		})
+	}
+	return n
+}
+
+func callsExternal(call *ast.CallExpr) bool {
+	s, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !slices.Contains(external, s.Sel.Name) {
+		return false
+	}
+	holder := ""
+	switch x := s.X.(type) {
+	case *ast.Ident:
+		holder = x.Name
+	case *ast.SelectorExpr:
+		holder = x.Sel.Name
+	}
+	return slices.ContainsFunc(holders, func(part string) bool { return strings.Contains(strings.ToLower(holder), part) })
+}
+
+func factsWrites(m *measure.Package) int {
+	from := m.Function("pass", "facts")
+	if from == nil {
+		return unknown
+	}
+	n := 0
+	for _, d := range m.Reached(from) {
+		if fn, ok := d.Node.(*ast.FuncDecl); ok {
+			n += m.Writes(fn)
+		}
+	}
+	return n
+}
+
+// sentinels returns the errors that say how to go on: variables and types of the package that are not exported, and
+// that errors.Is or errors.As is asked for in it.
+func sentinels(m *measure.Package) map[types.Object]bool {
+	asked := askedFor(m)
+	out := map[types.Object]bool{}
+	for obj, d := range m.Declarations() {
+		if obj == nil || !asked[obj] {
+			continue
+		}
+		switch obj := obj.(type) {
+		case *types.Var:
+			spec, ok := d.Node.(*ast.ValueSpec)
+			if ok && !obj.Exported() && len(spec.Values) > 0 && len(measure.Calls(spec, "errors", "New")) > 0 {
+				out[obj] = true
+			}
+		case *types.TypeName:
+			if !obj.Exported() && m.Function(obj.Name(), "Error") != nil {
+				out[obj] = true
+			}
+		}
+	}
+	return out
+}
+
+// askedFor returns the variables that errors.Is is asked for, and the types in functions that ask errors.As or
+// errors.AsType.
+func askedFor(m *measure.Package) map[types.Object]bool {
+	out := map[types.Object]bool{}
+	add := func(from ast.Node, isType bool) {
+		ast.Inspect(from, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok || m.Info.Uses[id] == nil {
+				return true
+			}
+			if _, named := m.Info.Uses[id].(*types.TypeName); named == isType {
+				out[m.Info.Uses[id]] = true
+			}
+			return true
+		})
+	}
+	for _, fn := range functions(m) {
+		if len(measure.Calls(fn, "errors", "As", "AsType")) > 0 {
+			add(fn, true)
+		}
+		ast.Inspect(fn, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && len(measure.Calls(call.Fun, "errors", "Is")) > 0 {
+				add(call, false)
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// bypasses counts what ends a pass without a decision.
+func bypasses(m *measure.Package) (n int) {
+	flow := sentinels(m)
+	for _, fn := range functions(m) {
+		if !slices.Contains([]string{"report", "answer"}, fn.Name.Name) {
+			n += results(fn)
+		}
+		ast.Inspect(fn, func(node ast.Node) bool {
+			ret, ok := node.(*ast.ReturnStmt)
+			if !ok {
+				return true
+			}
+			for _, e := range ret.Results {
+				if u, ok := e.(*ast.UnaryExpr); ok {
+					e = u.X
+				}
+				if c, ok := e.(*ast.CompositeLit); ok {
+					e = c.Type
+				}
+				if id, ok := e.(*ast.Ident); ok && flow[m.Info.Uses[id]] {
+					n++
+				}
+			}
+			return true
+		})
+	}
+	return n
+}
+
+// Words that had several meanings when the bars were set.
+var severalMeanings = []string{"told", "held", "waits", "made", "rest", "leave", "begin", "class", "turn", "live"}
+
+// homonyms counts those of them that name several things still: types, functions, methods, fields or constants of the
+// package and its decision.
+func homonyms(packages ...*measure.Package) (n int) {
+	declared := map[string]int{}
+	for _, p := range packages {
+		for id, obj := range p.Info.Defs {
+			v, isVar := obj.(*types.Var)
+			if obj == nil || isVar && !v.IsField() && v.Parent() != p.Types.Scope() {
+				continue
+			}
+			declared[strings.ToLower(id.Name)]++
+		}
+	}
+	for _, word := range severalMeanings {
+		if declared[word] > 1 {
+			n++
+		}
+	}
+	return n
+}
