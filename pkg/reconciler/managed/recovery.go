@@ -23,10 +23,11 @@ type TypedCreationRecoverer[T resource.Managed] interface {
 	// client put [CreationToken] where it can be searched for (a tag, a
 	// label, a description) when it created. If it finds it, it sets the
 	// external name of mg, as Create would have. It is called before Observe
-	// while the result of an attempt is not known. Of an object that is older
-	// than this process, shows nothing of an attempt and is not found by Observe,
-	// it is called after Observe with the token of the first attempt: an earlier
-	// process may have made that, and a replace or a restore taken its record.
+	// while the result of an attempt is not known. Of an object that
+	// was created before this process became the leader, shows nothing of an attempt
+	// and is not found by Observe, it is called after Observe with the token of the
+	// first attempt: an earlier process may have made that, and a replace or a restore
+	// taken its record.
 	// An error that [external.NotFound] has marked says the same as false; with
 	// any other, nothing is created.
 	RecoverCreation(ctx context.Context, mg T, token string) (found bool, err error)

@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-const textUntraced = "the object was there before this process: looking for what an earlier one may have created, whose record a replace or a restore would have taken"
+const textUntraced = "the object was created before this process became the leader: looking for what an earlier one may have created, whose record a replace or a restore would have taken"
 
 // The clock of the API server may be ahead of ours by this much.
 const clockMargin = 2 * time.Second
@@ -30,10 +30,10 @@ func (p *pass) firstAttempt() string {
 	return p.attemptID(since.Unix(), 0)
 }
 
-// Untraced says whether an earlier process may have made an attempt of which nothing is known, and which can be looked up. Of
-// an object that is not older than this process that is known. Where nothing is created or deleted it makes no difference.
+// Untraced says whether an earlier process may have made an attempt of which nothing is known, and which can be looked up. For
+// an object that was created since this process is the leader none has. Where nothing is created or deleted it makes no difference.
 func (p *pass) untraced() bool {
-	if p.ownClass() != lifecycle.Findable || p.mg.GetCreationTimestamp().After(p.r.began.Add(clockMargin)) {
+	if p.ownClass() != lifecycle.Findable || p.mg.GetCreationTimestamp().After(p.r.electedAt().Add(clockMargin)) {
 		return false
 	}
 
@@ -55,14 +55,14 @@ func (p *pass) lookForAll(ctx context.Context) (ExternalObservation, error) {
 }
 
 // RecoverFirst looks up what the first attempt led to, and records what it finds as the result of that. Until the window is
-// over, counted from when this process began, nothing is created, and our finalizer keeps the object.
+// over, counted from when this process became the leader, nothing is created, and our finalizer keeps the object.
 func (p *pass) recoverFirst(ctx context.Context) (bool, error) {
 	id := p.firstAttempt()
 	found, window, err := p.search(ctx, p.tokenOf(id))
 	if err != nil {
 		return false, observing.failed(err)
 	}
-	p.searching = window - p.now().Sub(p.r.began)
+	p.searching = window - p.now().Sub(p.r.electedAt())
 	if !found && p.searching <= 0 {
 		return false, nil
 	}
