@@ -129,15 +129,20 @@ func (p *pass) recover(ctx context.Context) error {
 
 		return nil
 	case found:
-		p.remember()
-		finish(p.mg, attemptSucceeded, p.now())
-
-		return recording.failed(p.store(ctx, telemetry.Result))
+		return p.recordFound(ctx)
 	}
 	p.searching = window + p.patience() - p.now().Sub(since)
 	p.absent = p.searching <= 0
 
 	return nil
+}
+
+// RecordFound stores what a lookup has found as the result of the attempt that the object is marked with.
+func (p *pass) recordFound(ctx context.Context) error {
+	p.remember()
+	finish(p.mg, attemptSucceeded, p.now())
+
+	return recording.failed(p.store(ctx, telemetry.Result))
 }
 
 // Search looks up what the attempt with a token led to. What is not found may be found later, within the window.
@@ -165,6 +170,7 @@ func (p *pass) search(ctx context.Context, token string) (found bool, window tim
 	case found && meta.GetExternalName(p.mg) == "":
 		return false, 0, errors.New("what was created was found, and has no external name: RecoverCreation has to set it")
 	}
+	p.recovery = window
 
 	return found, window, nil
 }
