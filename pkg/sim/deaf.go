@@ -17,7 +17,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
 const (
@@ -113,7 +112,7 @@ func (w *World) unhealthy(p *process, o operation, since time.Duration) bool {
 // Equipment is a manager to which a reconciler is added as providers do that. It has what comes of
 // it beside the reconciler.
 type equipment struct {
-	*fake.Manager
+	*standby
 
 	controller ctrlcontroller.Controller
 	alive      healthz.Checker
@@ -122,9 +121,13 @@ type equipment struct {
 
 // Add keeps the controller.
 func (e *equipment) Add(r manager.Runnable) error {
-	e.controller, _ = r.(ctrlcontroller.Controller)
+	if c, ok := r.(ctrlcontroller.Controller); ok {
+		e.controller = c
 
-	return nil
+		return nil
+	}
+
+	return e.standby.Add(r)
 }
 
 // AddHealthzCheck keeps the check of its workers.
@@ -140,12 +143,12 @@ func (e *equipment) GetControllerOptions() config.Controller {
 }
 
 // Reconciler returns one with some options, in a world in which a call may not return with all that Setup adds to it.
-func (p *process) reconciler(m *fake.Manager, options []managed.ReconcilerOption) (made *managed.Reconciler) {
+func (p *process) reconciler(m *standby, options []managed.ReconcilerOption) (made *managed.Reconciler) {
 	c := p.world.config
 	if p.equipment = nil; !p.world.deafened {
 		return managed.NewReconciler(m, c.Kind, options...)
 	}
-	p.equipment = &equipment{Manager: m}
+	p.equipment = &equipment{standby: m}
 	o := controller.Options{MaxConcurrentReconciles: c.workers()}
 	if err := managed.Setup(p.equipment, c.Kind, o, append(options, func(r *managed.Reconciler) { made = r })...); err != nil {
 		panic(err) // the scheme knows the kind

@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"context"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/controller"
@@ -30,7 +33,7 @@ func (t *timepiece) Since(past time.Time) time.Duration { return t.Now().Sub(pas
 // The first process was there so long before the first object: what users create is new to it.
 const there = time.Hour
 
-// Made returns when the reconciler of the process was made, by its own clock.
+// Made returns when the reconciler of the process was made, or the process became the leader, by its own clock.
 func (p *process) made() time.Time {
 	if p.number == 1 {
 		return p.began.Add(p.clock.by - there)
@@ -39,12 +42,48 @@ func (p *process) made() time.Time {
 	return p.began.Add(p.clock.by)
 }
 
-// Equip gives the process its reconciler, as of when it began.
+// A standby is the manager of a process that may wait to become the leader.
+type standby struct {
+	*fake.Manager
+
+	leads   bool
+	elected []manager.Runnable
+}
+
+// Elected returns a channel that is closed if the process leads.
+func (s *standby) Elected() <-chan struct{} {
+	if s.leads {
+		return s.Manager.Elected()
+	}
+
+	return nil
+}
+
+// Add keeps what is to be started when the process leads.
+func (s *standby) Add(r manager.Runnable) error {
+	s.elected = append(s.elected, r)
+
+	return nil
+}
+
+// Lead starts what was added. None of it fails.
+func (s *standby) lead(ctx context.Context) {
+	s.leads = true
+	for _, r := range s.elected {
+		_ = r.Start(ctx)
+	}
+}
+
+// Equip gives the process its reconciler: the first process leads when that is made, and the others have waited until they begin.
 func (p *process) equip() {
 	w := p.world
 	direct := w.server.Client().As("provider").Around(p.ask)
 	m := &fake.Manager{Client: &cached{Client: direct, process: p}, Scheme: w.config.Scheme}
+	waits := &standby{Manager: m, leads: p.number == 1}
 	clock := &timepiece{stepped: p.clock, stands: p.made()}
+	if !waits.leads { // the process was there before, and did not lead
+		clock.stands = clock.stands.Add(-there)
+	}
 	options := []managed.ReconcilerOption{
 		managed.WithCluster(split{m, noting{direct, p}, p}),
 		managed.WithClock(clock),
@@ -79,7 +118,9 @@ func (p *process) equip() {
 	if w.config.told {
 		options = append(options, managed.WithExternalEvents(lookout{p}, rarely))
 	}
-	real := p.reconciler(m, append(options, w.config.Options...))
+	real := p.reconciler(waits, append(options, w.config.Options...))
+	clock.stands = p.made()
+	waits.lead(p.ctx)
 	clock.stands = time.Time{}
 	p.reconcile, p.watches = real, real.Predicate()
 	p.hears = func() {}

@@ -50,15 +50,11 @@ func (p *pass) observe(ctx context.Context) error {
 	if err := p.recover(ctx); err != nil {
 		return err
 	}
-	o, err := p.lookForAll(ctx)
+	o, err := p.observeOrRecover(ctx)
 	if err != nil || p.pending != nil {
 		return err
 	}
 	p.observation, p.observed, p.looked = o, true, true
-	if len(o.ConnectionDetails) > 0 {
-		p.told = append(p.told, o.ConnectionDetails)
-		p.memo.rememberDetails(o.ConnectionDetails, meta.GetExternalName(p.mg))
-	}
 	if !o.ResourceExists && p.inherited == "" {
 		if err := p.inherit(ctx); err != nil {
 			return err

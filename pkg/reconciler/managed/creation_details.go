@@ -147,7 +147,7 @@ func (p *pass) publisher() ConnectionPublisher {
 	}
 
 	return secrets{
-		client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, typed: p.r.secretType,
+		client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, secretType: p.r.secretType,
 		stamp: p.stampOfKey(), before: p.ownerBefore(), known: p.publishedBefore(),
 	}
 }

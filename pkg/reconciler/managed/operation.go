@@ -48,9 +48,19 @@ func (p *pass) keepOperation(ctx context.Context) error {
 	return p.patchAnnotations(ctx, difference(p.newest.GetAnnotations(), p.mg.GetAnnotations()))
 }
 
-// Look observes, with what the client needs to ask for an operation that is in
-// progress rather than for everything.
+// Look observes. The connection details that it finds are secret at once: what follows may fail.
 func (p *pass) look(ctx context.Context) (ExternalObservation, error) {
+	o, err := p.lookUp(ctx)
+	if err == nil {
+		p.hideDetails(o)
+	}
+
+	return o, err
+}
+
+// LookUp observes, with what the client needs to ask for an operation that is in
+// progress rather than for everything.
+func (p *pass) lookUp(ctx context.Context) (ExternalObservation, error) {
 	handle := operation(p.mg)
 	if handle != "" {
 		ctx = external.WithOperationHandle(ctx, handle)

@@ -151,7 +151,7 @@ var awaitingGone = outcome{
 	refine: func(p *pass, o outcome) outcome {
 		switch {
 		case !p.observation.ResourceExists || p.last.Ownership == lifecycle.Foreign:
-			o.again = afterGrace
+			o.again, o.synced = afterGrace, o.synced.WithMessage(p.whyKept())
 		case p.deletedLong():
 			o.synced = o.synced.WithMessage(textKeepsExisting)
 			o.event = event.Warning(reasonKeepsExisting, errors.New(textKeepsExisting))
@@ -297,8 +297,8 @@ var awaitingExistence = outcome{
 			return p.takenByNobody()
 		case p.shown:
 			o.synced.Message = "what was created is found by its attempt, and not by its external name; waiting until it is"
-		case p.searching > 0 && p.token() == "":
-			o.synced.Message, o.event = textUntraced, event.Event{}
+		case p.searchedFirst:
+			o.synced.Message, o.event = textRecordLost, event.Event{}
 		case p.searching > 0 && p.patience() > 0:
 			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnfoundAgain)
 			o.event = event.Warning(reasonMissing, errors.New(textUnfoundAgain))

@@ -69,12 +69,14 @@ type pass struct {
 	called        bool                // the gate has let a call of this pass through
 	pending       *external.Operation // that the external system is at work on
 
-	inherited string        // the attempt of the object that this one was restored from
-	searching time.Duration // how long a lookup that found nothing may be wrong
-	absent    bool          // a lookup has proved that nothing was created
-	shown     bool          // a lookup has found what Observe does not show
-	repeats   bool          // the create repeats an attempt whose result is not known
-	spared    bool          // the resource is to stay, although the object goes
+	inherited     string        // the attempt of the object that this one was restored from
+	searching     time.Duration // how long a lookup that found nothing may be wrong
+	searchedFirst bool          // and it was for the first attempt, whose record may be lost
+	recovery      time.Duration // the window of the lookup, as the client says
+	absent        bool          // a lookup has proved that nothing was created
+	shown         bool          // a lookup has found what Observe does not show
+	repeats       bool          // the create repeats an attempt whose result is not known
+	spared        bool          // the resource is to stay, although the object goes
 
 	last     lifecycle.Facts // what the last decision was made from
 	released bool            // this pass has let the object go

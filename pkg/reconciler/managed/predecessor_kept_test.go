@@ -72,7 +72,7 @@ func TestMarksOfAPredecessorStayUntilOursAreStored(t *testing.T) {
 
 // A client may say by an error, too, that there is nothing that an attempt created.
 func TestNothingIsFoundOfAnEarlierProcess(t *testing.T) {
-	w := untraced(t, false)
+	w := withoutRecord(t, false)
 	w.cloud.Before = failing("Recover", external.NotFound(errBoom))
 	for range 3 {
 		w.clock.SetTime(w.clock.Now().Add(time.Hour))

@@ -190,13 +190,13 @@ func storedAs(to, key string) string {
 
 // Secrets publishes to the Secret that an object names.
 type secrets struct {
-	client client.Client
-	reader client.Reader // without a cache, which would list all Secrets
-	of     resource.ManagedKind
-	typed  corev1.SecretType // of what is created
-	stamp  Stamp             // of the object
-	before Stamp             // of the one that it was restored from, or nothing
-	known  bool              // it was published before, so that creating it is futile
+	client     client.Client
+	reader     client.Reader // without a cache, which would list all Secrets
+	of         resource.ManagedKind
+	secretType corev1.SecretType // of what is created
+	stamp      Stamp             // of the object
+	before     Stamp             // of the one that it was restored from, or nothing
+	known      bool              // it was published before, so that creating it is futile
 }
 
 // PublishConnection creates the Secret, or changes what differs in it.
@@ -266,7 +266,7 @@ func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev
 			Namespace: mg.GetNamespace(), Name: secretFor(mg), OwnerReferences: []metav1.OwnerReference{owner},
 			Annotations: map[string]string{StampKey: string(s.stamp)},
 		},
-		Type: s.typed,
+		Type: s.secretType,
 		Data: details,
 	}, nil
 }

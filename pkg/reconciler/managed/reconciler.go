@@ -111,9 +111,9 @@ type Reconciler struct {
 	warn    event.Recorder       // nil: record
 	changes changelog.Sink       // nil: none
 	clock   clock.PassiveClock
-	made    time.Time      // shortly before now
-	began   time.Time      // when it, or the controller that Setup made, began
-	random  func() float64 // uniform in [0,1)
+	made    time.Time                 // shortly before now
+	elected atomic.Pointer[time.Time] // see electedAt; nil: it waits
+	random  func() float64            // uniform in [0,1)
 	memory  *records.Records[memo]
 	states  *objectstate.Handle // nil: nobody wants to get at the memory
 	pruned  *prunedFields
@@ -130,7 +130,8 @@ type Reconciler struct {
 }
 
 // NewReconciler returns a Reconciler of the kind. Without options it manages
-// nothing outside; give it at least [WithExternalConnecter]. It panics if the
+// nothing outside; give it at least [WithExternalConnecter]. A manager that is
+// not elected yet is given a runnable that notes when it is. It panics if the
 // kind is not registered in the scheme of the manager, or if its Go type is no
 // resource.Managed: both are errors of the program.
 func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOption) *Reconciler {
@@ -155,7 +156,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 		option(r)
 	}
 	r.made = r.clock.Now().Add(-1) // no instant since is zero
-	r.began = r.made
+	r.awaitElection(m)
 	if r.memory = records.New(r.forget); r.states != nil {
 		r.states.Keeper = keeper{r.memory}
 	}
@@ -200,6 +201,7 @@ func (r *Reconciler) newManaged() resource.Managed {
 // Reconcile makes one pass over one managed resource. Its errors are redacted
 // and bounded; errors.Is and errors.As see through them.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
+	r.leads()
 	ctx, cancel := deadline.In(ctx, r.timeout+persistTimeout)
 	defer cancel()
 	if r.restores != nil {

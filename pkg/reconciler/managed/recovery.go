@@ -23,10 +23,11 @@ type TypedCreationRecoverer[T resource.Managed] interface {
 	// client put [CreationToken] where it can be searched for (a tag, a
 	// label, a description) when it created. If it finds it, it sets the
 	// external name of mg, as Create would have. It is called before Observe
-	// while the result of an attempt is not known. Of an object that is older
-	// than this process, shows nothing of an attempt and is not found by Observe,
-	// it is called after Observe with the token of the first attempt: an earlier
-	// process may have made that, and a replace or a restore taken its record.
+	// while the result of an attempt is not known. Of an object that
+	// was created before this process became the leader, shows nothing of an attempt
+	// and is not found by Observe, it is called after Observe with the token of the
+	// first attempt: an earlier process may have made that, and a replace or a restore
+	// taken its record.
 	// An error that [external.NotFound] has marked says the same as false; with
 	// any other, nothing is created.
 	RecoverCreation(ctx context.Context, mg T, token string) (found bool, err error)
@@ -128,15 +129,20 @@ func (p *pass) recover(ctx context.Context) error {
 
 		return nil
 	case found:
-		p.remember()
-		finish(p.mg, attemptSucceeded, p.now())
-
-		return recording.failed(p.store(ctx, telemetry.Result))
+		return p.recordFound(ctx)
 	}
 	p.searching = window + p.patience() - p.now().Sub(since)
 	p.absent = p.searching <= 0
 
 	return nil
+}
+
+// RecordFound stores what a lookup has found as the result of the attempt that the object is marked with.
+func (p *pass) recordFound(ctx context.Context) error {
+	p.remember()
+	finish(p.mg, attemptSucceeded, p.now())
+
+	return recording.failed(p.store(ctx, telemetry.Result))
 }
 
 // Search looks up what the attempt with a token led to. What is not found may be found later, within the window.
@@ -164,6 +170,7 @@ func (p *pass) search(ctx context.Context, token string) (found bool, window tim
 	case found && meta.GetExternalName(p.mg) == "":
 		return false, 0, errors.New("what was created was found, and has no external name: RecoverCreation has to set it")
 	}
+	p.recovery = window
 
 	return found, window, nil
 }

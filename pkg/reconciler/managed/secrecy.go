@@ -14,6 +14,14 @@ import (
 // that tells them under other keys each time does not fill the memory.
 const detailsRemembered = 64
 
+// HideDetails keeps the connection details of an observation out of what this pass tells from here on, and later ones.
+func (p *pass) hideDetails(o ExternalObservation) {
+	if len(o.ConnectionDetails) > 0 {
+		p.told = append(p.told, o.ConnectionDetails)
+		p.memo.rememberDetails(o.ConnectionDetails, meta.GetExternalName(p.mg))
+	}
+}
+
 // RememberDetails keeps connection details, so that later passes of this process mask
 // them, too: a call may fail with them before the next observation tells them. A value
 // that has changed is kept until the next change: where credentials are rotated, the

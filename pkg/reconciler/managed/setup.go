@@ -65,7 +65,7 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 		For(mg, builder.WithPredicates(r.Predicate())).
 		WatchesRawSource(r.References(m.GetCache())).
 		WatchesRawSource(r.Notifications()).
-		WatchesRawSource(r.ending()).
+		WatchesRawSource(r.lifetime()).
 		WatchesRawSource(r.overdue()).
 		WithOptions(options)
 	for _, w := range r.watches {
@@ -106,11 +106,10 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 	return nil
 }
 
-// Ending is a source of nothing. It tells when the controller begins, which is when the process leads, and ends
-// what Setup made with the controller: the process may go on without its manager, and would keep all events that wait.
-func (r *Reconciler) ending() source.Source {
+// Lifetime is a source of no requests. What Setup made for the controller ends with it: the process may go on without its
+// manager, and would keep all events that wait.
+func (r *Reconciler) lifetime() source.Source {
 	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		r.began = r.clock.Now() // no pass is made before all sources have started
 		context.AfterFunc(ctx, r.pace.Stop)
 
 		return nil

@@ -78,6 +78,7 @@ func (p *pass) writeStatus(ctx context.Context) error {
 	return p.putStatus(ctx)
 }
 
+// NotOurs returns the error of a status that is left to another process.
 func (p *pass) notOurs() error {
 	return errors.Errorf("%w: the lease of this process is over, and another one may have told since how the object is", errNotBegun)
 }

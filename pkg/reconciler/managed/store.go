@@ -96,7 +96,8 @@ func (p *pass) withName(changes map[string]any) {
 	}
 }
 
-// RemoveFinalizer removes ours, and one that says that nobody has claimed the object.
+// RemoveFinalizer removes ours, those of a predecessor (see [WithRetiredFinalizers]), and one that says that nobody has claimed
+// the object.
 func (p *pass) removeFinalizer(ctx context.Context) error {
 	if !meta.FinalizerExists(p.mg, FinalizerName) && !p.r.retired.on(p.mg) {
 		return nil

@@ -64,7 +64,7 @@ func TestWhatWaitsEndsWithTheController(t *testing.T) {
 		d := &diary{}
 		r := &Reconciler{pace: event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(1, 1)), clock: clock.RealClock{}}
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := r.ending().Start(ctx, nil); err != nil {
+		if err := r.lifetime().Start(ctx, nil); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {

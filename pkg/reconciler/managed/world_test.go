@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -37,6 +38,7 @@ type world struct {
 	kind  resource.ManagedKind
 	cloud *volume.Cloud
 	clock *testclock.FakePassiveClock
+	m     *fake.Manager
 	r     *managed.Reconciler
 	o     []managed.ReconcilerOption
 
@@ -162,8 +164,13 @@ func (w *world) restart() {
 			return nil
 		},
 	})
-	manager := &fake.Manager{Client: observed, Scheme: w.API.Scheme()}
-	w.r = managed.NewReconciler(manager, w.kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{manager, w.listener()})}, w.o...)...)
+	w.m = &fake.Manager{Client: observed, Scheme: w.API.Scheme()}
+	w.r = w.reconciler(w.m)
+}
+
+// Reconciler makes one for a process whose manager this is.
+func (w *world) reconciler(m manager.Manager) *managed.Reconciler {
+	return managed.NewReconciler(m, w.kind, append([]managed.ReconcilerOption{managed.WithCluster(reader{w.m, w.listener()})}, w.o...)...)
 }
 
 // A reader is a cluster whose reader without a cache is the API server.

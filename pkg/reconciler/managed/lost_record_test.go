@@ -1,6 +1,7 @@
 package managed_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -12,17 +13,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Untraced returns a world with an object for which an earlier process has created a disk, if it is to have done so, and of
+// WithoutRecord returns a world with an object for which an earlier process has created a disk if created is true, and of
 // which a replace has taken all that told of it. A minute later another process has begun.
-func untraced(t *testing.T, made bool) *world {
+func withoutRecord(t *testing.T, created bool) *world {
 	t.Helper()
 	w := newWorld(t, managed.WithCreationGracePeriod(0))
 	w.cloud.Window = 30 * time.Second
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	w.create(func(v *volume.Volume) { v.CreationTimestamp = metav1.NewTime(w.clock.Now().Truncate(time.Second)) })
-	if made {
+	if created {
 		w.cloud.After = lost()
 		_, _ = w.try()
 		w.change(func(v *volume.Volume) { v.Annotations, v.Finalizers = nil, nil })
@@ -37,7 +39,7 @@ func untraced(t *testing.T, made bool) *world {
 
 // What an earlier process created is found by the first token of an object, of which no record is left.
 func TestWhatHasNoRecordIsLookedUp(t *testing.T) {
-	w := untraced(t, true)
+	w := withoutRecord(t, true)
 	w.pass()
 	w.expect("patch, patch status", "Connect Observe Recover Observe", "")
 	if v := w.get(); len(w.cloud.Disks()) != 1 || meta.GetExternalName(v) != "vol-1" || !meta.FinalizerExists(v, managed.FinalizerName) {
@@ -51,7 +53,7 @@ func TestWhatHasNoRecordIsLookedUp(t *testing.T) {
 // What is not found may be found until the window is over, counted from when the process began: the object is kept until then,
 // and told what is waited for. After that it is created at once.
 func TestWhatHasNoRecordIsWaitedFor(t *testing.T) {
-	w := untraced(t, false)
+	w := withoutRecord(t, false)
 	w.pass()
 	w.expect("patch, patch status", "Connect Observe Recover", "")
 	w.condition(commonv1.TypeSynced, "Unknown/CreationPending")
@@ -67,7 +69,7 @@ func TestWhatHasNoRecordIsWaitedFor(t *testing.T) {
 
 // When the window is over a look costs a call, and no request.
 func TestWhatHasNoRecordCostsACall(t *testing.T) {
-	w := untraced(t, false)
+	w := withoutRecord(t, false)
 	w.clock.SetTime(w.clock.Now().Add(31 * time.Second))
 	w.pass()
 	w.expect("patch, patch, patch status", "Connect Observe Recover Create Recover Observe", "Normal/CreatedExternalResource")
@@ -75,7 +77,7 @@ func TestWhatHasNoRecordCostsACall(t *testing.T) {
 
 // A lookup that fails is told, and nothing is created.
 func TestWhatHasNoRecordIsNotFoundByAnError(t *testing.T) {
-	w := untraced(t, true)
+	w := withoutRecord(t, true)
 	w.cloud.Before = failing("Recover", errors.New("search is down"))
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	if _, err := w.try(); err == nil || !strings.Contains(err.Error(), "search is down") {
@@ -88,7 +90,7 @@ func TestWhatHasNoRecordIsNotFoundByAnError(t *testing.T) {
 
 // Of a deleted object it is looked up before that goes.
 func TestWhatHasNoRecordIsDeleted(t *testing.T) {
-	w := untraced(t, true)
+	w := withoutRecord(t, true)
 	w.change(func(v *volume.Volume) { v.Finalizers = []string{managed.FinalizerName} })
 	w.delete()
 	for range 5 {
@@ -136,4 +138,25 @@ func TestWhatNeedsNoLookup(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The connection details that the look before a lookup has told are secret, also if the lookup fails, and after that.
+func TestWhatIsToldBeforeALookupStaysSecret(t *testing.T) {
+	w := withoutRecord(t, false)
+	w.cloud.Before = failing("Recover", errors.New("search is down for hunter2-hunter2"))
+	w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return revealing{blind{c}} })
+	for _, when := range []string{"in the pass", "in a later pass"} {
+		_, err := w.try()
+		if c := w.get().GetCondition(commonv1.TypeSynced); err == nil || strings.Contains(err.Error()+c.Message, "hunter2") || !strings.Contains(c.Message, "search is down") {
+			t.Errorf("%s: error %v, Synced says %q", when, err, c.Message)
+		}
+		w.cloud.Before = failing("Connect", errors.New("search is down for hunter2-hunter2"))
+	}
+}
+
+// A revealing client tells connection details of what does not exist.
+type revealing struct{ blind }
+
+func (revealing) Observe(context.Context, resource.Managed) (managed.ExternalObservation, error) {
+	return managed.ExternalObservation{ConnectionDetails: managed.ConnectionDetails{"password": []byte("hunter2-hunter2")}}, nil
 }

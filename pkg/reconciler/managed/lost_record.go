@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-const textUntraced = "the object was there before this process: looking for what an earlier one may have created, whose record a replace or a restore would have taken"
+const textRecordLost = "the object was created before this process became the leader: looking for what an earlier one may have created, whose record a replace or a restore would have taken"
 
 // The clock of the API server may be ahead of ours by this much.
 const clockMargin = 2 * time.Second
@@ -30,39 +30,40 @@ func (p *pass) firstAttempt() string {
 	return p.attemptID(since.Unix(), 0)
 }
 
-// Untraced says whether an earlier process may have made an attempt of which nothing is known, and which can be looked up. Of
-// an object that is not older than this process that is known. Where nothing is created or deleted it makes no difference.
-func (p *pass) untraced() bool {
-	if p.ownClass() != lifecycle.Findable || p.mg.GetCreationTimestamp().After(p.r.began.Add(clockMargin)) {
+// RecordMayBeLost says whether an earlier process may have made an attempt of which nothing is known, and which can be looked up. For
+// an object that was created since this process is the leader none has. Where nothing is created or deleted it makes no difference.
+func (p *pass) recordMayBeLost() bool {
+	if p.ownClass() != lifecycle.Findable || p.mg.GetCreationTimestamp().After(p.r.electedAt().Add(clockMargin)) {
 		return false
 	}
 
 	return (meta.WasDeleted(p.mg) || p.r.permissions(p.mg).Create) && p.firstAttempt() != ""
 }
 
-// LookForAll observes. If nothing is found by the external name, it looks for what the first attempt created whose record
+// ObserveOrRecover observes. If nothing is found by the external name, it looks for what the first attempt created whose record
 // may be lost.
-func (p *pass) lookForAll(ctx context.Context) (ExternalObservation, error) {
+func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error) {
 	o, err := p.look(ctx)
-	if err != nil || p.pending != nil || o.ResourceExists || !p.untraced() {
+	if err != nil || p.pending != nil || o.ResourceExists || !p.recordMayBeLost() {
 		return o, err
 	}
-	if found, err := p.recoverFirst(ctx); !found || err != nil {
+	if found, err := p.recoverFirstAttempt(ctx); !found || err != nil {
 		return o, err
 	}
 
 	return p.look(ctx)
 }
 
-// RecoverFirst looks up what the first attempt led to, and records what it finds as the result of that. Until the window is
-// over, counted from when this process began, nothing is created, and our finalizer keeps the object.
-func (p *pass) recoverFirst(ctx context.Context) (bool, error) {
+// RecoverFirstAttempt looks up what the first attempt led to, and records what it finds as the result of that. Until the window is
+// over, counted from when this process became the leader, nothing is created, and our finalizer keeps the object.
+func (p *pass) recoverFirstAttempt(ctx context.Context) (bool, error) {
 	id := p.firstAttempt()
 	found, window, err := p.search(ctx, p.tokenOf(id))
 	if err != nil {
 		return false, observing.failed(err)
 	}
-	p.searching = window - p.now().Sub(p.r.began)
+	p.searching = window - p.now().Sub(p.r.electedAt())
+	p.searchedFirst = !found && p.searching > 0
 	if !found && p.searching <= 0 {
 		return false, nil
 	}
@@ -75,10 +76,8 @@ func (p *pass) recoverFirst(ctx context.Context) (bool, error) {
 		return false, updatingObject.failed(p.store(ctx, telemetry.Intent))
 	}
 	p.searching = 0
-	p.remember()
 	begin(p.mg, id, p.now())
-	finish(p.mg, attemptSucceeded, p.now())
 	p.log().Info("What an earlier process created is found by its token, and its record is restored", "externalName", meta.GetExternalName(p.mg))
 
-	return true, recording.failed(p.store(ctx, telemetry.Result))
+	return true, p.recordFound(ctx)
 }
