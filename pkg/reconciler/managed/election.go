@@ -7,16 +7,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// AwaitElection finds out when this process becomes the leader: a manager that is elected already was so before the reconciler
-// was made, and another one starts then what it was given.
+// awaitElection finds out when this process becomes the leader. A manager that is elected already was elected before the
+// reconciler was made; any other starts the runnable that it is given here once it is. If the manager cannot tell, as a
+// double of a test that implements no more than a reconciler needs, the first reconcile counts.
 func (r *Reconciler) awaitElection(m manager.Manager) {
 	if m == nil {
 		return
 	}
+	defer func() { _ = recover() }() // such a double embeds a nil manager.Manager
 	select {
 	case <-m.Elected():
 		r.elected.Store(&r.made)
-	default: // an error means that the manager has ended, and makes no pass
+	default: // an error means that the manager has ended, and reconciles nothing
 		_ = m.Add(manager.RunnableFunc(func(context.Context) error {
 			r.leads()
 
@@ -25,7 +27,7 @@ func (r *Reconciler) awaitElection(m manager.Manager) {
 	}
 }
 
-// Leads notes that the process is the leader now. The first call counts. Each pass calls it: passes may begin a moment before
+// leads notes that the process is the leader now. The first call counts. Each pass calls it: passes may begin a moment before
 // the manager tells of the election, and a manager that somebody else has made may not tell.
 func (r *Reconciler) leads() {
 	if r.elected.Load() == nil {
@@ -34,7 +36,7 @@ func (r *Reconciler) leads() {
 	}
 }
 
-// ElectedAt returns when the process became the leader, or a later time: since then no other process has created anything.
+// electedAt returns when the process became the leader, or a later time: since then no other process has created anything.
 func (r *Reconciler) electedAt() time.Time {
 	r.leads()
 

@@ -11,6 +11,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -236,4 +237,24 @@ func elected(t *testing.T, warm bool, age time.Duration) {
 	if _, calls, _ := w.taken(); calls != want {
 		t.Errorf("calls %q, want %q", calls, want)
 	}
+}
+
+// double is the manager of a provider's unit test: it has what a reconciler needs, and embeds nil for the rest.
+type double struct {
+	manager.Manager
+
+	of *fake.Manager
+}
+
+func (d double) GetClient() client.Client    { return d.of.GetClient() }
+func (d double) GetAPIReader() client.Reader { return d.of.GetAPIReader() }
+func (d double) GetScheme() *runtime.Scheme  { return d.of.GetScheme() }
+
+// TestADoubleOfAManagerThatCannotTellOfAnElection: unit tests of providers make reconcilers with such a double.
+func TestADoubleOfAManagerThatCannotTellOfAnElection(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.r = w.reconciler(double{of: w.m})
+	w.pass()
+	w.condition("Synced", "True/ReconcileSuccess")
 }
