@@ -183,7 +183,7 @@ func (c *carrier) sync(ctx context.Context, mg resource.Managed, host client.Cli
 
 // context is what the syncer is called with for one virtual object.
 func (c *carrier) context(ctx context.Context, v client.Object, host client.Client) *synccontext.SyncContext {
-	sync := syncer.Outside(ctx, c.reg, c.syncer, v.GetName())
+	sync := syncer.NewCallContext(ctx, c.reg, c.syncer, v.GetName())
 	if r, rehearses := host.(rehearsal); rehearses {
 		sync.CurrentNamespaceClient = rehearsal{Client: sync.CurrentNamespaceClient, would: r.would}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
-	"github.com/moorage-dev/moorage/pkg/syncer/internal/pass"
+	"github.com/moorage-dev/moorage/pkg/syncer/internal/passcontext"
 )
 
 // reasonSyncError is the event reason that users of virtual clusters know.
@@ -41,7 +41,7 @@ type writer struct {
 
 func newWriter(ctx *synccontext.SyncContext, syncer string) writer {
 	w := writer{ctx: ctx.Context, client: ctx.PhysicalClient, owner: DefaultFieldOwner(syncer)}
-	if p := pass.From(ctx.Context); p != nil {
+	if p := passcontext.From(ctx.Context); p != nil {
 		w.replace = p.Replace
 		if p.FieldOwner != "" {
 			w.owner = p.FieldOwner
@@ -207,7 +207,7 @@ func changed(obj client.Object) error {
 
 // told returns the error, and tells the user of it unless the pass does.
 func (n *namespaced) told(ctx *synccontext.SyncContext, vObj client.Object, err error) (ctrl.Result, error) {
-	if err != nil && pass.From(ctx.Context) == nil && n.recorder != nil {
+	if err != nil && passcontext.From(ctx.Context) == nil && n.recorder != nil {
 		n.recorder.Eventf(vObj, corev1.EventTypeWarning, reasonSyncError, "Error syncing to physical cluster: %v", err)
 	}
 	return ctrl.Result{}, err
