@@ -11,9 +11,9 @@ import (
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// TestRehearsalOfAnApply: what an apply would change is noted, what it leaves out
-// included, and nothing is sent.
-func TestRehearsalOfAnApply(t *testing.T) {
+// TestDryRunApply verifies that the changes of an apply are recorded, including fields
+// that it no longer contains, and that nothing is sent.
+func TestDryRunApply(t *testing.T) {
 	applied := func(data map[string]any) runtime.ApplyConfiguration {
 		return client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": target, "name": "a"}, "data": data,
@@ -25,10 +25,16 @@ func TestRehearsalOfAnApply(t *testing.T) {
 		data   map[string]any
 		want   []string
 	}{
-		"Same":    {"What is as it is is not changed.", "me", map[string]any{"one": "1", "two": "2"}, nil},
-		"Changed": {"What differs is.", "me", map[string]any{"one": "1", "two": "3"}, []string{"change " + target + "/a: data.two"}},
-		"Removed": {"What is left out goes.", "me", map[string]any{"one": "1"}, []string{"change " + target + "/a: data.two"}},
-		"Other":   {"Somebody else leaves it there.", "other", map[string]any{"one": "1"}, nil},
+		"Same": {"An equal apply changes nothing.", "me", map[string]any{"one": "1", "two": "2"}, nil},
+		"Changed": {
+			"A different value is a change.", "me", map[string]any{"one": "1", "two": "3"}, []string{"change " + target +
+				"/a: data.two"},
+		},
+		"Removed": {
+			"A field that is no longer applied is removed.", "me", map[string]any{"one": "1"}, []string{"change " + target +
+				"/a: data.two"},
+		},
+		"Other": {"A field of another manager is not removed.", "other", map[string]any{"one": "1"}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -37,18 +43,21 @@ func TestRehearsalOfAnApply(t *testing.T) {
 				t.Fatal(err)
 			}
 			host := clientfake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().Build()
-			if err := host.Apply(t.Context(), applied(map[string]any{"one": "1", "two": "2"}), client.FieldOwner("me")); err != nil {
+			if err := host.Apply(
+				t.Context(), applied(map[string]any{"one": "1", "two": "2"}), client.FieldOwner("me")); err != nil {
 				t.Fatal(err)
 			}
-			var would []string
-			if err := (rehearsal{Client: host, would: &would}).Apply(t.Context(), applied(tc.data), client.FieldOwner(tc.owner), client.ForceOwnership); err != nil {
+			var changes []string
+			if err := (dryRunClient{Client: host, changes: &changes}).Apply(
+				t.Context(), applied(tc.data), client.FieldOwner(tc.owner), client.ForceOwnership); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, would); diff != "" {
+			if diff := cmp.Diff(tc.want, changes); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			now := &corev1.ConfigMap{}
-			if err := host.Get(t.Context(), client.ObjectKey{Namespace: target, Name: "a"}, now); err != nil || len(now.Data) != 2 {
+			if err := host.Get(t.Context(), client.ObjectKey{Namespace: target, Name: "a"}, now); err != nil ||
+				len(now.Data) != 2 {
 				t.Errorf("%s\nsomething was sent: %v, %v", tc.reason, now.Data, err)
 			}
 		})
