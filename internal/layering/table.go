@@ -49,7 +49,7 @@ var table = []layer{
 		{path: "pkg/serviceprovider/...", why: "APIReconciler and ConfigReconciler"},
 		{path: "pkg/serviceprovider/internal/passage/...", why: "the decision: values in, a value out", alone: true},
 		{path: "pkg/syncer/...", why: "one kind kept in step between two clusters"},
-		{path: "pkg/syncer/internal/dispatch/...", why: "the decision: values in, a value out", alone: true},
+		{path: "pkg/syncer/internal/lifecycle/...", why: "the decision: values in, a value out", alone: true},
 		{path: "pkg/storecontroller/...", why: "controllers over primaries outside etcd"},
 		{path: "pkg/clusters/connect/...", why: "makes connections to clusters"},
 	}},

@@ -17,44 +17,44 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// ErrHostReplaced is returned, wrapped, if a host object is not found and another
-// cluster answers than at the start, or one that lost its data: the UID of its
-// kube-system namespace differs. What it does not find is not gone.
+// ErrHostReplaced is returned, wrapped, if a host object is not found and the UID of the
+// host's kube-system namespace differs from the one at the start: another cluster
+// answers, or the host lost its data. The object does not count as gone.
 var ErrHostReplaced = syncer.ErrHostReplaced
 
-// A Bridge is an ExternalConnecter to the host cluster of a syncer. Make one with New.
-// It may be used concurrently.
+// A Bridge is an ExternalConnecter to the host cluster of a syncer. Create one with New.
+// It is safe for concurrent use.
 type Bridge struct {
 	reg    *synccontext.RegisterContext
 	syncer syncer.Syncer
-	live   client.Reader // asks the host's API server
+	live   client.Reader // reads from the host's API server
 	ready  func(pObj client.Object) commonv1.Condition
 
-	witness *syncer.HostWitness
+	hostWitness *syncer.HostWitness
 }
 
 var _ managed.ExternalConnecter = &Bridge{}
 
-// An Option of a Bridge.
+// An Option configures a Bridge.
 type Option func(*Bridge)
 
-// WithReadiness says whether a host object is ready, as a condition of type Ready. It
-// must not change the object. Default: what the Ready condition of the host object
-// says, or that it is, if there is none.
+// WithReadiness sets the function that returns the Ready condition of a host object. It
+// must not change the object. Default: the object is ready if its Ready condition is true
+// or missing.
 func WithReadiness(ready func(pObj client.Object) commonv1.Condition) Option {
 	return func(b *Bridge) { b.ready = ready }
 }
 
-// New returns a Bridge over which the syncer carries objects of the virtual cluster of
-// the context, where the managed resources are, to its physical cluster. It asks the
-// host who it is, for which it may get the namespace kube-system there.
+// New returns a Bridge that synchronizes managed resources in the virtual cluster of the
+// context to its physical cluster. It reads the identity of the host, for which the
+// process needs the permission to get the namespace kube-system there.
 //
 // The syncer sees the managed resource under its external name, which is its own name
-// unless its user chose another one, and without the annotations that are for the
-// reconciler. Of this virtual object, the syncer may write the status alone; it is taken over into
-// the managed resource. A syncer that is a Starter is refused: a pass that is skipped
-// has no counterpart. When its results say to look again does not matter: objects are
-// looked at when their poll interval has passed.
+// unless the user chose another one, and without the annotations for the reconciler. It
+// may write only the status of this virtual object, which is copied into the managed
+// resource. New returns an error for a syncer that is a Starter, because the reconciler
+// has no pass that is skipped. RequeueAfter in results of the syncer is ignored: objects
+// are observed once per poll interval.
 func New(ctx context.Context, reg *synccontext.RegisterContext, s syncer.Syncer, options ...Option) (*Bridge, error) {
 	_, starts := syncer.As[syncer.Starter](s)
 	_, startsV2 := syncer.As[syncer.StarterV2](s)
@@ -66,12 +66,13 @@ func New(ctx context.Context, reg *synccontext.RegisterContext, s syncer.Syncer,
 		o(b)
 	}
 	var err error
-	b.witness, err = syncer.NewHostWitness(ctx, reg)
+	b.hostWitness, err = syncer.NewHostWitness(ctx, reg)
 	return b, errors.Wrapf(err, "cannot bridge syncer %q to its host", s.Name())
 }
 
-// Options are what a reconciler needs to know of the Bridge: that it connects, that
-// names are ours, and that what is written is found at once.
+// Options returns the options that the reconciler needs for the Bridge: the connecter,
+// deterministic external names, and no creation grace period, because a created host
+// object is found at once.
 func (b *Bridge) Options() []managed.ReconcilerOption {
 	return []managed.ReconcilerOption{
 		managed.WithExternalConnecter(b),
@@ -80,10 +81,12 @@ func (b *Bridge) Options() []managed.ReconcilerOption {
 	}
 }
 
-// Setup does what managed.Setup does, with the Options of the Bridge, and before that
-// calls the syncer as its Runner would: as an Initializer and an IndicesRegisterer. The
-// manager is the virtual one and must not be started yet.
-func (b *Bridge) Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro ...managed.ReconcilerOption) error {
+// Setup calls managed.Setup with the Options of the Bridge. Before that it calls the
+// syncer as a Runner does, as an Initializer and an IndicesRegisterer. The manager is
+// that of the virtual cluster and must not have been started.
+func (b *Bridge) Setup(
+	m manager.Manager, of resource.ManagedKind, o controller.Options, ro ...managed.ReconcilerOption,
+) error {
 	if i, ok := syncer.As[syncer.Initializer](b.syncer); ok {
 		if err := i.Init(b.reg); err != nil {
 			return errors.Wrapf(err, "cannot initialize %q", b.syncer.Name())
@@ -97,17 +100,18 @@ func (b *Bridge) Setup(m manager.Manager, of resource.ManagedKind, o controller.
 	return managed.Setup(m, of, o, append(b.Options(), ro...)...)
 }
 
-// Connect returns a client for one pass. It sends nothing.
+// Connect returns a client for one pass. It sends no request.
 func (b *Bridge) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
-	return &carrier{Bridge: b}, nil
+	return &externalClient{Bridge: b}, nil
 }
 
-// read returns the host object of a virtual one, or nil if there surely is none: that
-// is confirmed by a second look, between two questions who answers.
+// read returns the host object of a virtual object, or nil if there is none. The absence
+// is confirmed by a second read, before and after which the identity of the host is
+// verified.
 func (b *Bridge) read(ctx context.Context, v client.Object) (client.Object, error) {
 	name := b.syncer.VirtualToPhysical(client.ObjectKeyFromObject(v), v)
 	if name.Name == "" {
-		return nil, errors.New("cannot tell the name of the host object")
+		return nil, errors.New("the syncer returned no name for the host object")
 	}
 	pObj := b.syncer.Resource()
 	err := b.live.Get(ctx, name, pObj)
@@ -119,11 +123,11 @@ func (b *Bridge) read(ctx context.Context, v client.Object) (client.Object, erro
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	err = b.witness.Gone(ctx, b.syncer.Resource(), name)
+	err = b.hostWitness.Gone(ctx, b.syncer.Resource(), name)
 	return nil, errors.Wrap(err, "cannot confirm that there is no host object")
 }
 
-// readiness takes over what the host object says of itself.
+// readiness returns the Ready condition of a host object, or true if it has none.
 func readiness(pObj client.Object) commonv1.Condition {
 	if pObj.GetDeletionTimestamp() != nil {
 		return commonv1.Unavailable().WithMessage("the host object is being deleted")

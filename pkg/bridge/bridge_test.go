@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
 
-// TestLife takes a volume through its life in the hands of the managed reconciler, for
-// a syncer of either manner.
+// TestLife runs a volume through its lifecycle with the managed reconciler, for both
+// kinds of syncers.
 func TestLife(t *testing.T) {
 	for name, first := range map[string]bool{"StatusAndSpec": false, "StatusFirst": true} {
 		t.Run(name, func(t *testing.T) {
@@ -37,8 +37,10 @@ func TestLife(t *testing.T) {
 			before := w.virtual().ResourceVersion
 
 			w.patchStatus(p, `{"status":{"id":"disk-7","sizeGiB":3,"conditions":[
-				{"type":"Ready","status":"False","reason":"Filling","message":"half full","lastTransitionTime":"2026-01-02T03:04:05Z","observedGeneration":9},
-				{"type":"Encrypted","status":"True","reason":"Yes","lastTransitionTime":"2026-01-02T03:04:05Z","observedGeneration":9}]}}`)
+				{"type":"Ready","status":"False","reason":"Filling","message":"half full",
+					"lastTransitionTime":"2026-01-02T03:04:05Z","observedGeneration":9},
+				{"type":"Encrypted","status":"True","reason":"Yes",
+					"lastTransitionTime":"2026-01-02T03:04:05Z","observedGeneration":9}]}}`)
 			w.pass()
 			v = w.virtual()
 			if v.ResourceVersion == before || v.Status.ID != "disk-7" || v.GetCondition("Encrypted").Status != "True" {
@@ -81,8 +83,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestMarksOfTheReconciler: what is between a user and the reconciler on this side is
-// not carried to the host, and other annotations are.
+// TestMarksOfTheReconciler verifies that annotations for the reconciler are not copied to
+// the host, and other annotations are.
 func TestMarksOfTheReconciler(t *testing.T) {
 	w := newWorld(t, false)
 	v := newVolume("data", 3)
@@ -90,18 +92,20 @@ func TestMarksOfTheReconciler(t *testing.T) {
 	w.Create(v)
 	w.pass()
 	a := w.image("data").Annotations
-	if a["example.org/colour"] != "red" || a[meta.AnnotationKeyPollInterval] != "" || a[meta.AnnotationKeyExternalName] != "" {
+	if a["example.org/colour"] != "red" || a[meta.AnnotationKeyPollInterval] != "" ||
+		a[meta.AnnotationKeyExternalName] != "" {
 		t.Errorf("got %v", a)
 	}
 	w.patch(w.image("data"), `{"metadata":{"annotations":{"krateo.io/external-name":"of-the-host"}}}`)
 	w.wrote()
 	w.pass()
 	if wrote := w.wrote(); wrote != "" || w.image("data").Annotations[meta.AnnotationKeyExternalName] != "of-the-host" {
-		t.Errorf("the host's own annotations are not left alone: %s", wrote)
+		t.Errorf("annotations of the host were changed: %s", wrote)
 	}
 }
 
-// TestForeign: what is not ours is neither changed nor deleted, nor shown.
+// TestForeign verifies that a foreign host object is neither changed nor deleted, and its
+// status not copied.
 func TestForeign(t *testing.T) {
 	w := newWorld(t, false)
 	w.Create(newVolume("data", 3))
@@ -121,7 +125,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestAdopt: with the policy, what is nobody's is taken, marked and kept in step.
+// TestAdopt verifies that an unowned host object is adopted, marked and synchronized if
+// the policy allows it.
 func TestAdopt(t *testing.T) {
 	w := newWorld(t, false)
 	v := newVolume("data", 3)
@@ -141,15 +146,15 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestRestored: an object that has come back with another UID is refused its image,
-// until somebody says that it may have it.
+// TestRestored verifies that a restored object, which has another UID, does not own its
+// image until a user allows it.
 func TestRestored(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		allow  func(w *world)
 		anew   bool
 	}{
-		"Force": {"The policy force takes it.", func(w *world) {
+		"Force": {"The policy force adopts the image.", func(w *world) {
 			v := w.virtual()
 			v.Annotations = map[string]string{meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyForce}
 			w.Must(w.API.Update(w.Context(), v))
@@ -157,7 +162,7 @@ func TestRestored(t *testing.T) {
 		"ByHand": {"Without a UID the name decides.", func(w *world) {
 			w.patch(w.image("data"), annotation(translator.UIDAnnotation, ""))
 		}, false},
-		"Deleted": {"Where there is none, one is made.", func(w *world) {
+		"Deleted": {"After a deletion of the image, a new one is created.", func(w *world) {
 			w.Must(w.p.Delete(w.Context(), w.image("data")))
 		}, true},
 	}
@@ -186,7 +191,7 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestReadiness: a host object is ready when it says so, or when the author does.
+// TestReadiness verifies the Ready condition, by default and with WithReadiness.
 func TestReadiness(t *testing.T) {
 	full := bridge.WithReadiness(func(pObj client.Object) commonv1.Condition {
 		if pObj.(*volume.Volume).Status.UsedBytes > 0 {
@@ -200,10 +205,19 @@ func TestReadiness(t *testing.T) {
 		status string
 		want   commonv1.Condition
 	}{
-		"There":    {"What says nothing is ready when it is there.", nil, `{"status":{"id":"a"}}`, commonv1.Available()},
-		"Says":     {"What says that it is ready is.", nil, `{"status":{"conditions":[{"type":"Ready","status":"True","reason":"Yes","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`, commonv1.Available()},
-		"Not":      {"The author can tell better.", []bridge.Option{full}, `{"status":{"id":"a"}}`, commonv1.Creating()},
-		"AuthorOf": {"And that it is.", []bridge.Option{full}, `{"status":{"usedBytes":1}}`, commonv1.Available()},
+		"There": {"A host object without a Ready condition is ready.", nil, `{"status":{"id":"a"}}`, commonv1.Available()},
+		"Says": {
+			"A host object with a true Ready condition is ready.", nil,
+			`{"status":{"conditions":[{"type":"Ready","status":"True","reason":"Yes",` +
+				`"lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`,
+			commonv1.Available(),
+		},
+		"Not": {
+			"WithReadiness overrides the default.", []bridge.Option{full}, `{"status":{"id":"a"}}`, commonv1.Creating(),
+		},
+		"AuthorOf": {
+			"WithReadiness can report readiness.", []bridge.Option{full}, `{"status":{"usedBytes":1}}`, commonv1.Available(),
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,19 +12,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// direct is a client that reads from the API server.
-type direct struct {
+// A liveClient is a client that reads from the API server.
+type liveClient struct {
 	client.Client
 
-	live client.Reader
-	seen client.Object // is not read again; nil is nothing
+	live     client.Reader
+	observed client.Object // not read again; may be nil
 }
 
-func (d direct) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	if d.seen == nil || key != client.ObjectKeyFromObject(d.seen) || !sameKind(d, obj, d.seen) {
+// Get returns the observed object without a request, and reads any other object.
+func (d liveClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if d.observed == nil || key != client.ObjectKeyFromObject(d.observed) || !sameKind(d, obj, d.observed) {
 		return d.live.Get(ctx, key, obj, opts...)
 	}
-	object, err := content(d.seen)
+	object, err := content(d.observed)
 	if err != nil {
 		return err
 	}
@@ -38,84 +39,91 @@ func (d direct) Get(ctx context.Context, key client.ObjectKey, obj client.Object
 	return errors.Wrap(err, "cannot convert the host object")
 }
 
-// sameKind tells whether two objects are of one kind, whatever their Go types are.
+// sameKind reports whether two objects are of one kind, whatever their Go types are.
 func sameKind(c client.Client, a, b client.Object) bool {
 	x, err := c.GroupVersionKindFor(a)
 	y, errY := c.GroupVersionKindFor(b)
 	return err == nil && errY == nil && x == y
 }
 
-func (d direct) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (d liveClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	return d.live.List(ctx, list, opts...)
 }
 
-// errNotStatus is what a syncer hears that writes more of its virtual object than the
-// status.
-var errNotStatus = errors.New("a bridged syncer may write the status of its virtual object only, by update or merge patch")
+// errNotStatus is returned if a syncer writes anything but the status of its virtual
+// object.
+var errNotStatus = errors.New(
+	"a bridged syncer may write the status of its virtual object only, by update or merge patch")
 
-// A desk is a client of the virtual cluster on which the status of the virtual object
-// is put down instead of being sent: the reconciler stores it. All else is sent.
-type desk struct {
+// A virtualClient is a client of the virtual cluster that stores the status of the
+// virtual object in the external client instead of sending it: the reconciler writes it.
+// Writes of other objects are sent.
+type virtualClient struct {
 	client.Client
 
-	carrier *carrier
-	v       client.Object // as the syncer sees it
+	externalClient *externalClient
+	v              client.Object // as the syncer sees it
 }
 
-func (d desk) own(obj client.Object) bool {
+// isVirtualObject reports whether obj is the virtual object of the pass.
+func (d virtualClient) isVirtualObject(obj client.Object) bool {
 	return client.ObjectKeyFromObject(obj) == client.ObjectKeyFromObject(d.v) && sameKind(d, obj, d.v)
 }
 
-func (d desk) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
-	if d.own(obj) {
+func (d virtualClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+	if d.isVirtualObject(obj) {
 		return errNotStatus
 	}
 	return d.Client.Update(ctx, obj, opts...)
 }
 
-func (d desk) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	if d.own(obj) {
+func (d virtualClient) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption,
+) error {
+	if d.isVirtualObject(obj) {
 		return errNotStatus
 	}
 	return d.Client.Patch(ctx, obj, patch, opts...)
 }
 
-func (d desk) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
-	if d.own(obj) {
+func (d virtualClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	if d.isVirtualObject(obj) {
 		return errNotStatus
 	}
 	return d.Client.Delete(ctx, obj, opts...)
 }
 
-// Create is refused as well: under an external name the API server may not know the
-// virtual object that the syncer sees.
-func (d desk) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
-	if d.own(obj) {
+// Create rejects the virtual object as well: the API server may have no object with the
+// external name that the syncer sees.
+func (d virtualClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	if d.isVirtualObject(obj) {
 		return errNotStatus
 	}
 	return d.Client.Create(ctx, obj, opts...)
 }
 
-// DeleteAllOf is refused for the whole kind: what is selected is known too late.
-func (d desk) DeleteAllOf(ctx context.Context, obj client.Object, opts ...client.DeleteAllOfOption) error {
+// DeleteAllOf rejects the whole kind, because the selected objects are not known before
+// the request.
+func (d virtualClient) DeleteAllOf(ctx context.Context, obj client.Object, opts ...client.DeleteAllOfOption) error {
 	if sameKind(d, obj, d.v) {
 		return errNotStatus
 	}
 	return d.Client.DeleteAllOf(ctx, obj, opts...)
 }
 
-func (d desk) Apply(ctx context.Context, ac runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+func (d virtualClient) Apply(ctx context.Context, ac runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	obj, err := appliedObject(ac)
 	if err != nil {
 		return err
 	}
-	if d.own(obj) {
+	if d.isVirtualObject(obj) {
 		return errNotStatus
 	}
 	return d.Client.Apply(ctx, ac, opts...)
 }
 
-// appliedObject is what an apply configuration is sent as, whatever its Go type is.
+// appliedObject returns the object that is sent for an apply configuration of any Go
+// type.
 func appliedObject(ac runtime.ApplyConfiguration) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(ac)
 	if err != nil {
@@ -126,88 +134,101 @@ func appliedObject(ac runtime.ApplyConfiguration) (*unstructured.Unstructured, e
 	return unstructuredOf(object), errors.Wrap(err, "cannot convert what is applied")
 }
 
-func (d desk) Status() client.SubResourceWriter { return deskStatus{deskOf{d.Client.Status(), d}} }
-
-func (d desk) SubResource(name string) client.SubResourceClient {
-	c := d.Client.SubResource(name)
-	if name == "status" {
-		return deskClient{deskStatus{deskOf{c, d}}, c}
-	}
-	return deskClient{deskOf{c, d}, c}
+func (d virtualClient) Status() client.SubResourceWriter {
+	return statusWriter{subResourceWriter{d.Client.Status(), d}}
 }
 
-type deskClient struct {
+func (d virtualClient) SubResource(name string) client.SubResourceClient {
+	c := d.Client.SubResource(name)
+	if name == "status" {
+		return subResourceClient{statusWriter{subResourceWriter{c, d}}, c}
+	}
+	return subResourceClient{subResourceWriter{c, d}, c}
+}
+
+// A subResourceClient combines the writer and the reader of a subresource.
+type subResourceClient struct {
 	client.SubResourceWriter
 	client.SubResourceReader
 }
 
-// deskOf is the same for a subresource.
-type deskOf struct {
+// A subResourceWriter rejects writes of subresources of the virtual object.
+type subResourceWriter struct {
 	client.SubResourceWriter
 
-	desk desk
+	virtualClient virtualClient
 }
 
-func (s deskOf) Create(ctx context.Context, obj, sub client.Object, opts ...client.SubResourceCreateOption) error {
-	if s.desk.own(obj) {
+func (s subResourceWriter) Create(
+	ctx context.Context, obj, sub client.Object, opts ...client.SubResourceCreateOption,
+) error {
+	if s.virtualClient.isVirtualObject(obj) {
 		return errNotStatus
 	}
 	return s.SubResourceWriter.Create(ctx, obj, sub, opts...)
 }
 
-func (s deskOf) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	if s.desk.own(obj) {
+func (s subResourceWriter) Update(
+	ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption,
+) error {
+	if s.virtualClient.isVirtualObject(obj) {
 		return errNotStatus
 	}
 	return s.SubResourceWriter.Update(ctx, obj, opts...)
 }
 
-func (s deskOf) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	if s.desk.own(obj) {
+func (s subResourceWriter) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
+) error {
+	if s.virtualClient.isVirtualObject(obj) {
 		return errNotStatus
 	}
 	return s.SubResourceWriter.Patch(ctx, obj, patch, opts...)
 }
 
-func (s deskOf) Apply(_ context.Context, _ runtime.ApplyConfiguration, _ ...client.SubResourceApplyOption) error {
+func (s subResourceWriter) Apply(
+	_ context.Context, _ runtime.ApplyConfiguration, _ ...client.SubResourceApplyOption,
+) error {
 	return errNotStatus
 }
 
-// deskStatus puts down what deskOf refuses, if it is the status.
-type deskStatus struct{ deskOf }
+// A statusWriter stores the status of the virtual object.
+type statusWriter struct{ subResourceWriter }
 
-func (s deskStatus) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	if !s.desk.own(obj) {
+func (s statusWriter) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+	if !s.virtualClient.isVirtualObject(obj) {
 		return s.SubResourceWriter.Update(ctx, obj, opts...)
 	}
 	now, err := content(obj)
 	if err != nil {
 		return err
 	}
-	s.put(now)
+	s.storeStatus(now)
 	return nil
 }
 
-func (s deskStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	if !s.desk.own(obj) {
+func (s statusWriter) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
+) error {
+	if !s.virtualClient.isVirtualObject(obj) {
 		return s.SubResourceWriter.Patch(ctx, obj, patch, opts...)
 	}
 	if patch.Type() != types.MergePatchType {
 		return errNotStatus
 	}
-	// What the syncer changed in place is in the patch as well.
-	now, err := patched(s.desk.v, obj, patch)
+	// The patch contains changes that the syncer made in place as well.
+	now, err := applyMergePatch(s.virtualClient.v, obj, patch)
 	if err != nil {
 		return err
 	}
-	s.put(now)
+	s.storeStatus(now)
 	return nil
 }
 
-// put down another status than the one that is there.
-func (s deskStatus) put(object map[string]any) {
+// storeStatus stores the status if it changed.
+func (s statusWriter) storeStatus(object map[string]any) {
 	status := object["status"]
-	if now := s.desk.carrier.status; now == nil || !same(*now, status) {
-		s.desk.carrier.status = &status
+	if now := s.virtualClient.externalClient.status; now == nil || !same(*now, status) {
+		s.virtualClient.externalClient.status = &status
 	}
 }

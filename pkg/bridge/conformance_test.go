@@ -28,8 +28,8 @@ import (
 // Schedules without faults are all held; for how long those with faults are begun.
 var within = flag.Duration("within", 5*time.Second, "for how long the conformance kit begins schedules with faults")
 
-// TestConformance holds the bridge to what every external client is held to. Its
-// external system is a cluster in memory.
+// TestConformance runs the conformance suite of external clients against a bridge to an
+// in-memory cluster.
 func TestConformance(t *testing.T) {
 	for name, first := range map[string]bool{"StatusAndSpec": false, "StatusFirst": true} {
 		t.Run(name, func(t *testing.T) {
@@ -49,8 +49,14 @@ func TestConformance(t *testing.T) {
 				Options: w.bridge.Options()[1:],
 				Samples: []resource.Managed{newVolume("data", 3), newVolume("data-2", 4)},
 				Mutations: []conformance.Mutation{
-					{Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 8 }, Want: map[string]string{"size": "8"}},
-					{Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "fast" }, Want: map[string]string{"tier": "fast"}},
+					{
+						Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 8 },
+						Want: map[string]string{"size": "8"},
+					},
+					{
+						Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "fast" },
+						Want: map[string]string{"tier": "fast"},
+					},
 				},
 				Probe: &probe{w.p, host}, Within: *within,
 			})
@@ -58,7 +64,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// breakable is a client of the host that can be made to fail.
+// A breakable is a client of the host that can be made to fail.
 type breakable struct {
 	client.Client
 
@@ -81,7 +87,9 @@ func (b *breakable) Apply(ctx context.Context, ac runtime.ApplyConfiguration, op
 	return b.Client.Apply(ctx, ac, opts...)
 }
 
-func (b *breakable) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func (b *breakable) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption,
+) error {
 	if err := b.fault(); err != nil {
 		return err
 	}
@@ -95,8 +103,8 @@ func (b *breakable) Delete(ctx context.Context, obj client.Object, opts ...clien
 	return b.Client.Delete(ctx, obj, opts...)
 }
 
-// fault does not look at contexts: that a client of a cluster does is no merit of the
-// bridge.
+// fault returns the configured error, without regard to contexts: clients check those,
+// not the bridge.
 func (b *breakable) fault() error {
 	if b.broken.Load() {
 		return errBroken
@@ -104,7 +112,7 @@ func (b *breakable) fault() error {
 	return nil
 }
 
-// probe looks at the host itself.
+// probe accesses the host directly.
 type probe struct {
 	host   client.Client
 	system *breakable
@@ -122,7 +130,9 @@ func (p *probe) List(ctx context.Context) ([]conformance.Resource, error) {
 		v := &list.Items[i]
 		out = append(out, conformance.Resource{
 			ID: strings.TrimSuffix(v.Name, suffix), Deleting: v.DeletionTimestamp != nil,
-			State: map[string]string{"size": fmt.Sprint(v.Spec.SizeGiB), "tier": v.Spec.Tier, "uid": string(v.UID), "marks": fmt.Sprint(v.Annotations)},
+			State: map[string]string{
+				"size": fmt.Sprint(v.Spec.SizeGiB), "tier": v.Spec.Tier, "uid": string(v.UID), "marks": fmt.Sprint(v.Annotations),
+			},
 		})
 	}
 	return out, nil
@@ -143,7 +153,8 @@ func (p *probe) Make(ctx context.Context, mg resource.Managed) (string, error) {
 }
 
 func (p *probe) Drift(ctx context.Context, id string) error {
-	return p.host.Patch(ctx, p.of(id), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"sizeGiB":77,"tier":"drifted"}}`)))
+	return p.host.Patch(
+		ctx, p.of(id), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"sizeGiB":77,"tier":"drifted"}}`)))
 }
 
 func (p *probe) Break(context.Context) (func(context.Context) error, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// content returns an object as JSON has it, to be changed as one likes.
+// content returns the content of an object as a copy.
 func content(obj client.Object) (map[string]any, error) {
 	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
@@ -25,21 +25,22 @@ func content(obj client.Object) (map[string]any, error) {
 	return runtime.DeepCopyJSON(out), nil
 }
 
+// unstructuredOf returns an unstructured object with that content.
 func unstructuredOf(object map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object}
 }
 
-// setContent replaces what is in a map that others hold.
-func setContent(into, from map[string]any) {
+// replaceContent replaces the entries of a map in place.
+func replaceContent(into, from map[string]any) {
 	clear(into)
 	maps.Copy(into, from)
 }
 
-// patched returns what a merge patch of obj makes of an object.
-func patched(now, obj client.Object, patch client.Patch) (map[string]any, error) {
+// applyMergePatch returns the content of an object after a merge patch of obj.
+func applyMergePatch(now, obj client.Object, patch client.Patch) (map[string]any, error) {
 	data, err := patch.Data(obj)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make the patch")
+		return nil, errors.Wrap(err, "cannot create the patch")
 	}
 	changes := map[string]any{}
 	if err := json.Unmarshal(data, &changes); err != nil {
@@ -49,7 +50,7 @@ func patched(now, obj client.Object, patch client.Patch) (map[string]any, error)
 	return merge(is, changes), err
 }
 
-// merge changes an object as a merge patch says (RFC 7386).
+// merge applies a merge patch to an object in place (RFC 7386) and returns it.
 func merge(object, patch map[string]any) map[string]any {
 	if object == nil {
 		object = map[string]any{}
@@ -68,12 +69,15 @@ func merge(object, patch map[string]any) map[string]any {
 	return object
 }
 
-// metadata that only an API server sets.
-var servers = []string{"metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp", "metadata.managedFields", "apiVersion", "kind"}
+// serverFields are metadata that only an API server sets.
+var serverFields = []string{
+	"metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp",
+	"metadata.managedFields", "apiVersion", "kind",
+}
 
-// differing returns the paths at which two objects differ, in order. Values are left
-// out: some are secret.
-func differing(path string, a, b map[string]any) []string {
+// differingPaths returns the sorted paths at which two objects differ. It omits the
+// values, which may be secret.
+func differingPaths(path string, a, b map[string]any) []string {
 	names := maps.Clone(a)
 	maps.Copy(names, b)
 	var out []string
@@ -82,9 +86,9 @@ func differing(path string, a, b map[string]any) []string {
 		x, isObject := a[name].(map[string]any)
 		y, areObjects := b[name].(map[string]any)
 		switch {
-		case slices.Contains(servers, at):
+		case slices.Contains(serverFields, at):
 		case isObject && areObjects || isObject && b[name] == nil || areObjects && a[name] == nil:
-			out = append(out, differing(at, x, y)...)
+			out = append(out, differingPaths(at, x, y)...)
 		case !same(a[name], b[name]):
 			out = append(out, at)
 		}
@@ -92,7 +96,7 @@ func differing(path string, a, b map[string]any) []string {
 	return out
 }
 
-// same compares values as JSON does, which has one kind of number.
+// same compares values as JSON, in which all numbers have one type.
 func same(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
@@ -105,6 +109,7 @@ func same(a, b any) bool {
 	return err == nil && string(x) == string(y)
 }
 
+// setStatus sets the status of an object.
 func setStatus(obj client.Object, status any) error {
 	object, err := content(obj)
 	if err != nil {
@@ -115,17 +120,19 @@ func setStatus(obj client.Object, status any) error {
 		delete(object, "status")
 	}
 	err = runtime.DefaultUnstructuredConverter.FromUnstructured(object, obj)
-	return errors.Wrap(err, "cannot take over the status of the host object")
+	return errors.Wrap(err, "cannot copy the status of the host object")
 }
 
-// What the reconciler says of the object on this side; the host object may have the
-// same types.
-var reconcilers = []commonv1.ConditionType{commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated}
+// reconcilerConditions are the conditions of the managed resource that the reconciler
+// sets. The host object may have conditions of the same types.
+var reconcilerConditions = []commonv1.ConditionType{
+	commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated,
+}
 
-// show takes over into the managed resource what the syncer brought up. Conditions
-// are merged by their types, but for those of the reconciler. Generations are those of
-// the host, which mean nothing here.
-func (c *carrier) show(mg resource.Managed) error {
+// updateStatus copies the status that the syncer has written into the managed resource.
+// Conditions are merged by type, except those of the reconciler. Generations are those of
+// the host and are dropped.
+func (c *externalClient) updateStatus(mg resource.Managed) error {
 	if c.status == nil {
 		return nil
 	}
@@ -135,7 +142,7 @@ func (c *carrier) show(mg resource.Managed) error {
 	}
 	old, _ := before["status"].(map[string]any)
 	status, _ := runtime.DeepCopyJSONValue(*c.status).(map[string]any)
-	carried := conditionsIn(status)
+	syncedConditions := conditionsIn(status)
 	for _, field := range []string{"conditions", "observedGeneration"} {
 		delete(status, field)
 		if value, there := old[field]; there {
@@ -152,16 +159,16 @@ func (c *carrier) show(mg resource.Managed) error {
 	if err := setStatus(mg, all); err != nil {
 		return err
 	}
-	for _, t := range slices.Sorted(maps.Keys(carried)) {
-		if !slices.Contains(reconcilers, t) {
-			carried[t].ObservedGeneration = 0
-			mg.SetConditions(*carried[t])
+	for _, t := range slices.Sorted(maps.Keys(syncedConditions)) {
+		if !slices.Contains(reconcilerConditions, t) {
+			syncedConditions[t].ObservedGeneration = 0
+			mg.SetConditions(*syncedConditions[t])
 		}
 	}
 	return nil
 }
 
-// conditionsOf returns the conditions of an object by their types.
+// conditionsOf returns the conditions of an object by type.
 func conditionsOf(obj client.Object) map[commonv1.ConditionType]*commonv1.Condition {
 	object, err := content(obj)
 	if err != nil {
@@ -171,6 +178,7 @@ func conditionsOf(obj client.Object) map[commonv1.ConditionType]*commonv1.Condit
 	return conditionsIn(status)
 }
 
+// conditionsIn returns the conditions in a status by type.
 func conditionsIn(status map[string]any) map[commonv1.ConditionType]*commonv1.Condition {
 	out := map[commonv1.ConditionType]*commonv1.Condition{}
 	list, _ := status["conditions"].([]any)

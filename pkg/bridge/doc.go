@@ -1,14 +1,13 @@
-// Package bridge is for treating another cluster as an external system. A Bridge
-// makes of a syncer, which says how objects of one kind are carried from a cluster to
-// its host, an external client of the managed reconciler: the host object is the
-// external resource. Begin with New.
+// Package bridge treats another cluster as an external system. A Bridge turns a syncer,
+// which synchronizes objects of one kind to a host cluster, into an external client of
+// the managed reconciler: the host object is the external resource. Start with New.
 //
-// What the reconciler adds to what a syncer does by itself: policies, conditions,
-// references, ownership that can be adopted, a change log, and a finalizer that keeps
-// the object until its host object is gone.
+// Compared with a syncer alone, the reconciler adds policies, conditions, references,
+// adoption, a change log, and a finalizer that keeps the object until its host object is
+// gone.
 //
-// The host object has a name of our choice, the one that the syncer says, so nothing
-// is ever created twice. Its marks say whose it is, the UID of the object included.
-// Whether it is up to date, the syncer itself says: Observe lets it sync with a client
-// that sends nothing, and looks whether it would have written.
+// The syncer determines the name of the host object, so nothing is created twice. The
+// ownership marks of the host object include the UID of the virtual object. To find out
+// whether the host object is up to date, Observe calls Sync with a client that records
+// writes and sends none.
 package bridge

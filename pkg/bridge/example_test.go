@@ -22,8 +22,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// A volume of one cluster becomes an object of another one, and is ready when that one
-// is there. With managers of real clusters, Bridge.Setup is all there is to call.
+// Example bridges a volume to another cluster; it is ready when its host object exists.
+// With managers of real clusters, Bridge.Setup is the only call.
 func Example() {
 	ctx := context.Background()
 	scheme := runtime.NewScheme()
@@ -31,9 +31,12 @@ func Example() {
 	_ = volume.AddToScheme(scheme)
 	cluster := func(objects ...client.Object) client.Client {
 		objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "uid"}})
-		return ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&volume.Volume{}).WithObjects(objects...).Build()
+		return ctrlfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(
+			&volume.Volume{}).WithObjects(objects...).Build()
 	}
-	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Name: "data", Namespace: "default", UID: "1"}, Spec: volume.Spec{SizeGiB: 3}}
+	v := &volume.Volume{
+		ObjectMeta: metav1.ObjectMeta{Name: "data", Namespace: "default", UID: "1"}, Spec: volume.Spec{SizeGiB: 3},
+	}
 	here, host := cluster(v), cluster()
 
 	reg := &synccontext.RegisterContext{

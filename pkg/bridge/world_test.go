@@ -29,13 +29,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// The namespaces on this side and on the host.
+// The namespaces in the virtual cluster and on the host.
 const (
 	home   = "ns"
 	target = "tenants"
 )
 
-// ferry carries volumes: specs down, statuses up.
+// A ferry copies specs down and statuses up.
 type ferry struct {
 	translator.NamespacedTranslator
 
@@ -67,8 +67,8 @@ func (f ferry) Sync(ctx *synccontext.SyncContext, p, v *volume.Volume) (ctrl.Res
 	return f.SyncDownUpdate(ctx, v, updated)
 }
 
-// world is two clusters in memory, a bridge between them, and a reconciler on this
-// side, stepped by hand.
+// A world consists of two in-memory clusters, a bridge between them, and a reconciler
+// whose passes the test runs.
 type world struct {
 	testworld.World[client.Client] // this side
 
@@ -119,10 +119,12 @@ func newWorld(t *testing.T, first bool, o ...bridge.Option) *world {
 }
 
 func (w *world) ferry(first bool) syncer.Syncer {
-	return syncer.FromTyped(&volume.Volume{}, ferry{translator.NewNamespacedTranslator(w.reg, "volumes", &volume.Volume{}), first})
+	return syncer.FromTyped(&volume.Volume{}, ferry{
+		translator.NewNamespacedTranslator(w.reg, "volumes", &volume.Volume{}), first,
+	})
 }
 
-// watched is a client of the host that notes writes.
+// watched returns a client of the host that records writes.
 func (w *world) watched() client.Client { return &watched{w.p, w} }
 
 type watched struct {
@@ -171,7 +173,9 @@ func (c *watched) Apply(ctx context.Context, ac runtime.ApplyConfiguration, opts
 		return err
 	}
 	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: body.GetNamespace(), Name: body.GetName()}}
-	if err := c.Client.Patch(ctx, v, client.RawPatch(types.ApplyPatchType, text), client.FieldOwner(o.FieldManager), client.ForceOwnership); err != nil {
+	if err := c.Client.Patch(
+		ctx, v, client.RawPatch(
+			types.ApplyPatchType, text), client.FieldOwner(o.FieldManager), client.ForceOwnership); err != nil {
 		return err
 	}
 	answer, err := runtime.DefaultUnstructuredConverter.ToUnstructured(v)
@@ -188,15 +192,17 @@ func newVolume(name string, size int64) *volume.Volume {
 	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: name}, Spec: volume.Spec{SizeGiB: size}}
 }
 
-// hostName is that of the image of a volume.
+// hostName returns the name of the image of a volume.
 func hostName(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: target, Name: translate.Names{Suffix: "red"}.PhysicalName(name, home)}
 }
 
-// pass is one of the reconciler over the volume "data".
+// pass runs a pass of the reconciler for the volume "data".
 func (w *world) pass() {
 	w.Helper()
-	if _, err := w.reconciler.Reconcile(w.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: home, Name: "data"}}); err != nil {
+	if _, err := w.reconciler.Reconcile(w.Context(), reconcile.Request{
+		NamespacedName: types.NamespacedName{Namespace: home, Name: "data"},
+	}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -221,7 +227,7 @@ func (w *world) image(name string) *volume.Volume {
 	return w.at(w.p, hostName(name))
 }
 
-// patch changes an object of the host as somebody else would.
+// patch changes an object of the host as another client.
 func (w *world) patch(obj client.Object, patch string) {
 	w.Helper()
 	w.Must(w.p.Patch(w.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))))
@@ -232,7 +238,7 @@ func (w *world) patchStatus(obj client.Object, patch string) {
 	w.Must(w.p.Status().Patch(w.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch))))
 }
 
-// wrote returns and forgets the writes to the host.
+// wrote returns and resets the recorded writes to the host.
 func (w *world) wrote() string {
 	out := strings.Join(w.calls, "; ")
 	w.calls = nil

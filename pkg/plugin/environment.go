@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// The variables that say what the options leave out.
+// The environment variables that replace empty options.
 const (
 	nameVariable    = "VCLUSTER_NAME"
 	virtualVariable = "VCLUSTER_KUBECONFIG"
@@ -20,7 +20,7 @@ const (
 	serviceVariable = "SERVICE_NAME"
 )
 
-// fromEnvironment fills in what the options leave out.
+// fromEnvironment sets the options that are empty from the environment.
 func fromEnvironment(o Options) (Options, error) {
 	if o.Scheme == nil {
 		o.Scheme = Scheme
@@ -47,11 +47,12 @@ func fromEnvironment(o Options) (Options, error) {
 	return o, err
 }
 
-// kubeconfig returns what the file says that a variable names, or nil without one.
+// kubeconfig returns the configuration in the file that an environment variable names, or
+// nil if the variable is empty.
 func kubeconfig(variable string) (*rest.Config, error) {
 	path := os.Getenv(variable)
 	if path == "" {
-		return nil, nil // there is a default
+		return nil, nil
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	return config, errors.Wrapf(err, "cannot read the kubeconfig of %s", variable)

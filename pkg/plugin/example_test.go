@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
 
-// cars is a syncer as plugins have them.
+// cars is a syncer as plugins write it.
 type cars struct {
 	translator.NamespacedTranslator
 }
@@ -31,14 +31,14 @@ func (cars) Sync(*synccontext.SyncContext, client.Object, client.Object) (ctrl.R
 	return ctrl.Result{}, nil
 }
 
-// This is the main of a plugin.
+// ExampleMustStart is the main function of a plugin.
 func ExampleMustStart() {
 	ctx := plugin.MustInit()
 	plugin.MustRegister(newCars(ctx))
 	plugin.MustStart()
 }
 
-// Packages of a plugin add their kinds to Scheme, in init or before.
+// Example adds kinds to Scheme, as packages of a plugin do before Init.
 func Example() {
 	err := clustersv1alpha1.AddToScheme(plugin.Scheme)
 	fmt.Println(plugin.Scheme.Recognizes(clustersv1alpha1.GroupVersion.WithKind("Cluster")), err)

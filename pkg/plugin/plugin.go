@@ -1,9 +1,9 @@
-// Package plugin is for programs that were written as plugins of vcluster-sdk v0.4: their main
-// calls MustInit, MustRegister and MustStart as before, and adds its kinds to Scheme. The
-// package wraps the one Runner of package syncer in the process; new programs use that package.
+// Package plugin runs programs that were written as plugins of vcluster-sdk v0.4. Their main
+// function calls MustInit, MustRegister and MustStart as before and adds its kinds to Scheme.
+// The package wraps one Runner of package syncer per process; new programs use that package.
 //
-// A plugin learned its two clusters from vcluster. Here Options name them, and for those that
-// Options leave out environment variables do: see InitWithOptions.
+// With vcluster-sdk, vcluster passed the two clusters to a plugin. Here they are set in Options
+// or in environment variables: see InitWithOptions.
 package plugin
 
 import (
@@ -27,63 +27,67 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// Scheme has the kinds that are synced: those of client-go, CustomResourceDefinition, and what
-// packages of the program add to it before Init.
+// Scheme contains the synchronized kinds: those of client-go and
+// CustomResourceDefinition, and the kinds that packages of the program add before Init.
 var Scheme = newScheme()
 
+// newScheme returns a scheme with the kinds of client-go and CustomResourceDefinition.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
-		must(add(scheme)) // kinds that exist twice are a mistake in the program
+		must(add(scheme)) // a kind that is registered twice is a programming error
 	}
 	return scheme
 }
 
 // Errors to branch on.
 var (
-	// ErrNotInitialized is returned by Register and Start before Init.
+	// ErrNotInitialized is returned, wrapped, by Register and Start before Init.
 	ErrNotInitialized = errors.New("plugin is not initialized")
 
-	// ErrInitialized is returned, wrapped, by Init after Init.
+	// ErrInitialized is returned, wrapped, by a second Init.
 	ErrInitialized = errors.New("plugin is initialized already")
 
-	// ErrHook is returned, wrapped, by Register for a hook: nothing would call it.
+	// ErrHook is returned, wrapped, by Register for a hook, which would never be called.
 	ErrHook = errors.New("hooks are not supported")
 )
 
-// Options of the plugin. The default of Options.Scheme is the Scheme of this package.
+// Options configure the plugin. The default of Options.Scheme is the Scheme of this
+// package.
 type Options = syncer.RegisterOptions
 
-// the is the plugin of this process: plugins are written for functions.
-var the plugin // there is one in a process
+// instance is the plugin of this process. The functions of the package, for which plugins
+// are written, use it.
+var instance plugin
 
+// A plugin is the state between Init and the end of Start.
 type plugin struct {
 	mu     sync.Mutex
-	ctx    context.Context //nolint:containedctx // ends with a signal, from Init on
+	ctx    context.Context //nolint:containedctx // from Init until a signal
 	stop   context.CancelFunc
 	runner *syncer.Runner
 }
 
-// Init is InitWithOptions with no options: the environment says everything.
+// Init is InitWithOptions without options: all settings are read from the environment.
 func Init() (*synccontext.RegisterContext, error) { return InitWithOptions(Options{}) }
 
-// InitWithOptions returns the RegisterContext that syncers are made from. Options that are not
-// set are taken from environment variables:
+// InitWithOptions returns the RegisterContext for the constructors of syncers. Options that are
+// not set are read from environment variables:
 //
 //	VCLUSTER_NAME        Name
-//	VCLUSTER_KUBECONFIG  Virtual: the path of a kubeconfig
-//	HOST_KUBECONFIG      Physical: the path of a kubeconfig; without it, the cluster of the pod
+//	VCLUSTER_KUBECONFIG  Virtual, the path of a kubeconfig
+//	HOST_KUBECONFIG      Physical, the path of a kubeconfig; default: the cluster of the pod
 //	TARGET_NAMESPACE     TargetNamespace
 //	NAMESPACE            CurrentNamespace
 //	SERVICE_NAME         ServiceName
 //
-// It sets translate.Suffix and translate.Owner. If the program has set no logger for
-// controller-runtime, it sets one that writes to standard error. The context ends with SIGINT
-// and SIGTERM.
-func InitWithOptions(o Options) (*synccontext.RegisterContext, error) { return the.init(o) }
+// It sets translate.Suffix and translate.Owner. If the program has not set a logger for
+// controller-runtime, it sets one that writes to standard error. The context ends on SIGINT
+// or SIGTERM. A second call returns an error that wraps ErrInitialized.
+func InitWithOptions(o Options) (*synccontext.RegisterContext, error) { return instance.init(o) }
 
-// MustInit is InitWithOptions, and panics if that returns an error. Without an argument it is
-// Init; of several arguments only the last counts.
+// MustInit is InitWithOptions; it panics if that returns an error. Without an argument it
+// is Init; with several arguments, the last one is used.
 func MustInit(options ...Options) *synccontext.RegisterContext {
 	o := Options{}
 	for _, given := range options {
@@ -94,33 +98,35 @@ func MustInit(options ...Options) *synccontext.RegisterContext {
 	return reg
 }
 
-// Register adds an item, as that of a Runner. It returns an error that wraps ErrHook for a
-// hook.
-func Register(item syncer.Base) error { return the.register(item) }
+// Register adds an item to the Runner. The error wraps ErrHook for a hook and
+// ErrNotInitialized before Init.
+func Register(item syncer.Base) error { return instance.register(item) }
 
-// MustRegister is Register, and panics with an error.
+// MustRegister is Register; it panics on an error.
 func MustRegister(item syncer.Base) { must(Register(item)) }
 
-// Start runs what is registered until the process is told to stop, which is no error, or
-// something fails.
-func Start() error { return the.start() }
+// Start runs the registered items until SIGINT or SIGTERM, which is no error, or until
+// one of them fails.
+func Start() error { return instance.start() }
 
-// MustStart is Start, and panics with an error.
+// MustStart is Start; it panics on an error.
 func MustStart() { must(Start()) }
 
+// must panics if the error is not nil.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
+// init implements InitWithOptions.
 func (p *plugin) init(o Options) (*synccontext.RegisterContext, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.runner != nil {
 		return nil, errors.Wrap(ErrInitialized, "cannot initialize the plugin")
 	}
-	ctrllog.SetLogger(logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, nil))) // the first one counts
+	ctrllog.SetLogger(logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, nil))) // a logger that was set before is kept
 	o, err := fromEnvironment(o)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot initialize the plugin")
@@ -136,17 +142,20 @@ func (p *plugin) init(o Options) (*synccontext.RegisterContext, error) {
 	return reg, nil
 }
 
+// register implements Register.
 func (p *plugin) register(item syncer.Base) error {
 	runner, _, err := p.initialized()
 	if err != nil {
 		return errors.Wrapf(err, "cannot register %q", item.Name())
 	}
 	if isHook(item) {
-		return errors.Wrapf(ErrHook, "cannot register %q: use a mutating admission webhook, or the syncer of the kind", item.Name())
+		return errors.Wrapf(
+			ErrHook, "cannot register %q: use a mutating admission webhook, or the syncer of the kind", item.Name())
 	}
 	return runner.Register(item)
 }
 
+// start implements Start.
 func (p *plugin) start() error {
 	runner, ctx, err := p.initialized()
 	if err != nil {
@@ -156,6 +165,7 @@ func (p *plugin) start() error {
 	return runner.Start(ctx)
 }
 
+// initialized returns the Runner and the context, or ErrNotInitialized.
 func (p *plugin) initialized() (*syncer.Runner, context.Context, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,7 +175,7 @@ func (p *plugin) initialized() (*syncer.Runner, context.Context, error) {
 	return p.runner, p.ctx, nil
 }
 
-// isHook tells whether an item wants to change objects in requests.
+// isHook reports whether an item is a hook that mutates objects in requests.
 func isHook(item any) bool {
 	switch item.(type) {
 	case hook.MutateCreateVirtual, hook.MutateUpdateVirtual, hook.MutateDeleteVirtual, hook.MutateGetVirtual,

@@ -26,8 +26,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// settings is a syncer as plugins have them: objects without a type, casts, and the
-// translator embedded.
+// settings is a syncer as plugins write it: with untyped objects, type assertions and the
+// embedded translator.
 type settings struct {
 	translator.NamespacedTranslator
 }
@@ -78,14 +78,14 @@ func cluster(t *testing.T) (kubeconfig string, api client.Client) {
 	return c.Kubeconfig, api
 }
 
-// TestMain is no test: the loggers are set before anything can read them.
+// TestMain sets the logger before anything reads it, and runs the tests.
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
 	os.Exit(m.Run())
 }
 
-// TestPlugin: the main of a plugin of three lines runs, between the clusters that the
-// environment names.
+// TestPlugin runs the main function of a plugin between two clusters that the environment
+// names.
 func TestPlugin(t *testing.T) {
 	if err := Register(&settings{fakeNames{}}); !errors.Is(err, ErrNotInitialized) {
 		t.Errorf("registered before it is initialized: %v", err)
@@ -98,7 +98,9 @@ func TestPlugin(t *testing.T) {
 	if err := host.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "tenants"}}); err != nil {
 		t.Fatal(err)
 	}
-	for variable, value := range map[string]string{nameVariable: "red", virtualVariable: tenantFile, hostVariable: hostFile, targetVariable: "tenants"} {
+	for variable, value := range map[string]string{
+		nameVariable: "red", virtualVariable: tenantFile, hostVariable: hostFile, targetVariable: "tenants",
+	} {
 		t.Setenv(variable, value)
 	}
 	suffix, owner := translate.Suffix, translate.Owner
@@ -107,7 +109,7 @@ func TestPlugin(t *testing.T) {
 	ctx := MustInit()
 	MustRegister(newSettings(ctx))
 	if err := Register(pods{}); !errors.Is(err, ErrHook) || !strings.Contains(err.Error(), `"pods"`) {
-		t.Errorf("a hook that nobody calls was registered: %v", err)
+		t.Errorf("a hook was registered: %v", err)
 	}
 	if _, err := Init(); !errors.Is(err, ErrInitialized) {
 		t.Errorf("initialized again: %v", err)
@@ -120,35 +122,40 @@ func TestPlugin(t *testing.T) {
 		defer func() { ended <- recover() }()
 		MustStart()
 	}()
-	down := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "colours"}, Data: map[string]string{"sky": "blue"}}
+	down := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "colours"}, Data: map[string]string{"sky": "blue"},
+	}
 	if err := tenant.Create(t.Context(), down); err != nil {
 		t.Fatal(err)
 	}
-	image := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "tenants", Name: translate.PhysicalName("colours", "default")}}
+	image := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "tenants", Name: translate.PhysicalName("colours", "default")},
+	}
 	wait.Until(t, "the object is on the host", func() bool {
 		return host.Get(t.Context(), client.ObjectKeyFromObject(image), image) == nil
 	})
 	if diff := cmp.Diff(down.Data, image.Data); diff != "" {
 		t.Error(diff)
 	}
-	the.stop() // as a signal does
+	instance.stop() // as a signal does
 	if err := <-ended; err != nil {
 		t.Errorf("it ended with %v", err)
 	}
 }
 
-// fakeNames names an item.
+// fakeNames has only a name.
 type fakeNames struct {
 	translator.NamespacedTranslator
 }
 
 func (fakeNames) Name() string { return "settings" }
 
-// TestEnvironment: what the options leave out, the environment says; what neither says is
-// named.
+// TestEnvironment verifies that options take precedence over the environment, and that
+// errors name the missing variable.
 func TestEnvironment(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	content := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c}}]\nclusters: [{name: c, cluster: {server: https://one.example}}]\n"
+	content := "apiVersion: v1\nkind: Config\ncurrent-context: c\n" +
+		"contexts: [{name: c, context: {cluster: c}}]\nclusters: [{name: c, cluster: {server: https://one.example}}]\n"
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -162,17 +169,41 @@ func TestEnvironment(t *testing.T) {
 		name     string
 		want     string // of the error
 	}{
-		"All":      {"Everything is in the environment.", map[string]string{nameVariable: "red", virtualVariable: file, hostVariable: file}, Options{}, "https://one.example", "https://one.example", "red", ""},
-		"Options":  {"Options come first.", map[string]string{nameVariable: "red", virtualVariable: file}, Options{Name: "blue", Virtual: given, Physical: given}, given.Host, given.Host, "blue", ""},
-		"Pod":      {"Without a host it is that of the pod.", map[string]string{nameVariable: "red", virtualVariable: file}, Options{}, "https://one.example", "", "red", ""},
-		"Nameless": {"There is no name.", map[string]string{virtualVariable: file}, Options{}, "", "", "", "VCLUSTER_NAME"},
-		"Nowhere":  {"There is no virtual cluster.", map[string]string{nameVariable: "red"}, Options{}, "", "", "", "VCLUSTER_KUBECONFIG"},
-		"NoFile":   {"There is no such file.", map[string]string{nameVariable: "red", virtualVariable: file + "x"}, Options{}, "", "", "", "cannot read the kubeconfig of VCLUSTER_KUBECONFIG"},
-		"NoHost":   {"There is no such file of the host.", map[string]string{nameVariable: "red", virtualVariable: file, hostVariable: file + "x"}, Options{}, "", "", "", "cannot read the kubeconfig of HOST_KUBECONFIG"},
+		"All": {
+			"All settings are in the environment.",
+			map[string]string{nameVariable: "red", virtualVariable: file, hostVariable: file}, Options{}, "https://one.example",
+			"https://one.example", "red", "",
+		},
+		"Options": {
+			"Options take precedence.", map[string]string{nameVariable: "red", virtualVariable: file},
+			Options{Name: "blue", Virtual: given, Physical: given}, given.Host, given.Host, "blue", "",
+		},
+		"Pod": {
+			"Without a host, the default is the cluster of the pod.",
+			map[string]string{nameVariable: "red", virtualVariable: file}, Options{}, "https://one.example", "", "red", "",
+		},
+		"Nameless": {
+			"The name is missing.", map[string]string{virtualVariable: file}, Options{}, "", "", "", "VCLUSTER_NAME",
+		},
+		"Nowhere": {
+			"The virtual cluster is missing.", map[string]string{nameVariable: "red"}, Options{}, "", "", "",
+			"VCLUSTER_KUBECONFIG",
+		},
+		"NoFile": {
+			"The file does not exist.", map[string]string{nameVariable: "red", virtualVariable: file + "x"}, Options{}, "", "",
+			"", "cannot read the kubeconfig of VCLUSTER_KUBECONFIG",
+		},
+		"NoHost": {
+			"The file of the host does not exist.",
+			map[string]string{nameVariable: "red", virtualVariable: file, hostVariable: file + "x"}, Options{}, "", "", "",
+			"cannot read the kubeconfig of HOST_KUBECONFIG",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			for _, variable := range []string{nameVariable, virtualVariable, hostVariable, targetVariable, currentVariable, serviceVariable} {
+			for _, variable := range []string{
+				nameVariable, virtualVariable, hostVariable, targetVariable, currentVariable, serviceVariable,
+			} {
 				t.Setenv(variable, tc.env[variable])
 			}
 			o, err := fromEnvironment(tc.o)

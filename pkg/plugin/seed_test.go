@@ -18,7 +18,7 @@ import (
 	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
 )
 
-// What plugins were written for besides their syncers: it compiles, or a plugin does not.
+// The API that plugins use besides their syncers. A plugin compiles only if this compiles.
 var (
 	_ *runtime.Scheme                                                        = plugin.Scheme
 	_ func() (*synccontext.RegisterContext, error)                           = plugin.Init
@@ -38,7 +38,7 @@ var (
 	_ func(context.Context, client.Client, runtime.Object, string, string) error = clienthelper.GetByIndex
 )
 
-// everyHook is all hooks in one.
+// everyHook contains all hook interfaces.
 type everyHook interface {
 	hook.ClientHook
 	hook.MutateCreateVirtual

@@ -10,80 +10,88 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// noting is a client that notes what is written of one kind, so that no pass starts
-// on a cache that does not show it yet.
-type noting struct {
+// recordingClient is a client that records its writes of one kind, so that no pass
+// acts on a cache that does not show them yet.
+type recordingClient struct {
 	client.Client
 
-	kind schema.GroupVersionKind
-	side side
-	mem  *memory
-	own  *renewing // nil on the virtual side
+	kind    schema.GroupVersionKind
+	side    side
+	tracker *tracker
+	owner   *ownerUpdater // nil on the virtual side, and if the owner never changes
 }
 
-func (c noting) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
-	if err := c.own.own(ctx, obj); err != nil {
+func (c recordingClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	if err := c.owner.updateOwner(ctx, obj); err != nil {
 		return err
 	}
-	return c.note(obj, false, c.Client.Create(ctx, obj, opts...))
+	return c.record(obj, false, c.Client.Create(ctx, obj, opts...))
 }
 
-func (c noting) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
-	return c.note(obj, false, c.Client.Update(ctx, obj, opts...))
+func (c recordingClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+	return c.record(obj, false, c.Client.Update(ctx, obj, opts...))
 }
 
-func (c noting) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	return c.note(obj, false, c.Client.Patch(ctx, obj, patch, opts...))
+func (c recordingClient) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption,
+) error {
+	return c.record(obj, false, c.Client.Patch(ctx, obj, patch, opts...))
 }
 
-// Delete notes the object that was given: its UID says which one is gone.
-func (c noting) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
-	return c.note(obj, true, c.Client.Delete(ctx, obj, opts...))
+// Delete records the object that was passed in: its UID identifies the deleted one.
+func (c recordingClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	return c.record(obj, true, c.Client.Delete(ctx, obj, opts...))
 }
 
-func (c noting) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+func (c recordingClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	if o, ok := obj.(metav1.Object); ok {
-		if err := c.own.own(ctx, o); err != nil {
+		if err := c.owner.updateOwner(ctx, o); err != nil {
 			return err
 		}
 	}
 	err := c.Client.Apply(ctx, obj, opts...)
-	// The answer of an apply is decoded into what was applied; typed
-	// configurations have no accessors that would fit all kinds.
+	// The response to an apply is decoded into the applied object. Typed apply
+	// configurations have no accessors that fit all kinds.
 	if u, ok := obj.(interface {
 		client.Object
 		UnstructuredContent() map[string]any
 	}); ok {
-		return c.note(&unstructured.Unstructured{Object: u.UnstructuredContent()}, false, err)
+		return c.record(&unstructured.Unstructured{Object: u.UnstructuredContent()}, false, err)
 	}
 	return err
 }
 
-func (c noting) Status() client.SubResourceWriter {
-	return notingStatus{SubResourceWriter: c.Client.Status(), of: c}
+func (c recordingClient) Status() client.SubResourceWriter {
+	return recordingStatusWriter{SubResourceWriter: c.Client.Status(), client: c}
 }
 
-func (c noting) note(obj client.Object, deleted bool, err error) error {
+// record tracks a successful write of the recorded kind. Objects without a UID or
+// version cannot be compared with a cache and are not tracked.
+func (c recordingClient) record(obj client.Object, deleted bool, err error) error {
 	if err != nil || obj.GetUID() == "" || !deleted && obj.GetResourceVersion() == "" {
 		return err
 	}
 	if kind, unknown := c.GroupVersionKindFor(obj); unknown == nil && kind == c.kind {
-		c.mem.wrote(c.side, obj, deleted)
+		c.tracker.recordWrite(c.side, obj, deleted)
 	}
 	return nil
 }
 
-// notingStatus notes what is written of a status.
-type notingStatus struct {
+// recordingStatusWriter records writes of the status subresource.
+type recordingStatusWriter struct {
 	client.SubResourceWriter
 
-	of noting
+	client recordingClient
 }
 
-func (s notingStatus) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	return s.of.note(obj, false, s.SubResourceWriter.Update(ctx, obj, opts...))
+func (s recordingStatusWriter) Update(
+	ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption,
+) error {
+	return s.client.record(obj, false, s.SubResourceWriter.Update(ctx, obj, opts...))
 }
 
-func (s notingStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	return s.of.note(obj, false, s.SubResourceWriter.Patch(ctx, obj, patch, opts...))
+func (s recordingStatusWriter) Patch(
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
+) error {
+	return s.client.record(obj, false, s.SubResourceWriter.Patch(ctx, obj, patch, opts...))
 }

@@ -6,26 +6,26 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/gone"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
-	"github.com/moorage-dev/moorage/pkg/syncer/internal/pass"
+	"github.com/moorage-dev/moorage/pkg/syncer/internal/passcontext"
 )
 
-// DeleteObject deletes a host object, and only the one that was read: if it was
-// changed or replaced since, the error is a conflict. That it is gone already is no
-// error. In a pass without a virtual object, the virtual API server confirms first
-// that there is none.
+// DeleteObject deletes a host object with its UID and resourceVersion as
+// preconditions: if the object was changed or replaced since it was read, the error
+// is a conflict. An object that does not exist is no error. In a pass without a
+// virtual object, a live read first confirms that the virtual object does not exist.
 func DeleteObject(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error) {
 	var opts []client.DeleteOption
-	p := pass.From(ctx.Context)
+	p := passcontext.From(ctx.Context)
 	if p != nil && p.Gone != nil {
 		if err := p.Gone(ctx.Context); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
 	if p == nil || !p.Unconditional {
-		opts = preconditions(pObj)
+		opts = deletePreconditions(pObj)
 	}
 	ctx.Log.Infof("delete physical object %s/%s", pObj.GetNamespace(), pObj.GetName())
-	name := pObj.GetName() // a client may decode the answer into the object
+	name := pObj.GetName() // a client may decode the response into the object
 	err := gone.Ignore(ctx.PhysicalClient.Delete(ctx.Context, pObj, opts...), name)
 	if err != nil {
 		ctx.Log.Errorf("cannot delete physical object %s/%s: %v", pObj.GetNamespace(), pObj.GetName(), err)
@@ -33,7 +33,9 @@ func DeleteObject(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result
 	return ctrl.Result{}, err
 }
 
-func preconditions(obj client.Object) []client.DeleteOption {
+// deletePreconditions returns the preconditions that limit a delete to the object
+// that was read. An empty UID or version is no precondition.
+func deletePreconditions(obj client.Object) []client.DeleteOption {
 	p := client.Preconditions{}
 	if uid := obj.GetUID(); uid != "" {
 		p.UID = &uid

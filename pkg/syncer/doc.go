@@ -1,22 +1,29 @@
-// Package syncer is for keeping one kind of object in step between a virtual
-// (tenant) and a physical (host) cluster, renamed on the way. Begin with Syncer,
-// most of which the package translator writes for you, and with a Runner, which
-// runs syncers from two kubeconfigs on. FromTyped makes a Syncer without casts.
+// Package syncer synchronizes objects of one kind between a virtual (tenant)
+// cluster and a physical (host) cluster. A virtual object is represented on the host
+// by its image, a host object with a translated name. Start with Syncer, most of
+// which package translator implements, and with Runner, which runs syncers for two
+// kubeconfigs. FromTyped adapts a syncer of one Go type.
 //
-// A pass is about one virtual name. It finds both objects in the caches and calls
-// SyncDown (only here), Sync (both), or SyncUp or a deletion (only there). Events
-// of either cluster lead to the virtual name, so that two passes about one name
+// A pass reconciles one virtual name. It reads both objects from the caches and
+// calls SyncDown (only the virtual object exists), Sync (both exist), or SyncUp
+// (only the host object exists; without an UpSyncer the host object is deleted).
+// Events of both clusters are mapped to the virtual name, so two passes for one name
 // never run at the same time, with any number of workers.
 //
-// It is safe by default: a host object that does not belong to the virtual one is
-// neither changed nor deleted, and the user is told; an image of an object that was
-// deleted and created again makes room for a new one; nothing is made for an object
-// that is being deleted; a host object is deleted only if the virtual API server
-// itself, known by the UID of its kube-system namespace, says that the virtual one
-// is gone, and only the very object that was looked at; what another cluster says
-// under its address is not listened to. Options say otherwise, LegacyOptions all of
-// them.
+// The default options are safe:
 //
-// A Fleet does the same for many virtual clusters; package bridge lets the managed
-// reconciler do it.
+//   - A host object that the virtual object does not own is neither changed nor
+//     deleted; the conflict is reported in an event.
+//   - If a virtual object was deleted and recreated, the image of the former object
+//     is deleted before a new one is created.
+//   - No host object is created for a virtual object that is being deleted.
+//   - A host object is deleted only after a live read of the virtual API server
+//     confirms that the virtual object is gone. The API server is identified by the
+//     UID of its kube-system namespace. The delete has preconditions.
+//   - Responses of another cluster at the same address are not accepted.
+//
+// Each rule has an option that turns it off; LegacyOptions turns all of them off.
+//
+// A Fleet does the same for many virtual clusters. Package bridge runs a syncer in
+// the managed reconciler.
 package syncer

@@ -22,45 +22,49 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// ErrNotLeader is returned, wrapped, by a request that would change something in either
-// cluster after the lease of the leader election was over. It is not sent.
-var ErrNotLeader = errors.New("this process does not lead any more")
+// ErrNotLeader is returned, wrapped, for a write to either cluster after the lease of
+// the leader election has expired. The request is not sent.
+var ErrNotLeader = errors.New("this process is no longer the leader")
 
-// A LeaderElection lets several processes wait for one that syncs. The zero value is a
-// usual one. Its lease is in the target namespace on the host, where the process may get,
-// create and update it.
+// A LeaderElection elects one of several processes; only the leader syncs. The zero
+// value uses the defaults below. The lease is in the target namespace on the host; the
+// process needs the permission to get, create and update it.
 type LeaderElection struct {
-	// LeaseName is that of the lease. Two programs that sync other kinds for the same
-	// virtual cluster need different ones. Default: "syncer-" and the Name of the
-	// RegisterOptions.
+	// LeaseName is the name of the lease. Programs that sync different kinds for the
+	// same virtual cluster need different names. Default: "syncer-" followed by
+	// RegisterOptions.Name.
 	LeaseName string
 
-	// Identity begins the name under which the lease is held. Default: the name of the
-	// machine, which is that of the pod.
+	// Identity is the prefix of the holder identity; a random suffix makes it unique.
+	// Default: the host name, which in a pod is the name of the pod.
 	Identity string
 
-	// LeaseDuration is how long the others wait after the last renewal that they saw.
-	// Default: 15 seconds.
+	// LeaseDuration is how long other candidates wait after the last renewal that they
+	// observed before they take the lease. Default: 15 seconds.
 	LeaseDuration time.Duration
 
-	// RenewDeadline is how long the leader tries to renew the lease before it gives up.
-	// It is less than LeaseDuration. Default: 10 seconds.
+	// RenewDeadline is how long the leader retries to renew the lease before it gives
+	// up leadership. It must be less than LeaseDuration. Default: 10 seconds.
 	RenewDeadline time.Duration
 
-	// RetryPeriod is how often the lease is renewed, or tried to be taken. It is less
-	// than RenewDeadline by a fifth and more. Default: 2 seconds.
+	// RetryPeriod is the interval between attempts to acquire or renew the lease.
+	// 1.2 times RetryPeriod must be less than RenewDeadline. Default: 2 seconds.
 	RetryPeriod time.Duration
 }
 
-// complete fills in the defaults, and refuses times with which nobody could lead.
+// complete sets the defaults. It returns an error for an invalid name and for durations
+// with which no process could lead.
 func (e LeaderElection) complete(name string) (LeaderElection, error) {
-	e.LeaseDuration, e.RenewDeadline, e.RetryPeriod = cmp.Or(e.LeaseDuration, 15*time.Second), cmp.Or(e.RenewDeadline, 10*time.Second), cmp.Or(e.RetryPeriod, 2*time.Second)
+	e.LeaseDuration, e.RenewDeadline, e.RetryPeriod = cmp.Or(e.LeaseDuration, 15*time.Second),
+		cmp.Or(e.RenewDeadline, 10*time.Second), cmp.Or(e.RetryPeriod, 2*time.Second)
 	e.LeaseName = cmp.Or(e.LeaseName, "syncer-"+name)
 	if problems := validation.IsDNS1123Subdomain(e.LeaseName); len(problems) > 0 {
-		return e, errors.Errorf("LeaseName %q is no name: %s", e.LeaseName, problems[0])
+		return e, errors.Errorf("LeaseName %q is not a valid name: %s", e.LeaseName, problems[0])
 	}
-	if e.RetryPeriod < 0 || e.RenewDeadline <= time.Duration(float64(e.RetryPeriod)*leaderelection.JitterFactor) || e.LeaseDuration <= e.RenewDeadline {
-		return e, errors.Errorf("LeaseDuration (%s) must be more than RenewDeadline (%s), and that more than %.1f times RetryPeriod (%s)",
+	if e.RetryPeriod < 0 || e.RenewDeadline <= time.Duration(float64(e.RetryPeriod)*leaderelection.JitterFactor) ||
+		e.LeaseDuration <= e.RenewDeadline {
+		return e, errors.Errorf(
+			"LeaseDuration (%s) must be greater than RenewDeadline (%s), which must be greater than %.1f times RetryPeriod (%s)",
 			e.LeaseDuration, e.RenewDeadline, leaderelection.JitterFactor, e.RetryPeriod)
 	}
 	if e.Identity != "" {
@@ -68,56 +72,65 @@ func (e LeaderElection) complete(name string) (LeaderElection, error) {
 	}
 	var err error
 	e.Identity, err = os.Hostname()
-	return e, errors.Wrap(err, "cannot tell the name of this machine: set Identity")
+	return e, errors.Wrap(err, "cannot read the host name: set Identity")
 }
 
-// elect lets a manager wait until it leads, and returns the lease by which it does. It is
-// given up when the manager stops, so that the next one need not wait for its end.
-func (e LeaderElection) elect(host *rest.Config, namespace string, mo *ctrl.Options, restores *controller.RestoreDetector) (*controller.Lease, error) {
+// configure enables leader election in the options of a manager and returns its lease.
+// The lease is released when the manager stops, so that the next leader need not wait for
+// it to expire.
+func (e LeaderElection) configure(
+	host *rest.Config, namespace string, mo *ctrl.Options, restores *controller.RestoreDetector,
+) (*controller.Lease, error) {
 	host = rest.AddUserAgent(rest.CopyConfig(host), "leader-election")
-	host.Timeout = max(e.RenewDeadline/2, time.Second) // one request that hangs does not cost the lease
+	host.Timeout = max(e.RenewDeadline/2, time.Second) // a request that hangs does not cost the lease
 	leases, err := coordinationv1.NewForConfig(host)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client for the leader election")
+		return nil, errors.Wrap(err, "cannot create a client for the leader election")
 	}
 	lease := controller.NewLease(&resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: e.LeaseName},
 		Client:     leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity + "_" + string(uuid.NewUUID())},
 	}, e.RenewDeadline, controller.WithRestoreDetector(restores))
-	mo.LeaderElection, mo.LeaderElectionID = true, e.LeaseName // the latter for metrics alone
+	mo.LeaderElection, mo.LeaderElectionID = true, e.LeaseName // the ID is used for metrics only
 	mo.LeaderElectionResourceLockInterface, mo.LeaderElectionReleaseOnCancel = lease, true
-	mo.LeaseDuration, mo.RenewDeadline, mo.RetryPeriod = ptr.To(e.LeaseDuration), ptr.To(e.RenewDeadline), ptr.To(e.RetryPeriod)
+	mo.LeaseDuration, mo.RenewDeadline, mo.RetryPeriod = ptr.To(e.LeaseDuration), ptr.To(e.RenewDeadline),
+		ptr.To(e.RetryPeriod)
 	return lease, nil
 }
 
-// A fence is a transport that sends no changes unless the process leads: one that was
-// paused for longer than its lease would go on with what it was about to do.
+// A fence is a transport that sends writes only while this process holds the lease. A
+// process that was suspended for longer than its lease would otherwise send the writes
+// it was about to send.
 type fence struct {
 	lease *controller.Lease
 	clock clock.PassiveClock
 	next  http.RoundTripper
 }
 
-// fenced returns a copy of a configuration with a fence. Without a lease there is none.
-func fenced(config *rest.Config, lease *controller.Lease) *rest.Config {
+// withFence returns a copy of a configuration with a fence. A nil lease means no fence.
+func withFence(config *rest.Config, lease *controller.Lease) *rest.Config {
 	config = rest.CopyConfig(config)
 	if lease != nil {
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fence{lease, clock.RealClock{}, next} })
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return fence{lease, clock.RealClock{}, next}
+		})
 	}
 	return config
 }
 
-// RoundTrip sends a request, or refuses to.
+// RoundTrip sends reads always and writes until the lease expires; then it returns
+// ErrNotLeader.
 func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || f.clock.Now().Before(f.lease.Deadline()) {
 		return f.next.RoundTrip(r)
 	}
 	if r.Body != nil {
-		_ = r.Body.Close() // nobody reads it
+		_ = r.Body.Close() // a RoundTripper closes the body, also on errors
 	}
 	return nil, ErrNotLeader
 }
 
-// WrappedRoundTripper returns the transport below, which closes connections.
+// WrappedRoundTripper returns the wrapped transport, so that its connections can be
+// closed.
 func (f fence) WrappedRoundTripper() http.RoundTripper { return f.next }

@@ -1,162 +1,190 @@
-package syncer_test
+package syncer
 
 import (
-	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
+	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/syncer"
 )
 
-// candidate is a manager of a process that is elected when the test says so.
-type candidate struct {
-	manager.Manager
-
-	told    *journal
-	elected chan struct{}
-	loses   chan error
-	checks  map[string]healthz.Checker
-}
-
-func newCandidate(told *journal) *candidate {
-	return &candidate{told: told, elected: make(chan struct{}), loses: make(chan error, 1), checks: map[string]healthz.Checker{}}
-}
-
-func (c *candidate) Elected() <-chan struct{} { return c.elected }
-
-func (c *candidate) AddReadyzCheck(name string, check healthz.Checker) error {
-	c.checks[name] = check
-	return nil
-}
-
-func (c *candidate) Start(ctx context.Context) error {
-	c.told.note("the process begins")
-	defer c.told.note("the process ends")
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-c.loses:
-		return err
+// TestLeaderElectionDefaults verifies the documented defaults, that given values are
+// kept, and that durations with which no process could lead are rejected.
+func TestLeaderElectionDefaults(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct{ given, want LeaderElection }{
+		"no options": {
+			LeaderElection{}, LeaderElection{"syncer-one", host, 15 * time.Second, 10 * time.Second, 2 * time.Second},
+		},
+		"all options": {
+			LeaderElection{"a", "me", 9 * time.Second, 6 * time.Second, time.Second},
+			LeaderElection{"a", "me", 9 * time.Second, 6 * time.Second, time.Second},
+		},
+		"the largest RetryPeriod": {
+			LeaderElection{Identity: "me", RetryPeriod: 8 * time.Second},
+			LeaderElection{"syncer-one", "me", 15 * time.Second, 10 * time.Second, 8 * time.Second},
+		},
+	} {
+		if got, err := tc.given.complete("one"); err != nil || got != tc.want {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+	for name, given := range map[string]LeaderElection{
+		"LeaseDuration equals RenewDeadline": {LeaseDuration: 10 * time.Second},
+		"RetryPeriod too long":               {RetryPeriod: 9 * time.Second},
+		"negative RetryPeriod":               {Identity: "me", RetryPeriod: -1},
+	} {
+		if got, err := given.complete("one"); err == nil {
+			t.Errorf("%s: accepted as %+v", name, got)
+		}
 	}
 }
 
-func (c *candidate) ready() bool { return c.checks["syncers"](nil) == nil }
+// TestLeaderElectionNameErrorFirst verifies that an invalid name is reported before
+// invalid durations.
+func TestLeaderElectionNameErrorFirst(t *testing.T) {
+	_, err := LeaderElection{LeaseName: "No name", RetryPeriod: -1}.complete("one")
+	if err == nil || !strings.HasPrefix(err.Error(), `LeaseName "No name" is not a valid name: `) {
+		t.Errorf("got %v", err)
+	}
+}
 
-// TestLeads: what waits to be elected does nothing and is ready, what leads does everything,
-// and what loses the election ends with an error, as a manager does.
-func TestLeads(t *testing.T) {
-	did := []string{"the process begins", "one: init", "one: indices", "host is filled", "virtual is filled", "one: register"}
-	cases := map[string]struct {
-		reason   string
-		elected  bool
-		then     func(c *candidate, stop func())
-		is       error
-		steps    []string
-		ready    bool
-		runnable bool
+// TestLeaderElectionConfigure verifies the options of the manager and the requests for
+// the lease: they have their own user agent and a timeout of half the renew deadline, the
+// identity is unique, and the given configuration is not changed.
+func TestLeaderElectionConfigure(t *testing.T) {
+	var agents, paths, patience []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		agents, paths = append(agents, r.UserAgent()), append(paths, r.URL.Path)
+		patience = append(patience, r.URL.Query().Get("timeout"))
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer server.Close()
+	e := LeaderElection{"its-lease", "me", 9 * time.Second, 6 * time.Second, time.Second}
+	host := &rest.Config{Host: server.URL, UserAgent: "provider"}
+	var mo ctrl.Options
+	lease, err := e.configure(host, "target", &mo, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !mo.LeaderElection || mo.LeaderElectionID != "its-lease" || mo.LeaderElectionResourceLockInterface != lease ||
+		!mo.LeaderElectionReleaseOnCancel {
+		t.Errorf("got options %+v", mo)
+	}
+	if *mo.LeaseDuration != e.LeaseDuration || *mo.RenewDeadline != e.RenewDeadline || *mo.RetryPeriod != e.RetryPeriod {
+		t.Errorf("times %s, %s and %s", *mo.LeaseDuration, *mo.RenewDeadline, *mo.RetryPeriod)
+	}
+	if id := lease.Identity(); !strings.HasPrefix(id, "me_") || len(id) != len("me_")+36 {
+		t.Errorf("got identity %q", id)
+	}
+	var others ctrl.Options
+	if other, err := e.configure(host, "target", &others, nil); err != nil || other.Identity() == lease.Identity() {
+		t.Errorf("two processes have the same identity, or error %v", err)
+	}
+	if _, _, err := lease.Get(t.Context()); err == nil {
+		t.Error("no error for a missing lease")
+	}
+	if !slices.Equal(agents, []string{
+		rest.DefaultKubernetesUserAgent() + "/leader-election",
+	}) || !slices.Equal(paths, []string{
+		"/apis/coordination.k8s.io/v1/namespaces/target/leases/its-lease",
+	}) {
+		t.Errorf("got requests for %v by %v", paths, agents)
+	}
+	if !slices.Equal(patience, []string{"3s"}) {
+		t.Errorf("got timeouts %v", patience)
+	}
+	if host.UserAgent != "provider" || host.Timeout != 0 {
+		t.Errorf("the given configuration was changed: %q, %s", host.UserAgent, host.Timeout)
+	}
+}
+
+// TestLeaderElectionClientError verifies that an invalid configuration of the host is an
+// error.
+func TestLeaderElectionClientError(t *testing.T) {
+	bad := &rest.Config{Host: "https://host", TLSClientConfig: rest.TLSClientConfig{CAFile: "/does/not/exist"}}
+	if lease, err := (LeaderElection{LeaseName: "a", Identity: "me"}).configure(
+		bad, "target", new(ctrl.Options), nil); err == nil {
+		t.Errorf("got %v", lease)
+	}
+}
+
+// TestFenceClosesBody verifies that the fence closes the body of a request that it does
+// not send, and leaves the body of a sent request open.
+func TestFenceClosesBody(t *testing.T) {
+	lease, err := (LeaderElection{LeaseName: "a", Identity: "me"}).configure(
+		&rest.Config{Host: "http://host"}, "target", new(ctrl.Options), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		method string
+		body   *closeRecorder
+		sent   bool
 	}{
-		"Waits":   {"Who is not elected does nothing until it is told to stop.", false, func(_ *candidate, stop func()) { stop() }, nil, []string{"the process begins", "the process ends"}, true, false},
-		"Fails":   {"It cannot take part.", false, func(c *candidate, _ func()) { c.loses <- errBoom }, errBoom, []string{"the process begins", "the process ends"}, true, false},
-		"Stopped": {"A leader that is told to stop gives the lease up last.", true, func(_ *candidate, stop func()) { stop() }, nil, append(did, "the process ends"), true, true},
-		"Loses":   {"A leader that loses the lease ends.", true, func(c *candidate, _ func()) { c.loses <- errBoom }, errBoom, append(did, "the process ends"), true, true},
+		"a write with a body":    {http.MethodPut, &closeRecorder{}, false},
+		"a write without a body": {http.MethodPut, nil, false},
+		"a read with a body":     {http.MethodGet, &closeRecorder{}, true},
+		"a delete":               {http.MethodDelete, &closeRecorder{}, false},
+	} {
+		r := httptest.NewRequest(tc.method, "http://host/a", http.NoBody)
+		r.Body = nil
+		if tc.body != nil {
+			r.Body = tc.body
+		}
+		sent := false
+		f := fence{
+			lease, clock.RealClock{}, roundTrip(func(*http.Request) (*http.Response, error) { sent = true; return nil, nil }),
+		}
+		if response, err := f.RoundTrip(r); errors.Is(err, ErrNotLeader) == tc.sent || sent != tc.sent || response != nil {
+			t.Errorf("%s: sent %t, error %v", name, sent, err)
+		}
+		if tc.body != nil && tc.body.closed == tc.sent {
+			t.Errorf("%s: its body is closed: %t", name, tc.body.closed)
+		}
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRuns(t)
-				c := newCandidate(r.told)
-				r.reg.ProcessManager = c
-				r.register(agent{name: "one", told: r.told})
-				ctx, stop := context.WithCancel(t.Context())
-				defer stop()
-				r.start(ctx)
-				if r.ready() || r.host.running() || !c.ready() {
-					t.Errorf("%s\nit is ready, or runs, before it is elected; or is no reason to wait for: %t", tc.reason, c.ready())
-				}
-				if tc.elected {
-					close(c.elected)
-					<-r.runner.Ready()
-				}
-				if r.host.running() != tc.runnable || c.ready() != tc.ready || len(r.ended) > 0 {
-					t.Errorf("%s\nthe host's manager runs: %t, ready: %t", tc.reason, r.host.running(), c.ready())
-				}
-				tc.then(c, stop)
-				if err := <-r.ended; tc.is == nil && err != nil || !errors.Is(err, tc.is) {
-					t.Errorf("%s\ngot error %v, want %v", tc.reason, err, tc.is)
-				}
-				r.wantSteps(tc.reason, tc.steps...)
-				if r.host.running() || r.virtual.running() {
-					t.Errorf("%s\na manager still runs", tc.reason)
-				}
-				synctest.Wait()
-			})
-		})
+	given := &rest.Config{Host: "http://host"}
+	if f := withFence(given, lease); f == given || f.WrapTransport == nil || given.WrapTransport != nil {
+		t.Error("the given configuration was changed, or the copy has no fence")
 	}
 }
 
-// TestReadiness: a process that leads is ready when its syncers run.
-func TestReadiness(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRuns(t)
-		c := newCandidate(r.told)
-		r.reg.ProcessManager = c
-		filled := make(chan struct{})
-		r.host.cache.fills = func(context.Context) bool { <-filled; return true }
-		r.register(agent{name: "one", told: r.told})
-		ctx, stop := context.WithCancel(t.Context())
-		close(c.elected)
-		r.start(ctx)
-		if c.ready() {
-			t.Error("it is ready, and the caches are not filled")
-		}
-		close(filled)
-		<-r.runner.Ready()
-		if !c.ready() {
-			t.Error("it is not ready, and the syncers run")
-		}
-		stop()
-		if err := <-r.ended; err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
-	})
+// A closeRecorder records that it was closed.
+type closeRecorder struct {
+	io.Reader
+
+	closed bool
 }
 
-// TestElectionOptions: times with which nobody could lead, and no names, are refused; without
-// any option there is nothing in the process besides the syncers.
-func TestElectionOptions(t *testing.T) {
-	virtual, host := newSmall(t, "virtual"), newSmall(t, "host")
-	cases := map[string]struct {
-		reason string
-		e      *syncer.LeaderElection
-		want   string
-	}{
-		"None":     {"Nothing is asked for.", nil, ""},
-		"Defaults": {"The zero value is usual.", &syncer.LeaderElection{}, ""},
-		"Name":     {"It is a name.", &syncer.LeaderElection{LeaseName: "a/b"}, `LeaseName "a/b" is no name`},
-		"Lease":    {"Two would lead.", &syncer.LeaderElection{LeaseDuration: 1}, "LeaseDuration (1ns) must be more than"},
-		"Retry":    {"Nobody would renew it in time.", &syncer.LeaderElection{RetryPeriod: 1e10}, "times RetryPeriod (10s)"},
+func (c *closeRecorder) Close() error { c.closed = true; return nil }
+
+// TestMetricsOptionsDisableHTTP2 verifies that authorized metrics are served over
+// HTTP/1.1 only, and that the options are unchanged with insecure metrics.
+func TestMetricsOptionsDisableHTTP2(t *testing.T) {
+	guarded := metricsOptions(&rest.Config{}, ":8443", false)
+	served := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	for _, set := range guarded.TLSOpts {
+		set(served)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			reg, err := syncer.NewRegisterContext(t.Context(), syncer.RegisterOptions{
-				Virtual: virtual.config(), Physical: host.config(), Name: "red", TargetNamespace: "quay", LeaderElection: tc.e,
-			})
-			switch {
-			case tc.want != "":
-				if err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("%s\ngot error %v, want %q", tc.reason, err, tc.want)
-				}
-			case err != nil:
-				t.Errorf("%s\n%v", tc.reason, err)
-			case (reg.ProcessManager != nil) != (tc.e != nil):
-				t.Errorf("%s\nthe manager of the process: %v", tc.reason, reg.ProcessManager)
-			}
-		})
+	if !guarded.SecureServing || guarded.BindAddress != ":8443" || guarded.FilterProvider == nil ||
+		!slices.Equal(served.NextProtos, []string{"http/1.1"}) {
+		t.Errorf("got %+v, protocols %v", guarded, served.NextProtos)
+	}
+	if open := metricsOptions(&rest.Config{}, ":8080", true); open.SecureServing || open.FilterProvider != nil ||
+		len(open.TLSOpts) > 0 {
+		t.Errorf("got %+v", open)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
 
-// settings keeps ConfigMaps in step, without a cast.
+// settings synchronizes ConfigMaps without type assertions.
 type settings struct{ translator.Namespaced }
 
 func (s settings) SyncDown(ctx *synccontext.SyncContext, vObj *corev1.ConfigMap) (ctrl.Result, error) {
@@ -31,8 +31,7 @@ func (s settings) Sync(ctx *synccontext.SyncContext, pObj, vObj *corev1.ConfigMa
 	return s.SyncDownUpdate(ctx, vObj, updated)
 }
 
-// A syncer is what happens to one pair of objects. A Runner would call it; here its
-// author does.
+// Example calls a syncer as a Runner does, for one pair of objects.
 func Example() {
 	scheme := syncertesting.NewScheme()
 	host, tenant := syncertesting.NewFakeClient(scheme), syncertesting.NewFakeClient(scheme)

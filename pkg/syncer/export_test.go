@@ -11,66 +11,72 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// A Core is what a controller runs, without the controller.
+// A Core is the reconciler and the host watch of a syncer without a controller.
 type Core struct {
 	*reconciler
 
 	watch *hostWatch
 }
 
-// NewCore is what RegisterSyncerWithOptions makes.
+// NewCore returns what RegisterSyncerWithOptions creates, with a given clock.
 func NewCore(reg *synccontext.RegisterContext, s Syncer, o Options, c clock.PassiveClock) (*Core, error) {
 	r, err := newReconciler(reg, s, o)
 	if err != nil {
 		return nil, err
 	}
-	r.mem = newMemory(c)
+	r.tracker = newTracker(c)
 	return &Core{reconciler: r, watch: newHostWatch(r)}, nil
 }
 
-// HostSeen is an event of the host's cache.
-func (c *Core) HostSeen(obj client.Object, gone bool, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	c.watch.seen(obj, gone, q)
+// HandleHostEvent delivers an event of the host's cache.
+func (c *Core) HandleHostEvent(
+	obj client.Object, gone bool, q workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
+	c.watch.handleEvent(obj, gone, q)
 }
 
-// VirtualSeen is an event of the virtual cache.
-func (c *Core) VirtualSeen(obj client.Object, gone bool) { c.mem.observed(virtual, obj, gone) }
+// HandleVirtualEvent delivers an event of the virtual cache.
+func (c *Core) HandleVirtualEvent(obj client.Object, gone bool) {
+	c.tracker.observe(virtual, obj, gone)
+}
 
-// StartWatch begins to try kept events again.
-func (c *Core) StartWatch(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+// StartRetries starts to retry failed events.
+func (c *Core) StartRetries(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	return c.watch.start(ctx, q)
 }
 
-// Kept returns how many events are tried again.
-func (c *Core) Kept() int {
+// FailedEvents returns the number of events to retry.
+func (c *Core) FailedEvents() int {
 	c.watch.mu.Lock()
 	defer c.watch.mu.Unlock()
-	return len(c.watch.kept)
+	return len(c.watch.failed)
 }
 
-// Remembers returns how much the memory holds.
-func (c *Core) Remembers() int {
-	c.mem.mu.Lock()
-	defer c.mem.mu.Unlock()
-	return len(c.mem.writes) + len(c.mem.hosts) + len(c.mem.waiting)
+// TrackedEntries returns the number of entries in the tracker.
+func (c *Core) TrackedEntries() int {
+	c.tracker.mu.Lock()
+	defer c.tracker.mu.Unlock()
+	return len(c.tracker.writes) + len(c.tracker.hostNamesOf) + len(c.tracker.waiters)
 }
 
-// Known is what a Runner asks before it fills the caches.
-func Known(reg *synccontext.RegisterContext, item Base) error { return known(reg, item) }
+// CheckServed calls checkServed, which a Runner does before it starts the caches.
+func CheckServed(reg *synccontext.RegisterContext, item Base) error { return checkServed(reg, item) }
 
-// Add is what a Runner does with an item when the caches are filled.
-func Add(reg *synccontext.RegisterContext, item Base) error { return add(reg, item) }
+// AddItem calls addItem, which a Runner does after the caches have synced.
+func AddItem(reg *synccontext.RegisterContext, item Base) error { return addItem(reg, item) }
 
-// FakeReconciler is what RegisterFakeSyncer makes.
+// FakeReconciler returns the reconciler that RegisterFakeSyncer creates.
 func FakeReconciler(reg *synccontext.RegisterContext, s FakeSyncer) reconcile.Func {
 	return fakeReconciler(reg, s)
 }
 
-// Capabilities tells which optional interfaces are found.
+// Capabilities reports which optional interfaces As finds.
 func Capabilities(s Syncer) map[string]bool {
 	return map[string]bool{
-		"UpSyncer": has[UpSyncer](s), "Starter": has[Starter](s), "Initializer": has[Initializer](s), "IndicesRegisterer": has[IndicesRegisterer](s),
-		"ControllerModifier": has[ControllerModifier](s), "ControllerStarter": has[ControllerStarter](s), "OptionsProvider": has[OptionsProvider](s),
+		"UpSyncer": has[UpSyncer](
+			s), "Starter": has[Starter](s), "Initializer": has[Initializer](s), "IndicesRegisterer": has[IndicesRegisterer](s),
+		"ControllerModifier": has[ControllerModifier](
+			s), "ControllerStarter": has[ControllerStarter](s), "OptionsProvider": has[OptionsProvider](s),
 	}
 }
 

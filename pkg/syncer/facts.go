@@ -9,46 +9,49 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/moorage-dev/moorage/internal/gone"
-	"github.com/moorage-dev/moorage/pkg/syncer/internal/dispatch"
+	"github.com/moorage-dev/moorage/pkg/syncer/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
 
-// find reads both objects from the caches. What does not exist is nil.
-func (p *passage) find() error {
+// readObjects reads both objects from the caches. A missing object is nil.
+func (p *pass) readObjects() error {
 	var err error
-	if p.vObj, err = get(p.ctx, p.sync.VirtualClient, p.r.syncer.Resource(), p.req); err != nil {
+	if p.vObj, err = getOrNil(p.ctx, p.sync.VirtualClient, p.r.syncer.Resource(), p.req); err != nil {
 		return err
 	}
-	for _, host := range p.places() {
+	for _, host := range p.hostNames() {
 		p.host = host
 		if p.vObj == nil {
-			p.r.mem.unwait(p.req, host)
+			p.r.tracker.removeWaiter(p.req, host)
 		}
-		p.pObj, err = get(p.ctx, p.sync.PhysicalClient, p.r.syncer.Resource(), host)
+		p.pObj, err = getOrNil(p.ctx, p.sync.PhysicalClient, p.r.syncer.Resource(), host)
 		if err != nil || p.pObj != nil {
 			return err
 		}
 		if p.vObj == nil {
-			p.r.mem.forget(p.req, host)
+			p.r.tracker.removeHostName(p.req, host)
 		}
 	}
 	return nil
 }
 
-// places returns the host names at which the image can be. Without the virtual
-// object a translator may not know; then it is where it was.
-func (p *passage) places() []types.NamespacedName {
+// hostNames returns the names that the image can have on the host. If the translator
+// needs the virtual object and it does not exist, these are the names that images had
+// before.
+func (p *pass) hostNames() []types.NamespacedName {
 	if host := p.r.syncer.VirtualToPhysical(p.req, p.vObj); host.Name != "" {
 		return []types.NamespacedName{host}
 	}
 	if p.vObj != nil {
 		return nil
 	}
-	return p.r.mem.known(p.req)
+	return p.r.tracker.hostNames(p.req)
 }
 
-// get returns nil, without a type, for what does not exist.
-func get(ctx context.Context, c client.Reader, into client.Object, name types.NamespacedName) (client.Object, error) {
+// getOrNil returns an untyped nil for an object that does not exist.
+func getOrNil(
+	ctx context.Context, c client.Reader, into client.Object, name types.NamespacedName,
+) (client.Object, error) {
 	err := c.Get(ctx, name, into)
 	if gone.Answered(err, name.Name) {
 		return nil, nil
@@ -59,43 +62,46 @@ func get(ctx context.Context, c client.Reader, into client.Object, name types.Na
 	return into, nil
 }
 
-// facts says what is known now.
-func (p *passage) facts() (dispatch.Facts, error) {
-	f := dispatch.Facts{
-		Stale:     p.r.mem.behind(virtual, p.req, p.vObj) || p.r.mem.behind(physical, p.host, p.pObj),
-		Here:      p.vObj != nil,
-		There:     p.pObj != nil,
-		Confirmed: p.confirmed || p.r.o.ConfirmAbsence == ConfirmCached,
-		Up:        p.r.up != nil,
-		HostFirst: p.r.o.HostDeletion == BeforeVirtual,
-		Revive:    p.r.o.legacy,
-		Silent:    p.r.o.OnConflict == ConflictIgnore,
+// facts returns the input of the next decision.
+func (p *pass) facts() (lifecycle.Facts, error) {
+	f := lifecycle.Facts{
+		Stale:            p.r.tracker.isStale(virtual, p.req, p.vObj) || p.r.tracker.isStale(physical, p.host, p.pObj),
+		VirtualExists:    p.vObj != nil,
+		HostExists:       p.pObj != nil,
+		Confirmed:        p.confirmed || p.r.options.ConfirmAbsence == ConfirmCached,
+		WantsSyncUp:      p.r.upSyncer != nil,
+		DeleteHostFirst:  p.r.options.HostDeletion == BeforeVirtual,
+		RecreateDeleting: p.r.options.legacy,
+		IgnoreConflicts:  p.r.options.OnConflict == ConflictIgnore,
 	}
-	if f.Here {
-		f.Leaving = p.vObj.GetDeletionTimestamp() != nil
-		f.Held = controllerutil.ContainsFinalizer(p.vObj, p.r.finalizer)
+	if f.VirtualExists {
+		f.VirtualDeleting = p.vObj.GetDeletionTimestamp() != nil
+		f.HasFinalizer = controllerutil.ContainsFinalizer(p.vObj, p.r.finalizer)
 	}
-	if !f.There || f.Stale || !f.Here && f.Up { // whose it is, an UpSyncer finds out itself
+	if !f.HostExists || f.Stale || !f.VirtualExists && f.WantsSyncUp { // an UpSyncer checks the ownership itself
 		return f, nil
 	}
-	f.LeavingThere = p.pObj.GetDeletionTimestamp() != nil
-	f.Former = f.Here && p.former()
+	f.HostDeleting = p.pObj.GetDeletionTimestamp() != nil
+	f.UIDMismatch = f.VirtualExists && p.uidMismatch()
 	var err error
-	p.foreign, err = p.r.judge(p.req, p.pObj, p.vObj)
-	f.Foreign = p.foreign != ""
+	p.foreignReason, err = p.r.foreignReason(p.req, p.pObj, p.vObj)
+	f.Foreign = p.foreignReason != ""
 	return f, err
 }
 
-// former tells whether the host object is the image of an object that had this name
-// before, in this virtual cluster. Objects of versions that did not write the UID are taken as they are.
-func (p *passage) former() bool {
+// uidMismatch reports whether the host object is the image of a former object with this
+// name in this virtual cluster. An image without a UID annotation, as earlier versions
+// wrote it, counts as the image of the current object.
+func (p *pass) uidMismatch() bool {
 	uid := p.pObj.GetAnnotations()[translator.UIDAnnotation]
-	return p.r.o.UIDPolicy != UIDIgnore && uid != "" && uid != string(p.vObj.GetUID()) && p.r.image(p.req, p.pObj) && !p.r.elsewhere(p.req, p.pObj, p.vObj)
+	return p.r.options.UIDPolicy != UIDIgnore && uid != "" && uid != string(p.vObj.GetUID()) &&
+		p.r.hasMarks(p.req, p.pObj) && !p.r.fromOtherCluster(p.req, p.pObj, p.vObj)
 }
 
-// image tells whether a host object bears the marks of this virtual cluster and
-// name. Objects with another mark can have such annotations too, for another syncer.
-func (r *reconciler) image(v types.NamespacedName, pObj client.Object) bool {
+// hasMarks reports whether a host object has the ownership annotations of this virtual
+// name and the label of this virtual cluster. The annotations alone prove nothing:
+// objects of another virtual cluster have the same ones.
+func (r *reconciler) hasMarks(v types.NamespacedName, pObj client.Object) bool {
 	a := pObj.GetAnnotations()
 	if a[translator.NameAnnotation] != v.Name || a[translator.NamespaceAnnotation] != v.Namespace {
 		return false
@@ -103,14 +109,15 @@ func (r *reconciler) image(v types.NamespacedName, pObj client.Object) bool {
 	return r.names.IsManaged(pObj) || r.names.IsManagedCluster(r.reg.TargetNamespace, pObj)
 }
 
-// judge says why a host object is foreign to a virtual name, or "". What is
-// wanted may be taken over by policy; what is to be deleted never is.
-func (r *reconciler) judge(v types.NamespacedName, pObj, vObj client.Object) (string, error) {
-	overwrite := r.o.OnConflict == ConflictOverwrite
+// foreignReason returns why a virtual name does not own a host object, or "" if it
+// does. A conflict policy may take a host object over for an existing virtual object;
+// it never applies to an object that is to be deleted.
+func (r *reconciler) foreignReason(v types.NamespacedName, pObj, vObj client.Object) (string, error) {
+	overwrite := r.options.OnConflict == ConflictOverwrite
 	if vObj != nil && overwrite {
 		return "", nil
 	}
-	adopt := vObj != nil && r.o.OnConflict == ConflictAdopt
+	adopt := vObj != nil && r.options.OnConflict == ConflictAdopt
 	managed, err := r.syncer.IsManaged(pObj)
 	switch {
 	case err != nil:
@@ -129,16 +136,16 @@ func (r *reconciler) judge(v types.NamespacedName, pObj, vObj client.Object) (st
 	switch {
 	case of.Name != "" && of != v:
 		return fmt.Sprintf("physical object with desired name belongs to virtual object %s", of), nil
-	case (!adopt || vObj.GetDeletionTimestamp() != nil) && r.elsewhere(v, pObj, vObj):
+	case (!adopt || vObj.GetDeletionTimestamp() != nil) && r.fromOtherCluster(v, pObj, vObj):
 		return "physical object with desired name belongs to another virtual cluster of the same name", nil
 	default:
 		return "", nil
 	}
 }
 
-// VirtualName returns the virtual name of a host object of which IsManaged says that
-// it belongs to the syncer, or an empty one. It returns an error if that cannot be told
-// now: see translator.NameLookup.
+// VirtualName returns the virtual name of a host object for which IsManaged is true, or
+// an empty name if it has none. It returns an error if the lookup fails: see
+// translator.NameLookup.
 func VirtualName(s translator.NameTranslator, pObj client.Object) (types.NamespacedName, error) {
 	if l, ok := As[translator.NameLookup](s); ok {
 		return l.LookupVirtual(pObj)
@@ -147,21 +154,21 @@ func VirtualName(s translator.NameTranslator, pObj client.Object) (types.Namespa
 	if of.Name != "" {
 		return of, nil
 	}
-	// Has it no name, or has the look-up failed that IsManaged did before? Then it fails
-	// there again, or has come right since.
+	// An empty name means that there is none or that the lookup failed. IsManaged does
+	// the same lookup: it returns the error, or the lookup succeeds when repeated.
 	if _, err := s.IsManaged(pObj); err != nil {
 		return of, err
 	}
 	return s.PhysicalToVirtual(pObj), nil
 }
 
-// elsewhere tells whether a host object is the image of an object in another virtual
-// cluster: one of the same name, or that was reached under the same address. The
-// very UID of the object outweighs that of its cluster.
-func (r *reconciler) elsewhere(v types.NamespacedName, pObj, vObj client.Object) bool {
+// fromOtherCluster reports whether a host object is the image of an object in another
+// virtual cluster, either one with the same name or one that answered at the same
+// address. If the UID of the object matches, the UID of the cluster is ignored.
+func (r *reconciler) fromOtherCluster(v types.NamespacedName, pObj, vObj client.Object) bool {
 	a := pObj.GetAnnotations()
 	cluster := a[translator.ClusterAnnotation]
-	if r.names.Cluster == "" || cluster == "" || cluster == r.names.Cluster || !r.image(v, pObj) {
+	if r.names.Cluster == "" || cluster == "" || cluster == r.names.Cluster || !r.hasMarks(v, pObj) {
 		return false
 	}
 	return vObj == nil || a[translator.UIDAnnotation] != string(vObj.GetUID())

@@ -15,11 +15,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// SetupMulticluster gives a Fleet to a manager of many clusters, which is one of
-// multicluster-runtime: mgr.Add takes what R is, an interface that a Fleet implements
-// for cluster names of type N. Both are inferred. It returns an error if a Fleet is no
-// R.
-func SetupMulticluster[N ~string, R any](mgr interface{ Add(r R) error }, host cluster.Cluster, newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error)) error {
+// SetupMulticluster adds a Fleet to a manager of multicluster-runtime. R is the
+// interface that mgr.Add accepts and N the type of its cluster names; both are inferred.
+// It returns an error if a Fleet does not implement R.
+func SetupMulticluster[N ~string, R any](
+	mgr interface{ Add(r R) error }, host cluster.Cluster,
+	newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error),
+) error {
 	r, ok := any(NewFleet(host, newSyncer)).(R)
 	if !ok {
 		return errors.Errorf("cannot add a fleet to the manager: it takes a %s", reflect.TypeFor[R]())
@@ -27,32 +29,38 @@ func SetupMulticluster[N ~string, R any](mgr interface{ Add(r R) error }, host c
 	return errors.Wrap(mgr.Add(r), "cannot add a fleet to the manager")
 }
 
-// A Fleet runs a syncer for each of many virtual clusters that come and go, all with
-// one host, whose cache they share. Make one with NewFleet. It may be used
-// concurrently.
+// A Fleet runs one syncer for each of many virtual clusters that are added and removed
+// at run time. All share one host and its cache. Create a Fleet with NewFleet. It is
+// safe for concurrent use.
 type Fleet[N ~string] struct {
 	host      cluster.Cluster
 	newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error)
 	started   chan struct{}
-	base      context.Context //nolint:containedctx // ends what Engage begins
+	ctx       context.Context //nolint:containedctx // parent of the contexts that Engage creates
 	stop      context.CancelFunc
 	running   sync.WaitGroup
 
-	mu   sync.Mutex
-	last map[N]*sync.WaitGroup // of the controllers that were started last under a name, and of all before them
+	mu          sync.Mutex
+	controllers map[N]*sync.WaitGroup // per name: the controllers started last and all before them
 }
 
-// NewFleet returns a Fleet. The host runs elsewhere; its cache holds the namespaces in
-// which host objects are. The function makes the syncer of a virtual cluster. Its
-// context says that the cluster's name is the suffix of host names, and also the
-// target namespace; it may be changed before anything is made of it.
-func NewFleet[N ~string](host cluster.Cluster, newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error)) *Fleet[N] {
-	base, stop := context.WithCancel(context.Background())
-	return &Fleet[N]{host: host, newSyncer: newSyncer, started: make(chan struct{}), base: base, stop: stop, last: map[N]*sync.WaitGroup{}}
+// NewFleet returns a Fleet. The caller runs the host cluster; its cache must contain
+// the namespaces of the host objects. newSyncer creates the syncer of one virtual
+// cluster. In the context that it receives, the name of the virtual cluster is the
+// suffix of host names and the target namespace; newSyncer may change the context
+// before it uses it.
+func NewFleet[N ~string](
+	host cluster.Cluster, newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error),
+) *Fleet[N] {
+	ctx, stop := context.WithCancel(context.Background())
+	return &Fleet[N]{
+		host: host, newSyncer: newSyncer, started: make(chan struct{}), ctx: ctx, stop: stop,
+		controllers: map[N]*sync.WaitGroup{},
+	}
 }
 
-// Start lets syncers work until the context ends, and returns when all have stopped.
-// It is called once.
+// Start runs the syncers until the context ends, and returns when all have stopped.
+// Call it once.
 func (f *Fleet[N]) Start(ctx context.Context) error {
 	close(f.started)
 	<-ctx.Done()
@@ -61,27 +69,27 @@ func (f *Fleet[N]) Start(ctx context.Context) error {
 	return nil
 }
 
-// Engage a virtual cluster, which runs until that context ends: its syncer is made,
-// initialized and registered, and works from Start on until the context ends. A
-// cluster that comes back under its name waits until the syncer of the former one has
-// stopped. It is best made of a configuration that went through Guard, which also notices
-// that the cluster was restored; for the host call clusters.OnRestored.
+// Engage creates, initializes and registers the syncer of a virtual cluster. The syncer
+// runs from Start until the context ends. If a cluster with the same name was engaged
+// before, the new syncer waits until the former one has stopped. Create the cluster from
+// a configuration returned by Guard, which also detects that the cluster was restored;
+// for the host call clusters.OnRestored.
 func (f *Fleet[N]) Engage(ctx context.Context, name N, virtual cluster.Cluster) error {
-	if err := f.base.Err(); err != nil {
+	if err := f.ctx.Err(); err != nil {
 		return errors.Wrapf(err, "cannot engage the virtual cluster %q: the fleet has stopped", name)
 	}
-	uid, err := identify(ctx, virtual.GetAPIReader(), virtualCluster)
+	uid, err := readIdentity(ctx, virtual.GetAPIReader(), virtualCluster)
 	if err != nil {
 		return errors.Wrapf(err, "cannot engage the virtual cluster %q", name)
 	}
 	own, end := context.WithCancel(ctx)
-	context.AfterFunc(f.base, end)
+	context.AfterFunc(f.ctx, end)
 	l := log.Log.WithValues("virtualCluster", string(name))
-	t := tenant{Cluster: virtual, ctx: own, log: l, start: f.starter(own, name, l)}
+	t := clusterManager{Cluster: virtual, ctx: own, log: l, start: f.startFunc(own, name, l)}
 	h := t
 	h.Cluster = f.host
-	h.cache = leaving{f.host.GetCache(), own}
-	err = register(&synccontext.RegisterContext{
+	h.cache = scopedCache{f.host.GetCache(), own}
+	err = registerSyncer(&synccontext.RegisterContext{
 		Context:         own,
 		Options:         &synccontext.VirtualClusterOptions{Name: string(name), TargetNamespace: string(name)},
 		TargetNamespace: string(name), CurrentNamespace: string(name), CurrentNamespaceClient: f.host.GetClient(),
@@ -93,8 +101,11 @@ func (f *Fleet[N]) Engage(ctx context.Context, name N, virtual cluster.Cluster) 
 	return errors.Wrapf(err, "cannot engage the virtual cluster %q", name)
 }
 
-// register does for one syncer what a Runner does for several.
-func register[N ~string](reg *synccontext.RegisterContext, name N, newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error)) error {
+// registerSyncer creates and registers one syncer, in the same steps as a Runner.
+func registerSyncer[N ~string](
+	reg *synccontext.RegisterContext, name N,
+	newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error),
+) error {
 	s, err := newSyncer(name, reg)
 	if err != nil {
 		return err
@@ -104,7 +115,7 @@ func register[N ~string](reg *synccontext.RegisterContext, name N, newSyncer fun
 			return errors.Wrapf(err, "cannot initialize %q", s.Name())
 		}
 	}
-	if err := known(reg, s); err != nil {
+	if err := checkServed(reg, s); err != nil {
 		return err
 	}
 	if i, ok := As[IndicesRegisterer](s); ok {
@@ -112,18 +123,18 @@ func register[N ~string](reg *synccontext.RegisterContext, name N, newSyncer fun
 			return errors.Wrapf(err, "cannot register the indices of %q", s.Name())
 		}
 	}
-	return add(reg, s)
+	return addItem(reg, s)
 }
 
-// starter returns what starts the controllers of a virtual cluster: not before the
-// fleet is started, nor before those of its predecessor have stopped.
-func (f *Fleet[N]) starter(ctx context.Context, name N, l logr.Logger) func(manager.Runnable) {
+// startFunc returns a function that starts a controller of a virtual cluster once the
+// fleet has started and all controllers engaged before under this name have stopped.
+func (f *Fleet[N]) startFunc(ctx context.Context, name N, l logr.Logger) func(manager.Runnable) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	former, mine := f.last[name], &sync.WaitGroup{}
-	f.last[name] = mine
+	former, mine := f.controllers[name], &sync.WaitGroup{}
+	f.controllers[name] = mine
 	if former != nil {
-		mine.Go(former.Wait) // whoever comes next waits for mine alone
+		mine.Go(former.Wait) // the next one has to wait for mine only
 	}
 	return func(r manager.Runnable) {
 		mine.Add(1)

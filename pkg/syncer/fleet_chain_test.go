@@ -9,26 +9,26 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestFleetWaitsForAllFormers: a virtual cluster waits for the last pass of all that had its name before. It does so, too, if the one directly before it had
-// no pass, because it went at once or was refused.
-func TestFleetWaitsForAllFormers(t *testing.T) {
+// TestFleetWaitsForAllFormerSyncers verifies that a syncer waits for the last pass of all
+// former syncers of its name, also if the one directly before it had no pass.
+func TestFleetWaitsForAllFormerSyncers(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
-		between func(f *fleet)
+		between func(f *fleetTest)
 	}{
-		"Gone": {"Some come and go in the meantime.", func(f *fleet) {
+		"Gone": {"Other clusters are engaged and disengaged in between.", func(f *fleetTest) {
 			gone, leave := context.WithCancel(f.Context())
 			leave()
-			for range 16 { // each may be told first that the fleet is started, or that its context has ended
+			for range 16 { // select may choose either ready channel
 				f.Must(f.Engage(gone, "red", f.virtual))
 			}
 		}},
-		"Refused": {"One is refused in the meantime.", func(f *fleet) {
-			f.fails = "init"
+		"Refused": {"Another Engage fails in between.", func(f *fleetTest) {
+			f.failStep = "init"
 			if err := f.Engage(f.Context(), "red", f.virtual); !errors.Is(err, errBoom) {
 				f.Errorf("got error %v", err)
 			}
-			f.fails = ""
+			f.failStep = ""
 		}},
 	}
 	for name, tc := range cases {
@@ -38,18 +38,20 @@ func TestFleetWaitsForAllFormers(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				disengage := f.engage("red")
 				f.start(ctx)
-				f.shows()
+				f.deliverVirtual()
 				disengage()
 				tc.between(f)
 				synctest.Wait()
 				f.engage("red")
-				f.told.told = nil
-				f.shows()
-				f.wantSteps(tc.reason + " The pass goes on, and nobody makes another one.")
+				f.steps.steps = nil
+				f.deliverVirtual()
+				f.wantSteps(tc.reason + " The pass continues and no other one starts.")
 				f.pass <- struct{}{}
 				synctest.Wait()
-				f.shows()
-				f.wantSteps(tc.reason+" The pass is over, and the last one works.", "red 1: done", fmt.Sprintf("red %d: down", len(f.contexts)))
+				f.deliverVirtual()
+				f.wantSteps(
+					tc.reason+" The pass has ended and the last syncer runs.", "red 1: done",
+					fmt.Sprintf("red %d: down", len(f.contexts)))
 				close(f.pass)
 				stop()
 				if err := <-f.ended; err != nil {

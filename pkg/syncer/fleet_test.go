@@ -26,48 +26,50 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// tenantSyncer is the syncer of one virtual cluster of a fleet. A pass of it lasts until it is told to end.
-type tenantSyncer struct {
+// A fleetSyncer is the syncer of one virtual cluster in a fleet. Its passes block until
+// the test ends them.
+type fleetSyncer struct {
 	*mapSyncer
-	agent
+	stepItem
 
 	pass chan struct{} // closed: passes end at once
 }
 
-func (s tenantSyncer) Name() string { return s.agent.Name() }
-func (s tenantSyncer) RegisterIndices(ctx *synccontext.RegisterContext) error {
-	return s.agent.RegisterIndices(ctx)
+func (s fleetSyncer) Name() string { return s.stepItem.Name() }
+func (s fleetSyncer) RegisterIndices(ctx *synccontext.RegisterContext) error {
+	return s.stepItem.RegisterIndices(ctx)
 }
 
-func (s tenantSyncer) SyncDown(*synccontext.SyncContext, client.Object) (ctrl.Result, error) {
-	s.told.note("%s: down", s.agent.name)
+func (s fleetSyncer) SyncDown(*synccontext.SyncContext, client.Object) (ctrl.Result, error) {
+	s.steps.add("%s: down", s.stepItem.name)
 	<-s.pass
-	s.told.note("%s: done", s.agent.name)
+	s.steps.add("%s: done", s.stepItem.name)
 	return ctrl.Result{}, nil
 }
 
-// fleet is a Fleet with a host, and with a virtual cluster that comes and goes.
-type fleet struct {
+// A fleetTest is a Fleet with a host and a virtual cluster.
+type fleetTest struct {
 	*world
 	*syncer.Fleet[string]
 
-	told          *journal
-	host, virtual *process
+	steps         *stepLog
+	host, virtual *fakeManager
 	contexts      []*synccontext.RegisterContext
 	pass          chan struct{}
-	fails         string // a step, or "new"
+	failStep      string // a step, or "new"
 	ended         chan error
 }
 
-func newFleet(t *testing.T) *fleet {
-	w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}})
-	f := &fleet{world: w, told: &journal{}, pass: make(chan struct{}), ended: make(chan error, 1)}
-	f.host, f.virtual = newProcess("host", w.reg.PhysicalManager, f.told), newProcess("virtual", w.reg.VirtualManager, f.told)
+func newFleet(t *testing.T) *fleetTest {
+	w := newWorld(t, worldOptions{v: []runtime.Object{virtualMap("a")}})
+	f := &fleetTest{world: w, steps: &stepLog{}, pass: make(chan struct{}), ended: make(chan error, 1)}
+	f.host, f.virtual = newFakeManager("host", w.reg.PhysicalManager, f.steps), newFakeManager(
+		"virtual", w.reg.VirtualManager, f.steps)
 	f.Fleet = syncer.NewFleet(f.host, func(name string, ctx *synccontext.RegisterContext) (syncer.Syncer, error) {
 		f.contexts = append(f.contexts, ctx)
 		number := fmt.Sprintf("%s %d", name, len(f.contexts))
-		s := tenantSyncer{newMapSyncer(ctx), agent{name: number, told: f.told, fails: f.fails}, f.pass}
-		if f.fails == "new" {
+		s := fleetSyncer{newMapSyncer(ctx), stepItem{name: number, steps: f.steps, failStep: f.failStep}, f.pass}
+		if f.failStep == "new" {
 			return s, errBoom
 		}
 		return s, nil
@@ -75,8 +77,9 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// engage engages the virtual cluster under a name, and returns what lets it go.
-func (f *fleet) engage(name string) context.CancelFunc {
+// engage engages the virtual cluster under a name and returns a function that disengages
+// it.
+func (f *fleetTest) engage(name string) context.CancelFunc {
 	f.Helper()
 	ctx, disengage := context.WithCancel(f.Context())
 	f.Must(f.Engage(ctx, name, f.virtual))
@@ -84,63 +87,70 @@ func (f *fleet) engage(name string) context.CancelFunc {
 	return disengage
 }
 
-func (f *fleet) start(ctx context.Context) {
+func (f *fleetTest) start(ctx context.Context) {
 	go func() { f.ended <- f.Fleet.Start(ctx) }()
 	synctest.Wait()
 }
 
-// shows lets the virtual cluster show its object, and returns to how many.
-func (f *fleet) shows() int {
-	n := f.virtual.cache.shows(virtualMap("a"))
+// deliverVirtual delivers an event of the virtual object and returns the number of
+// handlers.
+func (f *fleetTest) deliverVirtual() int {
+	n := f.virtual.cache.deliver(virtualMap("a"))
 	synctest.Wait()
 	return n
 }
 
-func (f *fleet) wantSteps(reason string, want ...string) {
+func (f *fleetTest) wantSteps(reason string, want ...string) {
 	f.Helper()
-	if diff := cmp.Diff(want, f.told.all()); diff != "" {
+	if diff := cmp.Diff(want, f.steps.all()); diff != "" {
 		f.Errorf("%s\nsteps: -want, +got:\n%s", reason, diff)
 	}
-	f.told.mu.Lock()
-	defer f.told.mu.Unlock()
-	f.told.told = nil
+	f.steps.mu.Lock()
+	defer f.steps.mu.Unlock()
+	f.steps.steps = nil
 }
 
-// TestFleetEngages: a virtual cluster gets a syncer of its own, whose context says which clusters it is between, and under which name. It works from the
-// start of the fleet on.
-func TestFleetEngages(t *testing.T) {
+// TestFleetEngage verifies that an engaged cluster gets its own syncer with the right
+// context, that the syncer runs from the start of the fleet, and that it ends with the
+// cluster or the fleet.
+func TestFleetEngage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		close(f.pass)
 		ctx, stop := context.WithCancel(t.Context())
 		disengage := f.engage("red")
-		f.wantSteps("Each step is taken, and its controller runs nowhere else.", "red 1: init", "red 1: indices", "red 1: register")
-		if f.shows() != 0 {
-			t.Error("a controller runs before the fleet is started")
+		f.wantSteps(
+			"All steps run, and the controller is not added to another manager.", "red 1: init", "red 1: indices",
+			"red 1: register")
+		if f.deliverVirtual() != 0 {
+			t.Error("a controller runs before the fleet has started")
 		}
 		reg := f.contexts[0]
-		if diff := cmp.Diff(&synccontext.VirtualClusterOptions{Name: "red", TargetNamespace: "red"}, reg.Options); diff != "" {
+		if diff := cmp.Diff(
+			&synccontext.VirtualClusterOptions{Name: "red", TargetNamespace: "red"}, reg.Options); diff != "" {
 			t.Errorf("options: -want, +got:\n%s", diff)
 		}
-		if reg.TargetNamespace != "red" || reg.CurrentNamespace != "red" || *reg.Names != (translate.Names{Suffix: "red", Cluster: "first"}) {
+		if reg.TargetNamespace != "red" || reg.CurrentNamespace != "red" ||
+			*reg.Names != (translate.Names{Suffix: "red", Cluster: "first"}) {
 			t.Errorf("got %q, %q, %v", reg.TargetNamespace, reg.CurrentNamespace, reg.Names)
 		}
-		if reg.VirtualManager.GetClient() != client.Client(f.API) || reg.PhysicalManager.GetClient() != client.Client(f.p) || reg.CurrentNamespaceClient != client.Client(f.p) {
-			t.Error("the clusters are mistaken for each other")
+		if reg.VirtualManager.GetClient() != client.Client(f.API) || reg.PhysicalManager.GetClient() != client.Client(f.p) ||
+			reg.CurrentNamespaceClient != client.Client(f.p) {
+			t.Error("the clients of the clusters are exchanged")
 		}
 		f.start(ctx)
-		if virtual, host := f.shows(), f.host.cache.shows(imageOf("b", stranger)); virtual != 1 || host != 1 {
+		if virtual, host := f.deliverVirtual(), f.host.cache.deliver(imageOf("b", unowned)); virtual != 1 || host != 1 {
 			t.Errorf("%d handlers of the virtual cluster, %d of the host, want one of each", virtual, host)
 		}
-		f.wantSteps("It works.", "red 1: down", "red 1: done")
+		f.wantSteps("The controller runs.", "red 1: down", "red 1: done")
 		disengage()
 		synctest.Wait()
-		if f.host.cache.shows(imageOf("b", stranger)) != 0 {
-			t.Error("what is disengaged still listens to the host")
+		if f.host.cache.deliver(imageOf("b", unowned)) != 0 {
+			t.Error("a disengaged cluster still has a handler on the host")
 		}
 		f.engage("red")
 		f.engage("blue")
-		f.shows()
+		f.deliverVirtual()
 		stop()
 		if err := <-f.ended; err != nil {
 			t.Error(err)
@@ -148,19 +158,21 @@ func TestFleetEngages(t *testing.T) {
 		synctest.Wait()
 		for _, reg := range f.contexts {
 			if reg.Context.Err() == nil {
-				t.Error("a syncer outlives its fleet")
+				t.Error("the context of a syncer outlives the fleet")
 			}
 		}
-		f.virtual.Manager = managerOf{f.virtual.Manager, nil} // whoever asks it who it is panics
-		if err := f.Engage(t.Context(), "late", f.virtual); err == nil || !strings.Contains(err.Error(), `"late": the fleet has stopped`) || len(f.contexts) != 3 {
-			t.Errorf("engaged late: got error %v", err)
+		f.virtual.Manager = readerManager{f.virtual.Manager, nil} // reading the identity would panic
+		if err := f.Engage(t.Context(), "late", f.virtual); err == nil ||
+			!strings.Contains(err.Error(), `"late": the fleet has stopped`) || len(f.contexts) != 3 {
+			t.Errorf("engaged after the end: got error %v", err)
 		}
 	})
 }
 
-// TestFleetWaitsForTheFormer: a virtual cluster that comes back waits until the last pass of its former syncer is over, and so does the end of the fleet.
-// What went before the fleet was started keeps nobody waiting.
-func TestFleetWaitsForTheFormer(t *testing.T) {
+// TestFleetWaitsForFormerSyncer verifies that a cluster that is engaged again, and the
+// end of the fleet, wait for the last pass of the former syncer. A syncer that was
+// disengaged before the start delays nothing.
+func TestFleetWaitsForFormerSyncer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		ctx, stop := context.WithCancel(t.Context())
@@ -168,48 +180,62 @@ func TestFleetWaitsForTheFormer(t *testing.T) {
 		synctest.Wait()
 		disengage := f.engage("red")
 		f.start(ctx)
-		f.told.told = nil
-		f.shows()
+		f.steps.steps = nil
+		f.deliverVirtual()
 		disengage()
 		f.engage("red")
-		f.shows()
-		f.wantSteps("The pass goes on, and nobody makes another one.", "red 2: down", "red 3: init", "red 3: indices", "red 3: register")
+		f.deliverVirtual()
+		f.wantSteps(
+			"The pass continues and no other one starts.", "red 2: down", "red 3: init", "red 3: indices", "red 3: register")
 		f.pass <- struct{}{}
 		synctest.Wait()
-		f.shows()
-		f.wantSteps("The former is over, and its successor works.", "red 2: done", "red 3: down")
+		f.deliverVirtual()
+		f.wantSteps("The former syncer has stopped and the new one runs.", "red 2: done", "red 3: down")
 		stop()
 		synctest.Wait()
 		if len(f.ended) != 0 {
-			t.Error("the fleet has ended in the middle of a pass")
+			t.Error("the fleet ended during a pass")
 		}
 		f.pass <- struct{}{}
 		if err := <-f.ended; err != nil {
 			t.Error(err)
 		}
-		f.wantSteps("The pass is over.", "red 3: done")
+		f.wantSteps("The pass has ended.", "red 3: done")
 		synctest.Wait()
 	})
 }
 
-// TestFleetDoesNotEngage: whatever fails, it is said of which virtual cluster, nothing goes on, and the context of what was made ends.
-func TestFleetDoesNotEngage(t *testing.T) {
+// TestFleetEngageErrors verifies that each error names the virtual cluster, that no later
+// step runs, and that the context of the syncer ends.
+func TestFleetEngageErrors(t *testing.T) {
 	initialized := []string{"red 1: init"}
 	cases := map[string]struct {
 		reason string
-		change func(f *fleet)
+		change func(f *fleetTest)
 		is     error
 		want   string
 		steps  []string
 		made   int
 	}{
-		"Identity": {"Nobody says who the virtual cluster is.", func(f *fleet) {
-			f.virtual.Manager = managerOf{f.reg.VirtualManager, &answers{who: []says{{err: errBoom}}}}
+		"Identity": {"The identity of the virtual cluster cannot be read.", func(f *fleetTest) {
+			f.virtual.Manager = readerManager{
+				f.reg.VirtualManager, &scriptedReader{responses: []identityResponse{{err: errBoom}}},
+			}
 		}, errBoom, "cannot read the namespace kube-system of the virtual cluster", nil, 0},
-		"New":       {"What comes with an error is no syncer.", func(f *fleet) { f.fails = "new" }, errBoom, "boom", nil, 1},
-		"Init":      {"It is not initialized.", func(f *fleet) { f.fails = "init" }, errBoom, `cannot initialize "red 1": boom`, initialized, 1},
-		"NotServed": {"Indices are of kinds that are served.", func(f *fleet) { f.host.mapper = meta.NewDefaultRESTMapper(nil) }, translate.ErrKindNotServed, `cannot register syncer "red 1": `, initialized, 1},
-		"Indices":   {"An index cannot be registered.", func(f *fleet) { f.fails = "indices" }, errBoom, `cannot register the indices of "red 1": boom`, append(initialized, "red 1: indices"), 1},
+		"New": {"The syncer cannot be created.", func(f *fleetTest) { f.failStep = "new" }, errBoom, "boom", nil, 1},
+		"Init": {
+			"The initialization fails.", func(f *fleetTest) { f.failStep = "init" }, errBoom, `cannot initialize "red 1": boom`,
+			initialized, 1,
+		},
+		"NotServed": {
+			"Kinds are checked before indices are registered.",
+			func(f *fleetTest) { f.host.mapper = meta.NewDefaultRESTMapper(nil) }, translate.ErrKindNotServed,
+			`cannot register syncer "red 1": `, initialized, 1,
+		},
+		"Indices": {
+			"The registration of an index fails.", func(f *fleetTest) { f.failStep = "indices" }, errBoom,
+			`cannot register the indices of "red 1": boom`, append(initialized, "red 1: indices"), 1,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -222,15 +248,16 @@ func TestFleetDoesNotEngage(t *testing.T) {
 				}
 				f.wantSteps(tc.reason, tc.steps...)
 				if len(f.contexts) != tc.made || tc.made > 0 && f.contexts[0].Context.Err() == nil {
-					t.Errorf("%s\n%d syncers were made, or the context goes on", tc.reason, len(f.contexts))
+					t.Errorf("%s\n%d syncers were created, or the context has not ended", tc.reason, len(f.contexts))
 				}
 			})
 		})
 	}
 }
 
-// TestFleetManager: the manager that a syncer of a fleet sees starts nothing that runs already, is elected, and serves nothing. Of an informer of the host
-// that refuses a handler nothing is taken away.
+// TestFleetManager verifies the manager that a syncer of a fleet sees: it does not start
+// the running cluster, is elected, and has no server. If an informer of the host rejects
+// a handler, none is removed.
 func TestFleetManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -239,7 +266,7 @@ func TestFleetManager(t *testing.T) {
 		select {
 		case <-m.Elected():
 		default:
-			t.Error("it is not elected, and so nothing is started")
+			t.Error("the manager is not elected")
 		}
 		ended := make(chan error, 2)
 		ctx, stop := context.WithCancel(t.Context())
@@ -247,7 +274,7 @@ func TestFleetManager(t *testing.T) {
 		go func() { ended <- m.Start(t.Context()) }()
 		synctest.Wait()
 		if len(ended) != 0 || f.virtual.running() {
-			t.Error("it ends before its context and its cluster, or starts the cluster")
+			t.Error("Start returns early or starts the cluster")
 		}
 		stop()
 		if err := <-ended; err != nil {
@@ -264,23 +291,24 @@ func TestFleetManager(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if m.GetCache() != f.virtual.GetCache() || m.GetWebhookServer() != nil || m.GetConverterRegistry() != nil || m.AddMetricsServerExtraHandler("/", http.NotFoundHandler()) == nil ||
+		if m.GetCache() != f.virtual.GetCache() || m.GetWebhookServer() != nil || m.GetConverterRegistry() != nil ||
+			m.AddMetricsServerExtraHandler("/", http.NotFoundHandler()) == nil ||
 			m.AddHealthzCheck("", nil) == nil || m.AddReadyzCheck("", nil) == nil {
-			t.Error("it serves something, or has another cache than its cluster")
+			t.Error("the manager has a server, or another cache than its cluster")
 		}
 		if !ptr.Deref(m.GetControllerOptions().SkipNameValidation, false) {
-			t.Error("two virtual clusters cannot have controllers of one name")
+			t.Error("SkipNameValidation is not set")
 		}
 	})
 }
 
-// manyClusters is a manager of many clusters, which takes what R is.
-type manyClusters[R any] struct {
+// A multiclusterManager is a manager that accepts runnables of type R.
+type multiclusterManager[R any] struct {
 	added []R
 	err   error
 }
 
-func (m *manyClusters[R]) Add(r R) error {
+func (m *multiclusterManager[R]) Add(r R) error {
 	m.added = append(m.added, r)
 	return m.err
 }
@@ -290,23 +318,26 @@ type engager interface {
 	Engage(ctx context.Context, name string, c cluster.Cluster) error
 }
 
-// TestSetupMulticluster: a fleet is added to what takes one, and nothing else is.
+// TestSetupMulticluster verifies that a fleet is added to a manager whose interface it
+// implements, and that any other manager is an error.
 func TestSetupMulticluster(t *testing.T) {
 	f := newFleet(t)
 	none := func(string, *synccontext.RegisterContext) (syncer.Syncer, error) { return nil, errBoom }
-	takes := &manyClusters[engager]{}
+	takes := &multiclusterManager[engager]{}
 	if err := syncer.SetupMulticluster(takes, f.host, none); err != nil || len(takes.added) != 1 {
 		t.Errorf("got %v, %v", takes.added, err)
 	}
 	if err := takes.added[0].Engage(t.Context(), "red", f.virtual); !errors.Is(err, errBoom) {
-		t.Errorf("what is added makes other syncers: %v", err)
+		t.Errorf("the added fleet creates other syncers: %v", err)
 	}
 	takes.err = errBoom
-	if err := syncer.SetupMulticluster(takes, f.host, none); !errors.Is(err, errBoom) || !strings.HasPrefix(err.Error(), "cannot add a fleet to the manager") {
+	if err := syncer.SetupMulticluster(takes, f.host, none); !errors.Is(err, errBoom) ||
+		!strings.HasPrefix(err.Error(), "cannot add a fleet to the manager") {
 		t.Errorf("got %v", err)
 	}
-	other := &manyClusters[interface{ Other(time.Time) }]{}
-	if err := syncer.SetupMulticluster(other, f.host, none); err == nil || len(other.added) != 0 || !strings.Contains(err.Error(), "interface { Other") {
+	other := &multiclusterManager[interface{ Other(time.Time) }]{}
+	if err := syncer.SetupMulticluster(other, f.host, none); err == nil || len(other.added) != 0 ||
+		!strings.Contains(err.Error(), "interface { Other") {
 		t.Errorf("got %v, %v", other.added, err)
 	}
 }

@@ -18,102 +18,106 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// Guard returns a copy of a configuration for the cluster that answers now, known by
-// the UID of its kube-system namespace, which it returns as well. Whenever a list or
-// a watch begins, the cluster is asked again who it is, before anything of the answer
-// is seen: so a cache never holds what another cluster says that answers under the
-// same address, or the same one after it lost its data. From then on nothing is sent
-// to it, until the right one is back; the error is ErrVirtualClusterReplaced. It costs
-// one request per list or watch that begins, and none in between.
+// Guard returns a copy of a configuration that accepts lists and watches only from the
+// cluster that answers now, and the UID that identifies it: that of its kube-system
+// namespace. Whenever a list or watch begins, the UID is read again before the response
+// is returned. So a cache is never filled by another cluster at the same address, or by
+// the same cluster after it lost its data. As soon as that is detected, every request
+// fails with ErrVirtualClusterReplaced and is not sent, until the original cluster
+// answers again. The cost is one request per list or watch that begins.
 //
-// Once the cluster was restored to an earlier state, caches of the configuration list
-// everything anew, and the log says so: see clusters.OnRestored.
+// If the cluster was restored to an earlier state, caches of the configuration list
+// everything again, and a message is logged: see clusters.OnRestored.
 //
-// NewRegisterContext guards its virtual cluster. Guard is for managers of your own.
+// NewRegisterContext guards its virtual cluster. Use Guard for managers that you create
+// yourself.
 func Guard(ctx context.Context, config *rest.Config) (*rest.Config, types.UID, error) {
-	unguarded, err := client.New(config, client.Options{Mapper: namespaces()})
+	unguarded, err := client.New(config, client.Options{Mapper: namespaceMapper()})
 	if err != nil {
-		return nil, "", errors.Wrap(err, "cannot make a client for the virtual cluster")
+		return nil, "", errors.Wrap(err, "cannot create a client for the virtual cluster")
 	}
-	s, err := newSentry(ctx, unguarded, "")
+	s, err := newIdentityCheck(ctx, unguarded, "")
 	if err != nil {
 		return nil, "", err
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return nil, "", errors.Wrap(err, "cannot tell the address of the virtual cluster")
+		return nil, "", errors.Wrap(err, "cannot determine the address of the virtual cluster")
 	}
 	log := logging.NewLogrLogger(ctrllog.Log.WithName("syncer"))
-	p := &post{sentry: s, base: base.Path, log: log}
+	p := &identityGuard{identity: s, basePath: base.Path, log: log}
 	guarded := rest.CopyConfig(config)
-	guarded.Wrap(func(next http.RoundTripper) http.RoundTripper { return guard{post: p, next: next} })
+	guarded.Wrap(func(next http.RoundTripper) http.RoundTripper { return guardTransport{identityGuard: p, next: next} })
 	clusters.OnRestored(guarded, func(r clusters.Restore) { // its request is guarded, too
-		logging.Error(log, r, "The virtual cluster was restored to an earlier state, it is listed anew", "resource", r.Resource.String())
+		logging.Error(log, r, "The virtual cluster was restored to an earlier state, listing it again",
+			"resource", r.Resource.String())
 	})
 	return guarded, s.uid, nil
 }
 
-// namespaces maps the one kind that is asked for, which need not be discovered then.
-func namespaces() meta.RESTMapper {
+// namespaceMapper maps the kind Namespace, so that no discovery is needed to read one.
+func namespaceMapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
 	return mapper
 }
 
-// A guard is a transport that hands over lists and watches of one cluster only.
-type guard struct {
-	*post
+// A guardTransport returns lists and watches of one cluster only.
+type guardTransport struct {
+	*identityGuard
 
 	next http.RoundTripper
 }
 
-// RoundTrip is called concurrently.
-func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip verifies the cluster before it returns a list or a watch. While another
+// cluster answers, it verifies the cluster before every request. It is safe for
+// concurrent use.
+func (g guardTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if g.replaced.Load() {
-		if err := g.ask(r.Context()); err != nil {
+		if err := g.verify(r.Context()); err != nil {
 			return nil, err
 		}
 	}
 	answer, err := g.next.RoundTrip(r)
-	if err != nil || !g.fills(r) {
+	if err != nil || !g.isListOrWatch(r) {
 		return answer, err
 	}
-	if err := g.ask(r.Context()); err != nil {
-		_ = answer.Body.Close() // nothing of it is read
+	if err := g.verify(r.Context()); err != nil {
+		_ = answer.Body.Close() // the body is discarded
 		return nil, err
 	}
 	return answer, nil
 }
 
-// A post is what the guards of one configuration share.
-type post struct {
-	sentry   *sentry
-	base     string // path of the API server's address
+// An identityGuard is the state that the transports of one configuration share.
+type identityGuard struct {
+	identity *identityCheck
+	basePath string // path of the API server's address
 	log      logging.Logger
-	replaced atomic.Bool // the last one who answered was another cluster
+	replaced atomic.Bool // the last check found another cluster
 }
 
-// ask who answers.
-func (p *post) ask(ctx context.Context) error {
-	err := p.sentry.same(ctx)
+// verify returns an error unless the original cluster answers. It logs when another
+// cluster takes its place and when it is back.
+func (p *identityGuard) verify(ctx context.Context) error {
+	err := p.identity.verify(ctx)
 	switch {
 	case err == nil && p.replaced.CompareAndSwap(true, false):
 		p.log.Info("The virtual cluster answers again")
 	case errors.Is(err, ErrVirtualClusterReplaced) && p.replaced.CompareAndSwap(false, true):
-		logging.Error(p.log, err, "Nothing is read from or written to the cluster that answers in place of the virtual one")
+		logging.Error(p.log, err, "Another cluster answers in place of the virtual cluster, sending it no requests")
 	}
 	return err
 }
 
-// fills tells whether the answer to a request may fill a cache: whether it is a list
-// or a watch. For what is neither, as a subresource of a namespace, yes costs a
-// request.
-func (p *post) fills(r *http.Request) bool {
+// isListOrWatch reports whether a request is a list or a watch, whose response may fill
+// a cache. A false positive, such as for a subresource of a namespace, costs one request.
+func (p *identityGuard) isListOrWatch(r *http.Request) bool {
 	if r.Method != http.MethodGet {
 		return false
 	}
-	path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, p.base), "/"), "/")
-	version, ok := map[string]int{"api": 2, "apis": 3}[path[0]] // where it ends
+	path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, p.basePath), "/"), "/")
+	version, ok := map[string]int{"api": 2, "apis": 3}[path[0]] // number of segments up to the version
 	if !ok || len(path) <= version {
 		return false
 	}

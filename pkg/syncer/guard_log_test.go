@@ -12,8 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// system is an API server that has a kube-system namespace with that UID, or does not answer.
-type system struct {
+// A kubeSystemReader returns a kube-system namespace with that UID, or an error if the
+// UID is empty.
+type kubeSystemReader struct {
 	client.Reader
 
 	uid types.UID
@@ -21,7 +22,7 @@ type system struct {
 
 var errDown = errors.New("down")
 
-func (s *system) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+func (s *kubeSystemReader) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 	if s.uid == "" {
 		return errDown
 	}
@@ -29,13 +30,16 @@ func (s *system) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _
 	return nil
 }
 
-// TestReplacementIsLoggedOnce: an operator reads once that another cluster answers, however often that is found, and once that the right one is back.
-func TestReplacementIsLoggedOnce(t *testing.T) {
+// TestGuardLogsReplacementOnce verifies that one message is logged when another cluster
+// answers, and one when the original cluster is back, however many checks are made.
+func TestGuardLogsReplacementOnce(t *testing.T) {
 	var logged []string
-	server := &system{}
-	p := &post{
-		sentry: &sentry{reader: server, uid: "first", of: virtualCluster, replaced: ErrVirtualClusterReplaced},
-		log:    logging.NewLogrLogger(funcr.NewJSON(func(line string) { logged = append(logged, line) }, funcr.Options{})),
+	server := &kubeSystemReader{}
+	p := &identityGuard{
+		identity: &identityCheck{
+			reader: server, uid: "first", cluster: virtualCluster, replacedErr: ErrVirtualClusterReplaced,
+		},
+		log: logging.NewLogrLogger(funcr.NewJSON(func(line string) { logged = append(logged, line) }, funcr.Options{})),
 	}
 	steps := []struct {
 		reason string
@@ -43,19 +47,19 @@ func TestReplacementIsLoggedOnce(t *testing.T) {
 		lines  int
 		want   error
 	}{
-		{"the right one answers, as ever", "first", 0, nil},
-		{"nobody answers", "", 0, errDown},
-		{"another one answers", "second", 1, ErrVirtualClusterReplaced},
-		{"it still does", "second", 0, ErrVirtualClusterReplaced},
-		{"so does a third", "third", 0, ErrVirtualClusterReplaced},
-		{"nobody answers, which says nothing", "", 0, errDown},
-		{"the right one is back", "first", 1, nil},
-		{"it still is", "first", 0, nil},
-		{"another one answers again", "second", 1, ErrVirtualClusterReplaced},
+		{"the original cluster answers", "first", 0, nil},
+		{"no cluster answers", "", 0, errDown},
+		{"another cluster answers", "second", 1, ErrVirtualClusterReplaced},
+		{"it still answers", "second", 0, ErrVirtualClusterReplaced},
+		{"a third cluster answers", "third", 0, ErrVirtualClusterReplaced},
+		{"no cluster answers, which changes nothing", "", 0, errDown},
+		{"the original cluster is back", "first", 1, nil},
+		{"it still answers, without a message", "first", 0, nil},
+		{"another cluster answers again", "second", 1, ErrVirtualClusterReplaced},
 	}
 	for _, step := range steps {
 		server.uid, logged = step.uid, nil
-		if err := p.ask(t.Context()); !errors.Is(err, step.want) || len(logged) != step.lines {
+		if err := p.verify(t.Context()); !errors.Is(err, step.want) || len(logged) != step.lines {
 			t.Errorf("%s: got error %v, logged %q", step.reason, err, logged)
 		}
 	}

@@ -14,47 +14,50 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer"
 )
 
-// impostor is an API server that says it is whoever it is told to be: a UID, "nobody"
-// without a kube-system namespace, or "down".
-type impostor struct {
+// A fakeAPIServer is an API server with a configurable identity: a UID, "missing" without
+// a kube-system namespace, "proxy", or "down".
+type fakeAPIServer struct {
 	*httptest.Server
 
-	who   atomic.Value
-	asked atomic.Int32 // who it is
-	other atomic.Int32 // anything else
+	identity      atomic.Value
+	identityReads atomic.Int32 // who it is
+	otherRequests atomic.Int32 // anything else
 }
 
-func newImpostor(t *testing.T) *impostor {
-	i := &impostor{}
-	i.who.Store("first")
+func newFakeAPIServer(t *testing.T) *fakeAPIServer {
+	i := &fakeAPIServer{}
+	i.identity.Store("first")
 	i.Server = httptest.NewServer(i)
 	t.Cleanup(i.Close)
 	return i
 }
 
-func (i *impostor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (i *fakeAPIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Path != "/base/api/v1/namespaces/kube-system" {
-		i.other.Add(1)
-		_, _ = fmt.Fprintf(w, "%s speaks", i.who.Load())
+		i.otherRequests.Add(1)
+		_, _ = fmt.Fprintf(w, "%s speaks", i.identity.Load())
 		return
 	}
-	i.asked.Add(1)
-	switch who := i.who.Load(); who {
+	i.identityReads.Add(1)
+	switch who := i.identity.Load(); who {
 	case "down":
 		w.WriteHeader(http.StatusInternalServerError)
 	case "proxy":
 		http.NotFound(w, r)
-	case "nobody":
+	case "missing":
 		w.WriteHeader(http.StatusNotFound)
-		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"kind":"namespaces","name":"kube-system"}}`)
+		_, _ = io.WriteString(
+			w,
+			`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,`+
+				`"details":{"kind":"namespaces","name":"kube-system"}}`)
 	default:
 		_, _ = fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, who)
 	}
 }
 
-// TestGuard: nobody sees what another cluster lists, and once it is noticed nothing is
-// sent to it.
+// TestGuard verifies that lists and watches of another cluster are not returned, and that
+// no request is sent once the replacement is detected.
 func TestGuard(t *testing.T) {
 	const pods, pod = "/base/api/v1/namespaces/a/pods", "/base/api/v1/namespaces/a/pods/b"
 	cases := map[string]struct {
@@ -67,38 +70,40 @@ func TestGuard(t *testing.T) {
 		replaced bool
 	}{
 		"List": {
-			"Before a list is seen, it is asked who answers.", "first",
+			"The identity is verified before a list is returned.", "first",
 			[]string{"GET " + pods}, []string{"first speaks"}, 1, 1, false,
 		},
 		"Watch": {
-			"Before a watch is seen, too.", "first",
-			[]string{"GET /base/apis/g/v1/boats?watch=true"}, []string{"first speaks"}, 1, 1, false,
+			"The identity is verified before a watch is returned.", "first",
+			[]string{"GET /base/apis/g/v1/widgets?watch=true"}, []string{"first speaks"}, 1, 1, false,
 		},
 		"Others": {
-			"What fills no cache costs nothing.", "first",
+			"Other requests cost no verification.", "first",
 			[]string{"GET " + pod, "PATCH " + pod, "POST " + pods, "GET /base/api", "GET /base/apis/g/v1", "GET /base/version"},
-			[]string{"first speaks", "first speaks", "first speaks", "first speaks", "first speaks", "first speaks"}, 6, 0, false,
+			[]string{
+				"first speaks", "first speaks", "first speaks", "first speaks", "first speaks", "first speaks",
+			}, 6, 0, false,
 		},
 		"Replaced": {
-			"What another cluster lists is not seen, and then nothing is sent to it.", "second",
+			"The list of another cluster is not returned, and later requests are not sent.", "second",
 			[]string{"GET " + pods, "PATCH " + pod, "GET " + pod}, []string{"", "", ""}, 1, 3, true,
 		},
 		"Emptied": {
-			"A cluster without a kube-system namespace is another one.", "nobody",
+			"A cluster without a kube-system namespace is another cluster.", "missing",
 			[]string{"GET " + pods, "POST " + pods}, []string{"", ""}, 1, 2, true,
 		},
 		"Proxy": {
-			"The page of a proxy is no answer that there is no such namespace.", "proxy",
+			"The 404 page of a proxy does not mean that the namespace is missing.", "proxy",
 			[]string{"GET " + pods, "PATCH " + pod}, []string{"", "proxy speaks"}, 2, 1, false,
 		},
 		"Down": {
-			"Who cannot say who it is, is not believed, and is not another cluster either.", "down",
+			"If the identity cannot be read, the list fails, but the cluster does not count as replaced.", "down",
 			[]string{"GET " + pods, "PATCH " + pod}, []string{"", "down speaks"}, 2, 1, false,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			server := newImpostor(t)
+			server := newFakeAPIServer(t)
 			config, uid, err := syncer.Guard(t.Context(), &rest.Config{Host: server.URL + "/base"})
 			if err != nil || uid != "first" {
 				t.Fatalf("got %q, %v", uid, err)
@@ -107,8 +112,8 @@ func TestGuard(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			server.asked.Store(0)
-			server.who.Store(tc.who)
+			server.identityReads.Store(0)
+			server.identity.Store(tc.who)
 			var last error
 			for i, request := range tc.requests {
 				var heard string
@@ -116,20 +121,21 @@ func TestGuard(t *testing.T) {
 					t.Errorf("%s\n%s: heard %q, want %q", tc.reason, request, heard, tc.heard[i])
 				}
 			}
-			if sent, asked := server.other.Load(), server.asked.Load(); sent != tc.sent || asked != tc.asked {
+			if sent, asked := server.otherRequests.Load(), server.identityReads.Load(); sent != tc.sent || asked != tc.asked {
 				t.Errorf("%s\nsent %d requests and asked %d times, want %d and %d", tc.reason, sent, asked, tc.sent, tc.asked)
 			}
 			if got := errors.Is(last, syncer.ErrVirtualClusterReplaced); got != tc.replaced {
 				t.Errorf("%s\nlast error: %v", tc.reason, last)
 			}
-			server.who.Store("first")
+			server.identity.Store("first")
 			if heard, err := send(t, c, server.URL, "PATCH "+pod); err != nil || heard != "first speaks" {
-				t.Errorf("%s\nwhen the right one is back: %q, %v", tc.reason, heard, err)
+				t.Errorf("%s\nafter the original cluster is back: %q, %v", tc.reason, heard, err)
 			}
 		})
 	}
 }
 
+// send sends a request such as "GET /path" and returns the body of the response.
 func send(t *testing.T, c *http.Client, address, request string) (string, error) {
 	t.Helper()
 	var method, path string

@@ -10,48 +10,48 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
 
-// A ConflictPolicy says what happens if the name that a virtual object has on the
-// host belongs to something else.
+// A ConflictPolicy defines what happens if the host name of a virtual object is taken by
+// a host object that the virtual object does not own.
 type ConflictPolicy string
 
-// The conflict policies. The empty one is ConflictError.
+// The conflict policies. The empty value means ConflictError.
 const (
-	// ConflictError leaves the host object alone, tells the user with a Warning
-	// event and returns ErrConflict, so that the pass is repeated.
+	// ConflictError leaves the host object alone, emits a Warning event and returns
+	// ErrConflict, so that the object is requeued.
 	ConflictError ConflictPolicy = "Error"
 
-	// ConflictIgnore leaves it alone and tells nobody.
+	// ConflictIgnore leaves the host object alone and emits no event.
 	ConflictIgnore ConflictPolicy = "Ignore"
 
-	// ConflictAdopt calls Sync for an object without a mark, or with that of
-	// another virtual cluster of the same name. The image of another virtual object
-	// stays a conflict.
+	// ConflictAdopt calls Sync for a host object without an owner, or with one in
+	// another virtual cluster of the same name. The image of another virtual object in
+	// this cluster remains a conflict.
 	ConflictAdopt ConflictPolicy = "Adopt"
 
-	// ConflictOverwrite calls Sync whatever is there. Two virtual objects can share
-	// a host object then, and take turns to overwrite it.
+	// ConflictOverwrite calls Sync for any host object. Two virtual objects can then
+	// share a host object and overwrite it in turn.
 	ConflictOverwrite ConflictPolicy = "Overwrite"
 )
 
-// A UIDPolicy says what happens to the image of an object that was deleted and
-// created again under its name while nobody looked.
+// A UIDPolicy defines what happens to the image of a virtual object that was deleted and
+// recreated before the syncer noticed the deletion.
 type UIDPolicy string
 
-// The UID policies. The empty one is UIDRecreate.
+// The UID policies. The empty value means UIDRecreate.
 const (
-	// UIDRecreate deletes it and makes a new one.
+	// UIDRecreate deletes the image and creates a new one.
 	UIDRecreate UIDPolicy = "Recreate"
 
-	// UIDIgnore goes on with it.
+	// UIDIgnore keeps the image for the new object.
 	UIDIgnore UIDPolicy = "Ignore"
 )
 
-// A DeletionPolicy says which of two objects goes first.
+// A DeletionPolicy defines which of the two objects is deleted first.
 type DeletionPolicy string
 
-// The deletion policies. The empty one is AfterVirtual.
+// The deletion policies. The empty value means AfterVirtual.
 const (
-	// AfterVirtual deletes the host object when the virtual one is gone.
+	// AfterVirtual deletes the host object when the virtual object is gone.
 	AfterVirtual DeletionPolicy = "AfterVirtual"
 
 	// BeforeVirtual keeps the virtual object with a finalizer until the host object
@@ -59,39 +59,40 @@ const (
 	BeforeVirtual DeletionPolicy = "BeforeVirtual"
 )
 
-// A Confirmation says whom to believe that a virtual object is gone.
+// A Confirmation defines how the syncer confirms that a virtual object is gone before it
+// deletes the host object.
 type Confirmation string
 
-// The confirmations. The empty one is ConfirmLive.
+// The confirmations. The empty value means ConfirmLive.
 const (
-	// ConfirmLive asks the virtual API server for the object, and before and after
-	// that for the UID of its kube-system namespace, which must be that of the start.
-	// It costs three requests per deletion.
+	// ConfirmLive reads the object from the virtual API server. Before and after that
+	// it compares the UID of the kube-system namespace with the one at the start. This
+	// costs three requests per deletion.
 	ConfirmLive Confirmation = "Live"
 
-	// ConfirmCached believes the cache: unless its manager is guarded, see Guard, a
-	// virtual API server that lost its data empties the host.
+	// ConfirmCached relies on the cache. Unless the manager uses a configuration
+	// returned by Guard, all host objects are deleted if the virtual API server loses
+	// its data.
 	ConfirmCached Confirmation = "Cached"
 )
 
 // Options of a syncer. The zero value is safe.
 type Options struct {
 	// MaxConcurrentReconciles is the number of workers. Default: 1. With more, a
-	// Starter is called from several of them at a time.
+	// Starter is called concurrently.
 	MaxConcurrentReconciles int
 
-	// OnConflict is what happens if a name is taken on the host. Default:
-	// ConflictError.
+	// OnConflict is the policy for a host name that is taken. Default: ConflictError.
 	OnConflict ConflictPolicy
 
-	// UIDPolicy is what happens to the image of a former object. Default:
-	// UIDRecreate.
+	// UIDPolicy is the policy for the image of a former virtual object of that name.
+	// Default: UIDRecreate.
 	UIDPolicy UIDPolicy
 
-	// HostDeletion is which object goes first. Default: AfterVirtual.
+	// HostDeletion is the order of deletion. Default: AfterVirtual.
 	HostDeletion DeletionPolicy
 
-	// ConfirmAbsence is whom to believe that a virtual object is gone. Default:
+	// ConfirmAbsence is how the absence of a virtual object is confirmed. Default:
 	// ConfirmLive.
 	ConfirmAbsence Confirmation
 
@@ -99,22 +100,22 @@ type Options struct {
 	// translator.DefaultFieldOwner of the syncer's name.
 	FieldOwner string
 
-	// Recorder records events about virtual objects. Default: the virtual
-	// manager's, without repetitions.
+	// Recorder records events about virtual objects. Default: the recorder of the
+	// virtual manager, with repeated events dropped.
 	Recorder event.Recorder
 
-	// SlowRecheck is when something is looked at again that no event is expected
-	// for: an object that the API server will not have. Default: 10 minutes.
+	// SlowRecheck is the requeue interval for objects for which no event is expected,
+	// such as one that the API server rejects. Default: 10 minutes.
 	SlowRecheck time.Duration
 
-	legacy bool // S4, S5, S7 and S14 as they were: see LegacyOptions
+	legacy bool // the rules that have no option of their own: see LegacyOptions
 }
 
-// LegacyOptions are those of the runtime that plugins were first written for. They
-// trade safety for the old behaviour: Sync is called on host objects of others and
-// on images of former objects, host objects are deleted without preconditions and
-// because the cache says so, they are replaced as a whole, virtual objects that are
-// being deleted get a host object again, and an event is lost if IsManaged fails.
+// LegacyOptions returns the options that restore the behavior of vcluster-sdk v0.4, for
+// which plugins were first written. They are less safe: Sync is called for host objects
+// of other owners and for images of former objects; host objects are deleted without a
+// live read and without preconditions, and updated as a whole; a virtual object that is
+// being deleted gets a host object again; an event is dropped if IsManaged fails.
 func LegacyOptions() Options {
 	return Options{
 		OnConflict:     ConflictOverwrite,
@@ -124,25 +125,25 @@ func LegacyOptions() Options {
 	}
 }
 
-// An OptionsProvider brings its own options. RegisterSyncer uses them.
+// An OptionsProvider is a syncer that defines its own options. RegisterSyncer uses them.
 type OptionsProvider interface {
 	SyncerOptions() Options
 }
 
-// DefaultSlowRecheck is when something is looked at again that no event is expected
-// for.
+// DefaultSlowRecheck is the default of Options.SlowRecheck.
 const DefaultSlowRecheck = 10 * time.Minute
 
-// complete fills in defaults and refuses values that nobody knows.
+// complete sets the defaults and returns an error for an unknown value.
 func (o Options) complete(ctx *synccontext.RegisterContext, name string) (Options, error) {
 	for what, known := range map[string]bool{
-		"OnConflict":     slices.Contains([]ConflictPolicy{"", ConflictError, ConflictIgnore, ConflictAdopt, ConflictOverwrite}, o.OnConflict),
+		"OnConflict": slices.Contains(
+			[]ConflictPolicy{"", ConflictError, ConflictIgnore, ConflictAdopt, ConflictOverwrite}, o.OnConflict),
 		"UIDPolicy":      slices.Contains([]UIDPolicy{"", UIDRecreate, UIDIgnore}, o.UIDPolicy),
 		"HostDeletion":   slices.Contains([]DeletionPolicy{"", AfterVirtual, BeforeVirtual}, o.HostDeletion),
 		"ConfirmAbsence": slices.Contains([]Confirmation{"", ConfirmLive, ConfirmCached}, o.ConfirmAbsence),
 	} {
 		if !known {
-			return Options{}, errors.Errorf("option %s of syncer %q has a value that is not known", what, name)
+			return Options{}, errors.Errorf("option %s of syncer %q has an unknown value", what, name)
 		}
 	}
 	o.MaxConcurrentReconciles = max(o.MaxConcurrentReconciles, 1)

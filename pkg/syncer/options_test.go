@@ -14,29 +14,33 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
-	"github.com/moorage-dev/moorage/pkg/syncer/internal/pass"
+	"github.com/moorage-dev/moorage/pkg/syncer/internal/passcontext"
 )
 
-// recording is a manager that notes for whom it makes recorders.
-type recording struct {
+// A recorderManager records the names of event recorders.
+type recorderManager struct {
 	*fake.Manager
 
-	of *[]string
+	names *[]string
 }
 
-func (r recording) GetEventRecorder(name string) recorder.EventRecorder {
-	*r.of = append(*r.of, name)
+func (r recorderManager) GetEventRecorder(name string) recorder.EventRecorder {
+	*r.names = append(*r.names, name)
 	return r.Manager.GetEventRecorder(name)
 }
 
-// TestOptionsAreCompleted: what is not said gets its default, what is said stays, and what nobody knows is refused by its name.
-func TestOptionsAreCompleted(t *testing.T) {
+// TestOptionsComplete verifies the defaults, that given values are kept, and that unknown
+// values are errors that name the option.
+func TestOptionsComplete(t *testing.T) {
 	given := event.NewNopRecorder()
 	all := Options{
-		MaxConcurrentReconciles: 3, OnConflict: ConflictIgnore, UIDPolicy: UIDIgnore, HostDeletion: BeforeVirtual, ConfirmAbsence: ConfirmCached,
+		MaxConcurrentReconciles: 3, OnConflict: ConflictIgnore, UIDPolicy: UIDIgnore,
+		HostDeletion: BeforeVirtual, ConfirmAbsence: ConfirmCached,
 		FieldOwner: "me", SlowRecheck: 1, Recorder: given,
 	}
-	defaults := Options{MaxConcurrentReconciles: 1, FieldOwner: "moorage-syncer-boats", SlowRecheck: 10 * time.Minute, Recorder: given}
+	defaults := Options{
+		MaxConcurrentReconciles: 1, FieldOwner: "moorage-syncer-widgets", SlowRecheck: 10 * time.Minute, Recorder: given,
+	}
 	with := func(change func(*Options)) Options {
 		o := defaults
 		change(&o)
@@ -48,75 +52,116 @@ func TestOptionsAreCompleted(t *testing.T) {
 		want   Options
 		err    string
 	}{
-		"Defaults": {"Nothing is said.", Options{Recorder: given}, defaults, ""},
-		"All":      {"All is said.", all, all, ""},
-		"Negative": {"No syncer does without a worker, nor looks again before now.", Options{MaxConcurrentReconciles: -1, SlowRecheck: -1, Recorder: given}, defaults, ""},
-		"Said": {"The defaults are said.", Options{OnConflict: ConflictError, UIDPolicy: UIDRecreate, HostDeletion: AfterVirtual, ConfirmAbsence: ConfirmLive, Recorder: given}, with(func(o *Options) {
-			o.OnConflict, o.UIDPolicy, o.HostDeletion, o.ConfirmAbsence = ConflictError, UIDRecreate, AfterVirtual, ConfirmLive
-		}), ""},
-		"Adopt":      {"Another value.", Options{OnConflict: ConflictAdopt, Recorder: given}, with(func(o *Options) { o.OnConflict = ConflictAdopt }), ""},
-		"Overwrite":  {"And another.", Options{OnConflict: ConflictOverwrite, Recorder: given}, with(func(o *Options) { o.OnConflict = ConflictOverwrite }), ""},
-		"OnConflict": {"Nobody knows it.", Options{OnConflict: "x"}, Options{}, `option OnConflict of syncer "boats" has a value that is not known`},
-		"UIDPolicy":  {"Nobody knows it.", Options{UIDPolicy: "x"}, Options{}, `option UIDPolicy of syncer "boats" has a value that is not known`},
-		"Deletion":   {"Nobody knows it.", Options{HostDeletion: "x"}, Options{}, `option HostDeletion of syncer "boats" has a value that is not known`},
-		"Absence":    {"Nobody knows it.", Options{ConfirmAbsence: "x"}, Options{}, `option ConfirmAbsence of syncer "boats" has a value that is not known`},
+		"Defaults": {"No options.", Options{Recorder: given}, defaults, ""},
+		"All":      {"All options.", all, all, ""},
+		"Negative": {
+			"Negative values mean the defaults.", Options{MaxConcurrentReconciles: -1, SlowRecheck: -1, Recorder: given},
+			defaults, "",
+		},
+		"Said": {
+			"The defaults are given.",
+			Options{
+				OnConflict: ConflictError, UIDPolicy: UIDRecreate, HostDeletion: AfterVirtual, ConfirmAbsence: ConfirmLive,
+				Recorder: given,
+			},
+			with(func(o *Options) {
+				o.OnConflict, o.UIDPolicy, o.HostDeletion, o.ConfirmAbsence = ConflictError, UIDRecreate, AfterVirtual, ConfirmLive
+			}),
+			"",
+		},
+		"Adopt": {
+			"Another value.", Options{OnConflict: ConflictAdopt, Recorder: given},
+			with(func(o *Options) { o.OnConflict = ConflictAdopt }), "",
+		},
+		"Overwrite": {
+			"Another value.", Options{OnConflict: ConflictOverwrite, Recorder: given},
+			with(func(o *Options) { o.OnConflict = ConflictOverwrite }), "",
+		},
+		"OnConflict": {
+			"The value is unknown.", Options{OnConflict: "x"}, Options{},
+			`option OnConflict of syncer "widgets" has an unknown value`,
+		},
+		"UIDPolicy": {
+			"The value is unknown.", Options{UIDPolicy: "x"}, Options{},
+			`option UIDPolicy of syncer "widgets" has an unknown value`,
+		},
+		"Deletion": {
+			"The value is unknown.", Options{HostDeletion: "x"}, Options{},
+			`option HostDeletion of syncer "widgets" has an unknown value`,
+		},
+		"Absence": {
+			"The value is unknown.", Options{ConfirmAbsence: "x"}, Options{},
+			`option ConfirmAbsence of syncer "widgets" has an unknown value`,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var of []string
-			ctx := &synccontext.RegisterContext{VirtualManager: recording{&fake.Manager{}, &of}}
-			got, err := tc.o.complete(ctx, "boats")
+			ctx := &synccontext.RegisterContext{VirtualManager: recorderManager{&fake.Manager{}, &of}}
+			got, err := tc.o.complete(ctx, "widgets")
 			if tc.err != "" {
 				if err == nil || err.Error() != tc.err {
 					t.Errorf("%s\ngot error %v, want %q", tc.reason, err, tc.err)
 				}
 				return
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(Options{}), cmp.Comparer(func(a, b event.Recorder) bool { return a == b })); diff != "" || err != nil || of != nil {
+			if diff := cmp.Diff(
+				tc.want, got, cmp.AllowUnexported(Options{}), cmp.Comparer(
+					func(a, b event.Recorder) bool { return a == b })); diff != "" || err != nil || of != nil {
 				t.Errorf("%s\nerror %v, recorders %q, -want, +got:\n%s", tc.reason, err, of, diff)
 			}
 			tc.o.Recorder = nil
-			if got, err = tc.o.complete(ctx, "boats"); err != nil || got.Recorder == nil || !cmp.Equal(of, []string{"boats-syncer"}) {
+			if got, err = tc.o.complete(ctx, "widgets"); err != nil || got.Recorder == nil ||
+				!cmp.Equal(of, []string{"widgets-syncer"}) {
 				t.Errorf("%s\nwithout a recorder: error %v, recorder %v, recorders %q", tc.reason, err, got.Recorder, of)
 			}
 		})
 	}
 }
 
-// owning is a syncer that brings options.
-type owning struct{ Syncer }
+// An optionsSyncer defines its own options.
+type optionsSyncer struct{ Syncer }
 
-func (owning) SyncerOptions() Options { return Options{FieldOwner: "me"} }
+func (optionsSyncer) SyncerOptions() Options { return Options{FieldOwner: "me"} }
 
-// TestOutside: outside of a pass, host objects are written under the field owner of the options that a syncer brings, and the call ends with its context.
-func TestOutside(t *testing.T) {
+// TestNewCallContext verifies that the context uses the field owner of the syncer's
+// options and ends with the given context.
+func TestNewCallContext(t *testing.T) {
 	type key struct{}
-	reg := &synccontext.RegisterContext{Context: t.Context(), VirtualManager: &fake.Manager{}, PhysicalManager: &fake.Manager{}, TargetNamespace: "quay"}
+	reg := &synccontext.RegisterContext{
+		Context: t.Context(), VirtualManager: &fake.Manager{}, PhysicalManager: &fake.Manager{}, TargetNamespace: "host-ns",
+	}
 	ctx := context.WithValue(t.Context(), key{}, "call")
-	for want, s := range map[string]Syncer{"": leading{}, "me": owning{leading{}}} {
-		sync := Outside(ctx, reg, s, "boats")
-		if p := pass.From(sync.Context); p == nil || p.FieldOwner != want || sync.Context.Value(key{}) != "call" || sync.TargetNamespace != "quay" {
+	for want, s := range map[string]Syncer{"": mappingSyncer{}, "me": optionsSyncer{mappingSyncer{}}} {
+		sync := NewCallContext(ctx, reg, s, "widgets")
+		if p := passcontext.From(sync.Context); p == nil || p.FieldOwner != want || sync.Context.Value(key{}) != "call" ||
+			sync.TargetNamespace != "host-ns" {
 			t.Errorf("%T: got %v in %v", s, p, sync.Context)
 		}
 	}
 }
 
-// doubting is a syncer that knows the name of a host object, and cannot tell whether that is managed.
-type doubting struct{ leading }
+// A failingIsManaged maps host objects, but its IsManaged fails.
+type failingIsManaged struct{ mappingSyncer }
 
-func (doubting) IsManaged(client.Object) (bool, error) { return false, errors.New("doubt") }
+func (failingIsManaged) IsManaged(client.Object) (bool, error) {
+	return false, errors.New("not available")
+}
 
-// nameless is one that knows no name either.
-type nameless struct{ doubting }
+// A failingLookup maps no host object, and its IsManaged fails.
+type failingLookup struct{ failingIsManaged }
 
-func (nameless) PhysicalToVirtual(client.Object) types.NamespacedName { return types.NamespacedName{} }
+func (failingLookup) PhysicalToVirtual(client.Object) types.NamespacedName {
+	return types.NamespacedName{}
+}
 
-// TestVirtualName: a name that is known is believed; only where there is none it is asked why.
+// TestVirtualName verifies that a non-empty name is returned as it is, and that IsManaged
+// is called for the error only if the name is empty.
 func TestVirtualName(t *testing.T) {
-	if got, err := VirtualName(doubting{}, configMap("a", "7", false)); err != nil || got.String() != "virtual/a" {
+	if got, err := VirtualName(failingIsManaged{}, configMap("a", "7", false)); err != nil || got.String() != "virtual/a" {
 		t.Errorf("got %s, %v", got, err)
 	}
-	if got, err := VirtualName(nameless{}, configMap("a", "7", false)); err == nil || got.Name != "" {
+	if got, err := VirtualName(failingLookup{}, configMap("a", "7", false)); err == nil || got.Name != "" {
 		t.Errorf("got %s, %v", got, err)
 	}
 }

@@ -16,85 +16,94 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// ownerAge is how long an owner that was read is taken for the one that there is. An object
-// that was made within that time for a service that is gone is collected, and made again.
-const ownerAge = time.Second
+// ownerCacheTTL is how long the UID of the owner is cached. An object that is created
+// within that time with the UID of a deleted service is garbage collected and created
+// again.
+const ownerCacheTTL = time.Second
 
-// An owner is the service that owns host objects. Its UID changes when it is recreated.
-type owner struct {
+// An ownerService is the service that owns host objects. Its UID changes when the service
+// is recreated.
+type ownerService struct {
 	reader client.Reader
 	key    client.ObjectKey
 	clock  clock.PassiveClock
 
-	mu   sync.Mutex // held while it is read
-	last *corev1.Service
-	at   time.Time
+	mu     sync.Mutex // held while the service is read
+	last   *corev1.Service
+	readAt time.Time
 }
 
-// newOwner returns the service that owns host objects, or nil if there is to be none.
-func newOwner(ctx context.Context, host *rest.Config, o RegisterOptions) (*owner, error) {
+// newOwnerService reads the service that owns host objects. It returns nil if the options
+// name none.
+func newOwnerService(ctx context.Context, host *rest.Config, o RegisterOptions) (*ownerService, error) {
 	if !o.SetOwner || o.ServiceName == "" {
 		return nil, nil
 	}
-	c, err := client.New(host, client.Options{}) // of client-go's kinds, whatever the syncers' are
+	c, err := client.New(host, client.Options{}) // the scheme of the syncers may lack services
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client for the physical cluster")
+		return nil, errors.Wrap(err, "cannot create a client for the physical cluster")
 	}
-	w := &owner{reader: c, key: client.ObjectKey{Namespace: o.currentNamespace(), Name: o.ServiceName}, clock: clock.RealClock{}}
-	_, err = w.renew(ctx)
+	w := &ownerService{
+		reader: c, key: client.ObjectKey{Namespace: o.currentNamespace(), Name: o.ServiceName}, clock: clock.RealClock{},
+	}
+	_, err = w.currentUID(ctx)
 	return w, err
 }
 
-// tell the context who the owner is.
-func (o *owner) tell(reg *synccontext.RegisterContext) {
+// setIn sets the owner in the context. It does nothing if the owner is nil.
+func (o *ownerService) setIn(reg *synccontext.RegisterContext) {
 	if o != nil {
-		reg.Names.Owner, reg.RenewOwner = o.last, o.renew
+		reg.Names.Owner, reg.RenewOwner = o.last, o.currentUID
 	}
 }
 
-// renew returns the UID of the service that there is.
-func (o *owner) renew(ctx context.Context) (types.UID, error) {
+// currentUID returns the UID of the service, cached for ownerCacheTTL. It is safe for
+// concurrent use.
+func (o *ownerService) currentUID(ctx context.Context) (types.UID, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.last != nil && o.clock.Since(o.at) < ownerAge {
+	if o.last != nil && o.clock.Since(o.readAt) < ownerCacheTTL {
 		return o.last.UID, nil
 	}
 	service := &corev1.Service{}
 	if err := o.reader.Get(ctx, o.key, service); err != nil {
 		return "", errors.Wrap(err, "cannot read the service that owns the host objects")
 	}
-	o.last, o.at = service, o.clock.Now()
+	o.last, o.readAt = service, o.clock.Now()
 	return service.UID, nil
 }
 
-// A renewing client puts the owner that there is now into what it creates.
-type renewing struct {
-	uid   types.UID // of the owner when the process started
-	renew func(context.Context) (types.UID, error)
+// An ownerUpdater replaces the UID of the owner that the process started with by the
+// current one in objects that are about to be created.
+type ownerUpdater struct {
+	startUID   types.UID // of the owner when the process started
+	currentUID func(context.Context) (types.UID, error)
 }
 
-// renewingOf returns what the syncers of a context need, nil if the owner never changes.
-func renewingOf(reg *synccontext.RegisterContext) *renewing {
+// newOwnerUpdater returns the ownerUpdater of a context, or nil if the owner never
+// changes.
+func newOwnerUpdater(reg *synccontext.RegisterContext) *ownerUpdater {
 	if reg.RenewOwner == nil {
 		return nil
 	}
 	if first := synccontext.NamesOf(reg).Owner; first != nil {
-		return &renewing{first.GetUID(), reg.RenewOwner}
+		return &ownerUpdater{first.GetUID(), reg.RenewOwner}
 	}
 	return nil
 }
 
-// own sets the UID of the owner in an object that does not exist yet.
-func (r *renewing) own(ctx context.Context, obj metav1.Object) error {
+// updateOwner sets the current UID of the owner in an object without a UID, which does
+// not exist yet. Other owner references stay as they are.
+func (r *ownerUpdater) updateOwner(ctx context.Context, obj metav1.Object) error {
 	if r == nil || obj.GetUID() != "" {
 		return nil
 	}
 	refs := obj.GetOwnerReferences()
 	for i := range refs {
-		if refs[i].UID != r.uid {
+		if refs[i].UID != r.startUID {
 			continue
 		}
-		uid, err := r.renew(ctx)
+		uid, err := r.currentUID(ctx)
 		if err != nil {
 			return err
 		}

@@ -16,15 +16,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestOwnerIsReadAgain: at most once a second, and not taken for the one before while there is
-// none.
-func TestOwnerIsReadAgain(t *testing.T) {
+// TestOwnerServiceCurrentUID verifies that the service is read at most once a second, and
+// that a missing service is an error.
+func TestOwnerServiceCurrentUID(t *testing.T) {
 	first := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "red", UID: "first"}}
 	c, clk := fake.NewClientBuilder().WithObjects(first).Build(), testclock.NewFakePassiveClock(time.Unix(1e9, 0))
-	o := &owner{reader: c, key: client.ObjectKeyFromObject(first), clock: clk}
+	o := &ownerService{reader: c, key: client.ObjectKeyFromObject(first), clock: clk}
 	is := func(want string) {
 		t.Helper()
-		if uid, err := o.renew(t.Context()); string(uid) != want || (err != nil) != (want == "") {
+		if uid, err := o.currentUID(t.Context()); string(uid) != want || (err != nil) != (want == "") {
 			t.Errorf("got %q, %v, want %q", uid, err, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestOwnerIsReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	is("first")
-	clk.SetTime(clk.Now().Add(ownerAge))
+	clk.SetTime(clk.Now().Add(ownerCacheTTL))
 	is("")
 	second := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "red", UID: "second"}}
 	if err := c.Create(t.Context(), second); err != nil {
@@ -42,9 +42,9 @@ func TestOwnerIsReadAgain(t *testing.T) {
 	is("second")
 }
 
-// TestOwnerOfWhatIsMade: the owner is asked for what belongs to the first one alone, and takes
-// its place; what cannot be asked for leaves the object as it is.
-func TestOwnerOfWhatIsMade(t *testing.T) {
+// TestOwnerUpdater verifies that only references to the initial owner are updated, only
+// in objects that do not exist, and that an error leaves the object unchanged.
+func TestOwnerUpdater(t *testing.T) {
 	down := errors.New("down")
 	for name, tc := range map[string]struct {
 		reason       string
@@ -53,14 +53,20 @@ func TestOwnerOfWhatIsMade(t *testing.T) {
 		fails        error
 		asked        int
 	}{
-		"Nobody":  {reason: "it has no owner"},
-		"Others":  {reason: "it belongs to somebody else", owners: []types.UID{"a", "b"}, want: []types.UID{"a", "b"}},
-		"Both":    {reason: "to another one as well", owners: []types.UID{"a", "first", "b"}, want: []types.UID{"a", "second", "b"}, asked: 1},
-		"Failure": {reason: "the owner cannot be read", owners: []types.UID{"first"}, want: []types.UID{"first"}, fails: down, asked: 1},
-		"Made":    {reason: "it was made before", owners: []types.UID{"first"}, want: []types.UID{"first"}, made: "x"},
+		"NoOwner": {reason: "the object has no owner"},
+		"Others":  {reason: "the object has other owners", owners: []types.UID{"a", "b"}, want: []types.UID{"a", "b"}},
+		"Both": {
+			reason: "the object has other owners as well", owners: []types.UID{"a", "first", "b"},
+			want: []types.UID{"a", "second", "b"}, asked: 1,
+		},
+		"Failure": {
+			reason: "the current owner cannot be read", owners: []types.UID{"first"}, want: []types.UID{"first"}, fails: down,
+			asked: 1,
+		},
+		"Made": {reason: "the object exists", owners: []types.UID{"first"}, want: []types.UID{"first"}, made: "x"},
 	} {
 		asked := 0
-		r := &renewing{"first", func(context.Context) (types.UID, error) {
+		r := &ownerUpdater{"first", func(context.Context) (types.UID, error) {
 			asked++
 			if tc.fails != nil {
 				return "", tc.fails
@@ -71,13 +77,13 @@ func TestOwnerOfWhatIsMade(t *testing.T) {
 		for _, uid := range tc.owners {
 			obj.OwnerReferences = append(obj.OwnerReferences, metav1.OwnerReference{UID: uid})
 		}
-		err := r.own(t.Context(), obj)
+		err := r.updateOwner(t.Context(), obj)
 		var got []types.UID
 		for _, ref := range obj.OwnerReferences {
 			got = append(got, ref.UID)
 		}
 		if !errors.Is(err, tc.fails) || asked != tc.asked || !cmp.Equal(tc.want, got) {
-			t.Errorf("%s: %s: error %v, asked %d times, the owners are %v", name, tc.reason, err, asked, got)
+			t.Errorf("%s: %s: error %v, %d reads, owners %v", name, tc.reason, err, asked, got)
 		}
 	}
 }

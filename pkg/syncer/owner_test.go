@@ -14,14 +14,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// TestRecreatedOwner: a host object belongs to the service that there is when it is made, and
-// not to the one that the process found when it started: the garbage collector would remove
-// it. Passes that create nothing do not ask who the owner is.
-func TestRecreatedOwner(t *testing.T) {
+// TestCreateWithRecreatedOwner verifies that a created host object refers to the current
+// service, not to the one at the start, with which it would be garbage collected. Other
+// passes do not read the service.
+func TestCreateWithRecreatedOwner(t *testing.T) {
 	image := translate.PhysicalName("a", home)
 	for name, o := range map[string]syncer.Options{"Apply": {}, "Create": syncer.LegacyOptions()} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}, o: o})
+			w := newWorld(t, worldOptions{v: []runtime.Object{virtualMap("a")}, o: o})
 			w.reg.Names.Owner = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: target, Name: "red", UID: "first"}}
 			asked, fails := 0, errors.New("there is no owner")
 			w.reg.RenewOwner = func(context.Context) (types.UID, error) {
@@ -33,27 +33,28 @@ func TestRecreatedOwner(t *testing.T) {
 			w.Must(err)
 			w.core = core
 			if _, err := w.pass("a"); !errors.Is(err, fails) || w.host(image) != nil {
-				t.Errorf("want nothing made without an owner, got %v", err)
+				t.Errorf("want no host object without an owner, got %v", err)
 			}
 			fails = nil
 			w.mustPass()
 			refs := w.host(image).OwnerReferences
 			if len(refs) != 1 || refs[0].UID != "second" || refs[0].Name != "red" {
-				t.Errorf("the owners are %v", refs)
+				t.Errorf("got owners %v", refs)
 			}
 			before := asked
 			w.mustPass()
 			if asked != before {
-				t.Errorf("asked %d times for the owner of what there is", asked-before)
+				t.Errorf("%d reads of the owner in a pass that creates nothing", asked-before)
 			}
 		})
 	}
 }
 
-// TestLastingOwner: where nobody tells who the owner is now, it is the one that the context names.
-func TestLastingOwner(t *testing.T) {
+// TestCreateWithFixedOwner verifies that without RenewOwner the owner is that of the
+// context.
+func TestCreateWithFixedOwner(t *testing.T) {
 	image := translate.PhysicalName("a", home)
-	w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}})
+	w := newWorld(t, worldOptions{v: []runtime.Object{virtualMap("a")}})
 	w.reg.Names.Owner = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: target, Name: "red", UID: "first"}}
 	w.syncer = newMapSyncer(w.reg)
 	core, err := syncer.NewCore(w.reg, w.syncer, withRecorder(syncer.Options{}, w.events), w.clock)
@@ -61,6 +62,6 @@ func TestLastingOwner(t *testing.T) {
 	w.core = core
 	w.mustPass()
 	if refs := w.host(image).OwnerReferences; len(refs) != 1 || refs[0].UID != "first" {
-		t.Errorf("the owners are %v", refs)
+		t.Errorf("got owners %v", refs)
 	}
 }

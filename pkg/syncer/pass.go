@@ -13,26 +13,27 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
-	"github.com/moorage-dev/moorage/pkg/syncer/internal/dispatch"
-	"github.com/moorage-dev/moorage/pkg/syncer/internal/pass"
+	"github.com/moorage-dev/moorage/pkg/syncer/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/syncer/internal/passcontext"
 )
 
-// A passage is one pass over one virtual name.
-type passage struct {
-	r    *reconciler
-	ctx  context.Context //nolint:containedctx // lives for one pass
-	sync *synccontext.SyncContext
-	told *pass.Pass
-	req  types.NamespacedName
+// A pass reconciles one virtual name once.
+type pass struct {
+	r      *reconciler
+	ctx    context.Context //nolint:containedctx // lives for one pass
+	sync   *synccontext.SyncContext
+	values *passcontext.Values
+	req    types.NamespacedName
 
-	host       types.NamespacedName
-	vObj, pObj client.Object // nil if they do not exist
-	foreign    string        // why the host object is not ours
-	confirmed  bool          // the virtual API server says what its cache says
+	host          types.NamespacedName
+	vObj, pObj    client.Object // nil if they do not exist
+	foreignReason string        // why the virtual object does not own the host object
+	confirmed     bool          // the virtual API server says what its cache says
 }
 
-func (p *passage) run() (ctrl.Result, error) {
-	if err := p.find(); err != nil {
+// run reads both objects, decides and acts until an action ends the pass.
+func (p *pass) run() (ctrl.Result, error) {
+	if err := p.readObjects(); err != nil {
 		return ctrl.Result{}, err
 	}
 	for {
@@ -40,61 +41,65 @@ func (p *passage) run() (ctrl.Result, error) {
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		action := dispatch.Decide(f)
-		result, err := p.do(action)
+		action := lifecycle.Decide(f)
+		result, err := p.act(action)
 		if err != nil || action.Ends() {
 			return result, err
 		}
 	}
 }
 
-// do takes one action.
-func (p *passage) do(action dispatch.Action) (ctrl.Result, error) {
+// act performs one action.
+func (p *pass) act(action lifecycle.Action) (ctrl.Result, error) {
 	switch action {
-	case dispatch.AwaitSelf:
-		// Its event comes long before; this is for a cache that never shows it.
-		return ctrl.Result{RequeueAfter: patience}, nil
-	case dispatch.Confirm:
+	case lifecycle.AwaitCache:
+		// The event usually comes much earlier. The requeue is for a cache that never
+		// contains the write.
+		return ctrl.Result{RequeueAfter: staleCacheTimeout}, nil
+	case lifecycle.Confirm:
 		return ctrl.Result{}, p.confirm(p.ctx)
-	case dispatch.Hold:
-		return ctrl.Result{}, p.finalizer(controllerutil.AddFinalizer)
-	case dispatch.Release:
-		return ctrl.Result{}, p.finalizer(controllerutil.RemoveFinalizer)
-	case dispatch.Delete:
+	case lifecycle.AddFinalizer:
+		return ctrl.Result{}, p.patchFinalizer(controllerutil.AddFinalizer)
+	case lifecycle.RemoveFinalizer:
+		return ctrl.Result{}, p.patchFinalizer(controllerutil.RemoveFinalizer)
+	case lifecycle.DeleteHost:
 		return DeleteObject(p.sync, p.pObj)
-	case dispatch.Refuse:
-		return p.refuse(p.pObj)
-	case dispatch.Overlook:
-		return p.overlook(p.pObj)
-	case dispatch.Down:
-		p.r.mem.remember(p.req, p.host)
-		return p.down()
-	case dispatch.Up:
-		p.told.Gone = p.confirm
-		return p.r.up.SyncUp(p.sync, p.pObj)
-	case dispatch.Sync:
-		p.r.mem.remember(p.req, p.host)
+	case lifecycle.ReportConflict:
+		return p.reportConflict(p.pObj)
+	case lifecycle.IgnoreConflict:
+		return p.awaitName(p.pObj)
+	case lifecycle.SyncDown:
+		p.r.tracker.addHostName(p.req, p.host)
+		return p.syncDown()
+	case lifecycle.SyncUp:
+		p.values.Gone = p.confirm
+		return p.r.upSyncer.SyncUp(p.sync, p.pObj)
+	case lifecycle.Sync:
+		p.r.tracker.addHostName(p.req, p.host)
 		return p.r.syncer.Sync(p.sync, p.pObj, p.vObj)
-	default: // Rest, AwaitHost: an event begins the next pass
+	default: // Nothing, AwaitHostDeletion: an event triggers the next pass
 		return ctrl.Result{}, nil
 	}
 }
 
-// confirm what the virtual cache says, once in a pass.
-func (p *passage) confirm(ctx context.Context) error {
-	if p.confirmed || p.r.o.ConfirmAbsence == ConfirmCached {
+// confirm compares the virtual cache with a live read, once in a pass. It returns an
+// error if they differ or another cluster answers.
+func (p *pass) confirm(ctx context.Context) error {
+	if p.confirmed || p.r.options.ConfirmAbsence == ConfirmCached {
 		return nil
 	}
 	var uid types.UID
 	if p.vObj != nil {
 		uid = p.vObj.GetUID()
 	}
-	err := p.r.sentry.confirm(ctx, p.r.syncer.Resource(), p.req, uid)
+	err := p.r.identity.confirm(ctx, p.r.syncer.Resource(), p.req, uid)
 	p.confirmed = err == nil
 	return err
 }
 
-func (p *passage) finalizer(change func(client.Object, string) bool) error {
+// patchFinalizer adds or removes the syncer's finalizer with an optimistic lock. If the
+// virtual object is gone, the error is a stale read.
+func (p *pass) patchFinalizer(change func(client.Object, string) bool) error {
 	before := p.vObj.DeepCopyObject().(client.Object)
 	if !change(p.vObj, p.r.finalizer) {
 		return nil
@@ -102,56 +107,56 @@ func (p *passage) finalizer(change func(client.Object, string) bool) error {
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	err := p.sync.VirtualClient.Patch(p.ctx, p.vObj, patch)
 	if gone.Named(err) || gone.Unserved(err) {
-		// The cache is behind, or another cluster answers: no reason to stop here.
-		return conflict(err)
+		// The cache is stale, or another cluster answers: requeue.
+		return asStale(err)
 	}
 	return err
 }
 
-// down lets the syncer make a host object. That the name is taken after all may be
-// news to the cache; the host itself says by whom.
-func (p *passage) down() (ctrl.Result, error) {
+// syncDown calls SyncDown. If the host name turns out to be taken, the cache was stale: a
+// live read of the host object tells a conflict from a stale read of the own image.
+func (p *pass) syncDown() (ctrl.Result, error) {
 	result, err := p.r.syncer.SyncDown(p.sync, p.vObj)
-	if p.r.o.legacy || !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) {
+	if p.r.options.legacy || !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) {
 		return result, err
 	}
-	there, readErr := get(p.ctx, p.r.reg.PhysicalManager.GetAPIReader(), p.r.syncer.Resource(), p.host)
+	there, readErr := getOrNil(p.ctx, p.r.reg.PhysicalManager.GetAPIReader(), p.r.syncer.Resource(), p.host)
 	if readErr != nil || there == nil {
 		return ctrl.Result{}, err
 	}
-	if p.foreign, readErr = p.r.judge(p.req, there, p.vObj); readErr != nil {
+	if p.foreignReason, readErr = p.r.foreignReason(p.req, there, p.vObj); readErr != nil {
 		return ctrl.Result{}, readErr
 	}
-	if p.foreign == "" {
-		return ctrl.Result{}, conflict(err)
+	if p.foreignReason == "" {
+		return ctrl.Result{}, asStale(err)
 	}
-	if p.r.o.OnConflict == ConflictIgnore {
-		return p.overlook(there)
+	if p.r.options.OnConflict == ConflictIgnore {
+		return p.awaitName(there)
 	}
-	return p.refuse(there)
+	return p.reportConflict(there)
 }
 
-// refuse tells the user, and waits for the name.
-func (p *passage) refuse(pObj client.Object) (ctrl.Result, error) {
-	err := conflictError{p.foreign}
-	p.r.o.Recorder.Event(p.vObj, event.Warning(ReasonConflict, errors.Wrapf(err, "%s", p.host)))
-	result, waitErr := p.overlook(pObj)
+// reportConflict emits an event for a foreign host object and waits for the name.
+func (p *pass) reportConflict(pObj client.Object) (ctrl.Result, error) {
+	err := conflictError{p.foreignReason}
+	p.r.options.Recorder.Event(p.vObj, event.Warning(ReasonConflict, errors.Wrapf(err, "%s", p.host)))
+	result, waitErr := p.awaitName(pObj)
 	if waitErr != nil {
 		return result, waitErr
 	}
 	return ctrl.Result{}, err
 }
 
-// overlook waits for the name. It may have become free since it was looked at, in
-// which case nobody would wake us.
-func (p *passage) overlook(pObj client.Object) (ctrl.Result, error) {
-	p.r.mem.wait(p.req, p.host)
-	now, err := get(p.ctx, p.r.reg.PhysicalManager.GetClient(), p.r.syncer.Resource(), p.host)
+// awaitName waits for the host name. It reads the cache again after it has registered as
+// a waiter: if the host object changed in between, its event was missed.
+func (p *pass) awaitName(pObj client.Object) (ctrl.Result, error) {
+	p.r.tracker.addWaiter(p.req, p.host)
+	now, err := getOrNil(p.ctx, p.r.reg.PhysicalManager.GetClient(), p.r.syncer.Resource(), p.host)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if p.pObj != nil && (now == nil || now.GetResourceVersion() != pObj.GetResourceVersion()) {
-		return ctrl.Result{}, conflict(errNotShown)
+		return ctrl.Result{}, asStale(errCacheStale)
 	}
-	return ctrl.Result{RequeueAfter: p.r.o.SlowRecheck}, nil
+	return ctrl.Result{RequeueAfter: p.r.options.SlowRecheck}, nil
 }

@@ -22,25 +22,28 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// A split is a host whose cache and API server answer differently.
-type split struct {
+// A splitManager has different clients for the cache and the API server.
+type splitManager struct {
 	ctrl.Manager
 
 	cache, live client.Client
 }
 
-func (s split) GetClient() client.Client    { return s.cache }
-func (s split) GetAPIReader() client.Reader { return s.live }
+func (s splitManager) GetClient() client.Client    { return s.cache }
+func (s splitManager) GetAPIReader() client.Reader { return s.live }
 
-// answering is a client whose reads of ConfigMaps a test answers, as long as it does: nil leaves them to the cluster.
-type answering struct {
+// An interceptingClient calls answer for reads of ConfigMaps. A nil answer, or one that
+// returns false, leaves the read to the cluster.
+type interceptingClient struct {
 	client.Client
 
 	reads  int
 	answer func(read int, into *corev1.ConfigMap) (answered bool, err error)
 }
 
-func (a *answering) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (a *interceptingClient) Get(
+	ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
+) error {
 	if m, ok := obj.(*corev1.ConfigMap); ok {
 		a.reads++
 		if a.answer != nil {
@@ -52,8 +55,10 @@ func (a *answering) Get(ctx context.Context, key client.ObjectKey, obj client.Ob
 	return a.Client.Get(ctx, key, obj, opts...)
 }
 
-// Apply gives what is made a UID, as API servers do.
-func (a *answering) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+// Apply sets the UID of the created object, as API servers do.
+func (a *interceptingClient) Apply(
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption,
+) error {
 	if err := a.Client.Apply(ctx, obj, opts...); err != nil {
 		return err
 	}
@@ -68,13 +73,15 @@ func (a *answering) Apply(ctx context.Context, obj runtime.ApplyConfiguration, o
 	return err
 }
 
-func absent(_ int, _ *corev1.ConfigMap) (bool, error) {
+// imageNotFound answers every read of the image with a NotFound error.
+func imageNotFound(_ int, _ *corev1.ConfigMap) (bool, error) {
 	return true, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, translate.PhysicalName("a", home))
 }
 
-// TestNameIsTakenAfterAll: that a name is taken may be news to the cache of the host. Its API server says by whom, and the pass ends as if it had been
-// known; what else a syncer fails with is its own.
-func TestNameIsTakenAfterAll(t *testing.T) {
+// TestSyncDownAlreadyExists verifies that, if the host name is taken although the cache
+// does not contain it, a live read decides between a conflict and a requeue. Other errors
+// of SyncDown are returned.
+func TestSyncDownAlreadyExists(t *testing.T) {
 	name := translate.PhysicalName("a", home)
 	exists := apierrors.NewAlreadyExists(schema.GroupResource{Resource: "configmaps"}, name)
 	changed := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, name, nil)
@@ -92,120 +99,168 @@ func TestNameIsTakenAfterAll(t *testing.T) {
 		want    error
 		event   string
 	}{
-		"Stranger":        {reason: "The user is told whose it is.", err: exists, there: imageOf("a", stranger), reads: 1, want: syncer.ErrConflict, event: "Warning Conflict a: test/" + name + ": conflict: cannot sync virtual object as unmanaged physical object exists with desired name"},
-		"StrangerChanged": {reason: "A conflict says the same.", err: changed, there: imageOf("a", stranger), reads: 1, want: syncer.ErrConflict, event: "Warning Conflict a: "},
-		"StrangerIgnored": {reason: "The user can be spared.", err: exists, o: ignore, there: imageOf("a", stranger), reads: 1, result: later},
-		"Ours":            {reason: "It is our own image, which the cache will show.", err: exists, there: imageOf("a"), reads: 1, result: again},
-		"OursIgnored":     {reason: "That is no conflict to be ignored.", err: exists, o: ignore, there: imageOf("a"), reads: 1, result: again},
-		"Gone":            {reason: "It is gone again, and the error stands.", err: exists, reads: 1, want: exists, event: "Warning SyncError a: "},
-		"GoneUntold":      {reason: "Whose it was does not matter then.", err: exists, managed: errBoom, reads: 1, want: exists, event: "Warning SyncError a: "},
-		"Unread":          {reason: "Nobody says whose it is, and the error stands.", err: exists, there: imageOf("a", stranger), unread: errBoom, reads: 1, want: exists, event: "Warning SyncError a: "},
-		"Untold":          {reason: "It cannot be told whose it is.", err: exists, there: imageOf("a"), managed: errBoom, reads: 1, want: errBoom, event: "Warning SyncError a: Error syncing to physical cluster: boom"},
-		"OtherError":      {reason: "An error of another sort asks nobody.", err: errBoom, there: imageOf("a", stranger), want: errBoom, event: "Warning SyncError a: Error syncing to physical cluster: boom"},
-		"Legacy":          {reason: "It used to be an error like any other.", err: exists, o: legacy, there: imageOf("a", stranger), want: exists, event: "Warning SyncError a: "},
+		"Stranger": {
+			reason: "The conflict is reported.", err: exists, there: imageOf("a", unowned), reads: 1, want: syncer.ErrConflict,
+			event: "Warning Conflict a: test/" + name +
+				": conflict: cannot sync virtual object as unmanaged physical object exists with desired name",
+		},
+		"StrangerChanged": {
+			reason: "A conflict error is handled in the same way.", err: changed, there: imageOf("a", unowned), reads: 1,
+			want: syncer.ErrConflict, event: "Warning Conflict a: ",
+		},
+		"StrangerIgnored": {
+			reason: "With ConflictIgnore no event is emitted.", err: exists, o: ignore, there: imageOf("a", unowned), reads: 1,
+			result: later,
+		},
+		"Ours": {
+			reason: "The own image is not in the cache yet.", err: exists, there: imageOf("a"), reads: 1, result: requeue,
+		},
+		"OursIgnored": {
+			reason: "A stale read is not a conflict to ignore.", err: exists, o: ignore, there: imageOf("a"), reads: 1,
+			result: requeue,
+		},
+		"Gone": {
+			reason: "If it is gone again, the error is returned.", err: exists, reads: 1, want: exists,
+			event: "Warning SyncError a: ",
+		},
+		"GoneIsManagedError": {
+			reason: "The ownership of a deleted object does not matter.", err: exists, managed: errBoom, reads: 1, want: exists,
+			event: "Warning SyncError a: ",
+		},
+		"Unread": {
+			reason: "If the live read fails, the error of SyncDown is returned.", err: exists, there: imageOf("a", unowned),
+			unread: errBoom, reads: 1, want: exists, event: "Warning SyncError a: ",
+		},
+		"IsManagedError": {
+			reason: "The ownership cannot be determined.", err: exists, there: imageOf("a"), managed: errBoom, reads: 1,
+			want: errBoom, event: "Warning SyncError a: Error syncing to physical cluster: boom",
+		},
+		"OtherError": {
+			reason: "Any other error causes no live read.", err: errBoom, there: imageOf("a", unowned), want: errBoom,
+			event: "Warning SyncError a: Error syncing to physical cluster: boom",
+		},
+		"Legacy": {
+			reason: "With LegacyOptions the error is returned.", err: exists, o: legacy, there: imageOf("a", unowned),
+			want: exists, event: "Warning SyncError a: ",
+		},
 	}
 	for what, tc := range cases {
 		t.Run(what, func(t *testing.T) {
-			s := setting{v: []runtime.Object{virtualMap("a")}}
+			s := worldOptions{v: []runtime.Object{virtualMap("a")}}
 			if tc.there != nil {
 				s.p = []runtime.Object{tc.there}
 			}
 			w := newWorld(t, s)
-			live := &answering{Client: w.p}
+			live := &interceptingClient{Client: w.p}
 			if tc.unread != nil {
 				live.answer = func(int, *corev1.ConfigMap) (bool, error) { return true, tc.unread }
 			}
-			w.reg.PhysicalManager = split{w.reg.PhysicalManager, &answering{Client: w.p, answer: absent}, live}
-			w.remake(w.syncer, tc.o)
+			w.reg.PhysicalManager = splitManager{
+				w.reg.PhysicalManager, &interceptingClient{Client: w.p, answer: imageNotFound}, live,
+			}
+			w.newCore(w.syncer, tc.o)
 			w.syncer.syncErr = tc.err
 			w.syncer.setManagedErr(tc.managed)
 			got, err := w.pass("a")
 			if got != tc.result || (err == nil) != (tc.want == nil) || tc.want != nil && !sameError(err, tc.want) {
 				t.Errorf("%s\ngot %v, %v, want %v, %v", tc.reason, got, err, tc.result, tc.want)
 			}
-			if said := strings.Join(w.events.all(), "\n"); !strings.HasPrefix(said, tc.event) || (said == "") != (tc.event == "") || live.reads != tc.reads {
+			if said := strings.Join(w.events.all(), "\n"); !strings.HasPrefix(said, tc.event) ||
+				(said == "") != (tc.event == "") || live.reads != tc.reads {
 				t.Errorf("%s\nevents: %q, want %q; asked %d times, want %d", tc.reason, said, tc.event, live.reads, tc.reads)
 			}
 		})
 	}
 }
 
-// sameError compares by Is, or by the reason that an API server gives.
+// sameError compares errors by Is or by their API status reason.
 func sameError(got, want error) bool {
-	return errors.Is(got, want) || apierrors.ReasonForError(want) != metav1.StatusReasonUnknown && apierrors.ReasonForError(got) == apierrors.ReasonForError(want)
+	return errors.Is(got, want) || apierrors.ReasonForError(want) != metav1.StatusReasonUnknown &&
+		apierrors.ReasonForError(got) == apierrors.ReasonForError(want)
 }
 
-// remake makes the syncer's core anew, of what the context says now.
-func (w *world) remake(s syncer.Syncer, o syncer.Options) {
+// newCore replaces the core by one for the current managers and the given syncer.
+func (w *world) newCore(s syncer.Syncer, o syncer.Options) {
 	w.Helper()
 	core, err := syncer.NewCore(w.reg, s, withRecorder(o, w.events), w.clock)
 	w.Must(err)
 	w.core = core
 }
 
-// TestNameThatIsLookedAt: a name that was taken may become free while its user is refused. Then nobody else would wake the object, and so it waits from
-// before the second look on.
-func TestNameThatIsLookedAt(t *testing.T) {
-	foreign := imageOf("a", stranger)
+// TestConflictRechecksNameAfterWait verifies that a pass with a conflict reads the host
+// object again after it has registered as a waiter, so that a name that becomes free in
+// between is not missed.
+func TestConflictRechecksNameAfterWait(t *testing.T) {
+	foreign := imageOf("a", unowned)
 	cases := map[string]struct {
-		reason string
-		look   func(w *world, wake func()) error // when the name is looked at again
-		o      syncer.Options
-		result ctrl.Result
-		want   error
-		woken  []string
+		reason   string
+		reread   func(w *world, wake func()) error // at the second read of the host name
+		o        syncer.Options
+		result   ctrl.Result
+		want     error
+		enqueued []string
 	}{
 		"Freed": {
-			reason: "It is freed, and the pass is made again.", result: again, woken: []string{"ns/a"},
-			look: func(w *world, wake func()) error { w.Must(w.p.Delete(w.Context(), foreign)); wake(); return nil },
+			reason: "The name becomes free and the pass is requeued.", result: requeue, enqueued: []string{"ns/a"},
+			reread: func(w *world, wake func()) error { w.Must(w.p.Delete(w.Context(), foreign)); wake(); return nil },
 		},
 		"Changed": {
-			reason: "It is changed, perhaps to one of ours.", result: again,
-			look: func(w *world, _ func()) error {
-				w.Must(w.p.Patch(w.Context(), foreign.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"data":{"new":"1"}}`))))
+			reason: "The object changes and may be owned now.", result: requeue,
+			reread: func(w *world, _ func()) error {
+				w.Must(w.p.Patch(
+					w.Context(), foreign.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"data":{"new":"1"}}`))))
 				return nil
 			},
 		},
-		"Unread": {reason: "Nobody says what has become of it.", look: func(*world, func()) error { return errBoom }, want: errBoom},
-		"Taken":  {reason: "It is still taken.", look: func(*world, func()) error { return nil }, want: syncer.ErrConflict},
+		"Unread": {reason: "The second read fails.", reread: func(*world, func()) error { return errBoom }, want: errBoom},
+		"Taken": {
+			reason: "The name is still taken.", reread: func(*world, func()) error { return nil }, want: syncer.ErrConflict,
+		},
 		"Unheard": {
-			reason: "It is still taken, and nobody is told.", look: func(*world, func()) error { return nil },
-			o: syncer.Options{OnConflict: syncer.ConflictIgnore, SlowRecheck: time.Hour}, result: ctrl.Result{RequeueAfter: time.Hour},
+			reason: "The name is still taken and no event is emitted.", reread: func(*world, func()) error { return nil },
+			o: syncer.Options{
+				OnConflict: syncer.ConflictIgnore, SlowRecheck: time.Hour,
+			}, result: ctrl.Result{RequeueAfter: time.Hour},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w, q := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}, p: []runtime.Object{foreign}}), newQueue(t)
-			cache := &answering{Client: w.p}
+			w, q := newWorld(t, worldOptions{v: []runtime.Object{virtualMap("a")}, p: []runtime.Object{foreign}}), newQueue(t)
+			cache := &interceptingClient{Client: w.p}
 			cache.answer = func(read int, _ *corev1.ConfigMap) (bool, error) {
 				if read == 2 {
-					if told := len(w.events.all()); (told == 0) != (tc.o.OnConflict == syncer.ConflictIgnore) {
-						t.Errorf("%s\nthe user was told %d times before the second look", tc.reason, told)
+					if n := len(w.events.all()); (n == 0) != (tc.o.OnConflict == syncer.ConflictIgnore) {
+						t.Errorf("%s\n%d events before the second read", tc.reason, n)
 					}
-					err := tc.look(w, func() { w.core.HostSeen(foreign, true, q) })
+					err := tc.reread(w, func() { w.core.HandleHostEvent(foreign, true, q) })
 					return err != nil, err
 				}
 				return false, nil
 			}
-			w.reg.PhysicalManager = split{w.reg.PhysicalManager, cache, w.p}
-			w.remake(w.syncer, tc.o)
-			if got, err := w.pass("a"); got != tc.result || (err == nil) != (tc.want == nil) || tc.want != nil && !errors.Is(err, tc.want) {
+			w.reg.PhysicalManager = splitManager{w.reg.PhysicalManager, cache, w.p}
+			w.newCore(w.syncer, tc.o)
+			if got, err := w.pass("a"); got != tc.result || (err == nil) != (tc.want == nil) || tc.want != nil &&
+				!errors.Is(err, tc.want) {
 				t.Errorf("%s\ngot %v, %v, want %v, %v", tc.reason, got, err, tc.result, tc.want)
 			}
-			if diff := cmp.Diff(tc.woken, enqueued(q)); diff != "" {
-				t.Errorf("%s\nwoken: -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.enqueued, enqueued(q)); diff != "" {
+				t.Errorf("%s\nenqueued: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestPassesWaitForTheirOwnWrites: after a write to either cluster nothing is done until the cache of that cluster shows it, or for ten seconds.
-func TestPassesWaitForTheirOwnWrites(t *testing.T) {
-	w := newWorld(t, setting{o: syncer.Options{HostDeletion: syncer.BeforeVirtual}, v: []runtime.Object{virtualMap("a")}})
+// TestPassWaitsForStaleCache verifies that after a write to either cluster no pass acts
+// until the cache of that cluster contains the write, or for ten seconds.
+func TestPassWaitsForStaleCache(t *testing.T) {
+	w := newWorld(t, worldOptions{
+		o: syncer.Options{HostDeletion: syncer.BeforeVirtual}, v: []runtime.Object{virtualMap("a")},
+	})
 	name := translate.PhysicalName("a", home)
-	host, tenant := &answering{Client: w.p}, &answering{Client: w.API}
-	w.reg.PhysicalManager, w.reg.VirtualManager = clientOf{w.reg.PhysicalManager, host}, clientOf{w.reg.VirtualManager, tenant}
-	w.remake(w.syncer, syncer.Options{HostDeletion: syncer.BeforeVirtual})
+	host, tenant := &interceptingClient{Client: w.p}, &interceptingClient{Client: w.API}
+	w.reg.PhysicalManager = clientManager{w.reg.PhysicalManager, host}
+	w.reg.VirtualManager = clientManager{w.reg.VirtualManager, tenant}
+	w.newCore(w.syncer, syncer.Options{HostDeletion: syncer.BeforeVirtual})
 	wait := ctrl.Result{RequeueAfter: 10 * time.Second}
 	step := func(reason string, want ctrl.Result, calls ...string) {
 		t.Helper()
@@ -217,121 +272,183 @@ func TestPassesWaitForTheirOwnWrites(t *testing.T) {
 			t.Errorf("%s: -want, +got:\n%s", reason, diff)
 		}
 	}
-	step("the image is made, and looked at once more", wait, "SyncDown")
+	step("the image is created and the pass requeued", wait, "SyncDown")
 	if m := w.read(w.API, home, "a"); !cmp.Equal(m.Finalizers, []string{"syncer.moorage.dev/configmaps"}) {
 		t.Errorf("finalizers: %v", m.Finalizers)
 	}
-	host.answer = absent
-	step("the cache of the host does not show it", wait)
+	host.answer = imageNotFound
+	step("the cache of the host does not contain it", wait)
 	host.answer = nil
-	step("it does", ctrl.Result{}, "Sync")
+	step("the cache contains it", ctrl.Result{}, "Sync")
 
 	w.Delete(virtualMap("a"))
 	before := w.read(w.API, home, "a")
-	w.core.VirtualSeen(before, false)
-	step("the image goes first", wait)
+	w.core.HandleVirtualEvent(before, false)
+	step("the image is deleted first", wait)
 	if w.host(name) != nil {
-		t.Fatal("it is still there")
+		t.Fatal("the image still exists")
 	}
-	step("and then the object", wait)
+	step("then the object is deleted", wait)
 	tenant.answer = func(_ int, into *corev1.ConfigMap) (bool, error) {
 		before.DeepCopyInto(into)
 		return true, nil
 	}
-	step("the virtual cache still shows it", wait)
+	step("the virtual cache still contains it", wait)
 	w.clock.SetTime(w.clock.Now().Add(11 * time.Second))
-	if result, err := w.pass("a"); err != nil || result != again {
-		t.Errorf("it is waited for too long: %v, %v", result, err)
+	if result, err := w.pass("a"); err != nil || result != requeue {
+		t.Errorf("the pass waits too long: %v, %v", result, err)
 	}
 }
 
-// TestWhoseImageItIs: rows of whose a host object is that TestDispatch does not have: marks that are copied, that of another cluster, and passes in which
-// it cannot be told.
-func TestWhoseImageItIs(t *testing.T) {
+// TestImageOwnership verifies ownership in cases that TestReconcileTable does not have:
+// copied annotations, images of another cluster, and errors of IsManaged.
+func TestImageOwnership(t *testing.T) {
 	other, former := annotated(translator.ClusterAnnotation, "other"), annotated(translator.UIDAnnotation, "former")
 	ofB := func(m *corev1.ConfigMap) {
-		m.Annotations = map[string]string{translator.NameAnnotation: "b", translator.NamespaceAnnotation: home, translator.UIDAnnotation: "uid-of-b"}
+		m.Annotations = map[string]string{
+			translator.NameAnnotation: "b", translator.NamespaceAnnotation: home, translator.UIDAnnotation: "uid-of-b",
+		}
 	}
 	unlabelled := func(m *corev1.ConfigMap) { m.Labels = nil }
-	overwrite, adopt := syncer.Options{OnConflict: syncer.ConflictOverwrite}, syncer.Options{OnConflict: syncer.ConflictAdopt}
+	overwrite := syncer.Options{OnConflict: syncer.ConflictOverwrite}
+	adopt := syncer.Options{OnConflict: syncer.ConflictAdopt}
 	hostFirst := adopt
 	hostFirst.HostDeletion = syncer.BeforeVirtual
-	here, leaving := []runtime.Object{virtualMap("a")}, []runtime.Object{virtualMap("a", terminating, func(m *corev1.ConfigMap) { m.Finalizers = append(m.Finalizers, "syncer.moorage.dev/configmaps") })}
+	here, leaving := []runtime.Object{virtualMap("a")}, []runtime.Object{
+		virtualMap("a", terminating, func(m *corev1.ConfigMap) {
+			m.Finalizers = append(m.Finalizers, "syncer.moorage.dev/configmaps")
+		}),
+	}
 	cases := map[string]struct {
 		reason  string
-		s       setting
+		s       worldOptions
 		managed error
-		told    string
+		did     string
 	}{
-		"OverwrittenImage":  {"The image of another object is no former image of this one.", setting{o: overwrite, v: here, p: []runtime.Object{imageOf("a", ofB)}}, nil, "Sync, patch"},
-		"CopiedAnnotations": {"Annotations without the label are a copy, and no former image.", setting{o: adopt, v: here, p: []runtime.Object{imageOf("a", former, unlabelled)}}, nil, "Sync, patch"},
-		"OverwrittenGone":   {"What is not ours is overwritten for an object, and not deleted without one.", setting{o: overwrite, p: []runtime.Object{imageOf("a", stranger)}}, nil, ""},
-		"Untold":            {"A pass that cannot tell fails.", setting{v: here, p: []runtime.Object{imageOf("a")}}, errBoom, "error, told"},
-		"UntoldStranger":    {"It does not take what it cannot tell for somebody else's.", setting{p: []runtime.Object{imageOf("a", stranger)}}, errBoom, "error"},
-		"OtherUnnamed":      {"Without the name of its own cluster, that of another one says nothing.", setting{v: here, p: []runtime.Object{imageOf("a", other)}}, nil, "Sync, patch"},
-		"UnnamedImage":      {"An image without the name of its cluster is taken as it is.", setting{cluster: "first", v: here, p: []runtime.Object{imageOf("a")}}, nil, "Sync, patch"},
-		"OtherGone":         {"Nor without the object.", setting{p: []runtime.Object{imageOf("a", other)}}, nil, "delete image-of-a at 999"},
-		"UnnamedGone":       {"Without the name of its cluster, an image is ours by its marks.", setting{cluster: "first", p: []runtime.Object{imageOf("a")}}, nil, "delete image-of-a at 999"},
-		"OtherSameUID":      {"The UID of the object outweighs that of the cluster.", setting{cluster: "first", v: here, p: []runtime.Object{imageOf("a", other)}}, nil, "Sync, patch"},
-		"OtherAnotherUID":   {"With another UID it is that of another cluster.", setting{cluster: "first", v: here, p: []runtime.Object{imageOf("a", other, former)}}, nil, "error, told"},
-		"AdoptedElsewhere":  {"What another cluster made can be adopted, and is no former image.", setting{cluster: "first", o: adopt, v: here, p: []runtime.Object{imageOf("a", other, former)}}, nil, "Sync, patch"},
-		"OverwrittenThere":  {"Nor is it where everything is overwritten.", setting{cluster: "first", o: overwrite, v: here, p: []runtime.Object{imageOf("a", other, former)}}, nil, "Sync, patch"},
-		"LeftElsewhere":     {"It is not deleted with an object that had not adopted it yet.", setting{cluster: "first", o: hostFirst, v: leaving, p: []runtime.Object{imageOf("a", other, former)}}, nil, ""},
-		"AlreadyGoing":      {"What is going is not deleted again.", setting{p: []runtime.Object{imageOf("a", terminating)}}, nil, ""},
-		"NoUID":             {"Without a UID there is no precondition to delete it with.", setting{p: []runtime.Object{imageOf("a", func(m *corev1.ConfigMap) { m.UID = "" })}}, nil, "delete anything"},
+		"OverwrittenImage": {
+			"The image of another object is not a former image of this one.",
+			worldOptions{o: overwrite, v: here, p: []runtime.Object{imageOf("a", ofB)}}, nil, "Sync, patch",
+		},
+		"CopiedAnnotations": {
+			"Annotations without the label are a copy, not a former image.",
+			worldOptions{o: adopt, v: here, p: []runtime.Object{imageOf("a", former, unlabelled)}}, nil, "Sync, patch",
+		},
+		"OverwrittenGone": {
+			"ConflictOverwrite does not allow to delete a foreign object.",
+			worldOptions{o: overwrite, p: []runtime.Object{imageOf("a", unowned)}}, nil, "",
+		},
+		"IsManagedError": {
+			"A pass fails if IsManaged fails.", worldOptions{v: here, p: []runtime.Object{imageOf("a")}}, errBoom,
+			"error, event",
+		},
+		"IsManagedErrorUnowned": {
+			"An error of IsManaged does not mean that the object is foreign.",
+			worldOptions{p: []runtime.Object{imageOf("a", unowned)}}, errBoom, "error",
+		},
+		"OtherUnnamed": {
+			"Without its own cluster UID, another cluster UID is ignored.",
+			worldOptions{v: here, p: []runtime.Object{imageOf("a", other)}}, nil, "Sync, patch",
+		},
+		"UnnamedImage": {
+			"An image without a cluster UID is accepted.",
+			worldOptions{cluster: "first", v: here, p: []runtime.Object{imageOf("a")}}, nil, "Sync, patch",
+		},
+		"OtherGone": {
+			"The same applies without the virtual object.", worldOptions{p: []runtime.Object{imageOf("a", other)}}, nil,
+			"delete image-of-a at 999",
+		},
+		"UnnamedGone": {
+			"An image without a cluster UID is owned by its other marks.",
+			worldOptions{cluster: "first", p: []runtime.Object{imageOf("a")}}, nil, "delete image-of-a at 999",
+		},
+		"OtherSameUID": {
+			"The UID of the object takes precedence over that of the cluster.",
+			worldOptions{cluster: "first", v: here, p: []runtime.Object{imageOf("a", other)}}, nil, "Sync, patch",
+		},
+		"OtherAnotherUID": {
+			"With another object UID it belongs to the other cluster.",
+			worldOptions{cluster: "first", v: here, p: []runtime.Object{imageOf("a", other, former)}}, nil, "error, event",
+		},
+		"AdoptedElsewhere": {
+			"The image of another cluster can be adopted and is not a former image.",
+			worldOptions{cluster: "first", o: adopt, v: here, p: []runtime.Object{imageOf("a", other, former)}}, nil,
+			"Sync, patch",
+		},
+		"OverwrittenThere": {
+			"The same applies with ConflictOverwrite.",
+			worldOptions{cluster: "first", o: overwrite, v: here, p: []runtime.Object{imageOf("a", other, former)}}, nil,
+			"Sync, patch",
+		},
+		"LeftElsewhere": {
+			"It is not deleted with an object that has not adopted it.",
+			worldOptions{cluster: "first", o: hostFirst, v: leaving, p: []runtime.Object{imageOf("a", other, former)}}, nil, "",
+		},
+		"AlreadyGoing": {
+			"An object that is being deleted is not deleted again.",
+			worldOptions{p: []runtime.Object{imageOf("a", terminating)}}, nil, "",
+		},
+		"NoUID": {
+			"Without a UID there is no precondition for the UID.",
+			worldOptions{p: []runtime.Object{imageOf("a", func(m *corev1.ConfigMap) { m.UID = "" })}}, nil, "delete anything",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, tc.s)
 			w.syncer.setManagedErr(tc.managed)
-			if got := w.tellPass(tc.s.o); got != tc.told {
-				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.told)
+			if got := w.describePass(tc.s.o); got != tc.did {
+				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.did)
 			}
 		})
 	}
 }
 
-// TestUpSyncerOfATakenName: a syncer that wants to see host objects without a virtual one does not see one that somebody else has beside it.
-func TestUpSyncerOfATakenName(t *testing.T) {
-	w := newWorld(t, setting{v: []runtime.Object{virtualMap("a")}, p: []runtime.Object{imageOf("a", stranger)}, looksUp: true})
+// TestUpSyncerDoesNotSeeConflict verifies that SyncUp is not called for a foreign host
+// object if the virtual object exists.
+func TestUpSyncerDoesNotSeeConflict(t *testing.T) {
+	w := newWorld(t, worldOptions{
+		v: []runtime.Object{virtualMap("a")}, p: []runtime.Object{imageOf("a", unowned)}, upSyncer: true,
+	})
 	if _, err := w.pass("a"); !errors.Is(err, syncer.ErrConflict) || len(w.syncer.calls) != 0 {
 		t.Errorf("got error %v, calls %v", err, w.syncer.calls)
 	}
 }
 
-// TestCachedConfirmation: who believes the cache asks nobody, neither at the start nor for a deletion.
-func TestCachedConfirmation(t *testing.T) {
+// TestConfirmCachedReadsNothing verifies that with ConfirmCached no live read is made,
+// neither at the start nor for a deletion.
+func TestConfirmCachedReadsNothing(t *testing.T) {
 	up := func(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error) {
 		return syncer.DeleteObject(ctx, pObj)
 	}
-	w := newWorld(t, setting{p: []runtime.Object{imageOf("a")}})
-	w.reg.VirtualManager = managerOf{w.reg.VirtualManager, nil} // a reader that panics
-	w.remake(lookingUp{w.syncer, up}, syncer.Options{ConfirmAbsence: syncer.ConfirmCached})
+	w := newWorld(t, worldOptions{p: []runtime.Object{imageOf("a")}})
+	w.reg.VirtualManager = readerManager{w.reg.VirtualManager, nil} // a reader that panics
+	w.newCore(upSyncer{w.syncer, up}, syncer.Options{ConfirmAbsence: syncer.ConfirmCached})
 	if w.mustPass(); w.hostNames() != nil {
 		t.Errorf("left: %v", w.hostNames())
 	}
 }
 
-// byLabelDown makes its images under the names that it says.
-type byLabelDown struct{ byLabel }
+// A labelNameCreator is a labelNameSyncer that creates its images.
+type labelNameCreator struct{ labelNameSyncer }
 
-func (s byLabelDown) SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error) {
+func (s labelNameCreator) SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error) {
 	return s.SyncDownCreate(ctx, vObj, s.TranslateMetadata(vObj))
 }
 
-// TestNameThatNoEventLeadsTo: what was made is found again without an event of the host, and without the virtual object.
-func TestNameThatNoEventLeadsTo(t *testing.T) {
+// TestHostNameIsTrackedWithoutEvent verifies that an image is deleted although no event
+// of the host was received and the virtual object is gone.
+func TestHostNameIsTrackedWithoutEvent(t *testing.T) {
 	v := virtualMap("a", func(m *corev1.ConfigMap) { m.Labels = map[string]string{"host": "somewhere"} })
-	w := newWorld(t, setting{v: []runtime.Object{v}})
-	w.remake(byLabelDown{byLabel{w.syncer}}, syncer.Options{})
+	w := newWorld(t, worldOptions{v: []runtime.Object{v}})
+	w.newCore(labelNameCreator{labelNameSyncer{w.syncer}}, syncer.Options{})
 	w.mustPass()
 	if w.host("somewhere") == nil {
-		t.Fatal("nothing is made")
+		t.Fatal("no host object is created")
 	}
 	w.Delete(v)
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))
 	w.mustPass()
 	if w.host("somewhere") != nil {
-		t.Error("the host object is forgotten")
+		t.Error("the host object was not deleted")
 	}
 }

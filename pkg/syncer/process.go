@@ -15,14 +15,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// off is an address at which nothing is served.
-const off = "0"
+// addressDisabled is the bind address that disables a server.
+const addressDisabled = "0"
 
-// newProcessManager returns the manager of what there is once in a process, and the lease by
-// which it leads. Both are nil if there is nothing of that.
-func newProcessManager(host *rest.Config, o RegisterOptions, restores *controller.RestoreDetector) (manager.Manager, *controller.Lease, error) {
-	health, metrics := cmp.Or(o.HealthAddress, off), cmp.Or(o.MetricsAddress, off)
-	if health == off && metrics == off && o.LeaderElection == nil {
+// newProcessManager returns the manager for probes, metrics and the leader election of
+// the process, and the lease of the election. Both are nil if the options enable none of
+// them; the lease is nil without leader election.
+func newProcessManager(
+	host *rest.Config, o RegisterOptions, restores *controller.RestoreDetector,
+) (manager.Manager, *controller.Lease, error) {
+	health, metrics := cmp.Or(o.HealthAddress, addressDisabled), cmp.Or(o.MetricsAddress, addressDisabled)
+	if health == addressDisabled && metrics == addressDisabled && o.LeaderElection == nil {
 		return nil, nil, nil
 	}
 	mo := ctrl.Options{HealthProbeBindAddress: health, Metrics: metricsOptions(host, metrics, o.MetricsInsecure)}
@@ -30,26 +33,28 @@ func newProcessManager(host *rest.Config, o RegisterOptions, restores *controlle
 	if o.LeaderElection != nil {
 		e, err := o.LeaderElection.complete(o.Name)
 		if err != nil {
-			return nil, nil, errors.Wrap(err, "cannot make a register context: LeaderElection")
+			return nil, nil, errors.Wrap(err, "cannot create a register context: LeaderElection")
 		}
-		if lease, err = e.elect(host, o.TargetNamespace, &mo, restores); err != nil {
+		if lease, err = e.configure(host, o.TargetNamespace, &mo, restores); err != nil {
 			return nil, nil, err
 		}
 	}
 	m, err := ctrl.NewManager(rest.CopyConfig(host), mo)
 	if err != nil {
-		return nil, nil, errors.Wrap(err, "cannot make a manager for the process")
+		return nil, nil, errors.Wrap(err, "cannot create a manager for the process")
 	}
 	err = m.AddHealthzCheck("ping", healthz.Ping)
 	return m, lease, errors.Wrap(err, "cannot serve probes")
 }
 
-// metricsOptions returns where, how and to whom metrics are served.
+// metricsOptions returns the options of the metrics server: with TLS and authorization
+// unless insecure.
 func metricsOptions(host *rest.Config, address string, insecure bool) metricsserver.Options {
 	out := metricsserver.Options{BindAddress: address, SecureServing: !insecure}
 	if !insecure {
-		out.FilterProvider = func(*rest.Config, *http.Client) (metricsserver.Filter, error) { return guardMetrics(host) }
-		// Who is not let in could keep the server busy by streams that HTTP/2 cancels.
+		out.FilterProvider = func(*rest.Config, *http.Client) (metricsserver.Filter, error) { return newMetricsFilter(host) }
+		// An unauthorized client could overload the server with cancelled HTTP/2 streams
+		// (rapid reset).
 		out.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
 	}
 	return out

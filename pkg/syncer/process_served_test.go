@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// started runs a manager until the test ends.
-func started(t *testing.T, m manager.Manager) {
+// startManager runs a manager until the test ends.
+func startManager(t *testing.T, m manager.Manager) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -31,12 +31,13 @@ func started(t *testing.T, m manager.Manager) {
 	})
 }
 
-// The kubelet asks at the address that the options name, by the path of the one probe or of all.
-func TestTheProbesOfAProcess(t *testing.T) {
+// TestProcessManagerProbes verifies that the health checks are served at the configured
+// address.
+func TestProcessManagerProbes(t *testing.T) {
 	var m manager.Manager
 	var address string
 	for m == nil { // another process may take the port in between
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
+		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestTheProbesOfAProcess(t *testing.T) {
 		}
 		m, _, _ = newProcessManager(&rest.Config{Host: "http://host"}, RegisterOptions{HealthAddress: address}, nil)
 	}
-	started(t, m)
+	startManager(t, m)
 	for _, path := range []string{"/healthz", "/healthz/ping"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, http.NoBody)
 		if err != nil {
@@ -64,25 +65,36 @@ func TestTheProbesOfAProcess(t *testing.T) {
 	}
 }
 
-// There is a manager of the process if one of the options wants it, and none otherwise.
-func TestWhatAProcessServes(t *testing.T) {
+// TestProcessManagerOptions verifies that the manager exists only if an option needs it,
+// and that invalid options are errors.
+func TestProcessManagerOptions(t *testing.T) {
 	host := &rest.Config{Host: "http://host"}
-	if m, lease, err := newProcessManager(host, RegisterOptions{HealthAddress: "0", MetricsAddress: "0"}, nil); m != nil || lease != nil || err != nil {
-		t.Errorf("nothing is served: got %v, %v, %v", m, lease, err)
+	if m, lease, err := newProcessManager(
+		host, RegisterOptions{HealthAddress: "0", MetricsAddress: "0"}, nil); m != nil || lease != nil || err != nil {
+		t.Errorf("no server: got %v, %v, %v", m, lease, err)
 	}
-	if m, lease, err := newProcessManager(host, RegisterOptions{MetricsAddress: "127.0.0.1:0"}, nil); m == nil || lease != nil || err != nil {
-		t.Errorf("metrics are served: got %v, %v, %v", m, lease, err)
+	if m, lease, err := newProcessManager(host, RegisterOptions{MetricsAddress: "127.0.0.1:0"}, nil); m == nil ||
+		lease != nil || err != nil {
+		t.Errorf("metrics: got %v, %v, %v", m, lease, err)
 	}
-	if m, _, err := newProcessManager(host, RegisterOptions{HealthAddress: "no address"}, nil); err == nil || !strings.HasPrefix(err.Error(), "cannot make a manager for the process: ") {
-		t.Errorf("probes cannot be served there: got %v, %v", m, err)
+	if m, _, err := newProcessManager(host, RegisterOptions{HealthAddress: "no address"}, nil); err == nil ||
+		!strings.HasPrefix(err.Error(), "cannot create a manager for the process: ") {
+		t.Errorf("invalid health address: got %v, %v", m, err)
 	}
-	if m, _, err := newProcessManager(host, RegisterOptions{Name: "one", LeaderElection: &LeaderElection{RetryPeriod: -1}}, nil); err == nil || !strings.HasPrefix(err.Error(), "cannot make a register context: LeaderElection: LeaseDuration (15s) must be more than RenewDeadline (10s), and that more than 1.2 times RetryPeriod (-1ns)") {
-		t.Errorf("nobody can lead so: got %v, %v", m, err)
+	if m, _, err := newProcessManager(host, RegisterOptions{
+		Name: "one", LeaderElection: &LeaderElection{RetryPeriod: -1},
+	}, nil); err == nil ||
+		!strings.HasPrefix(
+			err.Error(),
+			"cannot create a register context: LeaderElection: LeaseDuration (15s) must be"+
+				" greater than RenewDeadline (10s), which must be greater than 1.2 times RetryPeriod (-1ns)") {
+		t.Errorf("invalid durations: got %v, %v", m, err)
 	}
 }
 
-// A process that is to wait until it leads asks for its lease in the target namespace.
-func TestAProcessThatIsElected(t *testing.T) {
+// TestProcessManagerLease verifies that the process requests its lease in the target
+// namespace and is not elected without it.
+func TestProcessManagerLease(t *testing.T) {
 	asked := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -92,24 +104,27 @@ func TestAProcessThatIsElected(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 	}))
 	defer server.Close()
-	m, lease, err := newProcessManager(&rest.Config{Host: server.URL}, RegisterOptions{Name: "one", TargetNamespace: "target", LeaderElection: &LeaderElection{Identity: "me"}}, nil)
+	m, lease, err := newProcessManager(&rest.Config{Host: server.URL}, RegisterOptions{
+		Name: "one", TargetNamespace: "target", LeaderElection: &LeaderElection{Identity: "me"},
+	}, nil)
 	if err != nil || lease == nil {
 		t.Fatalf("got %v, %v", lease, err)
 	}
-	started(t, m)
+	startManager(t, m)
 	if path := <-asked; path != "/apis/coordination.k8s.io/v1/namespaces/target/leases/syncer-one" {
-		t.Errorf("it asks for %s", path)
+		t.Errorf("got a request for %s", path)
 	}
 	select {
 	case <-m.Elected():
-		t.Error("it leads without a lease")
+		t.Error("elected without a lease")
 	default:
 	}
 }
 
-// The host is asked about readers of metrics by an agent of its own, apart from the limits of the syncers, for five seconds at most, and only about those who show
-// a token. One who cannot be asked about is not told to be refused.
-func TestHowTheHostIsAskedAboutReaders(t *testing.T) {
+// TestMetricsFilterRequests verifies the reviews: they have their own user agent and
+// limits, end after five seconds, and are sent only for requests with a token. If a
+// review fails, the response is 500.
+func TestMetricsFilterRequests(t *testing.T) {
 	agent := rest.DefaultKubernetesUserAgent() + "/metrics"
 	var asked []string
 	var ends []time.Time
@@ -120,18 +135,20 @@ func TestHowTheHostIsAskedAboutReaders(t *testing.T) {
 		answer := httptest.NewRecorder()
 		answer.Header().Set("Content-Type", "application/json")
 		if strings.HasSuffix(r.URL.Path, "/tokenreviews") {
-			_, _ = answer.WriteString(`{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","status":{"authenticated":true,"user":{"username":"prometheus"}}}`)
+			_, _ = answer.WriteString(
+				`{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","status":` +
+					`{"authenticated":true,"user":{"username":"prometheus"}}}`)
 		} else {
 			answer.WriteHeader(http.StatusForbidden)
 		}
 		return answer.Result(), nil
 	})
-	filter, err := guardMetrics(host)
+	filter, err := newMetricsFilter(host)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if host.UserAgent != "provider" || host.RateLimiter == nil || host.QPS != 0 || host.Burst != 0 {
-		t.Errorf("the configuration of the syncers was changed: %+v", host)
+		t.Errorf("the given configuration was changed: %+v", host)
 	}
 	guarded, err := filter(logr.Discard(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("shown") }))
 	if err != nil {
@@ -144,20 +161,23 @@ func TestHowTheHostIsAskedAboutReaders(t *testing.T) {
 		return answer
 	}
 	if code := read("Basic secret").Code; code != http.StatusUnauthorized || len(asked) > 0 {
-		t.Errorf("without a token: %d, asked %v", code, asked)
+		t.Errorf("without a token: %d, requests %v", code, asked)
 	}
 	before := time.Now()
 	answer := read("Bearer token")
 	after := time.Now()
-	if answer.Code != http.StatusInternalServerError || answer.Body.String() != "cannot tell who may read metrics: the log of the process says why\n" {
+	if answer.Code != http.StatusInternalServerError ||
+		answer.Body.String() != "cannot authorize the request: see the log of the process\n" {
 		t.Errorf("got %d, %q", answer.Code, answer.Body)
 	}
-	if want := []string{agent + " /apis/authentication.k8s.io/v1/tokenreviews", agent + " /apis/authorization.k8s.io/v1/subjectaccessreviews"}; !slices.Equal(asked, want) {
-		t.Errorf("asked %q", asked)
+	if want := []string{
+		agent + " /apis/authentication.k8s.io/v1/tokenreviews", agent + " /apis/authorization.k8s.io/v1/subjectaccessreviews",
+	}; !slices.Equal(asked, want) {
+		t.Errorf("got requests %q", asked)
 	}
 	for _, end := range ends {
 		if began := end.Add(-5 * time.Second); began.Before(before) || began.After(after) {
-			t.Errorf("it may take until %s, asked between %s and %s", end, before, after)
+			t.Errorf("got deadline %s for a request between %s and %s", end, before, after)
 		}
 	}
 }

@@ -12,30 +12,31 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
-	"github.com/moorage-dev/moorage/pkg/syncer/internal/pass"
+	"github.com/moorage-dev/moorage/pkg/syncer/internal/passcontext"
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// finalizerPrefix begins the finalizer that keeps a virtual object until its host
-// object is gone; the syncer's name ends it.
+// finalizerPrefix is the prefix of the finalizer that keeps a virtual object until its
+// host object is gone. The name of the syncer is the rest.
 const finalizerPrefix = "syncer.moorage.dev/"
 
-// A reconciler keeps the objects of one syncer in step.
+// A reconciler synchronizes the objects of one syncer.
 type reconciler struct {
 	reg       *synccontext.RegisterContext
 	syncer    Syncer
-	up        UpSyncer // nil if the syncer is none
+	upSyncer  UpSyncer // nil if the syncer does not implement it
 	starter   starter
-	o         Options
+	options   Options
 	names     translate.Names
 	kind      schema.GroupVersionKind
 	finalizer string
-	mem       *memory
-	sentry    *sentry // nil if caches are believed
+	tracker   *tracker
+	identity  *identityCheck // nil with ConfirmCached
 	log       logging.Logger
 }
 
-// newReconciler needs a virtual API server that answers, unless caches are believed.
+// newReconciler returns the reconciler of a syncer. Without ConfirmCached it reads the
+// identity of the virtual cluster, which must answer.
 func newReconciler(reg *synccontext.RegisterContext, s Syncer, o Options) (*reconciler, error) {
 	o, err := o.complete(reg, s.Name())
 	if err != nil {
@@ -43,54 +44,62 @@ func newReconciler(reg *synccontext.RegisterContext, s Syncer, o Options) (*reco
 	}
 	kind, err := apiutil.GVKForObject(s.Resource(), reg.VirtualManager.GetScheme())
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot tell the kind of the syncer's objects")
+		return nil, errors.Wrap(err, "cannot determine the kind of the syncer's objects")
 	}
 	r := &reconciler{
-		reg: reg, syncer: s, o: o, names: synccontext.NamesOf(reg), kind: kind,
+		reg: reg, syncer: s, options: o, names: synccontext.NamesOf(reg), kind: kind,
 		finalizer: finalizerPrefix + s.Name(),
-		mem:       newMemory(clock.RealClock{}),
+		tracker:   newTracker(clock.RealClock{}),
 		log:       logging.NewLogrLogger(reg.VirtualManager.GetLogger()).WithValues("syncer", s.Name()),
 	}
-	r.up, _ = As[UpSyncer](s)
+	r.upSyncer, _ = As[UpSyncer](s)
 	r.starter = starterOf(s)
 	if o.ConfirmAbsence == ConfirmCached {
 		return r, nil
 	}
-	if r.sentry, err = newSentry(reg.Context, reg.VirtualManager.GetAPIReader(), types.UID(r.names.Cluster)); err != nil {
+	if r.identity, err = newIdentityCheck(
+		reg.Context, reg.VirtualManager.GetAPIReader(), types.UID(r.names.Cluster)); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// Reconcile one virtual name.
+// Reconcile runs one pass for a virtual name.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	told := &pass.Pass{FieldOwner: r.o.FieldOwner, Replace: r.o.legacy, Unconditional: r.o.legacy}
+	values := &passcontext.Values{
+		FieldOwner: r.options.FieldOwner, Replace: r.options.legacy, Unconditional: r.options.legacy,
+	}
 	sync := synccontext.ConvertContext(r.reg, req.Name)
-	sync.Context = pass.With(ctx, told)
-	sync.VirtualClient = noting{Client: sync.VirtualClient, kind: r.kind, side: virtual, mem: r.mem}
-	sync.PhysicalClient = noting{Client: sync.PhysicalClient, kind: r.kind, side: physical, mem: r.mem, own: renewingOf(r.reg)}
-	p := &passage{r: r, ctx: sync.Context, sync: sync, told: told, req: req.NamespacedName}
+	sync.Context = passcontext.With(ctx, values)
+	sync.VirtualClient = recordingClient{Client: sync.VirtualClient, kind: r.kind, side: virtual, tracker: r.tracker}
+	sync.PhysicalClient = recordingClient{
+		Client: sync.PhysicalClient, kind: r.kind, side: physical, tracker: r.tracker, owner: newOwnerUpdater(r.reg),
+	}
+	p := &pass{r: r, ctx: sync.Context, sync: sync, values: values, req: req.NamespacedName}
 
 	return r.starter.around(sync, req, func() (ctrl.Result, error) { return p.report(p.run()) })
 }
 
-// Outside returns the context for calls of a syncer outside of its controller, as
-// pkg/bridge makes them. What fails is returned and told to nobody; host objects are
-// written under the field owner of the syncer's options.
-func Outside(ctx context.Context, reg *synccontext.RegisterContext, s Syncer, logName string) *synccontext.SyncContext {
-	told := &pass.Pass{}
+// NewCallContext returns a context for calling a syncer without its controller, as
+// pkg/bridge does. Errors are returned without events. Host objects are written with the
+// field owner of the syncer's options; without an OptionsProvider the default applies.
+func NewCallContext(
+	ctx context.Context, reg *synccontext.RegisterContext, s Syncer, logName string,
+) *synccontext.SyncContext {
+	values := &passcontext.Values{}
 	if p, ok := As[OptionsProvider](s); ok {
-		told.FieldOwner = p.SyncerOptions().FieldOwner
+		values.FieldOwner = p.SyncerOptions().FieldOwner
 	}
 	sync := synccontext.ConvertContext(reg, logName)
-	sync.Context = pass.With(ctx, told)
+	sync.Context = passcontext.With(ctx, values)
 	return sync
 }
 
-// A starter is called around a pass, see StarterV2. Nil is none.
+// A starter runs before a pass and returns the function that runs after it: see
+// StarterV2. Nil means none.
 type starter func(ctx *synccontext.SyncContext, req ctrl.Request) (skip bool, end func(ctrl.Result, error), err error)
 
-// starterOf returns what of a syncer is called around a pass.
+// starterOf returns the starter of a syncer that is a StarterV2 or a Starter, else nil.
 func starterOf(s any) starter {
 	if v2, ok := As[StarterV2](s); ok {
 		return v2.ReconcileStart
@@ -105,8 +114,10 @@ func starterOf(s any) starter {
 	}
 }
 
-// around runs a pass between start and end.
-func (s starter) around(ctx *synccontext.SyncContext, req ctrl.Request, run func() (ctrl.Result, error)) (result ctrl.Result, err error) {
+// around runs a pass between ReconcileStart and the end function.
+func (s starter) around(
+	ctx *synccontext.SyncContext, req ctrl.Request, run func() (ctrl.Result, error),
+) (result ctrl.Result, err error) {
 	if s == nil {
 		return run()
 	}

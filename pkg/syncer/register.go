@@ -19,10 +19,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// RegisterSyncer adds a controller for the syncer to the virtual manager, with the
-// options that the syncer brings if it is an OptionsProvider, and with the default
-// ones otherwise. Both managers are started. It returns an error that wraps
-// translate.ErrKindNotServed if one of the clusters does not serve the kind.
+// RegisterSyncer adds a controller for the syncer to the virtual manager. It uses the
+// options of the syncer if that is an OptionsProvider, else the defaults. Both managers
+// must have been started. The error wraps translate.ErrKindNotServed if one of the
+// clusters does not serve the kind.
 func RegisterSyncer(ctx *synccontext.RegisterContext, syncer Syncer) error {
 	var o Options
 	if p, ok := As[OptionsProvider](syncer); ok {
@@ -31,9 +31,10 @@ func RegisterSyncer(ctx *synccontext.RegisterContext, syncer Syncer) error {
 	return RegisterSyncerWithOptions(ctx, syncer, o)
 }
 
-// RegisterSyncerWithOptions is RegisterSyncer with other options than the syncer's.
+// RegisterSyncerWithOptions is RegisterSyncer with the given options, which replace those
+// of an OptionsProvider.
 func RegisterSyncerWithOptions(ctx *synccontext.RegisterContext, syncer Syncer, o Options) error {
-	if err := known(ctx, syncer); err != nil {
+	if err := checkServed(ctx, syncer); err != nil {
 		return err
 	}
 	r, err := newReconciler(ctx, syncer, o)
@@ -42,31 +43,34 @@ func RegisterSyncerWithOptions(ctx *synccontext.RegisterContext, syncer Syncer, 
 	}
 	b := ctrl.NewControllerManagedBy(ctx.VirtualManager).
 		Named(syncer.Name()).
-		WithOptions(workers(r.o.MaxConcurrentReconciles)).
-		For(syncer.Resource(), builder.WithPredicates(virtualSeen(r.mem)))
+		WithOptions(controllerOptions(r.options.MaxConcurrentReconciles)).
+		For(syncer.Resource(), builder.WithPredicates(virtualPredicate(r.tracker)))
 	for _, s := range newHostWatch(r).sources() {
 		b = b.WatchesRawSource(s)
 	}
-	return complete(ctx, b, syncer, r)
+	return completeController(ctx, b, syncer, r)
 }
 
-// RegisterFakeSyncer adds a controller for the fake syncer to the virtual manager,
-// with one worker. Both managers are started.
+// RegisterFakeSyncer adds a controller for the fake syncer to the virtual manager, with
+// one worker. Both managers must have been started. The error wraps
+// translate.ErrKindNotServed if the virtual cluster does not serve the kind.
 func RegisterFakeSyncer(ctx *synccontext.RegisterContext, syncer FakeSyncer) error {
-	if err := known(ctx, syncer); err != nil {
+	if err := checkServed(ctx, syncer); err != nil {
 		return err
 	}
-	b := ctrl.NewControllerManagedBy(ctx.VirtualManager).Named(syncer.Name()).WithOptions(workers(1)).For(syncer.Resource())
-	return complete(ctx, b, syncer, fakeReconciler(ctx, syncer))
+	b := ctrl.NewControllerManagedBy(ctx.VirtualManager).Named(syncer.Name()).WithOptions(
+		controllerOptions(1)).For(syncer.Resource())
+	return completeController(ctx, b, syncer, fakeReconciler(ctx, syncer))
 }
 
+// fakeReconciler returns the reconciler of a fake syncer.
 func fakeReconciler(ctx *synccontext.RegisterContext, syncer FakeSyncer) reconcile.Func {
 	starter := starterOf(syncer)
 	return func(c context.Context, req ctrl.Request) (ctrl.Result, error) {
 		sync := synccontext.ConvertContext(ctx, req.Name)
 		sync.Context = c
 		return starter.around(sync, req, func() (ctrl.Result, error) {
-			vObj, err := get(c, sync.VirtualClient, syncer.Resource(), req.NamespacedName)
+			vObj, err := getOrNil(c, sync.VirtualClient, syncer.Resource(), req.NamespacedName)
 			switch {
 			case err != nil:
 				return ctrl.Result{}, err
@@ -79,7 +83,8 @@ func fakeReconciler(ctx *synccontext.RegisterContext, syncer FakeSyncer) reconci
 	}
 }
 
-func complete(ctx *synccontext.RegisterContext, b *builder.Builder, s Base, r reconcile.Reconciler) error {
+// completeController applies a ControllerModifier and adds the controller to its manager.
+func completeController(ctx *synccontext.RegisterContext, b *builder.Builder, s Base, r reconcile.Reconciler) error {
 	if m, ok := As[ControllerModifier](s); ok {
 		var err error
 		if b, err = m.ModifyController(ctx, b); err != nil {
@@ -89,7 +94,9 @@ func complete(ctx *synccontext.RegisterContext, b *builder.Builder, s Base, r re
 	return errors.Wrapf(b.Complete(r), "cannot start the controller of %q", s.Name())
 }
 
-func workers(n int) controller.Options {
+// controllerOptions returns the options of a controller with n workers and the module's
+// rate limits.
+func controllerOptions(n int) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: n,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
@@ -97,34 +104,38 @@ func workers(n int) controller.Options {
 	}
 }
 
-// known says which cluster does not serve the kind of an item, if one does not.
-func known(ctx *synccontext.RegisterContext, item Base) error {
+// checkServed returns an error that names the cluster if a cluster does not serve the
+// kind of an item.
+func checkServed(ctx *synccontext.RegisterContext, item Base) error {
 	if s, ok := As[FakeSyncer](item); ok {
-		if err := served(s.Resource(), map[string]manager.Manager{"virtual": ctx.VirtualManager}); err != nil {
+		if err := checkKindServed(s.Resource(), map[string]manager.Manager{"virtual": ctx.VirtualManager}); err != nil {
 			return errors.Wrapf(err, "cannot register fake syncer %q", item.Name())
 		}
 	}
 	if s, ok := As[Syncer](item); ok {
-		err := served(s.Resource(), map[string]manager.Manager{"virtual": ctx.VirtualManager, "physical": ctx.PhysicalManager})
+		err := checkKindServed(s.Resource(), map[string]manager.Manager{
+			"virtual": ctx.VirtualManager, "physical": ctx.PhysicalManager,
+		})
 		return errors.Wrapf(err, "cannot register syncer %q", item.Name())
 	}
 	return nil
 }
 
-// served says which cluster does not serve the kind. Without this a controller
-// would wait for it in silence, and then stop its manager.
-func served(obj client.Object, in map[string]manager.Manager) error {
+// checkKindServed returns an error that names the cluster if a cluster does not serve the
+// kind. Without this check the controller would wait for its cache without a message and
+// then stop its manager.
+func checkKindServed(obj client.Object, in map[string]manager.Manager) error {
 	for side, m := range in {
 		kind, err := apiutil.GVKForObject(obj, m.GetScheme())
 		if err != nil {
-			return errors.Wrap(err, "cannot tell the kind of its objects")
+			return errors.Wrap(err, "cannot determine the kind of its objects")
 		}
 		_, err = m.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 		if gone.Unserved(err) {
 			return errors.Wrapf(translate.ErrKindNotServed, "%s in the %s cluster", kind, side)
 		}
 		if err != nil {
-			return errors.Wrapf(err, "cannot ask the %s cluster for %s", side, kind.Kind)
+			return errors.Wrapf(err, "cannot discover %s in the %s cluster", kind.Kind, side)
 		}
 	}
 	return nil

@@ -18,56 +18,54 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// named is a typed syncer.
-type named struct {
-	bare
+// A namedSyncer is a typed syncer with a configurable name.
+type namedSyncer struct {
+	minimalSyncer
 
 	name string
 }
 
-func (n named) Name() string { return n.name }
+func (n namedSyncer) Name() string { return n.name }
 
-// twofold makes virtual objects as well.
-type twofold struct{ named }
+// A fakeAndTypedSyncer is a FakeSyncer as well.
+type fakeAndTypedSyncer struct{ namedSyncer }
 
-func (twofold) Resource() client.Object { return &corev1.ConfigMap{} }
+func (fakeAndTypedSyncer) Resource() client.Object { return &corev1.ConfigMap{} }
 
-func (twofold) FakeSyncUp(*synccontext.SyncContext, types.NamespacedName) (ctrl.Result, error) {
+func (fakeAndTypedSyncer) FakeSyncUp(*synccontext.SyncContext, types.NamespacedName) (ctrl.Result, error) {
 	return ctrl.Result{}, nil
 }
 
-func (twofold) FakeSync(*synccontext.SyncContext, client.Object) (ctrl.Result, error) {
+func (fakeAndTypedSyncer) FakeSync(*synccontext.SyncContext, client.Object) (ctrl.Result, error) {
 	return ctrl.Result{}, nil
 }
 
-// wrapping hides what an item is, but for its name.
-type wrapping struct {
+// A wrapper hides the interfaces of an item except for Base.
+type wrapper struct {
 	syncer.Base
 
 	item any
 }
 
-func (w wrapping) Unwrap() any { return w.item }
+func (w wrapper) Unwrap() any { return w.item }
 
-// controllers is a manager that counts them, of a cluster that serves what its mapper
-// says.
-type controllers struct {
+// A countingManager counts the added controllers.
+type countingManager struct {
 	manager.Manager
 
 	mapper meta.RESTMapper
 	added  int
 }
 
-func (c *controllers) GetRESTMapper() meta.RESTMapper { return c.mapper }
+func (c *countingManager) GetRESTMapper() meta.RESTMapper { return c.mapper }
 
-func (c *controllers) Add(manager.Runnable) error {
+func (c *countingManager) Add(manager.Runnable) error {
 	c.added++
 	return nil
 }
 
-// TestRegisterWrapped: a Runner finds what an item is through what is wrapped around
-// it.
-func TestRegisterWrapped(t *testing.T) {
+// TestAddItemWrapped verifies that the interfaces of an item are found through wrappers.
+func TestAddItemWrapped(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		item   func(name string) syncer.Base
@@ -75,41 +73,45 @@ func TestRegisterWrapped(t *testing.T) {
 		kind   string // as what it is refused if its kind is not served
 	}{
 		"Typed": {
-			reason: "A typed syncer is a syncer.", want: 1, kind: "cannot register syncer",
-			item: func(name string) syncer.Base { return syncer.FromTyped(&corev1.ConfigMap{}, named{name: name}) },
+			reason: "A typed syncer is a Syncer.", want: 1, kind: "cannot register syncer",
+			item: func(name string) syncer.Base { return syncer.FromTyped(&corev1.ConfigMap{}, namedSyncer{name: name}) },
 		},
 		"TypedFake": {
-			reason: "A fake syncer in a typed one is found, and gets a controller of its own.", want: 2, kind: "cannot register fake syncer",
+			reason: "A FakeSyncer in a typed syncer is found and gets its own controller.",
+			want:   2, kind: "cannot register fake syncer",
 			item: func(name string) syncer.Base {
-				return syncer.FromTyped(&corev1.ConfigMap{}, twofold{named{name: name}})
+				return syncer.FromTyped(&corev1.ConfigMap{}, fakeAndTypedSyncer{namedSyncer{name: name}})
 			},
 		},
 		"WrappedFake": {
-			reason: "So is one in a wrapper.", want: 1, kind: "cannot register fake syncer",
-			item: func(name string) syncer.Base { return wrapping{named{name: name}, twofold{named{name: name}}} },
+			reason: "A FakeSyncer in a wrapper is found.", want: 1, kind: "cannot register fake syncer",
+			item: func(name string) syncer.Base {
+				return wrapper{namedSyncer{name: name}, fakeAndTypedSyncer{namedSyncer{name: name}}}
+			},
 		},
 		"WrappedSyncer": {
-			reason: "So is a syncer.", want: 1, kind: "cannot register syncer",
+			reason: "A Syncer in a wrapper is found.", want: 1, kind: "cannot register syncer",
 			item: func(name string) syncer.Base {
-				n := named{name: name}
-				return wrapping{n, syncer.FromTyped(&corev1.ConfigMap{}, n)}
+				n := namedSyncer{name: name}
+				return wrapper{n, syncer.FromTyped(&corev1.ConfigMap{}, n)}
 			},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, setting{})
+			w := newWorld(t, worldOptions{})
 			item := tc.item("item-" + string(uuid.NewUUID())) // the process knows all names of controllers
 			serves := meta.NewDefaultRESTMapper(nil)
 			serves.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
-			there := &controllers{Manager: w.reg.VirtualManager, mapper: serves}
+			there := &countingManager{Manager: w.reg.VirtualManager, mapper: serves}
 			w.reg.VirtualManager = there
-			w.reg.PhysicalManager = &controllers{Manager: w.reg.PhysicalManager, mapper: serves}
-			if err := syncer.Add(w.reg, item); err != nil || there.added != tc.want {
+			w.reg.PhysicalManager = &countingManager{Manager: w.reg.PhysicalManager, mapper: serves}
+			if err := syncer.AddItem(w.reg, item); err != nil || there.added != tc.want {
 				t.Errorf("%s\ngot %d controllers, want %d: %v", tc.reason, there.added, tc.want, err)
 			}
 			there.mapper = meta.NewDefaultRESTMapper(nil)
-			if err := syncer.Known(w.reg, item); !errors.Is(err, translate.ErrKindNotServed) || !strings.HasPrefix(err.Error(), tc.kind) {
+			if err := syncer.CheckServed(w.reg, item); !errors.Is(err, translate.ErrKindNotServed) ||
+				!strings.HasPrefix(err.Error(), tc.kind) {
 				t.Errorf("%s\ngot %v, want %q", tc.reason, err, tc.kind)
 			}
 		})

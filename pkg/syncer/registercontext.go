@@ -23,84 +23,86 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// RegisterOptions say which clusters a RegisterContext is about. Virtual and Name are
-// required; outside of a pod Physical and TargetNamespace as well.
+// RegisterOptions configure NewRegisterContext. Virtual and Name are required; outside of
+// a pod Physical and TargetNamespace are required, too.
 type RegisterOptions struct {
-	// Virtual is how to reach the virtual cluster.
+	// Virtual is the client configuration of the virtual cluster.
 	Virtual *rest.Config
 
-	// Physical is how to reach the host. Default: as a pod reaches the cluster that it
-	// runs in.
+	// Physical is the client configuration of the host. Default: the in-cluster
+	// configuration of the pod.
 	Physical *rest.Config
 
-	// Scheme knows the kinds that are synced. Default: those of client-go.
+	// Scheme contains the synchronized kinds. Default: the scheme of client-go.
 	Scheme *runtime.Scheme
 
-	// Name of the virtual cluster, a DNS label: the suffix of host names. Two virtual
-	// clusters that share a target namespace need different ones.
+	// Name of the virtual cluster, a DNS label. It is the suffix of host names. Two
+	// virtual clusters that share a target namespace need different names.
 	Name string
 
-	// TargetNamespace is where on the host the objects are. The host's cache holds
-	// no other namespace. Default, without Physical: that of the pod.
+	// TargetNamespace is the namespace of the host objects. The cache of the host
+	// contains no other namespace. Default, without Physical: the namespace of the pod.
 	TargetNamespace string
 
-	// CurrentNamespace is where on the host the process itself runs. Default:
-	// TargetNamespace, or without Physical that of the pod.
+	// CurrentNamespace is the namespace on the host in which the process runs. Default:
+	// TargetNamespace, or without Physical the namespace of the pod.
 	CurrentNamespace string
 
-	// ServiceName is a service in the current namespace that stands for the virtual
-	// cluster. Default: "", which is none.
+	// ServiceName is the service of the virtual cluster in the current namespace.
+	// Default: "", no service.
 	ServiceName string
 
-	// SetOwner makes that service the owner of host objects, so that they go with
-	// it. It is read again before a host object is created, at most once a second: one that
-	// was recreated owns what is created from then on. While there is none, nothing is.
+	// SetOwner makes that service the owner of host objects, so that they are garbage
+	// collected with it. The service is read again before a host object is created, at
+	// most once a second, because the UID changes if the service is recreated. While the
+	// service does not exist, no host object is created.
 	SetOwner bool
 
-	// LeaderElection lets several processes wait for one that syncs. Default: nil, which
-	// is none: there must be one process alone then. It is not the default because it
-	// costs a request every two seconds and a permission.
+	// LeaderElection elects one of several processes as the one that syncs. Default: nil,
+	// no election; then only one process may run. It is off by default because it costs
+	// a request every two seconds and needs a permission.
 	LeaderElection *LeaderElection
 
-	// HealthAddress is where /healthz and /readyz are served, such as ":8081". Default:
-	// "", which is nowhere, as "0" is: a port is opened only by a program that names it.
+	// HealthAddress is the bind address of /healthz and /readyz, such as ":8081".
+	// Default: "", which like "0" opens no port.
 	HealthAddress string
 
-	// MetricsAddress is where /metrics of the process are served, such as ":8443".
-	// Default: "", which is nowhere, as "0" is.
+	// MetricsAddress is the bind address of /metrics, such as ":8443". Default: "",
+	// which like "0" opens no port.
 	MetricsAddress string
 
-	// MetricsInsecure serves metrics without TLS, to everybody. Default: false, which is
-	// with TLS, by a certificate that is made at every start, and to those alone whom the
-	// host's API server lets get /metrics.
+	// MetricsInsecure serves metrics without TLS and authorization. Default: false:
+	// metrics are served over TLS, with a self-signed certificate generated at every
+	// start, to clients that the host's API server allows to get /metrics.
 	MetricsInsecure bool
 }
 
+// currentNamespace returns the namespace of the process on the host.
 func (o RegisterOptions) currentNamespace() string {
 	return cmp.Or(o.CurrentNamespace, o.TargetNamespace)
 }
 
-// NewRegisterContext returns the context of a process with two managers that are
-// not started yet; a Runner starts them. It asks the virtual cluster who it is, so
-// that no other one is taken for it later, see Guard, and the host for the owner.
-// Logs go to controller-runtime's logger. Probes, metrics and a leader election are a
-// third manager, if the options name one of them.
+// NewRegisterContext returns the context of a process, with managers for both clusters
+// that a Runner starts. It reads the identity of the virtual cluster, so that another
+// cluster at its address is detected later (see Guard), and the owner from the host. Logs
+// go to controller-runtime's logger. If the options enable probes, metrics or leader
+// election, the context has a third manager for them.
 //
-// Once the API server of the host was restored to an earlier state, its manager ends,
-// and with it the Runner, with an error that is a controller.ErrRestored: the next
-// process lists everything anew. If it is that of the virtual cluster, the runner goes
-// on, and lists anew what it has in the caches of that alone.
+// If the API server of the host is restored to an earlier state, the manager of the host
+// and the Runner end with an error that is controller.ErrRestored; the next process lists
+// everything again. If the API server of the virtual cluster is restored, the Runner
+// continues, and only the caches of the virtual cluster are listed again.
 func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.RegisterContext, error) {
-	o, err := o.complete(thisPod)
+	o, err := o.complete(inClusterEnvironment)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a register context")
+		return nil, errors.Wrap(err, "cannot create a register context")
 	}
 	guarded, uid, err := Guard(ctx, o.Virtual)
 	if err != nil {
 		return nil, err
 	}
 	names := &translate.Names{Suffix: o.Name, Cluster: string(uid)}
-	owner, err := newOwner(ctx, o.Physical, o)
+	owner, err := newOwnerService(ctx, o.Physical, o)
 	if err != nil {
 		return nil, err
 	}
@@ -110,24 +112,24 @@ func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.Re
 	if err != nil {
 		return nil, err
 	}
-	host := fenced(o.Physical, lease)
+	host := withFence(o.Physical, lease)
 	clusters.OnRestored(host, func(r clusters.Restore) { restores.Seen(r.Of(), r.Known, r.Answered) })
 	p, err := newManager(host, o.Scheme, cache.Options{DefaultNamespaces: map[string]cache.Config{o.TargetNamespace: {}}})
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a manager for the physical cluster")
+		return nil, errors.Wrap(err, "cannot create a manager for the physical cluster")
 	}
 	if err := p.Add(restores); err != nil {
 		return nil, errors.Wrap(err, "cannot watch for a restore of the physical cluster")
 	}
-	v, err := newManager(fenced(guarded, lease), o.Scheme, cache.Options{})
+	v, err := newManager(withFence(guarded, lease), o.Scheme, cache.Options{})
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a manager for the virtual cluster")
+		return nil, errors.Wrap(err, "cannot create a manager for the virtual cluster")
 	}
 	current := p.GetClient()
 	if o.currentNamespace() != o.TargetNamespace {
-		// That namespace is not in the cache.
-		if current, err = client.New(fenced(o.Physical, lease), client.Options{Scheme: o.Scheme}); err != nil {
-			return nil, errors.Wrap(err, "cannot make a client for the current namespace")
+		// The cache does not contain that namespace.
+		if current, err = client.New(withFence(o.Physical, lease), client.Options{Scheme: o.Scheme}); err != nil {
+			return nil, errors.Wrap(err, "cannot create a client for the current namespace")
 		}
 	}
 	reg := &synccontext.RegisterContext{
@@ -138,16 +140,18 @@ func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.Re
 		TargetNamespace: o.TargetNamespace, CurrentNamespace: o.currentNamespace(), CurrentNamespaceClient: current,
 		VirtualManager: v, PhysicalManager: p, ProcessManager: process, Names: names,
 	}
-	owner.tell(reg)
+	owner.setIn(reg)
 	return reg, nil
 }
 
+// newManager returns a manager of one cluster without probes, metrics and leader
+// election.
 func newManager(c *rest.Config, scheme *runtime.Scheme, objects cache.Options) (manager.Manager, error) {
 	return ctrl.NewManager(c, ctrl.Options{
 		Scheme: scheme, Cache: objects, Metrics: metricsserver.Options{BindAddress: "0"},
-		// Passes read caches, of objects without a Go type as well.
+		// Passes read from caches, unstructured objects as well.
 		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true}},
-		// Two virtual clusters in one process have controllers of the same names.
+		// Two virtual clusters in one process have controllers with the same names.
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 }

@@ -15,81 +15,85 @@ import (
 
 // Reasons of the events about virtual objects.
 const (
-	// ReasonSyncError: syncing failed. It is tried again.
+	// ReasonSyncError: synchronization failed and is retried.
 	ReasonSyncError event.Reason = "SyncError"
 
-	// ReasonConflict: the name on the host belongs to something else, which is left
-	// alone.
+	// ReasonConflict: the host name is taken by a host object that the virtual object
+	// does not own. The host object is not changed.
 	ReasonConflict event.Reason = "Conflict"
 )
 
-// ErrConflict is returned, wrapped, if the host name of a virtual object belongs to
-// something else.
+// ErrConflict is returned, wrapped, if the host name of a virtual object is taken by a
+// host object that the virtual object does not own.
 var ErrConflict = errors.New("conflict")
 
-type conflictError struct{ why string }
+// A conflictError is an ErrConflict with its reason.
+type conflictError struct{ reason string }
 
-func (e conflictError) Error() string { return "conflict: cannot sync virtual object as " + e.why }
+func (e conflictError) Error() string { return "conflict: cannot sync virtual object as " + e.reason }
 
 func (conflictError) Is(target error) bool { return target == ErrConflict }
 
-// stale is what ends a pass whose knowledge was out of date.
-type stale struct{ error }
+// A staleError ends a pass that acted on a stale read. The pass is requeued without an
+// event.
+type staleError struct{ error }
 
-func (s stale) Unwrap() error { return s.error }
+func (s staleError) Unwrap() error { return s.error }
 
-func conflict(err error) error { return stale{err} }
+// asStale wraps an error as a staleError.
+func asStale(err error) error { return staleError{err} }
 
-// report turns what became of a pass into what the queue is told.
-func (p *passage) report(result ctrl.Result, err error) (ctrl.Result, error) {
+// report returns the result of a pass for its queue and emits events.
+func (p *pass) report(result ctrl.Result, err error) (ctrl.Result, error) {
 	if err != nil {
-		return p.failed(err)
+		return p.reportError(err)
 	}
-	return p.unsettled(result), nil
+	return p.requeuePending(result), nil
 }
 
-// failed reports why a pass failed to the user, unless it is outdated, and says when the next one is made.
-func (p *passage) failed(cause error) (ctrl.Result, error) {
+// reportError emits an event for a failed pass, unless the failure is a stale read, and
+// returns when the next pass is due.
+func (p *pass) reportError(cause error) (ctrl.Result, error) {
 	err := redact.Error(cause)
-	if !p.r.o.legacy && outdated(err) {
-		p.r.log.Debug("Something has changed, trying again", "object", p.req.String(), "why", err.Error())
-		//nolint:staticcheck // the only silent, rate-limited way: RequeueAfter would reset the back-off
+	if !p.r.options.legacy && isStaleRead(err) {
+		p.r.log.Debug("Stale read, requeueing", "object", p.req.String(), "reason", err.Error())
+		//nolint:staticcheck // the only rate-limited requeue without an error: RequeueAfter would reset the backoff
 		return ctrl.Result{Requeue: true}, nil
 	}
 	if p.vObj != nil && !errors.Is(err, ErrConflict) {
-		p.r.o.Recorder.Event(p.vObj, event.Warning(ReasonSyncError, errors.Wrap(err, "Error syncing to physical cluster")))
+		p.r.options.Recorder.Event(
+			p.vObj, event.Warning(ReasonSyncError, errors.Wrap(err, "Error syncing to physical cluster")))
 	}
-	if !p.r.o.legacy && hopeless(err) {
-		logging.Error(p.r.log, err, "Cannot sync as it is, looking again later", "object", p.req.String(), "after", p.r.o.SlowRecheck)
-		return ctrl.Result{RequeueAfter: p.r.o.SlowRecheck}, nil
+	if !p.r.options.legacy && isPermanent(err) {
+		logging.Error(p.r.log, err, "Cannot sync the object until it changes, checking again later",
+			"object", p.req.String(), "after", p.r.options.SlowRecheck)
+		return ctrl.Result{RequeueAfter: p.r.options.SlowRecheck}, nil
 	}
 	return ctrl.Result{}, err
 }
 
-// unsettled sees to it that what was written is looked at once more: a cache that
-// was cut off may never show an object that somebody deleted at once, and no event
-// would tell.
-func (p *passage) unsettled(result ctrl.Result) ctrl.Result {
-	if result.IsZero() && (p.r.mem.pending(virtual, p.req) || p.r.mem.pending(physical, p.host)) {
-		result.RequeueAfter = patience
+// requeuePending requeues a pass whose writes are not in the caches yet. If the object was
+// deleted right after the write while the watch was interrupted, no event would come.
+func (p *pass) requeuePending(result ctrl.Result) ctrl.Result {
+	if result.IsZero() && (p.r.tracker.hasPendingWrite(virtual, p.req) || p.r.tracker.hasPendingWrite(physical, p.host)) {
+		result.RequeueAfter = staleCacheTimeout
 	}
 	return result
 }
 
-// outdated tells whether a pass failed because it did not know the newest state.
-func outdated(err error) bool {
-	var s stale
-	return errors.As(err, &s) || errors.Is(err, errNotShown) || apierrors.IsConflict(err)
+// isStaleRead reports whether a pass failed because it read an old state.
+func isStaleRead(err error) bool {
+	var s staleError
+	return errors.As(err, &s) || errors.Is(err, errCacheStale) || apierrors.IsConflict(err)
 }
 
-// hopeless tells whether the same request will fail for as long as the object stays
-// as it is.
-func hopeless(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || tooLarge(err) || gone.Unserved(err)
+// isPermanent reports whether the same request fails until the object changes.
+func isPermanent(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || isTooLarge(err) || gone.Unserved(err)
 }
 
-// tooLarge knows both limits: that of the API server, which has a code, and that of
-// etcd, which comes as an internal error with etcd's text.
-func tooLarge(err error) bool {
+// isTooLarge reports whether an object exceeds a size limit: that of the API server, which
+// has a status code, or that of etcd, which is an internal error with etcd's message.
+func isTooLarge(err error) bool {
 	return apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "etcdserver: request is too large")
 }

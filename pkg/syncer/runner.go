@@ -11,13 +11,14 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// ErrStarted is returned by Register and Start of a Runner that was started.
+// ErrStarted is returned by Register, wrapped, and by Start of a Runner that was started
+// before.
 var ErrStarted = errors.New("runner is started already")
 
-// A Runner runs what is registered with it, in an order that can be relied on: all
-// Initializers, all IndicesRegisterers, both managers and their caches, and then
-// each item as what it is: FakeSyncer, Syncer, ControllerStarter, or several of
-// them. Make one with NewRunner and Register, then Start it, once.
+// A Runner starts the registered items in a defined order: it calls all Initializers, then
+// all IndicesRegisterers, starts both managers and waits for their caches, and then
+// registers each item as a FakeSyncer, Syncer and ControllerStarter, as far as it
+// implements them. Create one with NewRunner, call Register for each item and Start once.
 type Runner struct {
 	reg   *synccontext.RegisterContext
 	ready chan struct{}
@@ -26,10 +27,10 @@ type Runner struct {
 	items   []Base
 	started bool
 
-	leads atomic.Bool // nothing is done before
+	elected atomic.Bool // the process leads, or led
 }
 
-// NewRunner returns a runner of that context.
+// NewRunner returns a Runner for the clusters of a context.
 func NewRunner(ctx *synccontext.RegisterContext) *Runner {
 	return &Runner{reg: ctx, ready: make(chan struct{})}
 }
@@ -45,38 +46,41 @@ func (r *Runner) Register(item Base) error {
 	return nil
 }
 
-// Ready returns a channel that is closed when every item is registered and its
+// Ready returns a channel that is closed when all items are registered and their
 // controllers run.
 func (r *Runner) Ready() <-chan struct{} { return r.ready }
 
-// Start runs until the context ends, which is no error, or something fails. When it
-// returns, all managers have stopped.
+// Start runs until the context ends, which is no error, or until an item or a manager
+// fails. When it returns, all managers have stopped.
 //
-// With a ProcessManager nothing is initialized, read or synced before that is elected.
-// Then Start ends with an error if it loses the election; if it is told to stop, the lease is
-// given up when the other managers have stopped.
+// With a ProcessManager, nothing is initialized, read or synced before that is elected.
+// Start returns an error if the process loses the election. When the context ends, the
+// lease is released after the other managers have stopped.
 func (r *Runner) Start(ctx context.Context) error {
-	if err := r.begin(); err != nil {
+	if err := r.markStarted(); err != nil {
 		return err
 	}
 	if r.reg.ProcessManager == nil {
 		return r.run(ctx)
 	}
-	return r.lead(ctx)
+	return r.runElected(ctx)
 }
 
-// run the items until the context ends or something fails.
+// run starts the items and managers and waits until the context ends or one of them
+// fails.
 func (r *Runner) run(ctx context.Context) error {
-	// From here on nothing is added to the items.
-	if err := each(r.items, "initialize", func(i Initializer) error { return i.Init(r.reg) }); err != nil {
+	// From here on the items do not change.
+	if err := forEach(r.items, "initialize", func(i Initializer) error { return i.Init(r.reg) }); err != nil {
 		return err
 	}
-	for _, item := range r.items { // indices are of kinds that are served
-		if err := known(r.reg, item); err != nil {
+	for _, item := range r.items { // an index needs a served kind
+		if err := checkServed(r.reg, item); err != nil {
 			return err
 		}
 	}
-	if err := each(r.items, "register the indices of", func(i IndicesRegisterer) error { return i.RegisterIndices(r.reg) }); err != nil {
+	if err := forEach(r.items, "register the indices of", func(i IndicesRegisterer) error {
+		return i.RegisterIndices(r.reg)
+	}); err != nil {
 		return err
 	}
 	running, stop := context.WithCancel(ctx)
@@ -85,7 +89,7 @@ func (r *Runner) run(ctx context.Context) error {
 	ended := make(chan error, len(managers))
 	for _, m := range managers {
 		go func() {
-			defer stop() // one without the other is of no use
+			defer stop() // if one manager ends, the other one stops
 			ended <- m.Start(running)
 		}()
 	}
@@ -94,7 +98,7 @@ func (r *Runner) run(ctx context.Context) error {
 		close(r.ready)
 		<-running.Done()
 	} else if ctx.Err() != nil {
-		err = nil // told to stop while it waited
+		err = nil // the context ended during the start
 	}
 	stop()
 	for range managers {
@@ -105,7 +109,8 @@ func (r *Runner) run(ctx context.Context) error {
 	return err
 }
 
-func (r *Runner) begin() error {
+// markStarted returns ErrStarted unless this is the first call.
+func (r *Runner) markStarted() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.started {
@@ -119,23 +124,23 @@ func (r *Runner) begin() error {
 func (r *Runner) register(ctx context.Context, managers []manager.Manager) error {
 	for _, m := range managers {
 		if !m.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("cannot fill the caches")
+			return errors.New("cannot sync the caches")
 		}
 	}
 	for _, item := range r.items {
-		if err := add(r.reg, item); err != nil {
+		if err := addItem(r.reg, item); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add registers an item as everything that it is.
-func add(reg *synccontext.RegisterContext, item Base) error {
+// addItem registers an item under every interface that it implements.
+func addItem(reg *synccontext.RegisterContext, item Base) error {
 	s, isSyncer := As[Syncer](item)
 	if f, ok := As[FakeSyncer](item); ok {
 		if isSyncer {
-			f = second{f}
+			f = renamedFakeSyncer{f}
 		}
 		if err := RegisterFakeSyncer(reg, f); err != nil {
 			return err
@@ -152,16 +157,16 @@ func add(reg *synccontext.RegisterContext, item Base) error {
 	return nil
 }
 
-// second is the fake syncer of an item that is a syncer as well: names of controllers
-// are unique.
-type second struct{ FakeSyncer }
+// A renamedFakeSyncer is the fake syncer of an item that is a Syncer as well. Its name
+// differs because names of controllers are unique.
+type renamedFakeSyncer struct{ FakeSyncer }
 
-func (s second) Name() string { return s.FakeSyncer.Name() + "-fake" }
+func (s renamedFakeSyncer) Name() string { return s.FakeSyncer.Name() + "-fake" }
 
-func (s second) Unwrap() any { return s.FakeSyncer }
+func (s renamedFakeSyncer) Unwrap() any { return s.FakeSyncer }
 
-// each calls do for the items that have an interface.
-func each[T any](items []Base, what string, do func(T) error) error {
+// forEach calls do for the items that implement T.
+func forEach[T any](items []Base, what string, do func(T) error) error {
 	for _, item := range items {
 		if t, ok := As[T](item); ok {
 			if err := do(t); err != nil {

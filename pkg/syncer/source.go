@@ -18,36 +18,40 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
+// A queue is the queue of a controller.
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// A hostWatch leads events of host objects to virtual names. An event whose name
-// cannot be told now is kept and tried again.
+// A hostWatch maps events of host objects to virtual names. An event whose mapping fails
+// is stored and retried.
 type hostWatch struct {
 	r *reconciler
 
-	mu    sync.Mutex
-	retry retries                      // nil before start
-	kept  map[hostObject]client.Object // the newest object of an event that is tried again
+	mu     sync.Mutex
+	retry  retryQueue                   // nil before start
+	failed map[hostObject]client.Object // the last object of each event to retry
 }
 
-// A hostObject is one object of the host: what is known of it says nothing of another
-// one that has its name later.
+// A hostObject identifies one host object. A later object with the same name is another
+// one.
 type hostObject struct {
 	name types.NamespacedName
 	uid  types.UID
 }
 
+// hostObjectOf returns the identity of a host object.
 func hostObjectOf(obj client.Object) hostObject {
 	return hostObject{client.ObjectKeyFromObject(obj), obj.GetUID()}
 }
 
-type retries = workqueue.TypedRateLimitingInterface[hostObject]
+// A retryQueue contains host objects whose mapping failed.
+type retryQueue = workqueue.TypedRateLimitingInterface[hostObject]
 
+// newHostWatch returns the watch of a reconciler's host objects.
 func newHostWatch(r *reconciler) *hostWatch {
-	return &hostWatch{r: r, kept: map[hostObject]client.Object{}}
+	return &hostWatch{r: r, failed: map[hostObject]client.Object{}}
 }
 
-// sources are what the controller watches besides the virtual objects.
+// sources returns the sources of the controller besides the virtual objects.
 func (w *hostWatch) sources() []source.Source {
 	return []source.Source{
 		source.Kind(w.r.reg.PhysicalManager.GetCache(), w.r.syncer.Resource(), w.handler()),
@@ -55,121 +59,127 @@ func (w *hostWatch) sources() []source.Source {
 	}
 }
 
+// handler returns the event handler of host objects.
 func (w *hostWatch) handler() handler.EventHandler {
 	return handler.Funcs{
-		CreateFunc:  func(_ context.Context, e event.CreateEvent, q queue) { w.seen(e.Object, false, q) },
-		UpdateFunc:  func(_ context.Context, e event.UpdateEvent, q queue) { w.seen(e.ObjectNew, false, q) },
-		DeleteFunc:  func(_ context.Context, e event.DeleteEvent, q queue) { w.seen(e.Object, true, q) },
-		GenericFunc: func(_ context.Context, e event.GenericEvent, q queue) { w.seen(e.Object, false, q) },
+		CreateFunc:  func(_ context.Context, e event.CreateEvent, q queue) { w.handleEvent(e.Object, false, q) },
+		UpdateFunc:  func(_ context.Context, e event.UpdateEvent, q queue) { w.handleEvent(e.ObjectNew, false, q) },
+		DeleteFunc:  func(_ context.Context, e event.DeleteEvent, q queue) { w.handleEvent(e.Object, true, q) },
+		GenericFunc: func(_ context.Context, e event.GenericEvent, q queue) { w.handleEvent(e.Object, false, q) },
 	}
 }
 
-// seen wakes whoever waits for the name, and whoever the object belongs to.
-func (w *hostWatch) seen(obj client.Object, gone bool, q queue) {
-	w.r.mem.observed(physical, obj, gone)
+// handleEvent enqueues the virtual objects that wait for the host name, and the virtual
+// object that owns the host object.
+func (w *hostWatch) handleEvent(obj client.Object, gone bool, q queue) {
+	w.r.tracker.observe(physical, obj, gone)
 	host := client.ObjectKeyFromObject(obj)
-	for _, v := range w.r.mem.wake(host) {
+	for _, v := range w.r.tracker.takeWaiters(host) {
 		q.Add(reconcile.Request{NamespacedName: v})
 	}
-	if err := w.lead(obj, q); err != nil {
-		logging.Error(w.r.log, redact.Error(err), "Cannot tell whose a physical object is", "object", host.String(), "lost", w.r.o.legacy)
-		if !w.r.o.legacy {
-			w.keep(hostObjectOf(obj), obj)
+	if err := w.enqueueVirtual(obj, q); err != nil {
+		logging.Error(w.r.log, redact.Error(err), "Cannot determine the owner of a physical object",
+			"object", host.String(), "dropped", w.r.options.legacy)
+		if !w.r.options.legacy {
+			w.addFailed(hostObjectOf(obj), obj)
 		}
 		return
 	}
-	w.drop(hostObjectOf(obj))
+	w.removeFailed(hostObjectOf(obj))
 }
 
-// lead enqueues the virtual name of a host object.
-func (w *hostWatch) lead(obj client.Object, q queue) error {
+// enqueueVirtual enqueues the virtual name of a managed host object.
+func (w *hostWatch) enqueueVirtual(obj client.Object, q queue) error {
 	managed, err := w.r.syncer.IsManaged(obj)
 	if err != nil || !managed {
 		return err
 	}
 	v, err := VirtualName(w.r.syncer, obj)
 	if err == nil && v.Name != "" {
-		w.r.mem.remember(v, client.ObjectKeyFromObject(obj))
+		w.r.tracker.addHostName(v, client.ObjectKeyFromObject(obj))
 		q.Add(reconcile.Request{NamespacedName: v})
 	}
 	return err
 }
 
-func (w *hostWatch) keep(host hostObject, obj client.Object) {
+// addFailed stores an event to be retried with backoff.
+func (w *hostWatch) addFailed(host hostObject, obj client.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.kept[host] = obj
+	w.failed[host] = obj
 	if w.retry != nil {
 		w.retry.AddRateLimited(host)
 	}
 }
 
-func (w *hostWatch) drop(host hostObject) {
+// removeFailed forgets the stored event of a host object and its backoff.
+func (w *hostWatch) removeFailed(host hostObject) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.kept, host)
+	delete(w.failed, host)
 	if w.retry == nil {
 		return
 	}
 	w.retry.Forget(host)
 }
 
-// start tries kept events again until the controller stops. The queue is made here,
-// because a controller that is stopped at once never starts its sources.
+// start retries stored events until the controller stops. It creates the queue, because a
+// controller that is stopped at once never starts its sources and would leak it.
 func (w *hostWatch) start(ctx context.Context, q queue) error {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[hostObject](ratelimiter.BackOffBase, ratelimiter.BackOffMax)
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[hostObject](
+		ratelimiter.BackOffBase, ratelimiter.BackOffMax)
 	retry := workqueue.NewTypedRateLimitingQueue(limiter)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for host := range w.kept {
+	for host := range w.failed {
 		retry.AddRateLimited(host)
 	}
 	w.retry = retry
 	go func() {
 		context.AfterFunc(ctx, retry.ShutDown)
-		for w.again(retry, q) {
+		for w.processNextRetry(retry, q) {
 		}
 	}()
 	return nil
 }
 
-// again tries the next event, once one is due, and tells whether there may be more.
-func (w *hostWatch) again(retry retries, q queue) bool {
+// processNextRetry waits for the next event and retries it. It returns false after the
+// queue has been shut down.
+func (w *hostWatch) processNextRetry(retry retryQueue, q queue) bool {
 	host, shutdown := retry.Get()
 	if !shutdown {
-		w.try(host, retry, q)
+		w.retryEvent(host, retry, q)
 	}
 	return !shutdown
 }
 
-// try an event again.
-func (w *hostWatch) try(host hostObject, retry retries, q queue) {
+// retryEvent retries the stored event of a host object.
+func (w *hostWatch) retryEvent(host hostObject, retry retryQueue, q queue) {
 	defer retry.Done(host)
 	w.mu.Lock()
-	obj := w.kept[host]
+	obj := w.failed[host]
 	w.mu.Unlock()
 	if obj == nil {
-		return // a newer event did it
+		return // a newer event was handled
 	}
-	if err := w.lead(obj, q); err != nil {
+	if err := w.enqueueVirtual(obj, q); err != nil {
 		retry.AddRateLimited(host)
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.kept[host] == obj {
-		delete(w.kept, host)
+	if w.failed[host] == obj {
+		delete(w.failed, host)
 	}
 	retry.Forget(host)
 }
 
-// virtualSeen lets every event of a virtual object through, and notes what the
-// cache shows.
-func virtualSeen(m *memory) predicate.Predicate {
+// virtualPredicate accepts every event of a virtual object and passes it to the tracker.
+func virtualPredicate(m *tracker) predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { m.observed(virtual, e.Object, false); return true },
-		UpdateFunc:  func(e event.UpdateEvent) bool { m.observed(virtual, e.ObjectNew, false); return true },
-		DeleteFunc:  func(e event.DeleteEvent) bool { m.observed(virtual, e.Object, true); return true },
+		CreateFunc:  func(e event.CreateEvent) bool { m.observe(virtual, e.Object, false); return true },
+		UpdateFunc:  func(e event.UpdateEvent) bool { m.observe(virtual, e.ObjectNew, false); return true },
+		DeleteFunc:  func(e event.DeleteEvent) bool { m.observe(virtual, e.Object, true); return true },
 		GenericFunc: func(event.GenericEvent) bool { return true },
 	}
 }

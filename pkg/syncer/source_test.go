@@ -21,95 +21,100 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// leading is a syncer to which every host object leads, under its own name, and which notes when it is asked for it.
-type leading struct {
+// A mappingSyncer maps every host object to a virtual object of the same name and records
+// the calls.
+type mappingSyncer struct {
 	Syncer
 
-	answers *answers
+	answers *mappingResults
 }
 
-// answers are what a syncer that leads is to answer, and when it was asked. They are safe for concurrent use.
-type answers struct {
+// mappingResults contains the results of a mappingSyncer and the times of its calls. It
+// is safe for concurrent use.
+type mappingResults struct {
 	mu    sync.Mutex
 	fails bool
-	asked []time.Duration // since the start
+	calls []time.Duration // since the start
 	start time.Time
 }
 
-// fail sets whether it fails from now on.
-func (a *answers) fail(fails bool) {
+// setFails sets whether the mapping fails from now on.
+func (a *mappingResults) setFails(fails bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.fails = fails
 }
 
-// taken returns when it was asked since the last time, and begins anew.
-func (a *answers) taken() []time.Duration {
+// takeCalls returns the times of the calls since the last takeCalls.
+func (a *mappingResults) takeCalls() []time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	asked := a.asked
-	a.asked, a.start = nil, time.Now()
+	asked := a.calls
+	a.calls, a.start = nil, time.Now()
 	return asked
 }
 
-func (l leading) IsManaged(obj client.Object) (bool, error) {
+func (l mappingSyncer) IsManaged(obj client.Object) (bool, error) {
 	a := l.answers
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.asked = append(a.asked, time.Since(a.start))
+	a.calls = append(a.calls, time.Since(a.start))
 	if a.fails {
-		return false, errors.New("cannot tell of " + obj.GetName())
+		return false, errors.New("cannot map " + obj.GetName())
 	}
 	return true, nil
 }
 
-func (leading) PhysicalToVirtual(obj client.Object) types.NamespacedName {
+func (mappingSyncer) PhysicalToVirtual(obj client.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: "virtual", Name: obj.GetName()}
 }
 
-func newWatch(s leading) *hostWatch {
-	return newHostWatch(&reconciler{syncer: s, mem: newMemory(testclock.NewFakePassiveClock(time.Unix(1000, 0))), log: logging.NewNopLogger()})
+func newTestHostWatch(s mappingSyncer) *hostWatch {
+	return newHostWatch(&reconciler{
+		syncer: s, tracker: newTracker(testclock.NewFakePassiveClock(time.Unix(1000, 0))), log: logging.NewNopLogger(),
+	})
 }
 
-// adding is a queue of which a test sees what is added, at the moment when it is.
-type adding struct {
+// A recordingQueue calls a function for each added request.
+type recordingQueue struct {
 	queue
 
 	added func(reconcile.Request)
 }
 
-func (a adding) Add(r reconcile.Request) { a.added(r) }
+func (a recordingQueue) Add(r reconcile.Request) { a.added(r) }
 
-// TestEventsAreNoted: an event of either cache is let through to a pass, and tells what that cache shows now, or that the object is gone.
-func TestEventsAreNoted(t *testing.T) {
-	made, deleted := written{uid: "a", version: "8"}, written{uid: "a", version: "8", deleted: true}
+// TestEventsUpdateTracker verifies that an event of either cache leads to a pass and
+// updates the tracker.
+func TestEventsUpdateTracker(t *testing.T) {
+	made, deleted := pendingWrite{uid: "a", version: "8"}, pendingWrite{uid: "a", version: "8", deleted: true}
 	cases := map[string]struct {
 		reason  string
 		kind    string
 		version string
-		our     written
+		our     pendingWrite
 		noted   bool // it shows our write
 	}{
-		"Created":  {"Our write has come.", "create", "8", made, true},
-		"Listed":   {"An older object has come.", "create", "7", made, false},
-		"Updated":  {"A later version has come.", "update", "9", made, true},
-		"Earlier":  {"An earlier version has come.", "update", "7", made, false},
-		"Deleted":  {"What we deleted is gone.", "delete", "8", deleted, true},
-		"NotYet":   {"What we deleted was changed before.", "update", "9", deleted, false},
-		"GoneThen": {"What we wrote was deleted at once.", "delete", "7", made, true},
+		"Created":  {"The write arrives.", "create", "8", made, true},
+		"Listed":   {"An older object arrives.", "create", "7", made, false},
+		"Updated":  {"A later version arrives.", "update", "9", made, true},
+		"Earlier":  {"An earlier version arrives.", "update", "7", made, false},
+		"Deleted":  {"The deleted object is gone.", "delete", "8", deleted, true},
+		"NotYet":   {"The deleted object was changed before.", "update", "9", deleted, false},
+		"GoneThen": {"The written object was deleted at once.", "delete", "7", made, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWatch(leading{answers: &answers{}})
+			w := newTestHostWatch(mappingSyncer{answers: &mappingResults{}})
 			obj, before := configMap("a", tc.version, false), configMap("a", "1", false)
-			place := map[side]place{}
+			place := map[side]objectKey{}
 			for _, s := range []side{virtual, physical} {
-				place[s] = placeOf(s, obj)
-				w.r.mem.writes[place[s]] = tc.our
+				place[s] = keyOf(s, obj)
+				w.r.tracker.writes[place[s]] = tc.our
 			}
-			seen, through := virtualSeen(w.r.mem), false
+			seen, through := virtualPredicate(w.r.tracker), false
 			var led []string
-			q := adding{added: func(r reconcile.Request) { led = append(led, r.String()) }}
+			q := recordingQueue{added: func(r reconcile.Request) { led = append(led, r.String()) }}
 			switch h := w.handler(); tc.kind {
 			case "create":
 				h.Create(t.Context(), event.CreateEvent{Object: obj}, q)
@@ -122,90 +127,99 @@ func TestEventsAreNoted(t *testing.T) {
 				through = seen.Delete(event.DeleteEvent{Object: obj})
 			}
 			if diff := cmp.Diff([]string{"virtual/a"}, led); diff != "" || !through {
-				t.Errorf("%s\nlet through is %t; the event of the host led to: -want, +got:\n%s", tc.reason, through, diff)
+				t.Errorf("%s\naccepted: %t; enqueued for the host event: -want, +got:\n%s", tc.reason, through, diff)
 			}
 			for s, at := range place {
-				if _, pending := w.r.mem.writes[at]; pending == tc.noted {
-					t.Errorf("%s\nside %d: our write is awaited: %t", tc.reason, s, pending)
+				if _, pending := w.r.tracker.writes[at]; pending == tc.noted {
+					t.Errorf("%s\nside %d: pending write: %t", tc.reason, s, pending)
 				}
 			}
 		})
 	}
 }
 
-func placeOf(s side, obj *corev1.ConfigMap) place { return place{s, client.ObjectKeyFromObject(obj)} }
+func keyOf(s side, obj *corev1.ConfigMap) objectKey {
+	return objectKey{s, client.ObjectKeyFromObject(obj)}
+}
 
-// TestGenericEvents: an event that somebody else makes leads to a pass as well, and does not say that an object is gone.
+// TestGenericEvents verifies that a generic event leads to a pass and does not count as a
+// deletion.
 func TestGenericEvents(t *testing.T) {
-	w, obj := newWatch(leading{answers: &answers{}}), configMap("a", "7", false)
-	at := placeOf(physical, obj)
-	w.r.mem.writes[at] = written{uid: "a", version: "8"}
+	w, obj := newTestHostWatch(mappingSyncer{answers: &mappingResults{}}), configMap("a", "7", false)
+	at := keyOf(physical, obj)
+	w.r.tracker.writes[at] = pendingWrite{uid: "a", version: "8"}
 	led := 0
-	w.handler().Generic(t.Context(), event.GenericEvent{Object: obj}, adding{added: func(reconcile.Request) { led++ }})
-	if _, pending := w.r.mem.writes[at]; !pending || led != 1 || !virtualSeen(w.r.mem).Generic(event.GenericEvent{Object: obj}) {
-		t.Errorf("our write is awaited: %t; led to %d passes", pending, led)
+	w.handler().Generic(t.Context(), event.GenericEvent{Object: obj}, recordingQueue{
+		added: func(reconcile.Request) { led++ },
+	})
+	if _, pending := w.r.tracker.writes[at]; !pending || led != 1 ||
+		!virtualPredicate(w.r.tracker).Generic(event.GenericEvent{Object: obj}) {
+		t.Errorf("pending write: %t; enqueued %d times", pending, led)
 	}
 }
 
-// TestEventsOfTheHostAreRemembered: where an image is, is known before the pass is made that asks for it; and who waits for its name is woken, even if it
-// cannot be told whose the image is.
-func TestEventsOfTheHostAreRemembered(t *testing.T) {
-	says := &answers{}
-	w, obj := newWatch(leading{answers: says}), configMap("a", "7", false)
+// TestHandleEventTracksHostName verifies that the host name is tracked before the request
+// is enqueued, and that waiters are enqueued even if the mapping fails.
+func TestHandleEventTracksHostName(t *testing.T) {
+	says := &mappingResults{}
+	w, obj := newTestHostWatch(mappingSyncer{answers: says}), configMap("a", "7", false)
 	host, v := client.ObjectKeyFromObject(obj), types.NamespacedName{Namespace: "virtual", Name: "a"}
 	var known []types.NamespacedName
-	w.seen(obj, false, adding{added: func(r reconcile.Request) { known = w.r.mem.known(r.NamespacedName) }})
-	if !slices.Equal(known, []types.NamespacedName{host}) || !slices.Equal(w.r.mem.known(v), known) {
-		t.Errorf("known in the pass: %v, after it: %v", known, w.r.mem.known(v))
+	w.handleEvent(obj, false, recordingQueue{
+		added: func(r reconcile.Request) { known = w.r.tracker.hostNames(r.NamespacedName) },
+	})
+	if !slices.Equal(known, []types.NamespacedName{host}) || !slices.Equal(w.r.tracker.hostNames(v), known) {
+		t.Errorf("host names in the pass: %v, after it: %v", known, w.r.tracker.hostNames(v))
 	}
-	says.fail(true)
+	says.setFails(true)
 	waits := types.NamespacedName{Namespace: "virtual", Name: "waits"}
-	w.r.mem.wait(waits, host)
-	var woken []types.NamespacedName
-	w.seen(obj, true, adding{added: func(r reconcile.Request) { woken = append(woken, r.NamespacedName) }})
-	if !slices.Equal(woken, []types.NamespacedName{waits}) {
-		t.Errorf("woken: %v", woken)
+	w.r.tracker.addWaiter(waits, host)
+	var names []types.NamespacedName
+	w.handleEvent(obj, true, recordingQueue{added: func(r reconcile.Request) { names = append(names, r.NamespacedName) }})
+	if !slices.Equal(names, []types.NamespacedName{waits}) {
+		t.Errorf("enqueued: %v", names)
 	}
 }
 
-// TestKeptEventsBackOff: events that cannot be told are tried again after delays that double, from a second to a minute, whatever else comes; and from the
-// beginning once one could be told.
-func TestKeptEventsBackOff(t *testing.T) {
+// TestFailedEventsBackoff verifies that failed events are retried with a backoff from a
+// second to a minute, independently of other events, and that a success resets the
+// backoff.
+func TestFailedEventsBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		says := &answers{fails: true, start: time.Now()}
-		w, obj := newWatch(leading{answers: says}), configMap("a", "7", false)
+		says := &mappingResults{fails: true, start: time.Now()}
+		w, obj := newTestHostWatch(mappingSyncer{answers: says}), configMap("a", "7", false)
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedItemBasedRateLimiter[reconcile.Request]())
 		want := func(reason string, until time.Duration, want ...time.Duration) {
 			t.Helper()
 			<-time.After(until)
 			synctest.Wait()
-			if diff := cmp.Diff(want, says.taken()); diff != "" {
+			if diff := cmp.Diff(want, says.takeCalls()); diff != "" {
 				t.Errorf("%s\nasked: -want, +got:\n%s", reason, diff)
 			}
 		}
-		w.seen(obj, false, q) // before the start
+		w.handleEvent(obj, false, q) // before the start
 		if err := w.start(ctx, q); err != nil {
 			t.Fatal(err)
 		}
-		w.seen(obj, false, q)
+		w.handleEvent(obj, false, q)
 		const s = time.Second
-		want("Two events failed, and then each try.", 250*s, 0, 0, s, 5*s, 13*s, 29*s, 61*s, 121*s, 181*s, 241*s)
+		want("Two events fail, and then each retry.", 250*s, 0, 0, s, 5*s, 13*s, 29*s, 61*s, 121*s, 181*s, 241*s)
 
-		says.fail(false)
-		w.seen(obj, false, q)
-		want("A newer event could be told: what is left of the old one is not tried.", 120*s, 0)
-		says.fail(true)
-		w.seen(obj, false, q)
+		says.setFails(false)
+		w.handleEvent(obj, false, q)
+		want("A newer event succeeds: the old one is not retried.", 120*s, 0)
+		says.setFails(true)
+		w.handleEvent(obj, false, q)
 		want("The first failure of another event.", 2*s, 0, s)
-		says.fail(false)
-		want("It could be told.", 10*s, s)
-		says.fail(true)
-		w.seen(obj, false, q)
+		says.setFails(false)
+		want("It succeeds.", 10*s, s)
+		says.setFails(true)
+		w.handleEvent(obj, false, q)
 		want("And again the first one.", 2*s, 0, s)
 		w.mu.Lock()
-		if len(w.kept) != 1 {
-			t.Errorf("%d events are kept", len(w.kept))
+		if len(w.failed) != 1 {
+			t.Errorf("%d failed events", len(w.failed))
 		}
 		w.mu.Unlock()
 		stop()
@@ -214,17 +228,20 @@ func TestKeptEventsBackOff(t *testing.T) {
 	})
 }
 
-// TestKeptEventOfANewerObject: a newer event that comes while an older one is tried is not dropped with it.
-func TestKeptEventOfANewerObject(t *testing.T) {
-	says := &answers{fails: true}
-	w := newWatch(leading{answers: says})
+// TestFailedEventIsReplacedByNewerEvent verifies that an event that arrives while an
+// older one is retried is not dropped with it.
+func TestFailedEventIsReplacedByNewerEvent(t *testing.T) {
+	says := &mappingResults{fails: true}
+	w := newTestHostWatch(mappingSyncer{answers: says})
 	w.retry = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedItemBasedRateLimiter[hostObject]())
 	defer w.retry.ShutDown()
 	older, newer := configMap("a", "7", false), configMap("a", "8", false)
-	w.seen(older, false, nil)
-	says.fail(false)
+	w.handleEvent(older, false, nil)
+	says.setFails(false)
 	w.retry.Add(hostObjectOf(older))
-	if !w.again(w.retry, adding{added: func(reconcile.Request) { w.keep(hostObjectOf(newer), newer) }}) || w.kept[hostObjectOf(newer)] != newer {
-		t.Errorf("kept: %v", w.kept)
+	if !w.processNextRetry(w.retry, recordingQueue{
+		added: func(reconcile.Request) { w.addFailed(hostObjectOf(newer), newer) },
+	}) || w.failed[hostObjectOf(newer)] != newer {
+		t.Errorf("failed events: %v", w.failed)
 	}
 }

@@ -10,18 +10,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
 
-// Base is what everything that can be registered has: a name. What it does is found
-// by the other interfaces of this package that it implements, as many as it likes.
+// Base is implemented by every item that can be registered. The other interfaces of this
+// package that an item implements define what it does; it can implement several.
 type Base interface {
-	// Name is unique among what is registered. It names the controller, its events
-	// and its field manager.
+	// Name is unique among the registered items. The names of the controller, of its
+	// event source and of its field manager are derived from it.
 	Name() string
 }
 
-// A Syncer keeps objects of one kind in step. Its methods are called from several
-// goroutines if there are several workers, each for another virtual name. Results
-// and errors are handed on to the queue; conflicts and invalid objects are treated
-// as they deserve, see Options.
+// A Syncer synchronizes objects of one kind. With several workers its methods are called
+// concurrently, but never for the same virtual name. Its results and errors are returned
+// to the queue, with two exceptions: an API conflict is requeued without an error, and an
+// error that persists until the object changes, such as an invalid object, is retried
+// after Options.SlowRecheck.
 type Syncer interface {
 	Base
 	translator.NameTranslator
@@ -30,92 +31,92 @@ type Syncer interface {
 	Resource() client.Object
 
 	// SyncDown is called for a virtual object without a host object. It usually
-	// makes one.
+	// creates one.
 	SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error)
 
-	// Sync is called if both exist. It is not told which of them changed: it
-	// compares. Usually what is wanted (spec) flows down and what is (status) flows
-	// up.
+	// Sync is called if both objects exist. It is not passed which of them changed; it
+	// compares them. Usually it copies the spec down and the status up.
 	Sync(ctx *synccontext.SyncContext, pObj client.Object, vObj client.Object) (ctrl.Result, error)
 }
 
-// An UpSyncer decides what becomes of a host object without a virtual one. Without
-// it, the host object is deleted if it is managed.
+// An UpSyncer handles host objects without a virtual object. Without this interface such
+// a host object is deleted if it is managed.
 type UpSyncer interface {
-	// SyncUp is called for every host object that leads to a virtual name under
-	// which there is nothing, managed or not. DeleteObject still makes sure that the
-	// virtual object is gone.
+	// SyncUp is called for every host object, managed or not, that is mapped to a
+	// virtual name without an object. DeleteObject confirms that the virtual object is
+	// gone.
 	SyncUp(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error)
 }
 
-// A FakeSyncer makes objects in the virtual cluster for what refers to them: nodes
-// for pods, for instance, without access to the host's nodes. It needs events of
-// what refers, and so usually is a ControllerModifier. Nothing is collected for it:
-// FakeSync deletes what is not needed any more.
+// A FakeSyncer creates virtual objects that other virtual objects refer to, for instance
+// the nodes of pods, without access to the nodes of the host. It needs events of the
+// referring objects, so it usually is a ControllerModifier. FakeSync deletes objects that
+// are no longer needed; there is no garbage collection.
 type FakeSyncer interface {
 	Base
 
 	// Resource returns an empty object of the kind.
 	Resource() client.Object
 
-	// FakeSyncUp is called for a name under which there is no virtual object. It is
-	// called for every such name that an event led to, so it checks whether one is
-	// needed.
+	// FakeSyncUp is called for every enqueued name without a virtual object. It checks
+	// whether an object is needed and creates it.
 	FakeSyncUp(ctx *synccontext.SyncContext, req types.NamespacedName) (ctrl.Result, error)
 
-	// FakeSync is called for a virtual object.
+	// FakeSync is called for an existing virtual object.
 	FakeSync(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error)
 }
 
-// A Starter is called around every pass of its syncer or fake syncer.
+// A Starter is called before and after every pass of its syncer or fake syncer.
 type Starter interface {
-	// ReconcileStart is called first. With true or an error the pass ends there,
-	// the error being its result.
+	// ReconcileStart is called before the pass. If it returns true or an error, the pass
+	// is skipped. The error is returned to the queue.
 	ReconcileStart(ctx *synccontext.SyncContext, req ctrl.Request) (bool, error)
 
-	// ReconcileEnd is called after every ReconcileStart, whatever became of the
-	// pass.
+	// ReconcileEnd is called after every ReconcileStart, also if the pass was skipped,
+	// failed or panicked.
 	ReconcileEnd()
 }
 
-// A StarterV2 is a Starter whose end is told what became of the pass. Passes of
-// several workers do not get in each other's way, because each has its own end.
+// A StarterV2 is a Starter with an end function per pass, which receives the result of
+// the pass. So passes of several workers do not share state.
 type StarterV2 interface {
-	// ReconcileStart is called first. With true or an error the pass ends there. The
-	// end, unless it is nil, is called last, whatever became of the pass, with what the
-	// queue is told.
+	// ReconcileStart is called before the pass. If it returns skip or an error, the pass
+	// is skipped. The returned end function, unless it is nil, is called after the pass
+	// with the result and error for the queue, also if the pass was skipped, failed or
+	// panicked.
 	ReconcileStart(ctx *synccontext.SyncContext, req ctrl.Request) (skip bool, end func(ctrl.Result, error), err error)
 }
 
-// An Initializer is called before everything else, for example to install kinds.
-// The clients of the managers do not work yet; make one from their configuration.
+// An Initializer is called first, for example to install kinds. The clients of the
+// managers do not work yet; create one from the configuration of a manager.
 type Initializer interface {
 	Init(registerContext *synccontext.RegisterContext) error
 }
 
-// An IndicesRegisterer is called after all initializers, before caches are filled.
+// An IndicesRegisterer is called after all Initializers and before the caches start.
 type IndicesRegisterer interface {
 	RegisterIndices(ctx *synccontext.RegisterContext) error
 }
 
-// A ControllerModifier adds watches to the controller of its syncer or fake syncer
-// or changes its options. Caches are filled by then, and clients work.
+// A ControllerModifier adds watches to the controller of its syncer or fake syncer or
+// changes the options of the controller. It is called when the caches have synced.
 type ControllerModifier interface {
 	ModifyController(ctx *synccontext.RegisterContext, builder *builder.Builder) (*builder.Builder, error)
 }
 
-// A ControllerStarter registers controllers of its own, for what no syncer fits.
+// A ControllerStarter registers its own controllers, for tasks that do not fit a Syncer.
 type ControllerStarter interface {
 	Register(ctx *synccontext.RegisterContext) error
 }
 
-// A Wrapper is made around another value, whose optional interfaces are found
-// through it. What the wrapper implements itself comes first.
+// A Wrapper wraps another value. As finds the optional interfaces of the wrapped value,
+// unless the wrapper implements them itself.
 type Wrapper interface {
 	Unwrap() any
 }
 
-// As finds an interface on a value or on what it is wrapped around, see Wrapper.
+// As returns v, or the value that it wraps, as T. It returns false if none of them
+// implements T. See Wrapper.
 func As[T any](v any) (T, bool) {
 	for v != nil {
 		if found, ok := v.(T); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
 
-// Typed is a Syncer of objects of one Go type. FromTyped makes a Syncer of it.
+// Typed is a Syncer for objects of one Go type. FromTyped converts it to a Syncer.
 type Typed[T client.Object] interface {
 	Base
 	translator.NameTranslator
@@ -21,14 +21,14 @@ type Typed[T client.Object] interface {
 	Sync(ctx *synccontext.SyncContext, pObj, vObj T) (ctrl.Result, error)
 }
 
-// TypedUpSyncer is an UpSyncer of objects of one Go type.
+// TypedUpSyncer is an UpSyncer for objects of one Go type.
 type TypedUpSyncer[T client.Object] interface {
 	SyncUp(ctx *synccontext.SyncContext, pObj T) (ctrl.Result, error)
 }
 
-// FromTyped returns a Syncer that calls s. The object says of which kind it is and
-// is not changed. Every optional interface that s implements is found, as a
-// TypedUpSyncer or as it is, and none that it does not implement.
+// FromTyped returns a Syncer that calls s. obj determines the kind and is not changed. As
+// finds exactly the optional interfaces that s implements; a TypedUpSyncer is found as an
+// UpSyncer.
 func FromTyped[T client.Object](obj T, s Typed[T]) Syncer {
 	t := typed[T]{Typed: s, obj: obj}
 	if up, ok := As[TypedUpSyncer[T]](s); ok {
@@ -37,6 +37,7 @@ func FromTyped[T client.Object](obj T, s Typed[T]) Syncer {
 	return t
 }
 
+// A typed adapts a Typed to a Syncer.
 type typed[T client.Object] struct {
 	Typed[T]
 
@@ -48,7 +49,7 @@ func (t typed[T]) Unwrap() any { return t.Typed }
 func (t typed[T]) Resource() client.Object { return t.obj.DeepCopyObject().(client.Object) }
 
 func (t typed[T]) SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error) {
-	v, err := as[T](vObj)
+	v, err := castObject[T](vObj)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -56,17 +57,18 @@ func (t typed[T]) SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (ct
 }
 
 func (t typed[T]) Sync(ctx *synccontext.SyncContext, pObj, vObj client.Object) (ctrl.Result, error) {
-	p, err := as[T](pObj)
+	p, err := castObject[T](pObj)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	v, err := as[T](vObj)
+	v, err := castObject[T](vObj)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	return t.Typed.Sync(ctx, p, v)
 }
 
+// A typedUp is a typed that is an UpSyncer as well.
 type typedUp[T client.Object] struct {
 	typed[T]
 
@@ -74,14 +76,15 @@ type typedUp[T client.Object] struct {
 }
 
 func (t typedUp[T]) SyncUp(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error) {
-	p, err := as[T](pObj)
+	p, err := castObject[T](pObj)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	return t.up.SyncUp(ctx, p)
 }
 
-func as[T client.Object](obj client.Object) (T, error) {
+// castObject returns the object as a T, or an error that names both types.
+func castObject[T client.Object](obj client.Object) (T, error) {
 	o, ok := obj.(T)
 	if !ok {
 		return o, errors.Errorf("cannot sync a %T: the syncer is for %T", obj, o)

@@ -33,8 +33,7 @@ const (
 	home   = "ns"
 )
 
-// mapSyncer keeps ConfigMaps in step: data flows down. What it is asked to do is
-// written down.
+// A mapSyncer synchronizes ConfigMaps: data is copied down. It records its calls.
 type mapSyncer struct {
 	translator.NamespacedTranslator
 
@@ -46,10 +45,12 @@ type mapSyncer struct {
 }
 
 func newMapSyncer(ctx *synccontext.RegisterContext) *mapSyncer {
-	return &mapSyncer{reg: ctx, NamespacedTranslator: translator.NewNamespacedTranslator(ctx, "configmaps", &corev1.ConfigMap{}, "private")}
+	return &mapSyncer{
+		reg: ctx, NamespacedTranslator: translator.NewNamespacedTranslator(ctx, "configmaps", &corev1.ConfigMap{}, "private"),
+	}
 }
 
-func (s *mapSyncer) called(what string) {
+func (s *mapSyncer) record(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, what)
@@ -71,7 +72,7 @@ func (s *mapSyncer) IsManaged(pObj client.Object) (bool, error) {
 }
 
 func (s *mapSyncer) SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error) {
-	s.called("SyncDown")
+	s.record("SyncDown")
 	if s.syncErr != nil {
 		return ctrl.Result{}, s.syncErr
 	}
@@ -79,7 +80,7 @@ func (s *mapSyncer) SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (
 }
 
 func (s *mapSyncer) Sync(ctx *synccontext.SyncContext, pObj, vObj client.Object) (ctrl.Result, error) {
-	s.called("Sync")
+	s.record("Sync")
 	if s.syncErr != nil {
 		return ctrl.Result{}, s.syncErr
 	}
@@ -89,22 +90,23 @@ func (s *mapSyncer) Sync(ctx *synccontext.SyncContext, pObj, vObj client.Object)
 	return s.SyncDownUpdate(ctx, vObj, updated)
 }
 
-// lookingUp is a mapSyncer that wants to see host objects without a virtual one.
-type lookingUp struct {
+// An upSyncer is a mapSyncer with SyncUp.
+type upSyncer struct {
 	*mapSyncer
 
 	up func(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error)
 }
 
-func (s lookingUp) SyncUp(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error) {
-	s.called("SyncUp")
+func (s upSyncer) SyncUp(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error) {
+	s.record("SyncUp")
 	if s.up == nil {
 		return ctrl.Result{}, nil
 	}
 	return s.up(ctx, pObj)
 }
 
-// world is two clusters in memory and a syncer between them, stepped by hand.
+// A world consists of two in-memory clusters and a syncer between them, whose passes and
+// events the test triggers.
 type world struct {
 	testworld.World[*syncertesting.FakeIndexClient] // the virtual cluster
 
@@ -113,23 +115,23 @@ type world struct {
 	syncer *mapSyncer
 	core   *syncer.Core
 	clock  *testclock.FakePassiveClock
-	events *heard
+	events *recordedEvents
 }
 
-type setting struct {
-	o       syncer.Options
-	v, p    []runtime.Object
-	up      func(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error)
-	looksUp bool
-	cluster string
+type worldOptions struct {
+	o        syncer.Options
+	v, p     []runtime.Object
+	up       func(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error)
+	upSyncer bool
+	cluster  string
 }
 
-func newWorld(t *testing.T, s setting) *world {
+func newWorld(t *testing.T, s worldOptions) *world {
 	t.Helper()
 	scheme := syncertesting.NewScheme()
 	w := &world{
 		World:  testworld.New(t, syncertesting.NewFakeClient(scheme, append(s.v, kubeSystem("first"))...)),
-		events: &heard{}, clock: testclock.NewFakePassiveClock(time.Unix(1e9, 0)),
+		events: &recordedEvents{}, clock: testclock.NewFakePassiveClock(time.Unix(1e9, 0)),
 		p: syncertesting.NewFakeClient(scheme, s.p...),
 	}
 	w.reg = syncertesting.NewFakeRegisterContext(w.p, w.API)
@@ -138,8 +140,8 @@ func newWorld(t *testing.T, s setting) *world {
 	w.Must(w.syncer.RegisterIndices(w.reg))
 	s.o.Recorder = w.events
 	var what syncer.Syncer = w.syncer
-	if s.looksUp || s.up != nil {
-		what = lookingUp{w.syncer, s.up}
+	if s.upSyncer || s.up != nil {
+		what = upSyncer{w.syncer, s.up}
 	}
 	var err error
 	if w.core, err = syncer.NewCore(w.reg, what, s.o, w.clock); err != nil {
@@ -171,8 +173,8 @@ func (w *world) read(c client.Client, namespace, name string) *corev1.ConfigMap 
 	return m
 }
 
-// become makes another cluster answer in place of the virtual one.
-func (w *world) become(uid types.UID) {
+// setClusterUID makes another virtual cluster answer.
+func (w *world) setClusterUID(uid types.UID) {
 	w.Helper()
 	w.Delete(kubeSystem(""))
 	w.Create(kubeSystem(uid))
@@ -194,7 +196,7 @@ func virtualMap(name string, change ...func(*corev1.ConfigMap)) *corev1.ConfigMa
 	return m
 }
 
-// imageOf is the host object of a virtual one.
+// imageOf returns the image of a virtual object.
 func imageOf(name string, change ...func(*corev1.ConfigMap)) *corev1.ConfigMap {
 	m := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -212,8 +214,8 @@ func imageOf(name string, change ...func(*corev1.ConfigMap)) *corev1.ConfigMap {
 	return m
 }
 
-// stranger is a host object of somebody else under the name of an image.
-func stranger(m *corev1.ConfigMap) { m.Labels, m.Annotations = nil, nil }
+// unowned removes the ownership marks of an image.
+func unowned(m *corev1.ConfigMap) { m.Labels, m.Annotations = nil, nil }
 
 func terminating(m *corev1.ConfigMap) {
 	m.DeletionTimestamp = &metav1.Time{Time: time.Unix(1e9, 0)}
@@ -234,33 +236,34 @@ func metaOf(key types.NamespacedName) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}
 }
 
-// heard are events.
-type heard struct {
+// recordedEvents records events.
+type recordedEvents struct {
 	mu     sync.Mutex
 	events []string
 }
 
-func (h *heard) Event(obj runtime.Object, e event.Event) {
+func (h *recordedEvents) Event(obj runtime.Object, e event.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.events = append(h.events, fmt.Sprintf("%s %s %s: %s", e.Type, e.Reason, obj.(client.Object).GetName(), e.Message))
 }
 
-func (h *heard) WithAnnotations(...string) event.Recorder { return h }
+func (h *recordedEvents) WithAnnotations(...string) event.Recorder { return h }
 
-func (h *heard) all() []string {
+func (h *recordedEvents) all() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.events)
 }
 
-// newQueue is a controller's queue; enqueued returns what is in it.
+// newQueue returns a queue as a controller has it.
 func newQueue(t *testing.T) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedItemBasedRateLimiter[reconcile.Request]())
 	t.Cleanup(q.ShutDown)
 	return q
 }
 
+// enqueued empties the queue and returns its items, sorted.
 func enqueued(q workqueue.TypedRateLimitingInterface[reconcile.Request]) []string {
 	var out []string
 	for q.Len() > 0 {

@@ -6,7 +6,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Absent tells whether an object is nil, as an interface or as a pointer in one.
+// Absent reports whether an object is nil, either as an interface or as a nil pointer in
+// one.
 func Absent(obj client.Object) bool {
 	if obj == nil {
 		return true

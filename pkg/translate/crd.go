@@ -22,35 +22,36 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// How long a new kind may take until it is served, and how often it is looked for.
-// An API server needs less than a second.
+// The timeout and the poll interval for a new kind to be served. An API server needs less
+// than a second.
 const (
 	servedTimeout = 2 * time.Minute
 	servedPoll    = 100 * time.Millisecond
 )
 
-// ErrKindNotServed is returned, wrapped, if an API server does not serve a kind
-// that is needed, or does not show it to this user.
+// ErrKindNotServed is returned, wrapped, if an API server does not serve a required kind
+// or does not list it for this user.
 var ErrKindNotServed = errors.New("kind is not served")
 
-// EnsureCRDFromPhysicalCluster copies the definition of a kind from the host to the
-// virtual cluster and returns when it is served there. If it is served already,
-// nothing is changed. A conversion webhook is left out, because it is a service of
-// the host; the copy has one version then, the one asked for. Of the annotations the
-// approval of the API is copied, which groups of Kubernetes need; fields that the
-// schema does not know are never preserved. It returns ErrKindNotServed if the host
-// does not serve the kind.
-func EnsureCRDFromPhysicalCluster(ctx context.Context, pConfig, vConfig *rest.Config, groupVersionKind schema.GroupVersionKind) error {
+// EnsureCRDFromPhysicalCluster copies the CRD of a kind from the host to the virtual
+// cluster and returns when the kind is served there. If the kind is served already, it
+// changes nothing. A conversion webhook is not copied, because it is a service of the
+// host; the copy then has only the requested version. Of the annotations only the
+// approval of protected API groups is copied. Unknown fields are never preserved in the
+// copy. The error wraps ErrKindNotServed if the host does not serve the kind.
+func EnsureCRDFromPhysicalCluster(
+	ctx context.Context, pConfig, vConfig *rest.Config, groupVersionKind schema.GroupVersionKind,
+) error {
 	served, err := KindExists(vConfig, groupVersionKind)
 	if err != nil {
-		return errors.Wrap(err, "cannot ask the virtual cluster for its kinds")
+		return errors.Wrap(err, "cannot discover the kind in the virtual cluster")
 	}
 	if served {
-		return discovered(ctx, vConfig, groupVersionKind)
+		return awaitDiscovery(ctx, vConfig, groupVersionKind)
 	}
 	gvr, err := ConvertKindToResource(pConfig, groupVersionKind)
 	if err != nil {
-		return errors.Wrap(err, "cannot ask the physical cluster for its kinds")
+		return errors.Wrap(err, "cannot discover the kind in the physical cluster")
 	}
 	host, err := crdClient(pConfig)
 	if err != nil {
@@ -63,16 +64,17 @@ func EnsureCRDFromPhysicalCluster(ctx context.Context, pConfig, vConfig *rest.Co
 	return install(ctx, vConfig, portable(crd, groupVersionKind.Version), groupVersionKind)
 }
 
-// EnsureCRDFromFile creates the definition in a YAML or JSON file and returns when
-// the kind is served. If it is served already, nothing is changed and the file is
-// not read.
-func EnsureCRDFromFile(ctx context.Context, config *rest.Config, crdFilePath string, groupVersionKind schema.GroupVersionKind) error {
+// EnsureCRDFromFile creates the CRD in a YAML or JSON file and returns when the kind is
+// served. If the kind is served already, it changes nothing and does not read the file.
+func EnsureCRDFromFile(
+	ctx context.Context, config *rest.Config, crdFilePath string, groupVersionKind schema.GroupVersionKind,
+) error {
 	served, err := KindExists(config, groupVersionKind)
 	if err != nil {
-		return errors.Wrap(err, "cannot ask the cluster for its kinds")
+		return errors.Wrap(err, "cannot discover the kind in the cluster")
 	}
 	if served {
-		return discovered(ctx, config, groupVersionKind)
+		return awaitDiscovery(ctx, config, groupVersionKind)
 	}
 	text, err := os.ReadFile(crdFilePath)
 	if err != nil {
@@ -80,25 +82,27 @@ func EnsureCRDFromFile(ctx context.Context, config *rest.Config, crdFilePath str
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.UnmarshalStrict(text, crd); err != nil {
-		return errors.Wrapf(err, "cannot understand the definition in %s", crdFilePath)
+		return errors.Wrapf(err, "cannot parse the definition in %s", crdFilePath)
 	}
 	return install(ctx, config, crd, groupVersionKind)
 }
 
-// ConvertKindToResource returns the resource under which an API server serves a
-// kind, or ErrKindNotServed.
-func ConvertKindToResource(config *rest.Config, groupVersionKind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+// ConvertKindToResource returns the resource of a kind on an API server. The error wraps
+// ErrKindNotServed if the API server does not serve the kind.
+func ConvertKindToResource(
+	config *rest.Config, groupVersionKind schema.GroupVersionKind,
+) (schema.GroupVersionResource, error) {
 	gv := groupVersionKind.GroupVersion()
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return schema.GroupVersionResource{}, errors.Wrap(err, "cannot make a discovery client")
+		return schema.GroupVersionResource{}, errors.Wrap(err, "cannot create a discovery client")
 	}
 	list, err := d.ServerResourcesForGroupVersion(gv.String())
 	if err != nil && !gone.Unserved(err) && !gone.Named(err) {
 		return schema.GroupVersionResource{}, err
 	}
 	if list != nil {
-		isKind := func(r metav1.APIResource) bool { return r.Kind == groupVersionKind.Kind && !subresource(r.Name) }
+		isKind := func(r metav1.APIResource) bool { return r.Kind == groupVersionKind.Kind && !isSubresource(r.Name) }
 		if i := slices.IndexFunc(list.APIResources, isKind); i >= 0 {
 			return gv.WithResource(list.APIResources[i].Name), nil
 		}
@@ -106,7 +110,7 @@ func ConvertKindToResource(config *rest.Config, groupVersionKind schema.GroupVer
 	return schema.GroupVersionResource{}, errors.Wrap(ErrKindNotServed, groupVersionKind.String())
 }
 
-// KindExists tells whether an API server serves a kind.
+// KindExists reports whether an API server serves a kind.
 func KindExists(config *rest.Config, groupVersionKind schema.GroupVersionKind) (bool, error) {
 	_, err := ConvertKindToResource(config, groupVersionKind)
 	if errors.Is(err, ErrKindNotServed) {
@@ -115,28 +119,27 @@ func KindExists(config *rest.Config, groupVersionKind schema.GroupVersionKind) (
 	return err == nil, err
 }
 
-func subresource(name string) bool { return slices.Contains([]byte(name), '/') }
+// isSubresource reports whether the name of a resource is that of a subresource.
+func isSubresource(name string) bool { return slices.Contains([]byte(name), '/') }
 
-// portable returns what of a definition means the same in another cluster.
+// portable returns a copy of a CRD without the parts that depend on its cluster.
 func portable(crd *apiextensionsv1.CustomResourceDefinition, version string) *apiextensionsv1.CustomResourceDefinition {
 	out := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: crd.Name, Labels: crd.Labels},
 		Spec:       *crd.Spec.DeepCopy(),
 	}
-	// Without it nobody may define a kind of a group of Kubernetes.
+	// CRDs of protected API groups need the approval annotation.
 	if approved, there := crd.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation]; there {
 		out.Annotations = map[string]string{apiextensionsv1.KubeAPIApprovedAnnotation: approved}
 	}
-	// What was defined long ago may have it, what is defined now may not.
+	// Old CRDs may preserve unknown fields; API servers reject that in new ones.
 	out.Spec.PreserveUnknownFields = false
 	if c := out.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
 		out.Spec.Conversion = nil
-		out.Spec.Versions = slices.DeleteFunc(out.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-			return v.Name != version
-		})
+		other := func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name != version }
+		out.Spec.Versions = slices.DeleteFunc(out.Spec.Versions, other)
 	}
-	// Of several versions exactly one is stored; of those that are left, the one
-	// that is asked for.
+	// Exactly one version must be stored: the requested one.
 	for i := range out.Spec.Versions {
 		v := &out.Spec.Versions[i]
 		v.Storage = v.Name == version
@@ -144,12 +147,15 @@ func portable(crd *apiextensionsv1.CustomResourceDefinition, version string) *ap
 	return out
 }
 
-func install(ctx context.Context, config *rest.Config, crd *apiextensionsv1.CustomResourceDefinition, gvk schema.GroupVersionKind) error {
+// install creates a CRD and waits until its kind is served.
+func install(
+	ctx context.Context, config *rest.Config, crd *apiextensionsv1.CustomResourceDefinition, gvk schema.GroupVersionKind,
+) error {
 	c, err := crdClient(config)
 	if err != nil {
 		return err
 	}
-	// Two syncers may ensure the same kind.
+	// Another syncer may install the same kind at the same time.
 	if err := c.Create(ctx, crd); err != nil && !apierrors.IsAlreadyExists(err) {
 		return errors.Wrapf(err, "cannot create the definition of %s", gvk.Kind)
 	}
@@ -158,24 +164,24 @@ func install(ctx context.Context, config *rest.Config, crd *apiextensionsv1.Cust
 		if err := c.Get(ctx, client.ObjectKeyFromObject(crd), got); err != nil {
 			return false, gone.Ignore(err, crd.GetName())
 		}
-		return established(got), nil
+		return isEstablished(got), nil
 	})
 	if err != nil {
-		return errors.Wrapf(err, "cannot see %s served", gvk.Kind)
+		return errors.Wrapf(err, "%s is not served yet", gvk.Kind)
 	}
-	return discovered(ctx, config, gvk)
+	return awaitDiscovery(ctx, config, gvk)
 }
 
-// discovered waits until a client would find the kind. That comes a moment after it is
-// served: the list of all groups is made anew in the background.
-func discovered(ctx context.Context, config *rest.Config, gvk schema.GroupVersionKind) error {
+// awaitDiscovery waits until a client discovers the kind. That is a moment after the kind
+// is served, because API servers update the list of groups in the background.
+func awaitDiscovery(ctx context.Context, config *rest.Config, gvk schema.GroupVersionKind) error {
 	c, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return errors.Wrap(err, "cannot make a client")
+		return errors.Wrap(err, "cannot create an HTTP client")
 	}
 	mapper, err := apiutil.NewDynamicRESTMapper(config, c)
 	if err != nil {
-		return errors.Wrap(err, "cannot make a client for discovery")
+		return errors.Wrap(err, "cannot create a REST mapper")
 	}
 	err = wait.PollUntilContextTimeout(ctx, servedPoll, servedTimeout, true, func(context.Context) (bool, error) {
 		_, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -184,10 +190,11 @@ func discovered(ctx context.Context, config *rest.Config, gvk schema.GroupVersio
 		}
 		return err == nil, err
 	})
-	return errors.Wrapf(err, "cannot see %s served", gvk.Kind)
+	return errors.Wrapf(err, "cannot discover %s", gvk.Kind)
 }
 
-func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
+// isEstablished reports whether the condition Established of a CRD is true.
+func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	for _, c := range crd.Status.Conditions {
 		if c.Type == apiextensionsv1.Established {
 			return c.Status == apiextensionsv1.ConditionTrue
@@ -196,11 +203,12 @@ func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return false
 }
 
+// crdClient returns a client for CRDs.
 func crdClient(config *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		return nil, errors.Wrap(err, "cannot add the kind of definitions")
+		return nil, errors.Wrap(err, "cannot register the kind CustomResourceDefinition")
 	}
 	c, err := client.New(config, client.Options{Scheme: scheme})
-	return c, errors.Wrap(err, "cannot make a client")
+	return c, errors.Wrap(err, "cannot create a client")
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// TestPreservedFields: a host may hold a definition that was made before unknown fields
-// were pruned, which no API server would take anew, so that a model has to do.
+// TestPreservedFields verifies that a copy never preserves unknown fields. API servers no
+// longer accept CRDs that do, so the test uses a CRD in memory.
 func TestPreservedFields(t *testing.T) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	crd.Spec.PreserveUnknownFields = true

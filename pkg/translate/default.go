@@ -6,19 +6,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The names of a process that serves one virtual cluster, and the labels of host
-// objects. They are variables because plugins set them; set them before anything
-// is started, if at all. A RegisterContext with Names of its own does not need
-// Suffix and Owner.
+// The default names of a process that serves one virtual cluster, and the labels of host
+// objects. They are variables because plugins set them. Set them before anything is
+// started; they are not safe for concurrent writes. A RegisterContext with its own Names
+// does not use Suffix and Owner.
 var (
-	// NamespaceLabel holds the virtual namespace.
+	// NamespaceLabel is the namespace of the virtual object.
 	NamespaceLabel = "vcluster.loft.sh/namespace"
 
-	// MarkerLabel says to which virtual cluster a host object belongs.
+	// MarkerLabel identifies the virtual cluster that a host object belongs to.
 	MarkerLabel = "vcluster.loft.sh/managed-by"
 
-	// ControllerLabel says which controller of the host answers for an object. It
-	// survives translation.
+	// ControllerLabel names the controller on the host that is responsible for an
+	// object. Translation keeps it.
 	ControllerLabel = "vcluster.loft.sh/controlled-by"
 
 	// Suffix is Names.Suffix of the default names.
@@ -28,29 +28,28 @@ var (
 	Owner client.Object
 )
 
-// Default returns the names that the package's variables make.
+// Default returns the Names of the package variables.
 func Default() Names { return Names{Suffix: Suffix, Owner: Owner} }
 
-// IsManaged is Names.IsManaged of the default names.
+// IsManaged is Names.IsManaged of the default Names.
 func IsManaged(obj runtime.Object) bool { return Default().IsManaged(obj) }
 
-// IsManagedCluster is Names.IsManagedCluster of the default names.
+// IsManagedCluster is Names.IsManagedCluster of the default Names.
 func IsManagedCluster(physicalNamespace string, obj runtime.Object) bool {
 	return Default().IsManagedCluster(physicalNamespace, obj)
 }
 
-// PhysicalName is Names.PhysicalName of the default names.
+// PhysicalName is Names.PhysicalName of the default Names.
 func PhysicalName(name, namespace string) string { return Default().PhysicalName(name, namespace) }
 
-// PhysicalNameClusterScoped is Names.PhysicalNameClusterScoped of the default
-// names.
+// PhysicalNameClusterScoped is Names.PhysicalNameClusterScoped of the default Names.
 func PhysicalNameClusterScoped(name, physicalNamespace string) string {
 	return Default().PhysicalNameClusterScoped(name, physicalNamespace)
 }
 
-// GetOwnerReference returns the reference that makes Owner the owner of what is
-// made for the object, as its controller if the object has one itself: nobody else
-// adopts it then. Without Owner it returns nil. The object may be nil.
+// GetOwnerReference returns an owner reference to Owner for a host object. It is a
+// controller reference if the virtual object has a controller, so that no other
+// controller adopts the host object. It returns nil without Owner. object may be nil.
 func GetOwnerReference(object client.Object) []metav1.OwnerReference {
 	if Owner == nil || Owner.GetName() == "" || Owner.GetUID() == "" {
 		return nil
@@ -61,8 +60,8 @@ func GetOwnerReference(object client.Object) []metav1.OwnerReference {
 	return refs
 }
 
-// ownerReference names an owner as its type does. Objects that were read through a
-// typed client do not know their kind; a Service is what a virtual cluster has.
+// ownerReference returns an owner reference. An object of a typed client may have no
+// kind; then it is a Service, which is what owns the objects of a virtual cluster.
 func ownerReference(owner client.Object) []metav1.OwnerReference {
 	apiVersion, kind := owner.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
 	if kind == "" {

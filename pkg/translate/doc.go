@@ -1,9 +1,7 @@
-// Package translate is for giving objects of one cluster their names, marks and
-// kinds in another one. Begin with Names, which knows a virtual cluster's names
-// on its host; the functions beside it do the same with the package's variables,
-// as plugins that serve one virtual cluster per process are used to.
-// EnsureCRDFromPhysicalCluster copies a kind from one cluster to the other.
+// Package translate translates names, labels and kinds of a virtual cluster to its host.
+// Start with Names, a value per virtual cluster. The functions of the same names use the
+// package variables, for plugins that serve one virtual cluster per process.
+// EnsureCRDFromPhysicalCluster copies a CRD from the host to the virtual cluster.
 //
-// Names are stable: they are part of what is stored in host clusters, and what
-// was stored under them before is found again.
+// Host names never change between versions, because objects are stored under them.
 package translate

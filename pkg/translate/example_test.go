@@ -6,7 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// The names of two virtual clusters on one host do not get in each other's way.
+// ExampleNames shows that the names of two virtual clusters on one host do not collide.
 func ExampleNames() {
 	for _, suffix := range []string{"red", "blue"} {
 		names := translate.Names{Suffix: suffix}
@@ -17,7 +17,7 @@ func ExampleNames() {
 	// config-x-default-x-blue vcluster-fast-x-tenants-x-blue
 }
 
-// A name that does not fit is cut, and stays the same.
+// ExampleSafeConcatName shows a name that is truncated and ends in a hash.
 func ExampleSafeConcatName() {
 	name := translate.SafeConcatName("a-name-that-is-rather-long-for-an-object", "x", "and-its-namespace", "x", "suffix")
 	fmt.Println(len(name), name)

@@ -1,4 +1,4 @@
 package translate
 
-// Portable is what EnsureCRDFromPhysicalCluster makes of a definition of the host.
+// Portable is portable, for tests.
 var Portable = portable

@@ -13,17 +13,23 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
+// TestSafeConcatName verifies joined and truncated names.
 func TestSafeConcatName(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		parts  []string
 		want   string
 	}{
-		"Short": {"What fits is joined.", []string{"a", "b"}, "a-b"},
-		"Fits":  {"63 bytes fit.", []string{strings.Repeat("a", 31), strings.Repeat("b", 31)}, strings.Repeat("a", 31) + "-" + strings.Repeat("b", 31)},
+		"Short": {"A short name is joined.", []string{"a", "b"}, "a-b"},
+		"Fits": {
+			"63 bytes fit.", []string{strings.Repeat("a", 31), strings.Repeat("b", 31)},
+			strings.Repeat("a", 31) + "-" + strings.Repeat("b", 31),
+		},
 		"Long": {
 			"64 do not. The hash must never change: it is stored.",
-			[]string{strings.Repeat("a", 31), strings.Repeat("b", 32)}, strings.Repeat("a", 31) + "-" + strings.Repeat("b", 20) + "-e67a3605e2",
+			[]string{
+				strings.Repeat("a", 31), strings.Repeat("b", 32),
+			}, strings.Repeat("a", 31) + "-" + strings.Repeat("b", 20) + "-e67a3605e2",
 		},
 		"Dot": {
 			"A cut right after a dot leaves a name that is allowed.",
@@ -46,8 +52,8 @@ func TestSafeConcatName(t *testing.T) {
 	}
 }
 
-// TestPhysicalNames: what is stored under a name must be found under it by every later
-// version. With suffix "red", 54 bytes of name and namespace make 63.
+// TestPhysicalNames verifies that names never change, because objects are stored under
+// them. With the suffix "red", 54 bytes of name and namespace result in 63.
 func TestPhysicalNames(t *testing.T) {
 	names := translate.Names{Suffix: "red"}
 	n := func(letter string, count int) string { return strings.Repeat(letter, count) }
@@ -56,14 +62,35 @@ func TestPhysicalNames(t *testing.T) {
 		got    string
 		want   string
 	}{
-		"62":        {"One less than what fits stays as it is.", names.PhysicalName(n("n", 50), n("s", 3)), n("n", 50) + "-x-sss-x-red"},
-		"63":        {"What fits stays as it is.", names.PhysicalName(n("n", 51), n("s", 3)), n("n", 51) + "-x-sss-x-red"},
-		"64":        {"One more is cut, and ends in a hash.", names.PhysicalName(n("n", 52), n("s", 3)), "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn-405531a07a"},
-		"64Other":   {"The hash is that of the whole: names that differ behind the cut stay apart.", names.PhysicalName(n("n", 52), "sst"), "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn-b7d42dfeed"},
-		"253":       {"So is the longest name that there is.", names.PhysicalName(n("n", 253), n("s", 63)), "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn-939dc01085"},
-		"Cluster63": {"Cluster-scoped ones too.", names.PhysicalNameClusterScoped(n("n", 43), "ns"), "vcluster-" + n("n", 43) + "-x-ns-x-red"},
-		"Cluster64": {"One more is cut.", names.PhysicalNameClusterScoped(n("n", 44), "ns"), "vcluster-nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn-fbf3019a8b"},
-		"Label":     {"Keys of labels have a hash from the start.", names.ConvertLabelKeyWithPrefix(translate.LabelPrefix, "app"), "vcluster.loft.sh/label-red-x-a172cedcae"},
+		"62": {
+			"One byte less than the limit is not changed.", names.PhysicalName(n("n", 50), n("s", 3)),
+			n("n", 50) + "-x-sss-x-red",
+		},
+		"63": {"The limit is not changed.", names.PhysicalName(n("n", 51), n("s", 3)), n("n", 51) + "-x-sss-x-red"},
+		"64": {
+			"One byte more is truncated and ends in a hash.", names.PhysicalName(n("n", 52), n("s", 3)),
+			"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn-405531a07a",
+		},
+		"64Other": {
+			"The hash is of the whole name: names that differ after the truncated part differ.",
+			names.PhysicalName(n("n", 52), "sst"), "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn-b7d42dfeed",
+		},
+		"253": {
+			"The longest valid name is truncated.", names.PhysicalName(n("n", 253), n("s", 63)),
+			"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn-939dc01085",
+		},
+		"Cluster63": {
+			"The limit is the same for cluster-scoped names.", names.PhysicalNameClusterScoped(n("n", 43), "ns"),
+			"vcluster-" + n("n", 43) + "-x-ns-x-red",
+		},
+		"Cluster64": {
+			"One byte more is truncated.", names.PhysicalNameClusterScoped(n("n", 44), "ns"),
+			"vcluster-nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn-fbf3019a8b",
+		},
+		"Label": {
+			"Label keys always contain a hash.", names.ConvertLabelKeyWithPrefix(translate.LabelPrefix, "app"),
+			"vcluster.loft.sh/label-red-x-a172cedcae",
+		},
 	}
 	for name, tc := range cases {
 		if tc.got != tc.want || len(tc.got) > 63 {
@@ -72,8 +99,8 @@ func TestPhysicalNames(t *testing.T) {
 	}
 }
 
-// TestNamesOfManyObjects looks for two different objects with one name that is not
-// one of the pairs which cannot be told apart.
+// TestNamesOfManyObjects searches for a collision of names other than that of ambiguous
+// pairs.
 func TestNamesOfManyObjects(t *testing.T) {
 	names := translate.Names{Suffix: "red"}
 	seen := map[string]string{}
@@ -98,6 +125,7 @@ func TestNamesOfManyObjects(t *testing.T) {
 	}
 }
 
+// TestMarks verifies which objects are managed.
 func TestMarks(t *testing.T) {
 	red, blue := translate.Names{Suffix: "red"}, translate.Names{Suffix: "blue"}
 	labelled := func(value string) client.Object {
@@ -108,15 +136,23 @@ func TestMarks(t *testing.T) {
 		got    bool
 		want   bool
 	}{
-		"Ours":           {"Its mark is ours.", red.IsManaged(labelled("red")), true},
-		"Others":         {"The mark is another cluster's.", blue.IsManaged(labelled("red")), false},
-		"None":           {"It has no mark.", red.IsManaged(&corev1.ConfigMap{}), false},
-		"NoObject":       {"Nothing is no object.", red.IsManaged(nil), false},
-		"NoSuffix":       {"Without a suffix nothing is ours.", translate.Names{}.IsManaged(&corev1.ConfigMap{}), false},
-		"Cluster":        {"Cluster-scoped marks have the namespace as well.", red.IsManagedCluster("ns", labelled("ns-x-red")), true},
-		"ClusterOther":   {"The same suffix in another namespace is another cluster.", red.IsManagedCluster("other", labelled("ns-x-red")), false},
-		"ClusterDefault": {"The package's functions use its variables.", translate.IsManagedCluster("ns", labelled("ns-x-suffix")), true},
-		"Default":        {"So does this.", translate.IsManaged(labelled("suffix")), true},
+		"Ours":     {"The label matches.", red.IsManaged(labelled("red")), true},
+		"Others":   {"The label is that of another cluster.", blue.IsManaged(labelled("red")), false},
+		"None":     {"There is no label.", red.IsManaged(&corev1.ConfigMap{}), false},
+		"NoObject": {"The object is nil.", red.IsManaged(nil), false},
+		"NoSuffix": {"Without a suffix nothing is managed.", translate.Names{}.IsManaged(&corev1.ConfigMap{}), false},
+		"Cluster": {
+			"The label of cluster-scoped objects contains the namespace.", red.IsManagedCluster("ns", labelled("ns-x-red")),
+			true,
+		},
+		"ClusterOther": {
+			"The same suffix in another namespace is another cluster.", red.IsManagedCluster("other", labelled("ns-x-red")),
+			false,
+		},
+		"ClusterDefault": {
+			"The package's functions use its variables.", translate.IsManagedCluster("ns", labelled("ns-x-suffix")), true,
+		},
+		"Default": {"The package's functions use its variables.", translate.IsManaged(labelled("suffix")), true},
 	}
 	for name, tc := range cases {
 		if tc.got != tc.want {
@@ -125,6 +161,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// TestOwner verifies the owner references.
 func TestOwner(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "red", UID: "1"}}
 	names := translate.Names{Suffix: "red", Owner: service}
@@ -140,9 +177,10 @@ func TestOwner(t *testing.T) {
 	}
 }
 
+// TestAbsent verifies nil interfaces and nil pointers.
 func TestAbsent(t *testing.T) {
 	var pointer *corev1.ConfigMap
 	if !translate.Absent(nil) || !translate.Absent(pointer) || translate.Absent(&corev1.ConfigMap{}) {
-		t.Error("nil is not told from an object")
+		t.Error("nil is not distinguished from an object")
 	}
 }

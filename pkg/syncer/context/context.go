@@ -1,9 +1,9 @@
-// Package context is for what a syncer works with: the two clusters and their
-// settings. RegisterContext is known before anything runs and is handed to every
-// constructor; SyncContext is that of one pass.
+// Package context defines the contexts of a syncer: its clients for both clusters and
+// their settings. A RegisterContext exists before any controller runs and is passed to
+// the constructors of syncers. A SyncContext is passed to a syncer in each pass.
 //
-// Import it as synccontext, since nearly every file needs the standard library's
-// package as well.
+// Import the package as synccontext, because most files need the standard library's
+// context as well.
 package context
 
 import (
@@ -18,75 +18,77 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// A SyncContext is what one pass works with. Use it in that pass only. The zero
-// value is not usable; a Runner makes them, and ConvertContext does for tests.
+// A SyncContext is the context of one pass. Do not use it after the pass. The zero value
+// is not usable; controllers create it, and tests call ConvertContext.
 type SyncContext struct {
 	// Context ends with the pass.
 	Context context.Context //nolint:containedctx // part of the API that plugins are written for
 
-	// Log names the object that the pass is about.
+	// Log is a logger with the name of the virtual object.
 	Log log.Logger
 
-	// TargetNamespace is where on the host the objects are.
+	// TargetNamespace is the namespace of the host objects.
 	TargetNamespace string
 
-	// PhysicalClient reads the host's cache and writes to the host.
+	// PhysicalClient reads from the host's cache and writes to the host.
 	PhysicalClient client.Client
 
-	// VirtualClient reads the virtual cluster's cache and writes to it.
+	// VirtualClient reads from the virtual cluster's cache and writes to the virtual
+	// cluster.
 	VirtualClient client.Client
 
-	// CurrentNamespace is where on the host the syncer itself runs.
+	// CurrentNamespace is the namespace on the host in which the syncer runs.
 	CurrentNamespace string
 
-	// CurrentNamespaceClient reads and writes there. It may be the
+	// CurrentNamespaceClient reads and writes in the current namespace. It may be the
 	// PhysicalClient.
 	CurrentNamespaceClient client.Client
 }
 
-// A RegisterContext is what syncers are made from. It is shared by all of them and
-// not changed after registration. Get one from syncer.NewRegisterContext; tests
-// get theirs from the package syncer/testing.
+// A RegisterContext is the context in which syncers are created. All syncers of a
+// virtual cluster share it; it does not change after registration. syncer.NewRegisterContext
+// creates one; package syncer/testing creates one for tests.
 type RegisterContext struct {
 	// Context ends when the syncers are to stop.
 	Context context.Context //nolint:containedctx // part of the API that plugins are written for
 
-	// Options of the virtual cluster. Nil is none.
+	// Options of the virtual cluster. May be nil.
 	Options *VirtualClusterOptions
 
-	// TargetNamespace is where on the host the objects are.
+	// TargetNamespace is the namespace of the host objects.
 	TargetNamespace string
 
-	// CurrentNamespace is where on the host the syncer itself runs.
+	// CurrentNamespace is the namespace on the host in which the syncer runs.
 	CurrentNamespace string
 
-	// CurrentNamespaceClient reads and writes there.
+	// CurrentNamespaceClient reads and writes in the current namespace.
 	CurrentNamespaceClient client.Client
 
-	// VirtualManager runs the controllers. Its client does not work before it is
-	// started.
+	// VirtualManager runs the controllers. Its client does not work before the manager
+	// is started.
 	VirtualManager ctrl.Manager
 
-	// PhysicalManager has the host's cache, which holds the target namespace only.
+	// PhysicalManager has the cache of the host, which contains the target namespace
+	// only.
 	PhysicalManager ctrl.Manager
 
-	// ProcessManager has what there is once in a process: probes, metrics, and the
-	// leader election. A Runner starts it first, and the rest when it is elected; it
-	// stops it last. Default: nil, which is none of them.
+	// ProcessManager serves probes and metrics and takes part in the leader election. A
+	// Runner starts it first, starts the other managers when it is elected, and stops it
+	// last. Default: nil: no probes, metrics and election.
 	ProcessManager ctrl.Manager
 
 	// SyncerConfig is a kubeconfig for the virtual cluster. It may be nil.
 	SyncerConfig clientcmd.ClientConfig
 
-	// Names that the virtual cluster's objects have on the host. Default: nil,
-	// which is the package variables of translate.
+	// Names translates names of the virtual cluster to host names. Default: nil, the
+	// package variables of translate.
 	Names *translate.Names
 
-	// RenewOwner returns the UID that the owner of host objects has now. A reconciler asks
-	// for it before it creates a host object with Names.Owner as an owner, and takes it
-	// instead of that of Names.Owner: a service that was recreated has another one, and what
-	// names the former is garbage. Its error is that of the creation. It may be called
-	// concurrently. Default: nil, which is that the UID never changes.
+	// RenewOwner returns the current UID of the owner of host objects. A reconciler calls
+	// it before it creates a host object with Names.Owner as an owner, and replaces the
+	// UID of Names.Owner: a recreated service has another UID, and objects that refer to
+	// the former UID are garbage collected. If it returns an error, the creation fails
+	// with it. It must be safe for concurrent use. Default: nil: the UID never changes.
 	RenewOwner func(ctx context.Context) (types.UID, error)
 }
 
@@ -95,18 +97,18 @@ type VirtualClusterOptions struct {
 	// Name of the virtual cluster, the suffix of its objects' host names.
 	Name string `json:"name,omitempty"`
 
-	// ServiceName is the host service in front of the virtual API server.
+	// ServiceName is the service of the virtual API server on the host.
 	ServiceName string `json:"serviceName,omitempty"`
 
-	// TargetNamespace is where on the host the objects are.
+	// TargetNamespace is the namespace of the host objects.
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 
 	// SetOwner makes that service the owner of host objects.
 	SetOwner bool `json:"setOwner,omitempty"`
 }
 
-// NamesOf returns the names that a context says, or the default ones. It may be
-// called with nil.
+// NamesOf returns the names of a context, or translate.Default() if the context or its
+// Names are nil.
 func NamesOf(ctx *RegisterContext) translate.Names {
 	if ctx == nil || ctx.Names == nil {
 		return translate.Default()
@@ -114,8 +116,8 @@ func NamesOf(ctx *RegisterContext) translate.Names {
 	return *ctx.Names
 }
 
-// ConvertContext returns a context for a pass with that name in its log. Its
-// Context is that of the registration; a pass puts its own there.
+// ConvertContext returns a SyncContext whose logger has that name. Its Context is the
+// Context of the registration; a controller replaces it.
 func ConvertContext(registerContext *RegisterContext, logName string) *SyncContext {
 	return &SyncContext{
 		Context:                registerContext.Context,

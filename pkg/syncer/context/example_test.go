@@ -7,7 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// A context without names of its own uses those of the process.
+// ExampleNamesOf shows that a context without Names uses the defaults of the process.
 func ExampleNamesOf() {
 	fmt.Println(synccontext.NamesOf(nil).Suffix)
 	fmt.Println(synccontext.NamesOf(&synccontext.RegisterContext{Names: &translate.Names{Suffix: "red"}}).Suffix)

@@ -24,29 +24,29 @@ func NewScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			panic(err) // kinds that exist twice: a mistake in the program
+			panic(err) // a kind is registered twice: a programming error
 		}
 	}
 	return scheme
 }
 
-// NewFakeMapper returns a mapper of the kinds of the scheme, as an API server that serves all
-// of them in all versions.
+// NewFakeMapper returns a RESTMapper for all kinds of the scheme in all versions.
 func NewFakeMapper(scheme *runtime.Scheme) meta.RESTMapper {
 	return testrestmapper.TestOnlyStaticRESTMapper(scheme)
 }
 
-// NewFakeClient returns a client of a cluster in memory that holds the objects.
+// NewFakeClient returns a client of an in-memory cluster that contains the objects.
 func NewFakeClient(scheme *runtime.Scheme, objs ...runtime.Object) *FakeIndexClient {
+	b := fake.NewClientBuilder().WithScheme(scheme).WithRuntimeObjects(objs...).WithReturnManagedFields()
 	return &FakeIndexClient{
-		Client:  fake.NewClientBuilder().WithScheme(scheme).WithRuntimeObjects(objs...).WithReturnManagedFields().Build(),
+		Client:  b.Build(),
 		indices: map[schema.GroupVersionKind]map[string]client.IndexerFunc{},
 	}
 }
 
-// A FakeIndexClient is a client of a cluster in memory whose indices can be
-// registered later, as those of a manager's cache. It may be used concurrently. Make
-// one with NewFakeClient.
+// A FakeIndexClient is a client of an in-memory cluster. Indices can be registered after
+// its creation, as with the cache of a manager. It is safe for concurrent use. Create one
+// with NewFakeClient.
 type FakeIndexClient struct {
 	client.Client
 
@@ -57,7 +57,9 @@ type FakeIndexClient struct {
 var _ client.FieldIndexer = &FakeIndexClient{}
 
 // IndexField registers an index.
-func (fc *FakeIndexClient) IndexField(_ context.Context, obj client.Object, field string, extractValue client.IndexerFunc) error {
+func (fc *FakeIndexClient) IndexField(
+	_ context.Context, obj client.Object, field string, extractValue client.IndexerFunc,
+) error {
 	kind, err := apiutil.GVKForObject(obj, fc.Scheme())
 	if err != nil {
 		return err
@@ -71,8 +73,8 @@ func (fc *FakeIndexClient) IndexField(_ context.Context, obj client.Object, fiel
 	return nil
 }
 
-// List lists objects. Fields are looked up in the indices; one without an index is
-// an error, as in a cache.
+// List lists objects. A field selector is evaluated with the indices; a field without an
+// index is an error, as with a cache.
 func (fc *FakeIndexClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	o := client.ListOptions{}
 	o.ApplyOptions(opts)
@@ -89,7 +91,10 @@ func (fc *FakeIndexClient) List(ctx context.Context, list client.ObjectList, opt
 	return fc.filter(list, kind, selector)
 }
 
-func (fc *FakeIndexClient) filter(list client.ObjectList, kind schema.GroupVersionKind, selector fields.Selector) error {
+// filter removes the items that do not match the field selector.
+func (fc *FakeIndexClient) filter(
+	list client.ObjectList, kind schema.GroupVersionKind, selector fields.Selector,
+) error {
 	items, err := meta.ExtractList(list)
 	if err != nil {
 		return err

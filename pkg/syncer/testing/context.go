@@ -11,23 +11,23 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// What contexts for tests are about.
+// The settings of NewFakeRegisterContext.
 const (
-	// DefaultTestTargetNamespace is where on the host the objects are.
+	// DefaultTestTargetNamespace is the namespace of the host objects.
 	DefaultTestTargetNamespace = "test"
 
-	// DefaultTestCurrentNamespace is where on the host the syncer runs.
+	// DefaultTestCurrentNamespace is the namespace on the host in which the syncer runs.
 	DefaultTestCurrentNamespace = "test"
 
 	// DefaultTestVclusterName is the name of the virtual cluster.
 	DefaultTestVclusterName = "vcluster"
 
-	// DefaultTestVclusterServiceName is its service.
+	// DefaultTestVclusterServiceName is the service of the virtual cluster.
 	DefaultTestVclusterServiceName = "vcluster"
 )
 
-// NewFakeRegisterContext returns a context of two clusters in memory. The host is
-// the first one, as it always was.
+// NewFakeRegisterContext returns a context with two in-memory clusters. The first client
+// is that of the host.
 func NewFakeRegisterContext(pClient, vClient *FakeIndexClient) *synccontext.RegisterContext {
 	return &synccontext.RegisterContext{
 		Context: context.Background(),
@@ -44,13 +44,16 @@ func NewFakeRegisterContext(pClient, vClient *FakeIndexClient) *synccontext.Regi
 	}
 }
 
-// FakeStartSyncer makes a syncer, registers its indices if it has some, and returns
-// the context of a pass. It calls no Init and starts no controller.
-func FakeStartSyncer(t *testing.T, ctx *synccontext.RegisterContext, create func(ctx *synccontext.RegisterContext) (syncer.Base, error)) (*synccontext.SyncContext, syncer.Base) {
+// FakeStartSyncer creates a syncer, registers its indices if it is an IndicesRegisterer,
+// and returns the context of a pass. It does not call Init and starts no controller.
+func FakeStartSyncer(
+	t *testing.T, ctx *synccontext.RegisterContext,
+	create func(ctx *synccontext.RegisterContext) (syncer.Base, error),
+) (*synccontext.SyncContext, syncer.Base) {
 	t.Helper()
 	s, err := create(ctx)
 	if err != nil {
-		t.Fatalf("cannot make the syncer: %v", err)
+		t.Fatalf("cannot create the syncer: %v", err)
 	}
 	if i, ok := syncer.As[syncer.IndicesRegisterer](s); ok {
 		if err := i.RegisterIndices(ctx); err != nil {
@@ -60,6 +63,7 @@ func FakeStartSyncer(t *testing.T, ctx *synccontext.RegisterContext, create func
 	return synccontext.ConvertContext(ctx, s.Name()), s
 }
 
+// A manager is a fake manager with a field indexer.
 type manager struct {
 	*fake.Manager
 

@@ -1,8 +1,8 @@
-// Package testing is for tests of syncers without any cluster: SyncTest holds the
-// objects of both clusters before and after what a test does, FakeStartSyncer makes
-// a syncer and the context of a pass. Nothing runs by itself: the test calls
-// SyncDown, Sync and the others.
+// Package testing helps to test syncers without a cluster. SyncTest is a test case with
+// the objects of both clusters before and after the test's steps. FakeStartSyncer creates
+// a syncer and the context of a pass. No controller runs: the test calls SyncDown, Sync
+// and the other methods itself.
 //
-// Import it as syncertesting, since tests need the standard library's package as
-// well.
+// Import the package as syncertesting, because tests need the standard library's testing
+// as well.
 package testing

@@ -11,7 +11,8 @@ import (
 	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
 )
 
-// Indices can be registered as with the cache of a manager.
+// ExampleFakeIndexClient registers an index, as with the cache of a manager, and lists by
+// it.
 func ExampleFakeIndexClient() {
 	c := syncertesting.NewFakeClient(syncertesting.NewScheme(),
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "one"}, Spec: corev1.PodSpec{NodeName: "red"}},

@@ -9,16 +9,18 @@ import (
 	syncertesting "github.com/moorage-dev/moorage/pkg/syncer/testing"
 )
 
-// TestNewFakeMapper: kinds of the scheme are mapped, in their scopes.
+// TestNewFakeMapper verifies that the kinds of the scheme are mapped with their scopes.
 func TestNewFakeMapper(t *testing.T) {
 	mapper := syncertesting.NewFakeMapper(syncertesting.NewScheme())
-	for kind, scope := range map[string]meta.RESTScopeName{"ConfigMap": meta.RESTScopeNameNamespace, "Node": meta.RESTScopeNameRoot} {
+	for kind, scope := range map[string]meta.RESTScopeName{
+		"ConfigMap": meta.RESTScopeNameNamespace, "Node": meta.RESTScopeNameRoot,
+	} {
 		mapping, err := mapper.RESTMapping(corev1.SchemeGroupVersion.WithKind(kind).GroupKind(), "v1")
 		if err != nil || mapping.Scope.Name() != scope {
 			t.Errorf("%s: got %v, %v", kind, mapping, err)
 		}
 	}
-	if _, err := mapper.RESTMapping(corev1.SchemeGroupVersion.WithKind("Boat").GroupKind()); !meta.IsNoMatchError(err) {
-		t.Errorf("a kind that the scheme does not know: %v", err)
+	if _, err := mapper.RESTMapping(corev1.SchemeGroupVersion.WithKind("Widget").GroupKind()); !meta.IsNoMatchError(err) {
+		t.Errorf("a kind that is not in the scheme: got error %v", err)
 	}
 }

@@ -17,44 +17,43 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// applyAnnotation is set by tools that install plugins; it says nothing about a
-// syncer.
+// applyAnnotation is set by tools that install plugins. Comparisons ignore it.
 const applyAnnotation = "vcluster.loft.sh/apply"
 
-// A Compare tells whether two objects are the same to a test.
+// A Compare reports whether a test considers two objects equal.
 type Compare func(obj1, obj2 runtime.Object) bool
 
-// NewContextFunc makes a context from two clusters in memory.
+// NewContextFunc creates a context from two in-memory clusters.
 type NewContextFunc func(pClient, vClient *FakeIndexClient) *synccontext.RegisterContext
 
-// A SyncTest is a table's row: two clusters before and after something is done.
+// A SyncTest is a test case: the objects of two clusters before and after its Sync.
 type SyncTest struct {
-	// Name of the row.
+	// Name of the test case.
 	Name string
 
-	// InitialPhysicalState and InitialVirtualState are what the clusters hold at
-	// first. The objects are copied.
+	// InitialPhysicalState and InitialVirtualState are the objects in the clusters
+	// before Sync. They are copied.
 	InitialPhysicalState, InitialVirtualState []runtime.Object
 
-	// Sync is what is done.
+	// Sync performs the steps of the test.
 	Sync func(ctx *synccontext.RegisterContext)
 
-	// ExpectedPhysicalState and ExpectedVirtualState are all objects that the
-	// clusters hold in the end, of the kinds that are mentioned.
+	// ExpectedPhysicalState and ExpectedVirtualState are all objects of each listed kind
+	// in the clusters after Sync. Kinds that are not listed are not compared.
 	ExpectedPhysicalState, ExpectedVirtualState map[schema.GroupVersionKind][]runtime.Object
 
-	// Compare replaces the comparison. Default: equality, apart from what an API
-	// server fills in and the marks of the virtual cluster.
+	// Compare replaces the comparison. Default: equality of everything except the fields
+	// that an API server sets and the ownership marks of the virtual cluster.
 	Compare Compare
 }
 
-// RunTests runs every row as a subtest.
+// RunTests runs every test case as a subtest, with NewFakeRegisterContext.
 func RunTests(t *testing.T, tests []*SyncTest) {
 	t.Helper()
 	RunTestsWithContext(t, NewFakeRegisterContext, tests)
 }
 
-// RunTestsWithContext does so with contexts of another make.
+// RunTestsWithContext runs every test case as a subtest, with contexts of createContext.
 func RunTestsWithContext(t *testing.T, createContext NewContextFunc, tests []*SyncTest) {
 	t.Helper()
 	for _, s := range tests {
@@ -62,7 +61,7 @@ func RunTestsWithContext(t *testing.T, createContext NewContextFunc, tests []*Sy
 	}
 }
 
-// Run runs the row.
+// Run runs the test case.
 func (s *SyncTest) Run(t *testing.T, createContext NewContextFunc) {
 	t.Helper()
 	scheme := NewScheme()
@@ -73,6 +72,7 @@ func (s *SyncTest) Run(t *testing.T, createContext NewContextFunc) {
 	s.compare(t, "virtual", v, s.ExpectedVirtualState)
 }
 
+// copies returns deep copies of the objects.
 func copies(objs []runtime.Object) []runtime.Object {
 	out := make([]runtime.Object, 0, len(objs))
 	for _, o := range objs {
@@ -81,7 +81,10 @@ func copies(objs []runtime.Object) []runtime.Object {
 	return out
 }
 
-func (s *SyncTest) compare(t *testing.T, side string, c client.Client, want map[schema.GroupVersionKind][]runtime.Object) {
+// compare compares the objects in one cluster with the expected ones.
+func (s *SyncTest) compare(
+	t *testing.T, side string, c client.Client, want map[schema.GroupVersionKind][]runtime.Object,
+) {
 	t.Helper()
 	for kind, objs := range want {
 		list := &unstructured.UnstructuredList{}
@@ -101,7 +104,7 @@ func (s *SyncTest) compare(t *testing.T, side string, c client.Client, want map[
 	}
 }
 
-// same compares lists whatever their order is.
+// same compares two lists in any order.
 func (s *SyncTest) same(t *testing.T, what string, scheme *runtime.Scheme, want, got []*unstructured.Unstructured) {
 	t.Helper()
 	if s.Compare == nil {
@@ -111,18 +114,21 @@ func (s *SyncTest) same(t *testing.T, what string, scheme *runtime.Scheme, want,
 		return
 	}
 	for _, w := range want {
-		i := slices.IndexFunc(got, func(g *unstructured.Unstructured) bool { return s.Compare(typedAs(scheme, w), typedAs(scheme, g)) })
+		i := slices.IndexFunc(got, func(g *unstructured.Unstructured) bool {
+			return s.Compare(typedAs(scheme, w), typedAs(scheme, g))
+		})
 		if i < 0 {
-			t.Errorf("%s: nothing is like %v", what, w.Object)
+			t.Errorf("%s: missing object %v", what, w.Object)
 			continue
 		}
 		got = slices.Delete(got, i, i+1)
 	}
 	for _, g := range got {
-		t.Errorf("%s: nobody wants %v", what, g.Object)
+		t.Errorf("%s: unexpected object %v", what, g.Object)
 	}
 }
 
+// contents returns the contents of the objects by namespace and name.
 func contents(objs []*unstructured.Unstructured) map[string]any {
 	out := map[string]any{}
 	for _, o := range objs {
@@ -131,6 +137,7 @@ func contents(objs []*unstructured.Unstructured) map[string]any {
 	return out
 }
 
+// typedAs returns the object as the Go type of the scheme, or as it is if that fails.
 func typedAs(scheme *runtime.Scheme, u *unstructured.Unstructured) runtime.Object {
 	o, err := scheme.New(u.GroupVersionKind())
 	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o) != nil {
@@ -139,8 +146,8 @@ func typedAs(scheme *runtime.Scheme, u *unstructured.Unstructured) runtime.Objec
 	return o
 }
 
-// stripped returns an object without what an API server fills in and without the
-// marks that say which cluster and which incarnation it is the image of.
+// stripped returns a copy of an object without the fields that an API server sets and
+// without the ownership marks of the virtual cluster and of the virtual UID.
 func stripped(t *testing.T, scheme *runtime.Scheme, obj runtime.Object) *unstructured.Unstructured {
 	t.Helper()
 	kind, err := apiutil.GVKForObject(obj, scheme)
@@ -153,7 +160,9 @@ func stripped(t *testing.T, scheme *runtime.Scheme, obj runtime.Object) *unstruc
 	}
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(kind)
-	for _, field := range []string{"resourceVersion", "uid", "generation", "creationTimestamp", "ownerReferences", "managedFields"} {
+	for _, field := range []string{
+		"resourceVersion", "uid", "generation", "creationTimestamp", "ownerReferences", "managedFields",
+	} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
 	u.SetLabels(without(u.GetLabels(), translate.MarkerLabel))
@@ -161,6 +170,7 @@ func stripped(t *testing.T, scheme *runtime.Scheme, obj runtime.Object) *unstruc
 	return u
 }
 
+// without removes keys from a map and returns nil if nothing remains.
 func without(m map[string]string, keys ...string) map[string]string {
 	for _, k := range keys {
 		delete(m, k)

@@ -16,65 +16,75 @@ var (
 	_ NameLookup = &clusterScoped{}
 )
 
-// NewClusterTranslator returns the translator of a kind whose host objects are
-// cluster-scoped. The nameTranslator says what they are called; it is called with a
-// nil object for one that does not exist. It uses IndexByPhysicalName if a syncer
-// has registered that. The excluded annotations are not copied.
-func NewClusterTranslator(ctx *synccontext.RegisterContext, name string, obj client.Object, nameTranslator PhysicalNameTranslator, excludedAnnotations ...string) Translator {
+// NewClusterTranslator returns a Translator for a kind whose host objects are
+// cluster-scoped. nameTranslator returns their names; its object is nil if the virtual
+// object does not exist. The translator uses IndexByPhysicalName if a syncer has
+// registered that index. The excluded annotations are not copied.
+func NewClusterTranslator(
+	ctx *synccontext.RegisterContext, name string, obj client.Object, nameTranslator PhysicalNameTranslator,
+	excludedAnnotations ...string,
+) Translator {
 	return newClusterScoped(ctx, name, obj, nameTranslator, excludedAnnotations)
 }
 
-func newClusterScoped(ctx *synccontext.RegisterContext, name string, obj client.Object, nameTranslator PhysicalNameTranslator, excludedAnnotations []string) *clusterScoped {
+// newClusterScoped returns the translator of NewClusterTranslator and NewClusterScoped.
+func newClusterScoped(
+	ctx *synccontext.RegisterContext, name string, obj client.Object, nameTranslator PhysicalNameTranslator,
+	excludedAnnotations []string,
+) *clusterScoped {
 	names := synccontext.NamesOf(ctx)
 	return &clusterScoped{
-		origin: origin{
-			name: name, obj: obj, virtual: ctx.VirtualManager.GetClient(),
-			marks: marks{names: names, marker: names.ClusterMarker(ctx.TargetNamespace), excluded: slices.Clone(excludedAnnotations)},
+		markTranslator: markTranslator{
+			name: name, obj: obj, virtualClient: ctx.VirtualManager.GetClient(),
+			marks: marks{
+				names: names, marker: names.ClusterMarker(ctx.TargetNamespace), excluded: slices.Clone(excludedAnnotations),
+			},
 		},
-		target:    ctx.TargetNamespace,
-		translate: nameTranslator,
+		target:         ctx.TargetNamespace,
+		nameTranslator: nameTranslator,
 	}
 }
 
+// A clusterScoped translates to cluster-scoped host objects.
 type clusterScoped struct {
-	origin
+	markTranslator
 
-	target    string
-	translate PhysicalNameTranslator
+	target         string
+	nameTranslator PhysicalNameTranslator
 }
 
-// IsManaged does without the index if no syncer has registered that: then the mark
-// alone counts.
+// IsManaged checks the label and, if the index is registered, whether the virtual name
+// can be looked up.
 func (c *clusterScoped) IsManaged(pObj client.Object) (bool, error) {
 	if !c.marks.names.IsManagedCluster(c.target, pObj) {
 		return false, nil
 	}
-	managed, err := c.traceable(pObj)
-	if unindexed(err) {
+	managed, err := c.isResolvable(pObj)
+	if isIndexMissing(err) {
 		return true, nil
 	}
 	return managed, err
 }
 
-// LookupVirtual knows no name if there is no index to look it up in.
+// LookupVirtual returns an empty name if the index is not registered.
 func (c *clusterScoped) LookupVirtual(pObj client.Object) (types.NamespacedName, error) {
-	key, err := c.origin.LookupVirtual(pObj)
-	if unindexed(err) {
+	key, err := c.markTranslator.LookupVirtual(pObj)
+	if isIndexMissing(err) {
 		return types.NamespacedName{}, nil
 	}
 	return key, err
 }
 
-// unindexed tells whether a list failed for want of an index. Caches have no error
-// type for that; an API server that is asked directly calls it a bad request.
-func unindexed(err error) bool {
+// isIndexMissing reports whether a list failed because there is no such index. Caches
+// have no error type for that; an API server returns a bad request.
+func isIndexMissing(err error) bool {
 	return apierrors.IsBadRequest(err) || err != nil && strings.Contains(strings.ToLower(err.Error()), "index with name")
 }
 
 func (c *clusterScoped) VirtualToPhysical(req types.NamespacedName, vObj client.Object) types.NamespacedName {
-	return types.NamespacedName{Name: c.translate(req.Name, vObj)}
+	return types.NamespacedName{Name: c.nameTranslator(req.Name, vObj)}
 }
 
 func (c *clusterScoped) TranslateMetadata(vObj client.Object) client.Object {
-	return c.marks.create(vObj, types.NamespacedName{Name: c.translate(vObj.GetName(), vObj)})
+	return c.marks.create(vObj, types.NamespacedName{Name: c.nameTranslator(vObj.GetName(), vObj)})
 }

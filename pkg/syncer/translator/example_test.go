@@ -10,7 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer/translator"
 )
 
-// A host object says where it comes from.
+// ExampleNewNamespacedTranslator translates an object and maps it back by its
+// annotations.
 func ExampleNewNamespacedTranslator() {
 	scheme := syncertesting.NewScheme()
 	ctx := syncertesting.NewFakeRegisterContext(syncertesting.NewFakeClient(scheme), syncertesting.NewFakeClient(scheme))

@@ -9,8 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// newList returns an empty list of the sort that the object is of: a cache keeps
-// typed and unstructured objects apart.
+// newList returns an empty list for objects of a kind: unstructured if the object is
+// unstructured, because a cache keeps typed and unstructured objects apart.
 func newList(scheme *runtime.Scheme, obj client.Object, gvk schema.GroupVersionKind) (client.ObjectList, error) {
 	if _, untyped := obj.(*unstructured.Unstructured); untyped {
 		list := &unstructured.UnstructuredList{}
@@ -19,11 +19,11 @@ func newList(scheme *runtime.Scheme, obj client.Object, gvk schema.GroupVersionK
 	}
 	empty, err := scheme.New(gvk)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot make a list of %s", gvk.Kind)
+		return nil, errors.Wrapf(err, "cannot create a list of %s", gvk.Kind)
 	}
 	list, ok := empty.(client.ObjectList)
 	if !ok {
-		return nil, errors.Errorf("%s is no list", gvk.Kind)
+		return nil, errors.Errorf("%s is not a list", gvk.Kind)
 	}
 	return list, nil
 }

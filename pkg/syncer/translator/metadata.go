@@ -13,31 +13,37 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// marks make the metadata of host objects.
+// marks define the metadata of host objects: the ownership marks and the copied labels
+// and annotations.
 type marks struct {
 	names    translate.Names
 	marker   string   // the value of translate.MarkerLabel
-	excluded []string // annotations that are not copied; never changed
+	excluded []string // annotations that are not copied
 }
 
-// TranslateMetadata returns a copy of a virtual object with the metadata of a host
-// object in that namespace, under the package's default names.
+// TranslateMetadata returns a copy of a virtual object with the metadata of its host
+// object in that namespace, with the default names of the package.
 func TranslateMetadata(physicalNamespace string, vObj client.Object, excludedAnnotations ...string) client.Object {
 	names := translate.Default()
 	m := marks{names: names, marker: names.Suffix, excluded: excludedAnnotations}
-	host := types.NamespacedName{Namespace: physicalNamespace, Name: names.PhysicalName(vObj.GetName(), vObj.GetNamespace())}
+	host := types.NamespacedName{
+		Namespace: physicalNamespace, Name: names.PhysicalName(vObj.GetName(), vObj.GetNamespace()),
+	}
 	return m.create(vObj, host)
 }
 
-// TranslateMetadataUpdate returns the annotations and labels that a host object is
-// to have under the package's default names, and whether it has other ones now.
-func TranslateMetadataUpdate(vObj, pObj client.Object, excludedAnnotations ...string) (changed bool, annotations, labels map[string]string) {
+// TranslateMetadataUpdate returns the desired annotations and labels of an existing host
+// object, with the default names of the package, and whether they differ from the present
+// ones.
+func TranslateMetadataUpdate(
+	vObj, pObj client.Object, excludedAnnotations ...string,
+) (changed bool, annotations, labels map[string]string) {
 	names := translate.Default()
 	return marks{names: names, marker: names.Suffix, excluded: excludedAnnotations}.update(vObj, pObj)
 }
 
-// ResetObjectMetadata clears what an API server, a controller or another cluster
-// put into an object's metadata. Names, labels and annotations stay.
+// ResetObjectMetadata clears the metadata that an API server, a controller or another
+// cluster has set. The name, namespace, labels and annotations stay.
 func ResetObjectMetadata(obj metav1.Object) {
 	obj.SetGenerateName("")
 	obj.SetSelfLink("")
@@ -52,6 +58,7 @@ func ResetObjectMetadata(obj metav1.Object) {
 	obj.SetManagedFields(nil)
 }
 
+// create returns a copy of a virtual object with the metadata of a new host object.
 func (m marks) create(vObj client.Object, host types.NamespacedName) client.Object {
 	pObj := vObj.DeepCopyObject().(client.Object)
 	ResetObjectMetadata(pObj)
@@ -65,12 +72,16 @@ func (m marks) create(vObj client.Object, host types.NamespacedName) client.Obje
 	return pObj
 }
 
+// update returns the desired annotations and labels of an existing host object and
+// whether they differ from the present ones.
 func (m marks) update(vObj, pObj client.Object) (changed bool, annotations, labels map[string]string) {
 	annotations, labels = m.annotations(vObj, pObj), m.labels(vObj, pObj)
-	changed = !equality.Semantic.DeepEqual(annotations, pObj.GetAnnotations()) || !equality.Semantic.DeepEqual(labels, pObj.GetLabels())
+	changed = !equality.Semantic.DeepEqual(annotations, pObj.GetAnnotations()) ||
+		!equality.Semantic.DeepEqual(labels, pObj.GetLabels())
 	return changed, annotations, labels
 }
 
+// labels returns the desired labels of a host object, which is nil if it does not exist.
 func (m marks) labels(vObj, pObj client.Object) map[string]string {
 	out := map[string]string{}
 	for key, value := range vObj.GetLabels() {
@@ -91,19 +102,20 @@ func (m marks) labels(vObj, pObj client.Object) map[string]string {
 	return out
 }
 
-// annotations are those of the virtual object and of the host, except for what was
-// copied before and is not there any more.
+// annotations returns the desired annotations of a host object: those of the virtual
+// object and those that the host has added, without those that were copied before and are
+// gone.
 func (m marks) annotations(vObj, pObj client.Object) map[string]string {
 	out := map[string]string{}
 	if pObj != nil {
 		maps.Copy(out, pObj.GetAnnotations())
-		for _, key := range copied(pObj) {
+		for _, key := range copiedKeys(pObj) {
 			delete(out, key)
 		}
 	}
 	var keys []string
 	for key, value := range vObj.GetAnnotations() {
-		if slices.Contains(m.excluded, key) || reserved(key) {
+		if slices.Contains(m.excluded, key) || isReserved(key) {
 			continue
 		}
 		keys = append(keys, key)
@@ -125,18 +137,20 @@ func (m marks) annotations(vObj, pObj client.Object) map[string]string {
 	return out
 }
 
-// copied returns the keys that were taken from the virtual object the last time.
-func copied(pObj client.Object) []string {
+// copiedKeys returns the keys of the annotations that were copied from the virtual
+// object.
+func copiedKeys(pObj client.Object) []string {
 	list := pObj.GetAnnotations()[ManagedAnnotationsAnnotation]
 	if list == "" {
 		return nil
 	}
-	return slices.DeleteFunc(strings.Split(list, "\n"), reserved)
+	return slices.DeleteFunc(strings.Split(list, "\n"), isReserved)
 }
 
-// reserved tells whether an annotation is one of ours: a virtual cluster may itself
-// run on a host, so that its objects have them too.
-func reserved(key string) bool {
+// isReserved reports whether an annotation is one of the ownership marks. The objects of
+// a virtual cluster have them, too, if it runs on a host that is itself a virtual
+// cluster.
+func isReserved(key string) bool {
 	switch key {
 	case NameAnnotation, NamespaceAnnotation, UIDAnnotation, ClusterAnnotation, ManagedAnnotationsAnnotation:
 		return true

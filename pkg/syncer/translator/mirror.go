@@ -8,15 +8,15 @@ import (
 
 var _ Translator = &mirror{}
 
-// NewMirrorPhysicalTranslator returns the translator of objects that are the same in
-// both clusters and come from the host, as nodes do: names stay, every host object
-// is managed, and metadata flows from the host to the virtual cluster. Its syncer
-// has to implement UpSyncer: without it, host objects without a virtual one are
-// deleted.
+// NewMirrorPhysicalTranslator returns a Translator for objects that come from the host
+// and are equal in both clusters, such as nodes: names do not change, every host object
+// is managed, and metadata is copied from the host to the virtual cluster. The syncer
+// must be an UpSyncer; otherwise host objects without a virtual object are deleted.
 func NewMirrorPhysicalTranslator(name string, obj client.Object) Translator {
 	return &mirror{name: name, obj: obj}
 }
 
+// A mirror keeps names and copies metadata up.
 type mirror struct {
 	name string
 	obj  client.Object
@@ -36,16 +36,19 @@ func (m *mirror) PhysicalToVirtual(pObj client.Object) types.NamespacedName {
 	return client.ObjectKeyFromObject(pObj)
 }
 
-// TranslateMetadata takes the host object and returns the virtual one.
+// TranslateMetadata returns the virtual object of a host object.
 func (m *mirror) TranslateMetadata(pObj client.Object) client.Object {
 	vObj := pObj.DeepCopyObject().(client.Object)
 	ResetObjectMetadata(vObj)
 	return vObj
 }
 
-// TranslateMetadataUpdate returns what the virtual object is to have: what the host
-// object has.
-func (m *mirror) TranslateMetadataUpdate(vObj, pObj client.Object) (changed bool, annotations, labels map[string]string) {
+// TranslateMetadataUpdate returns the annotations and labels of the host object and
+// whether those of the virtual object differ.
+func (m *mirror) TranslateMetadataUpdate(
+	vObj, pObj client.Object,
+) (changed bool, annotations, labels map[string]string) {
 	annotations, labels = pObj.GetAnnotations(), pObj.GetLabels()
-	return !equality.Semantic.DeepEqual(vObj.GetAnnotations(), annotations) || !equality.Semantic.DeepEqual(vObj.GetLabels(), labels), annotations, labels
+	return !equality.Semantic.DeepEqual(vObj.GetAnnotations(), annotations) ||
+		!equality.Semantic.DeepEqual(vObj.GetLabels(), labels), annotations, labels
 }

@@ -22,18 +22,23 @@ var (
 	_ NameLookup           = &namespaced{}
 )
 
-// NewNamespacedTranslator returns the translator of a namespaced kind: all host
-// objects are in the target namespace, their names made of the virtual names and
+// NewNamespacedTranslator returns a translator for a namespaced kind. All host objects
+// are in the target namespace; their names consist of the virtual name and namespace and
 // the suffix. The excluded annotations are not copied.
-func NewNamespacedTranslator(ctx *synccontext.RegisterContext, name string, obj client.Object, excludedAnnotations ...string) NamespacedTranslator {
+func NewNamespacedTranslator(
+	ctx *synccontext.RegisterContext, name string, obj client.Object, excludedAnnotations ...string,
+) NamespacedTranslator {
 	return newNamespaced(ctx, name, obj, excludedAnnotations)
 }
 
-func newNamespaced(ctx *synccontext.RegisterContext, name string, obj client.Object, excludedAnnotations []string) *namespaced {
+// newNamespaced returns the translator of NewNamespacedTranslator and NewNamespaced.
+func newNamespaced(
+	ctx *synccontext.RegisterContext, name string, obj client.Object, excludedAnnotations []string,
+) *namespaced {
 	names := synccontext.NamesOf(ctx)
 	return &namespaced{
-		origin: origin{
-			name: name, obj: obj, virtual: ctx.VirtualManager.GetClient(),
+		markTranslator: markTranslator{
+			name: name, obj: obj, virtualClient: ctx.VirtualManager.GetClient(),
 			marks: marks{names: names, marker: names.Suffix, excluded: slices.Clone(excludedAnnotations)},
 		},
 		target: ctx.TargetNamespace,
@@ -42,109 +47,119 @@ func newNamespaced(ctx *synccontext.RegisterContext, name string, obj client.Obj
 	}
 }
 
+// A namespaced translates to namespaced host objects.
 type namespaced struct {
-	origin
+	markTranslator
 
 	target   string
 	recorder record.EventRecorder
 }
 
+// IsManaged checks the label and whether the virtual name can be looked up.
 func (n *namespaced) IsManaged(pObj client.Object) (bool, error) {
 	if !n.marks.names.IsManaged(pObj) {
 		return false, nil
 	}
-	return n.traceable(pObj)
+	return n.isResolvable(pObj)
 }
 
 func (n *namespaced) VirtualToPhysical(req types.NamespacedName, _ client.Object) types.NamespacedName {
-	return n.host(req.Name, req.Namespace)
+	return n.hostKey(req.Name, req.Namespace)
 }
 
 func (n *namespaced) TranslateMetadata(vObj client.Object) client.Object {
-	return n.marks.create(vObj, n.host(vObj.GetName(), vObj.GetNamespace()))
+	return n.marks.create(vObj, n.hostKey(vObj.GetName(), vObj.GetNamespace()))
 }
 
 func (n *namespaced) EventRecorder() record.EventRecorder { return n.recorder }
 
 func (n *namespaced) RegisterIndices(ctx *synccontext.RegisterContext) error {
-	return ctx.VirtualManager.GetFieldIndexer().IndexField(ctx.Context, n.Resource(), IndexByPhysicalName, func(o client.Object) []string {
-		return []string{n.host(o.GetName(), o.GetNamespace()).Name}
-	})
+	byHostName := func(o client.Object) []string {
+		return []string{n.hostKey(o.GetName(), o.GetNamespace()).Name}
+	}
+	return ctx.VirtualManager.GetFieldIndexer().IndexField(ctx.Context, n.Resource(), IndexByPhysicalName, byHostName)
 }
 
 func (n *namespaced) SyncDownCreate(ctx *synccontext.SyncContext, vObj, pObj client.Object) (ctrl.Result, error) {
-	return n.told(ctx, vObj, newWriter(ctx, n.name).create(pObj))
+	return n.reportError(ctx, vObj, newWriter(ctx, n.name).create(pObj))
 }
 
 func (n *namespaced) SyncDownUpdate(ctx *synccontext.SyncContext, vObj, pObj client.Object) (ctrl.Result, error) {
 	if translate.Absent(pObj) {
 		return ctrl.Result{}, nil
 	}
-	return n.told(ctx, vObj, newWriter(ctx, n.name).update(pObj))
+	return n.reportError(ctx, vObj, newWriter(ctx, n.name).update(pObj))
 }
 
-func (n *namespaced) host(name, namespace string) types.NamespacedName {
+// hostKey returns the host name of a virtual name.
+func (n *namespaced) hostKey(name, namespace string) types.NamespacedName {
 	return types.NamespacedName{Namespace: n.target, Name: n.marks.names.PhysicalName(name, namespace)}
 }
 
-// origin is what translators have in common that mark host objects with where they
-// come from.
-type origin struct {
-	name    string
-	obj     client.Object
-	virtual client.Client
-	marks   marks
+// A markTranslator is the common part of translators that map host objects to virtual
+// names by their ownership marks.
+type markTranslator struct {
+	name          string
+	obj           client.Object
+	virtualClient client.Client
+	marks         marks
 }
 
-func (o *origin) Name() string { return o.name }
+func (o *markTranslator) Name() string { return o.name }
 
-func (o *origin) Resource() client.Object { return o.obj.DeepCopyObject().(client.Object) }
+func (o *markTranslator) Resource() client.Object { return o.obj.DeepCopyObject().(client.Object) }
 
-func (o *origin) TranslateMetadataUpdate(vObj, pObj client.Object) (changed bool, annotations, labels map[string]string) {
+func (o *markTranslator) TranslateMetadataUpdate(
+	vObj, pObj client.Object,
+) (changed bool, annotations, labels map[string]string) {
 	return o.marks.update(vObj, pObj)
 }
 
-func (o *origin) PhysicalToVirtual(pObj client.Object) types.NamespacedName {
+// PhysicalToVirtual returns an empty name if the lookup fails: see NameLookup.
+func (o *markTranslator) PhysicalToVirtual(pObj client.Object) types.NamespacedName {
 	key, _ := o.LookupVirtual(pObj) // the signature has no error: see NameLookup
 	return key
 }
 
-func (o *origin) LookupVirtual(pObj client.Object) (types.NamespacedName, error) {
-	if key, told := annotated(pObj); told {
+// LookupVirtual returns the name in the annotations, or else looks it up by the index.
+func (o *markTranslator) LookupVirtual(pObj client.Object) (types.NamespacedName, error) {
+	if key, ok := nameFromAnnotations(pObj); ok {
 		return key, nil
 	}
-	keys, err := o.candidates(pObj)
+	keys, err := o.lookupByHostName(pObj)
 	if err != nil || len(keys) != 1 {
 		return types.NamespacedName{}, errors.Wrap(err, "cannot look up the virtual object")
 	}
 	return keys[0], nil
 }
 
-// traceable turns what PhysicalToVirtual cannot say into an error: without one, the
-// event would be dropped and nobody would ask again. An object that is claimed by
-// two virtual ones belongs to neither.
-func (o *origin) traceable(pObj client.Object) (bool, error) {
-	if _, told := annotated(pObj); told {
+// isResolvable reports whether a host object can be mapped to at most one virtual name.
+// It returns the error of a failed lookup, which PhysicalToVirtual cannot return. A host
+// object that two virtual objects claim is managed by neither.
+func (o *markTranslator) isResolvable(pObj client.Object) (bool, error) {
+	if _, ok := nameFromAnnotations(pObj); ok {
 		return true, nil
 	}
-	keys, err := o.candidates(pObj)
+	keys, err := o.lookupByHostName(pObj)
 	return err == nil && len(keys) <= 1, errors.Wrap(err, "cannot look up the virtual object")
 }
 
-// annotated returns the virtual name that the annotations tell.
-func annotated(pObj client.Object) (types.NamespacedName, bool) {
+// nameFromAnnotations returns the virtual name in the annotations of a host object and
+// whether there is one.
+func nameFromAnnotations(pObj client.Object) (types.NamespacedName, bool) {
 	a := pObj.GetAnnotations()
 	return types.NamespacedName{Namespace: a[NamespaceAnnotation], Name: a[NameAnnotation]}, a[NameAnnotation] != ""
 }
 
-// candidates returns the virtual objects whose host name this is. Objects of older
-// versions are found so, which have no annotations.
-func (o *origin) candidates(pObj client.Object) ([]types.NamespacedName, error) {
-	list, err := emptyList(o.virtual, o.obj)
+// lookupByHostName returns the virtual objects whose host name this is. It finds the
+// owners of images without annotations, as earlier versions wrote them.
+func (o *markTranslator) lookupByHostName(pObj client.Object) ([]types.NamespacedName, error) {
+	list, err := emptyList(o.virtualClient, o.obj)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.virtual.List(context.Background(), list, client.MatchingFields{IndexByPhysicalName: pObj.GetName()}); err != nil {
+	if err := o.virtualClient.List(
+		context.Background(), list, client.MatchingFields{IndexByPhysicalName: pObj.GetName()}); err != nil {
 		return nil, err
 	}
 	var keys []types.NamespacedName
@@ -158,7 +173,7 @@ func (o *origin) candidates(pObj client.Object) ([]types.NamespacedName, error) 
 	return keys, err
 }
 
-// emptyList returns a list for objects of the kind, typed if the scheme knows it.
+// emptyList returns an empty list of a kind, typed unless the object is unstructured.
 func emptyList(c client.Client, obj client.Object) (client.ObjectList, error) {
 	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// DefaultPhysicalName is the PhysicalNameTranslator of namespaced objects under the
-// package's default names. Without the object, whose namespace it needs, the name is
+// DefaultPhysicalName is the PhysicalNameTranslator of namespaced objects with the
+// default names of the package. Without an object, whose namespace it needs, the name is
 // empty.
 func DefaultPhysicalName(vName string, vObj client.Object) string {
 	if vObj == nil {
@@ -21,8 +21,8 @@ func DefaultPhysicalName(vName string, vObj client.Object) string {
 	return translate.PhysicalName(vName, vObj.GetNamespace())
 }
 
-// ObjectPhysicalName returns the host name of an object under the package's default
-// names, or "" for what is no object.
+// ObjectPhysicalName returns the host name of an object with the default names of the
+// package, or "" if obj has no metadata.
 func ObjectPhysicalName(obj runtime.Object) string {
 	o, err := meta.Accessor(obj)
 	if err != nil {
@@ -31,32 +31,35 @@ func ObjectPhysicalName(obj runtime.Object) string {
 	return translate.PhysicalName(o.GetName(), o.GetNamespace())
 }
 
-// ConvertLabelKey returns the key under which a label is stored on the host.
+// ConvertLabelKey returns the key of a virtual object's label on the host.
 func ConvertLabelKey(key string) string {
 	return ConvertLabelKeyWithPrefix(translate.LabelPrefix, key)
 }
 
-// ConvertLabelKeyWithPrefix does so with another prefix than translate.LabelPrefix.
+// ConvertLabelKeyWithPrefix is ConvertLabelKey with another prefix than
+// translate.LabelPrefix.
 func ConvertLabelKeyWithPrefix(prefix, key string) string {
 	return translate.Default().ConvertLabelKeyWithPrefix(prefix, key)
 }
 
-// TranslateLabelSelector returns the selector that selects on the host what the
-// given one selects in the virtual cluster: its keys are converted. To select in
-// one virtual namespace only, add translate.NamespaceLabel. Nil stays nil.
+// TranslateLabelSelector returns the selector for host objects that corresponds to a
+// selector for virtual objects: its keys are converted. To select objects of one virtual
+// namespace only, add translate.NamespaceLabel. For nil it returns nil.
 func TranslateLabelSelector(labelSelector *metav1.LabelSelector) *metav1.LabelSelector {
 	return TranslateLabelSelectorWithPrefix(translate.LabelPrefix, labelSelector)
 }
 
-// TranslateLabelSelectorWithPrefix does so with another prefix than
+// TranslateLabelSelectorWithPrefix is TranslateLabelSelector with another prefix than
 // translate.LabelPrefix.
 func TranslateLabelSelectorWithPrefix(labelPrefix string, labelSelector *metav1.LabelSelector) *metav1.LabelSelector {
-	return convert(labelSelector, func(key string) string { return ConvertLabelKeyWithPrefix(labelPrefix, key) })
+	return convertSelector(labelSelector, func(key string) string { return ConvertLabelKeyWithPrefix(labelPrefix, key) })
 }
 
-// TranslateLabelSelectorCluster does so for cluster-scoped objects: it selects only
-// those of this virtual cluster, whose namespace on the host is given.
-func TranslateLabelSelectorCluster(physicalNamespace string, labelSelector *metav1.LabelSelector) *metav1.LabelSelector {
+// TranslateLabelSelectorCluster is TranslateLabelSelector for cluster-scoped objects. The
+// selector matches only host objects of the virtual cluster in that host namespace.
+func TranslateLabelSelectorCluster(
+	physicalNamespace string, labelSelector *metav1.LabelSelector,
+) *metav1.LabelSelector {
 	if labelSelector == nil {
 		return nil
 	}
@@ -65,7 +68,8 @@ func TranslateLabelSelectorCluster(physicalNamespace string, labelSelector *meta
 	})
 }
 
-func convert(s *metav1.LabelSelector, key func(string) string) *metav1.LabelSelector {
+// convertSelector converts the keys of a selector.
+func convertSelector(s *metav1.LabelSelector, key func(string) string) *metav1.LabelSelector {
 	if s == nil {
 		return nil
 	}
@@ -84,9 +88,9 @@ func convert(s *metav1.LabelSelector, key func(string) string) *metav1.LabelSele
 	return out
 }
 
-// MergeLabelSelectors returns a selector that selects what every one of them does.
-// Nil ones count for nothing. If two want different values of one label, nothing
-// can be selected; it is said as an expression that contradicts the other.
+// MergeLabelSelectors returns a selector that matches what all selectors match. Nil
+// selectors are ignored. If two selectors require different values of a label, the result
+// matches nothing.
 func MergeLabelSelectors(elems ...*metav1.LabelSelector) *metav1.LabelSelector {
 	out := &metav1.LabelSelector{}
 	for _, s := range elems {
@@ -112,8 +116,7 @@ func MergeLabelSelectors(elems ...*metav1.LabelSelector) *metav1.LabelSelector {
 	return out
 }
 
-// UniqueSlice returns the elements in their order, each once. The slice that is
-// given stays as it is.
+// UniqueSlice returns the distinct elements in order. It does not change the argument.
 func UniqueSlice(stringSlice []string) []string {
 	seen := make(map[string]bool, len(stringSlice))
 	out := make([]string, 0, len(stringSlice))
@@ -126,8 +129,8 @@ func UniqueSlice(stringSlice []string) []string {
 	return out
 }
 
-// Split returns what is before and after the first separator. Without one, the
-// first result is the whole.
+// Split returns the text before and after the first separator. Without a separator,
+// before is the whole text.
 func Split(s, sep string) (before, after string) {
 	before, after, _ = strings.Cut(s, sep)
 	return before, after

@@ -9,15 +9,14 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// IndexByPhysicalName is the index of the virtual cache by host names. Its values
-// are "name" for cluster-scoped host objects and "name" within the target namespace
-// for the others.
+// IndexByPhysicalName is the name of the index of virtual objects by host name. Its
+// values are names, without the target namespace.
 const IndexByPhysicalName = "IndexByPhysicalName"
 
 // Annotations of host objects.
 const (
-	// ManagedAnnotationsAnnotation lists the keys that were copied from the virtual
-	// object, one per line, so that those it loses are removed.
+	// ManagedAnnotationsAnnotation lists the annotation keys that were copied from the
+	// virtual object, one per line, so that a removed annotation is removed on the host.
 	ManagedAnnotationsAnnotation = "vcluster.loft.sh/managed-annotations"
 
 	// NameAnnotation is the name of the virtual object.
@@ -26,55 +25,58 @@ const (
 	// NamespaceAnnotation is the namespace of the virtual object.
 	NamespaceAnnotation = "vcluster.loft.sh/object-namespace"
 
-	// UIDAnnotation is the UID of the virtual object. Without it, as in what older
-	// versions wrote, the name decides.
+	// UIDAnnotation is the UID of the virtual object. Without it, as in images of
+	// earlier versions, the name decides about the ownership.
 	UIDAnnotation = "vcluster.loft.sh/object-uid"
 
 	// ClusterAnnotation is the UID of the virtual cluster's kube-system namespace.
-	// Without it, the address decides.
+	// Without it, every virtual cluster of that name counts as the owner.
 	ClusterAnnotation = "moorage.dev/backend-identity"
 )
 
-// A NameTranslator says which objects of the two clusters belong together. Its
-// methods are called from many goroutines and must not change what they are given.
+// A NameTranslator maps names of one cluster to names of the other. Its methods are
+// called concurrently and must not modify their arguments.
 type NameTranslator interface {
-	// IsManaged tells whether the host object belongs to this syncer. An error
-	// means that this cannot be told now; it is asked again.
+	// IsManaged reports whether the host object belongs to this syncer. If it returns an
+	// error, it is called again later.
 	IsManaged(pObj client.Object) (bool, error)
 
-	// VirtualToPhysical returns the host name for a virtual one. The object is nil
-	// if it does not exist; a translator whose names depend on it may then answer
-	// with an empty name, and the name that was used while it existed is tried.
+	// VirtualToPhysical returns the host name of a virtual name. vObj is nil if the
+	// virtual object does not exist. A translator whose names depend on the object may
+	// then return an empty name; the syncer uses the name from before.
 	VirtualToPhysical(req types.NamespacedName, vObj client.Object) types.NamespacedName
 
-	// PhysicalToVirtual returns the virtual name of a host object. An empty name
-	// means that there is none. Who may fail to tell is a NameLookup as well.
+	// PhysicalToVirtual returns the virtual name of a host object, or an empty name if
+	// there is none. A translator whose lookup may fail should be a NameLookup as well.
 	PhysicalToVirtual(pObj client.Object) types.NamespacedName
 }
 
-// A NameLookup is a NameTranslator that looks names up and can say that this failed.
-// Of a syncer that is one, LookupVirtual is called in place of PhysicalToVirtual. The
-// translators of this package are; a syncer that embeds a Namespaced or a ClusterScoped
-// is. Of one that embeds the interface NamespacedTranslator or Translator, IsManaged is asked once more when PhysicalToVirtual knows no name, and
-// an error that it returns counts.
+// A NameLookup is a NameTranslator that can return an error of the lookup. If a syncer
+// implements it, LookupVirtual is called instead of PhysicalToVirtual. The translators of
+// this package implement it, and so does a syncer that embeds a Namespaced or a
+// ClusterScoped. A syncer that embeds only the interface NamespacedTranslator or
+// Translator does not: if its PhysicalToVirtual returns no name, IsManaged is called
+// again, for the error of the same lookup.
 type NameLookup interface {
-	// LookupVirtual is PhysicalToVirtual, and an error means that this cannot be
-	// told now; it is asked again.
+	// LookupVirtual is PhysicalToVirtual with an error. If it returns an error, it is
+	// called again later.
 	LookupVirtual(pObj client.Object) (types.NamespacedName, error)
 }
 
-// A MetadataTranslator makes the metadata of one side from that of the other.
+// A MetadataTranslator translates the metadata of an object from one cluster to the
+// other.
 type MetadataTranslator interface {
-	// TranslateMetadata returns a copy of the object with the metadata that it is
-	// created with on the other side.
+	// TranslateMetadata returns a copy of the object with the metadata with which it is
+	// created in the other cluster.
 	TranslateMetadata(vObj client.Object) client.Object
 
-	// TranslateMetadataUpdate returns the annotations and labels that an existing
-	// object is to have, and whether it has other ones now.
+	// TranslateMetadataUpdate returns the desired annotations and labels of an existing
+	// object, and whether they differ from the present ones.
 	TranslateMetadataUpdate(vObj, pObj client.Object) (changed bool, annotations, labels map[string]string)
 }
 
-// A Translator is most of a syncer: its name, its kind, names and metadata.
+// A Translator implements most of a syncer: its name, its kind, and the translation of
+// names and metadata.
 type Translator interface {
 	// Resource returns an empty object of the kind.
 	Resource() client.Object
@@ -86,7 +88,7 @@ type Translator interface {
 	MetadataTranslator
 }
 
-// A NamespacedTranslator also writes host objects.
+// A NamespacedTranslator is a Translator that also writes host objects.
 type NamespacedTranslator interface {
 	Translator
 
@@ -96,17 +98,17 @@ type NamespacedTranslator interface {
 	// RegisterIndices registers IndexByPhysicalName.
 	RegisterIndices(ctx *synccontext.RegisterContext) error
 
-	// SyncDownCreate creates the host object, and only creates it. It is filled
-	// with the API server's answer. A name that is taken is a conflict or
+	// SyncDownCreate creates the host object and decodes the response into pObj. It never
+	// changes an existing object: if the name is taken, the error is a conflict or
 	// AlreadyExists.
 	SyncDownCreate(ctx *synccontext.SyncContext, vObj, pObj client.Object) (ctrl.Result, error)
 
-	// SyncDownUpdate sends what differs between the host object as it is and pObj.
-	// Nil, as an interface or as a pointer in it, means that nothing does. If the
-	// host object was changed since pObj was read, that is a conflict.
+	// SyncDownUpdate sends the difference between the host object and pObj. If pObj is
+	// nil or a nil pointer, there is none. If the host object was changed since pObj was
+	// read, the error is a conflict.
 	SyncDownUpdate(ctx *synccontext.SyncContext, vObj, pObj client.Object) (ctrl.Result, error)
 }
 
-// A PhysicalNameTranslator returns the host name for a virtual one. The object may
-// be nil, if it does not exist.
+// A PhysicalNameTranslator returns the host name of a virtual name. vObj is nil if the
+// virtual object does not exist.
 type PhysicalNameTranslator func(vName string, vObj client.Object) string

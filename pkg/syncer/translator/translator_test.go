@@ -19,7 +19,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-func virtual() *corev1.ConfigMap {
+// virtualConfigMap returns a virtual object with metadata.
+func virtualConfigMap() *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: "a", UID: "1", ResourceVersion: "7", Finalizers: []string{"x/y"},
@@ -31,8 +32,10 @@ func virtual() *corev1.ConfigMap {
 	}
 }
 
-// fixture is two clusters in memory and a translator between them.
-func fixture(t *testing.T) (*synccontext.RegisterContext, *synccontext.SyncContext, translator.NamespacedTranslator) {
+// newTranslatorTest returns the contexts of two in-memory clusters and a translator.
+func newTranslatorTest(
+	t *testing.T,
+) (*synccontext.RegisterContext, *synccontext.SyncContext, translator.NamespacedTranslator) {
 	t.Helper()
 	scheme := syncertesting.NewScheme()
 	p, v := syncertesting.NewFakeClient(scheme), syncertesting.NewFakeClient(scheme)
@@ -45,8 +48,9 @@ func fixture(t *testing.T) (*synccontext.RegisterContext, *synccontext.SyncConte
 	return reg, synccontext.ConvertContext(reg, "test"), s
 }
 
+// TestTranslateMetadata verifies the complete metadata of a new host object.
 func TestTranslateMetadata(t *testing.T) {
-	_, _, s := fixture(t)
+	_, _, s := newTranslatorTest(t)
 	want := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "test", Name: "a-x-ns-x-red",
@@ -61,11 +65,13 @@ func TestTranslateMetadata(t *testing.T) {
 		},
 		Data: map[string]string{"key": "value"},
 	}
-	if diff := cmp.Diff(client.Object(want), s.TranslateMetadata(virtual())); diff != "" {
+	if diff := cmp.Diff(client.Object(want), s.TranslateMetadata(virtualConfigMap())); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 
+// TestTranslateMetadataUpdate verifies which annotations and labels of an existing host
+// object change.
 func TestTranslateMetadataUpdate(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -74,7 +80,7 @@ func TestTranslateMetadataUpdate(t *testing.T) {
 		check   func(annotations, labels map[string]string) bool
 	}{
 		"Same": {
-			reason: "What is as it should be does not differ.", change: func(_, _ *corev1.ConfigMap) {},
+			reason: "Equal metadata does not differ.", change: func(_, _ *corev1.ConfigMap) {},
 		},
 		"Added": {
 			reason: "A new annotation is copied.", changed: true,
@@ -84,22 +90,22 @@ func TestTranslateMetadataUpdate(t *testing.T) {
 			},
 		},
 		"Removed": {
-			reason: "An annotation that was copied and is gone goes.", changed: true,
+			reason: "A copied annotation that is gone is removed.", changed: true,
 			change: func(v, _ *corev1.ConfigMap) { delete(v.Annotations, "note") },
 			check:  func(a, _ map[string]string) bool { _, there := a["note"]; return !there },
 		},
 		"HostOnly": {
-			reason: "What the host added is kept.",
+			reason: "An annotation that the host has added is kept.",
 			change: func(_, p *corev1.ConfigMap) { p.Annotations["host"] = "h" },
 			check:  func(a, _ map[string]string) bool { return a["host"] == "h" },
 		},
 		"Controller": {
-			reason: "So is who answers for it.",
+			reason: "The controller label is kept.",
 			change: func(_, p *corev1.ConfigMap) { p.Labels[translate.ControllerLabel] = "c" },
 			check:  func(_, l map[string]string) bool { return l[translate.ControllerLabel] == "c" },
 		},
 		"Forged": {
-			reason: "A list of copied keys cannot take our marks away.",
+			reason: "A forged list of copied keys does not remove ownership marks.",
 			change: func(_, p *corev1.ConfigMap) {
 				p.Annotations[translator.ManagedAnnotationsAnnotation] = translator.NameAnnotation
 			},
@@ -109,8 +115,8 @@ func TestTranslateMetadataUpdate(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, _, s := fixture(t)
-			v := virtual()
+			_, _, s := newTranslatorTest(t)
+			v := virtualConfigMap()
 			p := s.TranslateMetadata(v).(*corev1.ConfigMap)
 			tc.change(v, p)
 			changed, annotations, labels := s.TranslateMetadataUpdate(v, p)
@@ -121,22 +127,24 @@ func TestTranslateMetadataUpdate(t *testing.T) {
 	}
 }
 
-func TestWrites(t *testing.T) {
+// TestSyncDownCreateAndUpdate verifies that a create never changes an existing object,
+// that an update sends only the difference, and that a stale update is a conflict.
+func TestSyncDownCreateAndUpdate(t *testing.T) {
 	ctx := context.Background()
-	reg, sync, s := fixture(t)
-	v := virtual()
+	reg, sync, s := newTranslatorTest(t)
+	v := virtualConfigMap()
 	p := s.TranslateMetadata(v).(*corev1.ConfigMap)
 	if _, err := s.SyncDownCreate(sync, v, p); err != nil {
 		t.Fatal(err)
 	}
 	if p.ResourceVersion == "" || len(p.ManagedFields) != 1 || p.ManagedFields[0].Manager != "moorage-syncer-maps" {
-		t.Errorf("the answer of the API server is lost: %v", p)
+		t.Errorf("the response of the API server is not decoded: %v", p)
 	}
 	if _, err := s.SyncDownCreate(sync, v, s.TranslateMetadata(v)); !apierrors.IsConflict(err) {
 		t.Errorf("created twice: %v", err)
 	}
 
-	// Somebody else writes, and a key of ours goes.
+	// Another client writes, and a key of the syncer is removed.
 	other := p.DeepCopy()
 	other.Data["theirs"] = "t"
 	if err := reg.PhysicalManager.GetClient().Update(ctx, other, client.FieldOwner("other")); err != nil {
@@ -151,7 +159,7 @@ func TestWrites(t *testing.T) {
 		t.Errorf("after an apply: -want, +got:\n%s", diff)
 	}
 
-	// What is theirs goes as well, if the syncer says so.
+	// The syncer removes the field of the other client as well.
 	updated = stored(t, sync, p)
 	updated.Data = map[string]string{"new": "n"}
 	if _, err := s.SyncDownUpdate(sync, v, updated); err != nil {
@@ -169,13 +177,14 @@ func TestWrites(t *testing.T) {
 		}
 	}
 	if now := stored(t, sync, p); now.ResourceVersion != before.ResourceVersion {
-		t.Error("something was written that had not changed")
+		t.Error("an unchanged object was written")
 	}
 	if _, err := s.SyncDownUpdate(sync, v, p); !apierrors.IsConflict(err) {
-		t.Errorf("written on what is older than the cache: %v", err)
+		t.Errorf("a stale update: got error %v", err)
 	}
 }
 
+// stored returns the stored state of a host object.
 func stored(t *testing.T, sync *synccontext.SyncContext, of client.Object) *corev1.ConfigMap {
 	t.Helper()
 	m := &corev1.ConfigMap{}
@@ -185,14 +194,15 @@ func stored(t *testing.T, sync *synccontext.SyncContext, of client.Object) *core
 	return m
 }
 
-// TestNamesWithoutAnnotations finds objects of older versions by the index.
-func TestNamesWithoutAnnotations(t *testing.T) {
+// TestLookupWithoutAnnotations verifies that the index finds the owners of images without
+// annotations, and that an image with two claims is not managed.
+func TestLookupWithoutAnnotations(t *testing.T) {
 	old := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "test", Name: "a-x-b-x-c-x-red", Labels: map[string]string{translate.MarkerLabel: "red"},
 	}}
-	reg, _, s := fixture(t)
+	reg, _, s := newTranslatorTest(t)
 	if got := s.PhysicalToVirtual(old); got.Name != "" {
-		t.Errorf("nobody has that name, got %s", got)
+		t.Errorf("no object has that name, got %s", got)
 	}
 	for n, key := range []types.NamespacedName{{Namespace: "c", Name: "a-x-b"}, {Namespace: "b-x-c", Name: "a"}} {
 		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
@@ -209,42 +219,45 @@ func TestNamesWithoutAnnotations(t *testing.T) {
 	}
 }
 
-func TestClusterAndMirror(t *testing.T) {
-	reg, _, _ := fixture(t)
+// TestClusterAndMirrorTranslators verifies the names and metadata of both translators.
+func TestClusterAndMirrorTranslators(t *testing.T) {
+	reg, _, _ := newTranslatorTest(t)
 	names := synccontext.NamesOf(reg)
 	c := translator.NewClusterTranslator(reg, "nodes", &corev1.Node{}, func(name string, _ client.Object) string {
 		return names.PhysicalNameClusterScoped(name, "test")
 	})
-	p := c.TranslateMetadata(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "deck"}})
-	if p.GetName() != "vcluster-deck-x-test-x-red" || p.GetLabels()[translate.MarkerLabel] != "test-x-red" {
+	p := c.TranslateMetadata(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}})
+	if p.GetName() != "vcluster-node-x-test-x-red" || p.GetLabels()[translate.MarkerLabel] != "test-x-red" {
 		t.Errorf("got %v", p)
 	}
 	if managed, err := c.IsManaged(p); !managed || err != nil {
-		t.Errorf("it does not know its own: %v", err)
+		t.Errorf("its own host object is not managed: %v", err)
 	}
-	if got := c.PhysicalToVirtual(p); got.Name != "deck" {
+	if got := c.PhysicalToVirtual(p); got.Name != "node" {
 		t.Errorf("got %s", got)
 	}
-	if got := c.VirtualToPhysical(types.NamespacedName{Name: "deck"}, nil); got.Name != p.GetName() {
-		t.Errorf("the virtual object may be nil: got %s", got)
+	if got := c.VirtualToPhysical(types.NamespacedName{Name: "node"}, nil); got.Name != p.GetName() {
+		t.Errorf("with a nil virtual object: got %s", got)
 	}
 
 	m := translator.NewMirrorPhysicalTranslator("nodes", &corev1.Node{})
-	host := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "deck", UID: "1", Labels: map[string]string{"a": "b"}}}
-	if got := m.TranslateMetadata(host); got.GetUID() != "" || got.GetName() != "deck" || got.GetLabels()["a"] != "b" {
+	host := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node", UID: "1", Labels: map[string]string{"a": "b"}}}
+	if got := m.TranslateMetadata(host); got.GetUID() != "" || got.GetName() != "node" || got.GetLabels()["a"] != "b" {
 		t.Errorf("got %v", got)
 	}
 	if changed, _, labels := m.TranslateMetadataUpdate(&corev1.Node{}, host); !changed || labels["a"] != "b" {
-		t.Errorf("metadata does not flow up: %t %v", changed, labels)
+		t.Errorf("metadata is not copied up: %t %v", changed, labels)
 	}
 }
 
-// TestClusterLookup: a look-up that fails is an error, or the event would be lost; only
-// an index that nobody has registered is none.
-func TestClusterLookup(t *testing.T) {
-	old := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "deck-on-host", Labels: map[string]string{translate.MarkerLabel: "test-x-red"}}}
-	told := old.DeepCopy()
-	told.Annotations = map[string]string{translator.NameAnnotation: "deck"}
+// TestClusterTranslatorLookup verifies that a failed lookup is an error, so that the
+// event is retried, and that a missing index is not.
+func TestClusterTranslatorLookup(t *testing.T) {
+	old := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "node-on-host", Labels: map[string]string{translate.MarkerLabel: "test-x-red"}},
+	}
+	annotated := old.DeepCopy()
+	annotated.Annotations = map[string]string{translator.NameAnnotation: "node"}
 	foreign := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "other"}}
 	boom := errors.New("boom")
 	cases := map[string]struct {
@@ -256,17 +269,26 @@ func TestClusterLookup(t *testing.T) {
 		wantErr error
 		of      string
 	}{
-		"Unregistered": {reason: "Without an index the mark alone counts.", obj: old, managed: true},
-		"NotServed":    {reason: "An API server has no such field.", obj: old, err: apierrors.NewBadRequest("field label not supported"), managed: true},
-		"Found":        {reason: "With it the object is found.", obj: old, index: true, managed: true, of: "deck"},
-		"Fails":        {reason: "A look-up that fails is asked for again.", obj: old, index: true, err: boom, wantErr: boom},
-		"Told":         {reason: "Who says whose it is needs no look-up.", obj: told, index: true, err: boom, managed: true, of: "deck"},
-		"Foreign":      {reason: "Nor does what is foreign.", obj: foreign, index: true, err: boom},
+		"Unregistered": {reason: "Without an index only the label counts.", obj: old, managed: true},
+		"NotServed": {
+			reason: "An API server has no such field selector.", obj: old,
+			err: apierrors.NewBadRequest("field label not supported"), managed: true,
+		},
+		"Found": {reason: "With the index the object is found.", obj: old, index: true, managed: true, of: "node"},
+		"Fails": {reason: "A failed lookup is an error.", obj: old, index: true, err: boom, wantErr: boom},
+		"Annotated": {
+			reason: "An object with annotations needs no lookup.", obj: annotated, index: true,
+			err: boom, managed: true, of: "node",
+		},
+		"Foreign": {reason: "A foreign object needs no lookup.", obj: foreign, index: true, err: boom},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			scheme := syncertesting.NewScheme()
-			v := &brokenLists{FakeIndexClient: syncertesting.NewFakeClient(scheme, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "deck"}}), err: tc.err}
+			v := &failingListClient{
+				FakeIndexClient: syncertesting.NewFakeClient(scheme, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}),
+				err:             tc.err,
+			}
 			reg := syncertesting.NewFakeRegisterContext(syncertesting.NewFakeClient(scheme), v.FakeIndexClient)
 			reg.VirtualManager = &fake.Manager{Client: v, Scheme: scheme}
 			reg.Names = &translate.Names{Suffix: "red"}
@@ -276,7 +298,9 @@ func TestClusterLookup(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := translator.NewClusterTranslator(reg, "nodes", &corev1.Node{}, func(name string, _ client.Object) string { return name + "-on-host" })
+			c := translator.NewClusterTranslator(reg, "nodes", &corev1.Node{}, func(name string, _ client.Object) string {
+				return name + "-on-host"
+			})
 			managed, err := c.IsManaged(tc.obj)
 			if managed != tc.managed || !errors.Is(err, tc.wantErr) {
 				t.Errorf("%s\ngot managed %t, %v", tc.reason, managed, err)
@@ -288,20 +312,21 @@ func TestClusterLookup(t *testing.T) {
 	}
 }
 
-// brokenLists fails to list, if it has an error.
-type brokenLists struct {
+// A failingListClient is a client whose lists fail if it has an error.
+type failingListClient struct {
 	*syncertesting.FakeIndexClient
 
 	err error
 }
 
-func (b *brokenLists) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (b *failingListClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if b.err != nil {
 		return b.err
 	}
 	return b.FakeIndexClient.List(ctx, list, opts...)
 }
 
+// TestLabelSelectors verifies the conversion and the merge of selectors.
 func TestLabelSelectors(t *testing.T) {
 	key := translator.ConvertLabelKey("app")
 	in := &metav1.LabelSelector{
@@ -320,14 +345,16 @@ func TestLabelSelectors(t *testing.T) {
 		t.Errorf("cluster: -want, +got:\n%s", diff)
 	}
 	if got := translator.TranslateLabelSelector(nil); got != nil {
-		t.Errorf("nil selects nothing, got %v", got)
+		t.Errorf("nil stays nil, got %v", got)
 	}
-	merged, err := metav1.LabelSelectorAsSelector(translator.MergeLabelSelectors(nil, in, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "y"}}))
+	merged, err := metav1.LabelSelectorAsSelector(translator.MergeLabelSelectors(nil, in, &metav1.LabelSelector{
+		MatchLabels: map[string]string{"app": "y"},
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, app := range []string{"x", "y"} {
-		if merged.Matches(set{"app": app}) {
+		if merged.Matches(labelSet{"app": app}) {
 			t.Errorf("%s is selected although the selectors contradict each other", app)
 		}
 	}
@@ -336,8 +363,8 @@ func TestLabelSelectors(t *testing.T) {
 	}
 }
 
-type set map[string]string
+type labelSet map[string]string
 
-func (s set) Has(k string) bool              { _, ok := s[k]; return ok }
-func (s set) Get(k string) string            { return s[k] }
-func (s set) Lookup(k string) (string, bool) { v, ok := s[k]; return v, ok }
+func (s labelSet) Has(k string) bool              { _, ok := s[k]; return ok }
+func (s labelSet) Get(k string) string            { return s[k] }
+func (s labelSet) Lookup(k string) (string, bool) { v, ok := s[k]; return v, ok }

@@ -19,19 +19,20 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
-	"github.com/moorage-dev/moorage/pkg/syncer/internal/pass"
+	"github.com/moorage-dev/moorage/pkg/syncer/internal/passcontext"
 )
 
-// reasonSyncError is the event reason that users of virtual clusters know.
+// reasonSyncError is the reason of the event for a failed write. Users of virtual
+// clusters know it.
 const reasonSyncError = "SyncError"
 
-// noVersion is a resourceVersion that no object has. An apply that carries it meets
-// a conflict if there is an object; if there is none, the API server ignores it and
-// creates one. So the fields belong to the apply from the start, which they would
-// not after a create, and nothing is ever applied to what somebody else made.
+// noVersion is a resourceVersion that no object has. If an object exists, an apply with
+// it fails with a conflict; if none exists, the API server ignores it and creates the
+// object. So the applier owns the fields from the start, which it would not after a
+// create, and never applies to an object that another client has created.
 var noVersion = strconv.FormatInt(math.MaxInt64, 10)
 
-// A writer writes host objects in one pass.
+// A writer writes host objects for one call.
 type writer struct {
 	ctx     context.Context //nolint:containedctx // lives for one call
 	client  client.Client
@@ -39,9 +40,11 @@ type writer struct {
 	replace bool
 }
 
+// newWriter returns a writer with the settings of the pass, or with the defaults outside
+// of a pass.
 func newWriter(ctx *synccontext.SyncContext, syncer string) writer {
 	w := writer{ctx: ctx.Context, client: ctx.PhysicalClient, owner: DefaultFieldOwner(syncer)}
-	if p := pass.From(ctx.Context); p != nil {
+	if p := passcontext.From(ctx.Context); p != nil {
 		w.replace = p.Replace
 		if p.FieldOwner != "" {
 			w.owner = p.FieldOwner
@@ -50,10 +53,11 @@ func newWriter(ctx *synccontext.SyncContext, syncer string) writer {
 	return w
 }
 
-// DefaultFieldOwner returns the field manager under which a syncer of that name
-// writes to the host, unless its options say another.
+// DefaultFieldOwner returns the default field manager of a syncer's writes to the host.
 func DefaultFieldOwner(syncer string) string { return "moorage-syncer-" + syncer }
 
+// create creates a host object. If it exists, the error is a conflict, or AlreadyExists
+// with replace.
 func (w writer) create(pObj client.Object) error {
 	if w.replace {
 		return w.client.Create(w.ctx, pObj, client.FieldOwner(w.owner))
@@ -67,6 +71,8 @@ func (w writer) create(pObj client.Object) error {
 	return w.apply(u, pObj)
 }
 
+// update sends the difference between the cached host object and pObj. If the host object
+// was changed since pObj was read, the error is a conflict.
 func (w writer) update(pObj client.Object) error {
 	if w.replace {
 		return w.client.Update(w.ctx, pObj, client.FieldOwner(w.owner))
@@ -75,36 +81,36 @@ func (w writer) update(pObj client.Object) error {
 	err := w.client.Get(w.ctx, client.ObjectKeyFromObject(pObj), before)
 	switch {
 	case gone.Answered(err, pObj.GetName()) || err == nil && before.GetResourceVersion() != pObj.GetResourceVersion():
-		return changed(pObj)
+		return newConflict(pObj)
 	case err != nil:
 		return err
 	}
 	data, err := client.MergeFrom(before).Data(pObj)
 	if err != nil {
-		return errors.Wrap(err, "cannot compare the host object with what it should be")
+		return errors.Wrap(err, "cannot compare the host object with the desired one")
 	}
 	if string(data) == "{}" {
 		return nil
 	}
-	u, err := w.body(before, pObj, data)
+	u, err := w.applyBody(before, pObj, data)
 	if err != nil {
 		return err
 	}
 	if u == nil {
-		return w.client.Patch(w.ctx, pObj, bound(data, before.GetResourceVersion()), client.FieldOwner(w.owner))
+		return w.client.Patch(w.ctx, pObj, withVersion(data, before.GetResourceVersion()), client.FieldOwner(w.owner))
 	}
 	return w.apply(u, pObj)
 }
 
-// body returns what to apply, or nil if applying cannot bring the change about:
-// removing what another manager owns takes a patch.
-func (w writer) body(before, after client.Object, data []byte) (*unstructured.Unstructured, error) {
+// applyBody returns the object to apply, or nil if an apply cannot express the change:
+// removing a field of another manager needs a patch.
+func (w writer) applyBody(before, after client.Object, data []byte) (*unstructured.Unstructured, error) {
 	gvk, err := w.client.GroupVersionKindFor(after)
 	if err != nil {
 		return nil, err
 	}
-	owners, told := fields.Of(before.GetManagedFields(), w.owner, gvk.GroupVersion().String())
-	if !told {
+	owners, ok := fields.Of(before.GetManagedFields(), w.owner, gvk.GroupVersion().String())
+	if !ok {
 		return nil, nil
 	}
 	patch := map[string]any{}
@@ -128,23 +134,24 @@ func (w writer) body(before, after client.Object, data []byte) (*unstructured.Un
 	u.SetGroupVersionKind(gvk)
 	u.SetNamespace(after.GetNamespace())
 	u.SetName(after.GetName())
-	u.SetUID(before.GetUID()) // never lands on another object of that name
+	u.SetUID(before.GetUID()) // the apply fails for another object of that name
 	return u, nil
 }
 
-// apply sends the body and fills the object with the answer.
+// apply applies the object and decodes the response into pObj.
 func (w writer) apply(u *unstructured.Unstructured, pObj client.Object) error {
-	err := w.client.Apply(w.ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(w.owner), client.ForceOwnership)
+	err := w.client.Apply(
+		w.ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(w.owner), client.ForceOwnership)
 	switch {
-	case replaced(err):
-		return changed(pObj)
+	case isReplaced(err):
+		return newConflict(pObj)
 	case err != nil:
 		return err
 	}
-	return fill(pObj, u)
+	return decodeInto(pObj, u)
 }
 
-// content returns an object as it is sent: without what only the server knows.
+// content returns an object without the fields that the API server sets.
 func (w writer) content(obj client.Object) (map[string]any, error) {
 	gvk, err := w.client.GroupVersionKindFor(obj)
 	if err != nil {
@@ -156,24 +163,30 @@ func (w writer) content(obj client.Object) (map[string]any, error) {
 	}
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
 	u.SetGroupVersionKind(gvk)
-	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"} {
+	for _, field := range []string{
+		"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+		"managedFields", "selfLink",
+	} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
 	return u.Object, nil
 }
 
-func fill(obj client.Object, u *unstructured.Unstructured) error {
+// decodeInto decodes the response of the API server into the object.
+func decodeInto(obj client.Object, u *unstructured.Unstructured) error {
 	if into, untyped := obj.(*unstructured.Unstructured); untyped {
 		into.Object = u.Object
 		return nil
 	}
-	return errors.Wrap(runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj), "cannot read the answer of the API server")
+	return errors.Wrap(
+		runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj), "cannot decode the response of the API server")
 }
 
-// bound makes a merge patch fail if the object was changed in between.
-func bound(data []byte, version string) client.Patch {
+// withVersion returns a merge patch with a resourceVersion, so that it fails if the
+// object was changed in between.
+func withVersion(data []byte, version string) client.Patch {
 	patch := map[string]any{}
-	// What MergeFrom made is a JSON object.
+	// A merge patch of MergeFrom is a JSON object.
 	_ = json.Unmarshal(data, &patch)
 	metadata, ok := patch["metadata"].(map[string]any)
 	if !ok {
@@ -185,9 +198,9 @@ func bound(data []byte, version string) client.Patch {
 	return client.RawPatch(types.MergePatchType, data)
 }
 
-// replaced tells whether the object that was to be changed is another one by now.
-// The API server calls that invalid.
-func replaced(err error) bool {
+// isReplaced reports whether a write failed because the object has another UID by now.
+// The API server returns an Invalid error for that.
+func isReplaced(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return false
@@ -200,14 +213,18 @@ func replaced(err error) bool {
 	return false
 }
 
-func changed(obj client.Object) error {
-	return apierrors.NewConflict(schema.GroupResource{Resource: obj.GetObjectKind().GroupVersionKind().Kind}, obj.GetName(),
-		errors.New("the host object was changed in between"))
+// newConflict returns the conflict error for a host object.
+func newConflict(obj client.Object) error {
+	return apierrors.NewConflict(schema.GroupResource{
+		Resource: obj.GetObjectKind().GroupVersionKind().Kind,
+	}, obj.GetName(),
+		errors.New("the host object was modified in between"))
 }
 
-// told returns the error, and tells the user of it unless the pass does.
-func (n *namespaced) told(ctx *synccontext.SyncContext, vObj client.Object, err error) (ctrl.Result, error) {
-	if err != nil && pass.From(ctx.Context) == nil && n.recorder != nil {
+// reportError returns the error. Outside of a pass it also emits an event; within a pass
+// the reconciler does.
+func (n *namespaced) reportError(ctx *synccontext.SyncContext, vObj client.Object, err error) (ctrl.Result, error) {
+	if err != nil && passcontext.From(ctx.Context) == nil && n.recorder != nil {
 		n.recorder.Eventf(vObj, corev1.EventTypeWarning, reasonSyncError, "Error syncing to physical cluster: %v", err)
 	}
 	return ctrl.Result{}, err

@@ -37,12 +37,12 @@ const (
 	target = "tenants"
 )
 
-// ferry carries volumes: specs down, statuses up.
+// A ferry copies specs down and statuses up.
 type ferry struct {
 	translator.NamespacedTranslator
 }
 
-// Init copies the kind from the host.
+// Init copies the CRD from the host.
 func (ferry) Init(ctx *synccontext.RegisterContext) error {
 	return translate.EnsureCRDFromPhysicalCluster(ctx.Context, ctx.PhysicalManager.GetConfig(), ctx.VirtualManager.GetConfig(),
 		volume.GroupVersion.WithKind("Volume"))
@@ -66,7 +66,8 @@ func (f ferry) Sync(ctx *synccontext.SyncContext, p, v *volume.Volume) (ctrl.Res
 	return f.SyncDownUpdate(ctx, v, updated)
 }
 
-// A world is two control planes and a provider whose external system is one of them.
+// A world consists of two control planes and a provider whose external system is one of
+// them.
 type world struct {
 	testworld.World[client.Client] // of this side, with every permission
 
@@ -123,9 +124,9 @@ func (w *world) provide() {
 	})
 }
 
-// TestBridge takes volumes through their life, their external system being another
-// control plane: created, ready when their host objects are, changed, corrected,
-// deleted. What is foreign there stays as it is and is told.
+// TestBridge runs volumes through their lifecycle with another control plane as the
+// external system: created, ready with their host objects, changed, corrected, deleted.
+// Foreign host objects do not change and are reported.
 func TestBridge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -155,7 +156,9 @@ func TestBridge(t *testing.T) {
 	w.host.Await(image, "is corrected", func() bool { return image.Spec.SizeGiB == 5 })
 
 	refused := newVolume("default", "taken", 0)
-	w.Await(refused, "tells the conflict", func() bool { return refused.GetCondition(commonv1.TypeSynced).Reason == "ExternalResourceNotOwned" })
+	w.Await(refused, "tells the conflict", func() bool {
+		return refused.GetCondition(commonv1.TypeSynced).Reason == "ExternalResourceNotOwned"
+	})
 	w.rest()
 
 	w.Must(w.API.DeleteAllOf(t.Context(), &volume.Volume{}, client.InNamespace("default")))
@@ -168,12 +171,12 @@ func TestBridge(t *testing.T) {
 	}
 }
 
-// rest counts what is sent to the host while nothing changes: one read per object and
-// poll, and no write.
+// rest counts the requests to the host while nothing changes: one read per object and
+// poll interval, and no write.
 func (w *world) rest() {
 	w.Helper()
 	w.ledger.Reset()
-	wait.Until(w, "all were looked at ten times", func() bool { return len(w.ledger.Objects()) > 10*many })
+	wait.Until(w, "all were observed ten times", func() bool { return len(w.ledger.Objects()) > 10*many })
 	writes := 0
 	for _, r := range w.ledger.Objects() {
 		if r.Verb != "GET" || r.Resource != "volumes" {
@@ -187,7 +190,9 @@ func (w *world) rest() {
 }
 
 func newVolume(namespace, name string, size int64) *volume.Volume {
-	return &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: volume.Spec{SizeGiB: size}}
+	return &volume.Volume{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: volume.Spec{SizeGiB: size},
+	}
 }
 
 func merge(patch string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(patch)) }
@@ -213,5 +218,5 @@ func (w *world) count(c client.Client, namespace string, is func(*volume.Volume)
 	return n
 }
 
-// figure prints a figure alone on its line.
+// figure prints a figure on a line of its own.
 func figure(name string, value any) { fmt.Printf("%s: %v\n", name, value) }

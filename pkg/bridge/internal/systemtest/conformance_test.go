@@ -29,9 +29,8 @@ import (
 // Schedules without faults are all held; for how long those with faults are begun.
 var within = flag.Duration("within", 5*time.Second, "for how long the conformance kit begins schedules with faults")
 
-// TestConformanceOnServers holds the bridge to what every external client is held to. Its
-// external system is an API server, which knows who owns which field: so updates are
-// applied, where in memory they are patches.
+// TestConformanceOnServers runs the conformance suite with an API server as the external
+// system. It knows field ownership, so updates are applies; in memory they are patches.
 func TestConformanceOnServers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -63,8 +62,14 @@ func TestConformanceOnServers(t *testing.T) {
 		Options:      connecter().Options()[1:],
 		Samples:      []resource.Managed{newVolume("default", "data", 3), newVolume("default", "data-2", 4)},
 		Mutations: []conformance.Mutation{
-			{Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 8 }, Want: map[string]string{"size": "8"}},
-			{Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "fast" }, Want: map[string]string{"tier": "fast"}},
+			{
+				Name: "grow", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.SizeGiB = 8 },
+				Want: map[string]string{"size": "8"},
+			},
+			{
+				Name: "tier", Change: func(mg resource.Managed) { mg.(*volume.Volume).Spec.Tier = "fast" },
+				Want: map[string]string{"tier": "fast"},
+			},
 		},
 		Probe: &probe{w.host.API, broken}, CallTimeout: wait.Patience(), Within: *within,
 	})
@@ -74,7 +79,7 @@ func TestConformanceOnServers(t *testing.T) {
 	}
 }
 
-// wire is the way to the host, which can be cut. It counts what is applied.
+// A wire is a transport to the host that can fail. It counts the applies.
 type wire struct {
 	http.RoundTripper
 
@@ -94,7 +99,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.RoundTripper.RoundTrip(r)
 }
 
-// probe looks at the host itself.
+// probe accesses the host directly.
 type probe struct {
 	host   client.Client
 	broken *atomic.Bool
@@ -112,7 +117,9 @@ func (p *probe) List(ctx context.Context) ([]conformance.Resource, error) {
 		v := &list.Items[i]
 		out = append(out, conformance.Resource{
 			ID: strings.TrimSuffix(v.Name, suffix), Deleting: v.DeletionTimestamp != nil,
-			State: map[string]string{"size": fmt.Sprint(v.Spec.SizeGiB), "tier": v.Spec.Tier, "uid": string(v.UID), "marks": fmt.Sprint(v.Annotations)},
+			State: map[string]string{
+				"size": fmt.Sprint(v.Spec.SizeGiB), "tier": v.Spec.Tier, "uid": string(v.UID), "marks": fmt.Sprint(v.Annotations),
+			},
 		})
 	}
 	return out, nil

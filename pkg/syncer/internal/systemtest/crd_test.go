@@ -16,26 +16,28 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// TestEnsureCRD: a kind comes from a file or from the host, once, and what is nowhere
-// is an error that says so.
+// TestEnsureCRD verifies that a CRD is installed once from a file or from the host, and
+// that a missing one is an error.
 func TestEnsureCRD(t *testing.T) {
-	crd := boatCRD()
+	crd := widgetCRD()
 	crd.TypeMeta = metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}
-	crd.Name = "canoes.harbour.example.org"
-	crd.Spec.Names.Plural, crd.Spec.Names.Singular, crd.Spec.Names.Kind, crd.Spec.Names.ListKind = "canoes", "canoe", "Canoe", "CanoeList"
+	crd.Name = "gadgets.widgets.example.org"
+	crd.Spec.Names.Plural, crd.Spec.Names.Singular = "gadgets", "gadget"
+	crd.Spec.Names.Kind, crd.Spec.Names.ListKind = "Gadget", "GadgetList"
 	crd.Spec.Conversion = nil
 	text, err := json.Marshal(crd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "canoe.yaml")
+	file := filepath.Join(t.TempDir(), "gadget.yaml")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	kind := schema.GroupVersionKind{Group: boatKind.Group, Version: "v1", Kind: "Canoe"}
+	kind := schema.GroupVersionKind{Group: widgetKind.Group, Version: "v1", Kind: "Gadget"}
 
-	if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), hostPlane.config, tenantPlane.config, kind); !errors.Is(err, translate.ErrKindNotServed) {
-		t.Errorf("a kind of nobody: %v", err)
+	if err := translate.EnsureCRDFromPhysicalCluster(
+		t.Context(), hostPlane.config, tenantPlane.config, kind); !errors.Is(err, translate.ErrKindNotServed) {
+		t.Errorf("a kind that no cluster serves: %v", err)
 	}
 	for _, path := range []string{file, "the file is not read again"} {
 		if err := translate.EnsureCRDFromFile(t.Context(), hostPlane.config, path, kind); err != nil {
@@ -43,21 +45,26 @@ func TestEnsureCRD(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), hostPlane.config, tenantPlane.config, kind); err != nil {
+		if err := translate.EnsureCRDFromPhysicalCluster(
+			t.Context(), hostPlane.config, tenantPlane.config, kind); err != nil {
 			t.Fatal(err)
 		}
 	}
 	resource, err := translate.ConvertKindToResource(tenantPlane.config, kind)
-	if err != nil || resource != kind.GroupVersion().WithResource("canoes") {
+	if err != nil || resource != kind.GroupVersion().WithResource("gadgets") {
 		t.Errorf("got %v, %v", resource, err)
 	}
-	if err := translate.EnsureCRDFromFile(t.Context(), tenantPlane.config, "missing", boatKind.GroupVersion().WithKind("Ark")); !errors.Is(err, os.ErrNotExist) {
+	if err := translate.EnsureCRDFromFile(
+		t.Context(), tenantPlane.config, "missing", widgetKind.GroupVersion().WithKind("Missing")); !errors.Is(
+		err, os.ErrNotExist) {
 		t.Errorf("a file that is missing: %v", err)
 	}
 }
 
-// copies makes a definition on the host, and returns what the tenant has when it was copied.
-func copies(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, kind schema.GroupVersionKind) *apiextensionsv1.CustomResourceDefinition {
+// copyCRD creates a CRD on the host, copies it to the tenant and returns the copy.
+func copyCRD(
+	t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, kind schema.GroupVersionKind,
+) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	if err := hostPlane.api.Create(t.Context(), crd); err != nil {
 		t.Fatal(err)
@@ -77,58 +84,60 @@ func copies(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, kind sc
 	return copied
 }
 
-// TestProtectedGroup: groups of Kubernetes itself want an annotation that says who
-// approved of the kind, in the tenant as on the host. Nothing else that is noted there
-// is copied.
+// TestProtectedGroup verifies that the approval annotation of a protected API group is
+// copied, and no other annotation.
 func TestProtectedGroup(t *testing.T) {
 	const group = "x.k8s.io"
-	crd := boatCRD()
-	crd.Name, crd.Spec.Group, crd.Spec.Conversion = "boats."+group, group, nil
-	crd.Annotations = map[string]string{apiextensionsv1.KubeAPIApprovedAnnotation: "unapproved, test", "note": "the host's"}
-	kind := boatKind
+	crd := widgetCRD()
+	crd.Name, crd.Spec.Group, crd.Spec.Conversion = "widgets."+group, group, nil
+	crd.Annotations = map[string]string{
+		apiextensionsv1.KubeAPIApprovedAnnotation: "unapproved, test", "note": "the host's",
+	}
+	kind := widgetKind
 	kind.Group = group
-	copied := copies(t, crd, kind)
+	copied := copyCRD(t, crd, kind)
 	if got := copied.Annotations; len(got) != 1 || got[apiextensionsv1.KubeAPIApprovedAnnotation] != "unapproved, test" {
 		t.Errorf("got annotations %v, want the approval alone", got)
 	}
-	b := newBoat(namespace(t, tenantPlane.api), "a", 12)
+	b := newWidget(namespace(t, tenantPlane.api), "a", 12)
 	b.SetGroupVersionKind(kind)
 	if err := tenantPlane.api.Create(t.Context(), b); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestConversionWebhook: a conversion webhook stays on the host, which a tenant could
-// not reach. On the host, the kind cannot be read in another version than the stored
-// one, because nobody answers there; in the tenant it is served in the version that was
-// asked for.
+// TestConversionWebhook verifies that a conversion webhook is not copied, because the
+// tenant cannot reach it: on the host another version than the stored one cannot be used
+// without the webhook, in the tenant the requested version is the stored one.
 func TestConversionWebhook(t *testing.T) {
-	crd := boatCRD()
-	crd.Name = "junks.harbour.example.org"
-	crd.Spec.Names.Plural, crd.Spec.Names.Singular, crd.Spec.Names.Kind, crd.Spec.Names.ListKind = "junks", "junk", "Junk", "JunkList"
+	crd := widgetCRD()
+	crd.Name = "gizmos.widgets.example.org"
+	crd.Spec.Names.Plural, crd.Spec.Names.Singular = "gizmos", "gizmo"
+	crd.Spec.Names.Kind, crd.Spec.Names.ListKind = "Gizmo", "GizmoList"
 	older := crd.Spec.Versions[0]
 	older.Name, older.Storage = "v1beta1", false
 	crd.Spec.Versions = append(crd.Spec.Versions, older)
 	if crd.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter {
 		t.Fatal("the host's kind has no webhook")
 	}
-	kind := schema.GroupVersionKind{Group: boatKind.Group, Version: "v1beta1", Kind: "Junk"}
-	copied := copies(t, crd, kind)
+	kind := schema.GroupVersionKind{Group: widgetKind.Group, Version: "v1beta1", Kind: "Gizmo"}
+	copied := copyCRD(t, crd, kind)
 	if c := copied.Spec.Conversion; c.Strategy != apiextensionsv1.NoneConverter || c.Webhook != nil {
 		t.Errorf("the conversion was copied: %v", c)
 	}
 	if v := copied.Spec.Versions; len(v) != 1 || v[0].Name != "v1beta1" || !v[0].Storage {
 		t.Errorf("got versions %v, want the one that was asked for", v)
 	}
-	junk := func(p *plane) *boat {
-		b := newBoat(namespace(t, p.api), "a", 12)
+	gizmo := func(p *controlPlane) *widget {
+		b := newWidget(namespace(t, p.api), "a", 12)
 		b.SetGroupVersionKind(kind)
 		return b
 	}
-	if err := tenantPlane.api.Create(t.Context(), junk(tenantPlane)); err != nil {
+	if err := tenantPlane.api.Create(t.Context(), gizmo(tenantPlane)); err != nil {
 		t.Errorf("in the tenant: %v", err)
 	}
-	if err := hostPlane.api.Create(t.Context(), junk(hostPlane)); err == nil || !strings.Contains(err.Error(), "conversion webhook") {
+	if err := hostPlane.api.Create(t.Context(), gizmo(hostPlane)); err == nil ||
+		!strings.Contains(err.Error(), "conversion webhook") {
 		t.Errorf("on the host, whose webhook does not answer: %v", err)
 	}
 }

@@ -1,3 +1,2 @@
-// Package systemtest is for tests of the whole syncer between two real API servers,
-// each with an etcd of its own.
+// Package systemtest tests syncers between two real API servers, each with its own etcd.
 package systemtest

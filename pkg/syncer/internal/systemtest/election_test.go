@@ -22,25 +22,26 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A replica is one of several processes that want to sync the same clusters.
+// A replica is one of several processes for the same clusters.
 type replica struct {
 	*testing.T
 
 	runner  *syncer.Runner
 	writes  atomic.Int32 // to either cluster, without leases and events
-	creates atomic.Int32 // of boats
+	creates atomic.Int32 // of widgets
 	cut     atomic.Bool  // it does not reach its lease
 	health  string
 	stop    context.CancelFunc
 	ended   chan error
 }
 
-// join starts a replica of the fleet's syncer.
-func (f *fleet) join() *replica {
+// startReplica starts a replica with leader election.
+func (f *testSyncer) startReplica() *replica {
 	f.Helper()
 	r := &replica{T: f.T, ended: make(chan error, 1), health: fmt.Sprintf("127.0.0.1:%d", port.Free(f.T))}
 	reg, err := syncer.NewRegisterContext(f.Context(), syncer.RegisterOptions{
-		Virtual: r.watched(f.tenantConf), Physical: r.watched(f.hostConf), Scheme: scheme, Name: f.name, TargetNamespace: f.target,
+		Virtual: r.instrument(
+			f.tenantConf), Physical: r.instrument(f.hostConf), Scheme: scheme, Name: f.name, TargetNamespace: f.target,
 		LeaderElection: &syncer.LeaderElection{}, HealthAddress: r.health,
 	})
 	if err != nil {
@@ -57,20 +58,20 @@ func (f *fleet) join() *replica {
 	return r
 }
 
-// watched counts what a replica writes, and cuts it off from its lease.
-func (r *replica) watched(c *rest.Config) *rest.Config {
+// instrument counts the writes of a replica and can cut off its lease requests.
+func (r *replica) instrument(c *rest.Config) *rest.Config {
 	c = rest.CopyConfig(c)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			lease := strings.Contains(request.URL.Path, "/leases")
 			switch {
 			case lease && r.cut.Load():
-				return nil, errors.New("the cable is cut")
+				return nil, errors.New("the lease is unreachable")
 			case request.Method != http.MethodGet && !lease && !strings.HasSuffix(request.URL.Path, "/events"):
 				r.writes.Add(1)
 			}
 			answer, err := next.RoundTrip(request)
-			if err == nil && answer.StatusCode == http.StatusCreated && strings.Contains(request.URL.Path, "/boats") {
+			if err == nil && answer.StatusCode == http.StatusCreated && strings.Contains(request.URL.Path, "/widgets") {
 				r.creates.Add(1)
 			}
 			return answer, err
@@ -83,8 +84,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// leads waits until the replica syncs.
-func (r *replica) leads() {
+// waitForLead waits until the replica leads.
+func (r *replica) waitForLead() {
 	r.Helper()
 	wait.Until(r.T, "the replica leads", func() bool {
 		select {
@@ -99,8 +100,8 @@ func (r *replica) leads() {
 	})
 }
 
-// waits tells whether the replica has not synced so far.
-func (r *replica) waits() bool {
+// isWaiting reports whether the replica has neither synced nor ended.
+func (r *replica) isWaiting() bool {
 	select {
 	case <-r.runner.Ready():
 		return false
@@ -109,7 +110,7 @@ func (r *replica) waits() bool {
 	}
 }
 
-// probe returns the code of a probe, 0 if nobody answers.
+// probe returns the status code of a health check, or 0 if there is no response.
 func (r *replica) probe(path string) int {
 	r.Helper()
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "http://"+r.health+path, http.NoBody)
@@ -124,19 +125,19 @@ func (r *replica) probe(path string) int {
 	return answer.StatusCode
 }
 
-// load creates boats in the tenant, waits until all of them are on the host, and returns the
-// UIDs of their images.
-func (f *fleet) load(names ...string) map[string]types.UID {
+// createAndWait creates widgets in the tenant, waits until all are on the host, and
+// returns the UIDs of their images.
+func (f *testSyncer) createAndWait(names ...string) map[string]types.UID {
 	f.Helper()
 	for _, name := range names {
-		if err := tenantPlane.api.Create(f.Context(), newBoat(f.ns, name, 12)); err != nil {
+		if err := tenantPlane.api.Create(f.Context(), newWidget(f.ns, name, 12)); err != nil {
 			f.Fatal(err)
 		}
 	}
 	images := map[string]types.UID{}
-	want := len(boats(f.T, tenantPlane.api, f.ns))
-	wait.Until(f.T, "all boats are down", func() bool {
-		for _, b := range boats(f.T, hostPlane.api, f.target) {
+	want := len(widgets(f.T, tenantPlane.api, f.ns))
+	wait.Until(f.T, "all widgets are down", func() bool {
+		for _, b := range widgets(f.T, hostPlane.api, f.target) {
 			images[b.GetName()] = b.GetUID()
 		}
 		return len(images) == want
@@ -144,50 +145,52 @@ func (f *fleet) load(names ...string) map[string]types.UID {
 	return images
 }
 
-// TestLeaderElection: of two processes for the same clusters one syncs. When it cannot renew
-// its lease it ends with an error, and the other takes over; one that is told to stop gives
-// the lease up. Nothing is made twice.
+// TestLeaderElection verifies that one of two processes syncs, that it ends with an error
+// when it cannot renew the lease and the other one takes over, and that a process that
+// stops releases the lease. No object is created twice.
 func TestLeaderElection(t *testing.T) {
-	f := newFleet(t, "elected", syncer.Options{})
-	f.alone()
-	first := f.join()
-	first.leads()
+	f := newTestSyncer(t, "elected", syncer.Options{})
+	f.limitToNamespace()
+	first := f.startReplica()
+	first.waitForLead()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: f.target, Name: "syncer-elected"}}
 	if !exists(t, hostPlane.api, lease) {
 		t.Error("there is no lease by the name in the target namespace")
 	}
-	second := f.join()
-	before := f.load("a", "b", "c")
+	second := f.startReplica()
+	before := f.createAndWait("a", "b", "c")
 	wait.Until(t, "the second one waits, and serves probes", func() bool {
 		return second.probe("/healthz") == http.StatusOK && second.probe("/readyz") == http.StatusOK
 	})
-	if !second.waits() || first.creates.Load() == 0 || first.probe("/readyz") != http.StatusOK {
-		t.Errorf("the first one made %d boats; the second one waits: %t", first.creates.Load(), second.waits())
+	if !second.isWaiting() || first.creates.Load() == 0 || first.probe("/readyz") != http.StatusOK {
+		t.Errorf("the first one made %d widgets; the second one waits: %t", first.creates.Load(), second.isWaiting())
 	}
 
 	first.cut.Store(true) // a lease that cannot be renewed
 	if err := <-first.ended; err == nil || !strings.Contains(err.Error(), "leader election lost") {
-		t.Errorf("who lost the lease ended with %v", err)
+		t.Errorf("the process that lost the lease ended with %v", err)
 	}
 	after := first.writes.Load()
-	second.leads()
-	all := f.load("d")
+	second.waitForLead()
+	all := f.createAndWait("d")
 	for name, uid := range before {
 		if all[name] != uid {
 			t.Errorf("%s was made again", name)
 		}
 	}
 	if second.creates.Load() != 1 || first.writes.Load() != after {
-		t.Errorf("the second one made %d boats, want 1; the first one wrote %d times since it ended", second.creates.Load(), first.writes.Load()-after)
+		t.Errorf(
+			"the second one made %d widgets, want 1; the first one wrote %d times since it ended", second.creates.Load(),
+			first.writes.Load()-after)
 	}
 
-	third := f.join()
+	third := f.startReplica()
 	second.stop()
 	if err := <-second.ended; err != nil {
-		t.Errorf("who was told to stop ended with %v", err)
+		t.Errorf("the stopped process ended with %v", err)
 	}
-	third.leads()
-	if diff := cmp.Diff(all, f.load()); diff != "" {
+	third.waitForLead()
+	if diff := cmp.Diff(all, f.createAndWait()); diff != "" {
 		t.Errorf("images: -before, +after:\n%s", diff)
 	}
 	third.stop()
@@ -196,13 +199,14 @@ func TestLeaderElection(t *testing.T) {
 	}
 }
 
-// TestMetrics: metrics are served by TLS to those whom the host's API server lets get them.
+// TestMetrics verifies that metrics are served over TLS only to authorized clients.
 func TestMetrics(t *testing.T) {
-	f := newFleet(t, "measured", syncer.Options{})
-	f.alone()
+	f := newTestSyncer(t, "measured", syncer.Options{})
+	f.limitToNamespace()
 	address := fmt.Sprintf("127.0.0.1:%d", port.Free(t))
 	reg, err := syncer.NewRegisterContext(t.Context(), syncer.RegisterOptions{
-		Virtual: f.tenantConf, Physical: f.hostConf, Scheme: scheme, Name: f.name, TargetNamespace: f.target, MetricsAddress: address,
+		Virtual: f.tenantConf, Physical: f.hostConf, Scheme: scheme, Name: f.name, TargetNamespace: f.target,
+		MetricsAddress: address,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +215,9 @@ func TestMetrics(t *testing.T) {
 	ended, runner := make(chan error, 1), syncer.NewRunner(reg)
 	go func() { ended <- runner.Start(ctx) }()
 	<-runner.Ready()
-	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // its certificate was made a moment ago
+	c := &http.Client{
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+	} //nolint:gosec // its certificate was made a moment ago
 	get := func(token string) (int, string) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/metrics", http.NoBody)
 		if err != nil {
@@ -236,7 +242,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("without a token: %d", code)
 	}
 	if code, _ := get("stranger"); code != http.StatusUnauthorized {
-		t.Errorf("with a token of nobody: %d", code)
+		t.Errorf("with an unknown token: %d", code)
 	}
 	stop()
 	if err := <-ended; err != nil {

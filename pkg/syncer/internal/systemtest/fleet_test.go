@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// What multicluster-runtime calls these: its manager adds what is told of clusters.
+// The types of multicluster-runtime that a Fleet is added to.
 type (
 	clusterName string
 
@@ -33,10 +33,10 @@ func (m *multiManager) Add(r multiRunnable) error {
 	return nil
 }
 
-// TestFleet: two virtual clusters share a host and a process. One of them goes and
-// comes back; the other one does not notice.
+// TestFleet runs two virtual clusters with one host. One of them is disengaged and
+// engaged again without an effect on the other.
 func TestFleet(t *testing.T) {
-	planes := map[clusterName]*plane{"red": tenantPlane, "blue": other(t)}
+	planes := map[clusterName]*controlPlane{"red": tenantPlane, "blue": other(t)}
 	for name, p := range planes {
 		for _, c := range []client.Client{p.api, hostPlane.api} {
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: string(name)}}
@@ -47,8 +47,10 @@ func TestFleet(t *testing.T) {
 	}
 	host := runCluster(t, t.Context(), hostPlane.config)
 	mgr := &multiManager{}
-	if err := syncer.SetupMulticluster(mgr, host, func(_ clusterName, ctx *synccontext.RegisterContext) (syncer.Syncer, error) {
-		return newBoatSyncer(ctx, syncer.Options{MaxConcurrentReconciles: workers}), nil
+	if err := syncer.SetupMulticluster(mgr, host, func(
+		_ clusterName, ctx *synccontext.RegisterContext,
+	) (syncer.Syncer, error) {
+		return newWidgetSyncer(ctx, syncer.Options{MaxConcurrentReconciles: workers}), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -73,22 +75,22 @@ func TestFleet(t *testing.T) {
 		return disengage
 	}
 	image := func(name string) bool {
-		return exists(t, hostPlane.api, newBoat(name, "a-x-"+name+"-x-"+name, 0))
+		return exists(t, hostPlane.api, newWidget(name, "a-x-"+name+"-x-"+name, 0))
 	}
-	boat := func(name string) *boat { return newBoat(name, "a", 12) }
+	widget := func(name string) *widget { return newWidget(name, "a", 12) }
 
 	disengage := engage("blue")
 	engage("red")
 	for name, p := range planes {
-		if err := p.api.Create(t.Context(), boat(string(name))); err != nil {
+		if err := p.api.Create(t.Context(), widget(string(name))); err != nil {
 			t.Fatal(err)
 		}
-		wait.Until(t, "the boat of "+string(name)+" is down", func() bool { return image(string(name)) })
+		wait.Until(t, "the widget of "+string(name)+" is down", func() bool { return image(string(name)) })
 	}
 
 	disengage()
 	for name, p := range planes {
-		if err := p.api.Delete(t.Context(), boat(string(name))); err != nil {
+		if err := p.api.Delete(t.Context(), widget(string(name))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,7 +100,12 @@ func TestFleet(t *testing.T) {
 	}
 	engage("blue")
 	wait.Until(t, "blue has come back", func() bool { return !image("blue") })
-	if err := syncer.SetupMulticluster(&otherManager{}, host, func(clusterName, *synccontext.RegisterContext) (syncer.Syncer, error) { return nil, nil }); err == nil {
+	if err := syncer.SetupMulticluster(
+		&otherManager{}, host, func(
+			clusterName, *synccontext.RegisterContext,
+		) (syncer.Syncer, error) {
+			return nil, nil
+		}); err == nil {
 		t.Error("a fleet is added to what takes something else")
 	}
 }
@@ -107,6 +114,7 @@ type otherManager struct{}
 
 func (*otherManager) Add(interface{ Other() }) error { return nil }
 
+// guarded returns a configuration that went through Guard.
 func guarded(t *testing.T, c *rest.Config) *rest.Config {
 	t.Helper()
 	c, _, err := syncer.Guard(t.Context(), c)
@@ -116,7 +124,7 @@ func guarded(t *testing.T, c *rest.Config) *rest.Config {
 	return c
 }
 
-// runCluster runs a cluster as a provider of clusters does.
+// runCluster runs a cluster as a cluster provider does.
 func runCluster(t *testing.T, ctx context.Context, c *rest.Config) cluster.Cluster {
 	t.Helper()
 	out, err := cluster.New(c, func(o *cluster.Options) {

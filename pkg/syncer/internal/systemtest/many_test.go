@@ -32,44 +32,47 @@ const (
 	steadyWindow = 16 * time.Second
 )
 
-// TestManyObjects takes many objects through their life: down, status up, deleted.
-// Host objects of others, some under names that would be ours, stay as they are.
+// TestManyObjects creates many objects, copies their status up and deletes them. Foreign
+// host objects, some with the names of images, do not change.
 func TestManyObjects(t *testing.T) {
 	t.Parallel()
 	wait.Allow(t, time.Duration(*objects)*200*time.Millisecond)
-	f := newFleet(t, "many", syncer.Options{MaxConcurrentReconciles: workers})
-	f.alone()
+	f := newTestSyncer(t, "many", syncer.Options{MaxConcurrentReconciles: workers})
+	f.limitToNamespace()
 	names := translate.Names{Suffix: f.name}
 	foreign := map[string]string{} // as they are, by name
 	for i := range strangers {
-		collides := newBoat(f.target, names.PhysicalName(fmt.Sprintf("taken-%d", i), f.ns), 7)
-		apart := newBoat(f.target, fmt.Sprintf("foreign-%d", i), 7)
-		for _, b := range []*boat{collides, apart} {
+		collides := newWidget(f.target, names.PhysicalName(fmt.Sprintf("taken-%d", i), f.ns), 7)
+		apart := newWidget(f.target, fmt.Sprintf("foreign-%d", i), 7)
+		for _, b := range []*widget{collides, apart} {
 			if err := hostPlane.api.Create(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
 			foreign[b.GetName()] = text(b)
 		}
 	}
-	f.sail()
+	f.start()
 	f.host.Reset()
 	f.tenant.Reset()
 
 	begin := time.Now()
 	parallel(t, func(ctx context.Context, i int) error {
-		return tenantPlane.api.Create(ctx, newBoat(f.ns, fmt.Sprintf("boat-%d", i), 12))
+		return tenantPlane.api.Create(ctx, newWidget(f.ns, fmt.Sprintf("widget-%d", i), 12))
 	})
 	for i := range strangers {
-		if err := tenantPlane.api.Create(t.Context(), newBoat(f.ns, fmt.Sprintf("taken-%d", i), 12)); err != nil {
+		if err := tenantPlane.api.Create(t.Context(), newWidget(f.ns, fmt.Sprintf("taken-%d", i), 12)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wait.Until(t, "all are down", func() bool { return len(boats(t, hostPlane.api, f.target)) == *objects+len(foreign) })
+	wait.Until(t, "all are down", func() bool { return len(widgets(t, hostPlane.api, f.target)) == *objects+len(foreign) })
 	parallel(t, func(ctx context.Context, i int) error {
-		b := newBoat(f.target, names.PhysicalName(fmt.Sprintf("boat-%d", i), f.ns), 0)
-		return hostPlane.api.Status().Patch(ctx, b, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"afloat":true}}`)))
+		b := newWidget(f.target, names.PhysicalName(fmt.Sprintf("widget-%d", i), f.ns), 0)
+		return hostPlane.api.Status().Patch(
+			ctx, b, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"afloat":true}}`)))
 	})
-	wait.Until(t, "all statuses are up", func() bool { return afloat(boats(t, tenantPlane.api, f.ns)) == *objects })
+	wait.Until(t, "all statuses are up", func() bool {
+		return countWithStatus(widgets(t, tenantPlane.api, f.ns)) == *objects
+	})
 	figure("objects", *objects)
 	figure("seconds_down_and_status_up", time.Since(begin).Seconds())
 	figure("requests_per_object_down_and_status_up", f.perObject())
@@ -81,12 +84,14 @@ func TestManyObjects(t *testing.T) {
 	begin = time.Now()
 	f.host.Reset()
 	f.tenant.Reset()
-	deleteBoats(t, tenantPlane, f.ns)
-	wait.Until(t, "nothing of ours is left", func() bool { return len(boats(t, hostPlane.api, f.target)) == len(foreign) })
+	deleteWidgets(t, tenantPlane, f.ns)
+	wait.Until(t, "nothing of ours is left", func() bool {
+		return len(widgets(t, hostPlane.api, f.target)) == len(foreign)
+	})
 	figure("seconds_deleted", time.Since(begin).Seconds())
 	figure("requests_per_object_deleted", f.perObject())
 	t.Logf("host: %s; tenant: %s", test.SummarizeRequests(f.host.Objects()), test.SummarizeRequests(f.tenant.Objects()))
-	left := boats(t, hostPlane.api, f.target)
+	left := widgets(t, hostPlane.api, f.target)
 	touched := 0
 	for _, b := range left {
 		if foreign[b.GetName()] != text(&b) {
@@ -96,30 +101,30 @@ func TestManyObjects(t *testing.T) {
 	}
 	figure("foreign_objects", len(left))
 	figure("foreign_objects_touched", touched)
-	f.moor()
+	f.shutDown()
 	f.floor(names)
 }
 
-// steady counts the requests that are sent while nothing changes, after the syncer
-// has looked at every object again.
-func (f *fleet) steady() {
+// steady counts the requests while nothing changes, after every object was reconciled
+// once more.
+func (f *testSyncer) steady() {
 	f.Helper()
-	f.moor()
+	f.shutDown()
 	f.host.Reset()
 	f.tenant.Reset()
-	f.sail()
-	// A boat that is synced after all the others were looked at says that they were.
-	last := newBoat(f.ns, "last", 1)
+	f.start()
+	// This widget is synced after all others were reconciled.
+	last := newWidget(f.ns, "last", 1)
 	if err := tenantPlane.api.Create(f.Context(), last); err != nil {
 		f.Fatal(err)
 	}
-	mine := newBoat(f.target, f.reg.Names.PhysicalName("last", f.ns), 0)
-	wait.Until(f.T, "the last boat is down", func() bool { return exists(f.T, hostPlane.api, mine) })
+	mine := newWidget(f.target, f.reg.Names.PhysicalName("last", f.ns), 0)
+	wait.Until(f.T, "the last widget is down", func() bool { return exists(f.T, hostPlane.api, mine) })
 	requests := append(f.host.Objects(), f.tenant.Objects()...)
 	figure("requests_to_look_at_all_again", len(requests))
 	f.Logf("to look again: %s", test.SummarizeRequests(requests))
-	// What is refused is told once more by the new process, in its own time.
-	wait.Until(f.T, "conflicts are told", func() bool {
+	// The new process reports the conflicts again.
+	wait.Until(f.T, "conflicts are reported", func() bool {
 		return len(f.tenant.Events()) >= strangers && f.host.Underway()+f.tenant.Underway() == 0
 	})
 	f.host.Reset()
@@ -139,38 +144,37 @@ func (f *fleet) steady() {
 	if err := tenantPlane.api.Delete(f.Context(), last); err != nil {
 		f.Fatal(err)
 	}
-	wait.Until(f.T, "the last boat is gone", func() bool { return !exists(f.T, hostPlane.api, mine) })
+	wait.Until(f.T, "the last widget is gone", func() bool { return !exists(f.T, hostPlane.api, mine) })
 }
 
-// reportsConflicts waits until so many virtual objects have the event.
-func (f *fleet) reportsConflicts(want int) {
+// reportsConflicts waits until so many virtual objects have a Conflict event.
+func (f *testSyncer) reportsConflicts(want int) {
 	f.Helper()
-	var told map[string]bool
+	var reported map[string]bool
 	wait.Until(f.T, "conflicts are reported", func() bool {
-		told = map[string]bool{}
+		reported = map[string]bool{}
 		events := &corev1.EventList{}
 		if err := tenantPlane.api.List(f.Context(), events, client.InNamespace(f.ns)); err != nil {
 			f.Fatal(err)
 		}
 		for _, e := range events.Items {
 			if e.Reason == string(syncer.ReasonConflict) {
-				told[e.InvolvedObject.Name] = true
+				reported[e.InvolvedObject.Name] = true
 			}
 		}
-		return len(told) == want
+		return len(reported) == want
 	})
-	figure("conflicts_reported", len(told))
+	figure("conflicts_reported", len(reported))
 }
 
-// perObject returns how many requests were sent per object, events and watches not
-// counted.
-func (f *fleet) perObject() float64 {
+// perObject returns the number of requests per object without events and watches.
+func (f *testSyncer) perObject() float64 {
 	return float64(len(f.host.Objects())+len(f.tenant.Objects())) / float64(*objects)
 }
 
-// floor does the same by hand, without looking at anything twice: the requests that
-// cannot be saved, from as many goroutines.
-func (f *fleet) floor(names translate.Names) {
+// floor performs the same work without a controller, with the minimal number of requests
+// and the same concurrency.
+func (f *testSyncer) floor(names translate.Names) {
 	f.Helper()
 	f.host.Reset()
 	f.tenant.Reset()
@@ -182,19 +186,19 @@ func (f *fleet) floor(names translate.Names) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	image := func(i int) *boat {
-		return newBoat(f.target, names.PhysicalName(fmt.Sprintf("floor-%d", i), f.ns), 12)
+	image := func(i int) *widget {
+		return newWidget(f.target, names.PhysicalName(fmt.Sprintf("floor-%d", i), f.ns), 12)
 	}
 	status := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"afloat":true}}`))
 
 	begin := time.Now()
 	parallel(f.T, func(ctx context.Context, i int) error {
-		return tenantPlane.api.Create(ctx, newBoat(f.ns, fmt.Sprintf("floor-%d", i), 12))
+		return tenantPlane.api.Create(ctx, newWidget(f.ns, fmt.Sprintf("floor-%d", i), 12))
 	})
 	parallel(f.T, func(ctx context.Context, i int) error { return host.Create(ctx, image(i)) })
 	parallel(f.T, func(ctx context.Context, i int) error { return hostPlane.api.Status().Patch(ctx, image(i), status) })
 	parallel(f.T, func(ctx context.Context, i int) error {
-		return tenant.Status().Patch(ctx, newBoat(f.ns, fmt.Sprintf("floor-%d", i), 0), status)
+		return tenant.Status().Patch(ctx, newWidget(f.ns, fmt.Sprintf("floor-%d", i), 0), status)
 	})
 	figure("floor_seconds_down_and_status_up", time.Since(begin).Seconds())
 	figure("floor_requests_per_object_down_and_status_up", f.perObject())
@@ -202,7 +206,7 @@ func (f *fleet) floor(names translate.Names) {
 	begin = time.Now()
 	f.host.Reset()
 	f.tenant.Reset()
-	deleteBoats(f.T, tenantPlane, f.ns)
+	deleteWidgets(f.T, tenantPlane, f.ns)
 	parallel(f.T, func(ctx context.Context, i int) error {
 		same := func() error {
 			return tenant.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &corev1.Namespace{})
@@ -210,7 +214,9 @@ func (f *fleet) floor(names translate.Names) {
 		if err := same(); err != nil {
 			return err
 		}
-		if err := tenant.Get(ctx, client.ObjectKey{Namespace: f.ns, Name: fmt.Sprintf("floor-%d", i)}, emptyBoat()); client.IgnoreNotFound(err) != nil {
+		if err := tenant.Get(ctx, client.ObjectKey{
+			Namespace: f.ns, Name: fmt.Sprintf("floor-%d", i),
+		}, emptyWidget()); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 		if err := same(); err != nil {
@@ -222,16 +228,18 @@ func (f *fleet) floor(names translate.Names) {
 	figure("floor_requests_per_object_deleted", f.perObject())
 }
 
-func boats(t *testing.T, c client.Client, namespace string) []boat {
+func widgets(t *testing.T, c client.Client, namespace string) []widget {
 	t.Helper()
-	list := boatList()
+	list := widgetList()
 	// A server that has just come back, or is busy, may not answer the first time.
-	wait.Until(t, "boats are listed", func() bool { return c.List(t.Context(), list, client.InNamespace(namespace)) == nil })
+	wait.Until(t, "widgets are listed", func() bool {
+		return c.List(t.Context(), list, client.InNamespace(namespace)) == nil
+	})
 	return list.Items
 }
 
-// text returns all of an object.
-func text(b *boat) string {
+// text returns an object as JSON.
+func text(b *widget) string {
 	out, err := json.Marshal(b.Object)
 	if err != nil {
 		panic(err) // it came as JSON
@@ -239,7 +247,7 @@ func text(b *boat) string {
 	return string(out)
 }
 
-func afloat(all []boat) int {
+func countWithStatus(all []widget) int {
 	n := 0
 	for _, b := range all {
 		if yes, _, _ := unstructured.NestedBool(b.Object, "status", "afloat"); yes {
@@ -249,7 +257,7 @@ func afloat(all []boat) int {
 	return n
 }
 
-// parallel does something for each of many objects from several goroutines.
+// parallel calls do for each object from several goroutines.
 func parallel(t *testing.T, do func(ctx context.Context, i int) error) {
 	t.Helper()
 	next := make(chan int)

@@ -21,20 +21,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// probe is everything that can be registered, and writes down when it is called.
+// probe implements every interface that can be registered and records its calls.
 type probe struct {
 	translator.NamespacedTranslator
 
 	name string
-	log  *diary
+	log  *stepLog
 }
 
-type diary struct {
+type stepLog struct {
 	mu      sync.Mutex
 	entries []string
 }
 
-func (d *diary) add(what string) {
+func (d *stepLog) add(what string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.entries = append(d.entries, what)
@@ -52,7 +52,7 @@ func (p probe) RegisterIndices(*synccontext.RegisterContext) error {
 	return nil
 }
 
-// ModifyController reads through both clients, which must work by now.
+// ModifyController reads through both clients, which must work.
 func (p probe) ModifyController(ctx *synccontext.RegisterContext, b *builder.Builder) (*builder.Builder, error) {
 	p.log.add("controller " + p.name)
 	for _, c := range []client.Client{ctx.VirtualManager.GetClient(), ctx.PhysicalManager.GetClient()} {
@@ -84,19 +84,23 @@ func (probe) FakeSync(*synccontext.SyncContext, client.Object) (ctrl.Result, err
 	return ctrl.Result{}, nil
 }
 
-// TestRunner: what is registered is called in an order that can be relied on, and
-// nothing is left running when the context ends. The owner is looked up.
+// TestRunner verifies the order of the steps, the owner of host objects, and that nothing
+// runs after the context has ended.
 func TestRunner(t *testing.T) {
 	others := append(leak.Connections(), leak.Informers()...)
 	others = append(others, goleak.IgnoreCurrent()) // the control planes of this package
 	target := namespace(t, hostPlane.api)
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: target, Name: "red"}, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: target, Name: "red"},
+		Spec:       corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone},
+	}
 	if err := hostPlane.api.Create(t.Context(), service); err != nil {
 		t.Fatal(err)
 	}
 	// Its budget ends the reads of probes, too, which wait for a manager that may not have started.
 	reg, err := syncer.NewRegisterContext(wait.Context(t), syncer.RegisterOptions{
-		Virtual: tenantPlane.config, Physical: hostPlane.config, Scheme: scheme, Name: "red", TargetNamespace: target, ServiceName: "red", SetOwner: true,
+		Virtual: tenantPlane.config, Physical: hostPlane.config, Scheme: scheme, Name: "red", TargetNamespace: target,
+		ServiceName: "red", SetOwner: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +116,7 @@ func TestRunner(t *testing.T) {
 		uid, err := reg.RenewOwner(t.Context())
 		return err == nil && uid == again.UID
 	})
-	log := &diary{}
+	log := &stepLog{}
 	r := syncer.NewRunner(reg)
 	var owners []metav1.OwnerReference
 	for _, name := range []string{"one", "two"} {

@@ -19,52 +19,55 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-const convoy = 20
+const widgetCount = 20
 
-// protections are what keeps a host from the consequences when somebody else answers
-// in the place of its tenant, or nobody. Each of them is enough alone. Without any,
-// these tests see images deleted.
+// protections are the combinations of safety rules when another cluster answers in place
+// of the tenant, or none. Each rule is sufficient; without any, images are deleted.
 var protections = map[string]struct {
 	reason    string
 	unguarded bool
 	confirm   syncer.Confirmation
 	deletes   bool
 }{
-	"guarded":     {reason: "As it is by default."},
-	"confirming":  {reason: "Without a guard, the live read keeps everything.", unguarded: true},
-	"unprotected": {reason: "Whoever believes a cache deletes.", unguarded: true, confirm: syncer.ConfirmCached, deletes: true},
+	"guarded":    {reason: "The default."},
+	"confirming": {reason: "Without a guard, the live read prevents deletions.", unguarded: true},
+	"unprotected": {
+		reason: "With ConfirmCached and without a guard, images are deleted.", unguarded: true, confirm: syncer.ConfirmCached,
+		deletes: true,
+	},
 }
 
-// An ordeal is a convoy of boats that has been synced down before something happens
-// to the tenant.
-type ordeal struct {
-	*fleet
+// An outage is a set of synced widgets whose tenant is then replaced or stopped.
+type outage struct {
+	*testSyncer
 
 	what    string // in the names of figures
-	journal *journal
-	master  *harbourMaster
-	orphan  types.NamespacedName // a virtual name under which there never was a boat
-	images  map[string]types.UID // of the convoy, by host name
+	journal *failureLog
+	master  *switchingProxy
+	orphan  types.NamespacedName // a virtual name under which there never was a widget
+	images  map[string]types.UID // of the widgets, by host name
 }
 
-func newOrdeal(t *testing.T, what, protection string, tenant *plane) *ordeal {
+func newOutage(t *testing.T, what, protection string, tenant *controlPlane) *outage {
 	t.Helper()
 	p := protections[protection]
-	f := newFleet(t, "swapped", syncer.Options{MaxConcurrentReconciles: workers, ConfirmAbsence: p.confirm})
+	f := newTestSyncer(t, "swapped", syncer.Options{MaxConcurrentReconciles: workers, ConfirmAbsence: p.confirm})
 	f.unguarded = p.unguarded
-	o := &ordeal{fleet: f, what: what + "_" + protection, journal: f.keepJournal(), master: newHarbourMaster(t, tenant)}
+	o := &outage{
+		testSyncer: f, what: what + "_" + protection, journal: f.logFailures(), master: newSwitchingProxy(t, tenant),
+	}
 	f.ns, f.tenantConf = namespace(t, tenant.api), counted(o.master.config(), f.tenant)
 	o.orphan = types.NamespacedName{Namespace: f.ns, Name: "orphan"}
-	f.alone()
-	f.sweep(f.ns)
-	f.sail()
-	for i := range convoy {
-		if err := tenant.api.Create(t.Context(), newBoat(f.ns, fmt.Sprintf("boat-%d", i), 12)); err != nil {
+	f.limitToNamespace()
+	f.cleanUp(f.ns)
+	f.start()
+	for i := range widgetCount {
+		if err := tenant.api.Create(t.Context(), newWidget(f.ns, fmt.Sprintf("widget-%d", i), 12)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// An object shows before the answer to its creation is counted.
-	wait.Until(t, "all are down", func() bool { return len(o.left()) == convoy && len(o.sent("")) >= convoy })
+	wait.Until(t, "all are down", func() bool { return len(o.left()) == widgetCount && len(o.sent("")) >= widgetCount })
 	t.Logf("written until all are down: %s", test.SummarizeRequests(o.sent("")))
 	o.images = o.left()
 	f.host.Reset()
@@ -73,11 +76,11 @@ func newOrdeal(t *testing.T, what, protection string, tenant *plane) *ordeal {
 	return o
 }
 
-// left returns the images on the host of boats in this namespace.
-func (o *ordeal) left() map[string]types.UID {
+// left returns the images on the host of widgets in this namespace.
+func (o *outage) left() map[string]types.UID {
 	o.Helper()
 	out := map[string]types.UID{}
-	for _, b := range boats(o.T, hostPlane.api, o.target) {
+	for _, b := range widgets(o.T, hostPlane.api, o.target) {
 		if b.GetLabels()[translate.NamespaceLabel] == o.ns {
 			out[b.GetName()] = b.GetUID()
 		}
@@ -85,9 +88,8 @@ func (o *ordeal) left() map[string]types.UID {
 	return out
 }
 
-// sent returns the requests to the host that were to change something, or those of
-// one verb.
-func (o *ordeal) sent(verb string) []test.Request {
+// sent returns the writes to the host, or those of one verb.
+func (o *outage) sent(verb string) []test.Request {
 	var out []test.Request
 	for _, r := range o.host.Objects() {
 		if r.Verb != http.MethodGet && (verb == "" || r.Verb == verb) {
@@ -97,14 +99,13 @@ func (o *ordeal) sent(verb string) []test.Request {
 	return out
 }
 
-func (o *ordeal) hostName(virtual string) string { return o.reg.Names.PhysicalName(virtual, o.ns) }
+func (o *outage) hostName(virtual string) string { return o.reg.Names.PhysicalName(virtual, o.ns) }
 
-// abandon puts an image on the host that nothing in the tenant belongs to: it is to be
-// deleted as soon as the tenant says so. It changes every other image as well, so that
-// there is a pass over each.
-func (o *ordeal) abandon() {
+// createOrphan creates an image on the host without a virtual object, which the tenant
+// would confirm to delete. It also changes every other image, so that each is reconciled.
+func (o *outage) createOrphan() {
 	o.Helper()
-	b := newBoat(o.target, o.hostName(o.orphan.Name), 12)
+	b := newWidget(o.target, o.hostName(o.orphan.Name), 12)
 	b.SetLabels(map[string]string{translate.MarkerLabel: o.name, translate.NamespaceLabel: o.ns})
 	b.SetAnnotations(map[string]string{
 		translator.NameAnnotation: o.orphan.Name, translator.NamespaceAnnotation: o.ns,
@@ -114,20 +115,22 @@ func (o *ordeal) abandon() {
 		o.Fatal(err)
 	}
 	for name := range o.images {
-		err := hostPlane.api.Patch(o.Context(), newBoat(o.target, name, 12), merge(`{"metadata":{"annotations":{"touched":"yes"}}}`))
-		if client.IgnoreNotFound(err) != nil { // who is not protected may have deleted it already; of the others the judge tells
+		err := hostPlane.api.Patch(
+			o.Context(), newWidget(o.target, name, 12), merge(`{"metadata":{"annotations":{"touched":"yes"}}}`))
+		// who is not protected may have deleted it already; of the others the judge tells
+		if client.IgnoreNotFound(err) != nil {
 			o.Fatal(err)
 		}
 	}
 }
 
-// judge what is done while the wrong one answers, or nobody. Of a syncer that is not
-// protected, images are deleted: it must be seen.
-func (o *ordeal) judge(protection string, lost bool) {
+// check checks the writes while the wrong cluster or none answers. Without protection,
+// images must be deleted.
+func (o *outage) check(protection string, lost bool) {
 	o.Helper()
 	p := protections[protection]
 	if p.deletes {
-		wait.Until(o.T, "who believes a cache deletes", func() bool {
+		wait.Until(o.T, "images are deleted because of the cache", func() bool {
 			return len(o.sent(http.MethodDelete)) > 0 && (!lost || o.missing() > 0)
 		})
 		figure("images_deleted_while_"+o.what, len(o.sent(http.MethodDelete)))
@@ -135,8 +138,8 @@ func (o *ordeal) judge(protection string, lost bool) {
 	}
 	wait.Until(o.T, "deleting the orphan was tried, twice", func() bool { return o.journal.failures(o.orphan) > 1 })
 	if p.unguarded && lost {
-		for i := range convoy {
-			name := types.NamespacedName{Namespace: o.ns, Name: fmt.Sprintf("boat-%d", i)}
+		for i := range widgetCount {
+			name := types.NamespacedName{Namespace: o.ns, Name: fmt.Sprintf("widget-%d", i)}
 			wait.Until(o.T, "deleting "+name.Name+" was tried", func() bool { return o.journal.failures(name) > 0 })
 		}
 	}
@@ -151,11 +154,11 @@ func (o *ordeal) judge(protection string, lost bool) {
 			o.Errorf("%s\nwritten to the host: %s", p.reason, test.SummarizeRequests(o.sent("")))
 		}
 	}
-	o.unharmed()
+	o.checkUnchanged()
 }
 
-// missing returns how many images of living boats are gone.
-func (o *ordeal) missing() int {
+// missing returns how many images of existing widgets are gone.
+func (o *outage) missing() int {
 	o.Helper()
 	n, now := 0, o.left()
 	for name, uid := range o.images {
@@ -166,8 +169,8 @@ func (o *ordeal) missing() int {
 	return n
 }
 
-// unharmed: every image of the convoy is the one that it was.
-func (o *ordeal) unharmed() {
+// checkUnchanged checks that every image is still the same object.
+func (o *outage) checkUnchanged() {
 	o.Helper()
 	now := o.left()
 	for name, uid := range o.images {
@@ -177,13 +180,12 @@ func (o *ordeal) unharmed() {
 	}
 }
 
-// TestSwappedServer puts another control plane, with the same kind and objects of its
-// own, in the place of the tenant's, with and without an outage, or nobody: nothing is
-// deleted on the host.
+// TestSwappedServer replaces the tenant by another control plane, with and without an
+// outage, or by none, and verifies that nothing is deleted on the host.
 func TestSwappedServer(t *testing.T) {
 	t.Parallel()
 	other := other(t)
-	kind := boatCRD()
+	kind := widgetCRD()
 	kind.Spec.Conversion = nil
 	if err := client.IgnoreAlreadyExists(other.api.Create(t.Context(), kind)); err != nil {
 		t.Fatal(err)
@@ -192,20 +194,20 @@ func TestSwappedServer(t *testing.T) {
 		for protection := range protections {
 			t.Run(what+"/"+protection, func(t *testing.T) {
 				t.Parallel()
-				o := newOrdeal(t, what, protection, tenantPlane)
-				o.pirate(other)
+				o := newOutage(t, what, protection, tenantPlane)
+				o.fillOther(other)
 				if what != "swapped" {
-					o.master.let(t, nil)
+					o.master.switchTo(t, nil)
 				}
 				if what == "swapped_after_an_outage" {
 					wait.Until(t, "the outage is noticed", func() bool { return o.refused() > 0 })
 				}
 				if lost {
-					o.master.let(t, other)
+					o.master.switchTo(t, other)
 				}
-				o.abandon()
-				o.judge(protection, lost)
-				o.master.let(t, tenantPlane)
+				o.createOrphan()
+				o.check(protection, lost)
+				o.master.switchTo(t, tenantPlane)
 				if !protections[protection].deletes {
 					o.recover()
 				}
@@ -214,20 +216,22 @@ func TestSwappedServer(t *testing.T) {
 	}
 }
 
-// pirate gives another control plane boats in the namespace of the fleet: one of them
-// a namesake, one of them new.
-func (o *ordeal) pirate(p *plane) {
+// fillOther creates widgets in another control plane: one with the name of a tenant's
+// widget and one with a new name.
+func (o *outage) fillOther(p *controlPlane) {
 	o.Helper()
 	if err := p.api.Create(o.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: o.ns}}); err != nil {
 		o.Fatal(err)
 	}
-	for _, name := range []string{"boat-0", "pirate"} {
-		wait.Until(o.T, "the other one has boats", func() bool { return p.api.Create(o.Context(), newBoat(o.ns, name, 66)) == nil })
+	for _, name := range []string{"widget-0", "pirate"} {
+		wait.Until(o.T, "the other one has widgets", func() bool {
+			return p.api.Create(o.Context(), newWidget(o.ns, name, 66)) == nil
+		})
 	}
 }
 
-// refused returns how many requests nobody has answered.
-func (o *ordeal) refused() int {
+// refused returns the number of requests that were not answered.
+func (o *outage) refused() int {
 	n := 0
 	for _, r := range o.tenant.All() {
 		if r.Status == http.StatusBadGateway {
@@ -237,12 +241,12 @@ func (o *ordeal) refused() int {
 	return n
 }
 
-// recover: when the right one is back, what is to be deleted is, and only that.
-func (o *ordeal) recover() {
+// recover verifies that, after the original cluster is back, only the orphan is deleted.
+func (o *outage) recover() {
 	o.Helper()
-	wait.Until(o.T, "the right one is back", func() bool { return len(o.left()) == convoy })
-	o.unharmed()
-	deleteBoats(o.T, tenantPlane, o.ns)
+	wait.Until(o.T, "the original cluster is back", func() bool { return len(o.left()) == widgetCount })
+	o.checkUnchanged()
+	deleteWidgets(o.T, tenantPlane, o.ns)
 	wait.Until(o.T, "the right one still deletes", func() bool { return len(o.left()) == 0 })
 }
 
@@ -251,36 +255,40 @@ func (o *ordeal) recover() {
 // Nothing is deleted on the host, not even by a syncer that is started after that.
 func TestEmptiedServer(t *testing.T) {
 	t.Parallel()
-	doomed, err := start(t.Context())
+	restarted, err := start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = doomed.Stop() })
-	ordeals := map[string]*ordeal{}
+	t.Cleanup(func() { _ = restarted.Stop() })
+	ordeals := map[string]*outage{}
 	for protection := range protections {
-		ordeals[protection] = newOrdeal(t, "emptied", protection, doomed)
+		ordeals[protection] = newOutage(t, "emptied", protection, restarted)
 	}
-	empty(t, doomed)
+	empty(t, restarted)
 	for protection, o := range ordeals {
 		t.Run(protection, func(t *testing.T) {
 			t.Parallel()
 			o.T = t
-			if err := doomed.api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: o.ns}}); err != nil {
+			if err := restarted.api.Create(t.Context(), &corev1.Namespace{
+				ObjectMeta: metav1.ObjectMeta{Name: o.ns},
+			}); err != nil {
 				t.Fatal(err)
 			}
-			o.master.let(t, doomed) // whose versions begin anew
-			o.abandon()
-			o.judge(protection, true)
+			o.master.switchTo(t, restarted) // whose versions begin anew
+			o.createOrphan()
+			o.check(protection, true)
 			if protections[protection].deletes {
 				return
 			}
-			o.moor()
-			o.sail()
-			for _, name := range []string{"boat-0", "new"} { // a namesake, and another one
-				wait.Until(t, "a boat is made", func() bool { return doomed.api.Create(t.Context(), newBoat(o.ns, name, 12)) == nil })
+			o.shutDown()
+			o.start()
+			for _, name := range []string{"widget-0", "new"} { // a namesake, and another one
+				wait.Until(t, "a widget is made", func() bool {
+					return restarted.api.Create(t.Context(), newWidget(o.ns, name, 12)) == nil
+				})
 			}
-			wait.Until(t, "the new boat is down", func() bool { return o.left()[o.hostName("new")] != "" })
-			o.unharmed()
+			wait.Until(t, "the new widget is down", func() bool { return o.left()[o.hostName("new")] != "" })
+			o.checkUnchanged()
 			deleted := o.sent(http.MethodDelete)
 			figure("images_deleted_after_it_was_"+o.what, len(deleted))
 			if len(deleted) != 0 {
@@ -290,8 +298,8 @@ func TestEmptiedServer(t *testing.T) {
 	}
 }
 
-// empty takes the data of a control plane away, and makes it serve boats again.
-func empty(t *testing.T, p *plane) {
+// empty takes the data of a control plane away, and makes it serve widgets again.
+func empty(t *testing.T, p *controlPlane) {
 	t.Helper()
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
@@ -302,7 +310,7 @@ func empty(t *testing.T, p *plane) {
 	if err := p.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	kind := boatCRD()
+	kind := widgetCRD()
 	kind.Spec.Conversion = nil
 	if err := p.api.Create(t.Context(), kind); err != nil {
 		t.Fatal(err)

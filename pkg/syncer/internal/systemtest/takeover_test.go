@@ -29,19 +29,19 @@ const (
 	markCopied    = "vcluster.loft.sh/managed-annotations"
 )
 
-// A plugin is what a syncer of boats does on vcluster-sdk v0.4, as far as it reads and writes
+// A plugin is what a syncer of widgets does on vcluster-sdk v0.4, as far as it reads and writes
 // objects. A test makes its passes.
 type plugin struct {
-	*fleet
+	*testSyncer
 
 	api  client.Client // of the host
 	sent *test.Ledger
 }
 
 // before returns the syncer as it was on the SDK.
-func (f *fleet) before() *plugin {
+func (f *testSyncer) before() *plugin {
 	f.Helper()
-	p := &plugin{fleet: f, sent: &test.Ledger{}}
+	p := &plugin{testSyncer: f, sent: &test.Ledger{}}
 	var err error
 	if p.api, err = client.New(counted(hostPlane.config, p.sent), client.Options{Scheme: scheme}); err != nil {
 		f.Fatal(err)
@@ -49,14 +49,14 @@ func (f *fleet) before() *plugin {
 	return p
 }
 
-// passes looks at every boat that is here or there.
+// passes runs a pass for every widget of either cluster.
 func (p *plugin) passes() {
 	p.Helper()
 	names := map[types.NamespacedName]bool{}
-	for _, v := range boats(p.T, tenantPlane.api, p.ns) {
+	for _, v := range widgets(p.T, tenantPlane.api, p.ns) {
 		names[client.ObjectKeyFromObject(&v)] = true
 	}
-	for _, b := range boats(p.T, p.api, p.target) {
+	for _, b := range widgets(p.T, p.api, p.target) {
 		if a := b.GetAnnotations(); b.GetLabels()[markManagedBy] == p.name && a[markName] != "" {
 			names[types.NamespacedName{Namespace: a[markOf], Name: a[markName]}] = true
 		}
@@ -68,7 +68,7 @@ func (p *plugin) passes() {
 
 func (p *plugin) pass(name types.NamespacedName) {
 	p.Helper()
-	v, image := newBoat(name.Namespace, name.Name, 0), p.imageOf(name.Name)
+	v, image := newWidget(name.Namespace, name.Name, 0), p.imageOf(name.Name)
 	image.SetAnnotations(nil)
 	here, there := exists(p.T, tenantPlane.api, v), exists(p.T, p.api, image)
 	var err error
@@ -89,8 +89,8 @@ func (p *plugin) pass(name types.NamespacedName) {
 	}
 }
 
-// sync looks at nothing but what the image should be.
-func (p *plugin) sync(v, image *boat) error {
+// sync writes the desired image without a check.
+func (p *plugin) sync(v, image *widget) error {
 	if status := image.Object["status"]; !equality.Semantic.DeepEqual(status, v.Object["status"]) {
 		v.Object["status"] = status
 		if err := tenantPlane.api.Status().Update(p.Context(), v); err != nil {
@@ -110,7 +110,7 @@ func (p *plugin) sync(v, image *boat) error {
 
 // metadata returns the annotations and labels of an image. Those annotations stay that the host has
 // put on it.
-func (p *plugin) metadata(v, image *boat) (annotations, labels map[string]string) {
+func (p *plugin) metadata(v, image *widget) (annotations, labels map[string]string) {
 	labels = map[string]string{markManagedBy: p.name, markNamespace: v.GetNamespace()}
 	for key, value := range v.GetLabels() {
 		sum := sha256.Sum256([]byte(key))
@@ -139,15 +139,15 @@ func (p *plugin) metadata(v, image *boat) (annotations, labels map[string]string
 	return annotations, labels
 }
 
-// imageOf returns the name that a boat has on the host.
-func (f *fleet) imageOf(name string) *boat {
-	return newBoat(f.target, name+"-x-"+f.ns+"-x-"+f.name, 1)
+// imageOf returns the name that a widget has on the host.
+func (f *testSyncer) imageOf(name string) *widget {
+	return newWidget(f.target, name+"-x-"+f.ns+"-x-"+f.name, 1)
 }
 
-// launches makes a boat in the tenant.
-func (f *fleet) launches(name string) {
+// launches makes a widget in the tenant.
+func (f *testSyncer) launches(name string) {
 	f.Helper()
-	b := newBoat(f.ns, name, 12)
+	b := newWidget(f.ns, name, 12)
 	b.SetLabels(map[string]string{"app": name})
 	b.SetAnnotations(map[string]string{"note": "of " + name, "berth": "1"})
 	if err := tenantPlane.api.Create(f.Context(), b); err != nil {
@@ -155,44 +155,44 @@ func (f *fleet) launches(name string) {
 	}
 }
 
-// changes patches a boat.
-func (f *fleet) changes(c client.Client, b *boat, patch string) {
+// changes patches a widget.
+func (f *testSyncer) changes(c client.Client, b *widget, patch string) {
 	f.Helper()
 	if err := c.Patch(f.Context(), b, merge(patch)); err != nil {
 		f.Fatal(err)
 	}
 }
 
-func (f *fleet) deletes(c client.Client, b *boat) {
+func (f *testSyncer) deletes(c client.Client, b *widget) {
 	f.Helper()
 	if err := c.Delete(f.Context(), b); err != nil {
 		f.Fatal(err)
 	}
 }
 
-// uids returns those of the boats of the host, by name.
-func (f *fleet) uids() map[string]types.UID {
+// uids returns those of the widgets of the host, by name.
+func (f *testSyncer) uids() map[string]types.UID {
 	f.Helper()
 	all := map[string]types.UID{}
-	for _, b := range boats(f.T, hostPlane.api, f.target) {
+	for _, b := range widgets(f.T, hostPlane.api, f.target) {
 		all[b.GetName()] = b.GetUID()
 	}
 	return all
 }
 
-// marked waits until the images of boats say of which object they are.
-func (f *fleet) marked(names ...string) {
+// marked waits until the images of widgets say of which object they are.
+func (f *testSyncer) marked(names ...string) {
 	f.Helper()
 	for _, name := range names {
 		wait.Until(f.T, "the image of "+name+" says whose it is", func() bool {
-			image, v := f.imageOf(name), newBoat(f.ns, name, 1)
+			image, v := f.imageOf(name), newWidget(f.ns, name, 1)
 			return exists(f.T, hostPlane.api, image) && exists(f.T, tenantPlane.api, v) &&
 				image.GetAnnotations()[translator.UIDAnnotation] == string(v.GetUID())
 		})
 	}
 }
 
-// wrote returns how often something was sent that changes a boat of the host, by what and its name.
+// wrote returns how often something was sent that changes a widget of the host, by what and its name.
 func wrote(l *test.Ledger) map[string]int {
 	all := map[string]int{}
 	for _, r := range l.Objects() {
@@ -205,10 +205,10 @@ func wrote(l *test.Ledger) map[string]int {
 }
 
 // page runs a command that the page has for the way back, and returns what it lists of the fleet.
-func (f *fleet) page(n int, c client.Client) []string {
+func (f *testSyncer) page(n int, c client.Client) []string {
 	f.Helper()
 	commands, err := pagetest.Commands("../../../../docs/syncer.md", "### Going back",
-		"cars.example.org", "boats."+boatKind.Group, "syncer.moorage.dev/cars", "syncer.moorage.dev/boats",
+		"cars.example.org", "widgets."+widgetKind.Group, "syncer.moorage.dev/cars", "syncer.moorage.dev/widgets",
 		"--namespace=tenants", "--namespace="+f.target, "managed-by=red", "managed-by="+f.name)
 	if err != nil || len(commands) != 2 {
 		f.Fatalf("want two commands, got %q, %v", commands, err)
@@ -231,13 +231,14 @@ func (f *fleet) page(n int, c client.Client) []string {
 // here, and forth again.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, "changes", syncer.Options{HostDeletion: syncer.BeforeVirtual})
-	f.alone()
-	if err := translate.EnsureCRDFromPhysicalCluster(t.Context(), hostPlane.config, tenantPlane.config, boatKind); err != nil {
+	f := newTestSyncer(t, "changes", syncer.Options{HostDeletion: syncer.BeforeVirtual})
+	f.limitToNamespace()
+	if err := translate.EnsureCRDFromPhysicalCluster(
+		t.Context(), hostPlane.config, tenantPlane.config, widgetKind); err != nil {
 		t.Fatal(err)
 	}
 	p := f.before()
-	c := &changeover{fleet: f, before: p, foreign: map[string]string{}}
+	c := &changeover{testSyncer: f, before: p, foreign: map[string]string{}}
 	c.forth()
 	c.back()
 	c.forthAgain()
@@ -245,10 +246,10 @@ func TestTakeover(t *testing.T) {
 
 // A changeover is a fleet that goes from a plugin to Moorage, back, and forth again.
 type changeover struct {
-	*fleet
+	*testSyncer
 
 	before  *plugin
-	foreign map[string]string // boats of others on the host, as they are
+	foreign map[string]string // widgets of others on the host, as they are
 }
 
 // forth takes over what the plugin has left.
@@ -267,18 +268,18 @@ func (c *changeover) forth() {
 	c.changes(host, c.imageOf("old"), `{"metadata":{"annotations":null}}`) // as before there were annotations
 	c.before.pass(types.NamespacedName{Namespace: c.ns, Name: "plain"})
 
-	// Meanwhile nobody looks.
-	c.changes(tenant, newBoat(c.ns, "changed", 1), `{"spec":{"length":13},"metadata":{"annotations":{"berth":null}}}`)
-	c.deletes(tenant, newBoat(c.ns, "gone", 1))
-	c.changes(tenant, newBoat(c.ns, "leaving", 1), `{"metadata":{"finalizers":["example.org/kept"]}}`)
-	c.deletes(tenant, newBoat(c.ns, "leaving", 1))
+	// No syncer runs meanwhile.
+	c.changes(tenant, newWidget(c.ns, "changed", 1), `{"spec":{"length":13},"metadata":{"annotations":{"berth":null}}}`)
+	c.deletes(tenant, newWidget(c.ns, "gone", 1))
+	c.changes(tenant, newWidget(c.ns, "leaving", 1), `{"metadata":{"finalizers":["example.org/kept"]}}`)
+	c.deletes(tenant, newWidget(c.ns, "leaving", 1))
 	c.launches("missing")
 	c.launches("taken")
 	theirs := c.imageOf("taken") // under a name of ours
-	other := newBoat(c.target, "plain-x-"+c.ns+"-x-blue", 7)
+	other := newWidget(c.target, "plain-x-"+c.ns+"-x-blue", 7)
 	other.SetLabels(map[string]string{markManagedBy: "blue", markNamespace: c.ns})
 	other.SetAnnotations(map[string]string{markName: "plain", markOf: c.ns})
-	for _, b := range []*boat{theirs, other, newBoat(c.target, "theirs", 7)} {
+	for _, b := range []*widget{theirs, other, newWidget(c.target, "theirs", 7)} {
 		if err := host.Create(c.Context(), b); err != nil {
 			c.Fatal(err)
 		}
@@ -287,16 +288,16 @@ func (c *changeover) forth() {
 	before := c.uids()
 	was := c.metadataOf("plain", "hosted")
 
-	c.sail()
+	c.start()
 	c.marked("plain", "changed", "leaving", "hosted", "old", "missing")
 	wait.Until(c.T, "the image goes whose object has gone", func() bool { return !exists(c.T, host, c.imageOf("gone")) })
 	c.reportsConflicts(1)
-	c.moor()
+	c.shutDown()
 	delete(before, c.imageOf("gone").GetName())
 	now := c.uids()
 	delete(now, c.imageOf("missing").GetName())
 	if diff := cmp.Diff(before, now); diff != "" {
-		c.Errorf("boats on the host: -before +after:\n%s", diff)
+		c.Errorf("widgets on the host: -before +after:\n%s", diff)
 	}
 	want := map[string]int{"DELETE " + c.imageOf("gone").GetName(): 1}
 	for _, name := range []string{"plain", "changed", "leaving", "hosted", "old", "missing"} {
@@ -322,7 +323,8 @@ func (c *changeover) forth() {
 	}
 	changed := c.imageOf("changed")
 	_ = exists(c.T, host, changed)
-	if length := changed.Object["spec"].(map[string]any)["length"]; length != int64(13) || changed.GetAnnotations()["berth"] != "" {
+	if length := changed.Object["spec"].(map[string]any)["length"]; length != int64(13) ||
+		changed.GetAnnotations()["berth"] != "" {
 		c.Errorf("what was changed meanwhile is not: %v", changed.Object)
 	}
 }
@@ -344,12 +346,12 @@ func (c *changeover) metadataOf(names ...string) map[string]string {
 	return all
 }
 
-// untouched compares the boats of others with how they were.
+// untouched compares the widgets of others with how they were.
 func (c *changeover) untouched() {
 	c.Helper()
-	for _, b := range boats(c.T, hostPlane.api, c.target) {
+	for _, b := range widgets(c.T, hostPlane.api, c.target) {
 		if was, others := c.foreign[b.GetName()]; others && was != text(&b) {
-			c.Errorf("a boat of somebody else was touched:\n%s\n%s", was, text(&b))
+			c.Errorf("a foreign widget was changed:\n%s\n%s", was, text(&b))
 		}
 	}
 }
@@ -362,11 +364,11 @@ func (c *changeover) back() {
 		c.Errorf("the page lists the finalizers of %v", held)
 	}
 	c.options.HostDeletion = syncer.AfterVirtual
-	c.sail()
-	wait.Until(c.T, "no boat has the finalizer", func() bool { return len(c.page(0, tenant)) == 0 })
-	c.deletes(tenant, newBoat(c.ns, "taken", 1)) // the conflict, which the plugin would not see
-	wait.Until(c.T, "it is gone", func() bool { return !exists(c.T, tenant, newBoat(c.ns, "taken", 1)) })
-	c.moor()
+	c.start()
+	wait.Until(c.T, "no widget has the finalizer", func() bool { return len(c.page(0, tenant)) == 0 })
+	c.deletes(tenant, newWidget(c.ns, "taken", 1)) // the conflict, which the plugin would not see
+	wait.Until(c.T, "it is gone", func() bool { return !exists(c.T, tenant, newWidget(c.ns, "taken", 1)) })
+	c.shutDown()
 	before := c.uids()
 	c.page(1, host)
 
@@ -377,17 +379,18 @@ func (c *changeover) back() {
 		c.Errorf("the plugin changes on the host: %v", sent)
 	}
 	if diff := cmp.Diff(before, c.uids()); diff != "" {
-		c.Errorf("boats on the host: -before +after:\n%s", diff)
+		c.Errorf("widgets on the host: -before +after:\n%s", diff)
 	}
 	c.untouched()
 
-	// A boat that was made here, and one that is not deleted yet, end there.
-	c.changes(tenant, newBoat(c.ns, "leaving", 1), `{"metadata":{"finalizers":null}}`)
-	c.deletes(tenant, newBoat(c.ns, "missing", 1))
+	// A widget that was made here, and one that is not deleted yet, end there.
+	c.changes(tenant, newWidget(c.ns, "leaving", 1), `{"metadata":{"finalizers":null}}`)
+	c.deletes(tenant, newWidget(c.ns, "missing", 1))
 	// Of one that is deleted and made again while it does not look, it keeps the image.
-	c.deletes(tenant, newBoat(c.ns, "plain", 1))
+	c.deletes(tenant, newWidget(c.ns, "plain", 1))
 	wait.Until(c.T, "all three are gone", func() bool {
-		return !exists(c.T, tenant, newBoat(c.ns, "leaving", 1)) && !exists(c.T, tenant, newBoat(c.ns, "missing", 1)) && !exists(c.T, tenant, newBoat(c.ns, "plain", 1))
+		return !exists(c.T, tenant, newWidget(c.ns, "leaving", 1)) && !exists(c.T, tenant, newWidget(c.ns, "missing", 1)) &&
+			!exists(c.T, tenant, newWidget(c.ns, "plain", 1))
 	})
 	c.launches("plain")
 	c.before.passes()
@@ -395,7 +398,7 @@ func (c *changeover) back() {
 		delete(before, c.imageOf(name).GetName())
 	}
 	if diff := cmp.Diff(before, c.uids()); diff != "" {
-		c.Errorf("boats on the host: -want +got:\n%s", diff)
+		c.Errorf("widgets on the host: -want +got:\n%s", diff)
 	}
 }
 
@@ -404,12 +407,14 @@ func (c *changeover) forthAgain() {
 	c.Helper()
 	before := c.uids()
 	c.host.Reset()
-	c.sail()
+	c.start()
 	c.marked("plain", "changed", "hosted", "old")
 	if diff := cmp.Diff(before, c.uids()); diff != "" {
-		c.Errorf("boats on the host: -before +after:\n%s", diff)
+		c.Errorf("widgets on the host: -before +after:\n%s", diff)
 	}
-	deleteBoats(c.T, tenantPlane, c.ns)
-	wait.Until(c.T, "nothing but the boats of others is left", func() bool { return len(boats(c.T, hostPlane.api, c.target)) == len(c.foreign) })
+	deleteWidgets(c.T, tenantPlane, c.ns)
+	wait.Until(c.T, "nothing but the widgets of others is left", func() bool {
+		return len(widgets(c.T, hostPlane.api, c.target)) == len(c.foreign)
+	})
 	c.untouched()
 }

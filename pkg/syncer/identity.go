@@ -1,0 +1,145 @@
+package syncer
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
+)
+
+// ErrVirtualClusterReplaced is returned, wrapped, if the UID of the kube-system namespace
+// of the virtual cluster differs from the one at the start: another cluster answers at
+// its address, or it lost its data.
+var ErrVirtualClusterReplaced = errors.New("another cluster answers in place of the virtual cluster")
+
+// errCacheStale ends a pass whose virtual cache differs from the API server. The event
+// that updates the cache triggers the next pass.
+var errCacheStale = errors.New("the virtual cache is behind")
+
+// ErrHostReplaced is returned, wrapped, if the UID of the kube-system namespace of the
+// host differs from the one at the start.
+var ErrHostReplaced = errors.New("another cluster answers in place of the host")
+
+// A HostWitness confirms that a host object is gone. It is for syncers that delete
+// virtual objects whose host object no longer exists. It is safe for concurrent use.
+// Create one with NewHostWitness.
+type HostWitness struct{ identity *identityCheck }
+
+// NewHostWitness returns a HostWitness for the host that answers now, identified by the
+// UID of its kube-system namespace. The process needs the permission to get that
+// namespace.
+func NewHostWitness(ctx context.Context, reg *synccontext.RegisterContext) (*HostWitness, error) {
+	s := &identityCheck{reader: reg.PhysicalManager.GetAPIReader(), cluster: "host", replacedErr: ErrHostReplaced}
+	var err error
+	s.uid, err = readIdentity(ctx, s.reader, s.cluster)
+	return &HostWitness{s}, err
+}
+
+// UID returns the UID of the host's kube-system namespace.
+func (w *HostWitness) UID() types.UID { return w.identity.uid }
+
+// Gone returns nil if the host has no object of that kind and name. It reads the object
+// from the API server and verifies the identity of the host before and after the read.
+// empty determines the kind and is not changed. If the object exists, the error is a
+// conflict; a syncer that returns it is requeued. If another cluster answers, the error
+// wraps ErrHostReplaced.
+func (w *HostWitness) Gone(ctx context.Context, empty client.Object, name types.NamespacedName) error {
+	err := w.identity.confirm(ctx, empty, name, "")
+	if errors.Is(err, errCacheStale) {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "objects"}, name.Name, errors.New("the host has it"))
+	}
+	return err
+}
+
+// virtualCluster names the virtual cluster in error messages.
+const virtualCluster = "virtual cluster"
+
+// An identityCheck verifies that the same cluster answers as at the start, and reads
+// objects from its API server.
+type identityCheck struct {
+	reader      client.Reader // reads from the API server
+	uid         types.UID     // UID of the kube-system namespace at the start
+	cluster     string        // name of the cluster in error messages
+	replacedErr error         // returned if another cluster answers
+}
+
+// newIdentityCheck returns a check for the virtual cluster with that UID and verifies
+// it. With an empty UID the check is for the cluster that answers now.
+func newIdentityCheck(ctx context.Context, reader client.Reader, uid types.UID) (*identityCheck, error) {
+	s := &identityCheck{reader: reader, uid: uid, cluster: virtualCluster, replacedErr: ErrVirtualClusterReplaced}
+	if uid != "" {
+		return s, s.verify(ctx)
+	}
+	var err error
+	s.uid, err = readIdentity(ctx, reader, s.cluster)
+	return s, err
+}
+
+// readIdentity returns the UID of the kube-system namespace of a cluster, which changes
+// only if the cluster loses its data.
+func readIdentity(ctx context.Context, reader client.Reader, of string) (types.UID, error) {
+	// Read the whole object: a metadata-only read may be served by a cache.
+	ns := &corev1.Namespace{}
+	err := reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, ns)
+	return ns.UID, errors.Wrapf(err, "cannot read the namespace kube-system of the %s, by which it is known", of)
+}
+
+// confirm returns nil if the API server has the object with that UID, or no object if
+// the UID is empty. The cluster is verified before and after the read, so that one of the
+// checks fails if the cluster is replaced in between.
+func (s *identityCheck) confirm(
+	ctx context.Context, empty client.Object, name types.NamespacedName, uid types.UID,
+) error {
+	if err := s.verify(ctx); err != nil {
+		return err
+	}
+	obj := empty.DeepCopyObject().(client.Object)
+	err := s.reader.Get(ctx, name, obj)
+	absent := gone.Answered(err, name.Name)
+	if err != nil && !absent {
+		return errors.Wrapf(err, "cannot read the object from the %s", s.cluster)
+	}
+	err = s.verify(ctx)
+	switch {
+	case err != nil:
+		return err
+	case absent && uid == "", !absent && uid != "" && obj.GetUID() == uid:
+		return nil
+	default:
+		return errCacheStale
+	}
+}
+
+// verify returns nil if the cluster that answers is the one at the start.
+func (s *identityCheck) verify(ctx context.Context) error {
+	now, err := readIdentity(ctx, s.reader, s.cluster)
+	if err != nil {
+		return s.readFailed(err)
+	}
+	if now != s.uid {
+		return errors.Wrapf(s.replacedErr, "its kube-system namespace has UID %s, at the start it was %s", now, s.uid)
+	}
+	return nil
+}
+
+// readFailed interprets an error of readIdentity: a missing kube-system namespace means
+// that another cluster answers; any other error proves nothing.
+func (s *identityCheck) readFailed(err error) error {
+	switch {
+	case gone.Answered(err, metav1.NamespaceSystem):
+		return errors.Wrap(s.replacedErr, "it has no namespace kube-system")
+	case gone.Unserved(err):
+		// Every API server serves namespaces. Unlike an unserved kind, this is temporary.
+		return errors.Errorf("cannot identify the %s: the server that answers is no API server: %v", s.cluster, err)
+	default:
+		return err
+	}
+}
