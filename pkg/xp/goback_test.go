@@ -71,6 +71,18 @@ var made = map[string]struct {
 		},
 	},
 	"made-refused": {ask: func(w *world, _ *left) { w.refuse["made-refused"] = true }},
+	"made-others": { // and then nobody can connect, so that Synced does not say so any more
+		ask: func(w *world, l *left) {
+			l.annotations = map[string]string{"krateo.io/external-name": "others"}
+			w.things["others"], w.others["others"] = &thing{"blue", "large"}, true
+		},
+		then: func(w *world) { w.down["made-others"] = true },
+		told: func(origin) bool { return true },
+		reply: func(w *world) {
+			w.down["made-others"] = false
+			w.patch(w.kind, "made-others", `{"metadata":{"annotations":{"krateo.io/external-name":"made-others-own"}}}`)
+		},
+	},
 	"made-deleting": {
 		ask:   func(w *world, _ *left) { w.slow["made-deleting"] = true },
 		then:  func(w *world) { w.remove(w.kind, "made-deleting") },
@@ -285,6 +297,10 @@ func (w *world) kept(was *former, updated map[string]int) {
 		}
 	}
 
+	if others := w.things["others"]; others == nil || *others != (thing{"blue", "large"}) {
+		w.Errorf("the resource of somebody else is %v", others)
+	}
+
 	if w.crossplane() {
 		w.secretHolds("login", "theirs")
 		w.secretHolds("made", "generated")
@@ -338,7 +354,7 @@ func (w *world) farewell(was *former) {
 	}
 
 	for name := range w.things {
-		if !strings.Contains(name, "orphan") && !strings.HasPrefix(name, "observed") && !strings.HasPrefix(name, "lost-") && !strings.HasPrefix(name, "made-annotated") {
+		if !strings.Contains(name, "orphan") && !strings.HasPrefix(name, "observed") && !strings.HasPrefix(name, "lost-") && !strings.HasPrefix(name, "made-annotated") && name != "others" {
 			w.Errorf("the resource %s is still there", name)
 		}
 	}

@@ -313,6 +313,8 @@ type cloud struct {
 	slow   map[string]bool // whose deletion goes on until it is not slow any more
 	lose   map[string]bool // the answers to whose creation are lost
 	refuse map[string]bool // whose creation is refused
+	others map[string]bool // whose resource is somebody else's
+	down   map[string]bool // whom nobody can connect
 
 	things                    map[string]*thing // by external name
 	created, updated, deleted map[string]int
@@ -320,7 +322,8 @@ type cloud struct {
 
 func newCloud(assign bool) *cloud {
 	return &cloud{
-		assign: assign, slow: map[string]bool{}, lose: map[string]bool{}, refuse: map[string]bool{}, things: map[string]*thing{},
+		assign: assign, slow: map[string]bool{}, lose: map[string]bool{}, refuse: map[string]bool{},
+		others: map[string]bool{}, down: map[string]bool{}, things: map[string]*thing{},
 		created: map[string]int{}, updated: map[string]int{}, deleted: map[string]int{},
 	}
 }
@@ -351,7 +354,11 @@ func (c *cloud) remove(object, name string) {
 // A parameterized says what its resource is to be.
 type parameterized interface{ parameters() *parameters }
 
-func (c *cloud) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
+func (c *cloud) Connect(_ context.Context, mg resource.Managed) (managed.ExternalClient, error) {
+	if c.down[mg.GetName()] {
+		return nil, fmt.Errorf("the credentials are missing")
+	}
+
 	return c, nil
 }
 
@@ -368,8 +375,13 @@ func (c *cloud) Observe(_ context.Context, mg resource.Managed) (managed.Externa
 
 	mg.SetConditions(commonv1.Available())
 
+	owner := managed.OwnerUnknown
+	if c.others[meta.GetExternalName(mg)] {
+		owner = managed.OwnerOther
+	}
+
 	return managed.ExternalObservation{
-		ResourceExists: true, ResourceUpToDate: found.Color == p.Color, ResourceLateInitialized: late,
+		Owner: owner, ResourceExists: true, ResourceUpToDate: found.Color == p.Color, ResourceLateInitialized: late,
 		ConnectionDetails: managed.ConnectionDetails{"username": []byte(meta.GetExternalName(mg))},
 	}, nil
 }
@@ -405,7 +417,11 @@ func (c *cloud) Delete(_ context.Context, mg resource.Managed) error {
 // A theirs is the client of a cloud as crossplane-runtime has clients.
 type theirs struct{ *cloud }
 
-func (c theirs) Connect(context.Context, resource.Managed) (xp.ExternalClient, error) { return c, nil }
+func (c theirs) Connect(ctx context.Context, mg resource.Managed) (xp.ExternalClient, error) {
+	_, err := c.cloud.Connect(ctx, mg)
+
+	return c, err
+}
 
 func (c theirs) Create(ctx context.Context, mg resource.Managed) (xp.ExternalCreation, error) {
 	err := c.cloud.Create(ctx, mg)

@@ -61,17 +61,22 @@ func (c *migrateObjectsCommand) plan(ctx context.Context, resource string, role 
 	return objects.Plan(ctx, c.kubectl, resource, role)
 }
 
-// kubectl runs kubectl.
-func (c *migrateObjectsCommand) kubectl(ctx context.Context, args ...string) ([]byte, error) {
+// cluster returns the options of kubectl that say which cluster is meant.
+func (c *migrateObjectsCommand) cluster() (options []string) {
 	if c.Kubeconfig != "" {
-		args = append(args, "--kubeconfig="+c.Kubeconfig)
+		options = append(options, "--kubeconfig="+c.Kubeconfig)
 	}
 
 	if c.Context != "" {
-		args = append(args, "--context="+c.Context)
+		options = append(options, "--context="+c.Context)
 	}
 
-	out, err := exec.CommandContext(ctx, "kubectl", args...).Output()
+	return options
+}
+
+// kubectl runs kubectl.
+func (c *migrateObjectsCommand) kubectl(ctx context.Context, args ...string) ([]byte, error) {
+	out, err := exec.CommandContext(ctx, "kubectl", append(args, c.cluster()...)...).Output()
 
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -93,6 +98,10 @@ func (c *migrateObjectsCommand) carryOut(in *invocation, changes []objects.Chang
 			fmt.Fprintf(in.err, "%s: %s\n", change.Key(), conflict)
 		}
 
+		for _, note := range change.Notes {
+			fmt.Fprintf(in.out, "# %s: %s\n", change.Key(), note)
+		}
+
 		waiting += len(change.Waits)
 
 		if change.Empty() {
@@ -104,7 +113,7 @@ func (c *migrateObjectsCommand) carryOut(in *invocation, changes []objects.Chang
 		if !c.Apply {
 			made++
 
-			fmt.Fprintln(in.out, change.Command())
+			fmt.Fprintln(in.out, change.Command(c.cluster()...))
 		} else if err := objects.Apply(in.ctx, c.kubectl, change); err != nil {
 			left++
 

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,7 @@ const (
 	creationDetails  = "moorage.dev/creation-details"
 	abandoned        = "moorage.dev/abandon-attempt"
 	unclaimed        = "moorage.dev/unclaimed"
+	backendIdentity  = "moorage.dev/backend-identity"
 	pending          = "krateo.io/external-create-pending"
 	succeeded        = "krateo.io/external-create-succeeded"
 	failed           = "krateo.io/external-create-failed"
@@ -34,7 +36,7 @@ const (
 // records are annotations and conditions that no predecessor reads or keeps right: they would
 // be out of date when Moorage takes the object over again.
 var records = struct{ annotations, conditions []string }{
-	annotations: []string{createAttempt, "moorage.dev/backend-identity", "moorage.dev/was-unresolved", "moorage.dev/late-initialized", creationDetails, abandoned, "moorage.dev/restored", "moorage.dev/restored-owner"},
+	annotations: []string{createAttempt, backendIdentity, wasUnresolved, "moorage.dev/late-initialized", creationDetails, abandoned, "moorage.dev/restored", "moorage.dev/restored-owner"},
 	conditions:  []string{"Created", "UpToDate", "Reconciling", "Stalled"},
 }
 
@@ -90,11 +92,11 @@ func (b *back) remove(keys ...string) {
 func (b *back) kept() bool {
 	made := b.o.Metadata.Annotations[createAttempt] != ""
 	if !b.crossplane() { // the finalizer says nothing: it is the same
-		return made || b.o.condition("Created").Status != ""
+		return made || b.o.created().Status != ""
 	}
 
 	return made || slices.Contains(b.o.Metadata.Finalizers, finalizers[Managed][1]) ||
-		b.o.condition("Created").Status != "" && !slices.Contains(b.o.Metadata.Finalizers, finalizers[Managed][0])
+		b.o.created().Status != "" && !slices.Contains(b.o.Metadata.Finalizers, finalizers[Managed][0])
 }
 
 // refuse tells what a predecessor would do wrong because it does not know what is going on.
@@ -111,7 +113,7 @@ func (b *back) refuse() {
 
 	switch synced := b.o.condition("Synced").Reason; synced {
 	case "ExternalResourceNotOwned", "AdoptionNotAllowed":
-		if have[paused] != "true" {
+		if !b.paused() {
 			b.conflict("Synced says %s: the external name belongs to another, and %s would change and delete it; choose another name, or set %s", synced, b.to, paused)
 		}
 	case "CreationUnresolved":
@@ -122,10 +124,44 @@ func (b *back) refuse() {
 		b.conflict("Synced says %s: %s would create it again in the other system; do first what the condition asks for", synced, b.to)
 	case "RecreationNotRequested":
 		b.conflict("Synced says %s: %s would create an empty one in place of what is lost; do first what the condition asks for", synced, b.to)
+	default:
+		b.hidden()
 	}
 
 	if b.kept() {
 		b.creation()
+	}
+}
+
+// paused says whether the object will be paused there as well.
+func (b *back) paused() bool {
+	have, all := b.o.Metadata.Annotations, b.o.Spec.ManagementPolicies
+	if !b.crossplane() {
+		return have[paused] == "true"
+	}
+
+	return cmp.Or(have[paused], have[annotations[paused]]) == "true" || all != nil && len(*all) == 0
+}
+
+// hidden refuses an object of which Synced may have said something before that is a reason to refuse it: a failure, or
+// a pause that is over, takes the place of that. What is not the object's, or was found once and is missing, has left
+// Ready False.
+func (b *back) hidden() {
+	synced, ready := b.o.condition("Synced"), b.o.condition("Ready")
+	if synced.Reason == "" || synced.Status == "True" || synced.Reason == "ExternalResourceMissing" || synced.Reason == "CreationPending" || b.paused() {
+		return
+	}
+
+	const until = "start the provider on Moorage until Synced says more, or set %s and look yourself"
+
+	switch found := b.o.created().Status == "True"; {
+	case b.o.Metadata.Annotations[backendIdentity] != "":
+		b.conflict("Synced says %s, which hides whether the connection leads to another external system, where %s would create it again: "+until, synced.Reason, b.to, paused)
+	case ready.Reason == "" || ready.Status == "True" || ready.Reason == "Deleting" || ready.Reason == "Creating" && !found:
+		// Nothing was found that could be somebody else's, or it is the object's.
+	default:
+		b.conflict("Synced says %s, and Ready %s, which hides whether the external resource is missing, so that %s would create it again, or belongs to another, so that it would change and delete that: "+until,
+			synced.Reason, ready.Reason, b.to, paused)
 	}
 }
 
@@ -134,7 +170,7 @@ func (b *back) refuse() {
 func (b *back) creation() {
 	have := b.o.Metadata.Annotations
 	id, result, _ := strings.Cut(have[createAttempt], "/")
-	created := b.o.condition("Created")
+	created := b.o.created()
 	ok, no := at(have[succeeded]), at(have[failed])
 
 	switch {
@@ -190,12 +226,14 @@ func (b *back) policies() {
 		return
 	}
 
+	// Of crossplane-runtime v2, cluster-scoped kinds alone have the field.
+	field := b.o.Spec.DeletionPolicy != "" && (b.to != CrossplaneV2 || b.o.Metadata.Namespace == "")
+
 	switch {
 	case listed:
 		b.conflict("%s is %q, and spec.managementPolicies has Delete, which %s obeys whatever deletionPolicy says: remove Delete there, and the annotation", deletionPolicy, have[deletionPolicy], b.to)
-	case strings.EqualFold(b.o.Spec.DeletionPolicy, "orphan"):
-	case b.to != CrossplaneV2 && b.o.Spec.DeletionPolicy != "":
-		b.Orphan = true
+	case field:
+		b.Orphan = !strings.EqualFold(b.o.Spec.DeletionPolicy, "orphan")
 	case b.crossplane() && !unrestricted: // they do not have Delete
 	default:
 		b.conflict("%s is %q, which %s does not know: forbid the deletion in the spec, by deletionPolicy or managementPolicies, and remove the annotation", deletionPolicy, have[deletionPolicy], b.to)
@@ -240,7 +278,7 @@ func (b *back) forget() {
 	b.remove(records.annotations...)
 
 	for i, c := range slices.Backward(b.o.Status.Conditions) {
-		if slices.Contains(records.conditions, c.Type) {
+		if slices.Contains(records.conditions, c.Type) && (c.Type != "Created" || c == b.o.created()) {
 			b.Conditions = append(b.Conditions, Indexed{i, c.Type})
 		}
 	}

@@ -16,7 +16,7 @@ func TestDecideBack(t *testing.T) {
 	const (
 		begun = `"krateo.io/external-create-pending":"2026-01-02T03:04:05Z"`
 		made  = begun + `,"krateo.io/external-create-succeeded":"2026-01-02T03:04:06Z","krateo.io/external-name":"a"`
-		found = `,"status":{"conditions":[{"type":"Created","status":"True","message":"2026-01-02T03:04:06Z of \"a\""},{"type":"Ready"},{"type":"UpToDate"}]}`
+		found = `,"status":{"conditions":[{"type":"Created","status":"True","reason":"Observed","message":"2026-01-02T03:04:06Z of \"a\""},{"type":"Ready"},{"type":"UpToDate"}]}`
 		ours  = `,"finalizers":["example.org/keep","finalizer.managedresource.krateo.io"]`
 	)
 
@@ -108,7 +108,7 @@ func TestDecideBack(t *testing.T) {
 		{
 			why: "the object went back, and the request for its status failed", to: "crossplane-v2", what: "remove the condition Created",
 			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z","crossplane.io/external-create-succeeded":"2026-01-02T03:04:06Z"},"finalizers":["finalizer.managedresource.crossplane.io"]},` +
-				`"status":{"conditions":[{"type":"Created","status":"True","message":"2026-01-02T03:04:06Z of \"a\""}]}`,
+				`"status":{"conditions":[{"type":"Created","status":"True","reason":"Observed","message":"2026-01-02T03:04:06Z of \"a\""}]}`,
 		},
 		{
 			why: "the predecessor's creation succeeded, and its resource is not found", to: "crossplane-v1", says: "was not found yet",
@@ -130,6 +130,51 @@ func TestDecideBack(t *testing.T) {
 			why: "unless the object is paused", to: "krateo-v0.9",
 			o: `"metadata":{"annotations":{"krateo.io/paused":"true"}},"status":{"conditions":[{"type":"Synced","reason":"ExternalResourceNotOwned"}]}`,
 		},
+		{
+			why: "a failure of Connect hides that it belongs to another: Ready is all that is left to say so", to: "crossplane-v2", says: "Synced says ReconcileError, and Ready Unavailable",
+			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+		},
+		{
+			why: "so does an outage, or what was found once is missing now", to: "krateo-v0.9", says: "Synced says Unauthorized, and Ready Creating",
+			o: `"metadata":{"annotations":{` + made + `}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"Unauthorized"},{"type":"Ready","status":"False","reason":"Creating"},` +
+				`{"type":"Created","status":"True","reason":"Observed","message":"2026-01-02T03:04:06Z of \"a\""}]}`,
+		},
+		{
+			why: "or a pause that is over", to: "krateo-v0.9", says: "Synced says ReconcilePaused, and Ready Unavailable",
+			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+		},
+		{
+			why: "a failure hides that the connection leads to another system", to: "crossplane-v1", says: "whether the connection leads to another external system",
+			o: `"metadata":{"annotations":{"krateo.io/external-name":"a","moorage.dev/backend-identity":"blue"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},{"type":"Ready","status":"True","reason":"Available"}]}`,
+		},
+		{
+			why: "what is paused is not changed there, whatever is hidden", to: "krateo-v0.9",
+			o: `"metadata":{"annotations":{"krateo.io/paused":"true"}},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+		},
+		{
+			why: "by their annotation, too", to: "crossplane-v2",
+			o: `"metadata":{"annotations":{"crossplane.io/paused":"true"}},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ExternalResourceNotOwned"}]}`,
+		},
+		{
+			why: "or by policies", to: "crossplane-v2",
+			o: `"metadata":{},"spec":{"managementPolicies":[]},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+		},
+		{
+			why: "what was ready before an outage is the object's own", to: "krateo-v0.9",
+			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ExternalSystemUnavailable"},{"type":"Ready","status":"True","reason":"Available"}]}`,
+		},
+		{
+			why: "what was never found hides nothing", to: "krateo-v0.9",
+			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},{"type":"Ready","status":"False","reason":"Creating"}]}`,
+		},
+		{
+			why: "nor does what was looked at", to: "krateo-v0.9",
+			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ExternalResourceMissing"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+		},
+		{
+			why: "a condition Created of the provider's own stays, and says nothing of Moorage", to: "crossplane-v2",
+			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}},"status":{"conditions":[{"type":"Created","status":"True","reason":"VolumeCreated"}]}`,
+		},
 		{why: "an operation is in progress", to: "krateo-v0.9", o: `"metadata":{"annotations":{"moorage.dev/operation":"7"}}`, says: "an operation is in progress"},
 		{why: "details are not published", to: "crossplane-v2", o: `"metadata":{"annotations":{"moorage.dev/creation-details":"pending"}}`, says: "are not published"},
 		{
@@ -145,6 +190,14 @@ func TestDecideBack(t *testing.T) {
 		{
 			why: "or is refused, if there is no field", to: "crossplane-v2",
 			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"managementPolicies":["*"]}`, says: "forbid the deletion in the spec",
+		},
+		{
+			why: "a field that a namespaced kind has still is not read by v2", to: "crossplane-v2", says: "forbid the deletion in the spec",
+			o: `"metadata":{"namespace":"db","annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Orphan","managementPolicies":["*"]}`,
+		},
+		{
+			why: "that of a cluster-scoped kind is", to: "crossplane-v2", what: "remove krateo.io/deletion-policy, set spec.deletionPolicy",
+			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Delete","managementPolicies":["*"]}`,
 		},
 		{
 			why: "policies forbid it already", to: "crossplane-v2",
@@ -201,6 +254,11 @@ func TestBackCommand(t *testing.T) {
 kubectl patch roles a --subresource=status --type=json '--patch=[{"op":"test","path":"/status/conditions/2/type","value":"Created"},{"op":"remove","path":"/status/conditions/2"}]'`
 
 	if diff := cmp.Diff(want, c.Command()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+
+	want = strings.ReplaceAll(want, "'\nkubectl", "' --context=dev\nkubectl") + " --context=dev"
+	if diff := cmp.Diff(want, c.Command("--context=dev")); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

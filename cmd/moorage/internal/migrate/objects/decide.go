@@ -63,6 +63,17 @@ func (o Object) condition(of string) Condition {
 	return Condition{}
 }
 
+// created returns the condition by which Moorage tells what a creation led to, or nothing. One
+// of the same type with another reason is the provider's own.
+func (o Object) created() Condition {
+	switch c := o.condition("Created"); c.Reason {
+	case "Observed", "Unresolved", "GivenUp":
+		return c
+	default:
+		return Condition{}
+	}
+}
+
 // A Change is what is to be done with one object.
 type Change struct {
 	Resource  string // as kubectl calls the kind
@@ -80,6 +91,7 @@ type Change struct {
 
 	Waits     []string // finalizers that stay, because Moorage's is not there yet
 	Conflicts []string // what a person has to decide
+	Notes     []string // what has no effect, although somebody may have meant it
 }
 
 // An Indexed is a condition by its place in the list.
@@ -152,19 +164,20 @@ func decide(resource string, role Role, o Object) Change {
 	return c
 }
 
-// annotate carries over annotations, or nothing if the external names are those of two resources.
+// annotate carries over annotations, or nothing if a person has to decide what the object stands for.
 func (c *Change) annotate(o Object) {
 	have := o.Metadata.Annotations
 
-	if here, there := have[externalName], have[annotations[externalName]]; here != "" && there != "" && here != there {
-		c.Conflicts = append(c.Conflicts, fmt.Sprintf("%s is %q and %s is %q: look which resource is meant, and set both to its name; nothing of the object is changed before",
-			externalName, here, annotations[externalName], there))
-
+	if c.Conflicts = conflicts(o); len(c.Conflicts) > 0 {
 		return
 	}
 
 	if !taken(o) {
 		c.marks(have)
+	}
+
+	if there := annotations[paused]; have[there] == "true" && have[paused] != "" && have[paused] != "true" {
+		c.Notes = append(c.Notes, fmt.Sprintf("%s is \"true\", and has no effect: %s is %q", there, paused, have[paused]))
 	}
 
 	// Also of an object that is taken: the finalizer of provider-runtime v0.7 is the same.
@@ -174,10 +187,11 @@ func (c *Change) annotate(o Object) {
 }
 
 // taken says whether Moorage has kept the object. What is not there then, somebody removed:
-// a pause, or the mark of a creation whose result they found out.
+// a pause, or the mark of a creation whose result they found out. Of an object in deletion, which
+// gets no finalizer of ours any more, it may be all that they were asked.
 func taken(o Object) bool {
 	return slices.Contains(o.Metadata.Finalizers, finalizers[Managed][1]) ||
-		o.Metadata.Annotations[createAttempt] != "" || o.condition("Created").Status != ""
+		o.Metadata.Annotations[createAttempt] != "" || o.Metadata.Annotations[wasUnresolved] != "" || o.created().Status != ""
 }
 
 // marks carries over what has no value in Moorage's name: that wins, because somebody said it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -43,7 +44,7 @@ func plan(ctx context.Context, kubectl Kubectl, resource string, role Role, deci
 	var changes []Change
 
 	for _, o := range list.Items {
-		if c := decide(resource, role, o); !c.Empty() || len(c.Waits) > 0 || len(c.Conflicts) > 0 {
+		if c := decide(resource, role, o); !c.Empty() || len(c.Waits)+len(c.Conflicts)+len(c.Notes) > 0 {
 			changes = append(changes, c)
 		}
 	}
@@ -128,25 +129,32 @@ func (c Change) status() (patch []map[string]any) {
 	return patch
 }
 
-// Command is the change as lines for a shell.
-func (c Change) Command() string {
+// Command is the change as lines for a shell, each with the options of kubectl that are given.
+func (c Change) Command(options ...string) string {
 	var lines []string
 
 	for _, args := range c.Args() {
 		words := []string{"kubectl"}
 
-		for _, arg := range args {
-			if strings.ContainsAny(arg, "{}\"' $&|;<>()*?`\\") {
-				arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-			}
-
-			words = append(words, arg)
+		for _, arg := range append(args, options...) {
+			words = append(words, quote(arg))
 		}
 
 		lines = append(lines, strings.Join(words, " "))
 	}
 
 	return strings.Join(lines, "\n")
+}
+
+// bare are words that no shell reads as anything else.
+var bare = regexp.MustCompile(`^[A-Za-z0-9_./:=@,+-]+$`)
+
+func quote(word string) string {
+	if bare.MatchString(word) {
+		return word
+	}
+
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // What says what the change does.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,9 @@ const (
 	theirsInUse  = "in-use.crossplane.io"
 	oursInUse    = "in-use.moorage.dev"
 	somebodyElse = "example.org/keep"
+
+	early = "2026-01-02T03:04:05Z"
+	late  = "2026-02-02T03:04:05Z"
 )
 
 // TestDecide has a row for each thing that a predecessor leaves on an object.
@@ -30,6 +34,7 @@ func TestDecide(t *testing.T) {
 		finalizers  []string
 		policy      string
 		deleted     string
+		created     string // the reason of a condition of that name
 		want        objects.Change
 	}{
 		{why: "an object that the predecessor did not touch is left alone"},
@@ -88,8 +93,9 @@ func TestDecide(t *testing.T) {
 			want:        objects.Change{Annotations: map[string]string{"krateo.io/paused": "true"}},
 		},
 		{
-			why:         "a pause that somebody ended here stays ended",
+			why:         "a pause that somebody ended here stays ended, and it is told that theirs has no effect",
 			annotations: map[string]string{"crossplane.io/paused": "true", "krateo.io/paused": "false"},
+			want:        objects.Change{Notes: []string{`crossplane.io/paused is "true", and has no effect: krateo.io/paused is "false"`}},
 		},
 		{
 			why:         "what is no pause there is none here",
@@ -165,11 +171,79 @@ func TestDecide(t *testing.T) {
 			why: "a configuration has no external name", role: objects.Configuration,
 			annotations: map[string]string{"crossplane.io/external-name": "a"},
 		},
+		{
+			why: "the predecessor ran again, and has a name for what it created",
+			annotations: map[string]string{
+				"krateo.io/external-create-pending": early, "krateo.io/external-create-failed": early, "moorage.dev/create-attempt": "1/failed",
+				"crossplane.io/external-name": "vol-0", "crossplane.io/external-create-pending": late, "crossplane.io/external-create-succeeded": late,
+			},
+			finalizers: []string{ours, theirs},
+			want: objects.Change{Conflicts: []string{
+				`crossplane.io/external-name is "vol-0", and krateo.io/external-name is not set although Moorage has kept the object: the runtime before has created a resource since, or somebody has removed the annotation; ` +
+					`look which resource is meant, and set both to its name; nothing of the object is changed before`,
+			}},
+		},
+		{
+			why: "the predecessor ran again, and created another one",
+			annotations: map[string]string{
+				"krateo.io/external-name": "vol-0", "krateo.io/external-create-pending": early, "krateo.io/external-create-succeeded": early,
+				"crossplane.io/external-name": "vol-7", "crossplane.io/external-create-pending": late, "crossplane.io/external-create-succeeded": late,
+			},
+			finalizers: []string{ours}, created: "Observed",
+			want: objects.Change{Conflicts: []string{
+				`krateo.io/external-name is "vol-0" and crossplane.io/external-name is "vol-7", which the runtime before created later than the last mark of Moorage: ` +
+					`there may be two resources; look which one is meant, and set both to its name; nothing of the object is changed before`,
+			}},
+		},
+		{
+			why: "the predecessor ran again, and nobody knows what its creation led to",
+			annotations: map[string]string{
+				"krateo.io/external-name": "a", "krateo.io/external-create-pending": early, "krateo.io/external-create-succeeded": early,
+				"crossplane.io/external-name": "a", "crossplane.io/external-create-pending": late, "crossplane.io/external-create-succeeded": early,
+			},
+			finalizers: []string{ours},
+			want: objects.Change{Conflicts: []string{
+				`crossplane.io/external-create-pending is later than the last mark of Moorage, and has no result: the runtime before has begun a creation since; ` +
+					`if it has led to a resource, set krateo.io/external-name and crossplane.io/external-name to its name, then remove crossplane.io/external-create-pending; nothing of the object is changed before`,
+			}},
+		},
+		{
+			why: "a creation that was carried over, and that a user has answered for, is no later one",
+			annotations: map[string]string{
+				"krateo.io/external-create-failed": early, "crossplane.io/external-create-failed": early, "crossplane.io/external-create-pending": late,
+				"moorage.dev/was-unresolved": "asked",
+			},
+			finalizers: []string{ours},
+		},
+		{
+			why:         "somebody edited the predecessor's name after the takeover, which has no effect",
+			annotations: map[string]string{"crossplane.io/external-name": "b", "krateo.io/external-name": "a", "krateo.io/external-create-succeeded": early, "crossplane.io/external-create-succeeded": early},
+			finalizers:  []string{ours}, created: "Observed",
+			want: objects.Change{Conflicts: []string{
+				`krateo.io/external-name is "a" and crossplane.io/external-name is "b": look which resource is meant, and set both to its name; nothing of the object is changed before`,
+			}},
+		},
+		{
+			why:         "a user was asked about an object in deletion, and has answered: the mark does not come back",
+			annotations: map[string]string{"moorage.dev/was-unresolved": "asked", "crossplane.io/external-create-pending": early},
+			finalizers:  []string{theirs}, deleted: late,
+			want: objects.Change{Conflicts: []string{objects.Leaving(objects.Managed)}},
+		},
+		{
+			why:         "a condition Created of the provider's own says nothing of Moorage",
+			annotations: map[string]string{"crossplane.io/external-name": "vol-0", "crossplane.io/paused": "true"},
+			created:     "VolumeCreated",
+			want:        objects.Change{Annotations: map[string]string{"krateo.io/external-name": "vol-0", "krateo.io/paused": "true"}},
+		},
 	} {
 		var o objects.Object
 
 		o.Metadata.Annotations, o.Metadata.Finalizers, o.Spec.DeletionPolicy = row.annotations, row.finalizers, row.policy
 		o.Metadata.Deleted = row.deleted
+
+		if row.created != "" {
+			o.Status.Conditions = []objects.Condition{{Type: "Created", Status: "True", Reason: row.created}}
+		}
 
 		if diff := cmp.Diff(row.want, objects.Decide("", row.role, o), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", row.why, diff)
@@ -255,6 +329,28 @@ func TestResumes(t *testing.T) {
 	left := plan()
 	if len(left) != 1 || !left[0].Empty() || !slices.Equal(left[0].Waits, []string{theirs}) {
 		t.Errorf("what is left is %+v", left)
+	}
+}
+
+// TestCommandIsQuoted has words that a shell would read otherwise.
+func TestCommandIsQuoted(t *testing.T) {
+	c := objects.Change{Resource: "roles", Name: "a", Take: []string{theirs}}
+
+	for option, want := range map[string]string{
+		"--context=kind-dev":                "--context=kind-dev",
+		"--context=arn:aws:eks:eu/a@b.c,d+": "--context=arn:aws:eks:eu/a@b.c,d+",
+		"--context=a b":                     "'--context=a b'",
+		"--context=it's":                    `'--context=it'\''s'`,
+		"--context=a\n#b":                   "'--context=a\n#b'",
+		"--context=[a-z]":                   "'--context=[a-z]'",
+		"--context=!!":                      "'--context=!!'",
+		"--kubeconfig=~/a":                  "'--kubeconfig=~/a'",
+		"--kubeconfig=$HOME/a":              "'--kubeconfig=$HOME/a'",
+		"":                                  "''",
+	} {
+		if line := c.Command(option); !strings.HasSuffix(line, "}' "+want) {
+			t.Errorf("%q is written %s", option, line)
+		}
 	}
 }
 

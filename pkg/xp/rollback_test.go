@@ -1,0 +1,81 @@
+package xp_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRollbackWithoutTheCommand lets Moorage fail to create, or create, and the runtime of before work on the objects then
+// without moorage migrate objects --back-to: asked before Moorage comes back, the command tells which objects that runtime has
+// created something for, and changes nothing of them. Answered, they get no second resource.
+func TestRollbackWithoutTheCommand(t *testing.T) {
+	bin := programs(t)
+
+	for _, o := range origins() {
+		if o.crossplane() && o.assign {
+			t.Run(o.name, func(t *testing.T) { rollBack(t, o, bin) })
+		}
+	}
+}
+
+func rollBack(t *testing.T, o origin, bin string) {
+	w := newWorld(t, o, bin)
+
+	for _, kind := range w.configs {
+		if err := w.kube.Create(t.Context(), w.blank(kind, "main")); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	w.refuse["refused"] = true
+
+	for _, name := range []string{"refused", "made", "left"} {
+		w.put(name, &left{spec: w.ready(name).spec})
+	}
+
+	w.put("left-before", w.ready("left-before"))
+	w.migrate()
+	w.clock.SetTime(w.clock.Now().Add(-time.Hour)) // the runtime of before writes the time of the machine
+	w.start()
+	w.settle("refused", "made", "left-before")
+	clear(w.refuse)
+
+	was := &former{world: w}
+	was.run()
+
+	before := w.all(w.kind)
+	told := w.migrate()
+
+	// It has created what Moorage could not create, and again what Moorage has created: it does not know its name.
+	for name, says := range map[string]string{
+		"refused": "krateo.io/external-name is not set although Moorage has kept the object",
+		"made":    "which the runtime before created later than the last mark of Moorage",
+	} {
+		if !strings.Contains(told[name], says) || w.get(w.kind, name).GetResourceVersion() != before[name].GetResourceVersion() {
+			t.Errorf("%s: it is told %q, and is changed from\n%v to\n%v", name, told[name], before[name], w.get(w.kind, name))
+		}
+
+		external := before[name].GetAnnotations()["crossplane.io/external-name"]
+		w.patch(w.kind, name, `{"metadata":{"annotations":{"krateo.io/external-name":"`+external+`"}}}`)
+	}
+
+	if len(told) != 2 {
+		t.Errorf("it is told %v", told)
+	}
+
+	if told := w.migrate(); len(told) > 0 {
+		t.Errorf("answered, it is told %v", told)
+	}
+
+	created := map[string]int{"refused": 1, "made": 2, "left": 1, "left-before": 0}
+
+	w.start()
+	w.settle(sorted(created)...)
+
+	for name, want := range created {
+		if says := condition(w.get(w.kind, name), "Synced"); w.created[name] != want || !strings.HasPrefix(says, "True/") {
+			t.Errorf("%s: created %d, Synced is %s", name, w.created[name], says)
+		}
+	}
+}
