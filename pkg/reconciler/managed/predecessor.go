@@ -22,7 +22,8 @@ import (
 //   - If DOMAIN/external-name is another name than the object has here, and
 //     DOMAIN/external-create-succeeded is later than the last creation here, the predecessor
 //     has created since. If nothing is found by the name here, nothing is created, and a
-//     deletion does not end, before a user says which of the two names counts.
+//     deletion does not end, before a user says which of the two names counts. With theirs
+//     the object takes over the marks of that creation.
 //
 // The annotations of the predecessor stay on the object, so that the predecessor finds them
 // after a rollback; [WithRetiredAnnotations] removes them. Give the option once for each
@@ -121,13 +122,15 @@ var inheritable = map[string]string{
 	"/external-create-failed":  meta.AnnotationKeyExternalCreateFailed,
 }
 
-// TakeOverMarks gives an object of which nothing was recorded here the marks of a predecessor. They are stored also if
+// TakeOverMarks gives an object of which nothing was recorded here the marks of a predecessor, and one that has the external name of
+// what a predecessor has created since. They are stored also if
 // it is being deleted: in the next pass this process knows the object, and a user may be asked to remove some of them.
 func (p *pass) takeOverMarks() bool {
 	marks := p.theirMarks()
 	if p.restored || len(marks) == 0 {
 		return false
 	}
+	removeRecord(p.mg)
 	meta.AddAnnotations(p.mg, marks)
 
 	return !p.r.halted(p.mg)
@@ -135,10 +138,15 @@ func (p *pass) takeOverMarks() bool {
 
 // TheirMarks returns the marks of the first predecessor that left any, if they count, by the names that they have here.
 func (p *pass) theirMarks() map[string]string {
-	if len(p.r.predecessors) == 0 || !p.neverOurs() && (!p.r.named || meta.GetExternalName(p.read) != "") {
-		return nil // as in nearly every pass
+	if len(p.r.predecessors) == 0 {
+		return nil
 	}
+	never, name := p.neverOurs(), meta.GetExternalName(p.read)
 	for _, domain := range p.r.predecessors {
+		since := name != "" && annotationOf(p.read, domain, keyName) == name && createdSince(p.read, domain, p.now())
+		if !never && !since && (!p.r.named || name != "") {
+			continue // as in nearly every pass
+		}
 		marks := map[string]string{}
 		for theirs, ours := range inheritable {
 			if value := p.read.GetAnnotations()[domain+theirs]; value != "" {
@@ -147,9 +155,9 @@ func (p *pass) theirMarks() map[string]string {
 		}
 		switch {
 		case len(marks) == 0:
-		case p.neverOurs():
-			return besideOurName(marks, meta.GetExternalName(p.read))
-		case p.tookOver(marks[meta.AnnotationKeyExternalName]):
+		case never:
+			return besideOurName(marks, name)
+		case since, p.tookOver(marks[meta.AnnotationKeyExternalName]):
 			return marks
 		default:
 			return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // What a user is told of an external resource that a predecessor has created since the last creation of this runtime.
@@ -21,16 +22,13 @@ const (
 )
 
 // Superseded returns the domain of the predecessor that has created since this runtime last began to create, under another
-// external name than the object has, and nothing if none has. A predecessor that runs again does not know our name.
+// external name than the object has, and nothing if none has. A predecessor that runs again does not know our name. Once the user
+// has given the object theirs, their marks are taken over with it.
 func (p *pass) superseded() (domain string) {
 	ours := meta.GetExternalName(p.mg)
 	for _, domain := range p.r.predecessors {
-		theirs := p.read.GetAnnotations()
-		if name := theirs[domain+keyName]; name == "" || name == ours {
-			continue
-		}
-		succeeded, err := time.Parse(time.RFC3339, theirs[domain+keySucceeded])
-		if err == nil && succeeded.After(p.lastCreated()) {
+		theirs := annotationOf(p.read, domain, keyName)
+		if theirs != "" && theirs != ours && createdSince(p.mg, domain, p.now()) {
 			return domain
 		}
 	}
@@ -38,12 +36,25 @@ func (p *pass) superseded() (domain string) {
 	return ""
 }
 
-// LastCreated returns when a creation was last begun, or succeeded, as far as the object is marked with it. That one failed
-// does not tell: it was begun before.
-func (p *pass) lastCreated() time.Time {
-	id, _ := attempt(p.mg)
+// CreatedSince says whether a predecessor has created after the last creation here was begun, or succeeded, as far as the object is
+// marked with it. That one failed does not tell: it was begun before.
+func createdSince(mg resource.Managed, domain string, now time.Time) bool {
+	theirs := annotationOf(mg, domain, keySucceeded)
+	if theirs == "" || theirs == mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded] { // as it is once it was taken over
+		return false
+	}
+	succeeded, err := time.Parse(time.RFC3339, theirs)
+	id, _ := attempt(mg)
+	ours := latest(meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreatePending(mg), beginning(id, now))
 
-	return latest(meta.GetExternalCreateSucceeded(p.mg), meta.GetExternalCreatePending(p.mg), beginning(id, p.now()))
+	return err == nil && succeeded.After(ours)
+}
+
+// AnnotationOf returns an annotation of a predecessor. Each pass asks for some, so that it makes no garbage.
+func annotationOf(mg resource.Managed, domain, key string) string {
+	var buffer [128]byte
+
+	return mg.GetAnnotations()[string(append(append(buffer[:0], domain...), key...))]
 }
 
 // SupersededText returns what is told of that.

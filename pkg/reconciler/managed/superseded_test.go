@@ -227,3 +227,47 @@ func TestOnlyARecordOfACreationKeepsThePredecessorsFromCounting(t *testing.T) {
 		}
 	}
 }
+
+// Who answers that theirs is the external resource of the object gives it their record, too: it bears no mark of an owner of ours, and is
+// the object's all the same.
+func TestWhatAPredecessorCreatedSinceIsTakenOverByTheAnswer(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		owner := managed.OwnerOurs
+		w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer))
+		w.wrap(func(c managed.ExternalClient) managed.ExternalClient { return owning{c, &owner} })
+		supersessions["what was created here is lost"](w)
+		owner = managed.OwnerNobody
+		if deleted {
+			w.delete()
+		}
+		w.later(3)
+		w.taken()
+		w.change(supersessionAnswers["theirs"])
+		w.later(4)
+		_, calls, _ := w.taken()
+		if got := w.ends(deleted, calls); deleted && got != "nothing" || !deleted && got != "theirs" {
+			t.Errorf("deleted %t: it ends with %s, calls %s, object %v", deleted, got, calls, w.get())
+		}
+	}
+}
+
+// What a predecessor created since under the name that the object has is the last creation of it: where it does not show, nothing is
+// created again, although nothing could be created here before.
+func TestWhatAPredecessorCreatedSinceUnderOurNameIsTheLastCreation(t *testing.T) {
+	w := newWorld(t, managed.WithPredecessor("crossplane.io"), managed.WithRetiredFinalizers(theirFinalizer))
+	w.cloud.Before = failing("Create", external.NotCreated(errBoom))
+	w.create(func(v *volume.Volume) {
+		v.Spec.SizeGiB = 1
+		v.Annotations = map[string]string{meta.AnnotationKeyExternalName: "vol-7"}
+	})
+	_, _ = w.try()
+	w.cloud.Before = nil
+	w.createsThere("vol-7")
+	w.cloud.Remove("vol-7")
+	w.taken()
+	w.later(4)
+	_, calls, _ := w.taken()
+	if v := w.get(); strings.Contains(calls, "Create") || v.GetCondition("Synced").Reason != "CreationUnresolved" || v.Annotations[meta.AnnotationKeyCreateAttempt] != "" || v.Annotations[meta.AnnotationKeyExternalCreateSucceeded] != v.Annotations[theirSucceeded] {
+		t.Errorf("calls %s, annotations %v, and it says %v", calls, v.Annotations, v.GetCondition("Synced"))
+	}
+}
