@@ -37,7 +37,8 @@ func (p *pass) superseded() (domain string) {
 }
 
 // CreatedSince says whether a predecessor has created after the last creation here was begun, or succeeded, as far as the object is
-// marked with it. That one failed does not tell: it was begun before.
+// marked with it. That one failed does not tell: it was begun before. Whose user was asked about a creation, and has removed what
+// was recorded of it, has answered for theirs, too.
 func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 	theirs := annotationOf(mg, domain, keySucceeded)
 	if theirs == "" || theirs == mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded] { // as it is once it was taken over
@@ -46,8 +47,9 @@ func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 	succeeded, err := time.Parse(time.RFC3339, theirs)
 	id, _ := attempt(mg)
 	ours := latest(meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreatePending(mg), beginning(id, now))
+	answered := ours.IsZero() && mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != ""
 
-	return err == nil && succeeded.After(ours)
+	return err == nil && !answered && succeeded.After(ours)
 }
 
 // AnnotationOf returns an annotation of a predecessor. Each pass asks for some, so that it makes no garbage.

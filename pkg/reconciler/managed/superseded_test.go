@@ -258,16 +258,44 @@ func TestWhatAPredecessorCreatedSinceUnderOurNameIsTheLastCreation(t *testing.T)
 	w.cloud.Before = failing("Create", external.NotCreated(errBoom))
 	w.create(func(v *volume.Volume) {
 		v.Spec.SizeGiB = 1
-		v.Annotations = map[string]string{meta.AnnotationKeyExternalName: "vol-7"}
+		v.Annotations = map[string]string{meta.AnnotationKeyExternalName: "vol-9"}
 	})
 	_, _ = w.try()
 	w.cloud.Before = nil
-	w.createsThere("vol-7")
-	w.cloud.Remove("vol-7")
+	w.createsThere("vol-9")
+	w.cloud.Remove("vol-9")
 	w.taken()
 	w.later(4)
 	_, calls, _ := w.taken()
 	if v := w.get(); strings.Contains(calls, "Create") || v.GetCondition("Synced").Reason != "CreationUnresolved" || v.Annotations[meta.AnnotationKeyCreateAttempt] != "" || v.Annotations[meta.AnnotationKeyExternalCreateSucceeded] != v.Annotations[theirSucceeded] {
 		t.Errorf("calls %s, annotations %v, and it says %v", calls, v.Annotations, v.GetCondition("Synced"))
+	}
+}
+
+// Whoever was asked about what a predecessor created, and removes our marks of it, has answered: theirs may stay, whatever name the object has.
+func TestMarksOfAPredecessorMayStayAfterAnAnswer(t *testing.T) {
+	for _, name := range []string{"vol-0", "vol-5"} {
+		for _, deleted := range []bool{false, true} {
+			w := succeeding(t)
+			w.cloud.Remove("vol-0")
+			w.create(left())
+			w.later(1)
+			w.change(func(v *volume.Volume) { v.Annotations[meta.AnnotationKeyExternalName] = name })
+			w.later(3)
+			if c := w.get().GetCondition("Synced"); c.Reason != "CreationUnresolved" || w.cloud.Count("Create") != 0 {
+				t.Errorf("%s: %d calls of Create, and it says %v", name, w.cloud.Count("Create"), c)
+			}
+			w.change(func(v *volume.Volume) {
+				meta.RemoveAnnotations(v, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded)
+			})
+			w.restart()
+			if deleted {
+				w.delete()
+			}
+			w.later(4)
+			if n := w.cloud.Count("Create"); deleted && !w.gone() || !deleted && (n != 1 || w.get().GetCondition("Synced").Status != "True") {
+				t.Errorf("%s, deleted %t: %d calls of Create, object %v", name, deleted, n, w.get())
+			}
+		}
 	}
 }

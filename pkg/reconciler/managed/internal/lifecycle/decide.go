@@ -77,11 +77,9 @@ func removed(f Facts) Action {
 		return Delete
 	case f.Doubt == Grace && (f.Attempt == Unseen || !f.DeleteSent && !f.Acted) || f.Doubt == Unconfirmed:
 		return AwaitGone
-	case f.Attempt == Superseded:
-		return Refuse
 	case (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class == Token && f.May.Create && !f.Acted:
 		return Create
-	case (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class != Named:
+	case (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class != Named || f.Attempt == Superseded:
 		return Refuse
 	default:
 		return Finalize
@@ -113,9 +111,7 @@ func missing(f Facts) Action {
 	switch {
 	case f.Doubt != NoDoubt || f.Acted:
 		return AwaitExistence
-	case f.Attempt == Superseded:
-		return Refuse
-	case (f.Attempt == Unknown || f.Attempt == Unseen) && f.Class != Named && f.Class != Token:
+	case (f.Attempt == Unknown || f.Attempt == Unseen) && f.Class != Named && f.Class != Token || f.Attempt == Superseded:
 		return Refuse
 	case !f.May.Create:
 		return ReportMissing
