@@ -72,6 +72,22 @@ var succession = []scenario{
 		w.users.delete(firstKey)
 		w.settle()
 	}},
+	{name: "predecessor-again", calm: true, lag: 5 * time.Millisecond, config: succeeds, expect: succeeded, live: func(w *World) {
+		w.predecessorLeaves(place{ID: "old", Length: 10}, theirName, "old", theirSucceeded, ago(time.Hour))
+		w.settle()
+		w.predecessorCreates("new")
+		w.settle()
+		w.quiet()
+		w.users.delete(firstKey)
+		w.settle()
+	}},
+	{name: "predecessor-again-deleted", calm: true, lag: 5 * time.Millisecond, config: succeeds, expect: succeeded, live: func(w *World) {
+		w.predecessorLeaves(place{ID: "old", Length: 10}, theirName, "old", theirSucceeded, ago(time.Hour))
+		w.settle()
+		w.predecessorCreates("new")
+		w.users.delete(firstKey)
+		w.settle()
+	}},
 }
 
 func ago(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
@@ -132,6 +148,36 @@ func (w *World) stamps(p *place) {
 	if w.harbour.class.stamped {
 		p.Stamp = p.For
 	}
+}
+
+// PredecessorCreates ends the provider. Until it begins again, the predecessor keeps the object once more, as after a rollback without the
+// command: what it had made is gone, and it makes another place, whose name it does not tell the provider.
+func (w *World) predecessorCreates(id string) {
+	w.rollsOut()
+	mg := w.users.see(firstKey)
+	if mg == nil {
+		return
+	}
+	w.vacate(firstKey, w.nameOf(mg))
+	made := place{ID: id, Length: 10, For: mg.GetUID()}
+	if w.harbour.class.named {
+		made.Stamp = made.For
+	}
+	w.harbour.put(made)
+	w.users.change(firstKey, func(mg resource.Managed) {
+		mg.SetFinalizers(append(mg.GetFinalizers(), theirFinalizer))
+		for _, key := range []string{theirPending, theirSucceeded} {
+			annotate(mg, key, w.now().UTC().Format(time.RFC3339))
+		}
+		annotate(mg, theirName, id)
+	})
+}
+
+// Supersedes says whether a predecessor has made another resource for an object than the one that it has the name of.
+func supersedes(o metav1.Object) bool {
+	name := o.GetAnnotations()[theirName]
+
+	return name != "" && name != externalName(o) && markedAt(o, theirSucceeded).After(markedAt(o, keySucceeded))
 }
 
 // UnderTheirName returns an object with the external name that a predecessor has given it, if it has no other.

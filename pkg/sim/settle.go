@@ -116,7 +116,7 @@ func (w *World) missing(mg resource.Managed) string {
 // creation is not known to have succeeded.
 func (w *World) operate(mg resource.Managed) {
 	w.blocked++
-	if !w.outside.Traits().Blocks && !w.takenAway(mg) && !inherits(mg) { // nobody knows a name that a user gave
+	if !w.outside.Traits().Blocks && !w.takenAway(mg) && !inherits(mg) && !supersedes(mg) { // nobody knows a name that a user gave
 		w.violate("L3", fmt.Sprintf("%s is blocked, although its class can be recovered", mg.GetName()))
 	}
 	if externalName(mg) == "" && !w.answerLost(mg) && !inherits(mg) {

@@ -32,10 +32,10 @@ const (
 // to remove the record of a creation: the object gets a note that the condition does not ask to remove.
 // The condition Created then says which creation that is. An object that another runtime has
 // marked stays as it is, unless predecessors are known: then the note tells that their marks were taken over, once
-// the user has removed these.
+// the user has removed these. What a predecessor has created since is answered by its annotations, or by the external name.
 func (p *pass) askUser(ctx context.Context) error {
 	mark := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-	if mark == "" && len(p.r.predecessors) == 0 {
+	if mark == "" && len(p.r.predecessors) == 0 || p.last.Attempt == lifecycle.Superseded {
 		return p.unpublishable
 	}
 	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == "" {

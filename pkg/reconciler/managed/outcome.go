@@ -166,6 +166,8 @@ var refused = outcome{
 	refine: func(p *pass, o outcome) outcome {
 		err, again := errors.New(textUnresolved), p.asksAgain()
 		switch id, _ := attempt(p.mg); {
+		case p.last.Attempt == lifecycle.Superseded:
+			return p.refusedAsSuperseded(o)
 		case meta.WasDeleted(p.mg):
 			text := textUnresolved + again + "; until then the object stays, because what was created for it could not be found"
 			if !p.unresolved() {

@@ -215,6 +215,8 @@ func (p *pass) addObserved(f *lifecycle.Facts) {
 // or not.
 func (p *pass) attempt(lost bool) lifecycle.Attempt {
 	switch {
+	case p.superseded() != "":
+		return lifecycle.Superseded
 	case p.absent || abandoned(p.mg):
 		return lifecycle.Settled
 	case lost:

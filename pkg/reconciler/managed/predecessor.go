@@ -17,9 +17,13 @@ import (
 //     does. It counts as long as the latter is missing or empty: to resume, set the latter to
 //     "false", or remove both.
 //   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count
-//     as the annotations of this runtime if the object has none of these and no
-//     condition Created. The first write stores them under the names of
-//     this runtime.
+//     as the annotations of this runtime if this one has recorded no creation of the object. The
+//     first write stores them under the names of this runtime.
+//   - If DOMAIN/external-name is another name than the object has here, and
+//     DOMAIN/external-create-succeeded is later than the last creation here, the predecessor
+//     has created since. If nothing is found by the name here, nothing is created, and a
+//     deletion does not end, before a user says which of the two names counts. With theirs
+//     the object takes over the marks of that creation.
 //
 // The annotations of the predecessor stay on the object, so that the predecessor finds them
 // after a rollback; [WithRetiredAnnotations] removes them. Give the option once for each
@@ -104,21 +108,29 @@ func (r *Reconciler) whyPaused(mg resource.Managed) string {
 	return fmt.Sprintf("paused by the annotation %s: to resume, remove it, or set %s to \"false\"", theirs, ours)
 }
 
+// The annotations of a predecessor, behind its domain, by which it is asked whether it has created since.
+const (
+	keyName      = "/external-name"
+	keySucceeded = "/external-create-succeeded"
+)
+
 // The marks of a predecessor, and what they are here.
 var inheritable = map[string]string{
-	"/external-name":             meta.AnnotationKeyExternalName,
-	"/external-create-pending":   meta.AnnotationKeyExternalCreatePending,
-	"/external-create-succeeded": meta.AnnotationKeyExternalCreateSucceeded,
-	"/external-create-failed":    meta.AnnotationKeyExternalCreateFailed,
+	keyName:                    meta.AnnotationKeyExternalName,
+	"/external-create-pending": meta.AnnotationKeyExternalCreatePending,
+	keySucceeded:               meta.AnnotationKeyExternalCreateSucceeded,
+	"/external-create-failed":  meta.AnnotationKeyExternalCreateFailed,
 }
 
-// TakeOverMarks gives an object of which nothing was recorded here the marks of a predecessor. They are stored also if
+// TakeOverMarks gives an object of which nothing was recorded here the marks of a predecessor, and one that has the external name of
+// what a predecessor has created since. They are stored also if
 // it is being deleted: in the next pass this process knows the object, and a user may be asked to remove some of them.
 func (p *pass) takeOverMarks() bool {
 	marks := p.theirMarks()
 	if p.restored || len(marks) == 0 {
 		return false
 	}
+	removeRecord(p.mg)
 	meta.AddAnnotations(p.mg, marks)
 
 	return !p.r.halted(p.mg)
@@ -126,10 +138,15 @@ func (p *pass) takeOverMarks() bool {
 
 // TheirMarks returns the marks of the first predecessor that left any, if they count, by the names that they have here.
 func (p *pass) theirMarks() map[string]string {
-	if len(p.r.predecessors) == 0 || !p.neverOurs() && (!p.r.named || meta.GetExternalName(p.read) != "") {
-		return nil // as in nearly every pass
+	if len(p.r.predecessors) == 0 {
+		return nil
 	}
+	never, name := p.neverOurs(), meta.GetExternalName(p.read)
 	for _, domain := range p.r.predecessors {
+		since := name != "" && annotationOf(p.read, domain, keyName) == name && createdSince(p.read, domain, p.now())
+		if !never && !since && (!p.r.named || name != "") {
+			continue // as in nearly every pass
+		}
 		marks := map[string]string{}
 		for theirs, ours := range inheritable {
 			if value := p.read.GetAnnotations()[domain+theirs]; value != "" {
@@ -138,7 +155,9 @@ func (p *pass) theirMarks() map[string]string {
 		}
 		switch {
 		case len(marks) == 0:
-		case p.neverOurs(), p.tookOver(marks[meta.AnnotationKeyExternalName]):
+		case never:
+			return besideOurName(marks, name)
+		case since, p.tookOver(marks[meta.AnnotationKeyExternalName]):
 			return marks
 		default:
 			return nil
@@ -148,18 +167,44 @@ func (p *pass) theirMarks() map[string]string {
 	return nil
 }
 
-// NeverOurs says whether nothing tells that this runtime has recorded anything of the object: no mark, no record in the
+// BesideOurName returns the marks of a predecessor that count on an object to which an external name was given here already, by a user
+// or by moorage migrate objects. If theirs is another one, two names are two resources: ours stays. What was created under theirs is
+// not taken for a creation under ours, and a user is asked.
+func besideOurName(marks map[string]string, ours string) map[string]string {
+	theirs := marks[meta.AnnotationKeyExternalName]
+	switch {
+	case ours == "" || theirs == "" || theirs == ours:
+		return marks
+	case marks[meta.AnnotationKeyExternalCreateSucceeded] != "":
+		return nil
+	}
+	delete(marks, meta.AnnotationKeyExternalName)
+
+	return marks
+}
+
+// What tells that a creation was recorded here, or that a user has answered what became of one. An external name may have been given by
+// a user, and the other marks do not tell whether anything was created.
+var creationRecords = []string{
+	meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyOperation,
+	meta.AnnotationKeyCreationDetails, meta.AnnotationKeyRestored, meta.AnnotationKeyRestoredOwner, meta.AnnotationKeyWasUnresolved,
+}
+
+// The reasons of the condition Created as this runtime sets it: a provider may have a condition of its own of that name.
+var createdReasons = []commonv1.ConditionReason{commonv1.ReasonObserved, commonv1.ReasonUnresolved, commonv1.ReasonGivenUp}
+
+// NeverOurs says whether nothing tells that this runtime has recorded a creation of the object: no mark of one, no record in the
 // status, and nothing that this process knows. Our finalizer does not tell: it may have been stored without the marks that
 // were to be taken over with it, or a replace may have taken these. Where names are chosen it is all that may tell of a
 // creation here; but not while the finalizer of a predecessor is beside it, which goes after that.
 func (p *pass) neverOurs() bool {
-	for key := range bookkeeping {
+	for _, key := range creationRecords {
 		if p.read.GetAnnotations()[key] != "" {
 			return false
 		}
 	}
 	_, _, known := p.memo.known()
-	recorded := p.mg.GetCondition(commonv1.TypeCreated).Reason != "" ||
+	recorded := slices.Contains(createdReasons, p.mg.GetCondition(commonv1.TypeCreated).Reason) ||
 		p.r.named && meta.FinalizerExists(p.read, FinalizerName) && !p.r.retired.on(p.read)
 
 	return !known && !recorded && p.memo.Seen == objectstate.CreationRef{}
@@ -189,7 +234,9 @@ func (p *pass) retires() bool {
 		return false
 	}
 	before := len(p.mg.GetAnnotations())
-	meta.RemoveAnnotations(p.mg, p.r.retired.annotations...)
+	if p.superseded() == "" { // or else a user is asked about them
+		meta.RemoveAnnotations(p.mg, p.r.retired.annotations...)
+	}
 
 	return len(p.mg.GetAnnotations()) < before || p.r.retired.on(p.mg)
 }

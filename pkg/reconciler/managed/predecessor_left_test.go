@@ -118,8 +118,17 @@ func TestAPredecessorThatLeftNothingCostsNothing(t *testing.T) {
 	g.expect("patch status", "", "Normal/ReconciliationPaused")
 }
 
-// Each record of ours alone tells that an object is ours, after a restart: then nothing of a predecessor's counts.
+// Each record of a creation of ours alone tells that an object is ours, after a restart: then nothing of a predecessor's counts. What
+// tells of no creation does not: a mark of a failure, or a condition of the provider's own that is named Created.
 func TestEachTraceTellsThatAnObjectIsOurs(t *testing.T) {
+	says := func(status metav1.ConditionStatus, reason commonv1.ConditionReason, message string) func(*volume.Volume) {
+		return func(v *volume.Volume) {
+			v.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now()})
+		}
+	}
+	marks := func(key string) func(*volume.Volume) {
+		return func(v *volume.Volume) { v.Annotations[key] = time.Now().Add(-time.Hour).UTC().Format(time.RFC3339) }
+	}
 	for name, tc := range map[string]struct {
 		leave func(*volume.Volume)
 		ours  bool
@@ -127,13 +136,17 @@ func TestEachTraceTellsThatAnObjectIsOurs(t *testing.T) {
 		"a finalizer, which may be stored without the marks that were taken over": {func(v *volume.Volume) {
 			v.Finalizers = append(v.Finalizers, managed.FinalizerName)
 		}, false},
-		"a record in the status": {func(v *volume.Volume) {
-			v.SetConditions(commonv1.Condition{Type: commonv1.TypeCreated, Status: "True", Reason: "Created", LastTransitionTime: metav1.Now()})
-		}, true},
-		"a mark": {func(v *volume.Volume) {
-			v.Annotations[meta.AnnotationKeyExternalCreateFailed] = time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
-		}, true},
-		"nothing": {func(*volume.Volume) {}, false},
+		"a record in the status, of what was found":    {says("True", commonv1.ReasonObserved, ""), true},
+		"a record in the status, of a question":        {says("Unknown", commonv1.ReasonUnresolved, ""), true},
+		"a record in the status, of what was given up": {says("False", commonv1.ReasonGivenUp, ""), true},
+		"a condition of the provider's own":            {says("True", "VolumeCreated", "the volume was created"), false},
+		"the same while it is created":                 {says("False", "InProgress", ""), false},
+		"a mark of a beginning":                        {marks(meta.AnnotationKeyExternalCreatePending), true},
+		"a mark of a success":                          {marks(meta.AnnotationKeyExternalCreateSucceeded), true},
+		"an attempt":                                   {marks(meta.AnnotationKeyCreateAttempt), true},
+		"the note of a question":                       {marks(meta.AnnotationKeyWasUnresolved), true},
+		"a mark of a failure alone":                    {marks(meta.AnnotationKeyExternalCreateFailed), false},
+		"nothing":                                      {func(*volume.Volume) {}, false},
 	} {
 		w := succeeding(t)
 		w.create(func(v *volume.Volume) {

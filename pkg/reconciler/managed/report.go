@@ -3,6 +3,7 @@ package managed
 import (
 	"context"
 	"maps"
+	"slices"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -138,6 +139,7 @@ func (p *pass) conclude(o outcome) outcome {
 		}
 		p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved, Message: text})
 	}
+	left := p.tellSuperseded()
 	p.set(o.ready)
 	p.set(o.synced)
 	p.setUpToDate(o)
@@ -150,7 +152,7 @@ func (p *pass) conclude(o outcome) outcome {
 		p.tell(o.event)
 	}
 	if o.event.Type != event.TypeWarning {
-		p.forgetWarnings(string(o.event.Reason))
+		p.forgetWarnings(string(o.event.Reason), left)
 	}
 	p.checkPollInterval()
 
@@ -212,10 +214,10 @@ func (p *pass) first(reason, message string) bool {
 	return true
 }
 
-// ForgetWarnings forgets what was told, so that it is news once more. What is told for this reason is not news
+// ForgetWarnings forgets what was told, so that it is news once more. What is told for these reasons is not news
 // as long as it goes on, also where no status is stored.
-func (p *pass) forgetWarnings(but string) {
-	maps.DeleteFunc(p.memo.LastWarnings, func(reason, _ string) bool { return reason != but })
+func (p *pass) forgetWarnings(but ...string) {
+	maps.DeleteFunc(p.memo.LastWarnings, func(reason, _ string) bool { return !slices.Contains(but, reason) })
 	if len(p.memo.LastWarnings) == 0 {
 		p.memo.LastWarnings = nil
 	}

@@ -51,7 +51,7 @@ func live(f Facts) Action {
 // Removing: the object is deleted, and the external resource exists.
 func removing(f Facts) Action {
 	switch {
-	case f.Ownership == Foreign && f.Attempt == Unknown && f.Class != Named:
+	case f.Ownership == Foreign && (f.Attempt == Unknown && f.Class != Named || f.Attempt == Superseded):
 		return Refuse
 	case f.Ownership == Foreign && f.Doubt == Unconfirmed:
 		return AwaitGone
@@ -79,7 +79,7 @@ func removed(f Facts) Action {
 		return AwaitGone
 	case (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class == Token && f.May.Create && !f.Acted:
 		return Create
-	case (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class != Named:
+	case (f.Attempt == Unknown || f.Attempt == Unseen && !f.NameKnown) && f.Class != Named || f.Attempt == Superseded:
 		return Refuse
 	default:
 		return Finalize
@@ -111,7 +111,7 @@ func missing(f Facts) Action {
 	switch {
 	case f.Doubt != NoDoubt || f.Acted:
 		return AwaitExistence
-	case (f.Attempt == Unknown || f.Attempt == Unseen) && f.Class != Named && f.Class != Token:
+	case (f.Attempt == Unknown || f.Attempt == Unseen) && f.Class != Named && f.Class != Token || f.Attempt == Superseded:
 		return Refuse
 	case !f.May.Create:
 		return ReportMissing

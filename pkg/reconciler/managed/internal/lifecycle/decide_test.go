@@ -42,6 +42,7 @@ func TestDecideForDeletedObjects(t *testing.T) {
 		{"a stranger's resource resolves nothing", departing(Facts{Presence: Present, Ownership: Foreign, Resolves: true}), Release},
 		{"a stranger's resource may be ours without its mark", departing(Facts{Presence: Present, Ownership: Foreign, Attempt: Unknown}), Refuse},
 		{"not under a name we chose", departing(Facts{Presence: Present, Ownership: Foreign, Attempt: Unknown, Class: Named}), Release},
+		{"what another runtime created since would be left", departing(Facts{Presence: Present, Ownership: Foreign, Attempt: Superseded, Class: Named, Doubt: Unconfirmed}), Refuse},
 		{"that ours is another's now is not believed at once", departing(Facts{Presence: Present, Ownership: Foreign, Doubt: Unconfirmed, Awaited: true}), AwaitGone},
 		{"nor under a name we chose", departing(Facts{Presence: Present, Ownership: Foreign, Doubt: Unconfirmed, Class: Named}), AwaitGone},
 		{"and if nobody can tell, it is not waited for", departing(Facts{Presence: Present, Ownership: Foreign, Doubt: Unconfirmed, Attempt: Unknown}), Refuse},
@@ -75,6 +76,7 @@ func TestDecideForDeletedObjects(t *testing.T) {
 		{"and if it was seen before", departing(Facts{Doubt: Grace, NameKnown: true, Acted: true}), Finalize},
 		{"what a replace took the record of is deleted, too", departing(Facts{Attempt: Replaced, NameKnown: true, Awaited: true}), Restore},
 		{"what it named goes first, if that exists", departing(Facts{Attempt: Replaced, NameKnown: true, Presence: Present}), Delete},
+		{"what another runtime created since is not left without a word", departing(Facts{Attempt: Superseded, NameKnown: true, Class: Named, Awaited: true}), Refuse},
 		{"absence of what it named is not believed at once", departing(Facts{Attempt: Replaced, NameKnown: true, Doubt: Unconfirmed}), AwaitGone},
 	})
 }
@@ -106,6 +108,8 @@ func TestDecideForWantedObjects(t *testing.T) {
 		{"nor does it need to be put back where nothing may be made", without(living(Facts{Attempt: Replaced}), Permissions{Update: true}), ReportMissing},
 		{"what a replace names may be missed once", living(Facts{Attempt: Replaced, Doubt: Unconfirmed}), AwaitExistence},
 		{"and is claimed if it exists", living(Facts{Attempt: Replaced, Presence: Present}), Claim},
+		{"what another runtime created since is not created again", living(Facts{Attempt: Superseded, Class: Token}), Refuse},
+		{"once nothing of ours is believed to be there", living(Facts{Attempt: Superseded, Doubt: Unconfirmed}), AwaitExistence},
 		{"a lookup that found nothing may be too early", living(Facts{Doubt: Unconfirmed, Attempt: Unknown, Class: Findable}), AwaitExistence},
 		{"what is being searched for is not created", living(Facts{Doubt: Unconfirmed}), AwaitExistence},
 		{"a create with the same token is repeated", living(Facts{Attempt: Unknown, Class: Token}), Create},

@@ -79,10 +79,11 @@ type Attempt int
 
 // The attempts.
 const (
-	Settled  Attempt = iota // There was none, it failed, or its result was seen.
-	Unknown                 // A create was begun whose result is not known.
-	Unseen                  // A create succeeded, and no observation has found its result.
-	Replaced                // A replace took the record of the last creation, and wrote another external name.
+	Settled    Attempt = iota // There was none, it failed, or its result was seen.
+	Unknown                   // A create was begun whose result is not known.
+	Unseen                    // A create succeeded, and no observation has found its result.
+	Replaced                  // A replace took the record of the last creation, and wrote another external name.
+	Superseded                // Another runtime has created since, under another external name.
 )
 
 // A Doubt says why an absence, or that what exists is not ours, may not be so.

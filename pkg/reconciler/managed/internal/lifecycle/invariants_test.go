@@ -34,6 +34,12 @@ var invariants = map[string]func(Facts, Action) bool{
 	"the finalizer stays while the last creation is not looked for": func(f Facts, a Action) bool {
 		return a != Finalize || f.Attempt != Replaced
 	},
+	"a create never makes another beside what another runtime created since": func(f Facts, a Action) bool {
+		return a != Create || f.Attempt != Superseded
+	},
+	"the finalizer stays while another runtime has created since": func(f Facts, a Action) bool {
+		return a != Finalize && a != Release || f.Attempt != Superseded
+	},
 	"a record is put back only where nothing is found, once that is believed": func(f Facts, a Action) bool {
 		return a != Restore || f.Attempt == Replaced && f.Presence == Absent && f.Doubt != Unconfirmed && (f.Doubt != Grace || f.Deleted)
 	},
@@ -205,7 +211,7 @@ type looked struct {
 // EveryFacts calls fn with every combination of facts.
 func everyFacts(fn func(Facts)) {
 	const flags = 15
-	for choice := range (Findable + 1) * (Class(Present) + 1) * (Class(Replaced) + 1) * (Class(Unconfirmed) + 1) * (Class(Foreign) + 1) << flags {
+	for choice := range (Findable + 1) * (Class(Present) + 1) * (Class(Superseded) + 1) * (Class(Unconfirmed) + 1) * (Class(Foreign) + 1) << flags {
 		bits := int(choice)
 		flag := func() bool {
 			bit := bits&1 != 0
@@ -223,7 +229,7 @@ func everyFacts(fn func(Facts)) {
 			Paused: flag(), Invalid: flag(), Deleted: flag(), Held: flag(), Awaited: flag(),
 			May:       Permissions{Create: flag(), Update: flag(), Delete: flag()},
 			NameKnown: flag(), DeleteSent: flag(), UpToDate: flag(), Learned: flag(), Resolves: flag(), Unpublished: flag(), Acted: flag(),
-			Presence: Presence(state(3)), Attempt: Attempt(state(4)), Doubt: Doubt(state(3)), Ownership: Ownership(state(2)), Class: Class(state(4)),
+			Presence: Presence(state(3)), Attempt: Attempt(state(5)), Doubt: Doubt(state(3)), Ownership: Ownership(state(2)), Class: Class(state(4)),
 		})
 	}
 }
