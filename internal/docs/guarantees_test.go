@@ -15,7 +15,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
-const guarantees = "docs/guarantees.md"
+const (
+	guarantees  = "docs/guarantees.md"
+	trackRecord = "docs/track-record.md"
+)
 
 // properties is the table of what the simulator holds, in the order of the names.
 func properties() string {
@@ -128,7 +131,7 @@ func TestTrackRecord(t *testing.T) {
 		}
 	}
 	found := 0
-	for _, r := range rows(read(t, guarantees)) {
+	for _, r := range rows(read(t, trackRecord)) {
 		by, ok := r.cell("Held by")
 		if !ok || !strings.HasPrefix(by, "`Test") && !strings.HasPrefix(by, "`Fuzz") {
 			continue
@@ -136,11 +139,11 @@ func TestTrackRecord(t *testing.T) {
 		found++
 		for _, name := range spans(by) {
 			if !declared[name] {
-				t.Errorf("%s:%d: there is no test %s", guarantees, r.line, name)
+				t.Errorf("%s:%d: there is no test %s", trackRecord, r.line, name)
 			}
 		}
 	}
 	if found < 10 {
-		t.Errorf("%s: %d rows name a test: the table was not read", guarantees, found)
+		t.Errorf("%s: %d rows name a test: the table was not read", trackRecord, found)
 	}
 }

@@ -38,7 +38,7 @@ var regions = []region{
 	{conformancePage, "conformance properties", func(*testing.T) string { return conformanceProperties() }},
 	{guarantees, "properties", func(*testing.T) string { return properties() }},
 	{guarantees, "faults", func(t *testing.T) string { return faults(read(t, "pkg/sim/schedule.go")) }},
-	{guarantees, "corpus", func(t *testing.T) string { return noError(t)(corpus(read(t, "pkg/sim/testdata/corpus.txt"))) }},
+	{trackRecord, "corpus", func(t *testing.T) string { return noError(t)(corpus(read(t, "pkg/sim/testdata/corpus.txt"))) }},
 }
 
 // upstream is the list that the suites of upstream are compared with.
