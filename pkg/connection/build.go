@@ -8,117 +8,120 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// errUnfinished is what becomes of a Resolver that ended its goroutine.
-var errUnfinished = errors.New("the connection was given up while it was built")
+// errAborted is the error of a build whose Resolver ended its goroutine.
+var errAborted = errors.New("the goroutine that builds the connection has ended")
 
-// flight is one look at the revision of a key, and the build that may follow, on
-// behalf of all who wait for it.
-type flight[C any] struct {
+// build resolves the revision of a key, and builds a connection if it has changed, on
+// behalf of all callers that wait for it.
+type build[C any] struct {
 	version string
 	cancel  context.CancelFunc
 	// done is closed when conn and err are set.
 	done chan struct{}
 
-	// waiting counts those who will take a lease when it lands, deleting those of them
-	// who do so for a deletion; landed says that they were given one. All are guarded by
-	// the lock of the cache.
+	// waiting counts the callers that get a lease when the build finishes, deleting those
+	// of them that acquire for a deletion. finished means that they have got it. All are
+	// guarded by the lock of the cache.
 	waiting, deleting int
-	landed            bool
+	finished          bool
 
-	// conn is there without an error, or, for those who delete, with one.
+	// conn is set if err is nil. If it is set with an error, it is for deletions only.
 	conn *connection[C]
 	err  error
 
-	// secrets are those that the look and the build have read.
+	// secrets are those read by the build.
 	secrets *redact.Secrets
 }
 
-// join counts n more of those who wait; the lock is held.
-func (f *flight[C]) join(deletion bool, n int) {
-	f.waiting += n
+// addWaiters adds n to the number of callers that wait. The lock must be held.
+func (b *build[C]) addWaiters(deletion bool, n int) {
+	b.waiting += n
 	if deletion {
-		f.deleting += n
+		b.deleting += n
 	}
 }
 
-// brings tells whether the flight brought a connection, for a deletion or not.
-func (f *flight[C]) brings(deletion bool) bool {
-	return f.err == nil || deletion && f.conn != nil
+// hasConnection reports whether the build has a connection for a caller, which acquires
+// for a deletion or not.
+func (b *build[C]) hasConnection(deletion bool) bool {
+	return b.err == nil || deletion && b.conn != nil
 }
 
-// conceal tells the pass behind ctx the secrets of what the flight brought, which has landed.
-func (f *flight[C]) conceal(ctx context.Context) { conceal(ctx, f.secrets, f.conn) }
+// registerSecrets registers the secrets of a finished build for redaction in the pass of
+// ctx.
+func (b *build[C]) registerSecrets(ctx context.Context) { registerSecrets(ctx, b.secrets, b.conn) }
 
-// conceal tells the pass behind ctx the secrets of the last look, and those of the connection,
-// if there is one.
-func conceal[C any](ctx context.Context, looked *redact.Secrets, conn *connection[C]) {
-	looked.Conceal(ctx)
-	if conn != nil && conn.secrets != looked {
+// registerSecrets registers the secrets of the last build, and those of the connection,
+// if there is one, for redaction in the pass of ctx.
+func registerSecrets[C any](ctx context.Context, last *redact.Secrets, conn *connection[C]) {
+	last.Conceal(ctx)
+	if conn != nil && conn.secrets != last {
 		conn.secrets.Conceal(ctx)
 	}
 }
 
-// lease returns what the flight brought. The lease was counted when it landed.
-func (f *flight[C]) lease(c *Cache[C], deletion bool) (*Lease[C], error) {
-	if !f.brings(deletion) {
-		return nil, f.err
+// lease returns the result of a finished build. finishBuild has counted the lease.
+func (b *build[C]) lease(c *Cache[C], deletion bool) (*Lease[C], error) {
+	if !b.hasConnection(deletion) {
+		return nil, b.err
 	}
 
-	return c.lease(f.conn), nil
+	return c.lease(b.conn), nil
 }
 
-// leave takes one who waits off the flight, too late if need be.
-func (c *Cache[C]) leave(f *flight[C], deletion bool) {
+// cancelWait removes a caller that no longer waits for a build. If the build has finished
+// meanwhile, its lease is released.
+func (c *Cache[C]) cancelWait(b *build[C], deletion bool) {
 	c.mu.Lock()
-	landed := f.landed
-	if !landed {
-		f.join(deletion, -1)
+	finished := b.finished
+	if !finished {
+		b.addWaiters(deletion, -1)
 	}
 	c.mu.Unlock()
 
-	if landed && f.brings(deletion) {
-		c.giveBack(f.conn)
+	if finished && b.hasConnection(deletion) {
+		c.release(b.conn)
 	}
 }
 
-// start begins a flight; the lock is held. A caller's context ends with his pass,
-// and must not end the work of the others.
-func (c *Cache[C]) start(ctx context.Context, e *entry[C], w want[C], now time.Time) {
+// startBuild starts the build of an entry. The lock must be held. The context of the
+// build does not end with that of the caller, because other callers may wait for it.
+func (c *Cache[C]) startBuild(ctx context.Context, e *entry[C], r request[C], now time.Time) {
 	if e.recheck {
 		e.recheck, e.rechecked = false, now
 	}
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.o.timeout)
-	e.flight = &flight[C]{version: w.version, cancel: cancel, done: make(chan struct{}), secrets: &redact.Secrets{}}
-	ctx = redact.Collect(ctx, e.flight.secrets)
+	e.build = &build[C]{version: r.version, cancel: cancel, done: make(chan struct{}), secrets: &redact.Secrets{}}
+	ctx = redact.Collect(ctx, e.build.secrets)
 
 	c.running.Add(1)
-	go c.fly(ctx, e, e.flight, w.resolve)
+	go c.runBuild(ctx, e, e.build, r.resolve)
 }
 
-// fly resolves and builds, and lands whatever happens: those who wait must not
-// wait for ever, and a panic in a goroutine would end the whole program.
-func (c *Cache[C]) fly(ctx context.Context, e *entry[C], f *flight[C], resolve Resolver[C]) {
+// runBuild resolves and builds, and finishes the build even after a panic: callers must
+// not wait forever, and a panic in a goroutine would end the process.
+func (c *Cache[C]) runBuild(ctx context.Context, e *entry[C], b *build[C], resolve Resolver[C]) {
 	defer c.running.Done()
-	defer f.cancel()
+	defer b.cancel()
 
 	var built *connection[C]
-	err := errUnfinished
+	err := errAborted
 	defer func() {
 		if p := recover(); p != nil {
 			err = errors.Errorf("panic while connecting: %v", p)
 		}
-		c.land(e, f, built, err)
+		c.finishBuild(e, b, built, err)
 	}()
 
 	built, err = c.renew(ctx, e, resolve)
 }
 
-// renew returns a new connection, or nil if the current one is of the right
-// revision. The current one goes before the new one comes, because it has the
-// wrong settings even if there is no way to have the right ones.
+// renew returns a new connection, or nil if the current one has the right revision.
+// Otherwise the current one is retired before the new one is built: its settings are
+// outdated, even if no connection with the new ones can be built.
 func (c *Cache[C]) renew(ctx context.Context, e *entry[C], resolve Resolver[C]) (*connection[C], error) {
-	revision, build, err := resolve(ctx)
+	revision, connect, err := resolve(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +136,7 @@ func (c *Cache[C]) renew(ctx context.Context, e *entry[C], resolve Resolver[C]) 
 	c.mu.Unlock()
 	c.closeAll(old)
 
-	value, err := build(ctx)
+	value, err := connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -141,12 +144,13 @@ func (c *Cache[C]) renew(ctx context.Context, e *entry[C], resolve Resolver[C]) 
 	return &connection[C]{value: value, revision: revision}, nil
 }
 
-// land records what came of a flight, and hands out a lease to each who waits.
-func (c *Cache[C]) land(e *entry[C], f *flight[C], built *connection[C], err error) {
+// finishBuild stores the result of a build, and leases the connection to all callers that
+// wait.
+func (c *Cache[C]) finishBuild(e *entry[C], b *build[C], built *connection[C], err error) {
 	c.mu.Lock()
 	now := c.o.clock.Now()
 	if built != nil {
-		built.secrets = f.secrets
+		built.secrets = b.secrets
 		e.current = built
 	}
 
@@ -159,30 +163,31 @@ func (c *Cache[C]) land(e *entry[C], f *flight[C], built *connection[C], err err
 		err = ErrDropped
 		unused = e.retire()
 	default:
-		unused = c.keep(e, f.version, err)
+		unused = c.updateRetention(e, b.version, err)
 	}
-	err = e.judge(f.version, err, now, c.o.uncertainty)
+	err = e.tolerateUnsure(b.version, err, now, c.o.uncertainty)
 
-	e.looked, e.version, e.checked, e.err, e.secrets = true, f.version, now, err, f.secrets
-	e.flight = nil
-	f.give(e, now)
-	f.err, f.landed = err, true
+	e.resolved, e.version, e.resolvedAt, e.err, e.secrets = true, b.version, now, err, b.secrets
+	e.build = nil
+	b.leaseToWaiters(e, now)
+	b.err, b.finished = err, true
 	c.mu.Unlock()
 
-	close(f.done)
+	close(b.done)
 	c.closeAll(unused)
 }
 
-// give leases the connection to those who wait and may have it; the lock is held.
-func (f *flight[C]) give(e *entry[C], now time.Time) {
-	leases := f.waiting
+// leaseToWaiters leases the connection to the callers that wait and may have it. The lock
+// must be held.
+func (b *build[C]) leaseToWaiters(e *entry[C], now time.Time) {
+	leases := b.waiting
 	if e.err != nil {
-		leases = f.deleting
+		leases = b.deleting
 	}
-	if e.err != nil && e.kept == nil {
+	if e.err != nil && e.retained == nil {
 		return
 	}
-	f.conn = e.current
-	f.conn.leases += leases
-	f.conn.used = now
+	b.conn = e.current
+	b.conn.leases += leases
+	b.conn.used = now
 }
