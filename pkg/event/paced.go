@@ -10,168 +10,167 @@ import (
 	"k8s.io/client-go/tools/reference"
 )
 
-// The pace of a PacedRecorder, unless WithPace says otherwise.
+// The defaults of WithPace.
 const (
 	DefaultPace  = 50 // events in a second
 	DefaultBurst = 100
 )
 
-// busyShare is what is left of the pace while more events come than it allows: they
-// tell of work that goes on. A line that is half full has waited for that long enough.
+// While events are recorded faster than the rate, the controllers are busy: each event then
+// costs busyCost tokens, unless the queue is half full.
 const (
-	busyShare = 5
-	busyFor   = time.Second // since the last event that was too many
-	busyUntil = maxWaiting / 2
+	busyCost       = 5
+	busyWindow     = time.Second // since the last event that exceeded the rate
+	busyMaxWaiting = maxWaiting / 2
 )
 
-// maxWaiting bounds the memory of a PacedRecorder, in events of some 500 bytes each.
-// Beyond it they are handed on at once.
+// maxWaiting bounds the queue of a PacedRecorder, in events of some 500 bytes each. Further
+// events are sent at once.
 const maxWaiting = 10_000
 
-// A PacedRecorder hands good news on to another recorder no faster than at a pace.
-// Client-go sends each event as soon as it is recorded, however many there are:
-// when thousands of objects are created or deleted at a time, the API server is then as
-// busy with telling of it as with the work itself, which takes longer for that. So what
-// comes faster waits, and is handed on in order, in the time that the work leaves: at a
-// fifth of the pace as long as events come faster than it and no more than 5,000 wait, and
-// else at the pace.
+// PacedRecorder limits the rate of normal events that it sends to another recorder.
+// Client-go sends each event as soon as it is recorded. When thousands of objects are created
+// or deleted at a time, the API server would spend as much time on the events as on the work
+// itself. So events beyond the rate are queued, and sent in order: at a fifth of the rate
+// while events are recorded faster than the rate and fewer than 5,000 wait, and otherwise at
+// the rate.
 //
-// Warnings never wait, and so may overtake good news of the same object. What waits
-// when the process ends, or when the recorder is stopped, is not told. An event that waits
-// keeps no more of its object than a reference; the time it bears is when it was handed on.
-// There is no goroutine to stop. It may be used concurrently. The zero value is not usable.
+// Warnings are never queued, and so may be sent before earlier normal events of the same
+// object. Events in the queue are lost when the process ends, or when the recorder is stopped.
+// A queued event keeps only a reference to its object; its timestamp is that of when it is
+// sent. There is no goroutine to stop. A PacedRecorder must be created by NewPacedRecorder,
+// and may be used concurrently.
 type PacedRecorder struct {
 	recorder Recorder
-	line     *line
+	queue    *pacedQueue
 }
 
-// A PaceOption configures a PacedRecorder.
-type PaceOption func(*line)
+// PaceOption configures a PacedRecorder.
+type PaceOption func(*pacedQueue)
 
-// WithPace sets how many events are handed on in a second, and how many at once
-// after a time without any. The default is DefaultPace and DefaultBurst; a pace that
-// is not positive makes none wait.
+// WithPace sets the rate of events per second, and the burst. The defaults are DefaultPace
+// and DefaultBurst. A rate that is not positive means no limit.
 func WithPace(perSecond float64, burst int) PaceOption {
-	return func(l *line) {
+	return func(q *pacedQueue) {
 		if perSecond <= 0 {
 			perSecond = float64(rate.Inf)
 		}
-		l.pace = rate.NewLimiter(rate.Limit(perSecond), max(burst, 1))
-		l.expected = rate.NewLimiter(rate.Limit(perSecond), max(burst, 1))
+		q.pace = rate.NewLimiter(rate.Limit(perSecond), max(burst, 1))
+		q.expected = rate.NewLimiter(rate.Limit(perSecond), max(burst, 1))
 	}
 }
 
-// NewPacedRecorder returns a recorder that hands events on to r at a pace. The scheme
-// knows the types of the objects that events are about; those of others do not wait.
+// NewPacedRecorder returns a recorder that sends events to r at a limited rate. Events about
+// objects whose type the scheme does not have are not limited.
 func NewPacedRecorder(r Recorder, scheme *runtime.Scheme, o ...PaceOption) *PacedRecorder {
-	l := &line{scheme: scheme}
-	WithPace(DefaultPace, DefaultBurst)(l)
+	q := &pacedQueue{scheme: scheme}
+	WithPace(DefaultPace, DefaultBurst)(q)
 	for _, option := range o {
-		option(l)
+		option(q)
 	}
 
-	return &PacedRecorder{recorder: r, line: l}
+	return &PacedRecorder{recorder: r, queue: q}
 }
 
-// Event hands the event on, now or when it is its turn.
+// Event sends the event now, or queues it.
 func (r *PacedRecorder) Event(obj runtime.Object, e Event) {
-	if !absent(obj) && !r.line.waits(r.recorder, obj, e) {
+	if !isNil(obj) && !r.queue.enqueue(r.recorder, obj, e) {
 		r.recorder.Event(obj, e)
 	}
 }
 
 // WithAnnotations returns a recorder that adds the alternating keys and values to
-// the annotations of each event. Its events wait in the same line.
+// the annotations of each event. It shares the queue with the original.
 func (r *PacedRecorder) WithAnnotations(keysAndValues ...string) Recorder {
-	return &PacedRecorder{recorder: r.recorder.WithAnnotations(keysAndValues...), line: r.line}
+	return &PacedRecorder{recorder: r.recorder.WithAnnotations(keysAndValues...), queue: r.queue}
 }
 
-// Stop drops what waits, here and in the recorders with annotations that were made of
-// this one. What comes afterwards is handed on at once. It is for a process that goes on
-// when whom the recorder hands on to has ended, such as a manager; it may be called again.
-func (r *PacedRecorder) Stop() { r.line.stop() }
+// Stop drops the queued events, also those of recorders that WithAnnotations returned. Later
+// events are sent at once. Call Stop when the manager of the wrapped recorder has stopped but
+// the process continues. Further calls do nothing.
+func (r *PacedRecorder) Stop() { r.queue.stop() }
 
-// A line is what waits.
-type line struct {
+// pacedQueue has the events that wait.
+type pacedQueue struct {
 	scheme   *runtime.Scheme
-	pace     *rate.Limiter // of what is handed on
-	expected *rate.Limiter // of what comes
+	pace     *rate.Limiter // of the events that are sent
+	expected *rate.Limiter // of the events that are recorded
 
-	mu      sync.Mutex
-	excess  time.Time // when more came than is expected
-	waiting []waiting // the first is handed on by the timer
-	next    *time.Timer
-	stopped bool
+	mu         sync.Mutex
+	lastExcess time.Time    // when recorded events last exceeded the rate
+	waiting    []pacedEvent // the timer sends the first
+	next       *time.Timer
+	stopped    bool
 }
 
-// A waiting event is one that will be handed on.
-type waiting struct {
+// pacedEvent is an event in the queue.
+type pacedEvent struct {
 	to    Recorder
 	about *corev1.ObjectReference
 	event Event
 }
 
-// waits puts an event into the line, unless it is to be handed on at once.
-func (l *line) waits(to Recorder, obj runtime.Object, e Event) bool {
+// enqueue queues an event, unless it is to be sent at once. It reports whether it did.
+func (q *pacedQueue) enqueue(to Recorder, obj runtime.Object, e Event) bool {
 	if e.Type == TypeWarning {
 		return false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
 
-	if !l.expected.Allow() {
-		l.excess = time.Now()
+	if !q.expected.Allow() {
+		q.lastExcess = time.Now()
 	}
-	if l.stopped || len(l.waiting) == 0 && l.pace.Allow() || len(l.waiting) >= maxWaiting {
+	if q.stopped || len(q.waiting) == 0 && q.pace.Allow() || len(q.waiting) >= maxWaiting {
 		return false
 	}
-	about, err := reference.GetReference(l.scheme, obj)
+	about, err := reference.GetReference(q.scheme, obj)
 	if err != nil {
 		return false
 	}
-	e.Message = bounded(e.Message)
-	l.waiting = append(l.waiting, waiting{to, about, e})
-	if len(l.waiting) == 1 {
-		l.callNext()
+	e.Message = truncate(e.Message)
+	q.waiting = append(q.waiting, pacedEvent{to, about, e})
+	if len(q.waiting) == 1 {
+		q.scheduleNext()
 	}
 
 	return true
 }
 
-// callNext lets the first be handed on when it may.
-func (l *line) callNext() {
-	turns := 1
-	if time.Since(l.excess) < busyFor && len(l.waiting) < busyUntil {
-		turns = min(busyShare, l.pace.Burst())
+// scheduleNext sets the timer for the first event.
+func (q *pacedQueue) scheduleNext() {
+	tokens := 1
+	if time.Since(q.lastExcess) < busyWindow && len(q.waiting) < busyMaxWaiting {
+		tokens = min(busyCost, q.pace.Burst())
 	}
-	l.next = time.AfterFunc(l.pace.ReserveN(time.Now(), turns).Delay(), l.handOn)
+	q.next = time.AfterFunc(q.pace.ReserveN(time.Now(), tokens).Delay(), q.sendNext)
 }
 
-func (l *line) handOn() {
-	l.mu.Lock()
-	if l.stopped { // as the timer rang
-		l.mu.Unlock()
+func (q *pacedQueue) sendNext() {
+	q.mu.Lock()
+	if q.stopped { // when the timer had fired
+		q.mu.Unlock()
 
 		return
 	}
-	first := l.waiting[0]
-	l.waiting[0] = waiting{}
-	if l.waiting = l.waiting[1:]; len(l.waiting) > 0 {
-		l.callNext()
+	first := q.waiting[0]
+	q.waiting[0] = pacedEvent{}
+	if q.waiting = q.waiting[1:]; len(q.waiting) > 0 {
+		q.scheduleNext()
 	} else {
-		l.waiting = nil
+		q.waiting = nil
 	}
-	l.mu.Unlock()
+	q.mu.Unlock()
 
 	first.to.Event(first.about, first.event)
 }
 
-func (l *line) stop() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (q *pacedQueue) stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 
-	l.stopped, l.waiting = true, nil
-	if l.next != nil {
-		l.next.Stop()
+	q.stopped, q.waiting = true, nil
+	if q.next != nil {
+		q.next.Stop()
 	}
 }
