@@ -153,7 +153,7 @@ func (s *Set) States() []State {
 // connection that was removed leaves no series.
 var (
 	rateDesc      = describe("rate", "Limit of the rate of calls to an external system, in calls per second.")
-	openDesc      = describe("open", "1 if calls to an external system are let through, 0 if it is down or rejects the credentials.")
+	openDesc      = describe("open", "1 if calls to an external system are let through, 0 if it is down or unauthorized.")
 	waitingDesc   = describe("waiting", "Calls to an external system that wait to be let through.")
 	inFlightDesc  = describe("in_flight", "Calls to an external system in progress.")
 	callsDesc     = describe("calls_total", "Calls to an external system that were let through.")
