@@ -15,124 +15,124 @@ var ErrClosed = errors.New("the connections are closed")
 // ErrDropped is returned by Acquire if Drop came while it waited.
 var ErrDropped = errors.New("the connection was dropped while it was built")
 
-// A Resolver finds out what a connection depends on: the revision of its
-// settings, and a function that builds a connection with these settings. That
-// function is called only if there is no connection of this revision. An error
-// takes the connection from everybody, unless it is marked by Unsure or by Missing.
+// Resolver returns the revision of the settings of a connection, and a function that
+// builds a connection with these settings. That function is called only if there is no
+// connection of this revision. After an error the connection is not handed out, unless
+// the error is marked by Unsure or by Missing.
 //
-// Both run once on behalf of everyone who waits, so their context is not that of
-// one caller, although it carries the values of the first one. It ends after the
-// timeout, with Close, and when the connection was built: a connection must not
-// depend on it. The secrets that they read with package credentials, or tell to
-// external.Conceal, are masked by every pass that is given the connection, or their
-// failure.
+// Both run once on behalf of all callers that wait. Their context has the values of the
+// first caller's context, but ends after the timeout, with Close, and when the connection
+// is built: a connection must not depend on it. The secrets that they read with package
+// credentials, or pass to external.Conceal, are redacted by every pass that gets the
+// connection or the error.
 type Resolver[C any] func(ctx context.Context) (revision string, build func(ctx context.Context) (C, error), err error)
 
-// A Cache holds connections of one type. The zero value is of no use: call New.
-// It may be used concurrently.
+// Cache has connections of one type. It must be created by New, and may be used
+// concurrently.
 type Cache[C any] struct {
 	close func(C)
 	o     options
 
-	// running counts flights, for Close to wait for.
+	// running counts goroutines, for Close to wait for.
 	running sync.WaitGroup
 
-	mu      sync.Mutex
-	entries map[string]*entry[C]
-	swept   time.Time
-	closed  bool
+	mu        sync.Mutex
+	entries   map[string]*entry[C]
+	lastSweep time.Time
+	closed    bool
 }
 
-// entry is what is known of a key. Nothing but its flight changes its connection
-// while there is one, Close excepted.
+// entry is the state of a key. While it has a build, only that, Drop and Close change its
+// connection.
 type entry[C any] struct {
-	// current is the connection to hand out. There is none before the first
-	// success, after it was idle, and after a newer one could not be built.
-	current *connection[C]
-	flight  *flight[C]
-	// asked is when it was last asked for.
-	asked time.Time
+	// current is the connection to hand out. It is nil before the first success, after it
+	// was idle, and if its revision is outdated and a new one could not be built.
+	current      *connection[C]
+	build        *build[C]
+	lastAcquired time.Time
 
-	// The last look: what for, when, its failure, and the secrets that it read.
-	looked  bool
-	version string
-	checked time.Time
-	err     error
-	secrets *redact.Secrets
-	// doubted is when the first look ended that could not tell whether current is
-	// right, of those since one could. Zero means that there was none.
-	doubted time.Time
-	// kept is not nil while current is open only for those who delete, see Missing.
-	kept *kept
+	// The result of the last build: its version, time, error, and the secrets it read.
+	resolved   bool
+	version    string
+	resolvedAt time.Time
+	err        error
+	secrets    *redact.Secrets
+	// unsureSince is when the first of the latest consecutive Unsure builds ended. It is
+	// zero if the last build was not Unsure.
+	unsureSince time.Time
+	// retained is not nil while current is open for deletions only, see Missing.
+	retained *retention
 
-	// recheck says that a look was asked for, rechecked when one was last granted.
+	// recheck means that Recheck was called since rechecked, which is the time of the last
+	// build that it caused.
 	recheck   bool
 	rechecked time.Time
 
-	// dropped says that the entry is in no map any more: nobody may get what its
-	// flight brings.
+	// dropped means that the entry was removed from the cache: the result of its build
+	// must not be used.
 	dropped bool
 }
 
-// connection is one that was built. When it is retired, nobody gets a lease on it
-// any more, and the last one to give it back closes it.
+// connection is a connection that was built. Once it is retired, no more leases are given
+// out, and the release of the last one closes it.
 type connection[C any] struct {
 	value    C
 	revision string
-	secrets  *redact.Secrets // that were read to build it
+	secrets  *redact.Secrets // read to build it
 	leases   int
 	retired  bool
 	used     time.Time
 }
 
-// New returns an empty cache. It calls close once for each connection that it
-// does not need any more, when all of its leases are released. That happens
-// inside Acquire, Release or Close, so close should not take long.
+// New returns an empty cache. It calls close once for each connection that is no longer
+// needed, when all of its leases are released. That happens inside Acquire, Release, Drop
+// or Close, so close should not take long.
 func New[C any](close func(C), opts ...Option) *Cache[C] {
 	o := defaults()
 	for _, apply := range opts {
 		apply(&o)
 	}
 
-	return &Cache[C]{close: close, o: o, entries: map[string]*entry[C]{}, swept: o.clock.Now()}
+	return &Cache[C]{close: close, o: o, entries: map[string]*entry[C]{}, lastSweep: o.clock.Now()}
 }
 
-// Acquire returns a lease on the connection of the key. It resolves the revision
-// if the version is not that of the last time, if that was longer ago than the
-// recheck interval, or after Recheck; and builds a connection if the revision
-// differs. However many call at once, that is done once.
+// Acquire returns a lease on the connection of the key. It resolves the revision if the
+// version differs from that of the last call, if the recheck interval has passed, or
+// after Recheck, and builds a connection if the revision has changed. Concurrent calls
+// share one build.
 //
-// A failure is returned as resolve or build gave it, and again for a short while
-// without another try, unless the version changes. Nobody gets a connection then:
-// its credentials may have been withdrawn. But if resolve says that it is Unsure,
-// and there is a connection that was right for this version, that is still handed
-// out, for a bounded time (see WithUncertainty) in which every failure interval
-// brings another try. And if it says that the settings are Missing, whoever asks with
-// ForDeletion is still given the last connection that was right for this version.
+// Errors of resolve and build are returned unchanged, and cached for the failure interval,
+// unless the version changes. Meanwhile no connection is handed out: its credentials may
+// have been revoked. There are two exceptions. After an error marked by Unsure, the last
+// connection of this version is still handed out, for a bounded time (see
+// WithUncertainty), and the revision is resolved again after each failure interval. After
+// an error marked by Missing, callers with ForDeletion still get the last connection of
+// this version.
 //
-// Whoever calls waits under a context of his own. If it ends, an error that wraps
-// that of the context is returned, and the work goes on for the others. After Close the
-// error is ErrClosed.
-func (c *Cache[C]) Acquire(ctx context.Context, key, version string, resolve Resolver[C], opts ...AcquireOption) (*Lease[C], error) {
-	w := want[C]{key: key, version: version, resolve: resolve, deletion: forDeletion(opts)}
+// If ctx ends while Acquire waits, the error wraps that of the context, and the build
+// continues for other callers. After Close the error is ErrClosed.
+func (c *Cache[C]) Acquire(
+	ctx context.Context, key, version string, resolve Resolver[C], opts ...AcquireOption,
+) (*Lease[C], error) {
+	r := request[C]{key: key, version: version, resolve: resolve, deletion: forDeletion(opts)}
 	for {
-		lease, f, err := c.take(ctx, w)
-		if f == nil {
+		lease, b, err := c.acquire(ctx, r)
+		if b == nil {
 			return lease, err
 		}
 
-		// Who wants another version waits as well, and then looks again.
-		joined := f.version == version
+		// A build of another version is only waited for, then its result is ignored.
+		joined := b.version == version
 		select {
-		case <-f.done:
+		case <-b.done:
 			if joined {
-				f.conceal(ctx)
+				b.registerSecrets(ctx)
 
-				return f.lease(c, w.deletion)
+				return b.lease(c, r.deletion)
 			}
 		case <-ctx.Done():
 			if joined {
-				c.leave(f, w.deletion)
+				c.cancelWait(b, r.deletion)
 			}
 
 			return nil, errors.Wrap(ctx.Err(), "cannot wait for the connection")
@@ -140,10 +140,9 @@ func (c *Cache[C]) Acquire(ctx context.Context, key, version string, resolve Res
 	}
 }
 
-// Recheck makes the next Acquire of the key resolve its revision again, for
-// instance because the external system refused the credentials. If that was done
-// a moment ago already (see WithFailureInterval) it waits until that time is over,
-// so that a hundred objects that are refused are one look, not a hundred. An
+// Recheck forces the next Acquire of the key to resolve its revision, at most once per
+// failure interval (see WithFailureInterval). Call it for instance when the external
+// system rejects the credentials: a hundred objects that are rejected cause one build. An
 // unknown key is ignored.
 func (c *Cache[C]) Recheck(key string) {
 	c.mu.Lock()
@@ -154,17 +153,17 @@ func (c *Cache[C]) Recheck(key string) {
 	}
 }
 
-// Drop forgets all about the key: its connection is closed as soon as nobody has a
-// lease on it, and the next Acquire finds out everything anew. What is being built is
-// ended, and whoever waits for it gets ErrDropped. An unknown key is ignored.
+// Drop removes the key: its connection is closed when its last lease is released, and the
+// next Acquire builds a new one. A build in progress is canceled, and callers that wait
+// for it get ErrDropped. An unknown key is ignored.
 func (c *Cache[C]) Drop(key string) {
 	c.mu.Lock()
 	var unused []*connection[C]
 	if e, ok := c.entries[key]; ok {
 		e.dropped = true
-		e.letGo()
-		if e.flight != nil {
-			e.flight.cancel()
+		e.endRetention()
+		if e.build != nil {
+			e.build.cancel()
 		}
 		unused = e.retire()
 		delete(c.entries, key)
@@ -174,16 +173,16 @@ func (c *Cache[C]) Drop(key string) {
 	c.closeAll(unused)
 }
 
-// Close ends what is being built, waits for that, and closes all connections:
-// those that are in use when they are given back. Further calls do nothing.
+// Close cancels all builds, waits until they have ended, and closes all connections: those
+// in use when their last lease is released. Further calls do nothing.
 func (c *Cache[C]) Close() {
 	c.mu.Lock()
 	c.closed = true
 	var unused []*connection[C]
 	for key, e := range c.entries {
-		e.letGo()
-		if e.flight != nil {
-			e.flight.cancel()
+		e.endRetention()
+		if e.build != nil {
+			e.build.cancel()
 		}
 		unused = append(unused, e.retire()...)
 		delete(c.entries, key)
@@ -194,16 +193,15 @@ func (c *Cache[C]) Close() {
 	c.running.Wait()
 }
 
-// want is what somebody asks for.
-type want[C any] struct {
+// request has the arguments of a call of Acquire.
+type request[C any] struct {
 	key, version string
 	resolve      Resolver[C]
 	deletion     bool
 }
 
-// take returns a lease or an error if the answer is known, otherwise the flight
-// that will find out.
-func (c *Cache[C]) take(ctx context.Context, w want[C]) (*Lease[C], *flight[C], error) {
+// acquire returns the cached lease or error, or the build to wait for.
+func (c *Cache[C]) acquire(ctx context.Context, r request[C]) (*Lease[C], *build[C], error) {
 	now := c.o.clock.Now()
 
 	c.mu.Lock()
@@ -213,30 +211,30 @@ func (c *Cache[C]) take(ctx context.Context, w want[C]) (*Lease[C], *flight[C], 
 		return nil, nil, ErrClosed
 	}
 	idle := c.sweep(now)
-	conn, f, err := c.find(ctx, w, now)
+	conn, b, err := c.lookup(ctx, r, now)
 	c.mu.Unlock()
 
 	c.closeAll(idle)
 	if conn == nil {
-		return nil, f, err
+		return nil, b, err
 	}
 
 	return c.lease(conn), nil, nil
 }
 
-// find is the part of take that needs the lock. A connection that it returns is
-// counted as leased.
-func (c *Cache[C]) find(ctx context.Context, w want[C], now time.Time) (*connection[C], *flight[C], error) {
-	e, ok := c.entries[w.key]
+// lookup is the part of acquire that needs the lock. It counts a lease for the connection
+// that it returns.
+func (c *Cache[C]) lookup(ctx context.Context, r request[C], now time.Time) (*connection[C], *build[C], error) {
+	e, ok := c.entries[r.key]
 	if !ok {
 		e = &entry[C]{}
-		c.entries[w.key] = e
+		c.entries[r.key] = e
 	}
-	e.asked = now
+	e.lastAcquired = now
 
-	if e.flight == nil && e.fresh(w.version, now, c.o) {
-		conceal(ctx, e.secrets, e.current)
-		if e.err != nil && !(w.deletion && e.kept != nil) {
+	if e.build == nil && e.isFresh(r.version, now, c.o) {
+		registerSecrets(ctx, e.secrets, e.current)
+		if e.err != nil && !(r.deletion && e.retained != nil) {
 			return nil, nil, e.err
 		}
 		e.current.leases++
@@ -244,33 +242,33 @@ func (c *Cache[C]) find(ctx context.Context, w want[C], now time.Time) (*connect
 		return e.current, nil, nil
 	}
 
-	if e.flight == nil {
-		c.start(ctx, e, w, now)
+	if e.build == nil {
+		c.startBuild(ctx, e, r, now)
 	}
-	if e.flight.version == w.version {
-		e.flight.join(w.deletion, 1)
+	if e.build.version == r.version {
+		e.build.addWaiters(r.deletion, 1)
 	}
 
-	return nil, e.flight, nil
+	return nil, e.build, nil
 }
 
-// fresh reports whether the last look still answers for the version.
-func (e *entry[C]) fresh(version string, now time.Time, o options) bool {
+// isFresh reports whether the result of the last build is still valid for the version.
+func (e *entry[C]) isFresh(version string, now time.Time, o options) bool {
 	switch {
-	case !e.looked, e.version != version:
+	case !e.resolved, e.version != version:
 		return false
 	case e.recheck && now.Sub(e.rechecked) >= o.failure:
 		return false
 	case e.err != nil:
-		return now.Sub(e.checked) < o.failure
-	case !e.doubted.IsZero():
-		return e.current != nil && now.Sub(e.checked) < o.failure
+		return now.Sub(e.resolvedAt) < o.failure
+	case !e.unsureSince.IsZero():
+		return e.current != nil && now.Sub(e.resolvedAt) < o.failure
 	default:
-		return e.current != nil && now.Sub(e.checked) < o.recheck
+		return e.current != nil && now.Sub(e.resolvedAt) < o.recheck
 	}
 }
 
-// retire takes the connection out of use, and returns it if it can be closed now.
+// retire removes the current connection, and returns it if it can be closed now.
 func (e *entry[C]) retire() []*connection[C] {
 	conn := e.current
 	if conn == nil {
@@ -285,23 +283,23 @@ func (e *entry[C]) retire() []*connection[C] {
 	return []*connection[C]{conn}
 }
 
-// sweep takes what was not used for the idle time out of the cache, and returns
-// the connections to close. It looks at all keys, so it does so rarely.
+// sweep removes connections and entries that were unused for the idle time, and returns
+// the connections to close. It visits all keys, therefore rarely.
 func (c *Cache[C]) sweep(now time.Time) []*connection[C] {
-	if now.Sub(c.swept) < c.o.idle/10 {
+	if now.Sub(c.lastSweep) < c.o.idle/10 {
 		return nil
 	}
-	c.swept = now
+	c.lastSweep = now
 
 	var idle []*connection[C]
 	for key, e := range c.entries {
-		if e.flight != nil || e.kept != nil {
+		if e.build != nil || e.retained != nil {
 			continue
 		}
 		if conn := e.current; conn != nil && conn.leases == 0 && now.Sub(conn.used) >= c.o.idle {
 			idle = append(idle, e.retire()...)
 		}
-		if e.current == nil && now.Sub(e.asked) >= c.o.idle {
+		if e.current == nil && now.Sub(e.lastAcquired) >= c.o.idle {
 			delete(c.entries, key)
 		}
 	}

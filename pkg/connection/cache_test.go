@@ -10,8 +10,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestAcquire tells stories: each step changes something, acquires, releases,
-// and says which connection it expects ("" an error).
+// TestAcquire checks when a connection is reused, resolved again and built again. Each
+// step makes a change, acquires a lease and releases it. It wants this connection, or
+// an error if want is empty.
 func TestAcquire(t *testing.T) {
 	errBoom := errors.New("boom")
 
@@ -31,15 +32,15 @@ func TestAcquire(t *testing.T) {
 		want   counts
 	}{
 		"Reused": {
-			reason: "Within a minute nothing is asked.",
+			reason: "Within the recheck interval the revision is not resolved.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{change: after(59 * time.Second), version: "1", want: "r1#1"},
 			},
 			want: counts{Resolves: 1, Builds: 1},
 		},
-		"SameAfterMinute": {
-			reason: "After a minute it looks again, and keeps what has not changed.",
+		"RecheckInterval": {
+			reason: "After the recheck interval the revision is resolved; the same one keeps the connection.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{change: after(time.Minute), version: "1", want: "r1#1"},
@@ -47,8 +48,8 @@ func TestAcquire(t *testing.T) {
 			},
 			want: counts{Resolves: 2, Builds: 1},
 		},
-		"RotatedUnseen": {
-			reason: "A rotated Secret is noticed after a minute, not before.",
+		"Rotated": {
+			reason: "A rotated Secret is noticed after the recheck interval.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{change: func(w *world, _ *Cache[string]) { w.revision = "r2" }, version: "1", want: "r1#1"},
@@ -57,7 +58,7 @@ func TestAcquire(t *testing.T) {
 			want: counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}},
 		},
 		"NewVersion": {
-			reason: "A new version is looked at at once, and kept if it makes no difference.",
+			reason: "A new version is resolved at once; the same revision keeps the connection.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{version: "2", want: "r1#1"},
@@ -66,16 +67,19 @@ func TestAcquire(t *testing.T) {
 			want: counts{Resolves: 2, Builds: 1},
 		},
 		"Recheck": {
-			reason: "A recheck is granted at once, and once.",
+			reason: "Recheck has an effect at once, and once.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
-				{change: func(w *world, c *Cache[string]) { w.revision = "r2"; c.Recheck("key") }, version: "1", want: "r2#2"},
+				{
+					change:  func(w *world, c *Cache[string]) { w.revision = "r2"; c.Recheck("key") },
+					version: "1", want: "r2#2",
+				},
 				{version: "1", want: "r2#2"},
 			},
 			want: counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}},
 		},
-		"RecheckStorm": {
-			reason: "Rechecks that come right after another wait.",
+		"RecheckRateLimited": {
+			reason: "A second Recheck has no effect within the failure interval.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{change: recheck, version: "1", want: "r1#1"},
@@ -84,8 +88,8 @@ func TestAcquire(t *testing.T) {
 			},
 			want: counts{Resolves: 2, Builds: 1},
 		},
-		"RecheckStormEnds": {
-			reason: "They are granted after five seconds, all together.",
+		"RecheckCoalesced": {
+			reason: "All calls of Recheck within the failure interval cause one build after it.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{change: recheck, version: "1", want: "r1#1"},
@@ -97,21 +101,24 @@ func TestAcquire(t *testing.T) {
 			want: counts{Resolves: 3, Builds: 1},
 		},
 		"RecheckUnknown": {
-			reason: "A key that nobody asked for is ignored.",
+			reason: "An unknown key is ignored.",
 			steps:  []step{{change: recheck, version: "1", want: "r1#1"}, {version: "1", want: "r1#1"}},
 			want:   counts{Resolves: 1, Builds: 1},
 		},
 		"ResolveFails": {
-			reason: "A failure is remembered for five seconds, then tried again.",
+			reason: "An error is cached for the failure interval.",
 			steps: []step{
 				{change: func(w *world, _ *Cache[string]) { w.resolveErr = errBoom }, version: "1"},
-				{change: func(w *world, _ *Cache[string]) { w.resolveErr = nil; w.pass(4 * time.Second) }, version: "1"},
+				{
+					change:  func(w *world, _ *Cache[string]) { w.resolveErr = nil; w.pass(4 * time.Second) },
+					version: "1",
+				},
 				{change: after(time.Second), version: "1", want: "r1#1"},
 			},
 			want: counts{Resolves: 2, Builds: 1},
 		},
-		"ResolveFailsFixed": {
-			reason: "Who corrects the settings does not wait.",
+		"ResolveFailsNewVersion": {
+			reason: "A cached error is not returned for a new version.",
 			steps: []step{
 				{change: func(w *world, _ *Cache[string]) { w.resolveErr = errBoom }, version: "1"},
 				{change: func(w *world, _ *Cache[string]) { w.resolveErr = nil }, version: "2", want: "r1#1"},
@@ -119,16 +126,22 @@ func TestAcquire(t *testing.T) {
 			want: counts{Resolves: 2, Builds: 1},
 		},
 		"ResolveFailsLater": {
-			reason: "Credentials that cannot be read are not used, but the connection is still good after.",
+			reason: "A connection is not used while its credentials cannot be read, and used again afterwards.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
-				{change: func(w *world, _ *Cache[string]) { w.resolveErr = errBoom; w.pass(time.Minute) }, version: "1"},
-				{change: func(w *world, _ *Cache[string]) { w.resolveErr = nil; w.pass(5 * time.Second) }, version: "1", want: "r1#1"},
+				{
+					change:  func(w *world, _ *Cache[string]) { w.resolveErr = errBoom; w.pass(time.Minute) },
+					version: "1",
+				},
+				{
+					change:  func(w *world, _ *Cache[string]) { w.resolveErr = nil; w.pass(5 * time.Second) },
+					version: "1", want: "r1#1",
+				},
 			},
 			want: counts{Resolves: 3, Builds: 1},
 		},
 		"BuildFails": {
-			reason: "The same for a failure to build.",
+			reason: "An error of a build is cached, too.",
 			steps: []step{
 				{change: func(w *world, _ *Cache[string]) { w.buildErr = errBoom }, version: "1"},
 				{change: func(w *world, _ *Cache[string]) { w.buildErr = nil; w.pass(4 * time.Second) }, version: "1"},
@@ -137,16 +150,19 @@ func TestAcquire(t *testing.T) {
 			want: counts{Resolves: 2, Builds: 1},
 		},
 		"BuildFailsLater": {
-			reason: "A connection with settings that are not valid any more is not used for want of a better one.",
+			reason: "A connection with an outdated revision is not used, even if there is no other.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{change: func(w *world, _ *Cache[string]) { w.revision, w.buildErr = "r2", errBoom }, version: "2"},
-				{change: func(w *world, _ *Cache[string]) { w.buildErr = nil; w.pass(5 * time.Second) }, version: "2", want: "r2#2"},
+				{
+					change:  func(w *world, _ *Cache[string]) { w.buildErr = nil; w.pass(5 * time.Second) },
+					version: "2", want: "r2#2",
+				},
 			},
 			want: counts{Resolves: 3, Builds: 2, Closed: []string{"r1#1"}},
 		},
 		"Idle": {
-			reason: "After ten minutes without use it is closed, and built again when needed.",
+			reason: "An unused connection is closed after the idle time, and built again when needed.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{change: after(10 * time.Minute), version: "1", want: "r1#2"},
@@ -154,7 +170,7 @@ func TestAcquire(t *testing.T) {
 			want: counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}},
 		},
 		"NotIdle": {
-			reason: "Use keeps it open.",
+			reason: "A connection in use is not closed.",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{change: after(9 * time.Minute), version: "1", want: "r1#1"},
@@ -193,18 +209,20 @@ func TestAcquire(t *testing.T) {
 	}
 }
 
+// TestOptions checks the intervals that options set.
 func TestOptions(t *testing.T) {
 	w := newWorld()
-	c := w.cache(t, WithRecheckInterval(2*time.Second), WithFailureInterval(time.Second), WithIdleTime(10*time.Second), WithIdleTime(0), WithRecheckInterval(-1))
+	c := w.cache(t, WithRecheckInterval(2*time.Second), WithFailureInterval(time.Second),
+		WithIdleTime(10*time.Second), WithIdleTime(0), WithRecheckInterval(-1))
 
 	w.acquire(t, c, "1").Release()
 	w.pass(2 * time.Second)
 	w.acquire(t, c, "1").Release()
-	w.want(t, "the interval that was set", counts{Resolves: 2, Builds: 1})
+	w.want(t, "the recheck interval of the option", counts{Resolves: 2, Builds: 1})
 
 	w.pass(10 * time.Second)
 	w.acquire(t, c, "1").Release()
-	w.want(t, "the idle time that was set", counts{Resolves: 3, Builds: 2, Closed: []string{"r1#1"}})
+	w.want(t, "the idle time of the option", counts{Resolves: 3, Builds: 2, Closed: []string{"r1#1"}})
 
 	errBoom := errors.New("boom")
 	w.set(func() { w.resolveErr = errBoom })
@@ -215,11 +233,11 @@ func TestOptions(t *testing.T) {
 		}
 		w.pass(time.Second)
 	}
-	w.want(t, "the failure interval that was set", counts{Resolves: 5, Builds: 2, Closed: []string{"r1#1"}})
+	w.want(t, "the failure interval of the option", counts{Resolves: 5, Builds: 2, Closed: []string{"r1#1"}})
 }
 
-// TestReplacedWhileInUse: whoever has a lease keeps his connection until he is
-// done with it; the last one closes it.
+// TestReplacedWhileInUse: a connection that was replaced stays open until its last lease
+// is released.
 func TestReplacedWhileInUse(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
@@ -228,7 +246,8 @@ func TestReplacedWhileInUse(t *testing.T) {
 	w.set(func() { w.revision = "r2" })
 	third := w.acquire(t, c, "2")
 
-	if diff := cmp.Diff([]string{"r1#1", "r1#1", "r2#2"}, []string{first.Value(), second.Value(), third.Value()}); diff != "" {
+	if diff := cmp.Diff([]string{"r1#1", "r1#1", "r2#2"},
+		[]string{first.Value(), second.Value(), third.Value()}); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	w.want(t, "nothing is closed while it is in use", counts{Resolves: 2, Builds: 2})
@@ -238,15 +257,15 @@ func TestReplacedWhileInUse(t *testing.T) {
 	w.want(t, "a lease that is released twice counts once", counts{Resolves: 2, Builds: 2})
 
 	second.Release()
-	w.want(t, "the last one closes", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
+	w.want(t, "the last release closes", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
 
 	third.Release()
-	w.want(t, "the current one stays", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
+	w.want(t, "the current connection stays open", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
 }
 
-// TestLongLease: a connection is not idle while somebody has a lease on it, and
-// its idle time begins when it is given back.
-func TestLongLease(t *testing.T) {
+// TestIdleTimeBeginsAtRelease: a leased connection is not idle; its idle time begins when
+// the lease is released.
+func TestIdleTimeBeginsAtRelease(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
 	other := func() {
@@ -272,9 +291,9 @@ func TestLongLease(t *testing.T) {
 	w.want(t, "used ten minutes ago", counts{Resolves: 4, Builds: 2, Closed: []string{"r1#1"}})
 }
 
-// TestNothingIsKept: keys that nobody asks for any more leave nothing, whether
-// they had a connection or a failure.
-func TestNothingIsKept(t *testing.T) {
+// TestUnusedKeysAreRemoved: entries of unused keys are removed, with a connection or a
+// cached error.
+func TestUnusedKeysAreRemoved(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
 
@@ -294,13 +313,14 @@ func TestNothingIsKept(t *testing.T) {
 	w.acquire(t, c, "1").Release()
 
 	if len(c.entries) != 1 {
-		t.Errorf("want only the new key to be kept, got %d", len(c.entries))
+		t.Errorf("want only the entry of the new key, got %d", len(c.entries))
 	}
 	if len(w.closed) != 50_000 {
 		t.Errorf("want 50,000 connections closed, got %d", len(w.closed))
 	}
 }
 
+// TestClose: Close closes unused connections at once, and others when they are released.
 func TestClose(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
@@ -314,12 +334,12 @@ func TestClose(t *testing.T) {
 
 	c.Close()
 	c.Close()
-	w.want(t, "what nobody uses is closed at once", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#2"}})
+	w.want(t, "the unused connection is closed at once", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#2"}})
 
 	if _, err := c.Acquire(t.Context(), "key", "1", w.resolve); !errors.Is(err, ErrClosed) {
 		t.Errorf("want %v, got %v", ErrClosed, err)
 	}
 
 	inUse.Release()
-	w.want(t, "the rest when it is given back", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#2", "r1#1"}})
+	w.want(t, "the other one when it is released", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#2", "r1#1"}})
 }

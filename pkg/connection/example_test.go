@@ -11,13 +11,13 @@ type client struct{ user string }
 
 func (c *client) close() { fmt.Println("closed the connection of", c.user) }
 
-// The generation of a ProviderConfig is what a pass knows; the Secret it refers
-// to is read, live, only when the cache asks for it.
+// A pass knows the version of the settings, here the generation of a ProviderConfig. The
+// Secret is read only when the cache resolves the revision.
 func Example() {
 	conns := connection.New((*client).close)
 	defer conns.Close()
 
-	secret := struct{ resourceVersion, user string }{"17", "ahab"}
+	secret := struct{ resourceVersion, user string }{"17", "alice"}
 
 	pass := func(generation string) {
 		lease, err := conns.Acquire(context.Background(), "uid-of-the-config", generation,
@@ -44,18 +44,18 @@ func Example() {
 	pass("1")
 	pass("1")
 
-	// The Secret was rotated, and the old user is refused.
-	secret.resourceVersion, secret.user = "18", "ishmael"
+	// The Secret was rotated, and the external system rejects the old user.
+	secret.resourceVersion, secret.user = "18", "bob"
 	conns.Recheck("uid-of-the-config")
 	pass("1")
 	// Output:
 	// read the Secret
-	// connect as ahab
-	// work as ahab
-	// work as ahab
+	// connect as alice
+	// work as alice
+	// work as alice
 	// read the Secret
-	// closed the connection of ahab
-	// connect as ishmael
-	// work as ishmael
-	// closed the connection of ishmael
+	// closed the connection of alice
+	// connect as bob
+	// work as bob
+	// closed the connection of bob
 }

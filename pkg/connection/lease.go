@@ -2,9 +2,8 @@ package connection
 
 import "sync"
 
-// A Lease is the right to use a connection. The connection is not closed before
-// the lease is released, even if it was replaced meanwhile. A lease may be used
-// concurrently.
+// Lease is the right to use a connection. The connection is not closed before the lease is
+// released, even if it was replaced meanwhile. A lease may be used concurrently.
 type Lease[C any] struct {
 	conn    *connection[C]
 	release func()
@@ -13,15 +12,15 @@ type Lease[C any] struct {
 // Value returns the connection. It must not be used after Release.
 func (l *Lease[C]) Value() C { return l.conn.value }
 
-// Release gives the connection back. If it was replaced and this was its last
-// lease, it is closed before Release returns. Further calls do nothing.
+// Release ends the use of the connection. If the connection was replaced and this was its
+// last lease, it is closed before Release returns. Further calls do nothing.
 func (l *Lease[C]) Release() { l.release() }
 
 func (c *Cache[C]) lease(conn *connection[C]) *Lease[C] {
-	return &Lease[C]{conn: conn, release: sync.OnceFunc(func() { c.giveBack(conn) })}
+	return &Lease[C]{conn: conn, release: sync.OnceFunc(func() { c.release(conn) })}
 }
 
-func (c *Cache[C]) giveBack(conn *connection[C]) {
+func (c *Cache[C]) release(conn *connection[C]) {
 	c.mu.Lock()
 	conn.leases--
 	conn.used = c.o.clock.Now()

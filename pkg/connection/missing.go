@@ -7,22 +7,22 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Missing marks err, returned by a Resolver, as one that says that the settings are gone
-// and that nothing has taken their place: the Secret does not exist. The connection is
-// taken from everybody at once, but from those who ask for it with ForDeletion: a
-// namespace that is deleted takes its Secrets first, and what is to be deleted outside
-// could not be deleted any more. They keep the connection that was right for their
-// version, if there is one. It is closed at once when the Resolver finds settings that
-// differ, or fails in a way that is neither Missing nor Unsure.
+// Missing marks an error of a Resolver that means that the settings do not exist, such as a
+// Secret that was deleted. The connection is no longer handed out, except to callers with
+// ForDeletion: the deletion of a namespace removes its Secrets first, and without them
+// external resources could not be deleted. Such callers get the last connection of their
+// version, if there is one. It is closed at once when the Resolver returns other settings,
+// or an error that is neither Missing nor Unsure.
 //
-// After the first recheck interval, one minute by default, in which objects may be deleted
-// after their Secret, needed is asked each failure interval whether somebody who is being
-// deleted still uses the connection. When it says no, the connection is closed. It may be
-// called concurrently, and must not send requests, as it would do so for as long as an
-// object cannot be deleted. Nil is a no. What was marked last counts.
+// The connection is kept for a recheck interval, one minute by default, as objects may be
+// deleted after their Secret. From then on needed is called once per failure interval, and
+// the connection is closed when it returns false. The function reports whether an object
+// that is being deleted still uses the connection. It may be called concurrently, and must
+// not send requests, because it is called for as long as an object cannot be deleted. A
+// nil function counts as false. The function of the last error is used.
 //
-// Do not mark a Secret that exists and lacks what is needed: that is how a user takes the
-// credentials from everybody. The text stays that of err; nil stays nil.
+// Do not mark the error if the Secret exists and lacks a key: that is how a user revokes
+// the credentials. The text stays that of err; nil stays nil.
 func Missing(err error, needed func(ctx context.Context) bool) error {
 	if err == nil {
 		return nil
@@ -46,42 +46,41 @@ type missing struct {
 func (m *missing) Error() string { return m.err.Error() }
 func (m *missing) Unwrap() error { return m.err }
 
-// An AcquireOption says what a connection is asked for.
+// AcquireOption configures a call of Acquire.
 type AcquireOption struct{ deletion bool }
 
-// ForDeletion says whether the connection is for an object that is being deleted. Such an
-// object is given the last good connection if its settings are Missing. The default is
-// that it is not.
+// ForDeletion sets whether the connection is for an object that is being deleted. Such an
+// object gets the last valid connection if its settings are Missing. The default is false.
 func ForDeletion(deleted bool) AcquireOption { return AcquireOption{deletion: deleted} }
 
 func forDeletion(opts []AcquireOption) bool {
 	return len(opts) > 0 && opts[len(opts)-1].deletion
 }
 
-// kept is why the current connection of an entry is still open, although its settings are
-// missing: for those who delete. It is guarded by the lock of the cache.
-type kept struct {
+// retention keeps the current connection of an entry open for deletions, although its
+// settings are missing. It is guarded by the lock of the cache.
+type retention struct {
 	needed func(ctx context.Context) bool
 	cancel context.CancelFunc
 }
 
-// keep decides whether the current connection stays open for those who delete, after a
-// look that ended with err; the lock is held. It returns what is to be closed.
-func (c *Cache[C]) keep(e *entry[C], version string, err error) []*connection[C] {
+// updateRetention starts, updates or ends the retention of the current connection, after a
+// build that ended with err. The lock must be held. It returns the connections to close.
+func (c *Cache[C]) updateRetention(e *entry[C], version string, err error) []*connection[C] {
 	var gone *missing
-	right := e.current != nil && e.looked && e.version == version
+	valid := e.current != nil && e.resolved && e.version == version
 	switch {
 	case err == nil:
-		e.letGo()
-	case errors.As(err, &gone) && right && e.kept != nil:
-		e.kept.needed = gone.needed
-	case errors.As(err, &gone) && right && e.err == nil:
+		e.endRetention()
+	case errors.As(err, &gone) && valid && e.retained != nil:
+		e.retained.needed = gone.needed
+	case errors.As(err, &gone) && valid && e.err == nil:
 		ctx, cancel := context.WithCancel(context.Background())
-		k := &kept{needed: gone.needed, cancel: cancel}
-		e.kept = k
-		c.running.Go(func() { c.watch(ctx, e, k) })
-	case e.kept != nil && !(IsUnsure(err) && right):
-		e.letGo()
+		r := &retention{needed: gone.needed, cancel: cancel}
+		e.retained = r
+		c.running.Go(func() { c.watchRetention(ctx, e, r) })
+	case e.retained != nil && !(IsUnsure(err) && valid):
+		e.endRetention()
 
 		return e.retire()
 	}
@@ -89,16 +88,16 @@ func (c *Cache[C]) keep(e *entry[C], version string, err error) []*connection[C]
 	return nil
 }
 
-// letGo ends what keep began; the lock is held.
-func (e *entry[C]) letGo() {
-	if e.kept != nil {
-		e.kept.cancel()
-		e.kept = nil
+// endRetention ends the retention, if there is one. The lock must be held.
+func (e *entry[C]) endRetention() {
+	if e.retained != nil {
+		e.retained.cancel()
+		e.retained = nil
 	}
 }
 
-// watch closes a connection that is kept when nobody needs it any more.
-func (c *Cache[C]) watch(ctx context.Context, e *entry[C], k *kept) {
+// watchRetention closes a retained connection when it is no longer needed.
+func (c *Cache[C]) watchRetention(ctx context.Context, e *entry[C], r *retention) {
 	timer := time.NewTimer(c.o.recheck)
 	defer timer.Stop()
 	for {
@@ -107,37 +106,38 @@ func (c *Cache[C]) watch(ctx context.Context, e *entry[C], k *kept) {
 			return
 		case <-timer.C:
 		}
-		if !c.needs(ctx, k) && c.forgo(e, k) {
+		if !c.isNeeded(ctx, r) && c.closeRetained(e, r) {
 			return
 		}
 		timer.Reset(c.o.failure)
 	}
 }
 
-// needs asks whether a connection that is kept is needed. A panic in a goroutine would end
-// the whole program: it is a no.
-func (c *Cache[C]) needs(ctx context.Context, k *kept) (yes bool) {
+// isNeeded reports whether a retained connection is needed. A panic counts as false: in
+// this goroutine it would end the process.
+func (c *Cache[C]) isNeeded(ctx context.Context, r *retention) (yes bool) {
 	defer func() {
 		if recover() != nil {
 			yes = false
 		}
 	}()
 	c.mu.Lock()
-	needed := k.needed
+	needed := r.needed
 	c.mu.Unlock()
 
 	return needed != nil && needed(ctx)
 }
 
-// forgo closes the connection that is kept, unless somebody looks at its settings now.
-func (c *Cache[C]) forgo(e *entry[C], k *kept) bool {
+// closeRetained closes a retained connection, and reports whether it did. It does not
+// while there is a build, which may end the retention.
+func (c *Cache[C]) closeRetained(e *entry[C], r *retention) bool {
 	c.mu.Lock()
-	if e.kept != k || e.flight != nil {
+	if e.retained != r || e.build != nil {
 		c.mu.Unlock()
 
 		return false
 	}
-	e.letGo()
+	e.endRetention()
 	unused := e.retire()
 	c.mu.Unlock()
 	c.closeAll(unused)

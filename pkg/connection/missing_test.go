@@ -13,21 +13,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestMissing tells who gets a connection whose settings are gone. In each step time
-// passes, then somebody changes something, and then a lease is asked for, by an object that
-// is being deleted and by one that is not: on which connection, or "" for an error.
+// TestMissing checks which callers get a connection whose settings are missing. Each step
+// advances the clock, makes a change, and acquires a lease with ForDeletion and one without:
+// it wants these connections, or an error if they are empty.
 func TestMissing(t *testing.T) {
 	type step struct {
-		pass    time.Duration
-		fail    error // what the resolver says from now on; nil goes on as before
-		heal    string
-		version string
-		deletes string
-		lives   string
+		pass     time.Duration
+		fail     error  // the error of the resolver from now on; nil leaves it
+		revision string // the revision from now on, without an error; empty leaves it
+		version  string
+		deletion string
+		other    string
 	}
-	errGone, errHiccup, errEmpty := errors.New("gone"), errors.New("hiccup"), errors.New("empty")
-	gone, unsure := Missing(errGone, nil), Unsure(errHiccup)
-	good := step{version: "1", deletes: "r1#1", lives: "r1#1"}
+	errGone, errTimeout, errEmpty := errors.New("gone"), errors.New("timeout"), errors.New("empty")
+	gone, unsure := Missing(errGone, nil), Unsure(errTimeout)
+	good := step{version: "1", deletion: "r1#1", other: "r1#1"}
 
 	cases := map[string]struct {
 		reason string
@@ -35,46 +35,46 @@ func TestMissing(t *testing.T) {
 		want   counts
 	}{
 		"Kept": {
-			reason: "what is being deleted keeps the connection for as long as the Secret is away; nobody else does",
+			reason: "deletions keep the connection while the Secret is missing; other callers do not",
 			steps: []step{
 				good,
-				{pass: time.Minute, fail: gone, version: "1", deletes: "r1#1"},
-				{pass: 4 * time.Second, version: "1", deletes: "r1#1"},
-				{pass: time.Second, version: "1", deletes: "r1#1"},
-				{pass: time.Hour, version: "1", deletes: "r1#1"},
+				{pass: time.Minute, fail: gone, version: "1", deletion: "r1#1"},
+				{pass: 4 * time.Second, version: "1", deletion: "r1#1"},
+				{pass: time.Second, version: "1", deletion: "r1#1"},
+				{pass: time.Hour, version: "1", deletion: "r1#1"},
 			},
 			want: counts{Resolves: 4, Builds: 1},
 		},
 		"Rotated": {
-			reason: "a Secret with other contents replaces it for everybody",
+			reason: "a Secret with other contents replaces the connection for all callers",
 			steps: []step{
 				good,
-				{pass: time.Minute, fail: gone, version: "1", deletes: "r1#1"},
-				{pass: 5 * time.Second, heal: "r2", version: "1", deletes: "r2#2", lives: "r2#2"},
+				{pass: time.Minute, fail: gone, version: "1", deletion: "r1#1"},
+				{pass: 5 * time.Second, revision: "r2", version: "1", deletion: "r2#2", other: "r2#2"},
 			},
 			want: counts{Resolves: 3, Builds: 2, Closed: []string{"r1#1"}},
 		},
-		"Back": {
-			reason: "a Secret that comes back as it was needs no other connection",
+		"Restored": {
+			reason: "a Secret that is created again with the same contents needs no new connection",
 			steps: []step{
 				good,
-				{pass: time.Minute, fail: gone, version: "1", deletes: "r1#1"},
-				{pass: 5 * time.Second, heal: "r1", version: "1", deletes: "r1#1", lives: "r1#1"},
+				{pass: time.Minute, fail: gone, version: "1", deletion: "r1#1"},
+				{pass: 5 * time.Second, revision: "r1", version: "1", deletion: "r1#1", other: "r1#1"},
 			},
 			want: counts{Resolves: 3, Builds: 1},
 		},
 		"Revoked": {
-			reason: "a Secret without contents takes it from everybody at once, also when it is deleted after that",
+			reason: "a Secret without contents revokes the connection for all callers, even if deleted later",
 			steps: []step{
 				good,
-				{pass: time.Minute, fail: gone, version: "1", deletes: "r1#1"},
+				{pass: time.Minute, fail: gone, version: "1", deletion: "r1#1"},
 				{pass: 5 * time.Second, fail: errEmpty, version: "1"},
 				{pass: 5 * time.Second, fail: gone, version: "1"},
 			},
 			want: counts{Resolves: 4, Builds: 1, Closed: []string{"r1#1"}},
 		},
 		"RevokedBefore": {
-			reason: "what was taken away is not given back by deleting the Secret",
+			reason: "deleting the Secret does not undo a revocation",
 			steps: []step{
 				good,
 				{pass: time.Minute, fail: errEmpty, version: "1"},
@@ -85,50 +85,52 @@ func TestMissing(t *testing.T) {
 			want: counts{Resolves: 3, Builds: 1},
 		},
 		"Reconfigured": {
-			reason: "whoever changed the configuration means another system, or another user of it",
+			reason: "a new version means another system, or another user",
 			steps: []step{
 				good,
-				{pass: time.Minute, fail: gone, version: "1", deletes: "r1#1"},
+				{pass: time.Minute, fail: gone, version: "1", deletion: "r1#1"},
 				{version: "2"},
 				{version: "1"},
 			},
 			want: counts{Resolves: 4, Builds: 1, Closed: []string{"r1#1"}},
 		},
-		"ReconfiguredAtOnce": {
-			reason: "the same in one step",
+		"ReconfiguredAndMissing": {
+			reason: "a new version and a missing Secret at the same time",
 			steps:  []step{good, {fail: gone, version: "2"}},
 			want:   counts{Resolves: 2, Builds: 1},
 		},
 		"Unsure": {
-			reason: "a hiccup of the API server says nothing new",
+			reason: "an Unsure error does not end the retention",
 			steps: []step{
 				good,
-				{pass: time.Minute, fail: gone, version: "1", deletes: "r1#1"},
-				{pass: time.Hour, fail: unsure, version: "1", deletes: "r1#1"},
-				{pass: time.Hour, fail: gone, version: "1", deletes: "r1#1"},
+				{pass: time.Minute, fail: gone, version: "1", deletion: "r1#1"},
+				{pass: time.Hour, fail: unsure, version: "1", deletion: "r1#1"},
+				{pass: time.Hour, fail: gone, version: "1", deletion: "r1#1"},
 			},
 			want: counts{Resolves: 4, Builds: 1},
 		},
 		"AfterUnsure": {
-			reason: "nor does it before",
+			reason: "an Unsure error before does not prevent it",
 			steps: []step{
 				good,
-				{pass: time.Minute, fail: unsure, version: "1", deletes: "r1#1", lives: "r1#1"},
-				{pass: 5 * time.Second, fail: gone, version: "1", deletes: "r1#1"},
+				{pass: time.Minute, fail: unsure, version: "1", deletion: "r1#1", other: "r1#1"},
+				{pass: 5 * time.Second, fail: gone, version: "1", deletion: "r1#1"},
 			},
 			want: counts{Resolves: 3, Builds: 1},
 		},
-		"Never": {
-			reason: "a process that has just begun has nothing to keep",
-			steps:  []step{{fail: gone, version: "1"}, {heal: "r1", pass: 5 * time.Second, version: "1", deletes: "r1#1", lives: "r1#1"}},
-			want:   counts{Resolves: 2, Builds: 1},
+		"NoConnection": {
+			reason: "after a start there is no connection to keep",
+			steps: []step{{fail: gone, version: "1"}, {
+				revision: "r1", pass: 5 * time.Second, version: "1", deletion: "r1#1", other: "r1#1",
+			}},
+			want: counts{Resolves: 2, Builds: 1},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			c := w.cache(t)
-			ask := func(version string, deletion bool) string {
+			value := func(version string, deletion bool) string {
 				lease, err := c.Acquire(t.Context(), "key", version, w.resolve, ForDeletion(deletion))
 				if err != nil {
 					return ""
@@ -143,12 +145,12 @@ func TestMissing(t *testing.T) {
 					if s.fail != nil {
 						w.resolveErr = s.fail
 					}
-					if s.heal != "" {
-						w.resolveErr, w.revision = nil, s.heal
+					if s.revision != "" {
+						w.resolveErr, w.revision = nil, s.revision
 					}
 				})
-				got := []string{ask(s.version, true), ask(s.version, false)}
-				if diff := cmp.Diff([]string{s.deletes, s.lives}, got); diff != "" {
+				got := []string{value(s.version, true), value(s.version, false)}
+				if diff := cmp.Diff([]string{s.deletion, s.other}, got); diff != "" {
 					t.Errorf("%s\nstep %d: -want, +got:\n%s", tc.reason, i, diff)
 				}
 			}
@@ -157,19 +159,21 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestKeptAsLongAsNeeded: a connection whose settings are missing stays open for a minute,
-// and after that while somebody needs it, whether anybody asks for it or not. The clock of
-// a bubble goes on when everybody waits.
-func TestKeptAsLongAsNeeded(t *testing.T) {
+// TestMissingRetainedWhileNeeded: a connection whose settings are missing stays open for
+// the recheck interval, and from then on while it is needed, even if it is not acquired.
+func TestMissingRetainedWhileNeeded(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		needed func(since time.Duration) bool
 		closed time.Duration
 	}{
-		"Nobody":   {"objects may be deleted a moment after their Secret", func(time.Duration) bool { return false }, time.Minute},
-		"Deletion": {"the last one went after an hour", func(d time.Duration) bool { return d < time.Hour }, time.Hour},
-		"Unasked":  {"nobody told how to find out", nil, time.Minute},
-		"Panic":    {"a mistake of the author is no reason to keep a secret", func(time.Duration) bool { panic("boom") }, time.Minute},
+		"NotNeeded": {"objects may be deleted a moment after their Secret",
+			func(time.Duration) bool { return false }, time.Minute},
+		"Deletion": {"the last object was deleted after an hour",
+			func(d time.Duration) bool { return d < time.Hour }, time.Hour},
+		"Nil": {"a nil function counts as false", nil, time.Minute},
+		"Panic": {"a panic counts as false",
+			func(time.Duration) bool { panic("boom") }, time.Minute},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -192,21 +196,21 @@ func TestKeptAsLongAsNeeded(t *testing.T) {
 				lease.Release()
 
 				<-time.After(tc.closed - time.Millisecond)
-				w.want(t, "it is kept", counts{Resolves: 2, Builds: 1})
+				w.want(t, "it is retained", counts{Resolves: 2, Builds: 1})
 				<-time.After(2 * time.Millisecond)
 				w.want(t, tc.reason, counts{Resolves: 2, Builds: 1, Closed: []string{"r1#1"}})
 				if _, err := c.Acquire(t.Context(), "key", "1", w.resolve, ForDeletion(true)); err == nil {
-					t.Error("what was closed is handed out")
+					t.Error("a closed connection is handed out")
 				}
 			})
 		})
 	}
 }
 
-// TestKeptAndBack: a Secret that is there again, as it was, ends the wait for those who
-// delete: its connection is anybody's, and is not closed. So it is if the wait is over in
-// the middle of that look.
-func TestKeptAndBack(t *testing.T) {
+// TestMissingSecretRestored: a Secret that is created again with the same contents ends
+// the retention, and its connection is not closed, even if the recheck interval ends
+// during that build.
+func TestMissingSecretRestored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		c := w.cache(t, WithClock(clock.RealClock{}))
@@ -230,12 +234,12 @@ func TestKeptAndBack(t *testing.T) {
 		}
 		lease.Release()
 		<-time.After(5 * time.Minute)
-		w.want(t, "it is good", counts{Resolves: 3, Builds: 1})
+		w.want(t, "it stays open", counts{Resolves: 3, Builds: 1})
 	})
 }
 
-// TestKeptForTheLast: what was said last counts, of whether it is needed.
-func TestKeptForTheLast(t *testing.T) {
+// TestMissingUsesLastFunction: the function needed of the last error is used.
+func TestMissingUsesLastFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		c := w.cache(t, WithClock(clock.RealClock{}))
@@ -249,32 +253,32 @@ func TestKeptForTheLast(t *testing.T) {
 			<-time.After(5 * time.Second)
 		}
 		<-time.After(time.Hour)
-		w.want(t, "somebody needs it", counts{Resolves: 3, Builds: 1})
+		w.want(t, "it is needed", counts{Resolves: 3, Builds: 1})
 	})
 }
 
-// TestGiveUpTooLateToDelete: whoever gives up when the answer is there gives back what he
-// was given.
-func TestGiveUpTooLateToDelete(t *testing.T) {
+// TestMissingCanceledAfterBuild: a caller with ForDeletion that is canceled after the build
+// has finished releases its lease.
+func TestMissingCanceledAfterBuild(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
 	w.acquire(t, c, "1").Release()
 	w.pass(time.Minute)
 	w.set(func() { w.resolveErr = Missing(errors.New("gone"), nil) })
 
-	_, f, err := c.take(t.Context(), want[string]{key: "key", version: "1", resolve: w.resolve, deletion: true})
-	if err != nil || f == nil {
-		t.Fatalf("take(...): flight %v, error %v", f, err)
+	_, b, err := c.acquire(t.Context(), request[string]{key: "key", version: "1", resolve: w.resolve, deletion: true})
+	if err != nil || b == nil {
+		t.Fatalf("acquire(...): build %v, error %v", b, err)
 	}
-	<-f.done
-	c.leave(f, true)
+	<-b.done
+	c.cancelWait(b, true)
 	if n := c.entries["key"].current.leases; n != 0 {
 		t.Errorf("%d leases are left", n)
 	}
 }
 
-// TestKeptInUse: a lease on what is not kept any more is still good, as any lease is.
-func TestKeptInUse(t *testing.T) {
+// TestMissingLeaseOutlivesRetention: a lease stays valid after the retention has ended.
+func TestMissingLeaseOutlivesRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		c := w.cache(t, WithClock(clock.RealClock{}))
@@ -286,15 +290,15 @@ func TestKeptInUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Hour)
-		w.want(t, "somebody uses it", counts{Resolves: 2, Builds: 1})
+		w.want(t, "it is in use", counts{Resolves: 2, Builds: 1})
 		lease.Release()
-		w.want(t, "the last lease came back", counts{Resolves: 2, Builds: 1, Closed: []string{"r1#1"}})
+		w.want(t, "the last lease was released", counts{Resolves: 2, Builds: 1, Closed: []string{"r1#1"}})
 	})
 }
 
-// TestKeptEnds: what ends the wait for those who delete leaves no goroutine, which the end
-// of the bubble would wait for, and closes the connection once.
-func TestKeptEnds(t *testing.T) {
+// TestMissingRetentionEnds: Close and Drop end the retention with its goroutine, which the
+// end of the bubble would wait for, and close the connection once.
+func TestMissingRetentionEnds(t *testing.T) {
 	cases := map[string]func(c *Cache[string]){
 		"Close":      func(c *Cache[string]) { c.Close() },
 		"Drop":       func(c *Cache[string]) { c.Drop("key") },
@@ -308,10 +312,11 @@ func TestKeptEnds(t *testing.T) {
 				w.acquire(t, c, "1").Release()
 				<-time.After(time.Minute)
 				w.set(func() {
-					w.resolveErr = Missing(errors.New("gone"), func(ctx context.Context) bool { <-ctx.Done(); return true })
+					w.resolveErr = Missing(errors.New("gone"),
+						func(ctx context.Context) bool { <-ctx.Done(); return true })
 				})
 				if _, err := c.Acquire(t.Context(), "key", "1", w.resolve); !IsMissing(err) {
-					t.Errorf("who does not delete: %v", err)
+					t.Errorf("without ForDeletion: %v", err)
 				}
 				<-time.After(2 * time.Minute)
 				end(c)
@@ -321,9 +326,9 @@ func TestKeptEnds(t *testing.T) {
 	}
 }
 
-// TestKeptForThoseWhoWait: of those who wait for one look, those who delete get a lease
-// each, also if they give up as it ends, and the others an error.
-func TestKeptForThoseWhoWait(t *testing.T) {
+// TestMissingConcurrentAcquire: of the callers that wait for one build, those with
+// ForDeletion get a lease, the others an error. Canceled ones hold no lease.
+func TestMissingConcurrentAcquire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		c := w.cache(t, WithClock(clock.RealClock{}))
@@ -338,7 +343,7 @@ func TestKeptForThoseWhoWait(t *testing.T) {
 			return w.resolve(ctx)
 		}
 		var got, failed atomic.Int32
-		ask := func(ctx context.Context, deletion bool) {
+		acquire := func(ctx context.Context, deletion bool) {
 			lease, err := c.Acquire(ctx, "key", "1", resolve, ForDeletion(deletion))
 			if err != nil {
 				failed.Add(1)
@@ -348,15 +353,15 @@ func TestKeptForThoseWhoWait(t *testing.T) {
 			got.Add(1)
 			lease.Release()
 		}
-		leaving, leave := context.WithCancel(t.Context())
+		canceled, cancel := context.WithCancel(t.Context())
 		for range 10 {
-			go ask(t.Context(), true)
-			go ask(t.Context(), false)
-			go ask(leaving, true)
-			go ask(leaving, false)
+			go acquire(t.Context(), true)
+			go acquire(t.Context(), false)
+			go acquire(canceled, true)
+			go acquire(canceled, false)
 		}
 		synctest.Wait()
-		leave()
+		cancel()
 		synctest.Wait()
 		close(gate)
 		synctest.Wait()
@@ -369,6 +374,7 @@ func TestKeptForThoseWhoWait(t *testing.T) {
 	})
 }
 
+// TestMissingError checks IsMissing, and that the marked error is unchanged.
 func TestMissingError(t *testing.T) {
 	errGone := errors.New("gone")
 
@@ -378,10 +384,10 @@ func TestMissingError(t *testing.T) {
 		want   bool
 	}{
 		"Nil":     {"nothing went wrong", Missing(nil, nil), false},
-		"Plain":   {"nobody marked it", errGone, false},
-		"Unsure":  {"marked otherwise", Unsure(errGone), false},
+		"Plain":   {"not marked", errGone, false},
+		"Unsure":  {"marked by Unsure", Unsure(errGone), false},
 		"Marked":  {"marked", Missing(errGone, nil), true},
-		"Wrapped": {"marked further down", errors.Wrap(Missing(errGone, nil), "cannot read"), true},
+		"Wrapped": {"a wrapped error is marked", errors.Wrap(Missing(errGone, nil), "cannot read"), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -391,6 +397,6 @@ func TestMissingError(t *testing.T) {
 		})
 	}
 	if err := Missing(errGone, nil); !errors.Is(err, errGone) || err.Error() != errGone.Error() {
-		t.Errorf("Missing(...): %v, want what was given", err)
+		t.Errorf("Missing(...): %v, want the marked error", err)
 	}
 }

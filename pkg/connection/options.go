@@ -26,48 +26,46 @@ func defaults() options {
 	}
 }
 
-// An Option changes how a Cache works.
+// Option configures a Cache.
 type Option func(*options)
 
-// WithRecheckInterval sets how long a revision is trusted before it is resolved
-// again, by default one minute. Anything not positive is ignored.
+// WithRecheckInterval sets how long a revision is used before it is resolved again. The
+// default is one minute. Values that are not positive are ignored.
 func WithRecheckInterval(d time.Duration) Option {
 	return func(o *options) { set(&o.recheck, d) }
 }
 
-// WithFailureInterval sets how long a failure to resolve or to build is
-// remembered and returned again, or, if it is Unsure, passed over; and how much
-// time passes at least between two rechecks that were asked for by Recheck, by
-// default five seconds. Anything not positive is ignored.
+// WithFailureInterval sets how long an error of a Resolver or a build is cached, and the
+// minimum time between two builds that Recheck causes. An Unsure error is not returned
+// for that time if there is a connection. The default is five seconds. Values that are
+// not positive are ignored.
 func WithFailureInterval(d time.Duration) Option {
 	return func(o *options) { set(&o.failure, d) }
 }
 
-// WithUncertainty sets how long a connection stays in use while its Resolver is
-// Unsure whether it should, counted from the first look that ended so, by default
-// ten minutes. It is the price of a hiccup of the API server: for so long,
-// credentials that were withdrawn may still be used. Anything not positive is
+// WithUncertainty sets how long a cached connection is still used while its Resolver
+// returns Unsure errors, since the first of them. Credentials that were revoked meanwhile
+// may be used that long. The default is ten minutes. Values that are not positive are
 // ignored.
 func WithUncertainty(d time.Duration) Option {
 	return func(o *options) { set(&o.uncertainty, d) }
 }
 
-// WithTimeout sets how long resolving and building may take together, by default
-// thirty seconds. Anything not positive is ignored.
+// WithTimeout sets how long resolving and building may take together. The default is
+// thirty seconds. Values that are not positive are ignored.
 func WithTimeout(d time.Duration) Option {
 	return func(o *options) { set(&o.timeout, d) }
 }
 
-// WithIdleTime sets how long a connection that nobody uses is kept, by default
-// ten minutes, give or take a tenth. There is no timer: it is closed by the first
-// Acquire after that, whatever its key, or by Close, and stays open for as long as
-// neither is called. Anything not positive is ignored.
+// WithIdleTime sets how long an unused connection is kept, give or take a tenth. There is
+// no timer: the connection is closed by the first Acquire of any key after that, or by
+// Close. The default is ten minutes. Values that are not positive are ignored.
 func WithIdleTime(d time.Duration) Option {
 	return func(o *options) { set(&o.idle, d) }
 }
 
-// WithClock sets where a cache reads the time, by default from the system. The
-// timeout of WithTimeout is a timer of the system in any case.
+// WithClock sets the clock. The default is the real clock, which the timeout of
+// WithTimeout always uses.
 func WithClock(c clock.PassiveClock) Option {
 	return func(o *options) { o.clock = c }
 }

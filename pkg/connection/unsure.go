@@ -6,12 +6,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Unsure marks err, returned by a Resolver, as one that says nothing about the
-// settings: the Secret may well be as it was, but it could not be read now, for a
-// timeout, a server that is overloaded or away. Whoever has a connection goes on
-// with it then, for some time: see Cache.Acquire and WithUncertainty. Do not mark
-// what says that the connection must not be used any more: settings that are gone,
-// forbidden or malformed. The text stays that of err; nil stays nil.
+// Unsure marks an error of a Resolver that says nothing about the settings: they could not
+// be read because of a timeout, or because the API server is overloaded or unreachable.
+// The last connection is then still used for some time, see Cache.Acquire and
+// WithUncertainty. Do not mark errors after which the connection must not be used: settings
+// that do not exist, are forbidden or malformed. The text stays that of err; nil stays nil.
 func Unsure(err error) error {
 	if err == nil {
 		return nil
@@ -32,22 +31,21 @@ type unsure struct{ err error }
 func (u *unsure) Error() string { return u.err.Error() }
 func (u *unsure) Unwrap() error { return u.err }
 
-// judge returns what a look that ended with err means for those who wait: no
-// error at all if it is an unsure one, and the look before it said, or is still
-// believed to say, that the current connection is right for the version.
-func (e *entry[C]) judge(version string, err error, now time.Time, limit time.Duration) error {
+// tolerateUnsure returns nil for an Unsure error if the last build of the same version
+// succeeded, or was Unsure since less than limit. It returns other errors unchanged.
+func (e *entry[C]) tolerateUnsure(version string, err error, now time.Time, limit time.Duration) error {
 	if !IsUnsure(err) {
-		e.doubted = time.Time{}
+		e.unsureSince = time.Time{}
 
 		return err
 	}
 	if e.current == nil || e.err != nil || e.version != version {
 		return err
 	}
-	if e.doubted.IsZero() {
-		e.doubted = now
+	if e.unsureSince.IsZero() {
+		e.unsureSince = now
 	}
-	if now.Sub(e.doubted) >= limit {
+	if now.Sub(e.unsureSince) >= limit {
 		return err
 	}
 

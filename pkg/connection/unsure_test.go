@@ -9,21 +9,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestUnsure tells what becomes of a connection whose revision cannot be told.
-// In each step time passes, then somebody changes something, and then a lease is
-// asked for: on which connection, or "" for an error.
+// TestUnsure checks how long a connection is used while its revision is unknown. Each step
+// advances the clock, makes a change and acquires a lease: it wants this connection, or an
+// error if want is empty.
 func TestUnsure(t *testing.T) {
-	errHiccup, errGone := errors.New("hiccup"), errors.New("gone")
+	errTimeout, errGone := errors.New("timeout"), errors.New("gone")
 
 	type step struct {
-		pass    time.Duration
-		fail    error // what the resolver says from now on; nil goes on as before
-		heal    string
-		build   error // what the build of the next connection says
-		version string
-		want    string
+		pass     time.Duration
+		fail     error  // the error of the resolver from now on; nil leaves it
+		revision string // the revision from now on, without an error; empty leaves it
+		build    error  // the error of the next build
+		version  string
+		want     string
 	}
-	unsure := Unsure(errHiccup)
+	unsure := Unsure(errTimeout)
 
 	cases := map[string]struct {
 		reason string
@@ -31,28 +31,28 @@ func TestUnsure(t *testing.T) {
 		want   counts
 	}{
 		"Kept": {
-			reason: "a hiccup takes the connection from nobody, and the next look comes after five seconds",
+			reason: "the connection is still used, and the revision resolved again after the failure interval",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{pass: time.Minute, fail: unsure, version: "1", want: "r1#1"},
 				{pass: 4 * time.Second, version: "1", want: "r1#1"},
 				{pass: time.Second, version: "1", want: "r1#1"},
-				{heal: "r1", pass: 5 * time.Second, version: "1", want: "r1#1"},
+				{revision: "r1", pass: 5 * time.Second, version: "1", want: "r1#1"},
 				{pass: 59 * time.Second, version: "1", want: "r1#1"},
 			},
 			want: counts{Resolves: 4, Builds: 1},
 		},
 		"Rotated": {
-			reason: "what changed meanwhile is seen as soon as it can be",
+			reason: "a change is noticed as soon as the revision is known",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{pass: time.Minute, fail: unsure, version: "1", want: "r1#1"},
-				{heal: "r2", pass: 5 * time.Second, version: "1", want: "r2#2"},
+				{revision: "r2", pass: 5 * time.Second, version: "1", want: "r2#2"},
 			},
 			want: counts{Resolves: 3, Builds: 2, Closed: []string{"r1#1"}},
 		},
 		"Bounded": {
-			reason: "after ten minutes of it nobody gets the connection, until there is an answer",
+			reason: "after ten minutes the connection is not handed out until the revision is known",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{pass: time.Minute, fail: unsure, version: "1", want: "r1#1"},
@@ -60,32 +60,32 @@ func TestUnsure(t *testing.T) {
 				{pass: 5*time.Minute - time.Second, version: "1", want: "r1#1"},
 				{pass: 5 * time.Second, version: "1"},
 				{pass: 5 * time.Second, version: "1"},
-				{heal: "r1", pass: 5 * time.Second, version: "1", want: "r1#1"},
+				{revision: "r1", pass: 5 * time.Second, version: "1", want: "r1#1"},
 				{pass: time.Minute, fail: unsure, version: "1", want: "r1#1"},
 			},
 			want: counts{Resolves: 8, Builds: 1},
 		},
 		"AnsweredBetween": {
-			reason: "every answer begins the ten minutes anew",
+			reason: "each known revision restarts the ten minutes",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{pass: time.Minute, fail: unsure, version: "1", want: "r1#1"},
-				{heal: "r1", pass: 9 * time.Minute, version: "1", want: "r1#1"},
+				{revision: "r1", pass: 9 * time.Minute, version: "1", want: "r1#1"},
 				{pass: time.Minute, fail: unsure, version: "1", want: "r1#1"},
 				{pass: 9 * time.Minute, version: "1", want: "r1#1"},
 			},
 			want: counts{Resolves: 5, Builds: 1},
 		},
 		"First": {
-			reason: "without a connection there is nothing to keep",
+			reason: "there is no connection yet",
 			steps: []step{
 				{fail: unsure, version: "1"},
-				{heal: "r1", pass: 5 * time.Second, version: "1", want: "r1#1"},
+				{revision: "r1", pass: 5 * time.Second, version: "1", want: "r1#1"},
 			},
 			want: counts{Resolves: 2, Builds: 1},
 		},
 		"Idle": {
-			reason: "nor is there when it was closed because nobody used it",
+			reason: "the connection was closed after the idle time",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{pass: 10 * time.Minute, fail: unsure, version: "1"},
@@ -93,17 +93,17 @@ func TestUnsure(t *testing.T) {
 			want: counts{Resolves: 2, Builds: 1, Closed: []string{"r1#1"}},
 		},
 		"NewVersion": {
-			reason: "a connection that was made for other settings is not good enough",
+			reason: "a connection of another version is not used",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{fail: unsure, version: "2"},
 				{pass: 5 * time.Second, version: "2"},
-				{heal: "r1", pass: 5 * time.Second, version: "2", want: "r1#1"},
+				{revision: "r1", pass: 5 * time.Second, version: "2", want: "r1#1"},
 			},
 			want: counts{Resolves: 4, Builds: 1},
 		},
-		"AfterRefusal": {
-			reason: "a sure failure is not undone by an unsure one",
+		"AfterError": {
+			reason: "an Unsure error does not undo another error",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{pass: time.Minute, fail: errGone, version: "1"},
@@ -112,16 +112,16 @@ func TestUnsure(t *testing.T) {
 			want: counts{Resolves: 3, Builds: 1},
 		},
 		"Build": {
-			reason: "a build that fails leaves nothing to keep, whatever it says",
+			reason: "after an error of a build there is no connection to use, even if it is marked by Unsure",
 			steps: []step{
 				{version: "1", want: "r1#1"},
-				{pass: time.Minute, heal: "r2", build: unsure, version: "1"},
+				{pass: time.Minute, revision: "r2", build: unsure, version: "1"},
 				{pass: 5 * time.Second, version: "1", want: "r2#2"},
 			},
 			want: counts{Resolves: 3, Builds: 2, Closed: []string{"r1#1"}},
 		},
-		"Refusal": {
-			reason: "nor does it wait until an unsure one is over",
+		"BeforeError": {
+			reason: "another error takes effect at once after an Unsure one",
 			steps: []step{
 				{version: "1", want: "r1#1"},
 				{pass: time.Minute, fail: unsure, version: "1", want: "r1#1"},
@@ -143,8 +143,8 @@ func TestUnsure(t *testing.T) {
 						w.resolveErr = s.fail
 					}
 					w.buildErr = s.build
-					if s.heal != "" {
-						w.resolveErr, w.revision = nil, s.heal
+					if s.revision != "" {
+						w.resolveErr, w.revision = nil, s.revision
 					}
 				})
 
@@ -163,24 +163,26 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-func TestUncertaintyOption(t *testing.T) {
+// TestWithUncertainty checks the option.
+func TestWithUncertainty(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t, WithUncertainty(10*time.Second), WithUncertainty(0))
 	w.acquire(t, c, "1").Release()
 
-	errHiccup := errors.New("hiccup")
-	w.set(func() { w.resolveErr = Unsure(errHiccup) })
+	errTimeout := errors.New("timeout")
+	w.set(func() { w.resolveErr = Unsure(errTimeout) })
 	w.pass(time.Minute)
 	w.acquire(t, c, "1").Release()
 	w.pass(10 * time.Second)
 
-	if _, err := c.Acquire(t.Context(), "key", "1", w.resolve); !errors.Is(err, errHiccup) {
-		t.Errorf("after the time that was set: want %v, got %v", errHiccup, err)
+	if _, err := c.Acquire(t.Context(), "key", "1", w.resolve); !errors.Is(err, errTimeout) {
+		t.Errorf("after the time of the option: want %v, got %v", errTimeout, err)
 	}
 }
 
+// TestUnsureError checks IsUnsure, and that the marked error is unchanged.
 func TestUnsureError(t *testing.T) {
-	errHiccup := errors.New("hiccup")
+	errTimeout := errors.New("timeout")
 
 	cases := map[string]struct {
 		reason string
@@ -188,9 +190,9 @@ func TestUnsureError(t *testing.T) {
 		want   bool
 	}{
 		"Nil":     {"nothing went wrong", Unsure(nil), false},
-		"Plain":   {"nobody marked it", errHiccup, false},
-		"Marked":  {"marked", Unsure(errHiccup), true},
-		"Wrapped": {"marked further down", errors.Wrap(Unsure(errHiccup), "cannot read"), true},
+		"Plain":   {"not marked", errTimeout, false},
+		"Marked":  {"marked", Unsure(errTimeout), true},
+		"Wrapped": {"a wrapped error is marked", errors.Wrap(Unsure(errTimeout), "cannot read"), true},
 	}
 
 	for name, tc := range cases {
@@ -204,7 +206,7 @@ func TestUnsureError(t *testing.T) {
 	if err := Unsure(nil); err != nil {
 		t.Errorf("Unsure(nil): %v", err)
 	}
-	if err := Unsure(errHiccup); !errors.Is(err, errHiccup) || err.Error() != errHiccup.Error() {
-		t.Errorf("Unsure(...): %v, want what was given", err)
+	if err := Unsure(errTimeout); !errors.Is(err, errTimeout) || err.Error() != errTimeout.Error() {
+		t.Errorf("Unsure(...): %v, want the marked error", err)
 	}
 }

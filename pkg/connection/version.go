@@ -8,14 +8,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Version returns a version of settings, such as the spec of a ProviderConfig: that of two
-// is the same if their JSON is. The generation of an object is no good version where
-// Missing is used, because its deletion raises it, too, and an object that is being deleted
-// would lose its connection to a change that is none. It holds nothing of the settings.
+// Version returns a version of settings, such as the spec of a ProviderConfig, for
+// Cache.Acquire. It is a hash of their JSON and reveals nothing of them. Do not use the
+// generation of an object as version together with Missing: a deletion increases it, too,
+// so that an object that is being deleted would lose its connection.
 func Version(settings any) (string, error) {
 	image, err := json.Marshal(settings)
 	if err != nil {
-		return "", errors.Wrap(err, "cannot tell the version of the settings")
+		return "", errors.Wrap(err, "cannot marshal the settings")
 	}
 	sum := sha256.Sum256(image)
 

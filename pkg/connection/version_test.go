@@ -2,6 +2,7 @@ package connection
 
 import "testing"
 
+// TestVersion: equal settings have equal versions, others do not.
 func TestVersion(t *testing.T) {
 	type settings struct {
 		URL    string  `json:"url"`
@@ -26,6 +27,6 @@ func TestVersion(t *testing.T) {
 		}
 	}
 	if _, err := Version(func() {}); err == nil {
-		t.Error("what has no JSON has a version")
+		t.Error("a value without JSON has a version")
 	}
 }

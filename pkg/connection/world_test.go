@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 
-// A world is settings that have a revision, and a record of what a cache did
-// with them. Its connections are called after their revision and a number.
+// world has settings with a revision, and counts what a cache does with them. The value of
+// a connection is its revision and a number.
 type world struct {
 	clock *testclock.FakePassiveClock
 
@@ -78,7 +78,7 @@ func (w *world) close(conn string) {
 	w.closed = append(w.closed, conn)
 }
 
-// set changes the settings.
+// set changes the settings under the lock.
 func (w *world) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,7 +87,7 @@ func (w *world) set(change func()) {
 
 func (w *world) pass(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
 
-// counts is what a world saw.
+// counts are the numbers of calls, and the closed connections.
 type counts struct {
 	Resolves int
 	Builds   int
@@ -105,7 +105,7 @@ func (w *world) want(t *testing.T, reason string, want counts) {
 	}
 }
 
-// acquire returns a lease that the caller releases.
+// acquire returns a lease that the caller has to release.
 func (w *world) acquire(t *testing.T, c *Cache[string], version string) *Lease[string] {
 	t.Helper()
 

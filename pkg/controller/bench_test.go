@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// BenchmarkQueue measures what the queue takes of a pass, with ten thousand
-// objects that wait for their next poll, beside the queue that it wraps.
+// BenchmarkQueue compares the queue with the one that it wraps, with ten thousand objects that
+// wait for their next poll.
 func BenchmarkQueue(b *testing.B) {
 	limiter := func() workqueue.TypedRateLimiter[reconcile.Request] {
 		return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)

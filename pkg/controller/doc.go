@@ -1,11 +1,11 @@
-// Package controller holds the options that the controllers of one provider
-// share: start with DefaultOptions, change what your flags say, and hand the same
-// Options to each controller's setup.
+// Package controller has the options that the controllers of a provider share: start with
+// DefaultOptions, set the fields that your flags change, and pass the same Options to the
+// setup of each controller.
 //
-// What the controllers work on comes out of a queue (NewQueue) that knows classes
-// of work, from what a user waits for to polls, and lets none of them starve.
+// The controllers use a priority queue (NewQueue) that serves changes of users before
+// polls, and lets no priority starve.
 //
-// A Lease tells reconcilers until when this process is the leader. A RestoreDetector ends
-// it when the API server was restored to an earlier state; the Lease shows it the versions
-// that it sees, and a RestoreProbe does where there is no lease.
+// A Lease returns until when this process is the leader. A RestoreDetector ends the process
+// when the API server was restored from a backup. It gets resource versions from the Lease,
+// or from a RestoreProbe if there is no lease.
 package controller

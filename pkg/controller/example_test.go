@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
-// A provider turns its flags into options once, for all of its controllers.
+// A provider derives the options from its flags once, for all of its controllers.
 func Example() {
 	o := controller.DefaultOptions()
 	o.PollInterval = 5 * time.Minute

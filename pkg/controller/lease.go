@@ -12,23 +12,23 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 )
 
-// A Lease is the lock of a leader election that knows until when its holder
-// surely is the only one. Wrap the lock that the manager is given:
+// Lease is a lock for leader election that knows until when its holder is certainly the
+// only leader. Wrap the lock that the manager gets:
 //
 //	lease := controller.NewLease(lock, renewDeadline)
 //	ctrl.NewManager(config, ctrl.Options{
 //		LeaderElection: true, LeaderElectionResourceLockInterface: lease, RenewDeadline: &renewDeadline, ...
 //	})
 //
-// and give [Lease.Deadline] to the reconcilers, so that a process which was
-// paused for longer than its lease changes nothing when it goes on.
+// and pass [Lease.Deadline] to the reconcilers, so that a process that was suspended for
+// longer than its lease makes no changes when it resumes.
 //
-// It also sees the version of the object behind the lock, at each renewal and each look of
-// a process that waits for it, and shows it to a [RestoreDetector]. Once the API server was
-// restored to an earlier state, the deadline has passed, because caches are of another
-// history; and the lease is neither renewed nor given up, so that all that wait see the
-// restore, too. That ends the process when the deadline for the renewal is over, even if
-// the detector was not added to the manager. Another one leads when the lease is over.
+// The lease passes its resourceVersion to a [RestoreDetector], at each renewal of the leader
+// and each read of a process that waits. Once a restore of the API server is detected, the
+// deadline has passed, because caches have state of another history. The lease is then
+// neither renewed nor released, so that waiting processes detect the restore, too. So the
+// process ends at its renew deadline, even if the detector was not added to the manager, and
+// another process leads after the lease has expired.
 //
 // It may be used concurrently.
 type Lease struct {
@@ -42,28 +42,28 @@ type Lease struct {
 	deadline time.Time
 }
 
-// Over is the deadline of a process that does not hold the lease any more.
-var over = time.Unix(0, 0)
+// expired is the deadline of a process that no longer holds the lease.
+var expired = time.Unix(0, 0)
 
-// A LeaseOption changes a Lease.
+// LeaseOption configures a Lease.
 type LeaseOption func(*Lease)
 
-// WithLeaseClock sets the clock. The default is the system's, whose readings
-// are compared by what cannot be set.
+// WithLeaseClock sets the clock. The default is the real clock; deadlines use its monotonic
+// reading.
 func WithLeaseClock(c clock.PassiveClock) LeaseOption {
 	return func(l *Lease) { l.clock = c }
 }
 
-// WithRestoreDetector sets who is shown the versions of the lease. Add it to the manager:
-// then the process ends as soon as one went back. The default is a detector that logs
-// nothing and belongs to the lease alone.
+// WithRestoreDetector sets the detector that gets the versions of the lease. Add it to the
+// manager, so that the process ends as soon as a restore is detected. The default is a
+// detector of the lease alone, which does not log.
 func WithRestoreDetector(d *RestoreDetector) LeaseOption {
 	return func(l *Lease) { l.restores = d }
 }
 
-// NewLease wraps a lock. The deadline for its renewal has to be that of the
-// manager (ten seconds by its default), and is less than the duration of the
-// lease. Versions are seen of a [resourcelock.LeaseLock], which is copied.
+// NewLease wraps a lock. The renew deadline must be that of the manager (by default ten
+// seconds), which is shorter than the duration of the lease. Versions are only known of a
+// [resourcelock.LeaseLock], which is copied.
 func NewLease(lock resourcelock.Interface, renewDeadline time.Duration, o ...LeaseOption) *Lease {
 	l := &Lease{renewDeadline: renewDeadline, clock: clock.RealClock{}}
 	for _, option := range o {
@@ -72,70 +72,70 @@ func NewLease(lock resourcelock.Interface, renewDeadline time.Duration, o ...Lea
 	if l.restores == nil {
 		l.restores = NewRestoreDetector()
 	}
-	l.Interface = versioned(lock, l.restores)
+	l.Interface = observeVersions(lock, l.restores)
 
 	return l
 }
 
-// Deadline returns until when this process may act as the leader: the deadline
-// for the renewal, counted from before its last successful one. Before the first
-// one, once the API server was restored, and after [Lease.Get] has read that this process
-// does not hold the lease, it is a time that has passed; it is never the zero time.
+// Deadline returns until when this process may act as the leader: the renew deadline after
+// the start of the last successful renewal. It returns a time in the past, never the zero
+// time, before the first renewal, after a restore was detected, and after [Lease.Get] has
+// read that this process does not hold the lease.
 func (l *Lease) Deadline() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.deadline.IsZero() || l.restores.Restored() != nil {
-		return over
+		return expired
 	}
 
 	return l.deadline
 }
 
-// Get returns the record of the lock. If it is gone, or another holds it or nobody does, the
-// deadline of this process has passed until it takes the lease again: somebody has deleted or
-// changed it before its time was over. A leader reads it when a renewal fails.
+// Get returns the record of the lock. If the lease does not exist, or this process does not
+// hold it, the deadline has passed until this process acquires the lease again: it was
+// deleted or changed before it expired. A leader calls Get when a renewal fails.
 func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	before := l.held()
+	deadline := l.currentDeadline()
 	record, raw, err := l.Interface.Get(ctx)
 	switch {
 	case err == nil && record.HolderIdentity != l.Identity():
-		l.lost(before)
-	case err != nil && gone.Answered(err, path.Base(l.Describe())): // a lock of a Lease describes itself by namespace/name
-		l.lost(before)
+		l.expire(deadline)
+	case err != nil && gone.Answered(err, path.Base(l.Describe())): // a LeaseLock is described by namespace/name
+		l.expire(deadline)
 	}
 
 	return record, raw, err
 }
 
-func (l *Lease) held() time.Time {
+func (l *Lease) currentDeadline() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
 	return l.deadline
 }
 
-// Lost ends the deadline, unless the lease was renewed since that was the deadline. It does not
-// forget that there was one: refuse asks for it.
-func (l *Lease) lost(deadline time.Time) {
+// expire ends the deadline, unless the lease was renewed since. The deadline stays set,
+// because checkRestored distinguishes it from one that was released.
+func (l *Lease) expire(deadline time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !deadline.IsZero() && l.deadline.Equal(deadline) {
-		l.deadline = over
+		l.deadline = expired
 	}
 }
 
-// Create creates the record of the lock.
+// Create creates the record of the lock. It returns ErrRestored after a restore.
 func (l *Lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.renew(r, func() error { return l.Interface.Create(ctx, r) })
 }
 
-// Update changes the record of the lock.
+// Update updates the record of the lock. It returns ErrRestored after a restore.
 func (l *Lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.renew(r, func() error { return l.Interface.Update(ctx, r) })
 }
 
 func (l *Lease) renew(r resourcelock.LeaderElectionRecord, write func() error) error {
-	if err := l.refuse(); err != nil {
+	if err := l.checkRestored(); err != nil {
 		return err
 	}
 	begun := l.clock.Now()
@@ -147,17 +147,17 @@ func (l *Lease) renew(r resourcelock.LeaderElectionRecord, write func() error) e
 	if r.HolderIdentity == l.Identity() {
 		l.deadline = begun.Add(l.renewDeadline)
 	} else {
-		l.deadline = time.Time{} // it was given up
+		l.deadline = time.Time{} // released
 	}
 
 	return nil
 }
 
-// Refuse returns an error if this process held the lease when the API server was
-// restored. Then it writes nothing more, not even that it gives the lease up: those who
-// wait have to see the version that went back, until the lease is over. A process that did
-// not hold it may still take it: if nothing else ends it, to lose the lease does.
-func (l *Lease) refuse() error {
+// checkRestored returns an error if this process held the lease when a restore was
+// detected. It must then neither renew nor release the lease: waiting processes have to
+// read the lower version before the lease expires. A process that did not hold the lease
+// may acquire it, and then ends by losing it.
+func (l *Lease) checkRestored() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.deadline.IsZero() {

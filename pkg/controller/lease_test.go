@@ -12,8 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A process is the leader for as long as its last renewal lasts, counted from
-// before it was sent, whatever became of later ones.
+// TestLeaseDeadline: the deadline is counted from the start of the last successful renewal.
 func TestLeaseDeadline(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := testclock.NewFakePassiveClock(start)
@@ -48,7 +47,7 @@ func TestLeaseDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := lease.Deadline(); !got.Before(start) {
-		t.Errorf("after it was given up: %s", got)
+		t.Errorf("after its release: %s", got)
 	}
 }
 

@@ -9,51 +9,55 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Versioned returns a lock that does what the given one does, and shows a detector the
-// versions of its Lease. Locks of other kinds do not tell them, and are returned as they are.
-func versioned(lock resourcelock.Interface, d *RestoreDetector) resourcelock.Interface {
-	kept, ok := lock.(*resourcelock.LeaseLock)
+// observeVersions returns a copy of the lock that passes the versions of its Lease to a
+// detector. Locks of other types are returned unchanged.
+func observeVersions(lock resourcelock.Interface, d *RestoreDetector) resourcelock.Interface {
+	original, ok := lock.(*resourcelock.LeaseLock)
 	if !ok {
 		return lock
 	}
-	shown := *kept
-	shown.Client = leasesGetter{kept.Client, &highest{detector: d, of: coordination.SchemeGroupVersion.WithKind("Lease").GroupKind()}}
+	observed := *original
+	observed.Client = leasesGetter{original.Client, &lastVersion{
+		detector: d, of: coordination.SchemeGroupVersion.WithKind("Lease").GroupKind(),
+	}}
 
-	return &shown
+	return &observed
 }
 
-// A leasesGetter is asked for one Lease alone.
+// leasesGetter observes the version of a single Lease.
 type leasesGetter struct {
 	coordinationv1.LeasesGetter
 
-	version *highest
+	version *lastVersion
 }
 
 func (g leasesGetter) Leases(namespace string) coordinationv1.LeaseInterface {
 	return leases{g.LeasesGetter.Leases(namespace), g.version}
 }
 
-// Leases does with a Lease what a lock does with it.
+// leases observes the version in the response of each request.
 type leases struct {
 	coordinationv1.LeaseInterface
 
-	version *highest
+	version *lastVersion
 }
 
 func (l leases) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordination.Lease, error) {
-	return l.ask(func() (*coordination.Lease, error) { return l.LeaseInterface.Get(ctx, name, o) })
+	return l.observe(func() (*coordination.Lease, error) { return l.LeaseInterface.Get(ctx, name, o) })
 }
 
-func (l leases) Create(ctx context.Context, lease *coordination.Lease, o metav1.CreateOptions) (*coordination.Lease, error) {
-	return l.ask(func() (*coordination.Lease, error) { return l.LeaseInterface.Create(ctx, lease, o) })
+func (l leases) Create(ctx context.Context, lease *coordination.Lease,
+	o metav1.CreateOptions) (*coordination.Lease, error) {
+	return l.observe(func() (*coordination.Lease, error) { return l.LeaseInterface.Create(ctx, lease, o) })
 }
 
-func (l leases) Update(ctx context.Context, lease *coordination.Lease, o metav1.UpdateOptions) (*coordination.Lease, error) {
-	return l.ask(func() (*coordination.Lease, error) { return l.LeaseInterface.Update(ctx, lease, o) })
+func (l leases) Update(ctx context.Context, lease *coordination.Lease,
+	o metav1.UpdateOptions) (*coordination.Lease, error) {
+	return l.observe(func() (*coordination.Lease, error) { return l.LeaseInterface.Update(ctx, lease, o) })
 }
 
-func (l leases) ask(request func() (*coordination.Lease, error)) (*coordination.Lease, error) {
-	answered := l.version.asks()
+func (l leases) observe(request func() (*coordination.Lease, error)) (*coordination.Lease, error) {
+	answered := l.version.beforeRequest()
 	lease, err := request()
 	if err == nil {
 		answered(lease.GetResourceVersion())

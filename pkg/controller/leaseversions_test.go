@@ -26,8 +26,9 @@ const renewDeadline = 10 * time.Second
 
 var leaseResource = coordination.SchemeGroupVersion.WithResource("leases").GroupResource()
 
-// A restore ends every process that saw what was before, once, and nothing else does.
-func TestLeaseNoticesARestore(t *testing.T) {
+// TestLeaseDetectsRestore: a restore ends each process that knows a higher version, once, and
+// nothing else does.
+func TestLeaseDetectsRestore(t *testing.T) {
 	for name, tc := range map[string]struct {
 		happens func(s *leaseServer)
 		prefix  string
@@ -36,14 +37,18 @@ func TestLeaseNoticesARestore(t *testing.T) {
 	}{
 		"Nothing":     {func(*leaseServer) {}, "", false, "renewals let versions grow"},
 		"OthersWrite": {func(s *leaseServer) { s.last += 5000 }, "", false, "other objects let versions grow"},
-		"Conflict":    {func(s *leaseServer) { s.touch() }, "", false, "who renews reads it again, in a higher version"},
+		"Conflict": {func(s *leaseServer) { s.touch() }, "", false,
+			"who renews reads it again, in a higher version"},
 		"DeletedAndCreatedAnew": {func(s *leaseServer) { s.lease = nil }, "", false,
 			"an object that was created anew has a higher version, whatever its UID"},
-		"Outage":           {func(s *leaseServer) { s.failing = 3 }, "", false, "an error is no version"},
-		"RestoredToNow":    {func(s *leaseServer) { s.restore(s.snapshot()) }, "", false, "nothing was lost"},
-		"Restored":         {func(s *leaseServer) { s.restore(s.early) }, "", true, "the lease is read in an older version"},
-		"RestoredAndBusy":  {func(s *leaseServer) { s.restore(s.early); s.last += 5000 }, "", true, "the lease itself was not written since"},
-		"RestoredToBefore": {func(s *leaseServer) { s.restore(snapshot{last: 3}) }, "", true, "the lease is created in an older version"},
+		"Outage":        {func(s *leaseServer) { s.failing = 3 }, "", false, "an error is no version"},
+		"RestoredToNow": {func(s *leaseServer) { s.restore(s.snapshot()) }, "", false, "nothing was lost"},
+		"Restored": {func(s *leaseServer) { s.restore(s.early) }, "", true,
+			"the lease is read in an older version"},
+		"RestoredAndBusy": {func(s *leaseServer) { s.restore(s.early); s.last += 5000 }, "", true,
+			"the lease itself was not written since"},
+		"RestoredToBefore": {func(s *leaseServer) { s.restore(snapshot{last: 3}) }, "", true,
+			"the lease is created in an older version"},
 		"CannotBeCompared": {func(s *leaseServer) { s.restore(s.early) }, "rev-", false, "such versions say nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +73,7 @@ func TestLeaseNoticesARestore(t *testing.T) {
 					}
 				}
 				if tc.ends && leader.lease.Deadline().After(time.Now()) {
-					t.Error("the leader may still change something outside")
+					t.Error("the deadline of the leader has not passed")
 				}
 
 				// The next ones have seen nothing else.
@@ -91,9 +96,9 @@ func TestLeaseNoticesARestore(t *testing.T) {
 	}
 }
 
-// A process whose manager does not know of the detector ends as who loses its lease does,
-// also one that only gets it.
-func TestLeaseIsLostIfNobodyEndsTheProcess(t *testing.T) {
+// TestLeaseLostAfterRestore: a process whose manager has no detector ends by losing its
+// lease, even if it acquires it later.
+func TestLeaseLostAfterRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &leaseServer{last: 100}
 		leader := s.run(t, "leader", false)
@@ -105,7 +110,7 @@ func TestLeaseIsLostIfNobodyEndsTheProcess(t *testing.T) {
 		s.do(func(s *leaseServer) { s.restore(s.early) })
 		<-time.After(3 * time.Second)
 		if leader.lease.Deadline().After(time.Now()) {
-			t.Error("the leader may still change something outside")
+			t.Error("the deadline of the leader has not passed")
 		}
 		<-time.After(2 * time.Minute)
 		for _, r := range []*replica{leader, standby} {
@@ -121,9 +126,9 @@ func TestLeaseIsLostIfNobodyEndsTheProcess(t *testing.T) {
 	})
 }
 
-// An answer that arrives after that of a later request is of an older version, without
-// anything having been restored.
-func TestLeaseAnswersOutOfOrder(t *testing.T) {
+// TestLeaseResponsesOutOfOrder: a response that arrives after that of a later request has a
+// lower version, which is no restore.
+func TestLeaseResponsesOutOfOrder(t *testing.T) {
 	s, d := &leaseServer{last: 100}, controller.NewRestoreDetector()
 	lease := controller.NewLease(s.lock("me"), renewDeadline, controller.WithRestoreDetector(d))
 	mine := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}
@@ -148,11 +153,11 @@ func TestLeaseAnswersOutOfOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.Restored() == nil {
-		t.Error("a restore was not noticed")
+		t.Error("a restore was not detected")
 	}
 }
 
-// A replica takes part in the election by the lease.
+// replica is a process that takes part in the leader election.
 type replica struct {
 	name  string
 	lease *controller.Lease
@@ -173,16 +178,19 @@ func (r *replica) restored() bool { return r.ended() && errors.Is(r.err, control
 
 func (r *replica) leads() bool { return !r.ended() && r.lease.Deadline().After(time.Now()) }
 
-// Run runs a replica until it ends, or the test does. As a manager, it ends by the error of
-// what was added to it, or with the lease.
+// run runs a replica until it or the test ends. As a manager, it ends with the error of a
+// runnable, or when it loses the lease.
 func (s *leaseServer) run(t *testing.T, name string, ends bool) *replica {
 	t.Helper()
 	d := controller.NewRestoreDetector()
 	r := &replica{name: name, done: make(chan struct{})}
 	r.lease = controller.NewLease(s.lock(name), renewDeadline, controller.WithRestoreDetector(d))
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: r.lease, LeaseDuration: 15 * time.Second, RenewDeadline: renewDeadline, RetryPeriod: 2 * time.Second, ReleaseOnCancel: true,
-		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+		Lock: r.lease, LeaseDuration: 15 * time.Second, RenewDeadline: renewDeadline, RetryPeriod: 2 * time.Second,
+		ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -205,8 +213,8 @@ func (s *leaseServer) run(t *testing.T, name string, ends bool) *replica {
 	return r
 }
 
-// A leaseServer is an API server with one Lease. Its versions grow with each write, and go
-// back when it is restored.
+// leaseServer is an API server with one Lease. Its version grows with each write, and is
+// lower after a restore.
 type leaseServer struct {
 	coordinationv1.LeaseInterface
 
@@ -219,7 +227,7 @@ type leaseServer struct {
 	early    snapshot
 }
 
-// Do does something to the server between two requests.
+// do calls a function between two requests.
 func (s *leaseServer) do(what func(*leaseServer)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +288,8 @@ func (s *leaseServer) Get(_ context.Context, name string, _ metav1.GetOptions) (
 	})
 }
 
-func (s *leaseServer) Create(_ context.Context, l *coordination.Lease, _ metav1.CreateOptions) (*coordination.Lease, error) {
+func (s *leaseServer) Create(_ context.Context, l *coordination.Lease,
+	_ metav1.CreateOptions) (*coordination.Lease, error) {
 	return s.request(func() error {
 		if s.lease != nil {
 			return kerrors.NewAlreadyExists(leaseResource, l.Name)
@@ -293,7 +302,8 @@ func (s *leaseServer) Create(_ context.Context, l *coordination.Lease, _ metav1.
 	})
 }
 
-func (s *leaseServer) Update(_ context.Context, l *coordination.Lease, _ metav1.UpdateOptions) (*coordination.Lease, error) {
+func (s *leaseServer) Update(_ context.Context, l *coordination.Lease,
+	_ metav1.UpdateOptions) (*coordination.Lease, error) {
 	return s.request(func() error {
 		switch {
 		case s.lease == nil:

@@ -11,30 +11,30 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
-// Options configure the controllers of a provider. The zero value of a field
-// leaves its choice to whoever reads it; DefaultOptions are all set.
+// Options configure the controllers of a provider. A zero field means the default of the
+// code that reads it; DefaultOptions sets all fields.
 //
-// Copies share logger and limiter, both of which may be used concurrently.
+// Copies share the logger and the limiter, which may be used concurrently.
 type Options struct {
-	// Logger is where controllers log. None means nowhere.
+	// Logger is the logger of the controllers. Nil discards.
 	Logger logging.Logger
 
-	// GlobalRateLimiter bounds how often all controllers together start a pass.
-	// None means no bound. It is independent of the back-off after a failure, which
-	// each controller has for itself.
-	GlobalRateLimiter workqueue.RateLimiter //nolint:staticcheck // The type that providers know; a TypedRateLimiter[any] is one, and the other way round.
+	// GlobalRateLimiter limits the rate of reconciles of all controllers together. Nil
+	// means no limit. It is independent of the backoff after a failure, which each
+	// controller has on its own. A TypedRateLimiter[any] has this type.
+	GlobalRateLimiter workqueue.RateLimiter //nolint:staticcheck // The type that existing providers use.
 
-	// PollInterval is how often an external resource is observed when nothing else
-	// asks for it. Zero means the reconciler's own default.
+	// PollInterval is how often an external resource is observed without another cause.
+	// Zero means the default of the reconciler.
 	PollInterval time.Duration
 
-	// MaxConcurrentReconciles is how many objects a controller works on at once.
-	// Anything below one means one.
+	// MaxConcurrentReconciles is how many objects a controller reconciles concurrently.
+	// Values below one mean one.
 	MaxConcurrentReconciles int
 }
 
-// DefaultOptions returns options that log nothing, start one pass per second
-// (ten at once), observe every minute, and work on one object at a time.
+// DefaultOptions returns options without logs, with one reconcile per second (a burst of
+// ten), a poll interval of a minute, and one worker.
 func DefaultOptions() Options {
 	return Options{
 		Logger:                  logging.NewNopLogger(),
@@ -44,14 +44,13 @@ func DefaultOptions() Options {
 	}
 }
 
-// ForControllerRuntime returns the options of one controller-runtime controller.
-// Each call returns a back-off of its own, from ratelimiter.BackOffBase to
-// ratelimiter.BackOffMax per object, so that an object of one kind is not delayed
-// by the failures of a namesake of another kind; and with NewQueue, so that a
-// user's change does not wait behind polls, whatever the manager's own options say
-// of priority queues.
+// ForControllerRuntime returns the options of one controller-runtime controller. Each call
+// returns a separate backoff, from ratelimiter.BackOffBase to ratelimiter.BackOffMax per
+// object, so that failures of an object do not delay one with the same name of another kind.
+// The queue is that of NewQueue, so that changes of users do not wait behind polls, even if
+// the manager's options disable priority queues.
 //
-// The GlobalRateLimiter is not part of it: ratelimiter.New applies it.
+// The GlobalRateLimiter is not included: ratelimiter.New applies it.
 func (o Options) ForControllerRuntime() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: max(o.MaxConcurrentReconciles, 1),

@@ -13,10 +13,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
+// TestDefaultOptions checks the documented defaults.
 func TestDefaultOptions(t *testing.T) {
 	got := DefaultOptions()
 
-	if diff := cmp.Diff(logging.NewNopLogger(), got.Logger, cmp.Comparer(func(a, b logging.Logger) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(logging.NewNopLogger(), got.Logger,
+		cmp.Comparer(func(a, b logging.Logger) bool { return a == b })); diff != "" {
 		t.Errorf("logger\n-want, +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(time.Minute, got.PollInterval); diff != "" {
@@ -35,6 +37,7 @@ func TestDefaultOptions(t *testing.T) {
 	}
 }
 
+// TestForControllerRuntime checks the number of workers.
 func TestForControllerRuntime(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -42,7 +45,7 @@ func TestForControllerRuntime(t *testing.T) {
 		want   int
 	}{
 		"Zero":     {reason: "The zero value has one worker.", o: Options{}, want: 1},
-		"Negative": {reason: "So has nonsense.", o: Options{MaxConcurrentReconciles: -1}, want: 1},
+		"Negative": {reason: "A negative number means one worker.", o: Options{MaxConcurrentReconciles: -1}, want: 1},
 		"Some":     {reason: "A number is kept.", o: Options{MaxConcurrentReconciles: 7}, want: 7},
 		"Default":  {reason: "The default is valid.", o: DefaultOptions(), want: 1},
 	}
@@ -56,7 +59,8 @@ func TestForControllerRuntime(t *testing.T) {
 	}
 }
 
-func TestBackOffOfEachController(t *testing.T) {
+// TestBackoffPerController: two controllers do not share the backoff of a name.
+func TestBackoffPerController(t *testing.T) {
 	o := DefaultOptions()
 	first, second := o.ForControllerRuntime().RateLimiter, o.ForControllerRuntime().RateLimiter
 
@@ -64,7 +68,8 @@ func TestBackOffOfEachController(t *testing.T) {
 	for range 7 {
 		got = append(got, first.When(reconcile.Request{}))
 	}
-	want := []time.Duration{ratelimiter.BackOffBase, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, ratelimiter.BackOffMax}
+	want := []time.Duration{ratelimiter.BackOffBase, 2 * time.Second, 4 * time.Second, 8 * time.Second,
+		16 * time.Second, 32 * time.Second, ratelimiter.BackOffMax}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("delays\n-want, +got:\n%s", diff)
 	}

@@ -14,28 +14,29 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A process without a lease asks for the version of the API server at its start, and once
-// in each interval.
+// TestRestoreProbe: the probe requests the version of the API server at the start, and once
+// per interval.
 func TestRestoreProbe(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answers []string // "" is an error
 		want    bool
 		reason  string
 	}{
-		"Grows":             {[]string{"219", "219", "874"}, false, "versions grow, or stay"},
-		"WentBack":          {[]string{"219", "874", "500"}, true, "what was written is gone"},
-		"Outage":            {[]string{"874", "", "875"}, false, "an error is no version"},
-		"WentBackInIt":      {[]string{"874", "", "219"}, true, "what was known before an outage is still known"},
-		"OutageAtFirst":     {[]string{"", "219", "874"}, false, "nothing was known"},
-		"NotComparable":     {[]string{"rev-9", "rev-1", "rev-1"}, false, "such versions say nothing"},
-		"NotComparableOnce": {[]string{"874", "rev-1", "219"}, true, "what cannot be compared does not take the place of what can"},
+		"Grows":         {[]string{"219", "219", "874"}, false, "versions grow, or stay"},
+		"WentBack":      {[]string{"219", "874", "500"}, true, "what was written is gone"},
+		"Outage":        {[]string{"874", "", "875"}, false, "an error is no version"},
+		"WentBackInIt":  {[]string{"874", "", "219"}, true, "what was known before an outage is still known"},
+		"OutageAtFirst": {[]string{"", "219", "874"}, false, "nothing was known"},
+		"NotComparable": {[]string{"rev-9", "rev-1", "rev-1"}, false, "such versions say nothing"},
+		"NotComparableOnce": {[]string{"874", "rev-1", "219"}, true,
+			"what cannot be compared does not take the place of what can"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lists, d := &lists{answers: tc.answers}, controller.NewRestoreDetector()
 				p := controller.NewRestoreProbe(d, lists, widget.WithVersion("v1"), controller.WithProbeNamespace("ns"))
 				if p.NeedLeaderElection() {
-					t.Error("a replica that waits would not be told")
+					t.Error("the probe does not run without the lease")
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
@@ -50,7 +51,8 @@ func TestRestoreProbe(t *testing.T) {
 				if diff := cmp.Diff(want, lists.after(began)); diff != "" {
 					t.Errorf("requests (-want, +got):\n%s", diff)
 				}
-				if want := (client.ListOptions{Limit: 1, Namespace: "ns"}); lists.options.Limit != want.Limit || lists.options.Namespace != want.Namespace || lists.kind != "WidgetList" {
+				if want := (client.ListOptions{Limit: 1, Namespace: "ns"}); lists.options.Limit != want.Limit ||
+					lists.options.Namespace != want.Namespace || lists.kind != "WidgetList" {
 					t.Errorf("asked for %s with %+v", lists.kind, lists.options)
 				}
 				cancel()
@@ -62,11 +64,12 @@ func TestRestoreProbe(t *testing.T) {
 	}
 }
 
-// A request that is not answered does not keep the probe from the next one.
-func TestRestoreProbeIsNotHeldUp(t *testing.T) {
+// TestRestoreProbeTimesOut: a request that gets no response does not prevent the next one.
+func TestRestoreProbeTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists, d := &lists{answers: []string{"874", "hangs", "219"}}, controller.NewRestoreDetector()
-		p := controller.NewRestoreProbe(d, lists, widget.WithVersion("v1"), controller.WithProbeInterval(10*time.Second))
+		p := controller.NewRestoreProbe(d, lists, widget.WithVersion("v1"),
+			controller.WithProbeInterval(10*time.Second))
 		go func() {
 			if err := p.Start(t.Context()); err != nil {
 				t.Error(err)
@@ -80,7 +83,7 @@ func TestRestoreProbeIsNotHeldUp(t *testing.T) {
 	})
 }
 
-// Lists answer one request each. The last answer is given to all further ones.
+// lists has the versions of the responses, in order. The last one is repeated.
 type lists struct {
 	client.Reader
 

@@ -12,81 +12,78 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-// The classes of work, the most urgent one first. A pass says with the Priority
-// of its result to which one its object belongs next. What the queue is given
-// without a priority, as by the events of a watch, is of PriorityUser; what
-// controller-runtime lists when it starts, or again later, is of PriorityPoll.
+// The priorities of items, the highest first. A reconcile sets the next one of its object
+// with the Priority of its result. Items that are added without a priority, as by events of
+// a watch, get PriorityUser; controller-runtime adds the objects of a list with
+// PriorityPoll.
 const (
-	// PriorityUser is for what a user waits for: a change of an object, and its
-	// deletion.
+	// PriorityUser is for changes that a user makes: of an object, and its deletion.
 	PriorityUser = 0
-	// PriorityInProgress is for what is being made, changed or deleted outside.
+	// PriorityInProgress is for external resources that are being created, changed or
+	// deleted.
 	PriorityInProgress = -10
-	// PriorityErrorRetry is for what failed.
+	// PriorityErrorRetry is for objects whose last reconcile failed.
 	PriorityErrorRetry = -50
-	// PriorityPoll is for what was as it should be when it was last seen.
+	// PriorityPoll is for drift detection of healthy objects.
 	PriorityPoll = -100
 )
 
 const (
-	// share is how many hand-outs there are for one that goes to a lower class.
-	share = 10
-	// priorityTurn carries the item whose turn it is past all others, within the
-	// wrapped queue. Nobody else has it.
-	priorityTurn = 1000
-	// maxClasses is how many priorities are told apart: controller-runtime's metric
-	// of a queue's depth knows 25, the turn among them.
-	maxClasses = 24
+	// lowerPriorityInterval is how often a lower priority is served: once in this many
+	// items handed out.
+	lowerPriorityInterval = 10
+	// priorityPromoted is the priority, in the wrapped queue, of an item of a lower priority
+	// that is served next. No other item has it.
+	priorityPromoted = 1000
+	// maxLevels is the number of distinct priorities: controller-runtime's metric of the
+	// depth of a queue supports 25, including priorityPromoted.
+	maxLevels = 24
 )
 
-// NewQueue returns the queue of a controller, to be its Options.NewQueue; the
-// name, that of the controller, labels the queue's metrics, and no name means no
-// metrics. ForControllerRuntime has it set already.
+// NewQueue returns the queue of a controller, for its Options.NewQueue. The name of the
+// controller is a label of the queue's metrics; without a name there are none.
+// ForControllerRuntime sets NewQueue.
 //
-// It is controller-runtime's priority queue (the item of the highest priority is
-// handed out first, and among equals the one that has been due for longest), with
-// one addition: nothing starves. Whenever ten times in a row somebody asks for an
-// item while items of several priorities are due, nine times the highest priority
-// is served and once that item of a lower one which has been due for longest. So
-// a user never waits behind a backlog of polls, and polls go on, at a tenth of
-// what the workers can do, however many users there are.
+// It is controller-runtime's priority queue: the item of the highest priority is handed out
+// first, and of equal ones the one that has been due longest. In addition, no priority
+// starves: of ten items handed out while items of several priorities are due, nine are of
+// the highest priority, and one is the item of a lower one that has been due longest. So a
+// change of a user never waits behind a backlog of polls, and polls get a tenth of the
+// workers' capacity, however many changes there are.
 //
-// Time does not raise a priority. If it did, the whole of a backlog would be old
-// enough at once, and users would wait behind it again.
+// Age does not raise a priority. Otherwise a whole backlog would be raised at once, and
+// changes of users would wait behind it.
 //
-// Of priorities that nobody has agreed on, the first few keep their own place;
-// each further one is taken for the nearest that is known. l says how long what
-// is added by AddRateLimited waits; it is asked once for each time, and nothing
-// else delays an item. Nothing is kept about items that are neither in the queue
-// nor worked on.
+// The queue distinguishes 24 priorities. Further ones are mapped to the nearest of these.
+// The delay of AddRateLimited is that of l, which is called once for each addition. The
+// queue keeps no state of items that are neither queued nor being processed.
 //
 // The queue may be used concurrently. It runs until it is shut down.
 func NewQueue[T comparable](name string, l workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {
 	return newQueue(name, l, nil)
 }
 
-// NewPacedQueue returns what NewQueue is, with one difference: no more items are
-// handed out than pace allows to all queues that share it. Whoever asks for an item
-// waits until it is allowed, and gets the one that is the most urgent then. So a
-// user does not wait behind those who waited for the pace before, as happens if
-// passes are started and then held to a limit. How often an item has failed, and
-// for how long it waits for that, is nothing that the pace changes.
+// NewPacedQueue is NewQueue with a rate limit that all queues with the same limiter share.
+// The limit is applied when an item is handed out, so a high-priority item never waits
+// behind items that already hold a token. It does not change the number of failures and the
+// backoff of an item.
 //
-// The pace is a token bucket, as that of the limiter that ratelimiter.NewGlobal
-// returns; one that can hold no token limits nothing. Do not hold the controller to
-// it in another way too.
-func NewPacedQueue[T comparable](pace *rate.Limiter) func(name string, l workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {
+// The limit is a token bucket, such as that of ratelimiter.NewGlobal. A bucket without
+// capacity means no limit. Do not apply the limit to the controller in another way, too.
+func NewPacedQueue[T comparable](
+	limit *rate.Limiter,
+) func(name string, l workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {
 	return func(name string, l workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {
-		return newQueue(name, l, pace)
+		return newQueue(name, l, limit)
 	}
 }
 
-func newQueue[T comparable](name string, l workqueue.TypedRateLimiter[T], pace *rate.Limiter) *queue[T] {
+func newQueue[T comparable](name string, l workqueue.TypedRateLimiter[T], limit *rate.Limiter) *queue[T] {
 	q := &queue[T]{
 		PriorityQueue: priorityqueue.New(name, func(o *priorityqueue.Opts[T]) { o.RateLimiter = l }),
 		limiter:       l,
-		pace:          pace,
-		gate:          make(chan struct{}, 1),
+		limit:         limit,
+		getting:       make(chan struct{}, 1),
 		done:          make(chan struct{}),
 		clock:         clock.RealClock{},
 		entries:       map[T]*entry[T]{},
@@ -94,77 +91,75 @@ func newQueue[T comparable](name string, l workqueue.TypedRateLimiter[T], pace *
 	}
 	q.start = q.clock.Now()
 	for _, priority := range []int{PriorityUser, PriorityInProgress, PriorityErrorRetry, PriorityPoll} {
-		q.classOf(priority)
+		q.levelOf(priority)
 	}
 
 	return q
 }
 
-// A queue knows of each item in the queue it wraps since when it has been due, and
-// of which priority it is. The wrapped one delays, orders and hands out; this one
-// is what counts where the two differ for a moment: from when an item leaves the
-// wrapped queue until whoever asked for it has it, it is still in here, and what
-// is added meanwhile is the same item. What the wrapped queue makes of that is not
-// handed out (see handOut).
+// queue wraps controller-runtime's priority queue, which delays and orders items. It has the
+// priority of each item in it, and the time since when it is due. Where the two differ for a
+// moment, this queue decides: an item that has left the wrapped queue stays in this one until
+// it is handed out, and an addition meanwhile is merged with it. The duplicate in the wrapped
+// queue is not handed out, see handOut.
 type queue[T comparable] struct {
 	priorityqueue.PriorityQueue[T]
 	limiter workqueue.TypedRateLimiter[T]
 	clock   clock.PassiveClock
 	start   time.Time
-	pace    *rate.Limiter // may be nil
-	gate    chan struct{} // has something in it while somebody waits for an item and the pace
+	limit   *rate.Limiter // may be nil
+	getting chan struct{} // has a value while a caller of Get waits for an item and a token
 	end     sync.Once
 	done    chan struct{}
 
 	mu      sync.Mutex
 	entries map[T]*entry[T]
-	// working has what was handed out and is not done.
+	// working has the items that were handed out and are not done.
 	working map[T]struct{}
-	classes []*class[T]
-	// passed counts how often a lower class had to wait since its last turn.
-	passed int
-	added  uint64
+	levels  []*level[T]
+	// skipped counts the items handed out since a lower priority was last served.
+	skipped int
+	added   uint64
 }
 
-// now is the time on the monotonic clock.
+// now returns the time since the start of the queue, by the monotonic clock.
 func (q *queue[T]) now() time.Duration { return q.clock.Since(q.start) }
 
-// classOf returns the class of a priority, or the nearest one if there are enough
-// already.
-func (q *queue[T]) classOf(priority int) *class[T] {
-	var nearest *class[T]
-	for _, c := range q.classes {
+// levelOf returns the level of a priority, or the nearest one if there are maxLevels.
+func (q *queue[T]) levelOf(priority int) *level[T] {
+	var nearest *level[T]
+	for _, c := range q.levels {
 		if nearest == nil || distance(c.priority, priority) < distance(nearest.priority, priority) {
 			nearest = c
 		}
 	}
-	if nearest != nil && (nearest.priority == priority || priority >= priorityTurn || len(q.classes) == maxClasses) {
+	if nearest != nil && (nearest.priority == priority || priority >= priorityPromoted || len(q.levels) == maxLevels) {
 		return nearest
 	}
-	c := &class[T]{priority: priority}
-	q.classes = append(q.classes, c)
+	c := &level[T]{priority: priority}
+	q.levels = append(q.levels, c)
 
 	return c
 }
 
-// distance is a float because the difference of two integers need not be one.
+// distance returns |a-b| as a float, because the difference of two ints may overflow.
 func distance(a, b int) float64 { return math.Abs(float64(a) - float64(b)) }
 
-// Add adds an item that is due now, of PriorityUser.
+// Add adds an item with PriorityUser that is due now.
 func (q *queue[T]) Add(item T) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// AddAfter adds an item of PriorityUser that is due after a while.
+// AddAfter adds an item with PriorityUser that is due after a delay.
 func (q *queue[T]) AddAfter(item T, after time.Duration) {
 	q.AddWithOpts(priorityqueue.AddOpts{After: after}, item)
 }
 
-// AddRateLimited adds an item of PriorityUser that is due when the limiter says.
+// AddRateLimited adds an item with PriorityUser that is due after the delay of the limiter.
 func (q *queue[T]) AddRateLimited(item T) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
 }
 
-// AddWithOpts adds items. One that is in the queue already keeps the higher
-// priority and the earlier time.
+// AddWithOpts adds items. An item that is in the queue already keeps the higher priority and
+// the earlier time of the two.
 func (q *queue[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -172,9 +167,9 @@ func (q *queue[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	if q.ShuttingDown() || len(items) == 0 {
 		return
 	}
-	c := q.classOf(PriorityUser)
+	c := q.levelOf(PriorityUser)
 	if o.Priority != nil {
-		c = q.classOf(*o.Priority)
+		c = q.levelOf(*o.Priority)
 	}
 	if !o.RateLimited {
 		q.add(c, o.After, items...)
@@ -190,7 +185,7 @@ func (q *queue[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	}
 }
 
-func (q *queue[T]) add(c *class[T], after time.Duration, items ...T) {
+func (q *queue[T]) add(c *level[T], after time.Duration, items ...T) {
 	due := q.now() + max(after, 0)
 	for _, item := range items {
 		q.merge(item, c, due)
@@ -198,20 +193,20 @@ func (q *queue[T]) add(c *class[T], after time.Duration, items ...T) {
 	q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: &c.priority}, items...)
 }
 
-func (q *queue[T]) merge(item T, c *class[T], due time.Duration) {
+func (q *queue[T]) merge(item T, c *level[T], due time.Duration) {
 	e, ok := q.entries[item]
 	if ok {
 		due = min(due, e.due)
-		if e.class.priority > c.priority {
-			c = e.class
+		if e.level.priority > c.priority {
+			c = e.level
 		}
-		e.leave()
+		e.remove()
 	} else {
-		e = &entry[T]{key: item, added: q.added, index: apart}
+		e = &entry[T]{key: item, added: q.added, index: notQueued}
 		q.added++
 		q.entries[item] = e
 	}
-	e.class, e.due = c, due
+	e.level, e.due = c, due
 	if _, busy := q.working[item]; !busy {
 		heap.Push(c, e)
 	}
@@ -226,10 +221,10 @@ func (q *queue[T]) Get() (item T, shutdown bool) {
 
 // GetWithPriority waits for an item and returns it with its priority.
 func (q *queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
-	if q.pace != nil {
-		return q.getAtPace()
+	if q.limit != nil {
+		return q.getRateLimited()
 	}
-	q.giveTurn()
+	q.promoteWaiting()
 	for {
 		item, priority, shutdown = q.PriorityQueue.GetWithPriority()
 		if shutdown {
@@ -241,31 +236,31 @@ func (q *queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
 	}
 }
 
-// giveTurn puts the item of a lower class that has been due for longest before
-// all others when its class has waited often enough.
-func (q *queue[T]) giveTurn() {
+// promoteWaiting moves the item of a lower priority that has been due longest before all
+// others, once in lowerPriorityInterval calls.
+func (q *queue[T]) promoteWaiting() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	e := q.waitsBehind(q.now())
+	e := q.oldestBelow(q.now())
 	if e == nil {
 		return
 	}
-	q.passed++
-	if q.passed < share {
+	q.skipped++
+	if q.skipped < lowerPriorityInterval {
 		return
 	}
-	q.passed = 0
-	turn := priorityTurn
-	q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{Priority: &turn}, e.key)
+	q.skipped = 0
+	promoted := priorityPromoted
+	q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{Priority: &promoted}, e.key)
 }
 
-// waitsBehind returns the entry that has been due for longest of all but the
-// highest class that has any due.
-func (q *queue[T]) waitsBehind(now time.Duration) *entry[T] {
+// oldestBelow returns the entry that has been due longest, of all levels below the highest
+// one with an entry that is due.
+func (q *queue[T]) oldestBelow(now time.Duration) *entry[T] {
 	highest := q.highest(now)
 	var oldest *entry[T]
-	for _, c := range q.classes {
+	for _, c := range q.levels {
 		if c != highest && c.isDue(now) && (oldest == nil || c.entries[0].before(oldest)) {
 			oldest = c.entries[0]
 		}
@@ -274,10 +269,10 @@ func (q *queue[T]) waitsBehind(now time.Duration) *entry[T] {
 	return oldest
 }
 
-// highest returns the highest class that has something due, or nil.
-func (q *queue[T]) highest(now time.Duration) *class[T] {
-	var highest *class[T]
-	for _, c := range q.classes {
+// highest returns the highest level with an entry that is due, or nil.
+func (q *queue[T]) highest(now time.Duration) *level[T] {
+	var highest *level[T]
+	for _, c := range q.levels {
 		if c.isDue(now) && (highest == nil || c.priority > highest.priority) {
 			highest = c
 		}
@@ -286,10 +281,10 @@ func (q *queue[T]) highest(now time.Duration) *class[T] {
 	return highest
 }
 
-// handOut takes an item that came out of the wrapped queue, and returns its own
-// priority. It refuses one that was handed out already, which the wrapped queue
-// has again if it was added at that very moment, and one of which there is only a
-// later addition by now.
+// handOut removes an item that came out of the wrapped queue, and returns its priority. It
+// returns false for an item that must not be handed out: one that was handed out already,
+// which the wrapped queue has again if it was added at the same time, and one that is only
+// due later by now.
 func (q *queue[T]) handOut(item T, priority int) (int, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -297,32 +292,31 @@ func (q *queue[T]) handOut(item T, priority int) (int, bool) {
 	now := q.now()
 	e, ok := q.entries[item]
 	if ok && e.due <= now {
-		e.leave()
+		e.remove()
 		delete(q.entries, item)
 		q.working[item] = struct{}{}
 
-		return e.class.priority, true
+		return e.level.priority, true
 	}
 
-	if priority == priorityTurn {
-		q.passed = share - 1 // the turn was for nobody: the next one gets it
+	if priority == priorityPromoted {
+		q.skipped = lowerPriorityInterval - 1 // the next item is promoted instead
 	}
 	q.PriorityQueue.Done(item)
 	if ok {
-		q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{After: e.due - now, Priority: &e.class.priority}, item)
+		q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{After: e.due - now, Priority: &e.level.priority}, item)
 	}
 
 	return 0, false
 }
 
-// Done says that the work on an item has ended. If it was added meanwhile, it can
-// be handed out again.
+// Done marks an item as processed. If it was added meanwhile, it can be handed out again.
 func (q *queue[T]) Done(item T) {
 	q.mu.Lock()
 	if _, busy := q.working[item]; busy {
 		delete(q.working, item)
 		if e, ok := q.entries[item]; ok {
-			heap.Push(e.class, e)
+			heap.Push(e.level, e)
 		}
 	}
 	q.mu.Unlock()
@@ -330,8 +324,8 @@ func (q *queue[T]) Done(item T) {
 	q.PriorityQueue.Done(item)
 }
 
-// ShutDown lets everybody go who waits for an item. What is in the queue stays
-// there; what is added later is dropped. A second time does nothing.
+// ShutDown ends all calls of Get that wait. Items in the queue stay there; later additions
+// are dropped. Further calls do nothing.
 func (q *queue[T]) ShutDown() {
 	q.end.Do(func() {
 		close(q.done)
@@ -339,5 +333,5 @@ func (q *queue[T]) ShutDown() {
 	})
 }
 
-// ShutDownWithDrain is ShutDown: controllers wait for their workers themselves.
+// ShutDownWithDrain is ShutDown, because controllers wait for their workers themselves.
 func (q *queue[T]) ShutDownWithDrain() { q.ShutDown() }

@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-var lists = flag.Int("lists", 2000, "how many random lists of operations TestQueueIsLikeModel compares the queue with its model by")
+var lists = flag.Int("lists", 2000, "number of random lists of operations in TestQueueMatchesModel")
 
-// TestQueueIsLikeModel lets several ask, and add, finish and wait at random, and
-// wants the same items with the same priorities at the same times from both.
-func TestQueueIsLikeModel(t *testing.T) {
+// TestQueueMatchesModel makes random calls of a queue and of a model, and wants the same items
+// with the same priorities at the same times.
+func TestQueueMatchesModel(t *testing.T) {
 	turns := 0
 	for seed := range uint64(*lists) {
 		synctest.Test(t, func(t *testing.T) { turns += compare(t, seed) })
@@ -106,7 +106,8 @@ func step(random *rand.Rand, q *queue[int], m *model, out chan<- handOut) string
 }
 
 func randomOpts(random *rand.Rand) priorityqueue.AddOpts {
-	priorities := []int{PriorityUser, PriorityUser, PriorityInProgress, PriorityErrorRetry, PriorityPoll, PriorityPoll, 7}
+	priorities := []int{PriorityUser, PriorityUser, PriorityInProgress, PriorityErrorRetry, PriorityPoll,
+		PriorityPoll, 7}
 	o := priorityqueue.AddOpts{Priority: &priorities[random.IntN(len(priorities))]}
 	if random.IntN(3) == 0 {
 		o.After = time.Duration(random.IntN(4000)) * time.Millisecond
@@ -130,7 +131,7 @@ func drain(out <-chan handOut) []handOut {
 	return got
 }
 
-// A model is the queue as one would explain it: a list that is looked through.
+// model is a simple implementation of the queue: a list that is scanned.
 type model struct {
 	limiter  workqueue.TypedRateLimiter[int]
 	now      time.Duration
@@ -191,8 +192,7 @@ func (m *model) addOne(key, priority int, after time.Duration) {
 	}
 }
 
-// get asks for an item. Every tenth time that a lower class is passed over, it is
-// not.
+// get requests an item. Each tenth time that a lower priority waits, it is served.
 func (m *model) get() {
 	highest := m.best(func(a, b *modelItem) bool { return a.priority > b.priority })
 	oldest := m.best(func(a, b *modelItem) bool {
@@ -231,7 +231,7 @@ func (m *model) busy(random *rand.Rand) (int, bool) {
 	return keys[random.IntN(len(keys))], true
 }
 
-// advance goes from one time at which something becomes due to the next.
+// advance advances the time step by step to each time at which an item becomes due.
 func (m *model) advance(d time.Duration) {
 	end := m.now + d
 	for {
@@ -264,7 +264,7 @@ func (m *model) advance(d time.Duration) {
 	}
 }
 
-// serve hands out while somebody waits.
+// serve hands out items while calls of get wait.
 func (m *model) serve() {
 	for m.waiters > 0 {
 		i := m.best(func(a, b *modelItem) bool {

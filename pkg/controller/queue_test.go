@@ -22,14 +22,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// inBubble runs a test with a queue of names, in virtual time; and again with one
-// that goes at a pace, which is fast enough.
+// inBubble runs a test with a queue of names, in virtual time, and again with one that has a
+// rate limit which is high enough.
 func inBubble(t *testing.T, test func(t *testing.T, q *queue[string])) {
 	t.Helper()
 	for name, pace := range map[string]*rate.Limiter{"NoPace": nil, "Pace": rate.NewLimiter(rate.Inf, 0)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := paced(t, pace)
+				q := rateLimited(t, pace)
 				test(t, q)
 				q.ShutDown()
 			})
@@ -42,7 +42,7 @@ func add(q *queue[string], priority int, items ...string) {
 	synctest.Wait()
 }
 
-// next is what a worker does that needs no time.
+// next gets an item and marks it as processed at once.
 func next(q *queue[string]) string {
 	item, _, _ := q.GetWithPriority()
 	q.Done(item)
@@ -51,9 +51,9 @@ func next(q *queue[string]) string {
 	return item
 }
 
-// TestShare has a user who always wants something, and backlogs of two other
-// classes that came one after the other.
-func TestShare(t *testing.T) {
+// TestLowerPriorityIsServed: while there are always changes of a user, one of ten items is
+// from the backlogs of two lower priorities, the one that has been due longest.
+func TestLowerPriorityIsServed(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *queue[string]) {
 		var want []string
 		for i := range 10 {
@@ -69,20 +69,20 @@ func TestShare(t *testing.T) {
 			add(q, PriorityUser, "user")
 			if item := next(q); item != "user" {
 				got = append(got, item)
-				if n%share != share-1 {
+				if n%lowerPriorityInterval != lowerPriorityInterval-1 {
 					t.Errorf("hand-out %d went to %s, not to the user", n, item)
 				}
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("a tenth goes to those that wait for longest, of whatever class\n-want, +got:\n%s", diff)
+			t.Errorf("items of lower priorities\n-want, +got:\n%s", diff)
 		}
 	})
 }
 
-// TestUserIsNotBehindBacklog saves no turns: however many polls were handed out
-// while no user wanted anything, the first nine users are served at once.
-func TestUserIsNotBehindBacklog(t *testing.T) {
+// TestUserBeforeBacklog: after any number of polls, the next nine changes of users are served
+// first.
+func TestUserBeforeBacklog(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *queue[string]) {
 		for i := range 1000 {
 			add(q, PriorityPoll, fmt.Sprintf("poll %d", i))
@@ -90,7 +90,7 @@ func TestUserIsNotBehindBacklog(t *testing.T) {
 		for range 500 {
 			next(q)
 		}
-		for range share - 1 {
+		for range lowerPriorityInterval - 1 {
 			add(q, PriorityUser, "user")
 			if item := next(q); item != "user" {
 				t.Errorf("got %s before the user", item)
@@ -99,12 +99,12 @@ func TestUserIsNotBehindBacklog(t *testing.T) {
 	})
 }
 
-// TestPriorityIsKept wants the priority back with which an item was added, also
-// when it was its turn.
-func TestPriorityIsKept(t *testing.T) {
+// TestPromotedItemKeepsPriority: an item is returned with its own priority, also when it was
+// promoted.
+func TestPromotedItemKeepsPriority(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *queue[string]) {
 		add(q, PriorityPoll, "poll")
-		for range share - 1 {
+		for range lowerPriorityInterval - 1 {
 			add(q, PriorityUser, "user")
 			next(q)
 		}
@@ -117,8 +117,8 @@ func TestPriorityIsKept(t *testing.T) {
 	})
 }
 
-// TestTurnWaitsForWork takes no item out of the hands of a worker.
-func TestTurnWaitsForWork(t *testing.T) {
+// TestProcessedItemIsNotPromoted: an item is not handed out while it is being processed.
+func TestProcessedItemIsNotPromoted(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *queue[string]) {
 		add(q, PriorityPoll, "poll")
 		if item, _ := q.Get(); item != "poll" {
@@ -126,25 +126,25 @@ func TestTurnWaitsForWork(t *testing.T) {
 		}
 		add(q, PriorityPoll, "poll")
 
-		for range 2 * share {
+		for range 2 * lowerPriorityInterval {
 			add(q, PriorityUser, "user")
 			if item := next(q); item != "user" {
-				t.Errorf("got %s, while it is worked on", item)
+				t.Errorf("got %s, while it is being processed", item)
 			}
 		}
 
 		q.Done("poll")
 		if item := next(q); item != "poll" {
-			t.Errorf("got %s, want poll, which was added while it was worked on", item)
+			t.Errorf("got %s, want poll, which was added while it was being processed", item)
 		}
 	})
 }
 
-// TestHandedOutAgain has the wrapped queue hold what this one has handed out, as it
-// does when an item is added on its way to a worker.
-func TestHandedOutAgain(t *testing.T) {
+// TestDuplicateIsDropped: the wrapped queue has an item that was handed out already, as
+// happens when it is added at the same time. It is not handed out twice.
+func TestDuplicateIsDropped(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *queue[string]) {
-		turn := priorityTurn
+		turn := priorityPromoted
 		q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{Priority: &turn}, "ghost")
 		add(q, PriorityPoll, "poll")
 		add(q, PriorityUser, "user 1", "user 2", "user 3")
@@ -154,14 +154,13 @@ func TestHandedOutAgain(t *testing.T) {
 			got = append(got, next(q))
 		}
 		if diff := cmp.Diff([]string{"user 1", "poll", "user 2", "user 3"}, got); diff != "" {
-			t.Errorf("the turn that was lost is given to the next\n-want, +got:\n%s", diff)
+			t.Errorf("the next item is promoted instead\n-want, +got:\n%s", diff)
 		}
 	})
 }
 
-// TestHandedOutTooEarly has the wrapped queue hold an item for which this one knows
-// a later time.
-func TestHandedOutTooEarly(t *testing.T) {
+// TestEarlyItemIsDelayed: the wrapped queue has an item that is due later by now.
+func TestEarlyItemIsDelayed(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *queue[string]) {
 		start := time.Now()
 		poll := PriorityPoll
@@ -178,9 +177,8 @@ func TestHandedOutTooEarly(t *testing.T) {
 	})
 }
 
-// TestBackOff counts the failures of each item for itself, whatever else is asked
-// for it.
-func TestBackOff(t *testing.T) {
+// TestBackoffPerItem counts the failures of each item separately.
+func TestBackoffPerItem(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *queue[string]) {
 		for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
 			q.AddRateLimited("fails")
@@ -206,6 +204,7 @@ func TestBackOff(t *testing.T) {
 	})
 }
 
+// TestShutDown: calls of Get end, and later additions are dropped.
 func TestShutDown(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *queue[string]) {
 		q := newQueue("", workqueue.DefaultTypedControllerRateLimiter[string](), nil)
@@ -230,31 +229,31 @@ func TestShutDown(t *testing.T) {
 	})
 }
 
-// TestClasses adds far more priorities than are told apart.
-func TestClasses(t *testing.T) {
+// TestMaxLevels adds many more priorities than the queue distinguishes.
+func TestMaxLevels(t *testing.T) {
 	const name = "classes"
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(name, workqueue.DefaultTypedControllerRateLimiter[string](), nil)
 		defer q.ShutDown()
 
-		for i := -200; i <= 2*priorityTurn; i += 10 {
+		for i := -200; i <= 2*priorityPromoted; i += 10 {
 			add(q, i, fmt.Sprint(i))
 		}
 		add(q, PriorityPoll, "poll")
-		last := priorityTurn
+		last := priorityPromoted
 		for range q.Len() {
 			item, priority, _ := q.GetWithPriority()
 			q.Done(item)
-			if priority >= priorityTurn {
-				t.Errorf("%s is handed out with %d, which is for turns", item, priority)
+			if priority >= priorityPromoted {
+				t.Errorf("%s is handed out with %d, which is reserved", item, priority)
 			}
 			if item == "poll" && priority != PriorityPoll {
 				t.Errorf("a poll is handed out with %d", priority)
 			}
 			last = min(last, priority)
 		}
-		if got := len(q.classes); got > maxClasses {
-			t.Errorf("%d classes, want at most %d", got, maxClasses)
+		if got := len(q.levels); got > maxLevels {
+			t.Errorf("%d levels, want at most %d", got, maxLevels)
 		}
 		if last != -200 {
 			t.Errorf("want a few other priorities kept as they are, got %d for -200", last)
@@ -300,7 +299,7 @@ func depths(t *testing.T, name string) []depth {
 	return got
 }
 
-// TestMetrics wants the depth by class as controller-runtime has it.
+// TestMetrics: the metric of the depth has the priorities, as that of controller-runtime.
 func TestMetrics(t *testing.T) {
 	const name = "depth"
 	synctest.Test(t, func(t *testing.T) {
@@ -324,13 +323,14 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// TestNothingIsLost adds and works at the same time, on few items, and wants each
-// worked on after it was last added, and never twice at once.
-func TestNothingIsLost(t *testing.T) {
+// TestNoItemIsLost adds and processes few items concurrently: each is processed after it was
+// last added, and never twice at the same time.
+func TestNoItemIsLost(t *testing.T) {
 	const keys, adds = 16, 20_000
 
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[int](time.Microsecond, time.Millisecond), nil)
+		q := newQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[int](time.Microsecond,
+			time.Millisecond), nil)
 		var added, seen [keys]atomic.Int64
 		var busy [keys]atomic.Bool
 
@@ -343,7 +343,7 @@ func TestNothingIsLost(t *testing.T) {
 						return
 					}
 					if busy[key].Swap(true) {
-						t.Errorf("%d is worked on twice at once", key)
+						t.Errorf("%d is processed twice at the same time", key)
 					}
 					seen[key].Store(added[key].Load())
 					busy[key].Store(false)
@@ -358,7 +358,9 @@ func TestNothingIsLost(t *testing.T) {
 					key := (i*7 + user) % keys
 					priority := []int{PriorityUser, PriorityInProgress, PriorityErrorRetry, PriorityPoll}[(i+user)%4]
 					added[key].Add(1)
-					q.AddWithOpts(priorityqueue.AddOpts{Priority: &priority, After: time.Duration(i % 3), RateLimited: i%5 == 0}, key)
+					q.AddWithOpts(priorityqueue.AddOpts{
+						Priority: &priority, After: time.Duration(i % 3), RateLimited: i%5 == 0,
+					}, key)
 				}
 			})
 		}
@@ -376,8 +378,8 @@ func TestNothingIsLost(t *testing.T) {
 	})
 }
 
-// TestNothingGrows lets many items come and go.
-func TestNothingGrows(t *testing.T) {
+// TestMemoryIsBounded: items that were processed leave no state.
+func TestMemoryIsBounded(t *testing.T) {
 	const many = 100_000
 
 	synctest.Test(t, func(t *testing.T) {
@@ -395,24 +397,24 @@ func TestNothingGrows(t *testing.T) {
 		}
 
 		if left := q.Len() + kept(q); left != 0 {
-			t.Errorf("%d items are left of nothing", left)
+			t.Errorf("%d items are left", left)
 		}
 	})
 }
 
-// kept is how much a queue keeps.
+// kept returns the number of items that a queue has state of.
 func kept[T comparable](q *queue[T]) int {
 	n := len(q.entries) + len(q.working)
-	for _, c := range q.classes {
+	for _, c := range q.levels {
 		n += len(c.entries)
 	}
 
 	return n
 }
 
-// TestController runs a controller of controller-runtime with the options of this
-// package, and wants it to keep the priorities that its reconciler returns.
-func TestController(t *testing.T) {
+// TestControllerKeepsPriorities runs a controller of controller-runtime with the options of
+// this package: it applies the priorities that its reconciler returns.
+func TestControllerKeepsPriorities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		request := func(name string) reconcile.Request {
 			return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
@@ -433,7 +435,8 @@ func TestController(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = c.Watch(source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		err = c.Watch(source.Func(func(_ context.Context,
+			q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			q.Add(request("poll 1"))
 			q.Add(request("poll 2"))
 			q.AddAfter(request("user"), time.Minute)
@@ -450,7 +453,7 @@ func TestController(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"poll 1", "poll 2", "user", "poll 1", "poll 2"}, passes); diff != "" {
-			t.Errorf("the user goes first\n-want, +got:\n%s", diff)
+			t.Errorf("order of the items\n-want, +got:\n%s", diff)
 		}
 	})
 }

@@ -18,23 +18,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
+// TestWentBack checks the comparison of versions.
 func TestWentBack(t *testing.T) {
 	for name, tc := range map[string]struct {
 		known, answered string
 		want            bool
 		reason          string
 	}{
-		"Grew":           {"219", "874", false, "it was written since"},
-		"Same":           {"874", "874", false, "it was not written since"},
-		"WentBack":       {"874", "219", true, "what was written since is gone"},
-		"FewerDigits":    {"1000", "999", true, "versions are numbers, not texts"},
-		"MoreDigits":     {"999", "1000", false, "versions are numbers, not texts"},
-		"BeyondIntegers": {"99999999999999999999999", "99999999999999999999998", true, "a version may have any number of digits"},
-		"NothingKnown":   {"", "219", false, "a process that has just begun has seen none"},
-		"NoAnswer":       {"874", "", false, "what is no version says nothing"},
-		"Zero":           {"874", "0", false, "zero is what any version is asked for with"},
-		"OtherServer":    {"rev-9", "rev-1", false, "a server may count as it likes"},
-		"OtherKnown":     {"rev-9", "1", false, "a server may count as it likes"},
+		"Grew":        {"219", "874", false, "it was written since"},
+		"Same":        {"874", "874", false, "it was not written since"},
+		"WentBack":    {"874", "219", true, "what was written since is gone"},
+		"FewerDigits": {"1000", "999", true, "versions are numbers, not texts"},
+		"MoreDigits":  {"999", "1000", false, "versions are numbers, not texts"},
+		"BeyondIntegers": {"99999999999999999999999", "99999999999999999999998", true,
+			"a version may have any number of digits"},
+		"NothingKnown": {"", "219", false, "a process that has just begun has seen none"},
+		"NoAnswer":     {"874", "", false, "what is no version says nothing"},
+		"Zero":         {"874", "0", false, "zero is what any version is asked for with"},
+		"OtherServer":  {"rev-9", "rev-1", false, "a server may count as it likes"},
+		"OtherKnown":   {"rev-9", "1", false, "a server may count as it likes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := controller.WentBack(tc.known, tc.answered); got != tc.want {
@@ -46,8 +48,9 @@ func TestWentBack(t *testing.T) {
 
 var widget = schema.GroupKind{Group: "example.org", Kind: "Widget"}
 
-// A restore is told, counted, and ends the process once, however many versions show it.
-func TestRestoreDetectorTellsOnce(t *testing.T) {
+// TestRestoreDetectorReportsOnce: a restore is logged, counted and ends the process once,
+// however many lower versions follow.
+func TestRestoreDetectorReportsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged []string
 		log := funcr.New(func(_, text string) { logged = append(logged, text) }, funcr.Options{})
@@ -79,7 +82,9 @@ func TestRestoreDetectorTellsOnce(t *testing.T) {
 				t.Errorf("%q does not say %q", err, part)
 			}
 		}
-		if len(logged) != 1 || !strings.Contains(logged[0], `"kind"="Widget.example.org" "knownVersion"="874" "answeredVersion"="219"`) || !strings.Contains(logged[0], `"error"=`) {
+		if len(logged) != 1 || !strings.Contains(logged[0],
+			`"kind"="Widget.example.org" "knownVersion"="874" "answeredVersion"="219"`) ||
+			!strings.Contains(logged[0], `"error"=`) {
 			t.Errorf("logged: %q", logged)
 		}
 		if n := counted(t) - before; n != 1 {
@@ -87,16 +92,16 @@ func TestRestoreDetectorTellsOnce(t *testing.T) {
 		}
 		// Who asks later is told, too.
 		if err := d.Start(t.Context()); !errors.Is(err, controller.ErrRestored) {
-			t.Errorf("who waits later is told %v", err)
+			t.Errorf("a later Start returns %v", err)
 		}
 	})
 }
 
-// A process that is asked to end ends well.
-func TestRestoreDetectorEndsWithItsContext(t *testing.T) {
+// TestRestoreDetectorContextEnds: Start returns nil when its context ends.
+func TestRestoreDetectorContextEnds(t *testing.T) {
 	d := controller.NewRestoreDetector()
 	if d.NeedLeaderElection() {
-		t.Error("a replica that waits would not be told")
+		t.Error("the detector does not run without the lease")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -105,8 +110,8 @@ func TestRestoreDetectorEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// What is to be done before the process ends is done once, at the same time, and before
-// anybody is told to end; also by a process that is asked to end at that moment.
+// TestBeforeEnd: the registered functions are called once, concurrently, and before Start
+// returns, even if the context ends at the same time.
 func TestBeforeEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, began := controller.NewRestoreDetector(), time.Now()
@@ -120,7 +125,7 @@ func TestBeforeEnd(t *testing.T) {
 				done.Add(1)
 			})
 		}
-		forget := d.BeforeEnd(func(context.Context) { t.Error("what was forgotten is called") })
+		forget := d.BeforeEnd(func(context.Context) { t.Error("a function that was removed is called") })
 		forget()
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 2 {
@@ -138,7 +143,7 @@ func TestBeforeEnd(t *testing.T) {
 		d.Seen(widget, "874", "219")
 		cancel()
 		if err := d.Start(ctx); !errors.Is(err, controller.ErrRestored) {
-			t.Errorf("who is asked to end is told %v", err)
+			t.Errorf("Start with an ended context returns %v", err)
 		}
 		synctest.Wait()
 		if n, took := done.Load(), time.Since(began); n != 2 || ended.Load() != 2 || took > 30*time.Second {
@@ -147,7 +152,7 @@ func TestBeforeEnd(t *testing.T) {
 	})
 }
 
-// Each cluster has a detector of its own.
+// Each cluster has its own detector.
 func ExampleRestoreDetector_Seen() {
 	d := controller.NewRestoreDetector()
 	known := "874" // as a cache, or the last write, has it, before the API server is asked
@@ -158,7 +163,7 @@ func ExampleRestoreDetector_Seen() {
 	// true
 }
 
-// Counted returns how many restores the process has counted.
+// counted returns the number of restores that the process has counted.
 func counted(t *testing.T) float64 {
 	t.Helper()
 	families, err := ctrlmetrics.Registry.Gather()

@@ -1,11 +1,10 @@
-// Package event tells users what happened to an object, as Kubernetes events.
+// Package event records Kubernetes events about objects.
 //
-// Begin with NewRecorder and the recorder of a manager, or with NewAPIRecorder
-// where the older event API is in use; in tests, NewNopRecorder drops
-// everything. Around either of them, NewThrottledRecorder keeps back what was
-// just said. A message is sent as it is, never used as a format string, after
-// it was made valid UTF-8 and cut to the 1024 bytes that the API server accepts.
-// Recorders may be used concurrently.
+// Start with NewRecorder and the recorder of a manager, or with NewAPIRecorder for the
+// older event API. In tests, NewNopRecorder drops all events. Wrap either of them with
+// NewThrottledRecorder to drop repeated events, and with NewPacedRecorder to limit their
+// rate. A message is never used as a format string. It is made valid UTF-8 and truncated to
+// the 1024 bytes that the API server accepts. Recorders may be used concurrently.
 package event
 
 import (
@@ -18,23 +17,22 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// A Type says whether an event is good or bad news.
+// Type is the type of an event: normal or warning.
 type Type string
 
 // The event types that Kubernetes knows.
 const (
-	// TypeNormal: something went as it should.
+	// TypeNormal is for information.
 	TypeNormal Type = "Normal"
 
-	// TypeWarning: something needs attention.
+	// TypeWarning is for problems that may need attention.
 	TypeWarning Type = "Warning"
 )
 
-// A Reason is one CamelCase word, at most 128 bytes long, that programs may
-// branch on.
+// Reason is a CamelCase word of at most 128 bytes that programs may branch on.
 type Reason string
 
-// An Event about an object. Type and Reason are required.
+// Event is an event about an object. Type and Reason are required.
 type Event struct {
 	// Type of the event.
 	Type Type
@@ -45,29 +43,27 @@ type Event struct {
 	// Message for a human.
 	Message string
 
-	// Annotations of the event itself. They win over those of the recorder.
+	// Annotations of the event itself. They override those of the recorder.
 	Annotations map[string]string
 
-	// Action that was taken or failed, one CamelCase word. Only the newer event
-	// API has it. If it is empty, the reason is sent in its place, because the
-	// API server insists on one.
+	// Action that was taken or failed, one CamelCase word. Only the newer event API has it,
+	// and requires it: if it is empty, the reason is used.
 	Action string
 
-	// Related is a second object that the event is about, such as one that is
-	// waited for. Only the newer event API has it. Nil is none.
+	// Related is a second object that the event is about, such as a dependency. Only the
+	// newer event API has it. It may be nil.
 	Related runtime.Object
 }
 
 // Normal returns a normal event with alternating keys and values of
-// annotations. A key without a value is left out.
+// annotations. A key without a value is ignored.
 func Normal(r Reason, message string, keysAndValues ...string) Event {
 	return Event{Type: TypeNormal, Reason: r, Message: message, Annotations: pairs(keysAndValues)}
 }
 
-// Warning returns a warning event whose message is the text of err, with
-// alternating keys and values of annotations. A nil error gives an empty
-// message. The text is sent as it is: whoever cannot vouch for an error redacts
-// it before.
+// Warning returns a warning event whose message is the text of err, with alternating keys
+// and values of annotations. A nil error means an empty message. The text is not redacted:
+// the caller must redact an error that may contain secrets.
 func Warning(r Reason, err error, keysAndValues ...string) Event {
 	e := Event{Type: TypeWarning, Reason: r, Annotations: pairs(keysAndValues)}
 	if err != nil {
@@ -79,8 +75,8 @@ func Warning(r Reason, err error, keysAndValues ...string) Event {
 
 // A Recorder records events about objects.
 type Recorder interface {
-	// Event records an event about the object. It does not wait until it is
-	// sent, and it cannot fail. Without an object nothing is recorded.
+	// Event records an event about the object. It does not wait until the event is sent,
+	// and returns no error. Without an object it does nothing.
 	Event(obj runtime.Object, e Event)
 
 	// WithAnnotations returns a recorder that adds the alternating keys and
@@ -88,14 +84,13 @@ type Recorder interface {
 	WithAnnotations(keysAndValues ...string) Recorder
 }
 
-// maxMessage is what the validation of events.k8s.io/v1 accepts as a note, in
-// bytes.
+// maxMessage is the maximum length of a note in events.k8s.io/v1, in bytes.
 const maxMessage = 1024
 
 const cutMark = "..."
 
-// An APIRecorder records events with a recorder of client-go. The zero value is
-// not usable.
+// APIRecorder records events with a recorder of client-go. It must be created by
+// NewRecorder or NewAPIRecorder.
 type APIRecorder struct {
 	send        func(obj runtime.Object, annotations map[string]string, e Event)
 	annotations map[string]string
@@ -120,7 +115,7 @@ func NewRecorder(r events.EventRecorder) *APIRecorder {
 			e.Action = string(e.Reason)
 		}
 
-		if absent(e.Related) {
+		if isNil(e.Related) {
 			e.Related = nil
 		}
 
@@ -130,28 +125,29 @@ func NewRecorder(r events.EventRecorder) *APIRecorder {
 			return
 		}
 
-		annotated.AnnotatedEventf(obj, e.Related, annotations, string(e.Type), string(e.Reason), e.Action, "%s", e.Message)
+		annotated.AnnotatedEventf(obj, e.Related, annotations, string(e.Type), string(e.Reason), e.Action, "%s",
+			e.Message)
 	}}
 }
 
 // Event records an event about the object. A nil object, or a nil pointer to
 // one, is ignored.
 func (r *APIRecorder) Event(obj runtime.Object, e Event) {
-	if absent(obj) {
+	if isNil(obj) {
 		return
 	}
 
-	e.Message = bounded(e.Message)
-	r.send(obj, joined(r.annotations, e.Annotations), e)
+	e.Message = truncate(e.Message)
+	r.send(obj, merge(r.annotations, e.Annotations), e)
 }
 
 // WithAnnotations returns a recorder that adds the alternating keys and values
-// to the annotations of each event. A key without a value is left out.
+// to the annotations of each event. A key without a value is ignored.
 func (r *APIRecorder) WithAnnotations(keysAndValues ...string) Recorder {
-	return &APIRecorder{send: r.send, annotations: joined(r.annotations, pairs(keysAndValues))}
+	return &APIRecorder{send: r.send, annotations: merge(r.annotations, pairs(keysAndValues))}
 }
 
-// A NopRecorder drops all events. Its zero value is ready to use.
+// NopRecorder drops all events. Its zero value is ready to use.
 type NopRecorder struct{}
 
 // NewNopRecorder returns a recorder that drops all events.
@@ -163,8 +159,8 @@ func (r *NopRecorder) Event(_ runtime.Object, _ Event) {}
 // WithAnnotations returns the recorder itself.
 func (r *NopRecorder) WithAnnotations(_ ...string) Recorder { return r }
 
-// absent finds the typed nil as well: client-go would dereference it.
-func absent(obj runtime.Object) bool {
+// isNil reports whether obj is nil or a nil pointer, which client-go would dereference.
+func isNil(obj runtime.Object) bool {
 	if obj == nil {
 		return true
 	}
@@ -174,10 +170,10 @@ func absent(obj runtime.Object) bool {
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// bounded looks at no more than it can send, because an error can carry the
-// megabytes of a response. The replacement of broken bytes is one byte long, so
-// that the text never grows.
-func bounded(message string) string {
+// truncate returns the message as valid UTF-8 of at most maxMessage bytes. It reads no more
+// than that, because an error may contain a large response. The replacement of an invalid
+// sequence is one byte long, so that the text never grows.
+func truncate(message string) string {
 	tooLong := len(message) > maxMessage
 	message = strings.ToValidUTF8(message[:min(len(message), maxMessage)], "?")
 
@@ -185,7 +181,7 @@ func bounded(message string) string {
 		return message
 	}
 
-	// Only a character cut in two can be invalid here, and it goes.
+	// Only a character that was cut in two can be invalid here; it is removed.
 	return strings.ToValidUTF8(message[:min(len(message), maxMessage-len(cutMark))], "") + cutMark
 }
 
@@ -199,7 +195,7 @@ func pairs(keysAndValues []string) map[string]string {
 	return m
 }
 
-func joined(base, more map[string]string) map[string]string {
+func merge(base, more map[string]string) map[string]string {
 	m := make(map[string]string, len(base)+len(more))
 	maps.Copy(m, base)
 	maps.Copy(m, more)

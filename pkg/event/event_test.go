@@ -19,8 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-// sent is one call of a client-go recorder, with the message as the API server
-// would see it.
+// sent is a call of a client-go recorder, with the formatted message.
 type sent struct {
 	Type, Reason, Action, Message string
 	// Related is the name of that object, "" if there is none.
@@ -28,21 +27,28 @@ type sent struct {
 	Annotations map[string]string
 }
 
-// oldAPI and newAPI record what a recorder of that API is asked to send.
+// oldAPI and newAPI record the calls of a recorder of that API.
 type oldAPI struct {
 	record.EventRecorder
 
 	got []sent
 }
 
-func (r *oldAPI) AnnotatedEventf(_ runtime.Object, annotations map[string]string, eventtype, reason, messageFmt string, args ...any) {
-	r.got = append(r.got, sent{Type: eventtype, Reason: reason, Message: fmt.Sprintf(messageFmt, args...), Annotations: annotations})
+func (r *oldAPI) AnnotatedEventf(_ runtime.Object, annotations map[string]string,
+	eventtype, reason, messageFmt string, args ...any) {
+	r.got = append(r.got, sent{
+		Type: eventtype, Reason: reason, Message: fmt.Sprintf(messageFmt, args...),
+		Annotations: annotations,
+	})
 }
 
 type newAPI struct{ got []sent }
 
 func (r *newAPI) Eventf(_, related runtime.Object, eventtype, reason, action, note string, args ...any) {
-	r.got = append(r.got, sent{Type: eventtype, Reason: reason, Action: action, Message: fmt.Sprintf(note, args...), Related: nameOf(related)})
+	r.got = append(r.got, sent{
+		Type: eventtype, Reason: reason, Action: action, Message: fmt.Sprintf(note, args...),
+		Related: nameOf(related),
+	})
 }
 
 func nameOf(o runtime.Object) string {
@@ -55,8 +61,12 @@ func nameOf(o runtime.Object) string {
 
 type newAnnotatedAPI struct{ newAPI }
 
-func (r *newAnnotatedAPI) AnnotatedEventf(_, related runtime.Object, annotations map[string]string, eventtype, reason, action, note string, args ...any) {
-	r.got = append(r.got, sent{Type: eventtype, Reason: reason, Action: action, Message: fmt.Sprintf(note, args...), Related: nameOf(related), Annotations: annotations})
+func (r *newAnnotatedAPI) AnnotatedEventf(_, related runtime.Object, annotations map[string]string,
+	eventtype, reason, action, note string, args ...any) {
+	r.got = append(r.got, sent{
+		Type: eventtype, Reason: reason, Action: action, Message: fmt.Sprintf(note, args...),
+		Related: nameOf(related), Annotations: annotations,
+	})
 }
 
 var (
@@ -64,6 +74,7 @@ var (
 	_ recorder.EventRecorder = &newAnnotatedAPI{}
 )
 
+// TestRecorders checks the calls of both APIs.
 func TestRecorders(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -71,19 +82,19 @@ func TestRecorders(t *testing.T) {
 		want   []sent
 	}{
 		"Normal": {
-			reason: "Good news is sent as it is.",
+			reason: "A normal event is sent as it is.",
 			record: func(r event.Recorder) { r.Event(&corev1.Pod{}, event.Normal("Moored", "tied up")) },
 			want:   []sent{{Type: "Normal", Reason: "Moored", Action: "Moored", Message: "tied up"}},
 		},
 		"Warning": {
-			reason: "An error is the message, and its percent signs are no verbs.",
+			reason: "The text of an error is the message, and its percent signs are no verbs.",
 			record: func(r event.Recorder) {
 				r.Event(&corev1.Pod{}, event.Warning("CannotMoor", errors.New("GET /a%20b: 100%")))
 			},
 			want: []sent{{Type: "Warning", Reason: "CannotMoor", Action: "CannotMoor", Message: "GET /a%20b: 100%"}},
 		},
 		"NilError": {
-			reason: "No error is no message.",
+			reason: "A nil error means an empty message.",
 			record: func(r event.Recorder) { r.Event(&corev1.Pod{}, event.Warning("CannotMoor", nil)) },
 			want:   []sent{{Type: "Warning", Reason: "CannotMoor", Action: "CannotMoor"}},
 		},
@@ -95,33 +106,42 @@ func TestRecorders(t *testing.T) {
 			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moor"}},
 		},
 		"Related": {
-			reason: "A second object is sent where the API has one.",
+			reason: "A related object is sent where the API has one.",
 			record: func(r event.Recorder) {
 				pearl := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pearl"}}
 				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Moored", Related: pearl})
-				r.WithAnnotations("a", "1").Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Moored", Related: pearl})
+				r.WithAnnotations("a", "1").Event(&corev1.Pod{},
+					event.Event{Type: event.TypeNormal, Reason: "Moored", Related: pearl})
 			},
 			want: []sent{
 				{Type: "Normal", Reason: "Moored", Action: "Moored", Related: "pearl"},
-				{Type: "Normal", Reason: "Moored", Action: "Moored", Related: "pearl", Annotations: map[string]string{"a": "1"}},
+				{
+					Type: "Normal", Reason: "Moored", Action: "Moored", Related: "pearl",
+					Annotations: map[string]string{"a": "1"},
+				},
 			},
 		},
 		"RelatedToNobody": {
-			reason: "A nil pointer is no object.",
+			reason: "A nil pointer counts as no related object.",
 			record: func(r event.Recorder) {
-				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Moored", Related: (*corev1.Pod)(nil)})
+				r.Event(&corev1.Pod{}, event.Event{
+					Type: event.TypeNormal, Reason: "Moored", Related: (*corev1.Pod)(nil),
+				})
 			},
 			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moored"}},
 		},
 		"Annotations": {
-			reason: "Those of the event are sent, and win over those of the recorder. A key without a value is none.",
+			reason: "Annotations of the event override those of the recorder. A key without a value is ignored.",
 			record: func(r event.Recorder) {
 				r.WithAnnotations("a", "1", "b", "2").Event(&corev1.Pod{}, event.Normal("Moored", "", "b", "3", "odd"))
 			},
-			want: []sent{{Type: "Normal", Reason: "Moored", Action: "Moored", Annotations: map[string]string{"a": "1", "b": "3"}}},
+			want: []sent{{
+				Type: "Normal", Reason: "Moored", Action: "Moored",
+				Annotations: map[string]string{"a": "1", "b": "3"},
+			}},
 		},
 		"WithAnnotationsTwice": {
-			reason: "Annotations add up, and the originals stay as they were.",
+			reason: "Annotations are merged, and the original recorders are not changed.",
 			record: func(r event.Recorder) {
 				one := r.WithAnnotations("a", "1")
 				one.WithAnnotations("b", "2").Event(&corev1.Pod{}, event.Normal("Both", ""))
@@ -135,7 +155,7 @@ func TestRecorders(t *testing.T) {
 			},
 		},
 		"NoObject": {
-			reason: "Without an object there is nobody to tell.",
+			reason: "Without an object no event is sent.",
 			record: func(r event.Recorder) {
 				r.Event(nil, event.Normal("Moored", ""))
 				r.Event((*corev1.Pod)(nil), event.Normal("Moored", ""))
@@ -185,18 +205,36 @@ func TestRecorders(t *testing.T) {
 // differ keeps the transformer from being applied to its own result.
 func differ(a, b sent) bool { return (a.Annotations == nil) != (b.Annotations == nil) }
 
-func TestAnnotationsComeInPairs(t *testing.T) {
+// TestAnnotations checks keys and values of annotations.
+func TestAnnotations(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
 		keysAndValues []string
 		want          map[string]string
 	}{
-		"None":          {reason: "Nothing is nothing.", want: map[string]string{}},
-		"OnePair":       {reason: "A key and its value.", keysAndValues: []string{"key", "val"}, want: map[string]string{"key": "val"}},
-		"TwoPairs":      {reason: "Two keys and their values.", keysAndValues: []string{"key", "val", "another", "value"}, want: map[string]string{"key": "val", "another": "value"}},
-		"NoValue":       {reason: "A key without a value says nothing.", keysAndValues: []string{"key"}, want: map[string]string{}},
-		"ExtraneousKey": {reason: "Nor does it at the end.", keysAndValues: []string{"key", "val", "extraneous"}, want: map[string]string{"key": "val"}},
-		"Twice":         {reason: "The last value of a key counts.", keysAndValues: []string{"key", "val", "key", "value"}, want: map[string]string{"key": "value"}},
+		"None": {reason: "No annotations.", want: map[string]string{}},
+		"OnePair": {
+			reason: "A key and its value.", keysAndValues: []string{"key", "val"},
+			want: map[string]string{"key": "val"},
+		},
+		"TwoPairs": {
+			reason:        "Two keys and their values.",
+			keysAndValues: []string{"key", "val", "another", "value"},
+			want:          map[string]string{"key": "val", "another": "value"},
+		},
+		"NoValue": {
+			reason: "A key without a value is ignored.", keysAndValues: []string{"key"},
+			want: map[string]string{},
+		},
+		"ExtraneousKey": {
+			reason: "Also at the end.", keysAndValues: []string{"key", "val", "extraneous"},
+			want: map[string]string{"key": "val"},
+		},
+		"Twice": {
+			reason:        "The last value of a key is used.",
+			keysAndValues: []string{"key", "val", "key", "value"},
+			want:          map[string]string{"key": "value"},
+		},
 	}
 
 	for name, tc := range cases {
@@ -215,18 +253,31 @@ func TestAnnotationsComeInPairs(t *testing.T) {
 	}
 }
 
-func TestMessagesAreBounded(t *testing.T) {
+// TestMessageIsTruncated: a message is valid UTF-8 of at most 1024 bytes.
+func TestMessageIsTruncated(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		message string
 		want    string
 	}{
-		"Fits":      {reason: "1024 bytes are accepted.", message: strings.Repeat("x", 1024), want: strings.Repeat("x", 1024)},
-		"TooLong":   {reason: "One more is cut, and the mark fits too.", message: strings.Repeat("x", 1025), want: strings.Repeat("x", 1021) + "..."},
-		"Huge":      {reason: "However long it is.", message: strings.Repeat("x", 1<<20), want: strings.Repeat("x", 1021) + "..."},
-		"Wide":      {reason: "No character is cut in two.", message: strings.Repeat("ä", 600), want: strings.Repeat("ä", 510) + "..."},
-		"Broken":    {reason: "Broken bytes do not stop the event.", message: "a\xff\xfeb", want: "a?b"},
-		"AllBroken": {reason: "Nor do many of them.", message: strings.Repeat("\xff", 2000), want: "?..."},
+		"Fits": {
+			reason: "1024 bytes are accepted.", message: strings.Repeat("x", 1024),
+			want: strings.Repeat("x", 1024),
+		},
+		"TooLong": {
+			reason: "A longer text is truncated, including the mark.", message: strings.Repeat("x", 1025),
+			want: strings.Repeat("x", 1021) + "...",
+		},
+		"Huge": {
+			reason: "Of any length.", message: strings.Repeat("x", 1<<20),
+			want: strings.Repeat("x", 1021) + "...",
+		},
+		"Wide": {
+			reason: "No character is cut in two.", message: strings.Repeat("ä", 600),
+			want: strings.Repeat("ä", 510) + "...",
+		},
+		"Broken":    {reason: "Invalid bytes are replaced.", message: "a\xff\xfeb", want: "a?b"},
+		"AllBroken": {reason: "Also many of them.", message: strings.Repeat("\xff", 2000), want: "?..."},
 	}
 
 	for name, tc := range cases {

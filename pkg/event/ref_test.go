@@ -15,10 +15,13 @@ func TestRef(t *testing.T) {
 		key    string
 		want   string
 	}{
-		"Name":    {reason: "A key that is a name is the name.", key: "a-1.b", want: "a-1.b"},
-		"Slash":   {reason: "What a name cannot have is a dash, and the hash tells a/b from a-b.", key: "a/b", want: "a-b-1356c1af"},
-		"Upper":   {reason: "Names are in small letters.", key: "A", want: "a-198436d6"},
-		"Nothing": {reason: "Nothing that is left is no name: only the hash.", key: "/", want: "2f2ac023"},
+		"Name": {reason: "A key that is a valid name is used as it is.", key: "a-1.b", want: "a-1.b"},
+		"Slash": {
+			reason: "An invalid character becomes a dash, and the hash distinguishes a/b from a-b.",
+			key:    "a/b", want: "a-b-1356c1af",
+		},
+		"Upper":   {reason: "Names are lower case.", key: "A", want: "a-198436d6"},
+		"Nothing": {reason: "Without a valid character only the hash is left.", key: "/", want: "2f2ac023"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -29,7 +32,7 @@ func TestRef(t *testing.T) {
 	}
 }
 
-// TestRefIsStable: the same thing has the same reference, another one another.
+// TestRefIsStable: the same object has the same reference, different ones differ.
 func TestRefIsStable(t *testing.T) {
 	a := Ref("k", "default", "a", "")
 	if diff := cmp.Diff(a, Ref("k", "default", "a", "")); diff != "" {
@@ -45,10 +48,11 @@ func TestRefIsStable(t *testing.T) {
 	}
 }
 
-// TestRefNames: whatever the key, an event can have the name.
+// TestRefNames: the name is valid for every key.
 func TestRefNames(t *testing.T) {
 	seen := map[string]string{}
-	for _, key := range []string{"a", "a/b", "a-b", "a.=b", "=", "a.b", "A.b", "a_", "-a", strings.Repeat("a", 300), strings.Repeat("a", 301), strings.Repeat("/", 300)} {
+	for _, key := range []string{"a", "a/b", "a-b", "a.=b", "=", "a.b", "A.b", "a_", "-a", strings.Repeat("a", 300),
+		strings.Repeat("a", 301), strings.Repeat("/", 300)} {
 		name := Ref("k", "default", key, "").Name
 		if errs := validation.IsDNS1123Subdomain(name + ".0123456789abcdef"); len(errs) > 0 {
 			t.Errorf("%q became %q, which no event can have: %v", key, name, errs)

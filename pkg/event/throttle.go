@@ -15,51 +15,47 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// DefaultMaxSilence is how long a ThrottledRecorder keeps a repeated event back,
-// unless WithMaxSilence says otherwise.
+// DefaultMaxSilence is the default of WithMaxSilence.
 const DefaultMaxSilence = 5 * time.Minute
 
-// maxRemembered bounds the memory of a ThrottledRecorder in a storm, in events of
-// some 200 bytes each. Beyond it the oldest is forgotten, and may be repeated.
+// maxRemembered bounds the memory of a ThrottledRecorder, in events of some 200 bytes each.
+// Beyond it the oldest is forgotten, and may be repeated.
 const maxRemembered = 1 << 17
 
-// A ThrottledRecorder hands events on to another recorder unless they repeat what
-// was just said: an event of the same object, type, reason, action and related
-// object with an unchanged message is dropped for a while, see WithMaxSilence.
-// Then it is handed on once, so that whoever looks sees that it still holds. Any
-// other message is handed on at once. Annotations make no difference.
+// ThrottledRecorder sends events to another recorder unless they are repeated: an event of the
+// same object, type, reason, action and related object with an unchanged message is dropped
+// for a while, see WithMaxSilence. Then it is sent once, to show that it still applies. An
+// event with another message is sent at once. Annotations are not compared.
 //
-// An object is known by its UID, so a namesake that is created anew begins anew.
-// An object without one is known by its kind, namespace and name, and what is
-// neither object nor reference is never throttled.
+// An object is identified by its UID, so that a recreated object is a new one. An object
+// without UID is identified by its kind, namespace and name. Events about a value that is
+// neither an object nor a reference are never dropped.
 //
-// What is remembered of an object goes by itself once the silence has passed, or
-// at once with Forget; there is no goroutine to stop. It may be used
-// concurrently. The zero value is not usable.
+// The state of an object is removed after the silence, or at once by Forget. There is no
+// goroutine to stop. A ThrottledRecorder must be created by NewThrottledRecorder, and may be
+// used concurrently.
 type ThrottledRecorder struct {
 	recorder Recorder
-	said     *memory
+	seen     *seenEvents
 }
 
-// A ThrottleOption configures a ThrottledRecorder.
+// ThrottleOption configures a ThrottledRecorder.
 type ThrottleOption func(*ThrottledRecorder)
 
-// WithMaxSilence sets how long a repeated event is kept back. The default is
-// DefaultMaxSilence; with zero or less nothing is kept back.
+// WithMaxSilence sets how long a repeated event is dropped. The default is DefaultMaxSilence.
+// With zero or less, no event is dropped.
 func WithMaxSilence(d time.Duration) ThrottleOption {
-	return func(r *ThrottledRecorder) { r.said.silence = d }
+	return func(r *ThrottledRecorder) { r.seen.silence = d }
 }
 
-// WithClock sets the clock that silence is measured with. The default is the
-// system's.
+// WithClock sets the clock. The default is the real clock.
 func WithClock(c clock.PassiveClock) ThrottleOption {
-	return func(r *ThrottledRecorder) { r.said.clock = c }
+	return func(r *ThrottledRecorder) { r.seen.clock = c }
 }
 
-// NewThrottledRecorder returns a recorder that hands events on to r unless they
-// repeat.
+// NewThrottledRecorder returns a recorder that sends events to r unless they are repeated.
 func NewThrottledRecorder(r Recorder, o ...ThrottleOption) *ThrottledRecorder {
-	t := &ThrottledRecorder{recorder: r, said: newMemory()}
+	t := &ThrottledRecorder{recorder: r, seen: newSeenEvents()}
 	for _, option := range o {
 		option(t)
 	}
@@ -67,9 +63,9 @@ func NewThrottledRecorder(r Recorder, o ...ThrottleOption) *ThrottledRecorder {
 	return t
 }
 
-// Event hands the event on unless it repeats.
+// Event sends the event unless it is repeated.
 func (r *ThrottledRecorder) Event(obj runtime.Object, e Event) {
-	if absent(obj) || r.said.repeats(obj, e) {
+	if isNil(obj) || r.seen.isRepeat(obj, e) {
 		return
 	}
 
@@ -77,43 +73,40 @@ func (r *ThrottledRecorder) Event(obj runtime.Object, e Event) {
 }
 
 // WithAnnotations returns a recorder that adds the alternating keys and values to
-// the annotations of each event. It remembers together with the original: what
-// one of them said is a repetition for the other.
+// the annotations of each event. It shares its state with the original: an event of one of
+// them is a repetition for the other.
 func (r *ThrottledRecorder) WithAnnotations(keysAndValues ...string) Recorder {
-	return &ThrottledRecorder{recorder: r.recorder.WithAnnotations(keysAndValues...), said: r.said}
+	return &ThrottledRecorder{recorder: r.recorder.WithAnnotations(keysAndValues...), seen: r.seen}
 }
 
-// Forget drops what is remembered of the object, for when it is gone or begins
-// anew. Nil is ignored.
+// Forget removes the state of the object, for instance when it is deleted. Nil is ignored.
 func (r *ThrottledRecorder) Forget(obj runtime.Object) {
-	if !absent(obj) {
-		r.said.forget(obj)
+	if !isNil(obj) {
+		r.seen.forget(obj)
 	}
 }
 
-// A memory holds what was said in the last while, in the order of when. It is
-// made of hashes: two things that have the same one, of 64 bits, would at worst
-// keep an event back.
-type memory struct {
+// seenEvents has the events of the last while by age. It consists of hashes: a collision of
+// 64 bits would at worst drop an event.
+type seenEvents struct {
 	silence time.Duration
 	clock   clock.PassiveClock
 	seed    maphash.Seed
 
-	mu    sync.Mutex
-	about map[uint64]*saying // by object: the first of its sayings
-	order *list.List         // of all sayings, the oldest first
+	mu       sync.Mutex
+	byObject map[uint64]*seenEvent // the first event of each object
+	order    *list.List            // of all events, the oldest first
 }
 
-// A saying is what was said last about one topic of an object.
-type saying struct {
+// seenEvent is the last event about one topic of an object.
+type seenEvent struct {
 	object, topic, message uint64
 	at                     time.Time
-	next                   *saying       // of the object
-	place                  *list.Element // in the order
+	next                   *seenEvent    // of the same object
+	element                *list.Element // in the order
 }
 
-// A topic is what an event of an object is about; its message is what it says
-// about that.
+// topic identifies the events of an object of which only the last one is compared.
 type topic struct {
 	kind    Type
 	reason  Reason
@@ -121,36 +114,36 @@ type topic struct {
 	related identity
 }
 
-// An identity is what an object is known by: its UID, or else the rest.
+// identity identifies an object: by its UID if it has one, otherwise by the other fields.
 type identity struct {
-	uid  types.UID
-	goes reflect.Type
-	kind schema.GroupVersionKind
-	name types.NamespacedName
+	uid    types.UID
+	goType reflect.Type
+	kind   schema.GroupVersionKind
+	name   types.NamespacedName
 }
 
-func newMemory() *memory {
-	return &memory{
-		silence: DefaultMaxSilence,
-		clock:   clock.RealClock{},
-		seed:    maphash.MakeSeed(),
-		about:   map[uint64]*saying{},
-		order:   list.New(),
+func newSeenEvents() *seenEvents {
+	return &seenEvents{
+		silence:  DefaultMaxSilence,
+		clock:    clock.RealClock{},
+		seed:     maphash.MakeSeed(),
+		byObject: map[uint64]*seenEvent{},
+		order:    list.New(),
 	}
 }
 
-// repeats tells whether the event was said already, and otherwise remembers it.
-func (m *memory) repeats(obj runtime.Object, e Event) bool {
+// isRepeat reports whether the event was seen already, and otherwise stores it.
+func (m *seenEvents) isRepeat(obj runtime.Object, e Event) bool {
 	id, known := identify(obj)
 	if !known {
 		return false
 	}
 
 	related, _ := identify(e.Related)
-	s := &saying{
+	s := &seenEvent{
 		object:  maphash.Comparable(m.seed, id),
 		topic:   maphash.Comparable(m.seed, topic{kind: e.Type, reason: e.Reason, action: e.Action, related: related}),
-		message: maphash.String(m.seed, bounded(e.Message)),
+		message: maphash.String(m.seed, truncate(e.Message)),
 	}
 
 	m.mu.Lock()
@@ -172,23 +165,23 @@ func (m *memory) repeats(obj runtime.Object, e Event) bool {
 	return false
 }
 
-func (m *memory) forget(obj runtime.Object) {
+func (m *seenEvents) forget(obj runtime.Object) {
 	id, _ := identify(obj)
 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	object := maphash.Comparable(m.seed, id)
-	for s := m.about[object]; s != nil; s = s.next {
-		m.order.Remove(s.place)
+	for s := m.byObject[object]; s != nil; s = s.next {
+		m.order.Remove(s.element)
 	}
-	delete(m.about, object)
+	delete(m.byObject, object)
 }
 
-// prune drops what is too old to keep anything back, and then what is too much.
-func (m *memory) prune(now time.Time) {
+// prune removes events older than the silence, and the oldest if there are too many.
+func (m *seenEvents) prune(now time.Time) {
 	for e := m.order.Front(); e != nil; e = m.order.Front() {
-		s := e.Value.(*saying) // The list holds nothing else.
+		s := e.Value.(*seenEvent) // The list holds nothing else.
 		if m.order.Len() < maxRemembered && now.Sub(s.at) < m.silence {
 			return
 		}
@@ -197,9 +190,9 @@ func (m *memory) prune(now time.Time) {
 	}
 }
 
-// find returns what was said before about the topic of s, or nil.
-func (m *memory) find(s *saying) *saying {
-	before := m.about[s.object]
+// find returns the last event of the topic of s, or nil.
+func (m *seenEvents) find(s *seenEvent) *seenEvent {
+	before := m.byObject[s.object]
 	for before != nil && before.topic != s.topic {
 		before = before.next
 	}
@@ -207,30 +200,30 @@ func (m *memory) find(s *saying) *saying {
 	return before
 }
 
-func (m *memory) add(s *saying) {
-	s.next = m.about[s.object]
-	m.about[s.object] = s
-	s.place = m.order.PushBack(s)
+func (m *seenEvents) add(s *seenEvent) {
+	s.next = m.byObject[s.object]
+	m.byObject[s.object] = s
+	s.element = m.order.PushBack(s)
 }
 
-func (m *memory) drop(s *saying) {
-	m.order.Remove(s.place)
+func (m *seenEvents) drop(s *seenEvent) {
+	m.order.Remove(s.element)
 
-	if first := m.about[s.object]; first != s {
+	if first := m.byObject[s.object]; first != s {
 		for first.next != s {
 			first = first.next
 		}
 		first.next = s.next
 	} else if s.next != nil {
-		m.about[s.object] = s.next
+		m.byObject[s.object] = s.next
 	} else {
-		delete(m.about, s.object)
+		delete(m.byObject, s.object)
 	}
 }
 
-// identify returns what the object is known by, and whether it is known at all.
+// identify returns the identity of the object, and whether it has one.
 func identify(obj runtime.Object) (identity, bool) {
-	if absent(obj) {
+	if isNil(obj) {
 		return identity{}, false
 	}
 
@@ -246,12 +239,12 @@ func identify(obj runtime.Object) (identity, bool) {
 	return identity{uid: o.GetUID()}.or(obj, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}), true
 }
 
-// or makes do without a UID. Typed objects rarely know their kind, untyped ones
-// share a type: both are needed.
+// or returns an identity by kind and name if i has no UID. Typed objects rarely have their
+// kind set, and untyped ones share a Go type: both are needed.
 func (i identity) or(obj runtime.Object, name types.NamespacedName) identity {
 	if i.uid != "" {
 		return i
 	}
 
-	return identity{goes: reflect.TypeOf(obj), kind: obj.GetObjectKind().GroupVersionKind(), name: name}
+	return identity{goType: reflect.TypeOf(obj), kind: obj.GetObjectKind().GroupVersionKind(), name: name}
 }

@@ -20,24 +20,24 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// heard is a recorder that remembers what it was told, with annotations.
-type heard struct {
+// recorder has the recorded events, with annotations.
+type recorder struct {
 	mu          sync.Mutex
 	events      *[]string
 	annotations string
 }
 
-func (h *heard) Event(_ kruntime.Object, e Event) {
+func (h *recorder) Event(_ kruntime.Object, e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	*h.events = append(*h.events, strings.TrimSpace(string(e.Reason)+" "+e.Message+h.annotations))
 }
 
-func (h *heard) WithAnnotations(keysAndValues ...string) Recorder {
-	return &heard{events: h.events, annotations: h.annotations + " " + strings.Join(keysAndValues, "=")}
+func (h *recorder) WithAnnotations(keysAndValues ...string) Recorder {
+	return &recorder{events: h.events, annotations: h.annotations + " " + strings.Join(keysAndValues, "=")}
 }
 
-func ship(uid types.UID, name string) *corev1.Pod {
+func newPod(uid types.UID, name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid, Namespace: "port", Name: name}}
 }
 
@@ -52,7 +52,7 @@ func untyped(kind, name string) *unstructured.Unstructured {
 
 func TestThrottledRecorder(t *testing.T) {
 	adrift := Warning("Adrift", errors.New("no rope"))
-	pearl := ship("1", "pearl")
+	pearl := newPod("1", "pearl")
 
 	// A step waits, forgets an object or tells an event.
 	type step struct {
@@ -69,12 +69,13 @@ func TestThrottledRecorder(t *testing.T) {
 		want   []string
 	}{
 		"Repeated": {
-			reason: "What was just said is not said again.",
-			steps:  []step{{obj: pearl, event: adrift}, {after: time.Minute, obj: pearl, event: adrift}, {after: time.Minute, obj: pearl, event: adrift}},
-			want:   []string{"Adrift no rope"},
+			reason: "A repeated event is dropped.",
+			steps: []step{{obj: pearl, event: adrift}, {after: time.Minute, obj: pearl, event: adrift},
+				{after: time.Minute, obj: pearl, event: adrift}},
+			want: []string{"Adrift no rope"},
 		},
 		"StillHolds": {
-			reason: "After the silence it is said once more, counted from when it was last said, not from when it was last kept back.",
+			reason: "After the silence it is sent once more, counted from when it was last sent.",
 			steps: []step{
 				{obj: pearl, event: adrift},
 				{after: 4 * time.Minute, obj: pearl, event: adrift},
@@ -84,12 +85,14 @@ func TestThrottledRecorder(t *testing.T) {
 			want: []string{"Adrift no rope", "Adrift no rope"},
 		},
 		"OtherMessage": {
-			reason: "Another message is news, and so is the first one after it.",
-			steps:  []step{{obj: pearl, event: adrift}, {obj: pearl, event: Warning("Adrift", errors.New("no anchor"))}, {obj: pearl, event: adrift}, {obj: pearl, event: adrift}},
-			want:   []string{"Adrift no rope", "Adrift no anchor", "Adrift no rope"},
+			reason: "Another message is sent, and so is the first one after it.",
+			steps: []step{{obj: pearl, event: adrift}, {
+				obj: pearl, event: Warning("Adrift", errors.New("no anchor")),
+			}, {obj: pearl, event: adrift}, {obj: pearl, event: adrift}},
+			want: []string{"Adrift no rope", "Adrift no anchor", "Adrift no rope"},
 		},
 		"OtherTopic": {
-			reason: "Type, reason and action tell events apart.",
+			reason: "Type, reason and action distinguish events.",
 			steps: []step{
 				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A"}},
 				{obj: pearl, event: Event{Type: TypeWarning, Reason: "A"}},
@@ -100,62 +103,71 @@ func TestThrottledRecorder(t *testing.T) {
 			want: []string{"A", "A", "B", "A"},
 		},
 		"ManyTopics": {
-			reason: "News about one of them, be it the first, the last or one between, does not make the others news.",
+			reason: "A new message of one topic, be it the first, the last or one between, does not affect the others.",
 			steps: []step{
-				{obj: pearl, event: Normal("A", "")}, {obj: pearl, event: Normal("B", "")}, {obj: pearl, event: Normal("C", "")},
-				{obj: pearl, event: Normal("B", "2")}, {obj: pearl, event: Normal("A", "")}, {obj: pearl, event: Normal("C", "")},
-				{obj: pearl, event: Normal("A", "2")}, {obj: pearl, event: Normal("B", "2")}, {obj: pearl, event: Normal("C", "")},
+				{obj: pearl, event: Normal("A", "")}, {obj: pearl, event: Normal("B", "")},
+				{obj: pearl, event: Normal("C", "")},
+				{obj: pearl, event: Normal("B", "2")}, {obj: pearl, event: Normal("A", "")},
+				{obj: pearl, event: Normal("C", "")},
+				{obj: pearl, event: Normal("A", "2")}, {obj: pearl, event: Normal("B", "2")},
+				{obj: pearl, event: Normal("C", "")},
 				{obj: pearl, event: Normal("C", "2")},
-				{obj: pearl, event: Normal("A", "2")}, {obj: pearl, event: Normal("B", "2")}, {obj: pearl, event: Normal("C", "2")},
+				{obj: pearl, event: Normal("A", "2")}, {obj: pearl, event: Normal("B", "2")},
+				{obj: pearl, event: Normal("C", "2")},
 			},
 			want: []string{"A", "B", "C", "B 2", "A 2", "C 2"},
 		},
 		"OtherRelated": {
-			reason: "So does the related object, and none is not one.",
+			reason: "The related object distinguishes events, and so does none.",
 			steps: []step{
-				{obj: pearl, event: Event{Reason: "Waits", Related: ship("2", "flying")}},
-				{obj: pearl, event: Event{Reason: "Waits", Related: ship("3", "flying")}},
+				{obj: pearl, event: Event{Reason: "Waits", Related: newPod("2", "flying")}},
+				{obj: pearl, event: Event{Reason: "Waits", Related: newPod("3", "flying")}},
 				{obj: pearl, event: Event{Reason: "Waits"}},
 				{obj: pearl, event: Event{Reason: "Waits", Related: (*corev1.Pod)(nil)}},
-				{obj: pearl, event: Event{Reason: "Waits", Related: ship("2", "flying")}},
+				{obj: pearl, event: Event{Reason: "Waits", Related: newPod("2", "flying")}},
 			},
 			want: []string{"Waits", "Waits", "Waits"},
 		},
 		"OtherObject": {
-			reason: "Each object speaks for itself; a namesake with another UID is another one.",
-			steps:  []step{{obj: pearl, event: adrift}, {obj: ship("2", "flying"), event: adrift}, {obj: ship("3", "pearl"), event: adrift}, {obj: ship("1", "renamed"), event: adrift}},
-			want:   []string{"Adrift no rope", "Adrift no rope", "Adrift no rope"},
+			reason: "Events of different objects are distinct, also with the same name and another UID.",
+			steps: []step{{obj: pearl, event: adrift}, {obj: newPod("2", "flying"), event: adrift},
+				{obj: newPod("3", "pearl"), event: adrift}, {obj: newPod("1", "renamed"), event: adrift}},
+			want: []string{"Adrift no rope", "Adrift no rope", "Adrift no rope"},
 		},
 		"NoUID": {
-			reason: "Without a UID, kind, namespace and name say which it is.",
+			reason: "An object without UID is identified by kind, namespace and name.",
 			steps: []step{
-				{obj: ship("", "pearl"), event: adrift}, {obj: ship("", "pearl"), event: adrift},
-				{obj: ship("", "flying"), event: adrift},
+				{obj: newPod("", "pearl"), event: adrift}, {obj: newPod("", "pearl"), event: adrift},
+				{obj: newPod("", "flying"), event: adrift},
 				{obj: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "port", Name: "pearl"}}, event: adrift},
-				{obj: untyped("Ship", "pearl"), event: adrift}, {obj: untyped("Berth", "pearl"), event: adrift}, {obj: untyped("Ship", "pearl"), event: adrift},
+				{obj: untyped("Ship", "pearl"), event: adrift}, {obj: untyped("Berth", "pearl"), event: adrift},
+				{obj: untyped("Ship", "pearl"), event: adrift},
 			},
 			want: []string{"Adrift no rope", "Adrift no rope", "Adrift no rope", "Adrift no rope", "Adrift no rope"},
 		},
 		"Reference": {
-			reason: "A reference stands for its object.",
-			steps:  []step{{obj: pearl, event: adrift}, {obj: &corev1.ObjectReference{UID: "1"}, event: adrift}, {obj: &corev1.ObjectReference{Name: "flying"}, event: adrift}},
-			want:   []string{"Adrift no rope", "Adrift no rope"},
+			reason: "A reference is equivalent to its object.",
+			steps: []step{{obj: pearl, event: adrift}, {obj: &corev1.ObjectReference{UID: "1"}, event: adrift},
+				{obj: &corev1.ObjectReference{Name: "flying"}, event: adrift}},
+			want: []string{"Adrift no rope", "Adrift no rope"},
 		},
 		"NoObject": {
-			reason: "Nobody is told about nothing, and what has no metadata is never kept back.",
-			steps:  []step{{obj: (*corev1.Pod)(nil), event: adrift}, {event: adrift}, {obj: &metav1.Status{}, event: adrift}, {obj: &metav1.Status{}, event: adrift}},
-			want:   []string{"Adrift no rope", "Adrift no rope"},
+			reason: "A nil object is ignored, and events about a value without metadata are never dropped.",
+			steps: []step{{obj: (*corev1.Pod)(nil), event: adrift}, {event: adrift},
+				{obj: &metav1.Status{}, event: adrift}, {obj: &metav1.Status{}, event: adrift}},
+			want: []string{"Adrift no rope", "Adrift no rope"},
 		},
 		"Annotations": {
-			reason: "A recorder with annotations remembers together with the original.",
-			steps:  []step{{obj: pearl, event: adrift, with: []string{"a", "1"}}, {obj: pearl, event: adrift}, {obj: pearl, event: adrift, with: []string{"a", "2"}}},
-			want:   []string{"Adrift no rope a=1"},
+			reason: "A recorder with annotations shares its state with the original.",
+			steps: []step{{obj: pearl, event: adrift, with: []string{"a", "1"}}, {obj: pearl, event: adrift},
+				{obj: pearl, event: adrift, with: []string{"a", "2"}}},
+			want: []string{"Adrift no rope a=1"},
 		},
 		"Forget": {
-			reason: "What is forgotten is news again; others are not forgotten.",
+			reason: "After Forget the event is sent again; other objects are not affected.",
 			steps: []step{
-				{obj: pearl, event: adrift}, {obj: ship("2", "flying"), event: adrift},
-				{forget: ship("1", ""), obj: pearl, event: adrift}, {obj: ship("2", "flying"), event: adrift},
+				{obj: pearl, event: adrift}, {obj: newPod("2", "flying"), event: adrift},
+				{forget: newPod("1", ""), obj: pearl, event: adrift}, {obj: newPod("2", "flying"), event: adrift},
 				{forget: (*corev1.Pod)(nil), obj: pearl, event: adrift},
 			},
 			want: []string{"Adrift no rope", "Adrift no rope", "Adrift no rope"},
@@ -174,7 +186,7 @@ func TestThrottledRecorder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-			r := NewThrottledRecorder(&heard{events: &got}, WithClock(clock))
+			r := NewThrottledRecorder(&recorder{events: &got}, WithClock(clock))
 
 			for _, s := range tc.steps {
 				clock.SetTime(clock.Now().Add(s.after))
@@ -199,11 +211,11 @@ func TestMaxSilence(t *testing.T) {
 	for silence, want := range map[time.Duration]int{-1: 3, 0: 3, time.Second: 2, time.Hour: 1} {
 		var got []string
 		clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-		r := NewThrottledRecorder(&heard{events: &got}, WithClock(clock), WithMaxSilence(silence))
+		r := NewThrottledRecorder(&recorder{events: &got}, WithClock(clock), WithMaxSilence(silence))
 
 		for _, after := range []time.Duration{0, 0, time.Second} {
 			clock.SetTime(clock.Now().Add(after))
-			r.Event(ship("1", "pearl"), Normal("Moored", ""))
+			r.Event(newPod("1", "pearl"), Normal("Moored", ""))
 		}
 
 		if len(got) != want {
@@ -212,10 +224,9 @@ func TestMaxSilence(t *testing.T) {
 	}
 }
 
-// TestThrottledRecorderForgetsTheDead tells of a hundred thousand objects that
-// come and go: with Forget nothing is left, and without it what is younger than
-// the silence.
-func TestThrottledRecorderForgetsTheDead(t *testing.T) {
+// TestThrottledRecorderForget records events of a hundred thousand objects that are created and
+// deleted: with Forget no state is left, and without it that of the last silence.
+func TestThrottledRecorderForget(t *testing.T) {
 	const objects = 100_000
 
 	for name, forget := range map[string]bool{"Forget": true, "Silence": false} {
@@ -225,13 +236,13 @@ func TestThrottledRecorderForgetsTheDead(t *testing.T) {
 
 			most := 0
 			for i := range objects {
-				obj := ship(types.UID(fmt.Sprint(i)), "pearl")
+				obj := newPod(types.UID(fmt.Sprint(i)), "pearl")
 				r.Event(obj, Normal("Moored", ""))
 				r.Event(obj, Warning("Adrift", errors.New("no rope")))
 				if forget {
 					r.Forget(obj)
 				}
-				most = max(most, r.said.order.Len())
+				most = max(most, r.seen.order.Len())
 				clock.SetTime(clock.Now().Add(time.Second))
 			}
 
@@ -240,41 +251,41 @@ func TestThrottledRecorderForgetsTheDead(t *testing.T) {
 			}
 
 			clock.SetTime(clock.Now().Add(time.Minute))
-			r.Event(ship("last", "pearl"), Normal("Moored", ""))
-			if l, m := r.said.order.Len(), len(r.said.about); l != 1 || m != 1 {
+			r.Event(newPod("last", "pearl"), Normal("Moored", ""))
+			if l, m := r.seen.order.Len(), len(r.seen.byObject); l != 1 || m != 1 {
 				t.Errorf("%d sayings about %d objects are left, want only the last", l, m)
 			}
 		})
 	}
 }
 
-// TestThrottledRecorderIsBounded tells of more objects than it remembers, at once.
+// TestThrottledRecorderIsBounded records events of more objects than it remembers.
 func TestThrottledRecorderIsBounded(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
 	r := NewThrottledRecorder(NewNopRecorder(), WithClock(clock))
 
 	for i := range maxRemembered + 1000 {
-		r.Event(ship(types.UID(fmt.Sprint(i)), "pearl"), Normal("Moored", ""))
+		r.Event(newPod(types.UID(fmt.Sprint(i)), "pearl"), Normal("Moored", ""))
 	}
 
-	if l, m := r.said.order.Len(), len(r.said.about); l != maxRemembered || m != maxRemembered {
+	if l, m := r.seen.order.Len(), len(r.seen.byObject); l != maxRemembered || m != maxRemembered {
 		t.Errorf("%d sayings about %d objects are remembered, want %d", l, m, maxRemembered)
 	}
-	if !r.said.repeats(ship(types.UID(fmt.Sprint(maxRemembered)), "pearl"), Normal("Moored", "")) {
+	if !r.seen.isRepeat(newPod(types.UID(fmt.Sprint(maxRemembered)), "pearl"), Normal("Moored", "")) {
 		t.Error("a late one was dropped instead of the first")
 	}
 }
 
 func TestThrottledRecorderConcurrently(t *testing.T) {
 	var got []string
-	r := NewThrottledRecorder(&heard{events: &got})
+	r := NewThrottledRecorder(&recorder{events: &got})
 
 	var all sync.WaitGroup
 	for range 8 * runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for i := range 100 {
-				r.Event(ship(types.UID(fmt.Sprint(i)), "pearl"), Normal("Moored", ""))
-				r.Forget(ship("nobody", ""))
+				r.Event(newPod(types.UID(fmt.Sprint(i)), "pearl"), Normal("Moored", ""))
+				r.Forget(newPod("nobody", ""))
 			}
 		})
 	}
@@ -288,9 +299,10 @@ func TestThrottledRecorderConcurrently(t *testing.T) {
 func TestThrottledRecorderOverBothAPIs(t *testing.T) {
 	older, newer := record.NewFakeRecorder(4), events.NewFakeRecorder(4)
 
-	for _, r := range []Recorder{NewThrottledRecorder(NewAPIRecorder(older)), NewThrottledRecorder(NewRecorder(newer))} {
+	for _, r := range []Recorder{NewThrottledRecorder(NewAPIRecorder(older)),
+		NewThrottledRecorder(NewRecorder(newer))} {
 		for range 3 {
-			r.Event(ship("1", "pearl"), Warning("Adrift", errors.New("100%d")))
+			r.Event(newPod("1", "pearl"), Warning("Adrift", errors.New("100%d")))
 		}
 	}
 

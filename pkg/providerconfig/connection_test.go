@@ -18,7 +18,7 @@ import (
 // call makes a call over a connection, with its answer.
 func call(t *testing.T, set *limit.Set, name string, answer error) {
 	t.Helper()
-	release, err := set.Gate(name).Acquire(t.Context(), limit.Request{Class: limit.User, Tell: error.Error})
+	release, err := set.Gate(name).Acquire(t.Context(), limit.Request{Priority: limit.User, Message: error.Error})
 	if err != nil {
 		t.Fatal(err)
 	}

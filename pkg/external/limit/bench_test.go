@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkGate measures what a call costs that goes through at once.
+// BenchmarkGate measures a call that is let through at once.
 func BenchmarkGate(b *testing.B) {
 	g := New(WithRate(1e12, 1, 1e12))
 	r := Request{Namespace: "default", Object: "a"}
@@ -19,10 +19,10 @@ func BenchmarkGate(b *testing.B) {
 	}
 }
 
-// BenchmarkHeld measures what a call costs that is told to come back, as one of
-// ten thousand of a hundred namespaces.
+// BenchmarkHeld measures a call that is held, one of ten thousand objects in a hundred
+// namespaces.
 func BenchmarkHeld(b *testing.B) {
-	g := New(WithRate(1e-3, 1e-3, 1), WithPatience(0))
+	g := New(WithRate(1e-3, 1e-3, 1), WithMaxWait(0))
 	requests := make([]Request, 10_000)
 	for i := range requests {
 		requests[i] = Request{Namespace: strconv.Itoa(i % 100), Object: strconv.Itoa(i)}

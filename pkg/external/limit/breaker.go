@@ -2,76 +2,76 @@ package limit
 
 import "time"
 
-// A breaker keeps calls from a system that does not work. It is open then; after
-// an interval one call probes whether it still has to be.
+// breaker is a circuit breaker: once tripped it blocks all calls, and after an
+// interval lets one call through as a probe.
 type breaker struct {
-	threshold      int
-	first, longest time.Duration
+	threshold         int
+	first, maxBackoff time.Duration
 
-	open     bool
-	reason   string
-	failures int // in a row
-	interval time.Duration
-	until    time.Time
-	probe    *call
-	probing  time.Time
+	tripped      bool
+	reason       string
+	failures     int // consecutive
+	interval     time.Duration
+	until        time.Time
+	probe        *call
+	probeStarted time.Time
 }
 
-// shutFor is how long nobody gets through an open breaker. Nobody does while a
-// probe is under way, unless it takes so long that it is taken for lost.
-func (b *breaker) shutFor(now time.Time) time.Duration {
+// blockedFor returns how long a tripped breaker still blocks all calls. While a probe
+// is in flight it does, unless the probe takes so long that it counts as lost.
+func (b *breaker) blockedFor(now time.Time) time.Duration {
 	switch {
 	case now.Before(b.until):
 		return b.until.Sub(now)
-	case b.probe != nil && now.Before(b.probing.Add(b.longest)):
-		return soon
+	case b.probe != nil && now.Before(b.probeStarted.Add(b.maxBackoff)):
+		return probeRecheck
 	default:
 		return 0
 	}
 }
 
-// fail is for a call that says that nothing works, for a reason that takes a
-// number of them in a row to be believed, and perhaps for how long. What was let
-// through before the breaker opened says nothing new.
-func (b *breaker) fail(now time.Time, c *call, reason string, enough int, after time.Duration) {
+// recordFailure records a call whose error concerns the whole connection. The breaker
+// trips after threshold such calls in a row, and blocks for at least retryAfter. Calls
+// that were let through before it tripped do not count.
+func (b *breaker) recordFailure(now time.Time, c *call, reason string, threshold int, retryAfter time.Duration) {
 	switch {
-	case b.open && c != b.probe:
+	case b.tripped && c != b.probe:
 		return
-	case b.open:
-		b.interval = min(2*b.interval, b.longest)
+	case b.tripped:
+		b.interval = min(2*b.interval, b.maxBackoff)
 	default:
 		b.failures++
-		if b.failures < enough {
+		if b.failures < threshold {
 			return
 		}
 		b.interval = b.first
 	}
-	b.open, b.reason, b.probe, b.until = true, reason, nil, now.Add(max(b.interval, after))
+	b.tripped, b.reason, b.probe, b.until = true, reason, nil, now.Add(max(b.interval, retryAfter))
 }
 
-// answered is for a call that shows that the system works, and reports whether
-// the breaker closes because of it.
-func (b *breaker) answered(c *call) bool {
-	if b.open && c != b.probe {
+// recordResponse records a call that the system answered, and reports whether that
+// resets a tripped breaker.
+func (b *breaker) recordResponse(c *call) bool {
+	if b.tripped && c != b.probe {
 		return false
 	}
-	closes := b.open
-	b.open, b.reason, b.probe, b.failures = false, "", nil, 0
+	reset := b.tripped
+	b.tripped, b.reason, b.probe, b.failures = false, "", nil, 0
 
-	return closes
+	return reset
 }
 
-// unknown is for a call that shows nothing. If it was the probe, there is another
-// one after the interval.
-func (b *breaker) unknown(now time.Time, c *call) {
-	if b.open && c == b.probe {
+// recordCanceled records a call that was canceled, which proves nothing. If it was the
+// probe, another one follows after the interval.
+func (b *breaker) recordCanceled(now time.Time, c *call) {
+	if b.tripped && c == b.probe {
 		b.probe, b.until = nil, now.Add(b.interval)
 	}
 }
 
-// retry lets a probe through now, whatever there was before.
-func (b *breaker) retry(now time.Time) {
-	if b.open {
+// probeNow lets a probe through at once and restarts the backoff.
+func (b *breaker) probeNow(now time.Time) {
+	if b.tripped {
 		b.interval, b.until, b.probe = b.first/2, now, nil
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// TestSystemIsDown polls a hundred objects of a system that is down for ten
-// minutes, and wants a probe every ten seconds and not one per object.
-func TestSystemIsDown(t *testing.T) {
+// TestOutageIsProbed polls a hundred objects of a system that is down for ten minutes:
+// the connection is probed every ten seconds, not once for each object.
+func TestOutageIsProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
+		var notified []string
 		g := New(WithRate(100, 10, 100), WithBreaker(5, 10*time.Second, 10*time.Second),
-			WithNotify(func(s State) { told = append(told, s.Reason) }))
+			WithNotify(func(s State) { notified = append(notified, s.Reason) }))
 		c := clock.RealClock{}
 		from, to := c.Now().Add(time.Minute), c.Now().Add(11*time.Minute)
 		end := to.Add(time.Minute)
@@ -64,23 +64,24 @@ func TestSystemIsDown(t *testing.T) {
 		}
 		all.Wait()
 
-		// Five are needed to see it; then there is one in each ten seconds, which takes
-		// its time too.
+		// Five failures trip the breaker; then there is one probe in ten seconds, and each
+		// probe takes some time, too.
 		if failed < 5+58 || failed > 5+61 {
-			t.Errorf("a system that is down got %d calls in ten minutes, want five and one in ten seconds", failed)
+			t.Errorf("got %d calls during an outage of ten minutes, want five and one in ten seconds", failed)
 		}
 		if late := back.Sub(to); late > 11*time.Second {
-			t.Errorf("it was noticed %s late that the system works", late)
+			t.Errorf("the end of the outage was noticed %s late", late)
 		}
 		if served < 4*objects {
-			t.Errorf("%d calls in the minute after that, want about six for each of %d objects", served, objects)
+			t.Errorf("%d calls in the minute after the outage, want about six for each of %d objects", served, objects)
 		}
-		if diff := cmp.Diff([]string{ReasonUnavailable, ReasonAvailable}, told); diff != "" {
-			t.Errorf("what is told of it\n-want, +got:\n%s", diff)
+		if diff := cmp.Diff([]string{ReasonUnavailable, ReasonAvailable}, notified); diff != "" {
+			t.Errorf("notifications\n-want, +got:\n%s", diff)
 		}
 	})
 }
 
+// TestBreaker checks which results of calls trip the breaker, and for how long.
 func TestBreaker(t *testing.T) {
 	unavailable := external.Unavailable(errBoom)
 	unauthorized := external.Unauthorized(errBoom)
@@ -91,17 +92,57 @@ func TestBreaker(t *testing.T) {
 		want   string
 		resume time.Duration
 	}{
-		"Works":         {reason: "What is answered is no failure, whatever the answer.", calls: []error{errBoom, errBoom, errBoom, external.NotFound(errBoom)}, want: ReasonAvailable},
-		"Few":           {reason: "It takes some in a row.", calls: []error{unavailable, unavailable}, want: ReasonAvailable},
-		"Apart":         {reason: "An answer in between counts.", calls: []error{unavailable, unavailable, nil, unavailable, unavailable}, want: ReasonAvailable},
-		"Row":           {reason: "Three in a row.", calls: []error{unavailable, unavailable, unavailable}, want: ReasonUnavailable, resume: 10 * time.Second},
-		"Hangs":         {reason: "Nor does it work if nobody answers.", calls: []error{unavailable, context.DeadlineExceeded, context.DeadlineExceeded}, want: ReasonUnavailable, resume: 10 * time.Second},
-		"Cancelled":     {reason: "Nobody knows what was cancelled.", calls: []error{unavailable, unavailable, context.Canceled}, want: ReasonAvailable},
-		"Told":          {reason: "The system may say for how long.", calls: []error{unavailable, unavailable, external.RetryAfter(time.Minute, unavailable)}, want: ReasonUnavailable, resume: time.Minute},
-		"ToldLess":      {reason: "But not for less.", calls: []error{unavailable, unavailable, external.RetryAfter(time.Second, unavailable)}, want: ReasonUnavailable, resume: 10 * time.Second},
-		"ToldNonsense":  {reason: "Nor for a year.", calls: []error{unavailable, unavailable, external.RetryAfter(365*24*time.Hour, unavailable)}, want: ReasonUnavailable, resume: external.MaxRetryAfter},
-		"Credentials":   {reason: "Credentials are bad at once.", calls: []error{unauthorized}, want: ReasonUnauthorized, resume: 10 * time.Second},
-		"TooManyAtOnce": {reason: "A system that complains works.", calls: []error{unavailable, unavailable, external.Throttled("", time.Second, errBoom), unavailable}, want: ReasonThrottled, resume: time.Second},
+		"Answers": {
+			reason: "An answer is no failure, whatever it says.",
+			calls:  []error{errBoom, errBoom, errBoom, external.NotFound(errBoom)},
+			want:   ReasonAvailable,
+		},
+		"BelowThreshold": {
+			reason: "Two failures in a row are too few.", calls: []error{unavailable, unavailable},
+			want: ReasonAvailable,
+		},
+		"NotConsecutive": {
+			reason: "An answer in between resets the count.",
+			calls:  []error{unavailable, unavailable, nil, unavailable, unavailable},
+			want:   ReasonAvailable,
+		},
+		"Threshold": {
+			reason: "Three failures in a row trip the breaker.", calls: []error{unavailable, unavailable, unavailable},
+			want: ReasonUnavailable, resume: 10 * time.Second,
+		},
+		"Deadline": {
+			reason: "A call without an answer is a failure, too.",
+			calls:  []error{unavailable, context.DeadlineExceeded, context.DeadlineExceeded},
+			want:   ReasonUnavailable, resume: 10 * time.Second,
+		},
+		"Cancelled": {
+			reason: "A canceled call proves nothing.",
+			calls:  []error{unavailable, unavailable, context.Canceled}, want: ReasonAvailable,
+		},
+		"RetryAfter": {
+			reason: "The system may ask for a longer interval.",
+			calls:  []error{unavailable, unavailable, external.RetryAfter(time.Minute, unavailable)},
+			want:   ReasonUnavailable, resume: time.Minute,
+		},
+		"ShortRetryAfter": {
+			reason: "It cannot ask for a shorter one.",
+			calls:  []error{unavailable, unavailable, external.RetryAfter(time.Second, unavailable)},
+			want:   ReasonUnavailable, resume: 10 * time.Second,
+		},
+		"LongRetryAfter": {
+			reason: "Nor for one of a year.",
+			calls:  []error{unavailable, unavailable, external.RetryAfter(365*24*time.Hour, unavailable)},
+			want:   ReasonUnavailable, resume: external.MaxRetryAfter,
+		},
+		"Credentials": {
+			reason: "One answer is enough to reject credentials.", calls: []error{unauthorized},
+			want: ReasonUnauthorized, resume: 10 * time.Second,
+		},
+		"Throttled": {
+			reason: "A system that throttles works.",
+			calls:  []error{unavailable, unavailable, external.Throttled("", time.Second, errBoom), unavailable},
+			want:   ReasonThrottled, resume: time.Second,
+		},
 	}
 
 	for name, tc := range cases {
@@ -110,7 +151,7 @@ func TestBreaker(t *testing.T) {
 				g := New(WithBreaker(3, 10*time.Second, time.Hour))
 				var releases []func(error)
 				for range tc.calls {
-					release, err := g.Acquire(t.Context(), Request{Class: User})
+					release, err := g.Acquire(t.Context(), Request{Priority: User})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -139,36 +180,36 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// TestHeldReason wants what is held back to say why.
-func TestHeldReason(t *testing.T) {
+// TestHeldErrorHasCause: the error of a held call has the mark of the cause.
+func TestHeldErrorHasCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New()
 		through(t, g, external.Unauthorized(errBoom))
-		after, err := refused(t, g, Request{Class: User})
+		after, err := refused(t, g, Request{Priority: User})
 		if !external.IsUnauthorized(err) || external.IsUnavailable(err) || after != 10*time.Second {
-			t.Errorf("want credentials that are not accepted for %s, got %v for %s", 10*time.Second, err, after)
+			t.Errorf("want unauthorized for %s, got %v for %s", 10*time.Second, err, after)
 		}
 
 		g = New(WithBreaker(1, time.Minute, time.Hour))
 		through(t, g, external.Unavailable(errBoom))
-		after, err = refused(t, g, Request{Class: User})
+		after, err = refused(t, g, Request{Priority: User})
 		if !external.IsUnavailable(err) || external.IsUnauthorized(err) || after != time.Minute {
-			t.Errorf("want a system that is unavailable for %s, got %v for %s", time.Minute, err, after)
+			t.Errorf("want unavailable for %s, got %v for %s", time.Minute, err, after)
 		}
 	})
 }
 
-// TestProbe follows a breaker through its probes.
+// TestProbe checks the probes of a breaker: the backoff between them, and that a probe
+// which is canceled or lost is repeated.
 func TestProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(WithBreaker(1, 10*time.Second, 30*time.Second))
-		wait := queue(t, g, Request{Object: "waits"})
-		wait()
+		enqueue(t, g, Request{Object: "waits"})()
 		through(t, g, external.Unavailable(errBoom))
 
 		for _, d := range []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second, 30 * time.Second} {
 			<-time.After(d - time.Second)
-			if after, _ := refused(t, g, Request{Class: User}); after != time.Second {
+			if after, _ := refused(t, g, Request{Priority: User}); after != time.Second {
 				t.Errorf("want the next probe in a second, got %s", after)
 			}
 			<-time.After(time.Second)
@@ -176,8 +217,8 @@ func TestProbe(t *testing.T) {
 			if err != nil {
 				t.Fatalf("want a probe after %s, got %v", d, err)
 			}
-			if after, _ := refused(t, g, Request{Class: User}); after != soon {
-				t.Errorf("want to come back soon while there is a probe, got %s", after)
+			if after, _ := refused(t, g, Request{Priority: User}); after != probeRecheck {
+				t.Errorf("want a retry in a second while there is a probe, got %s", after)
 			}
 			release(external.Unavailable(errBoom))
 		}
@@ -188,8 +229,8 @@ func TestProbe(t *testing.T) {
 			t.Fatal(err)
 		}
 		release(context.Canceled)
-		if after, _ := refused(t, g, Request{Class: User}); after != 30*time.Second {
-			t.Errorf("want another probe when one was cancelled, in %s, got %s", 30*time.Second, after)
+		if after, _ := refused(t, g, Request{Priority: User}); after != 30*time.Second {
+			t.Errorf("want another probe %s after one was canceled, got %s", 30*time.Second, after)
 		}
 
 		<-time.After(30 * time.Second)
@@ -197,27 +238,27 @@ func TestProbe(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(30 * time.Second)
-		through(t, g, nil) // the one before is lost
+		through(t, g, nil) // the probe before is lost
 		if got := g.State().Reason; got != ReasonAvailable {
 			t.Errorf("want a system that answers to be available, got %s", got)
 		}
-		g.patience = 0
+		g.maxWait = 0
 		through(t, g, nil)
-		if after, _ := refused(t, g, Request{Class: User}); after != 100*time.Millisecond {
-			t.Errorf("want a system that works again to be called slowly, got %s to the next call", after)
+		if after, _ := refused(t, g, Request{Priority: User}); after != 100*time.Millisecond {
+			t.Errorf("want no burst after the outage, got %s to the next call", after)
 		}
 	})
 }
 
-// TestWaitersLeaveWhenShut tells those who wait to come back when the system turns
-// out to be down, and lets nobody through because of an answer from before.
-func TestWaitersLeaveWhenShut(t *testing.T) {
+// TestBreakerRejectsWaiters: a breaker that trips rejects the calls that wait, and ignores
+// the results of calls that were let through before.
+func TestBreakerRejectsWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := slow(WithBreaker(1, 10*time.Second, time.Hour), WithRate(3, 1, 3))
+		g := newSlowGate(WithBreaker(1, 10*time.Second, time.Hour), WithRate(3, 1, 3))
 		var before [3]func(error)
 		for i := range before {
 			var err error
-			if before[i], err = g.Acquire(t.Context(), Request{Class: User}); err != nil {
+			if before[i], err = g.Acquire(t.Context(), Request{Priority: User}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -232,13 +273,13 @@ func TestWaitersLeaveWhenShut(t *testing.T) {
 		before[0](external.Unavailable(errBoom))
 		for range cap(errs) {
 			if err := <-errs; !IsHeld(err) || !external.IsUnavailable(err) {
-				t.Errorf("want those who wait to be told, got %v", err)
+				t.Errorf("want waiting calls to be held as unavailable, got %v", err)
 			}
 		}
 		before[1](nil)
 		before[2](external.Unavailable(errBoom))
-		if after, _ := refused(t, g, Request{Class: User}); after != 10*time.Second {
-			t.Errorf("want what was called before to say nothing, got a probe in %s", after)
+		if after, _ := refused(t, g, Request{Priority: User}); after != 10*time.Second {
+			t.Errorf("want results of earlier calls to be ignored, got a probe in %s", after)
 		}
 	})
 }

@@ -1,25 +1,25 @@
-// Package limit holds the calls over one connection to what the external system
-// allows. Start with NewSet, which has a Gate per connection; a Gate alone will do
-// for a program with one.
+// Package limit limits the rate of calls to an external system, per connection, and
+// stops them while the system is down. Start with NewSet, which has a Gate per
+// connection. A program with one connection can use a Gate alone.
 //
-// Whoever wants to call acquires leave from the Gate and releases it with what
-// came of the call:
+// Before each call the caller acquires permission from the Gate, and afterwards
+// releases it with the error of the call:
 //
-//   - The Gate lets calls through at a rate that it finds by itself: it rises
-//     steadily while calls have to wait, and falls by a fifth whenever the system
-//     says that it is asked too much (external.Throttled). When the system says for
-//     how long it wants to be left alone, it is.
-//   - When several wait, users and deletions go first, then what is in progress,
-//     then what failed, then polls; but of ten that pass over a lower class, one is
-//     of it. Within a class namespaces take turns. A part of what may be called at
-//     once is kept for users.
-//   - When the system is down (external.Unavailable, or calls that take until their
-//     deadline) or does not accept the credentials (external.Unauthorized), nobody
-//     gets through. After an interval that grows, one call is let through to see
-//     whether it is up again.
+//   - The Gate adapts its rate: additive increase while calls have to wait, and a
+//     decrease by a fifth when the system throttles (external.Throttled). If the
+//     system returns a Retry-After, no call is let through before it ends.
+//   - Waiting calls are served by priority: users and deletions, then operations in
+//     progress, then retries, then polls. One of every ten calls goes to a lower
+//     priority, so that none starves. Within a priority namespaces take turns. Part
+//     of each burst is reserved for users.
+//   - When the system is down (external.Unavailable, or calls that run into their
+//     deadline) or rejects the credentials (external.Unauthorized), a circuit breaker
+//     holds all calls. After an interval that grows exponentially, one call is let
+//     through as a probe.
 //
-// Nobody waits for long: who would, is told at once when to come back (IsHeld), so
-// that one slow system does not take the workers of all others.
+// A call that would have to wait for long is not made: Acquire returns at once an
+// error (IsHeld) that says when to retry. So one slow system does not occupy the
+// workers that serve the others.
 //
 // State and metrics are per connection, never per object.
 package limit

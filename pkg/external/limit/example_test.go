@@ -10,14 +10,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external/limit"
 )
 
-// Whoever calls an external system asks the gate of its connection before, and
-// tells it what came of the call.
+// Each call acquires permission from the gate of its connection, and releases it with its
+// result.
 func Example() {
 	gates := limit.NewSet(limit.WithRate(10, 1, 100))
 
 	call := func(answer error) error {
 		gate := gates.Gate("ProviderConfig/default/prod")
-		release, err := gate.Acquire(context.Background(), limit.Request{Namespace: "default", Object: "orders", Class: limit.User})
+		release, err := gate.Acquire(context.Background(), limit.Request{
+			Namespace: "default", Object: "orders", Priority: limit.User,
+		})
 		if err != nil {
 			return err
 		}

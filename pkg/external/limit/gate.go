@@ -11,57 +11,56 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// soon is when to come back while a probe is under way.
-const soon = time.Second
+// probeRecheck is when to retry a call that is held while a probe is in flight.
+const probeRecheck = time.Second
 
-// A Request says who wants to call, and why.
+// Request identifies the object that a call is made for, and its priority.
 type Request struct {
-	// Namespace is whose call it is. Namespaces take turns.
+	// Namespace is that of the object. Namespaces take turns.
 	Namespace string
-	// Object tells apart the objects of a namespace. Who is known by it and was told
-	// to come back does not lose the place to those who came later. It may be empty.
+	// Object identifies the object within its namespace. An object whose call was held
+	// keeps its position by it. It may be empty.
 	Object string
-	// Class is how urgent the call is. The zero value is Poll.
-	Class Class
-	// Continues is for a call that goes on with what one let through before has begun,
-	// such as a change of what was just looked at. It takes its share of what is allowed
-	// without waiting for a turn: who is told to come back in between begins anew, and
-	// would ask for more in the end. It is held while the system wants to be left alone.
+	// Priority is how urgent the call is. The zero value is Poll.
+	Priority Priority
+	// Continues marks a call that follows one that was let through in the same pass, such
+	// as an update after an observation. It takes a token without waiting for one: a pass
+	// that was stopped halfway would start again, and need more calls in total. It is
+	// still held during a Retry-After and while the system is down.
 	Continues bool
-	// Tell returns what may be shown of an error that the call ends with, as the
-	// Message of a State. It is only called for one that is about the connection as
-	// a whole. If it is nil, nothing is shown.
-	Tell func(error) string
+	// Message returns the text of the call's error that may be shown as the Message of a
+	// State. It is only called for an error that concerns the connection as a whole. If
+	// it is nil, no text is shown.
+	Message func(error) string
 }
 
-// A Gate is what the calls over one connection go through. It must be made by New
-// or by a Set, and may be used concurrently. It has no goroutine of its own.
+// Gate limits the calls over one connection. It must be created by New or by a Set,
+// and may be used concurrently. It has no goroutine of its own.
 type Gate struct {
-	name     string
-	patience time.Duration
-	clock    clock.PassiveClock
-	notify   func(State)
+	name    string
+	maxWait time.Duration
+	clock   clock.PassiveClock
+	notify  func(State)
 
-	mu      sync.Mutex
-	pace    pace
-	breaker breaker
-	line    line
-	timer   *time.Timer
-	absent  absence
-	used    time.Time
+	mu       sync.Mutex
+	rate     adaptiveRate
+	breaker  breaker
+	queue    waitQueue
+	timer    *time.Timer
+	reserved reservations
+	lastUsed time.Time
 
 	revision string // of the connection
 
-	told                    string // the reason that was told last
-	scope, message          string // what the system last said about it
-	calls, complaints, held uint64
-	inFlight                int
+	notified               string // the reason of the last notification
+	scope, message         string // of the last error that concerned the connection
+	calls, throttled, held uint64
+	inFlight               int
 }
 
-// New returns a gate that lets ten calls per second through to begin with, finds
-// a rate between one in ten seconds and a hundred per second, lets nobody wait for
-// more than a second, nor for more than two others, and shuts after five failures in a row, for ten seconds
-// first and five minutes at most.
+// New returns a gate with a rate of ten calls per second, which adapts between 0.1 and
+// 100. A call waits for the time of three calls, at most a second. The gate holds all
+// calls after five consecutive failures, for ten seconds first and five minutes at most.
 func New(o ...Option) *Gate { return newGate("", newConfig(o)) }
 
 func newGate(name string, c config) *Gate {
@@ -69,79 +68,71 @@ func newGate(name string, c config) *Gate {
 
 	return &Gate{
 		name:     name,
-		patience: c.patience,
+		maxWait:  c.maxWait,
 		clock:    c.clock,
 		notify:   c.notify,
-		pace:     newPace(c.start, c.lowest, c.highest),
-		breaker:  breaker{threshold: c.failures, first: c.probe, longest: c.longest},
-		absent:   absence{swept: now},
-		used:     now,
-		told:     ReasonAvailable,
+		rate:     newAdaptiveRate(c.start, c.lowest, c.highest),
+		breaker:  breaker{threshold: c.failures, first: c.probe, maxBackoff: c.maxBackoff},
+		reserved: reservations{lastSweep: now},
+		lastUsed: now,
+		notified: ReasonAvailable,
 	}
 }
 
-// Acquire waits for leave to call. If it returns no error, release must be called
-// when the call has ended, with its error: it is how the gate learns. Calling it
-// again does nothing.
+// Acquire waits for permission to make a call. If it returns no error, the caller must
+// call release with the call's error when the call has ended: the gate adapts to it.
+// Calling release again does nothing.
 //
-// An error for which IsHeld is true says that the call must not be made now. It is
-// marked with when to come back (external.AsRetryAfter), with what is wrong if it
-// is more than too many calls (external.IsUnavailable, external.IsUnauthorized), and
-// as one after which nothing was created (external.IsNotCreated). So is the error
-// of a context that ends while waiting, without a time.
+// If IsHeld is true for the error, the call must not be made now. The error has the time
+// to retry (external.AsRetryAfter) and says that nothing was created
+// (external.IsNotCreated). Unless the cause is the rate, it also has the mark of that
+// cause (external.IsUnavailable, external.IsUnauthorized). If ctx ends while Acquire
+// waits, the error is held and not created, too, but has no time to retry.
 func (g *Gate) Acquire(ctx context.Context, r Request) (release func(error), err error) {
-	c, w, changed := g.ask(ctx, r)
-	g.tell(changed)
+	c, w, changed := g.request(ctx, r)
+	g.notifyChange(changed)
 	if w != nil {
-		g.await(ctx, w)
+		g.wait(ctx, w)
 		if w.err != nil {
 			return nil, w.err
 		}
 		c = w.call
 	}
 
-	return func(err error) { g.tell(g.release(c, err)) }, nil
+	return func(err error) { g.notifyChange(g.release(c, err)) }, nil
 }
 
-// await waits until it is decided on somebody. Others may have gone ahead since it was
-// said how long that takes: nobody waits for much longer than was said.
-func (g *Gate) await(ctx context.Context, w *waiter) {
-	if isDecided(w) {
+// wait waits until the waiter is admitted or rejected. Calls of higher priority may
+// have gone ahead since its wait was estimated: it is rejected after three times its
+// maximal wait.
+func (g *Gate) wait(ctx context.Context, w *waiter) {
+	if w.isDecided() {
 		return
 	}
-	enough := time.NewTimer(3 * w.patience)
-	defer enough.Stop()
+	timeout := time.NewTimer(3 * w.maxWait)
+	defer timeout.Stop()
 	select {
 	case <-w.decided:
 	case <-ctx.Done():
-		g.giveUp(ctx, w)
-	case <-enough.C:
-		g.sendAway(w)
+		g.cancel(ctx, w)
+	case <-timeout.C:
+		g.timeOut(w)
 	}
 }
 
-func isDecided(w *waiter) bool {
-	select {
-	case <-w.decided:
-		return true
-	default:
-		return false
-	}
-}
-
-// Forget takes away the place of somebody who was told to come back and never will,
-// such as an object that is gone, so that the others need not wait for its turn. The
-// class does not matter. Whoever has no place is not missed.
+// Forget removes the position of an object whose call was held and that will not retry,
+// such as one that was deleted, so that no time is reserved for it. The Priority of the
+// request is ignored. If the object has no position, Forget does nothing.
 func (g *Gate) Forget(r Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	g.absent.remove(r)
+	g.reserved.remove(r)
 }
 
-// renew takes note of the revision of the connection, and lets one through at once
-// if it is another one.
-func (g *Gate) renew(revision string) *State {
+// setRevision stores the revision of the connection, and lets a probe through at once if
+// the revision has changed.
+func (g *Gate) setRevision(revision string) *State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
@@ -150,131 +141,137 @@ func (g *Gate) renew(revision string) *State {
 	}
 	g.revision = revision
 	now := g.clock.Now()
-	g.breaker.retry(now)
+	g.breaker.probeNow(now)
 
 	return g.changed(now)
 }
 
-func (g *Gate) tell(changed *State) {
+func (g *Gate) notifyChange(changed *State) {
 	if changed != nil {
 		g.notify(*changed)
 	}
 }
 
-// ask lets a request through, decides on it otherwise, or puts it into the line.
-func (g *Gate) ask(ctx context.Context, r Request) (*call, *waiter, *State) {
+// request admits a call at once, or returns a waiter that is rejected or in the queue.
+func (g *Gate) request(ctx context.Context, r Request) (*call, *waiter, *State) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
 	now := g.clock.Now()
-	g.used = now
-	g.absent.sweep(now)
-	since := g.absent.since(r, now)
-	if ctx.Err() == nil && !g.breaker.open && g.isFree(r, now) {
-		g.pace.take(now)
+	g.lastUsed = now
+	g.reserved.sweep(now)
+	since := g.reserved.firstRequest(r, now)
+	if ctx.Err() == nil && !g.breaker.tripped && g.hasToken(r, now) {
+		g.rate.take(now)
 
 		return g.admit(r, since.Before(now)), nil, g.changed(now)
 	}
 	w := &waiter{Request: r, since: since, waited: since.Before(now), decided: make(chan struct{})}
-	switch wait := g.wait(ctx, w, now); {
+	switch delay := g.retryDelay(ctx, w, now); {
 	case ctx.Err() != nil:
-		w.refuse(gaveUp(ctx))
-	case wait > 0:
-		g.refuse(w, now, wait)
-	case g.breaker.open:
+		w.reject(canceledError(ctx))
+	case delay > 0:
+		g.reject(w, now, delay)
+	case g.breaker.tripped:
 		w.admit(g.admit(r, w.waited))
-		g.breaker.probe, g.breaker.probing = w.call, now
+		g.breaker.probe, g.breaker.probeStarted = w.call, now
 	default:
 		w.waited = true
-		g.line.join(w)
+		g.queue.push(w)
 		g.dispatch(now)
 	}
 
 	return nil, w, g.changed(now)
 }
 
-// isFree says whether a call need not wait.
-func (g *Gate) isFree(r Request, now time.Time) bool {
-	if r.Continues && !g.pace.pause.After(now) {
+// hasToken reports whether a call can be made without waiting.
+func (g *Gate) hasToken(r Request, now time.Time) bool {
+	if r.Continues && !g.rate.pausedUntil.After(now) {
 		return true
 	}
 
-	return g.line.count == 0 && g.pace.until(now, 1+g.pace.reserve(r.Class)) <= 0
+	return g.queue.count == 0 && g.rate.delay(now, 1+g.rate.reserved(r.Priority)) <= 0
 }
 
-// wait is how long somebody would wait for whom that is too long, or else zero.
-func (g *Gate) wait(ctx context.Context, w *waiter, now time.Time) time.Duration {
-	if g.breaker.open {
-		return g.breaker.shutFor(now)
+// retryDelay returns zero if the waiter may wait for its call, and otherwise the delay
+// after which it is to retry. It sets the maximal wait of the waiter.
+func (g *Gate) retryDelay(ctx context.Context, w *waiter, now time.Time) time.Duration {
+	if g.breaker.tripped {
+		return g.breaker.blockedFor(now)
 	}
-	patience := g.patience
-	if patience == fewCalls {
-		patience = min(3*g.pace.gap(), time.Second)
+	maxWait := g.maxWait
+	if maxWait == adaptiveMaxWait {
+		maxWait = min(3*g.rate.interval(), time.Second)
 	}
 	if deadline, ok := ctx.Deadline(); ok {
-		patience = min(patience, deadline.Sub(now))
+		maxWait = min(maxWait, deadline.Sub(now))
 	}
-	wait := g.pace.until(now, float64(g.line.ahead(w)+1)+g.pace.reserve(w.Class))
-	if wait <= patience {
-		w.patience = patience
+	delay := g.expectedWait(w, now)
+	if delay <= maxWait {
+		w.maxWait = maxWait
 
 		return 0
 	}
 
-	return wait
+	return delay
 }
 
-// sendAway tells somebody who has waited for long enough to come back, unless it was
-// decided at that very moment.
-func (g *Gate) sendAway(w *waiter) {
+// expectedWait returns how long it takes until all waiters ahead of w and w itself have
+// a token.
+func (g *Gate) expectedWait(w *waiter, now time.Time) time.Duration {
+	return g.rate.delay(now, float64(g.queue.ahead(w)+1)+g.rate.reserved(w.Priority))
+}
+
+// timeOut rejects a waiter that has waited too long, unless it has just been decided.
+func (g *Gate) timeOut(w *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	if isDecided(w) {
+	if w.isDecided() {
 		return
 	}
 	now := g.clock.Now()
-	g.line.leave(w)
-	g.refuse(w, now, max(g.pace.until(now, float64(g.line.ahead(w)+1)+g.pace.reserve(w.Class)), external.MinRetryAfter))
+	g.queue.remove(w)
+	g.reject(w, now, max(g.expectedWait(w, now), external.MinRetryAfter))
 	g.dispatch(now)
 }
 
-// refuse tells somebody to come back, each one at another time unless a user waits
-// for it.
-func (g *Gate) refuse(w *waiter, now time.Time, after time.Duration) {
+// reject holds a call and reserves a time to retry. Calls of users are not spread: they
+// may retry as soon as any call may.
+func (g *Gate) reject(w *waiter, now time.Time, after time.Duration) {
 	g.held++
-	slot := g.absent.add(w, now, now.Add(after), g.pace.gap())
-	if w.Class < User {
+	slot := g.reserved.add(w, now, now.Add(after), g.rate.interval())
+	if w.Priority < User {
 		after = slot.Sub(now)
 	}
-	w.refuse(held(g.breaker.reason, max(after, external.MinRetryAfter)))
+	w.reject(newHeldError(g.breaker.reason, max(after, external.MinRetryAfter)))
 }
 
-// admit lets somebody through.
+// admit counts a call that is let through.
 func (g *Gate) admit(r Request, waited bool) *call {
-	g.absent.remove(r)
+	g.reserved.remove(r)
 	g.calls++
 	g.inFlight++
 
-	return &call{round: g.pace.round, waited: waited, tell: r.Tell}
+	return &call{epoch: g.rate.epoch, waited: waited, message: r.Message}
 }
 
-// dispatch lets through who may go now, and sees to it that the others are looked
-// at again in time.
+// dispatch admits the waiters for which there are tokens, and sets the timer for the
+// next one. If the breaker has tripped, it rejects all.
 func (g *Gate) dispatch(now time.Time) {
-	if g.breaker.open {
-		for _, w := range g.line.clear() {
-			g.refuse(w, now, g.breaker.shutFor(now))
+	if g.breaker.tripped {
+		for _, w := range g.queue.drain() {
+			g.reject(w, now, g.breaker.blockedFor(now))
 		}
 	}
-	for g.line.count > 0 {
-		w, wait := g.line.next(func(c Class) time.Duration { return g.pace.until(now, 1+g.pace.reserve(c)) })
+	for g.queue.count > 0 {
+		w, delay := g.queue.pop(func(p Priority) time.Duration { return g.rate.delay(now, 1+g.rate.reserved(p)) })
 		if w == nil {
-			g.wakeIn(wait)
+			g.dispatchAfter(delay)
 
 			return
 		}
-		g.pace.take(now)
+		g.rate.take(now)
 		w.admit(g.admit(w.Request, w.waited))
 	}
 	if g.timer != nil {
@@ -282,85 +279,86 @@ func (g *Gate) dispatch(now time.Time) {
 	}
 }
 
-func (g *Gate) wakeIn(d time.Duration) {
+func (g *Gate) dispatchAfter(d time.Duration) {
 	if g.timer == nil {
-		g.timer = time.AfterFunc(d, g.wake)
+		g.timer = time.AfterFunc(d, g.dispatchNow)
 
 		return
 	}
 	g.timer.Reset(d)
 }
 
-func (g *Gate) wake() {
+func (g *Gate) dispatchNow() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
 	g.dispatch(g.clock.Now())
 }
 
-// giveUp takes somebody out of the line who waits no longer, unless it was decided
-// at that very moment.
-func (g *Gate) giveUp(ctx context.Context, w *waiter) {
+// cancel rejects a waiter whose context has ended, unless it has just been decided.
+func (g *Gate) cancel(ctx context.Context, w *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
 	if w.call == nil && w.err == nil {
-		g.line.leave(w)
-		w.refuse(gaveUp(ctx))
+		g.queue.remove(w)
+		w.reject(canceledError(ctx))
 		g.dispatch(g.clock.Now())
 	}
 }
 
-// A call is one that was let through.
+// call is a call that was let through.
 type call struct {
-	round  uint64 // of the pace at that time
-	waited bool   // it could not be made when it was first wanted
-	done   bool
-	tell   func(error) string
+	epoch    uint64 // of the rate when it was let through
+	waited   bool   // it had to wait, or was held before
+	released bool
+	message  func(error) string
 }
 
-// says returns what is shown of an error, if it is about the connection as a whole.
-func (c *call) says(err error) string {
-	if _, shared := external.SharedCause(err); !shared || c.tell == nil {
+// sharedMessage returns the text that may be shown of an error that concerns the
+// connection as a whole, and an empty one for other errors.
+func (c *call) sharedMessage(err error) string {
+	if _, shared := external.SharedCause(err); !shared || c.message == nil {
 		return ""
 	}
 
-	return c.tell(err)
+	return c.message(err)
 }
 
-// release learns from what came of a call.
+// release records the result of a call, and admits or rejects waiters accordingly.
 func (g *Gate) release(c *call, err error) *State {
-	said := c.says(err)
+	message := c.sharedMessage(err)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	if c.done {
+	if c.released {
 		return nil
 	}
-	c.done = true
+	c.released = true
 	g.inFlight--
 	now := g.clock.Now()
-	g.used = now
-	switch reason, enough := g.brokenBy(err); {
-	case enough > 0:
+	g.lastUsed = now
+	switch reason, threshold := g.breakerReason(err); {
+	case threshold > 0:
 		after, _ := external.AsRetryAfter(err)
-		if !g.breaker.open || said != "" {
-			g.message = said
+		if !g.breaker.tripped || message != "" {
+			g.message = message
 		}
-		g.breaker.fail(now, c, reason, enough, after)
+		g.breaker.recordFailure(now, c, reason, threshold, after)
 	case err != nil && errors.Is(err, context.Canceled):
-		g.breaker.unknown(now, c)
+		g.breaker.recordCanceled(now, c)
 	default:
-		g.learn(now, c, err, said)
+		g.recordResponse(now, c, err, message)
 	}
 	g.dispatch(now)
 
 	return g.changed(now)
 }
 
-// brokenBy says for what reason err shows that nothing works over the connection,
-// and how many like it in a row are needed to believe it: none if it does not.
-func (g *Gate) brokenBy(err error) (reason string, enough int) {
+// breakerReason returns the reason with which err may trip the breaker, and the number
+// of such errors in a row that it takes. The number is zero for an error that does not
+// concern the whole connection.
+func (g *Gate) breakerReason(err error) (reason string, threshold int) {
 	switch {
 	case err == nil:
 		return "", 0
@@ -373,21 +371,22 @@ func (g *Gate) brokenBy(err error) (reason string, enough int) {
 	}
 }
 
-// learn is for an answer, of whatever kind.
-func (g *Gate) learn(now time.Time, c *call, err error, said string) {
-	if g.breaker.answered(c) {
-		g.pace.slowly(now, g.pace.limiter.Limit())
+// recordResponse adapts the rate to a call that the system answered, be it with an
+// error.
+func (g *Gate) recordResponse(now time.Time, c *call, err error, message string) {
+	if g.breaker.recordResponse(c) {
+		g.rate.restart(now, g.rate.limiter.Limit())
 	}
 	if err != nil {
 		if scope, after, throttled := external.AsThrottled(err); throttled {
-			g.complaints++
-			g.scope, g.message = scope, said
-			g.pace.complain(now, c.round, after)
+			g.throttled++
+			g.scope, g.message = scope, message
+			g.rate.decrease(now, c.epoch, after)
 
 			return
 		}
 	}
 	if c.waited {
-		g.pace.raise(now)
+		g.rate.increase(now)
 	}
 }

@@ -8,35 +8,40 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// Texts of errors. They do not differ from one object to the next.
+// Texts of errors. They are the same for all objects.
 const (
 	textThrottled    = "call held back: more is asked of the external system than it allows"
 	textUnavailable  = "call held back: the external system is unavailable"
 	textUnauthorized = "call held back: the external system does not accept the credentials"
-	textGaveUp       = "call held back until nobody waited for it any more"
+	textCanceled     = "call held back until its context ended"
 )
 
-// IsHeld reports whether err says that a gate has not let a call through. Then
-// nothing was called, and what is wrong concerns the connection as a whole: tell it
-// there and not with each object.
+// IsHeld reports whether err is that of a call that a Gate did not let through. No call
+// was made, and the cause concerns the connection as a whole: report it once there, not
+// for each object.
 func IsHeld(err error) bool {
 	var h *heldError
 
 	return errors.As(err, &h)
 }
 
-// gaveUp returns the error of a call for whose turn nobody waited.
-func gaveUp(ctx context.Context) error {
-	return external.NotCreated(&heldError{text: textGaveUp, cause: context.Cause(ctx)})
+// canceledError returns the error of a call whose context ended while it waited.
+func canceledError(ctx context.Context) error {
+	return external.NotCreated(&heldError{text: textCanceled, cause: context.Cause(ctx)})
 }
 
-// held returns the error of a call that is held back for a reason.
-func held(reason string, after time.Duration) error {
+// newHeldError returns the error of a call that is held for a reason of a State and may
+// be retried after a delay.
+func newHeldError(reason string, after time.Duration) error {
 	switch reason {
 	case ReasonUnavailable:
-		return external.RetryAfter(after, external.NotCreated(external.Unavailable(&heldError{text: textUnavailable})))
+		err := external.Unavailable(&heldError{text: textUnavailable})
+
+		return external.RetryAfter(after, external.NotCreated(err))
 	case ReasonUnauthorized:
-		return external.RetryAfter(after, external.NotCreated(external.Unauthorized(&heldError{text: textUnauthorized})))
+		err := external.Unauthorized(&heldError{text: textUnauthorized})
+
+		return external.RetryAfter(after, external.NotCreated(err))
 	default:
 		return external.RetryAfter(after, external.NotCreated(&heldError{text: textThrottled}))
 	}

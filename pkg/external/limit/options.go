@@ -6,26 +6,25 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// An Option changes how a Gate, or each Gate of a Set, works. What makes no sense
-// is ignored.
+// Option configures a Gate, or each Gate of a Set. Invalid values are ignored.
 type Option func(*config)
 
 type config struct {
-	start, lowest, highest   float64
-	patience, probe, longest time.Duration
-	failures                 int
-	clock                    clock.PassiveClock
-	notify                   func(State)
+	start, lowest, highest     float64
+	maxWait, probe, maxBackoff time.Duration
+	failures                   int
+	clock                      clock.PassiveClock
+	notify                     func(State)
 }
 
-// fewCalls is the patience that depends on the pace.
-const fewCalls = time.Duration(-1)
+// adaptiveMaxWait is the default of WithMaxWait, which depends on the rate.
+const adaptiveMaxWait = time.Duration(-1)
 
 func newConfig(o []Option) config {
 	c := config{
 		start: 10, lowest: 0.1, highest: 100,
-		patience: fewCalls,
-		failures: 5, probe: 10 * time.Second, longest: 5 * time.Minute,
+		maxWait:  adaptiveMaxWait,
+		failures: 5, probe: 10 * time.Second, maxBackoff: 5 * time.Minute,
 		clock:  clock.RealClock{},
 		notify: func(State) {},
 	}
@@ -36,8 +35,8 @@ func newConfig(o []Option) config {
 	return c
 }
 
-// WithRate sets how many calls per second a connection begins with, and between
-// which bounds it finds how many are right. The defaults are 10, 0.1 and 100.
+// WithRate sets the initial rate of a connection and the bounds within which it
+// adapts, in calls per second. The defaults are 10, 0.1 and 100.
 func WithRate(start, lowest, highest float64) Option {
 	return func(c *config) {
 		if lowest > 0 && lowest <= start && start <= highest {
@@ -46,32 +45,31 @@ func WithRate(start, lowest, highest float64) Option {
 	}
 }
 
-// WithPatience sets how long a call may wait. Who would wait longer is told to
-// come back. The default is the time in which three calls are let through, at most
-// a second: then there is always one to go next, and hardly a worker is kept from
-// what it could do over other connections.
-func WithPatience(d time.Duration) Option {
+// WithMaxWait sets how long a call may wait in Acquire. A call that would wait longer
+// is held at once, with the time to retry. The default is the time in which three
+// calls are let through, at most a second: that keeps one call ready to go next and
+// hardly occupies workers that other connections need.
+func WithMaxWait(d time.Duration) Option {
 	return func(c *config) {
 		if d >= 0 {
-			c.patience = d
+			c.maxWait = d
 		}
 	}
 }
 
-// WithBreaker sets after how many failures in a row nobody is let through, how
-// long it takes until it is tried whether the system works again, and how long at
-// most, because the time doubles with each try. The defaults are 5, ten seconds
-// and five minutes.
+// WithBreaker sets the number of consecutive failures after which calls are held, the
+// interval until the first probe, and the longest interval: it doubles with each probe
+// that fails. The defaults are 5, ten seconds and five minutes.
 func WithBreaker(failures int, first, longest time.Duration) Option {
 	return func(c *config) {
 		if failures > 0 && first > 0 && first <= longest {
-			c.failures, c.probe, c.longest = failures, first, longest
+			c.failures, c.probe, c.maxBackoff = failures, first, longest
 		}
 	}
 }
 
-// WithClock sets what the time is read from. The default is the machine's clock.
-// Timers are those of the standard library.
+// WithClock sets the clock. The default is the real clock. Timers are always those of
+// the standard library.
 func WithClock(clock clock.PassiveClock) Option {
 	return func(c *config) {
 		if clock != nil {
@@ -80,10 +78,10 @@ func WithClock(clock clock.PassiveClock) Option {
 	}
 }
 
-// WithNotify sets who is told when the Reason of a State becomes another one, for
-// one event about the connection. It is called by whoever made the call that
-// showed it, and not at all while nobody calls. Two calls may overtake each other:
-// what is the case now is said by State.
+// WithNotify sets a function that is called when the Reason of a State changes, for
+// instance to emit one event about the connection. It runs in the goroutine of the
+// call that caused the change; while there are no calls, it is not called. Two
+// notifications may arrive out of order: State returns the current state.
 func WithNotify(notify func(State)) Option {
 	return func(c *config) {
 		if notify != nil {

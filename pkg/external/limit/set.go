@@ -9,25 +9,25 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// idle is for how long nobody must have used a gate for it to be forgotten.
-const idle = time.Hour
+// idleTimeout is how long an unused gate is kept.
+const idleTimeout = time.Hour
 
-// A Set has a Gate for each connection. It is made by NewSet, may be used
-// concurrently, and is a prometheus.Collector. What it knows of a connection is
-// forgotten when nobody has used it for an hour.
+// Set has a Gate for each connection. It must be created by NewSet, may be used
+// concurrently, and is a prometheus.Collector. A gate that has been unused for an hour
+// is removed.
 type Set struct {
 	config config
 
 	mu        sync.Mutex
 	gates     map[string]*Gate
-	swept     time.Time
+	lastSweep time.Time
 	listeners map[*func(State)]struct{}
 }
 
 // NewSet returns a set whose gates have these options, see New.
 func NewSet(o ...Option) *Set {
 	c := newConfig(o)
-	s := &Set{gates: map[string]*Gate{}, swept: c.clock.Now(), listeners: map[*func(State)]struct{}{}}
+	s := &Set{gates: map[string]*Gate{}, lastSweep: c.clock.Now(), listeners: map[*func(State)]struct{}{}}
 	first := c.notify
 	c.notify = func(state State) {
 		first(state)
@@ -38,8 +38,8 @@ func NewSet(o ...Option) *Set {
 	return s
 }
 
-// Listen calls listener with the states that WithNotify is for, until stop is called,
-// and as that is called.
+// Listen adds a listener, which is called as the function of WithNotify is, until stop is
+// called.
 func (s *Set) Listen(listener func(State)) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,8 @@ func (s *Set) publish(state State) {
 	}
 }
 
-// State returns what is known of a connection, if anybody has used it lately.
+// State returns the state of a connection. It returns false if the set has no gate for
+// it.
 func (s *Set) State(name string) (State, bool) {
 	s.mu.Lock()
 	g, ok := s.gates[name]
@@ -76,13 +77,12 @@ func (s *Set) State(name string) (State, bool) {
 	return g.State(), true
 }
 
-// Gate returns the gate of a connection, always the same one while it is in use.
-// The name is that of the connection in metrics, such as
-// "ProviderConfig/default/prod"; where several quotas are known, it names one of
-// them too. It must not have a secret in it.
+// Gate returns the gate of a connection, always the same one while it is in use. The
+// name becomes a metric label, such as "ProviderConfig/default/prod", so it must not
+// contain a secret. If a connection has several quotas, use a name for each.
 //
-// New credentials may be good ones: call Drop when they have changed, or have what
-// tells them apart in the name.
+// New credentials may work where old ones did not: call Drop when they have changed, use
+// GateOf, or make the revision of the credentials part of the name.
 func (s *Set) Gate(name string) *Gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,19 +98,17 @@ func (s *Set) Gate(name string) *Gate {
 	return g
 }
 
-// GateOf is [Set.Gate], for a connection that is told apart from earlier ones of the
-// same name by a revision, which is another one when its settings or credentials
-// are. With another one than before, a connection that nobody got through to is
-// tried at once: what was wrong may have been put right.
+// GateOf is [Set.Gate] for a connection with a revision, which changes whenever settings
+// or credentials change. When it changes, a connection whose calls are held is probed at
+// once, because the change may have corrected the error.
 func (s *Set) GateOf(name, revision string) *Gate {
 	g := s.Gate(name)
-	g.tell(g.renew(revision))
+	g.notifyChange(g.setRevision(revision))
 
 	return g
 }
 
-// Drop forgets what is known of a connection. Who waits at its gate goes on
-// waiting there.
+// Drop removes the gate of a connection. Calls that wait at it continue to wait there.
 func (s *Set) Drop(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,13 +116,12 @@ func (s *Set) Drop(name string) {
 	delete(s.gates, name)
 }
 
-// sweep forgets gates that nobody uses. It looks at all of them, so it does so
-// rarely.
+// sweep removes unused gates. It visits all of them, therefore rarely.
 func (s *Set) sweep(now time.Time) {
-	if now.Sub(s.swept) < idle/2 {
+	if now.Sub(s.lastSweep) < idleTimeout/2 {
 		return
 	}
-	s.swept = now
+	s.lastSweep = now
 	for name, g := range s.gates {
 		if g.isIdle(now) {
 			delete(s.gates, name)
@@ -136,10 +133,10 @@ func (g *Gate) isIdle(now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	return g.line.count == 0 && now.Sub(g.used) >= idle
+	return g.queue.count == 0 && now.Sub(g.lastUsed) >= idleTimeout
 }
 
-// States returns the states of all connections, in no order.
+// States returns the states of all connections, in no particular order.
 func (s *Set) States() []State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,30 +149,32 @@ func (s *Set) States() []State {
 	return states
 }
 
-// Metrics, by connection. They are read from the gates there are, so that nothing
-// is left of a connection that is gone.
+// Metrics by connection. They are collected from the gates that exist, so that a
+// connection that was removed leaves no series.
 var (
-	rateDesc       = describe("rate", "Calls per second that are let through to an external system at most.")
-	openDesc       = describe("open", "Whether calls to an external system are let through: 1, or 0 if it is down or does not accept the credentials.")
-	waitingDesc    = describe("waiting", "Calls to an external system that wait.")
-	inFlightDesc   = describe("in_flight", "Calls to an external system that have not ended.")
-	callsDesc      = describe("calls_total", "Calls to an external system that were let through.")
-	complaintsDesc = describe("throttled_total", "Calls of which the external system said that they were too much.")
-	heldDesc       = describe("held_total", "Calls to an external system that were told to come back.")
+	rateDesc      = describe("rate", "Limit of the rate of calls to an external system, in calls per second.")
+	openDesc      = describe("open", "1 if calls to an external system are let through, 0 if it is down or unauthorized.")
+	waitingDesc   = describe("waiting", "Calls to an external system that wait to be let through.")
+	inFlightDesc  = describe("in_flight", "Calls to an external system in progress.")
+	callsDesc     = describe("calls_total", "Calls to an external system that were let through.")
+	throttledDesc = describe("throttled_total", "Calls that an external system throttled.")
+	heldDesc      = describe("held_total", "Calls to an external system that were held, to be retried later.")
 )
 
 func describe(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc("moorage_connection_"+name, help, []string{"connection"}, nil)
 }
 
-// Describe is of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (s *Set) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{rateDesc, openDesc, waitingDesc, inFlightDesc, callsDesc, complaintsDesc, heldDesc} {
+	for _, d := range []*prometheus.Desc{
+		rateDesc, openDesc, waitingDesc, inFlightDesc, callsDesc, throttledDesc, heldDesc,
+	} {
 		to <- d
 	}
 }
 
-// Collect is of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (s *Set) Collect(to chan<- prometheus.Metric) {
 	for _, state := range s.States() {
 		open := 0.0
@@ -192,7 +191,7 @@ func (s *Set) Collect(to chan<- prometheus.Metric) {
 			{waitingDesc, prometheus.GaugeValue, float64(state.Waiting)},
 			{inFlightDesc, prometheus.GaugeValue, float64(state.InFlight)},
 			{callsDesc, prometheus.CounterValue, float64(state.Calls)},
-			{complaintsDesc, prometheus.CounterValue, float64(state.Complaints)},
+			{throttledDesc, prometheus.CounterValue, float64(state.Throttled)},
 			{heldDesc, prometheus.CounterValue, float64(state.Held)},
 		} {
 			to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value, state.Name)

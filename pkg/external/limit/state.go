@@ -2,51 +2,51 @@ package limit
 
 import "time"
 
-// Reasons of a State, fit for a condition.
+// Reasons of a State, usable as the reason of a condition.
 const (
-	// ReasonAvailable says that calls are let through.
+	// ReasonAvailable means that calls are let through.
 	ReasonAvailable = "Available"
-	// ReasonThrottled says that the system complained of too many calls within the
-	// last minute.
+	// ReasonThrottled means that the system has throttled calls within the last minute.
 	ReasonThrottled = "Throttled"
-	// ReasonUnavailable says that the system is down, and nobody gets through.
+	// ReasonUnavailable means that the system is down and calls are held.
 	ReasonUnavailable = "Unavailable"
-	// ReasonUnauthorized says that the system does not accept the credentials, and
-	// nobody gets through.
+	// ReasonUnauthorized means that the system rejects the credentials and calls are
+	// held.
 	ReasonUnauthorized = "Unauthorized"
 )
 
-// calm is for how long the system must not have complained for a connection to
-// count as not throttled.
-const calm = time.Minute
+// throttledWindow is how long after it was last throttled a connection is reported as
+// throttled.
+const throttledWindow = time.Minute
 
-// A State is what a Gate knows of its connection.
+// State is a snapshot of a Gate.
 type State struct {
 	// Name is that of the connection in its Set.
 	Name string
 	// Reason is one of the constants of this package.
 	Reason string
-	// Message is what was last said of why it is so, see [Request]. It is empty if
-	// nothing is wrong, or nobody said anything.
+	// Message explains the Reason with the text of the last error, see
+	// [Request.Message]. It is empty if the Reason is ReasonAvailable, or if no text is
+	// known.
 	Message string
-	// Scope is what quota the system named when it last complained, if any.
+	// Scope is the quota that the system named when it last throttled, if any.
 	Scope string
-	// Rate is how many calls are let through per second.
+	// Rate is the current limit in calls per second.
 	Rate float64
-	// Resume is when calls are let through again: one, if the system is down or the
-	// credentials are not accepted. It is zero if they are let through now.
+	// Resume is when calls are let through again. If the system is down or rejects the
+	// credentials, that is a single probe. It is zero if calls are let through now.
 	Resume time.Time
-	// Waiting is how many wait, and InFlight how many calls have not ended.
+	// Waiting is the number of calls that wait, InFlight that of the calls in progress.
 	Waiting, InFlight int
-	// Calls counts those that were let through, Complaints those of them that were
-	// too much, and Held those that were told to come back.
-	Calls, Complaints, Held uint64
+	// Calls counts the calls that were let through, Throttled those of them that the
+	// system throttled, and Held the calls that were not let through.
+	Calls, Throttled, Held uint64
 }
 
-// Open reports whether calls are let through, if perhaps slowly.
+// Open reports whether calls are let through, even if slowly.
 func (s State) Open() bool { return s.Reason == ReasonAvailable || s.Reason == ReasonThrottled }
 
-// State returns what the gate knows now.
+// State returns a snapshot of the gate.
 func (g *Gate) State() State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,17 +56,17 @@ func (g *Gate) State() State {
 
 func (g *Gate) state(now time.Time) State {
 	s := State{
-		Name: g.name, Reason: g.reason(now), Scope: g.scope, Rate: float64(g.pace.limiter.Limit()),
-		Waiting: g.line.count, InFlight: g.inFlight, Calls: g.calls, Complaints: g.complaints, Held: g.held,
+		Name: g.name, Reason: g.reason(now), Scope: g.scope, Rate: float64(g.rate.limiter.Limit()),
+		Waiting: g.queue.count, InFlight: g.inFlight, Calls: g.calls, Throttled: g.throttled, Held: g.held,
 	}
 	if s.Reason != ReasonAvailable {
 		s.Message = g.message
 	}
 	switch {
-	case g.breaker.open:
+	case g.breaker.tripped:
 		s.Resume = g.breaker.until
-	case g.pace.pause.After(now):
-		s.Resume = g.pace.pause
+	case g.rate.pausedUntil.After(now):
+		s.Resume = g.rate.pausedUntil
 	}
 
 	return s
@@ -74,22 +74,23 @@ func (g *Gate) state(now time.Time) State {
 
 func (g *Gate) reason(now time.Time) string {
 	switch {
-	case g.breaker.open:
+	case g.breaker.tripped:
 		return g.breaker.reason
-	case g.pace.pause.After(now), !g.pace.at.IsZero() && now.Sub(g.pace.at) < calm:
+	case g.rate.pausedUntil.After(now), !g.rate.throttledAt.IsZero() && now.Sub(g.rate.throttledAt) < throttledWindow:
 		return ReasonThrottled
 	default:
 		return ReasonAvailable
 	}
 }
 
-// changed returns the state if its reason is another one than was told last.
+// changed returns the state if its reason differs from the one of the last
+// notification, and nil otherwise.
 func (g *Gate) changed(now time.Time) *State {
 	reason := g.reason(now)
-	if reason == g.told {
+	if reason == g.notified {
 		return nil
 	}
-	g.told = reason
+	g.notified = reason
 	s := g.state(now)
 
 	return &s

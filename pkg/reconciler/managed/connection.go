@@ -56,8 +56,8 @@ func WithLimits(set *gates.Set) ReconcilerOption {
 	return func(r *Reconciler) { r.limits = set }
 }
 
-// Classes of calls, by the urgency of their pass.
-var callClasses = map[lifecycle.Urgency]gates.Class{
+// callPriorities has the priority of the calls of a pass, by its urgency.
+var callPriorities = map[lifecycle.Urgency]gates.Priority{
 	lifecycle.User:     gates.User,
 	lifecycle.Progress: gates.Progress,
 	lifecycle.Retry:    gates.Retry,
@@ -158,8 +158,8 @@ func (p *pass) askLeave(ctx context.Context, continues bool) (release func(error
 	}
 
 	release, err = p.gate.Acquire(ctx, gates.Request{
-		Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()), Class: callClasses[p.urgency], Continues: continues,
-		Tell: p.causeOf,
+		Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()), Priority: callPriorities[p.urgency], Continues: continues,
+		Message: p.causeOf,
 	})
 	if p.memo.held = nil; err != nil {
 		p.memo.held = &turn{p.gate, gates.Request{Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID())}}

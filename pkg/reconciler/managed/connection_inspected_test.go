@@ -71,7 +71,7 @@ func TestWhatAClientCanDo(t *testing.T) {
 func TestLeaveIsWaitedForInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := passOf(bearing(nil), &memo{})
-		p.gate = gates.New(gates.WithRate(0.5, 0.5, 0.5), gates.WithPatience(5*time.Second))
+		p.gate = gates.New(gates.WithRate(0.5, 0.5, 0.5), gates.WithMaxWait(5*time.Second))
 		ask := func(left time.Duration) (time.Duration, error) {
 			ctx, cancel := context.WithTimeout(t.Context(), left)
 			defer cancel()

@@ -46,7 +46,7 @@ func TestAGateLearnsHowACallEnded(t *testing.T) {
 // A call without leave is not made, and the object keeps its turn for when it comes back, unless
 // its calls go over another connection then. What has begun goes on.
 func TestACallWithoutLeaveIsNotMade(t *testing.T) {
-	set := gates.NewSet(gates.WithRate(0.1, 0.1, 0.1), gates.WithPatience(0))
+	set := gates.NewSet(gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0))
 	for _, call := range []string{"Observe", "Update", "Delete"} {
 		mg := bearing(nil)
 		mg.SetNamespace("quay")
@@ -124,7 +124,7 @@ func TestWhyThereIsNoClient(t *testing.T) {
 			t.Errorf("%s: %v, %d calls, over %q", name, err, calls, p.connection.Name)
 		}
 	}
-	set := gates.NewSet(gates.WithClock(clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithPatience(0), gates.WithBreaker(3, time.Minute, time.Minute))
+	set := gates.NewSet(gates.WithClock(clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0), gates.WithBreaker(3, time.Minute, time.Minute))
 	p := passOf(bearing(nil), &memo{}, WithLimits(set))
 	for i := range 3 { // Connect is not held to the pace
 		if err := p.unconnected(t.Context(), down); !errors.Is(err, down) {
@@ -184,7 +184,7 @@ func TestWhatHoldsAnObjectBack(t *testing.T) {
 		t.Errorf("%d bytes of a cause are told", n)
 	}
 	for range 5 { // until it is known to be down
-		if release, err := p.gate.Acquire(t.Context(), gates.Request{Tell: func(error) string { return "of the first" }}); err == nil {
+		if release, err := p.gate.Acquire(t.Context(), gates.Request{Message: func(error) string { return "of the first" }}); err == nil {
 			release(external.Unavailable(boom))
 		}
 	}

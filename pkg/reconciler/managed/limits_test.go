@@ -278,7 +278,7 @@ func TestAHeldCreationLeavesNoTrace(t *testing.T) {
 				return nil
 			}
 			// somebody else is told that it was too much, between the look and the creation
-			release, err := set.Gate(set.States()[0].Name).Acquire(ctx, limit.Request{Class: limit.User})
+			release, err := set.Gate(set.States()[0].Name).Acquire(ctx, limit.Request{Priority: limit.User})
 			if err == nil {
 				release(external.Throttled("", time.Minute, errors.New("429")))
 			}

@@ -145,7 +145,7 @@ func TestLeaveIsSharedByNamespaces(t *testing.T) {
 		mg := bearing(nil)
 		mg.SetNamespace(name)
 		p := passOf(mg, &memo{})
-		p.urgency, p.gate = lifecycle.Poll, gates.New(gates.WithClock(p.r.clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithPatience(0))
+		p.urgency, p.gate = lifecycle.Poll, gates.New(gates.WithClock(p.r.clock), gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0))
 		_, err := p.gate.Acquire(t.Context(), gates.Request{Namespace: "quay", Object: "uid-2"})
 		for range 5 { // until nothing is left
 			if err == nil {

@@ -81,7 +81,7 @@ func TestWritingNothingIsNoWrite(t *testing.T) {
 func TestWhoIsGoneGivesUpItsTurn(t *testing.T) {
 	turns := func(leaves func(*memo)) time.Duration {
 		clock := testclock.NewFakeClock(noon)
-		gate := gates.New(gates.WithRate(1, 1, 1), gates.WithPatience(0), gates.WithClock(clock))
+		gate := gates.New(gates.WithRate(1, 1, 1), gates.WithMaxWait(0), gates.WithClock(clock))
 		ask := func(object string) time.Duration {
 			release, err := gate.Acquire(t.Context(), gates.Request{Object: object})
 			if err == nil {

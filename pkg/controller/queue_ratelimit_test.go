@@ -18,18 +18,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
-func paced(t *testing.T, pace *rate.Limiter) *queue[string] {
+func rateLimited(t *testing.T, pace *rate.Limiter) *queue[string] {
 	t.Helper()
-	q := newQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[string](ratelimiter.BackOffBase, ratelimiter.BackOffMax), pace)
+	q := newQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[string](ratelimiter.BackOffBase,
+		ratelimiter.BackOffMax), pace)
 	t.Cleanup(q.ShutDown)
 
 	return q
 }
 
-// TestPace has a user come while workers hold polls that wait for the pace.
-func TestPace(t *testing.T) {
+// TestRateLimitServesUserFirst adds a change of a user while workers wait with polls for a
+// token: the change gets the next token.
+func TestRateLimitServesUserFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := paced(t, rate.NewLimiter(1, 2))
+		q := rateLimited(t, rate.NewLimiter(1, 2))
 		for i := range 6 {
 			add(q, PriorityPoll, fmt.Sprint(i))
 		}
@@ -45,7 +47,8 @@ func TestPace(t *testing.T) {
 						return
 					}
 					mu.Lock()
-					got = append(got, fmt.Sprintf("%s of %d after %s", item, priority, q.clock.Since(start).Round(time.Millisecond)))
+					got = append(got, fmt.Sprintf("%s of %d after %s", item, priority,
+						q.clock.Since(start).Round(time.Millisecond)))
 					mu.Unlock()
 					q.Done(item)
 				}
@@ -69,11 +72,11 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// TestPaceIsShared has two queues, one of which has nothing to do.
-func TestPaceIsShared(t *testing.T) {
+// TestRateLimitIsShared: of two queues with one limiter, an empty one uses no tokens.
+func TestRateLimitIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pace := rate.NewLimiter(1, 1)
-		busy, idle := paced(t, pace), paced(t, pace)
+		busy, idle := rateLimited(t, pace), rateLimited(t, pace)
 		for range 5 {
 			go func() { _, _ = idle.Get() }()
 		}
@@ -85,15 +88,15 @@ func TestPaceIsShared(t *testing.T) {
 			next(busy)
 		}
 		if took := busy.clock.Since(start); took != 2*time.Second {
-			t.Errorf("want who has nothing to do to take no time of others, took %s", took)
+			t.Errorf("want an empty queue to use no tokens, took %s", took)
 		}
 	})
 }
 
-// TestPaceKeepsBackOff lets an item fail while there is a backlog.
-func TestPaceKeepsBackOff(t *testing.T) {
+// TestRateLimitKeepsBackoff: an item that fails during a backlog keeps its own backoff.
+func TestRateLimitKeepsBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := paced(t, rate.NewLimiter(1, 1))
+		q := rateLimited(t, rate.NewLimiter(1, 1))
 		for range 3 {
 			q.AddRateLimited("fails")
 			<-time.After(ratelimiter.BackOffMax)
@@ -107,12 +110,12 @@ func TestPaceKeepsBackOff(t *testing.T) {
 	})
 }
 
-// TestPaceEndsWithQueue shuts down while somebody waits for the pace, who takes
-// nothing from others then.
-func TestPaceEndsWithQueue(t *testing.T) {
+// TestShutDownReturnsToken: a caller that waits for a token when the queue is shut down
+// returns it.
+func TestShutDownReturnsToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pace := rate.NewLimiter(rate.Every(time.Hour), 1)
-		q := paced(t, pace)
+		q := rateLimited(t, pace)
 		add(q, PriorityUser, "a", "b")
 		next(q)
 		before := pace.TokensAt(q.clock.Now())
@@ -131,13 +134,14 @@ func TestPaceEndsWithQueue(t *testing.T) {
 	})
 }
 
-// TestPaceLosesNothing adds and works at the same time, so that items are held,
-// given back and added again.
-func TestPaceLosesNothing(t *testing.T) {
+// TestRateLimitLosesNoItem adds and processes items concurrently, so that items are claimed,
+// put back and added again.
+func TestRateLimitLosesNoItem(t *testing.T) {
 	const keys, adds = 16, 2000
 
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[int](time.Microsecond, time.Millisecond), rate.NewLimiter(1000, 1))
+		q := newQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[int](time.Microsecond,
+			time.Millisecond), rate.NewLimiter(1000, 1))
 		var added, seen [keys]atomic.Int64
 		var handed atomic.Int64
 		var workers sync.WaitGroup
@@ -158,7 +162,9 @@ func TestPaceLosesNothing(t *testing.T) {
 		for i := range adds {
 			key, priority := (i*7)%keys, []int{PriorityUser, PriorityInProgress, PriorityErrorRetry, PriorityPoll}[i%4]
 			added[key].Add(1)
-			q.AddWithOpts(priorityqueue.AddOpts{Priority: &priority, After: time.Duration(i % 3), RateLimited: i%5 == 0}, key)
+			q.AddWithOpts(priorityqueue.AddOpts{
+				Priority: &priority, After: time.Duration(i % 3), RateLimited: i%5 == 0,
+			}, key)
 			<-time.After(100 * time.Microsecond)
 		}
 		<-time.After(time.Second)
@@ -167,7 +173,8 @@ func TestPaceLosesNothing(t *testing.T) {
 				t.Errorf("%d was last worked on after it was added %d times, of %d", key, got, want)
 			}
 		}
-		if most := int64(clock.RealClock{}.Since(start).Seconds()*1000) + 1; handed.Load() > most || handed.Load() < 200 {
+		if most := int64(clock.RealClock{}.Since(start).Seconds()*1000) + 1; handed.Load() > most ||
+			handed.Load() < 200 {
 			t.Errorf("%d items were handed out, want at most %d", handed.Load(), most)
 		}
 		q.ShutDown()

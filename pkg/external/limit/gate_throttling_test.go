@@ -19,20 +19,21 @@ import (
 var errTooMany = errors.New("429 too many requests")
 
 const (
-	// objects is how many are polled; every tenth is in a namespace of its own.
+	// objects is the number of polled objects. Every tenth is in the quiet namespace.
 	objects = 100
-	// latency is how long a call takes.
+	// latency is the duration of a call.
 	latency = 50 * time.Millisecond
 )
 
-// An account allows so many calls, and says when to come back in whole seconds.
-type account interface {
+// quota is the rate limit of an external system.
+type quota interface {
+	// call serves a call, or returns false and a Retry-After in whole seconds.
 	call(now time.Time) (retryAfter time.Duration, ok bool)
-	// allows is how many calls it serves between two times.
+	// allows returns how many calls are served between two times.
 	allows(from, to time.Time) float64
 }
 
-// A bucket is refilled steadily.
+// bucket is a quota with tokens that are refilled steadily.
 type bucket struct {
 	rate, size, tokens float64
 	last               time.Time
@@ -51,7 +52,7 @@ func (b *bucket) call(now time.Time) (time.Duration, bool) {
 
 func (b *bucket) allows(from, to time.Time) float64 { return b.rate * to.Sub(from).Seconds() }
 
-// A window begins anew each time it has passed.
+// window is a quota of calls per fixed window of time.
 type window struct {
 	length time.Duration
 	calls  int
@@ -76,27 +77,27 @@ func (w *window) allows(from, to time.Time) float64 {
 	return float64(w.calls) * to.Sub(from).Seconds() / w.length.Seconds()
 }
 
-// A world is an account and what was seen of its use.
-type world struct {
-	gate    *Gate
-	account account
-	clock   clock.Clock
+// load makes calls through a gate against a quota, and counts them.
+type load struct {
+	gate  *Gate
+	quota quota
+	clock clock.Clock
 
 	mu       sync.Mutex
-	first    time.Time // the first complaint
+	first    time.Time // the first throttled call
 	served   int
 	refused  int
 	byObject map[string]int
 }
 
-// call makes a call through the gate as one pass does, and reports when to come
-// back if it was not made or not served.
-func (w *world) call(ctx context.Context, t *testing.T, r Request) (again time.Duration) {
+// call makes a call through the gate as a pass does. If the call was held or throttled,
+// it returns the delay until the retry.
+func (w *load) call(ctx context.Context, t *testing.T, r Request) (again time.Duration) {
 	release, err := w.gate.Acquire(ctx, r)
 	if err != nil {
 		after, ok := external.AsRetryAfter(err)
 		if ctx.Err() == nil && (!ok || !IsHeld(err) || !external.IsNotCreated(err)) {
-			t.Errorf("want a call that is held back, got %v", err)
+			t.Errorf("want a call that is held, got %v", err)
 		}
 
 		return after
@@ -105,7 +106,7 @@ func (w *world) call(ctx context.Context, t *testing.T, r Request) (again time.D
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock.Now()
-	after, ok := w.account.call(now)
+	after, ok := w.quota.call(now)
 	if !ok {
 		if w.first.IsZero() {
 			w.first = now
@@ -124,9 +125,9 @@ func (w *world) call(ctx context.Context, t *testing.T, r Request) (again time.D
 	return 0
 }
 
-// keep makes calls for an object until the test ends: a poll each interval, and
-// again when it was told to come back.
-func (w *world) keep(ctx context.Context, t *testing.T, r Request, offset, every time.Duration) {
+// poll makes calls for an object until ctx ends: one each interval, and retries of those
+// that were held or throttled.
+func (w *load) poll(ctx context.Context, t *testing.T, r Request, offset, every time.Duration) {
 	wait := offset
 	for {
 		select {
@@ -140,49 +141,50 @@ func (w *world) keep(ctx context.Context, t *testing.T, r Request, offset, every
 	}
 }
 
-// TestThrottledAccount polls a hundred objects far more often than their account
-// allows, ninety of them in one namespace, while a user wants something every seven
-// seconds.
-func TestThrottledAccount(t *testing.T) {
+// TestQuotaIsUsedFairly polls a hundred objects far more often than a quota allows,
+// ninety of them in one namespace, while a user makes a change every seven seconds. The
+// gate has to use the quota, but hardly exceed it, and no object starves.
+func TestQuotaIsUsedFairly(t *testing.T) {
 	const length = 15 * time.Minute
 
 	cases := map[string]struct {
-		reason  string
-		account account
-		every   time.Duration
-		// least is what part of the calls allowed must be made.
+		reason string
+		quota  quota
+		every  time.Duration
+		// least is the part of the allowed calls that must be made.
 		least float64
-		// user is how long a user may wait.
+		// user is the longest time that a user may wait.
 		user time.Duration
 	}{
 		"Bucket": {
-			reason: "two calls a second, twenty at once", account: &bucket{rate: 2, size: 20, tokens: 20},
+			reason: "two calls a second, twenty at once", quota: &bucket{rate: 2, size: 20, tokens: 20},
 			every: 10 * time.Second, least: 0.95, user: 2 * time.Second,
 		},
 		"Tight": {
-			reason: "two calls a second, one at once", account: &bucket{rate: 2, size: 1, tokens: 1},
+			reason: "two calls a second, one at once", quota: &bucket{rate: 2, size: 1, tokens: 1},
 			every: 10 * time.Second, least: 0.8, user: 3 * time.Second,
 		},
 		"Fast": {
-			reason: "thirty calls a second", account: &bucket{rate: 30, size: 30, tokens: 30},
+			reason: "thirty calls a second", quota: &bucket{rate: 30, size: 30, tokens: 30},
 			every: time.Second, least: 0.95, user: 2 * time.Second,
 		},
 		"Window": {
-			reason: "sixty calls in half a minute, one after the other or not", account: &window{length: 30 * time.Second, calls: 60},
-			every: 10 * time.Second, least: 0.95, user: 30 * time.Second,
+			reason: "sixty calls in half a minute, in a burst or not",
+			quota:  &window{length: 30 * time.Second, calls: 60},
+			every:  10 * time.Second, least: 0.95, user: 30 * time.Second,
 		},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &world{gate: New(), account: tc.account, clock: clock.RealClock{}, byObject: map[string]int{}}
+				w := &load{gate: New(), quota: tc.quota, clock: clock.RealClock{}, byObject: map[string]int{}}
 				waits := w.run(t, length, tc.every)
 
-				allowed := w.account.allows(w.first, w.clock.Now())
+				allowed := w.quota.allows(w.first, w.clock.Now())
 				calls := float64(w.served + w.refused)
 				if calls < tc.least*allowed || calls > 1.2*allowed {
-					t.Errorf("%s: %.0f calls since the first complaint, %d of them refused; want between %.2f and 1.2 of the %.0f that are allowed",
+					t.Errorf("%s: %.0f calls since the first throttled one, %d throttled; want %.2f to 1.2 of the %.0f allowed",
 						tc.reason, calls, w.refused, tc.least, allowed)
 				}
 				if longest := slices.Max(waits); len(waits) < 50 || longest > tc.user {
@@ -194,9 +196,9 @@ func TestThrottledAccount(t *testing.T) {
 	}
 }
 
-// wantFair wants none to starve, and the objects of the small namespace to be
+// wantFair checks that no object starves, and that objects of the small namespace are
 // served more often than those of the big one.
-func (w *world) wantFair(t *testing.T) {
+func (w *load) wantFair(t *testing.T) {
 	t.Helper()
 
 	noisy, quiet, least := 0, 0, math.MaxInt
@@ -213,14 +215,14 @@ func (w *world) wantFair(t *testing.T) {
 	if average := noisy / (objects * 9 / 10); least < average/3 {
 		t.Errorf("an object was served %d times, while the average is %d", least, average)
 	}
-	if quiet < noisy/5 { // without turns it would be a ninth
-		t.Errorf("a namespace was served %d times, the other one, of which more is asked, %d times", quiet, noisy)
+	if quiet < noisy/5 { // without turns of the namespaces it would be a ninth
+		t.Errorf("the quiet namespace was served %d times, the noisy one %d times", quiet, noisy)
 	}
 }
 
-// run lets a hundred objects be polled and users change something for a while, and
-// returns how long the users waited.
-func (w *world) run(t *testing.T, length, every time.Duration) (waits []time.Duration) {
+// run polls all objects and makes changes of users for a while, and returns how long
+// each user waited.
+func (w *load) run(t *testing.T, length, every time.Duration) (waits []time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
 	var all sync.WaitGroup
@@ -229,11 +231,11 @@ func (w *world) run(t *testing.T, length, every time.Duration) (waits []time.Dur
 		if i%10 == 0 {
 			r.Namespace = "quiet"
 		}
-		all.Go(func() { w.keep(ctx, t, r, time.Duration(i)*every/objects, every) })
+		all.Go(func() { w.poll(ctx, t, r, time.Duration(i)*every/objects, every) })
 	}
 	for i := 0; ctx.Err() == nil; i++ {
 		<-time.After(7 * time.Second)
-		r := Request{Namespace: "noisy", Object: fmt.Sprintf("user %d", i), Class: User}
+		r := Request{Namespace: "noisy", Object: fmt.Sprintf("user %d", i), Priority: User}
 		begun := w.clock.Now()
 		for again := time.Duration(1); again > 0; <-time.After(again) {
 			again = w.call(ctx, t, r)

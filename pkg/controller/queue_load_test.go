@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// stormWorkers and stormLatency allow two hundred passes per second.
+	// stormWorkers and callLatency allow two hundred passes per second.
 	stormWorkers = 10
-	stormLatency = 50 * time.Millisecond
+	callLatency  = 50 * time.Millisecond
 )
 
-// A storm is a controller that has much to poll while users change something.
-type storm struct {
+// load is a controller with a backlog of polls and changes of users.
+type load struct {
 	q    *queue[int]
 	poll time.Duration
 
@@ -30,8 +30,8 @@ type storm struct {
 	oldest  time.Duration
 }
 
-func newStorm(objects int, poll time.Duration) *storm {
-	return &storm{
+func newLoad(objects int, poll time.Duration) *load {
+	return &load{
 		q:       newQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[int](time.Second, time.Minute), nil),
 		poll:    poll,
 		changed: map[int]time.Time{},
@@ -39,15 +39,17 @@ func newStorm(objects int, poll time.Duration) *storm {
 	}
 }
 
-// run polls for a while, has users change random objects at random moments, so
-// many per second, and begins to measure when all were polled twice.
-func (s *storm) run(length time.Duration, perSecond float64) {
+// run polls for a while, changes random objects at random times with this rate, and measures
+// from when all objects were polled twice.
+func (s *load) run(length time.Duration, perSecond float64) {
 	random := rand.New(rand.NewPCG(1, 2))
 	now := s.q.clock.Now
 	for i := range s.seen {
 		s.seen[i] = now()
 		poll := PriorityPoll
-		s.q.AddWithOpts(priorityqueue.AddOpts{After: time.Duration(random.Float64() * float64(s.poll)), Priority: &poll}, i)
+		s.q.AddWithOpts(priorityqueue.AddOpts{
+			After: time.Duration(random.Float64() * float64(s.poll)), Priority: &poll,
+		}, i)
 	}
 	warm := now().Add(length / 3)
 	end := now().Add(length)
@@ -80,8 +82,8 @@ func (s *storm) run(length time.Duration, perSecond float64) {
 	workers.Wait()
 }
 
-// work does one pass.
-func (s *storm) work(warm time.Time) bool {
+// work processes one item.
+func (s *load) work(warm time.Time) bool {
 	i, shutdown := s.q.Get()
 	if shutdown {
 		return false
@@ -91,7 +93,7 @@ func (s *storm) work(warm time.Time) bool {
 	delete(s.changed, i)
 	s.mu.Unlock()
 
-	<-time.After(stormLatency)
+	<-time.After(callLatency)
 
 	now := s.q.clock.Now()
 	s.mu.Lock()
@@ -112,36 +114,38 @@ func (s *storm) work(warm time.Time) bool {
 	return true
 }
 
-// TestPollStorm asks for twice as many polls as the workers can do. A user's change
-// needs one call; before that a worker has to become free, and one of ten times
-// the first that does so takes a poll.
-func TestPollStorm(t *testing.T) {
+// TestUserLatencyUnderOverload has twice as many polls as the workers can process. A change of
+// a user needs one call; before that a worker has to become free, and one in ten workers
+// takes a poll first.
+func TestUserLatencyUnderOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStorm(2000, 5*time.Second)
+		s := newLoad(2000, 5*time.Second)
 		s.run(2*time.Minute, 5)
 
 		slices.Sort(s.waited)
 		p99 := s.waited[len(s.waited)*99/100]
-		if len(s.waited) < 300 || p99 > 2*stormLatency {
-			t.Errorf("the 99th percentile of %d changes is %s, want less than two calls of %s", len(s.waited), p99, stormLatency)
+		if len(s.waited) < 300 || p99 > 2*callLatency {
+			t.Errorf("the 99th percentile of %d changes is %s, want less than two calls of %s", len(s.waited), p99,
+				callLatency)
 		}
 	})
 }
 
-// TestPollsGoOn gives half of what the workers can do to polls, and the other half to
-// users.
-func TestPollsGoOn(t *testing.T) {
+// TestPollsContinueUnderLoad has polls for half of the workers' capacity, and changes of users
+// for the other half.
+func TestPollsContinueUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		poll := 50 * time.Second // of five thousand objects: a hundred per second
-		s := newStorm(5000, poll)
+		s := newLoad(5000, poll)
 		s.run(4*time.Minute, 100)
 
 		if s.oldest > 2*poll {
-			t.Errorf("an object was not looked at for %s, want less than twice %s", s.oldest, poll)
+			t.Errorf("an object was not polled for %s, want less than twice %s", s.oldest, poll)
 		}
 		slices.Sort(s.waited)
-		if p99 := s.waited[len(s.waited)*99/100]; p99 > 2*stormLatency {
-			t.Errorf("the 99th percentile of %d changes is %s, want less than two calls of %s", len(s.waited), p99, stormLatency)
+		if p99 := s.waited[len(s.waited)*99/100]; p99 > 2*callLatency {
+			t.Errorf("the 99th percentile of %d changes is %s, want less than two calls of %s", len(s.waited), p99,
+				callLatency)
 		}
 	})
 }

@@ -12,13 +12,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/controller"
 )
 
-// A process that reads that it does not hold the lease any more, because somebody deleted or
-// changed it, is the leader no longer, and is again once it has taken it.
-func TestLeaseTaken(t *testing.T) {
+// TestLeaseGetExpires: a process that reads that it no longer holds the lease, because it was
+// deleted or changed, is no longer the leader until it acquires the lease again.
+func TestLeaseGetExpires(t *testing.T) {
 	const namespace, name = "default", "leader"
 	at := metav1.Now()
 	held := func(by string) resourcelock.LeaderElectionRecord {
-		return resourcelock.LeaderElectionRecord{HolderIdentity: by, LeaseDurationSeconds: 15, AcquireTime: at, RenewTime: at}
+		return resourcelock.LeaderElectionRecord{
+			HolderIdentity: by, LeaseDurationSeconds: 15, AcquireTime: at, RenewTime: at,
+		}
 	}
 	for what, tc := range map[string]struct {
 		take func(ctx context.Context, other *controller.Lease, remove func() error) error
@@ -26,7 +28,8 @@ func TestLeaseTaken(t *testing.T) {
 		gone bool
 	}{
 		"by nobody": {func(context.Context, *controller.Lease, func() error) error { return nil }, false, false},
-		"deleted":   {func(_ context.Context, _ *controller.Lease, remove func() error) error { return remove() }, true, true},
+		"deleted": {func(_ context.Context, _ *controller.Lease, remove func() error) error { return remove() },
+			true, true},
 		"deleted, and taken": {func(ctx context.Context, other *controller.Lease, remove func() error) error {
 			if err := remove(); err != nil {
 				return err
@@ -69,7 +72,7 @@ func TestLeaseTaken(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := mine.Deadline(); got.IsZero() || got.Before(time.Now()) != tc.ends {
-				t.Errorf("the deadline is %s", got)
+				t.Errorf("deadline %s, want one in the past", got)
 			}
 			take := mine.Update
 			if tc.gone {
@@ -79,7 +82,7 @@ func TestLeaseTaken(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := mine.Deadline(); got.Before(time.Now()) {
-				t.Errorf("it was taken again, and the deadline is %s", got)
+				t.Errorf("acquired again: deadline %s", got)
 			}
 		})
 	}

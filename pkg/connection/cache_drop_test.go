@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestDrop: a dropped connection is closed when its last lease comes back, and the
-// key is as if it had never been there.
+// TestDrop: a dropped connection is closed when its last lease is released, and the next
+// Acquire builds a new one.
 func TestDrop(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
@@ -18,24 +18,24 @@ func TestDrop(t *testing.T) {
 	c.Drop("key")
 	c.Drop("key")
 	c.Drop("no such key")
-	w.want(t, "somebody uses it", counts{Resolves: 1, Builds: 1})
+	w.want(t, "it is in use", counts{Resolves: 1, Builds: 1})
 	if len(c.entries) != 0 {
 		t.Errorf("%d entries are left", len(c.entries))
 	}
 
 	next := w.acquire(t, c, "1")
-	w.want(t, "the revision is the same, the connection is not", counts{Resolves: 2, Builds: 2})
+	w.want(t, "a new connection of the same revision", counts{Resolves: 2, Builds: 2})
 	lease.Release()
-	w.want(t, "the last lease came back", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
+	w.want(t, "the last lease was released", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
 	next.Release()
 
 	c.Drop("key")
-	w.want(t, "nobody used it", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1", "r1#2"}})
+	w.want(t, "it was not in use", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1", "r1#2"}})
 }
 
-// TestDropEndsABuild: whoever waits for what is dropped gets an error, and what
-// comes of it all the same is closed.
-func TestDropEndsABuild(t *testing.T) {
+// TestDropCancelsBuild: callers that wait for a dropped build get ErrDropped, and a
+// connection that it builds nevertheless is closed.
+func TestDropCancelsBuild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		c := w.cache(t)
@@ -51,6 +51,6 @@ func TestDropEndsABuild(t *testing.T) {
 		if err := <-failed; !errors.Is(err, ErrDropped) {
 			t.Errorf("want %v, got %v", ErrDropped, err)
 		}
-		w.want(t, "it was built, and closed", counts{Resolves: 1, Builds: 1, Closed: []string{"r1#1"}})
+		w.want(t, "built and closed", counts{Resolves: 1, Builds: 1, Closed: []string{"r1#1"}})
 	})
 }

@@ -15,18 +15,28 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// TestWorkersAreLeftToOthers has ten workers poll a hundred objects over each of
-// two connections, of which one allows less than it is asked for, or nothing at
-// all. The other one, which is polled every ten seconds, must not notice.
-func TestWorkersAreLeftToOthers(t *testing.T) {
+// TestSlowConnectionLeavesWorkers has ten workers poll a hundred objects over each of two
+// connections, of which one serves too few calls or none. The objects of the other one
+// are still polled every ten seconds.
+func TestSlowConnectionLeavesWorkers(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		slow   func(now time.Time) error
 		every  time.Duration
 	}{
-		"Throttled": {reason: "a system that allows two calls a second", slow: throttling(&bucket{rate: 2, size: 2}), every: 10 * time.Second},
-		"Busy":      {reason: "a system that allows twelve calls a second and is asked for fifty", slow: throttling(&bucket{rate: 12, size: 12}), every: 2 * time.Second},
-		"Down":      {reason: "a system that is down", slow: func(time.Time) error { return external.Unavailable(errBoom) }, every: 10 * time.Second},
+		"Throttled": {
+			reason: "a system that allows two calls a second",
+			slow:   throttling(&bucket{rate: 2, size: 2}), every: 10 * time.Second,
+		},
+		"Busy": {
+			reason: "a system that allows twelve calls a second and gets fifty",
+			slow:   throttling(&bucket{rate: 12, size: 12}), every: 2 * time.Second,
+		},
+		"Down": {
+			reason: "a system that is down",
+			slow:   func(time.Time) error { return external.Unavailable(errBoom) },
+			every:  10 * time.Second,
+		},
 	}
 
 	for name, tc := range cases {
@@ -93,9 +103,10 @@ func TestWorkersAreLeftToOthers(t *testing.T) {
 	}
 }
 
-func throttling(a account) func(time.Time) error {
+// throttling returns the results of calls to a system with this quota.
+func throttling(q quota) func(time.Time) error {
 	return func(now time.Time) error {
-		if after, ok := a.call(now); !ok {
+		if after, ok := q.call(now); !ok {
 			return external.Throttled("", after, errTooMany)
 		}
 

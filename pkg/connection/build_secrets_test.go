@@ -10,9 +10,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A vault is where a Resolver reads credentials.
+// vault has the credentials that its Resolver reads: those of resolved as the revision is
+// resolved, and those of built as the connection is built.
 type vault struct {
-	revision, resolved, built string // the credentials are read as the revision is resolved, or as it is built
+	revision, resolved, built string
 	err                       error
 }
 
@@ -41,7 +42,8 @@ func (v *vault) mark(err error) error {
 	}
 }
 
-// acquire returns what whoever asks for the connection cannot see any more of a text, and the error.
+// acquire acquires the connection, and returns the text as the pass redacts it, and the
+// error.
 func (v *vault) acquire(t *testing.T, c *Cache[string], text string, opts ...AcquireOption) (string, error) {
 	t.Helper()
 	known := &redact.Secrets{}
@@ -53,9 +55,9 @@ func (v *vault) acquire(t *testing.T, c *Cache[string], text string, opts ...Acq
 	return known.Mask().Text(text), err
 }
 
-// What a connection was made with is known as a secret to everybody who is given it, and of a look that
-// failed to everybody who is told so.
-func TestCredentialsAreKnownToAllWhoShareThem(t *testing.T) {
+// TestSecretsAreRedacted: each pass that gets a connection or an error redacts the secrets
+// that were read for it.
+func TestSecretsAreRedacted(t *testing.T) {
 	const first, second = "correct-horse", "battery-staple"
 	const both, hidden = first + " and " + second, "[REDACTED]"
 	for name, tc := range map[string]struct {
@@ -66,26 +68,31 @@ func TestCredentialsAreKnownToAllWhoShareThem(t *testing.T) {
 		failed bool
 		want   string
 	}{
-		"Again": {"the connection is there already", vault{resolved: first}, nil, nil, false, hidden + " and " + second},
-		"Built": {"they are read only where it is built", vault{built: first}, nil, nil, false, hidden + " and " + second},
-		"SameRevision": {"a look that finds the same reads nothing", vault{built: first}, func(v *vault, c *Cache[string]) {
-			v.built = ""
-			c.Recheck("key")
-		}, nil, false, hidden + " and " + second},
-		"Reread": {"a look finds others, under the same revision", vault{built: first}, func(v *vault, c *Cache[string]) {
-			v.resolved = second
-			c.Recheck("key")
-		}, nil, false, hidden + " and " + hidden},
-		"Rotated": {"others have taken their place", vault{resolved: first}, func(v *vault, c *Cache[string]) {
+		"Cached": {"the connection is cached", vault{resolved: first}, nil, nil, false,
+			hidden + " and " + second},
+		"Built": {"the secrets are read by the build", vault{built: first}, nil, nil, false,
+			hidden + " and " + second},
+		"SameRevision": {"a Resolver that returns the same revision reads none", vault{built: first},
+			func(v *vault, c *Cache[string]) {
+				v.built = ""
+				c.Recheck("key")
+			}, nil, false, hidden + " and " + second},
+		"OtherSecret": {"a Resolver reads others under the same revision", vault{built: first},
+			func(v *vault, c *Cache[string]) {
+				v.resolved = second
+				c.Recheck("key")
+			}, nil, false, hidden + " and " + hidden},
+		"Rotated": {"a new revision with others", vault{resolved: first}, func(v *vault, c *Cache[string]) {
 			v.revision, v.resolved = "r2", second
 			c.Recheck("key")
 		}, nil, false, first + " and " + hidden},
-		"Refused": {"the failure is told again without a look", vault{resolved: first, err: errors.New("no")}, nil, nil, true, hidden + " and " + second},
+		"CachedError": {"the error is cached", vault{resolved: first, err: errors.New("no")}, nil,
+			nil, true, hidden + " and " + second},
 		"Unsure": {"the connection is still handed out", vault{resolved: first}, func(v *vault, c *Cache[string]) {
 			v.resolved, v.err = second, Unsure(errors.New("away"))
 			c.Recheck("key")
 		}, nil, false, hidden + " and " + hidden},
-		"Missing": {"those who delete keep the connection", vault{resolved: first}, func(v *vault, c *Cache[string]) {
+		"Missing": {"deletions keep the connection", vault{resolved: first}, func(v *vault, c *Cache[string]) {
 			v.resolved, v.err = "", Missing(errors.New("gone"), nil)
 			c.Recheck("key")
 		}, []AcquireOption{ForDeletion(true)}, false, hidden + " and " + second},
@@ -112,8 +119,9 @@ func TestCredentialsAreKnownToAllWhoShareThem(t *testing.T) {
 	}
 }
 
-// All who wait for one look learn what it has read, also those who did not begin it.
-func TestCredentialsAreKnownToAllWhoWait(t *testing.T) {
+// TestConcurrentAcquireRedactsSecrets: all callers that wait for one build redact the
+// secrets that it has read.
+func TestConcurrentAcquireRedactsSecrets(t *testing.T) {
 	const secret = "correct-horse"
 	for _, fails := range []string{"", "resolve", "build"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -140,7 +148,8 @@ func TestCredentialsAreKnownToAllWhoWait(t *testing.T) {
 					if err == nil {
 						lease.Release()
 					}
-					if text := known.Mask().Text("it is " + secret); text != "it is [REDACTED]" || (err != nil) != (fails != "") {
+					if text := known.Mask().Text("it is " + secret); text != "it is [REDACTED]" ||
+						(err != nil) != (fails != "") {
 						t.Errorf("%q, %v", text, err)
 					}
 				}()

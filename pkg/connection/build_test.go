@@ -14,9 +14,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// TestShared: a hundred objects that come at once are one look and one build,
-// every minute anew, and all get the same connection.
-func TestShared(t *testing.T) {
+// TestConcurrentAcquire: a hundred concurrent calls resolve the revision once per recheck
+// interval, build once, and get the same connection.
+func TestConcurrentAcquire(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
 
@@ -39,13 +39,13 @@ func TestShared(t *testing.T) {
 			all.Wait()
 		}
 
-		w.want(t, "one look per minute, one build ever", counts{Resolves: minute + 1, Builds: 1})
+		w.want(t, "resolved once per minute, built once", counts{Resolves: minute + 1, Builds: 1})
 		w.pass(time.Minute)
 	}
 }
 
-// TestSharedFailure: a failure is shared like a success.
-func TestSharedFailure(t *testing.T) {
+// TestConcurrentAcquireFails: concurrent calls share the error of one build.
+func TestConcurrentAcquireFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		c := w.cache(t)
@@ -65,13 +65,13 @@ func TestSharedFailure(t *testing.T) {
 		close(gate)
 		all.Wait()
 
-		w.want(t, "all failed together", counts{Resolves: 1})
+		w.want(t, "all share one error", counts{Resolves: 1})
 	})
 }
 
-// TestCallerGivesUp: the one who began the build gives up, the other one gets
-// its connection; and nobody's lease is left over.
-func TestCallerGivesUp(t *testing.T) {
+// TestCanceledCaller: if the caller that started a build is canceled, another caller still
+// gets the connection, and the canceled one holds no lease.
+func TestCanceledCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		c := w.cache(t)
@@ -86,10 +86,10 @@ func TestCallerGivesUp(t *testing.T) {
 		}
 
 		ctx, cancel := context.WithCancel(t.Context())
-		gaveUp := make(chan error)
+		canceled := make(chan error)
 		go func() {
 			_, err := c.Acquire(ctx, "key", "1", w.resolve)
-			gaveUp <- err
+			canceled <- err
 		}()
 		synctest.Wait()
 
@@ -98,7 +98,7 @@ func TestCallerGivesUp(t *testing.T) {
 		synctest.Wait()
 
 		cancel()
-		if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+		if err := <-canceled; !errors.Is(err, context.Canceled) {
 			t.Errorf("want %v, got %v", context.Canceled, err)
 		}
 
@@ -113,42 +113,43 @@ func TestCallerGivesUp(t *testing.T) {
 		w.acquire(t, c, "2").Release()
 		w.want(t, "still in use", counts{Resolves: 2, Builds: 2})
 		lease.Release()
-		w.want(t, "the lease of who gave up does not count", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
+		w.want(t, "the canceled caller has no lease", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
 	})
 }
 
-// TestGiveUpTooLate: who gives up after the connection was there gives it back.
-func TestGiveUpTooLate(t *testing.T) {
+// TestCanceledAfterBuild: a caller that is canceled after the build has finished releases
+// its lease.
+func TestCanceledAfterBuild(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
 
-	_, f, err := c.take(t.Context(), want[string]{key: "key", version: "1", resolve: w.resolve})
+	_, b, err := c.acquire(t.Context(), request[string]{key: "key", version: "1", resolve: w.resolve})
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-f.done
-	c.leave(f, false)
+	<-b.done
+	c.cancelWait(b, false)
 
 	w.set(func() { w.revision = "r2" })
 	w.acquire(t, c, "2").Release()
-	w.want(t, "nobody has it", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
+	w.want(t, "it is not leased", counts{Resolves: 2, Builds: 2, Closed: []string{"r1#1"}})
 }
 
-// TestBuiltForNobody: a connection that came after everyone had given up is new,
-// not idle.
-func TestBuiltForNobody(t *testing.T) {
+// TestBuiltAfterAllCanceled: a connection that was built after all callers were canceled
+// is kept for the idle time.
+func TestBuiltAfterAllCanceled(t *testing.T) {
 	w := newWorld()
 	c := w.cache(t)
 	gate := make(chan struct{})
 	w.during = func(context.Context) error { <-gate; return nil }
 
-	_, f, err := c.take(t.Context(), want[string]{key: "key", version: "1", resolve: w.resolve})
+	_, b, err := c.acquire(t.Context(), request[string]{key: "key", version: "1", resolve: w.resolve})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.leave(f, false)
+	c.cancelWait(b, false)
 	close(gate)
-	<-f.done
+	<-b.done
 
 	w.pass(time.Minute)
 	lease, err := c.Acquire(t.Context(), "other", "1", w.resolve)
@@ -156,11 +157,12 @@ func TestBuiltForNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	lease.Release()
-	w.want(t, "kept for the next one", counts{Resolves: 2, Builds: 2})
+	w.want(t, "kept for the next caller", counts{Resolves: 2, Builds: 2})
 }
 
-// TestTimeout: a build that hangs is ended, however patient the caller is.
-func TestTimeout(t *testing.T) {
+// TestBuildTimeout: a build that hangs is canceled after the timeout, even if the context
+// of the caller has none.
+func TestBuildTimeout(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		opts   []Option
@@ -189,9 +191,9 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestOtherVersionWaits: who wants a newer version while an older one is built
-// does not get the older one.
-func TestOtherVersionWaits(t *testing.T) {
+// TestNewVersionDuringBuild: a caller with a newer version does not get the connection of
+// an older one that is being built.
+func TestNewVersionDuringBuild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		c := w.cache(t)
@@ -216,8 +218,7 @@ func TestOtherVersionWaits(t *testing.T) {
 	})
 }
 
-// TestRecheckDuringBuild: credentials that were refused while others were read
-// are read again.
+// TestRecheckDuringBuild: Recheck during a build causes another one after it.
 func TestRecheckDuringBuild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -233,25 +234,25 @@ func TestRecheckDuringBuild(t *testing.T) {
 		(<-got).Release()
 
 		w.acquire(t, c, "1").Release()
-		w.want(t, "looked again", counts{Resolves: 2, Builds: 1})
+		w.want(t, "resolved again", counts{Resolves: 2, Builds: 1})
 	})
 }
 
-// TestCloseDuringBuild: Close ends the build and waits for it; a connection that
-// comes nevertheless is closed.
+// TestCloseDuringBuild: Close cancels the build and waits for it; a connection that is
+// built nevertheless is closed.
 func TestCloseDuringBuild(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		during func(ctx context.Context) error
 		want   counts
 	}{
-		"Ends": {
-			reason: "A build that respects its context.",
+		"Canceled": {
+			reason: "The build respects its context.",
 			during: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 			want:   counts{Resolves: 1},
 		},
-		"Comes": {
-			reason: "A build that succeeds all the same.",
+		"Succeeds": {
+			reason: "The build ignores its context and succeeds.",
 			during: func(ctx context.Context) error { <-ctx.Done(); return nil },
 			want:   counts{Resolves: 1, Builds: 1, Closed: []string{"r1#1"}},
 		},
@@ -273,7 +274,7 @@ func TestCloseDuringBuild(t *testing.T) {
 				start := time.Now()
 				c.Close()
 				if waited := time.Since(start); waited != 0 {
-					t.Errorf("%s\nwant the build ended at once, Close took %s", tc.reason, waited)
+					t.Errorf("%s\nwant the build canceled at once, Close took %s", tc.reason, waited)
 				}
 
 				w.want(t, tc.reason, tc.want)
@@ -285,16 +286,21 @@ func TestCloseDuringBuild(t *testing.T) {
 	}
 }
 
-// TestBrokenResolver: what would end a goroutine, or the program, is a failure
-// like any other to those who wait.
-func TestBrokenResolver(t *testing.T) {
+// TestResolverPanics: a panic, or the end of the goroutine, is an error for the callers.
+func TestResolverPanics(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		breaks func()
 		want   string
 	}{
-		"Panic":  {reason: "A panic becomes an error.", breaks: func() { panic("leak in the hull") }, want: "leak in the hull"},
-		"Goexit": {reason: "So does the end of the goroutine.", breaks: runtime.Goexit, want: errUnfinished.Error()},
+		"Panic": {
+			reason: "A panic becomes an error.", breaks: func() { panic("nil map") },
+			want: "nil map",
+		},
+		"Goexit": {
+			reason: "The end of the goroutine becomes an error.", breaks: runtime.Goexit,
+			want: errAborted.Error(),
+		},
 	}
 
 	for name, tc := range cases {
@@ -315,8 +321,9 @@ func TestBrokenResolver(t *testing.T) {
 	}
 }
 
-// TestContextOfBuild: a build sees the values of a caller's context, not its end.
-func TestContextOfBuild(t *testing.T) {
+// TestBuildContext: the context of a build has the values of the caller's context, but
+// does not end with it.
+func TestBuildContext(t *testing.T) {
 	type key struct{}
 
 	w := newWorld()
@@ -337,7 +344,7 @@ func TestContextOfBuild(t *testing.T) {
 	}
 	w.acquire(t, c, "1").Release()
 
-	w.want(t, "built for a caller who had gone", counts{Resolves: 1, Builds: 1})
+	w.want(t, "built for a caller that was canceled", counts{Resolves: 1, Builds: 1})
 	if value != "pass" || !deadline {
 		t.Errorf("want the caller's value and a deadline, got %v and %t", value, deadline)
 	}

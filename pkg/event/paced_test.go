@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-// A diary has what was recorded, and when.
-type diary struct {
+// timedRecorder has the recorded events with their times.
+type timedRecorder struct {
 	began time.Time
 
 	mu      sync.Mutex
@@ -32,7 +32,7 @@ type entry struct {
 	Reason event.Reason
 }
 
-func (d *diary) Event(obj runtime.Object, e event.Event) {
+func (d *timedRecorder) Event(obj runtime.Object, e event.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	about := ""
@@ -45,26 +45,26 @@ func (d *diary) Event(obj runtime.Object, e event.Event) {
 	d.entries = append(d.entries, entry{time.Since(d.began), about, e.Reason})
 }
 
-// All returns what was recorded so far.
-func (d *diary) all() []entry {
+// all returns the events recorded so far.
+func (d *timedRecorder) all() []entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
 	return slices.Clone(d.entries)
 }
 
-func (d *diary) WithAnnotations(...string) event.Recorder { return d }
+func (d *timedRecorder) WithAnnotations(...string) event.Recorder { return d }
 
 func pod(i int) *corev1.Pod {
 	n := strconv.Itoa(i)
 
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "quay", Name: n, UID: "uid-n"}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: n, UID: "uid-n"}}
 }
 
-// A crowd is told of without hurry; who is in trouble, at once.
-func TestPace(t *testing.T) {
+// TestPacedRecorder: normal events are sent at the rate, warnings at once.
+func TestPacedRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &diary{began: time.Now()}
+		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 2))
 		for i := range 5 {
 			r.WithAnnotations("n", strconv.Itoa(i)).Event(pod(i), event.Normal("Moored", "tied up"))
@@ -74,13 +74,13 @@ func TestPace(t *testing.T) {
 		r.Event(pod(6), event.Normal("Moored", "tied up"))
 
 		want := []entry{
-			{0, "Pod quay/0 uid-n", "Moored"},
-			{0, "Pod quay/1 uid-n", "Moored"},
-			{0, "Pod quay/5 uid-n", "CannotMoor"},
-			{time.Second, "Pod quay/2 uid-n", "Moored"}, // there may be more to do
-			{1500 * time.Millisecond, "Pod quay/3 uid-n", "Moored"},
-			{2 * time.Second, "Pod quay/4 uid-n", "Moored"},
-			{time.Minute, "Pod quay/6 uid-n", "Moored"},
+			{0, "Pod default/0 uid-n", "Moored"},
+			{0, "Pod default/1 uid-n", "Moored"},
+			{0, "Pod default/5 uid-n", "CannotMoor"},
+			{time.Second, "Pod default/2 uid-n", "Moored"}, // there may be more to do
+			{1500 * time.Millisecond, "Pod default/3 uid-n", "Moored"},
+			{2 * time.Second, "Pod default/4 uid-n", "Moored"},
+			{time.Minute, "Pod default/6 uid-n", "Moored"},
 		}
 		if diff := cmp.Diff(want, d.all()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
@@ -88,11 +88,10 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// What waits when the recorder is stopped is not told, and nothing is kept of it; warnings
-// still are.
-func TestPaceStops(t *testing.T) {
+// TestPacedRecorderStop: Stop drops the queued events; later ones and warnings are sent.
+func TestPacedRecorderStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &diary{began: time.Now()}
+		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 1))
 		r.Stop() // of one on which nobody waits
 		r = event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 1))
@@ -109,11 +108,11 @@ func TestPaceStops(t *testing.T) {
 		r.Event(pod(7), event.Normal("Moored", "tied up"))
 
 		want := []entry{
-			{0, "Pod quay/0 uid-n", "Moored"},
-			{500 * time.Millisecond, "Pod quay/1 uid-n", "Moored"},
-			{time.Minute + 600*time.Millisecond, "Pod quay/5 uid-n", "CannotMoor"},
-			{time.Minute + 600*time.Millisecond, "Pod quay/6 uid-n", "Moored"},
-			{time.Minute + 600*time.Millisecond, "Pod quay/7 uid-n", "Moored"},
+			{0, "Pod default/0 uid-n", "Moored"},
+			{500 * time.Millisecond, "Pod default/1 uid-n", "Moored"},
+			{time.Minute + 600*time.Millisecond, "Pod default/5 uid-n", "CannotMoor"},
+			{time.Minute + 600*time.Millisecond, "Pod default/6 uid-n", "Moored"},
+			{time.Minute + 600*time.Millisecond, "Pod default/7 uid-n", "Moored"},
 		}
 		if diff := cmp.Diff(want, d.all()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
@@ -121,11 +120,11 @@ func TestPaceStops(t *testing.T) {
 	})
 }
 
-// While work goes on there is little time to tell of it; what is left to tell is told
-// when it is done.
-func TestPaceLeavesTimeToWork(t *testing.T) {
+// TestPacedRecorderBusy: while events exceed the rate, a fifth of it is used; the queue is
+// sent at the full rate afterwards.
+func TestPacedRecorderBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &diary{began: time.Now()}
+		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(50, 10))
 		told := func() int { return len(d.all()) }
 		for range 2000 { // for twenty seconds, a hundred in each
@@ -155,10 +154,10 @@ func TestPaceLeavesTimeToWork(t *testing.T) {
 	})
 }
 
-// Work that goes on for long is told of before there is no room for what is to be told.
-func TestPaceOfLongWork(t *testing.T) {
+// TestPacedRecorderHalfFull: a queue that is half full is sent at the full rate.
+func TestPacedRecorderHalfFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &diary{began: time.Now()}
+		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(50, 10))
 		const many = 90 * 130 // in ninety seconds
 		for i := range many {
@@ -171,18 +170,18 @@ func TestPaceOfLongWork(t *testing.T) {
 			t.Fatalf("%d were told", len(told))
 		}
 		for i, e := range told {
-			if want := "Pod quay/" + strconv.Itoa(i) + " uid-n"; e.About != want {
+			if want := "Pod default/" + strconv.Itoa(i) + " uid-n"; e.About != want {
 				t.Fatalf("as number %d it was told of %s, want %s: something went ahead of the line", i, e.About, want)
 			}
 		}
 	})
 }
 
-// Nothing is lost, and not much is kept: what does not fit is told at once.
-func TestPaceIsBounded(t *testing.T) {
+// TestPacedRecorderIsBounded: events beyond the maximum of the queue are sent at once.
+func TestPacedRecorderIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 12_000
-		d := &diary{began: time.Now()}
+		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme)
 		for i := range many {
 			r.Event(pod(i), event.Normal("Moored", "tied up"))
@@ -201,9 +200,9 @@ func TestPaceIsBounded(t *testing.T) {
 	})
 }
 
-// What cannot wait does not.
-func TestPaceOfOthers(t *testing.T) {
-	d := &diary{began: time.Now()}
+// TestPacedRecorderUnknownType: events about objects of an unknown type are not queued.
+func TestPacedRecorderUnknownType(t *testing.T) {
+	d := &timedRecorder{began: time.Now()}
 	r := event.NewPacedRecorder(d, runtime.NewScheme(), event.WithPace(1e-9, 1)) // which knows no pods
 	r.Event((*corev1.Pod)(nil), event.Normal("Moored", "nobody"))
 	for i := range 3 {
