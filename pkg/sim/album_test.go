@@ -177,7 +177,7 @@ func TestWhatIsInAPicture(t *testing.T) {
 			// are set when it is made
 			"of", "empty", "cluster", "client", "connecter", "initializers", "resolver", "publisher", "finalizer", "critical", "guards", "restoreElsewhere", "recreateOnRequest", "unchecked", "timeout", "pollInterval", "minPollInterval",
 			"grace", "volatileInterval", "pollIntervalHook", "named", "tokens", "strictCreateErrors", "detailsOfCreation", "guarded", "adoption", "bulk", "staleness", "notifier", "pollWhenTold",
-			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "orphaned", "deletionPolicy", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "began", "random",
+			"fence", "lease", "volatile", "ignoredFinalizers", "predecessors", "retired", "supported", "orphaned", "deletionPolicy", "kstatus", "spread", "log", "record", "warn", "changes", "clock", "made", "elected", "began", "random",
 			"secretType", "provider", "providerVersion", "observability", "watches", "states",
 			// are nothing, or nobody's business, in a world of which pictures are taken
 			"graph", "tracker", "watching", "restores", "calls", "passes", "leave", "limits", "roll", "waker", "pruned", "telemetry", "pace", "untold",
