@@ -77,8 +77,8 @@ func Merge(first, second map[string]any) map[string]any {
 }
 
 // Additions returns the part of a patch that sets what base has not: fields that
-// are absent, null, or have the value that they have in blank, which is an object
-// whose fields nobody has set.
+// are absent, null, or have the value that they have in blank, an object without any
+// field set.
 func Additions(base, blank, patch map[string]any) map[string]any {
 	added := map[string]any{}
 	for key, change := range patch {

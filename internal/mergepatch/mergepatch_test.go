@@ -19,9 +19,10 @@ func parsed(t *testing.T, text string) map[string]any {
 
 func TestBetween(t *testing.T) {
 	cases := map[string]struct{ reason, from, to, want string }{
-		"Same":    {"nothing is nothing", `{"a":1,"b":{"c":[1]}}`, `{"a":1,"b":{"c":[1]}}`, `{}`},
-		"Added":   {"what is new is sent", `{}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`},
-		"Changed": {"only what differs is sent", `{"a":{"b":1,"c":2},"d":3}`, `{"a":{"b":1,"c":4},"d":3}`, `{"a":{"c":4}}`},
+		"Same":  {"nothing is nothing", `{"a":1,"b":{"c":[1]}}`, `{"a":1,"b":{"c":[1]}}`, `{}`},
+		"Added": {"what is new is sent", `{}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`},
+		"Changed": {"only what differs is sent", `{"a":{"b":1,"c":2},"d":3}`, `{"a":{"b":1,"c":4},"d":3}`,
+			`{"a":{"c":4}}`},
 		"Removed": {"null removes", `{"a":{"b":1,"c":2}}`, `{"a":{"b":1}}`, `{"a":{"c":null}}`},
 		"List":    {"a list is one value", `{"a":[1,2]}`, `{"a":[1,3]}`, `{"a":[1,3]}`},
 		"Kind":    {"a map may become something else", `{"a":{"b":1}}`, `{"a":"b"}`, `{"a":"b"}`},
@@ -43,11 +44,13 @@ func TestBetween(t *testing.T) {
 
 func TestWithout(t *testing.T) {
 	m := parsed(t, `{"atProvider":{"messages":5,"bytes":7,"name":"x"},"other":{"count":1}}`)
-	paths := []Path{NewPath("atProvider.messages"), NewPath("atProvider.bytes"), NewPath("other.count"), NewPath("not.there"), NewPath("atProvider.name.deeper")}
+	paths := []Path{NewPath("atProvider.messages"), NewPath("atProvider.bytes"), NewPath("other.count"),
+		NewPath("not.there"), NewPath("atProvider.name.deeper")}
 	if diff := cmp.Diff(parsed(t, `{"atProvider":{"name":"x"}}`), Without(m, paths)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(parsed(t, `{"atProvider":{"messages":5,"bytes":7,"name":"x"},"other":{"count":1}}`), m); diff != "" {
+	if diff := cmp.Diff(parsed(t, `{"atProvider":{"messages":5,"bytes":7,"name":"x"},"other":{"count":1}}`),
+		m); diff != "" {
 		t.Errorf("the argument was changed:\n%s", diff)
 	}
 }
@@ -65,13 +68,14 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Whatever two objects are, the patch between them makes one of the other.
+// FuzzMergePatch: whatever two objects are, the patch between them makes one of the other.
 func FuzzMergePatch(f *testing.F) {
 	f.Add(`{"a":1}`, `{"a":{"b":[1,2]}}`)
 	f.Add(`{"conditions":[{"type":"Ready"}]}`, `{}`)
 	f.Fuzz(func(t *testing.T, a, b string) {
 		from, to := map[string]any{}, map[string]any{}
-		if json.Unmarshal([]byte(a), &from) != nil || json.Unmarshal([]byte(b), &to) != nil || hasNull(from) || hasNull(to) {
+		if json.Unmarshal([]byte(a), &from) != nil || json.Unmarshal([]byte(b), &to) != nil || hasNull(from) ||
+			hasNull(to) {
 			return // a merge patch cannot say null, and an API server stores none
 		}
 		if got := Apply(from, Between(from, to)); !cmp.Equal(got, to) {

@@ -17,7 +17,8 @@ import (
 // patch (RFC 6902) applied. It does not change the image. Errors are those of an
 // API server: 400 for a patch that cannot be decoded, 422 for a JSON patch that
 // does not apply to this image, and 415 for patches of any other type.
-func Apply(of schema.GroupResource, name string, image map[string]any, t types.PatchType, data []byte) (map[string]any, error) {
+func Apply(of schema.GroupResource, name string, image map[string]any, t types.PatchType,
+	data []byte) (map[string]any, error) {
 	switch t {
 	case types.MergePatchType:
 		var changes map[string]any
@@ -33,7 +34,8 @@ func Apply(of schema.GroupResource, name string, image map[string]any, t types.P
 		}
 		patched, err := applyOperations(image, operations)
 		if err != nil {
-			return nil, kerrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", of, name, err.Error(), 0, false)
+			return nil, kerrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", of, name,
+				err.Error(), 0, false)
 		}
 
 		return patched, nil

@@ -17,25 +17,48 @@ func TestApply(t *testing.T) {
 		want   map[string]any
 		code   int32
 	}{
-		"Merge": {reason: "null removes, integers stay integers", patch: types.MergePatchType, body: `{"spec":{"size":2,"name":null}}`,
+		"Merge": {reason: "null removes, integers stay integers", patch: types.MergePatchType,
+			body: `{"spec":{"size":2,"name":null}}`,
 			want: map[string]any{"spec": map[string]any{"size": int64(2)}}},
-		"MergeOfNoObject": {reason: "the body has to be an object", patch: types.MergePatchType, body: `[1]`, code: 400},
+		"MergeOfNoObject": {
+			reason: "the body has to be an object", patch: types.MergePatchType, body: `[1]`,
+			code: 400,
+		},
 		"Operations": {reason: "operations apply in order", patch: types.JSONPatchType,
-			body: `[{"op":"test","path":"/spec/size","value":1},{"op":"replace","path":"/spec/size","value":2},{"op":"remove","path":"/spec/name"}]`,
+			body: `[{"op":"test","path":"/spec/size","value":1},
+				{"op":"replace","path":"/spec/size","value":2},{"op":"remove","path":"/spec/name"}]`,
 			want: map[string]any{"spec": map[string]any{"size": int64(2)}}},
-		"ReplaceOfNothing": {reason: "as in a real API server, replace adds a member that an object does not have", patch: types.JSONPatchType,
-			body: `[{"op":"replace","path":"/spec/class","value":"a"}]`,
-			want: map[string]any{"spec": map[string]any{"size": int64(1), "name": "a", "class": "a"}}},
-		"TestFails":       {reason: "a patch that does not apply is invalid for this object", patch: types.JSONPatchType, body: `[{"op":"test","path":"/spec/size","value":2}]`, code: 422},
-		"RemoveOfNothing": {reason: "only what exists can be removed", patch: types.JSONPatchType, body: `[{"op":"remove","path":"/spec/class"}]`, code: 422},
-		"NoPatch":         {reason: "an object is no list of operations", patch: types.JSONPatchType, body: `{}`, code: 400},
-		"Strategic":       {reason: "custom resources have no patch strategies", patch: types.StrategicMergePatchType, body: `{}`, code: 415},
+		"ReplaceOfNothing": {reason: "as in a real API server, replace adds a member that an object does not have",
+			patch: types.JSONPatchType,
+			body:  `[{"op":"replace","path":"/spec/class","value":"a"}]`,
+			want:  map[string]any{"spec": map[string]any{"size": int64(1), "name": "a", "class": "a"}}},
+		"TestFails": {
+			reason: "a patch that does not apply is invalid for this object",
+			patch:  types.JSONPatchType, body: `[{"op":"test","path":"/spec/size","value":2}]`,
+			code: 422,
+		},
+		"RemoveOfNothing": {
+			reason: "only what exists can be removed", patch: types.JSONPatchType,
+			body: `[{"op":"remove","path":"/spec/class"}]`, code: 422,
+		},
+		"NoPatch": {
+			reason: "an object is no list of operations", patch: types.JSONPatchType, body: `{}`,
+			code: 400,
+		},
+		"Strategic": {
+			reason: "custom resources have no patch strategies",
+			patch:  types.StrategicMergePatchType, body: `{}`, code: 415,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			image := func() map[string]any { return map[string]any{"spec": map[string]any{"size": int64(1), "name": "a"}} }
+			image := func() map[string]any {
+				return map[string]any{"spec": map[string]any{"size": int64(1),
+					"name": "a"}}
+			}
 			given := image()
-			got, err := Apply(schema.GroupResource{Group: "example.org", Resource: "volumes"}, "data", given, tc.patch, []byte(tc.body))
+			got, err := Apply(schema.GroupResource{Group: "example.org", Resource: "volumes"}, "data", given,
+				tc.patch, []byte(tc.body))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

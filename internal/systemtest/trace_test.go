@@ -14,7 +14,7 @@ import (
 // TestAReplaceLeavesNoTraceOfAnAttempt shows why the class Opaque cannot promise more than docs/guarantees.md says:
 // if an object is replaced with its manifest after the intent to create was stored, and before the first status was,
 // the API server returns the same object as if no provider had ever written it. Only resourceVersion differs, and
-// nothing tells which one the object was created with.
+// the one that the object was created with is recorded nowhere.
 func TestAReplaceLeavesNoTraceOfAnAttempt(t *testing.T) {
 	ns := namespace(t, api)
 	manifest := func() *volume.Volume {
@@ -43,7 +43,7 @@ func TestAReplaceLeavesNoTraceOfAnAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(untouched, read(t, ns)); diff != "" {
-		t.Errorf("a replaced object differs from one that no provider has written: a process could notice it (-untouched +replaced):\n%s", diff)
+		t.Errorf("a replaced object differs from one that no provider has written (-untouched +replaced):\n%s", diff)
 	}
 }
 
