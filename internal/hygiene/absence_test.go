@@ -55,7 +55,8 @@ func TestAbsenceIsAskedOfOnePackage(t *testing.T) {
 	}
 	for _, where := range slices.Sorted(maps.Keys(maybeCredulous)) {
 		if !used[where] {
-			t.Errorf("maybeCredulous: nothing in %q needs its exception any more (%s): remove it", where, maybeCredulous[where])
+			t.Errorf("maybeCredulous: nothing in %q needs its exception any more (%s): remove it", where,
+				maybeCredulous[where])
 		}
 	}
 }

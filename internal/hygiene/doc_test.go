@@ -74,7 +74,8 @@ func TestPackagesHaveExamples(t *testing.T) {
 		reason, exempt := exemptFromExample[dir]
 		switch {
 		case !has && !exempt:
-			t.Errorf("%s has no Example that is run: write one, or say in exemptFromExample where a reader finds it", dir)
+			t.Errorf("%s has no Example that is run: write one, or say in exemptFromExample where a reader finds it",
+				dir)
 		case has && exempt:
 			t.Errorf("%s has an Example by now: take it out of exemptFromExample (%s)", dir, reason)
 		}
@@ -257,12 +258,16 @@ func TestIntroduces(t *testing.T) {
 		doc, pkg, dir string
 		want          bool
 	}{
-		"Package":        {"A package begins with its name.", "Package meta is for annotations.\n", "meta", "meta", true},
-		"OtherPackage":   {"A copied comment is no comment.", "Package resource is for objects.\n", "meta", "meta", false},
-		"None":           {"No comment is none.", "", "meta", "meta", false},
-		"Command":        {"A program is a command.", "Command mutate changes a decision.\n", "main", "mutate", true},
-		"Program":        {"It may be called by its name.", "Devcluster is an API server.\n", "main", "devcluster", true},
-		"PackageMain":    {"That a program is package main says nothing.", "Package main is a program.\n", "main", "mutate", false},
+		"Package": {"A package begins with its name.", "Package meta is for annotations.\n", "meta", "meta",
+			true},
+		"OtherPackage": {"A copied comment is no comment.", "Package resource is for objects.\n", "meta", "meta",
+			false},
+		"None":    {"No comment is none.", "", "meta", "meta", false},
+		"Command": {"A program is a command.", "Command mutate changes a decision.\n", "main", "mutate", true},
+		"Program": {"It may be called by its name.", "Devcluster is an API server.\n", "main", "devcluster",
+			true},
+		"PackageMain": {"That a program is package main says nothing.", "Package main is a program.\n", "main",
+			"mutate", false},
 		"UndocumentedGo": {"A program needs a comment too.", "", "main", "mutate", false},
 	}
 	for name, tc := range cases {
@@ -280,9 +285,11 @@ func TestHasExample(t *testing.T) {
 		body   string
 		want   bool
 	}{
-		"Run":      {"go test runs an Example that says what it prints.", "func Example() {\n\tprintln()\n\t// Output: x\n}", true},
+		"Run": {"go test runs an Example that says what it prints.",
+			"func Example() {\n\tprintln()\n\t// Output: x\n}", true},
 		"Compiled": {"One without is only compiled.", "func Example() {\n\tprintln()\n}", false},
-		"Other":    {"What another function prints does not count.", "func Example() {}\n\nfunc x() {\n\t// Output: x\n}", false},
+		"Other": {"What another function prints does not count.",
+			"func Example() {}\n\nfunc x() {\n\t// Output: x\n}", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

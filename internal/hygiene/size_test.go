@@ -32,7 +32,8 @@ func TestSizes(t *testing.T) {
 				continue
 			}
 			if n := f.line(fn.End()) - f.line(fn.Pos()) + 1; n > maxFunction {
-				t.Errorf("%s:%d: %s has %d lines, more than %d: give its parts names", f.name, f.line(fn.Pos()), fn.Name.Name, n, maxFunction)
+				t.Errorf("%s:%d: %s has %d lines, more than %d: give its parts names", f.name, f.line(fn.Pos()),
+					fn.Name.Name, n, maxFunction)
 			}
 		}
 	}
@@ -62,6 +63,7 @@ func TestRequirements(t *testing.T) {
 		sums[path] = true
 	}
 	if len(sums) > maxSums {
-		t.Errorf("go.sum records %d modules, more than %d: write an ADR that says why, then change the number", len(sums), maxSums)
+		t.Errorf("go.sum records %d modules, more than %d: write an ADR that says why, then change the number",
+			len(sums), maxSums)
 	}
 }

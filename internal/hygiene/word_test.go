@@ -21,7 +21,8 @@ var unwanted = []struct {
 	word  *regexp.Regexp
 }{
 	// Not after a letter or a dot: import paths may have such an element.
-	{"a path of one machine", []string{"/root/", "/work/", "/home/"}, regexp.MustCompile(`(?:^|[^\w.$)}*/-])/(?:root|work|home)/`)},
+	{"a path of one machine", []string{"/root/", "/work/", "/home/"},
+		regexp.MustCompile(`(?:^|[^\w.$)}*/-])/(?:root|work|home)/`)},
 	{
 		"a module proxy", []string{".golang.org", "GOPROXY", "GOSUMDB", "GOFLAGS", "GONOSUM", "GOINSECURE"},
 		regexp.MustCompile(`\b(?:proxy|sum)\.golang\.org\b|\bGO(?:PROXY|SUMDB|FLAGS=-mod|NOSUM\w+|INSECURE)=`),
@@ -30,7 +31,8 @@ var unwanted = []struct {
 		"a credential", []string{"PRIVATE KEY", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "AKIA"},
 		regexp.MustCompile(`-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----|\bgh[pousr]_\w{30}|\bAKIA[0-9A-Z]{16}\b`),
 	},
-	{"work left for later", []string{"TO" + "DO", "FIX" + "ME", "XX" + "X"}, regexp.MustCompile(`\b(?:TO` + `DO|FIX` + `ME|XX` + `X)\b`)},
+	{"work left for later", []string{"TO" + "DO", "FIX" + "ME", "XX" + "X"},
+		regexp.MustCompile(`\b(?:TO` + `DO|FIX` + `ME|XX` + `X)\b`)},
 }
 
 // TestUnwantedWords reads every text file but the ones that look for the words.

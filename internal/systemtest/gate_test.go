@@ -77,7 +77,8 @@ func newGated(t *testing.T) gated {
 
 func (g gated) setUp(of resource.ManagedKind, o ...managed.ReconcilerOption) {
 	g.Helper()
-	o = append([]managed.ReconcilerOption{managed.WithExternalConnecter(g.cloud), managed.WithPollInterval(100 * time.Millisecond)}, o...)
+	o = append([]managed.ReconcilerOption{managed.WithExternalConnecter(g.cloud),
+		managed.WithPollInterval(100 * time.Millisecond)}, o...)
 	if err := managed.SetupGated(g.manager, g.gate, of, controller.Options{}, o...); err != nil {
 		g.Fatal(err)
 	}
@@ -85,7 +86,8 @@ func (g gated) setUp(of resource.ManagedKind, o ...managed.ReconcilerOption) {
 
 func (g gated) install(crds ...*apiextensionsv1.CustomResourceDefinition) {
 	g.Helper()
-	if _, err := envtest.InstallCRDs(g.config, envtest.CRDInstallOptions{CRDs: crds, Scheme: scheme, MaxTime: wait.Patience()}); err != nil {
+	if _, err := envtest.InstallCRDs(g.config,
+		envtest.CRDInstallOptions{CRDs: crds, Scheme: scheme, MaxTime: wait.Patience()}); err != nil {
 		g.Fatal(err)
 	}
 }
@@ -115,7 +117,8 @@ func (g gated) says(o resource.Managed, what commonv1.ConditionType, reason comm
 		g.Fatalf("%T is no object", o)
 	}
 	stories.Eventually(g.T, string(what)+" is "+string(reason), func() bool {
-		return g.kube.Get(g.Context(), client.ObjectKeyFromObject(object), object) == nil && o.GetCondition(what).Reason == reason
+		return g.kube.Get(g.Context(), client.ObjectKeyFromObject(object), object) == nil &&
+			o.GetCondition(what).Reason == reason
 	})
 }
 
@@ -148,19 +151,23 @@ func TestGatedKindsThatReferToEachOther(t *testing.T) {
 		snapshots volume.Cloud // of its own: volumes are observed all the time
 		watched   atomic.Value // the name of what the watch was told of last
 	)
-	g.setUp(volume.SnapshotKind, managed.WithExternalConnecter(&snapshots), managed.WithPollInterval(time.Hour), managed.WithTimeout(5*time.Second),
-		managed.WithWatch(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			watched.Store(o.GetName())
+	g.setUp(volume.SnapshotKind, managed.WithExternalConnecter(&snapshots), managed.WithPollInterval(time.Hour),
+		managed.WithTimeout(5*time.Second),
+		managed.WithWatch(&corev1.ConfigMap{},
+			handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+				watched.Store(o.GetName())
 
-			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
-		})))
+				return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
+			})))
 	stories.Operate(t, g.manager)
 	g.install(volume.SnapshotCRD())
 	for i, name := range []string{"first", "second"} {
 		g.install(volume.CRD())
-		s := &volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: volume.SnapshotSpec{
-			SizeGiB: 1, ManagementPolicies: commonv1.ManagementPolicies{"*"}, VolumeRef: &commonv1.NamespacedReference{Name: name},
-		}}
+		s := &volume.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec: volume.SnapshotSpec{
+				SizeGiB: 1, ManagementPolicies: commonv1.ManagementPolicies{"*"},
+				VolumeRef: &commonv1.NamespacedReference{Name: name},
+			}}
 		g.make(s)
 		g.says(s, commonv1.TypeSynced, commonv1.ReasonReferenceNotReady)
 		g.make(stories.NewVolume("default", name))
@@ -168,7 +175,8 @@ func TestGatedKindsThatReferToEachOther(t *testing.T) {
 
 		looks := snapshots.Count("Observe")
 		g.make(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
-		stories.Eventually(t, "woken by what is watched", func() bool { return watched.Load() == name && snapshots.Count("Observe") > looks })
+		stories.Eventually(t, "woken by what is watched",
+			func() bool { return watched.Load() == name && snapshots.Count("Observe") > looks })
 		g.remove(volume.CRD())
 		if disks := g.cloud.Disks(); len(disks) != i+1 {
 			t.Errorf("the kind of %s went, and what is left is %v", name, disks)

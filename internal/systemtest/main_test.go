@@ -63,7 +63,8 @@ func run(m *testing.M) (int, error) {
 // install installs the kind and returns a client.
 func install(c *rest.Config) (client.Client, error) {
 	if _, err := envtest.InstallCRDs(c, envtest.CRDInstallOptions{
-		CRDs:   []*apiextensionsv1.CustomResourceDefinition{volume.CRD(), volume.SnapshotCRD(), volume.ProviderConfigCRD()},
+		CRDs: []*apiextensionsv1.CustomResourceDefinition{volume.CRD(), volume.SnapshotCRD(),
+			volume.ProviderConfigCRD()},
 		Scheme: scheme, MaxTime: wait.Patience(),
 	}); err != nil {
 		return nil, err

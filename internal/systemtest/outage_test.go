@@ -64,7 +64,8 @@ func TestAResultSurvivesAnAPIServerThatIsDownForTenSeconds(t *testing.T) {
 		t.Fatal(err)
 	}
 	cut := outage{func() error { way.Store(true); return nil }, func() error { way.Store(false); return nil }}
-	wait.Until(t, "ten seconds take less than fifteen", func() bool { return survives(t, cut, newBench(t, rest.CopyConfig(c), ownAPI)) })
+	wait.Until(t, "ten seconds take less than fifteen",
+		func() bool { return survives(t, cut, newBench(t, rest.CopyConfig(c), ownAPI)) })
 }
 
 // survives creates a volume while the API server is away for ten seconds, and for as long
@@ -91,7 +92,8 @@ func survives(t *testing.T, o outage, b *bench) bool {
 	down := time.Since(began)
 	stories.Figure("failed requests while the API server was down", failures(b.ledger))
 	v := b.get()
-	if failed == nil && meta.GetExternalName(v) == "vol-1" && !meta.ExternalCreateIncomplete(v) && len(b.cloud.Disks()) == 1 {
+	if failed == nil && meta.GetExternalName(v) == "vol-1" && !meta.ExternalCreateIncomplete(v) &&
+		len(b.cloud.Disks()) == 1 {
 		return true
 	}
 	if down < 15*time.Second {

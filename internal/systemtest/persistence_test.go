@@ -61,7 +61,10 @@ func benches(t *testing.T, story func(*testing.T, *bench)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &bench{T: t, cloud: &volume.Cloud{}, ledger: &test.Ledger{}, api: c, key: client.ObjectKey{Namespace: "default", Name: "data"}}
+		b := &bench{
+			T: t, cloud: &volume.Cloud{}, ledger: &test.Ledger{}, api: c,
+			key: client.ObjectKey{Namespace: "default", Name: "data"},
+		}
 		b.start(b.ledger.Count(c))
 		story(t, b)
 	})
@@ -87,7 +90,8 @@ func (b *bench) start(live client.WithWatch) {
 	b.Helper()
 	api := b.api
 	cached := interceptor.NewClient(live, interceptor.Funcs{
-		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object,
+			_ ...client.GetOption) error {
 			if v := b.frozen(); v != nil {
 				*o.(*volume.Volume) = *v // only volumes are read
 
@@ -160,7 +164,8 @@ func (b *bench) stranger(message string) {
 	b.Helper()
 	v := b.get()
 	v.SetConditions(commonv1.Condition{
-		Type: "Audited", Status: metav1.ConditionTrue, Reason: "ByAStranger", Message: message, LastTransitionTime: metav1.Now(),
+		Type: "Audited", Status: metav1.ConditionTrue, Reason: "ByAStranger", Message: message,
+		LastTransitionTime: metav1.Now(),
 	})
 	if err := b.api.Status().Update(b.Context(), v); err != nil {
 		b.Fatal(err)
@@ -238,7 +243,8 @@ func aConflictInTheMiddleKeepsBothStatuses(t *testing.T, b *bench) {
 	}
 	b.mustPass()
 	v := b.get()
-	if v.GetCondition("Audited").Status != "True" || v.GetCondition("Ready").Status != "True" || v.Status.ID != "vol-1" {
+	if v.GetCondition("Audited").Status != "True" || v.GetCondition("Ready").Status != "True" ||
+		v.Status.ID != "vol-1" {
 		t.Errorf("status %+v, want the stranger's condition and ours", v.Status)
 	}
 	conflicts := 0
@@ -262,7 +268,8 @@ func aStatusNeverLandsOnANamesake(t *testing.T, b *bench) {
 	d.UsedBytes = 5 // so that there is a status to write
 	b.cloud.Put(d)
 	b.mustPass()
-	if v := b.get(); v.Status.ID != "" || v.Status.UsedBytes != 0 || len(v.Status.Conditions) != 0 || len(v.Finalizers) != 0 {
+	if v := b.get(); v.Status.ID != "" || v.Status.UsedBytes != 0 || len(v.Status.Conditions) != 0 ||
+		len(v.Finalizers) != 0 {
 		t.Errorf("the namesake got what was meant for its predecessor: %+v", v)
 	}
 }
@@ -377,7 +384,8 @@ func anAnnotationRemovedMeanwhileStaysRemoved(t *testing.T, b *bench) {
 		t.Fatal(err)
 	}
 	b.cloud.Before = once("Create", func() {
-		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"someone/note":null,"krateo.io/paused":"true"}}}`))
+		patch := client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":{"someone/note":null,"krateo.io/paused":"true"}}}`))
 		if err := b.api.Patch(t.Context(), stories.NewVolume(b.key.Namespace, b.key.Name), patch); err != nil {
 			t.Error(err)
 		}
@@ -406,6 +414,7 @@ func aResultIsNotWrittenToANamesake(t *testing.T, b *bench) {
 		t.Errorf("the namesake inherited: %v %+v", v.Annotations, v.Status)
 	}
 	if n := len(b.ledger.Objects()); n > 3 {
-		t.Errorf("%d requests in %s: a foreign uid was tried again and again: %s", n, time.Since(started), test.SummarizeRequests(b.ledger.Objects()))
+		t.Errorf("%d requests in %s: a foreign uid was tried again and again: %s", n, time.Since(started),
+			test.SummarizeRequests(b.ledger.Objects()))
 	}
 }

@@ -82,7 +82,8 @@ func TestARestoreEndsTheProcessOnce(t *testing.T) {
 	}
 	write(t, admin, lateKey, "new")
 	for _, p := range []*process{leader, probing} {
-		wait.Until(t, "the cache is up to date", func() bool { return p.caches(lateKey) == "new" && p.caches(keptKey) == "new-299" })
+		wait.Until(t, "the cache is up to date",
+			func() bool { return p.caches(lateKey) == "new" && p.caches(keptKey) == "new-299" })
 	}
 	asked := probing.lists.answered.Load()
 	wait.Until(t, "the probe has seen the last version", func() bool { return probing.lists.answered.Load() > asked+1 })
@@ -135,14 +136,16 @@ func TestAListHasTheVersionOfTheAPIServer(t *testing.T) {
 		}
 		versions = append(versions, list.GetResourceVersion())
 		if n > 0 && !controller.WentBack(versions[n], versions[n-1]) {
-			t.Errorf("the version of a list was %s, and is %s after another object was written", versions[n-1], versions[n])
+			t.Errorf("the version of a list was %s, and is %s after another object was written", versions[n-1],
+				versions[n])
 		}
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, GenerateName: "other-"}}
 		if err := api.Create(t.Context(), secret); err != nil {
 			t.Fatal(err)
 		}
 		if !controller.WentBack(secret.GetResourceVersion(), versions[n]) {
-			t.Errorf("%s is the version of a list before, and %s of what was written then", versions[n], secret.GetResourceVersion())
+			t.Errorf("%s is the version of a list before, and %s of what was written then", versions[n],
+				secret.GetResourceVersion())
 		}
 	}
 }
@@ -275,7 +278,10 @@ func isReady(t *testing.T, c client.Client) bool {
 // write creates or changes a ConfigMap.
 func write(t *testing.T, c client.Client, key client.ObjectKey, value string) {
 	t.Helper()
-	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Data: map[string]string{"value": value}}
+	object := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+		Data:       map[string]string{"value": value},
+	}
 	err := c.Create(t.Context(), object)
 	if client.IgnoreAlreadyExists(err) == nil && err != nil {
 		err = c.Update(t.Context(), object)

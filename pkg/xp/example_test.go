@@ -12,7 +12,8 @@ import (
 
 // A connecter that was written for crossplane-runtime makes clients of Moorage.
 func ExampleAdapt() {
-	connecter := xp.Adapt[resource.Managed](xp.ExternalConnectorFn(func(context.Context, resource.Managed) (xp.ExternalClient, error) {
+	connecter := xp.Adapt[resource.Managed](xp.ExternalConnectorFn(func(context.Context,
+		resource.Managed) (xp.ExternalClient, error) {
 		return xp.ExternalClientFns{
 			ObserveFn: func(context.Context, resource.Managed) (managed.ExternalObservation, error) {
 				return managed.ExternalObservation{ResourceExists: true}, nil

@@ -52,7 +52,8 @@ func (f *former) pass(name string, o *unstructured.Unstructured) {
 	policies, limited, _ := unstructured.NestedStringSlice(o.Object, "spec", "managementPolicies")
 	limited = limited && f.crossplane()
 	may := func(action string) bool {
-		return (!limited || slices.Contains(policies, "*") || slices.Contains(policies, action)) && f.krateoAllows(o, action)
+		return (!limited || slices.Contains(policies, "*") || slices.Contains(policies, action)) &&
+			f.krateoAllows(o, action)
 	}
 	deleted := o.GetDeletionTimestamp() != nil
 
@@ -108,7 +109,10 @@ func (f *former) keep(name string, o *unstructured.Unstructured, found *thing, m
 	case found == nil && may("Create"):
 		now := time.Now().UTC().Format(time.RFC3339)
 		external := f.cloud.make(name, f.mark(o, "external-name"), p)
-		f.annotate(name, map[string]string{"external-create-pending": now, "external-create-succeeded": now, "external-name": external})
+		f.annotate(name, map[string]string{
+			"external-create-pending": now, "external-create-succeeded": now,
+			"external-name": external,
+		})
 	case found == nil:
 		f.refused[name] = "the resource does not exist"
 	case p.Size == "" && may("LateInitialize"):
@@ -235,9 +239,15 @@ func (f *former) track(o *unstructured.Unstructured) {
 
 	usage := f.blank("ProviderConfigUsage", string(o.GetUID()))
 	usage.SetLabels(map[string]string{labelConfig: ref["name"], labelConfigKind: cmp.Or(ref["kind"], f.configs[0])})
-	usage.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(), Controller: new(true)}})
+	usage.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(),
+		Controller: new(true),
+	}})
 	usage.Object["providerConfigRef"] = map[string]any{"kind": ref["kind"], "name": ref["name"]}
-	usage.Object["resourceRef"] = map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "name": o.GetName(), "uid": string(o.GetUID())}
+	usage.Object["resourceRef"] = map[string]any{
+		"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "name": o.GetName(),
+		"uid": string(o.GetUID()),
+	}
 
 	if err := f.kube.Create(f.Context(), usage); err != nil && !strings.Contains(err.Error(), "already exists") {
 		f.Fatal(err)

@@ -41,11 +41,13 @@ var made = map[string]struct {
 	"made-orphan": {ask: func(w *world, l *left) { l.orphan(w) }},
 	"made-orphan-listed": {
 		ask: func(_ *world, l *left) {
-			l.spec["deletionPolicy"], l.spec["managementPolicies"] = "Orphan", []any{"Observe", "Create", "Update", "LateInitialize", "Delete"}
+			l.spec["deletionPolicy"], l.spec["managementPolicies"] = "Orphan", []any{"Observe", "Create", "Update",
+				"LateInitialize", "Delete"}
 		},
 		told: func(origin) bool { return true },
 		reply: func(w *world) {
-			w.patch(w.kind, "made-orphan-listed", `{"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
+			w.patch(w.kind, "made-orphan-listed",
+				`{"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
 		},
 		only: func(o origin) bool { return o.name == "crossplane-v1" },
 	},
@@ -53,7 +55,8 @@ var made = map[string]struct {
 		ask:  func(_ *world, l *left) { l.annotations = map[string]string{"krateo.io/deletion-policy": "orphan"} },
 		told: func(o origin) bool { return o.name == "crossplane-v2" },
 		reply: func(w *world) {
-			w.patch(w.kind, "made-annotated", `{"metadata":{"annotations":{"krateo.io/deletion-policy":null}},"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
+			w.patch(w.kind, "made-annotated",
+				`{"metadata":{"annotations":{"krateo.io/deletion-policy":null}},"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
 		},
 	},
 	"made-secret": {
@@ -288,8 +291,10 @@ func (w *world) kept(was *former, updated map[string]int) {
 		}
 
 		o := w.get(w.kind, name)
-		if w.created[name] != created || w.updated[name] != updated[name] || was.refused[name] != "" || (o == nil) != made[name].want.gone {
-			w.Errorf("%s: created %d, updated %d, it is there: %t, %q", name, w.created[name], w.updated[name], o != nil, was.refused[name])
+		if w.created[name] != created || w.updated[name] != updated[name] || was.refused[name] != "" ||
+			(o == nil) != made[name].want.gone {
+			w.Errorf("%s: created %d, updated %d, it is there: %t, %q", name, w.created[name], w.updated[name],
+				o != nil, was.refused[name])
 		}
 
 		if w.updated[name] != made[name].want.updated {
@@ -324,7 +329,8 @@ func (w *world) farewell(was *former) {
 	stays := map[string]string{} // resources of objects that are deleted, by these
 
 	for name, o := range w.all(w.kind) {
-		if external := was.mark(o, "external-name"); strings.Contains(name, "orphan") || strings.HasPrefix(name, "made-annotated") {
+		if external := was.mark(o, "external-name"); strings.Contains(name, "orphan") ||
+			strings.HasPrefix(name, "made-annotated") {
 			stays[name] = external
 		}
 
@@ -344,7 +350,8 @@ func (w *world) farewell(was *former) {
 			w.Errorf("%s: it is still there, with the finalizers %v: %s", name, o.GetFinalizers(), was.refused[name])
 		}
 
-		w.patch(w.kind, name, `{"metadata":{"annotations":{"`+w.domain+`/paused":null,"`+w.domain+`/external-create-pending":null}},"spec":{"managementPolicies":["*"]}}`)
+		w.patch(w.kind, name, `{"metadata":{"annotations":{"`+w.domain+`/paused":null,"`+w.domain+
+			`/external-create-pending":null}},"spec":{"managementPolicies":["*"]}}`)
 	}
 
 	was.run()
@@ -354,7 +361,8 @@ func (w *world) farewell(was *former) {
 	}
 
 	for name := range w.things {
-		if !strings.Contains(name, "orphan") && !strings.HasPrefix(name, "observed") && !strings.HasPrefix(name, "lost-") && !strings.HasPrefix(name, "made-annotated") && name != "others" {
+		if !strings.Contains(name, "orphan") && !strings.HasPrefix(name, "observed") &&
+			!strings.HasPrefix(name, "lost-") && !strings.HasPrefix(name, "made-annotated") && name != "others" {
 			w.Errorf("the resource %s is still there", name)
 		}
 	}

@@ -123,6 +123,7 @@ func (*LegacyProviderConfigUsageTracker) Track(context.Context, LegacyManaged) e
 // the operator's to allow: use credentials.New with its options for them. The reader should be
 // a live one, such as GetAPIReader of a manager. Branch on credentials.IsNotAllowed and
 // credentials.IsMissing.
-func CommonCredentialExtractor(ctx context.Context, source commonv1.CredentialsSource, secrets client.Reader, selector commonv1.CommonCredentialSelectors) ([]byte, error) {
+func CommonCredentialExtractor(ctx context.Context, source commonv1.CredentialsSource, secrets client.Reader,
+	selector commonv1.CommonCredentialSelectors) ([]byte, error) {
 	return credentials.New(secrets).Extract(ctx, "", source, selector)
 }

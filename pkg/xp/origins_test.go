@@ -215,15 +215,23 @@ type origin struct {
 
 func origins() []origin {
 	return []origin{
-		{name: "krateo-v0.7", domain: "krateo.io", assign: true, kind: "Repo", object: &formerRepo{}, list: &listOf[formerRepo, *formerRepo]{}},
-		{name: "krateo-v0.9", domain: "krateo.io", assign: true, kind: "Repo", object: &repo{}, list: &listOf[repo, *repo]{}},
 		{
-			name: "crossplane-v1", domain: xp.Domain, assign: true, kind: "Grant", object: &grant{}, list: &listOf[grant, *grant]{},
+			name: "krateo-v0.7", domain: "krateo.io", assign: true, kind: "Repo",
+			object: &formerRepo{}, list: &listOf[formerRepo, *formerRepo]{},
+		},
+		{
+			name: "krateo-v0.9", domain: "krateo.io", assign: true, kind: "Repo", object: &repo{},
+			list: &listOf[repo, *repo]{},
+		},
+		{
+			name: "crossplane-v1", domain: xp.Domain, assign: true, kind: "Grant", object: &grant{},
+			list:    &listOf[grant, *grant]{},
 			configs: []string{"ProviderConfig"}, kinds: providerconfig.Kinds{Cluster: &clusterSettings{}},
 		},
 		{
 			name: "crossplane-v2", domain: xp.Domain, kind: "Role", object: &role{}, list: &listOf[role, *role]{},
-			configs: []string{"ProviderConfig", "ClusterProviderConfig"}, kinds: providerconfig.Kinds{Namespaced: &settings{}, Cluster: &clusterSettings{}},
+			configs: []string{"ProviderConfig", "ClusterProviderConfig"},
+			kinds:   providerconfig.Kinds{Namespaced: &settings{}, Cluster: &clusterSettings{}},
 		},
 	}
 }
@@ -287,14 +295,17 @@ func (o origin) definitions() (out []*apiextensionsv1.CustomResourceDefinition) 
 	return out
 }
 
-func definition(group schema.GroupVersion, kind string, scope apiextensionsv1.ResourceScope) *apiextensionsv1.CustomResourceDefinition {
+func definition(group schema.GroupVersion, kind string,
+	scope apiextensionsv1.ResourceScope) *apiextensionsv1.CustomResourceDefinition {
 	singular := strings.ToLower(kind)
 
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: singular + "s." + group.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: group.Group, Scope: scope,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: singular + "s", Singular: singular, Kind: kind, ListKind: kind + "List"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Plural: singular + "s", Singular: singular, Kind: kind, ListKind: kind + "List",
+			},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: group.Version, Served: true, Storage: true,
 				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
@@ -472,7 +483,8 @@ func programs(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join("..", "..", "cmd", "moorage"), "-o", bin, ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join("..", "..", "cmd", "moorage"), "-o",
+		bin, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -491,7 +503,8 @@ func newWorld(t *testing.T, o origin, bin string) *world {
 		t.Fatal(err)
 	}
 
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: o.definitions(), MaxTime: wait.Patience()}); err != nil {
+	if _, err := envtest.InstallCRDs(config,
+		envtest.CRDInstallOptions{CRDs: o.definitions(), MaxTime: wait.Patience()}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -501,7 +514,8 @@ func newWorld(t *testing.T, o origin, bin string) *world {
 	}
 
 	w := &world{
-		T: t, origin: o, cloud: newCloud(o.assign), kube: kube, config: config, kubeconfig: cluster.Kubeconfig, bin: bin,
+		T: t, origin: o, cloud: newCloud(o.assign), kube: kube, config: config, kubeconfig: cluster.Kubeconfig,
+		bin:   bin,
 		clock: clocktesting.NewFakePassiveClock(time.Now()),
 	}
 
@@ -525,7 +539,8 @@ func (w *world) forget() {
 	for _, kind := range append([]string{w.kind, "ProviderConfigUsage", "Secret"}, w.configs...) {
 		for _, o := range w.all(kind) {
 			o.SetFinalizers(nil)
-			_ = w.kube.Patch(context.Background(), o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+			_ = w.kube.Patch(context.Background(), o,
+				client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 
 			if err := w.kube.Delete(context.Background(), o); client.IgnoreNotFound(err) != nil {
 				w.Error(err)
@@ -594,7 +609,8 @@ func (w *world) blank(kind, name string) *unstructured.Unstructured {
 func (w *world) patch(kind, name, text string) {
 	w.Helper()
 
-	if err := w.kube.Patch(w.Context(), w.blank(kind, name), client.RawPatch(types.MergePatchType, []byte(text))); err != nil {
+	if err := w.kube.Patch(w.Context(), w.blank(kind, name),
+		client.RawPatch(types.MergePatchType, []byte(text))); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -666,7 +682,8 @@ func (w *world) keep() (stop func()) {
 	}
 
 	m, err := ctrl.NewManager(w.config, ctrl.Options{
-		Scheme: w.kube.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+		Scheme: w.kube.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller:              ctrlconfig.Controller{SkipNameValidation: new(true)},
 		GracefulShutdownTimeout: new(wait.Patience()),
 	})
 	if err != nil {
@@ -674,7 +691,9 @@ func (w *world) keep() (stop func()) {
 	}
 
 	user := w.object.(providerconfig.User)
-	if err := providerconfig.Setup(m, w.kinds, []providerconfig.User{user}, providerconfig.WithRetiredFinalizers("in-use.crossplane.io"), providerconfig.WithCountInterval(time.Millisecond)); err != nil {
+	if err := providerconfig.Setup(m, w.kinds, []providerconfig.User{user},
+		providerconfig.WithRetiredFinalizers("in-use.crossplane.io"),
+		providerconfig.WithCountInterval(time.Millisecond)); err != nil {
 		w.Fatal(err)
 	}
 
@@ -697,7 +716,8 @@ func (w *world) settle(names ...string) {
 
 	for range 5 {
 		for _, name := range names {
-			_, _ = w.r.Reconcile(w.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.blank(w.kind, name))})
+			_, _ = w.r.Reconcile(w.Context(),
+				reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.blank(w.kind, name))})
 		}
 
 		w.clock.SetTime(w.clock.Now().Add(40 * time.Second))

@@ -42,7 +42,8 @@ func NewSecretPublisher(c client.Client, live client.Reader, of resource.Managed
 // none publishes nothing. It is terminal that the Secret belongs to somebody else. Keys that no
 // Secret can hold are told by the error, and the others are written. An empty value does not
 // replace one that is there.
-func (p *SecretPublisher) PublishConnection(ctx context.Context, mg resource.Managed, details managed.ConnectionDetails) (bool, error) {
+func (p *SecretPublisher) PublishConnection(ctx context.Context, mg resource.Managed,
+	details managed.ConnectionDetails) (bool, error) {
 	desired := p.desired(mg)
 	if desired == nil {
 		return false, nil
@@ -84,7 +85,8 @@ func (p *SecretPublisher) PrepareConnection(ctx context.Context, mg resource.Man
 		return nil
 	}
 
-	return connsecret.Prepare(ctx, p.client, p.reader, desired, func(current *corev1.Secret) error { return owned(current, mg) })
+	return connsecret.Prepare(ctx, p.client, p.reader, desired,
+		func(current *corev1.Secret) error { return owned(current, mg) })
 }
 
 // desired returns the Secret that an object names, without data, or nil.
@@ -98,8 +100,11 @@ func (p *SecretPublisher) desired(mg resource.Managed) *corev1.Secret {
 	owner.APIVersion, owner.Kind = schema.GroupVersionKind(p.of).ToAPIVersionAndKind()
 
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name, OwnerReferences: []metav1.OwnerReference{owner}},
-		Type:       SecretType,
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: ref.Namespace, Name: ref.Name,
+			OwnerReferences: []metav1.OwnerReference{owner},
+		},
+		Type: SecretType,
 	}
 }
 
@@ -114,7 +119,8 @@ func owned(secret *corev1.Secret, mg resource.Managed) error {
 }
 
 // change patches the keys that differ, unless the Secret is another by now.
-func (p *SecretPublisher) change(ctx context.Context, secret *corev1.Secret, details managed.ConnectionDetails) (bool, error) {
+func (p *SecretPublisher) change(ctx context.Context, secret *corev1.Secret,
+	details managed.ConnectionDetails) (bool, error) {
 	differing, unheld := connsecret.Changes(secret.Data, details)
 	if len(differing) == 0 {
 		return false, unheld

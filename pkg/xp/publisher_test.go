@@ -48,9 +48,12 @@ func TestNoCreateWithoutASecret(t *testing.T) {
 			says   string
 		}{
 			"of another": {&corev1.Secret{}, "name another"},
-			"immutable":  {&corev1.Secret{Immutable: new(true), ObjectMeta: metav1.ObjectMeta{OwnerReferences: ownedBy(kind, object())}}, "is immutable"},
-			"its own":    {&corev1.Secret{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ownedBy(kind, object())}}, ""},
-			"none":       {nil, ""},
+			"immutable": {&corev1.Secret{
+				Immutable:  new(true),
+				ObjectMeta: metav1.ObjectMeta{OwnerReferences: ownedBy(kind, object())},
+			}, "is immutable"},
+			"its own": {&corev1.Secret{ObjectMeta: metav1.ObjectMeta{OwnerReferences: ownedBy(kind, object())}}, ""},
+			"none":    {nil, ""},
 		} {
 			mg, s := object(), scheme(corev1.AddToScheme)
 			build := clientfake.NewClientBuilder().WithScheme(s).WithObjects(mg).WithStatusSubresource(mg)
@@ -61,7 +64,8 @@ func TestNoCreateWithoutASecret(t *testing.T) {
 			}
 
 			kube, external := build.Build(), &server{names: map[string]bool{}}
-			r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: s}, resource.ManagedKind(gv.WithKind(kind)), xp.WithExternalConnecter(external))
+			r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: s}, resource.ManagedKind(gv.WithKind(kind)),
+				xp.WithExternalConnecter(external))
 			_, _ = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mg)})
 
 			if created := len(external.names) > 0; created != (tc.says == "") {
@@ -80,7 +84,10 @@ func TestNoCreateWithoutASecret(t *testing.T) {
 }
 
 func ownedBy(kind string, mg resource.Managed) []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: gv.String(), Kind: kind, Name: mg.GetName(), UID: mg.GetUID(), Controller: new(true)}}
+	return []metav1.OwnerReference{{
+		APIVersion: gv.String(), Kind: kind, Name: mg.GetName(), UID: mg.GetUID(),
+		Controller: new(true),
+	}}
 }
 
 // TestWhatASecretHolds writes what the Secret can hold, names the rest, and keeps a value in whose
@@ -99,13 +106,15 @@ func TestWhatASecretHolds(t *testing.T) {
 		{"tls/ca": []byte("hidden"), "password": {}},
 	} {
 		published, err := publisher.PublishConnection(t.Context(), mg, details)
-		if want := i == 1 || i == 2; published != want || err == nil || !strings.Contains(err.Error(), "tls/ca") || strings.Contains(err.Error(), "hidden") {
+		if want := i == 1 || i == 2; published != want || err == nil || !strings.Contains(err.Error(), "tls/ca") ||
+			strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%d: published is %t, %v", i, published, err)
 		}
 	}
 
 	secret := &corev1.Secret{}
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "db", Name: "login"}, secret); err != nil || string(secret.Data["password"]) != "new" || len(secret.Data) != 1 {
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "db", Name: "login"}, secret); err != nil ||
+		string(secret.Data["password"]) != "new" || len(secret.Data) != 1 {
 		t.Errorf("the Secret holds %s, %v", secret.Data, err)
 	}
 }
@@ -137,15 +146,21 @@ func TestDetailsWaitForASecret(t *testing.T) {
 		mg := &grant{ObjectMeta: metav1.ObjectMeta{Name: "reader", UID: "1"}}
 		mg.Spec.WriteConnectionSecretToReference = &xp.SecretReference{Namespace: "db", Name: "login"}
 		kube := clientfake.NewClientBuilder().WithScheme(s).WithObjects(mg).WithStatusSubresource(mg).Build()
-		external := &telling{server: server{names: map[string]bool{}}, details: managed.ConnectionDetails{"password": []byte("generated")}}
+		external := &telling{
+			server:  server{names: map[string]bool{}},
+			details: managed.ConnectionDetails{"password": []byte("generated")},
+		}
 		external.created = func() {
-			if err := kube.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "login"}}); err != nil {
+			if err := kube.Create(t.Context(),
+				&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "login"}}); err != nil {
 				t.Error(err)
 			}
 		}
-		r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: s}, resource.ManagedKind(gv.WithKind("Grant")), xp.WithExternalConnecter(external))
+		r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: s}, resource.ManagedKind(gv.WithKind("Grant")),
+			xp.WithExternalConnecter(external))
 
-		for _, ref := range []*xp.SecretReference{mg.Spec.WriteConnectionSecretToReference, nil, {Namespace: "db", Name: "other"}} {
+		for _, ref := range []*xp.SecretReference{mg.Spec.WriteConnectionSecretToReference, nil,
+			{Namespace: "db", Name: "other"}} {
 			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(mg), mg); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +174,8 @@ func TestDetailsWaitForASecret(t *testing.T) {
 		}
 
 		secret := &corev1.Secret{}
-		if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "db", Name: "other"}, secret); err != nil || string(secret.Data["password"]) != "generated" {
+		if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "db", Name: "other"}, secret); err != nil ||
+			string(secret.Data["password"]) != "generated" {
 			t.Errorf("the password is %q, %v", secret.Data["password"], err)
 		}
 	})
@@ -173,7 +189,8 @@ func TestSecretsOfAnAPIServer(t *testing.T) {
 	}
 
 	crds := []*apiextensionsv1.CustomResourceDefinition{definition(gv, "Role", apiextensionsv1.NamespaceScoped)}
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: crds, MaxTime: wait.Patience()}); err != nil {
+	if _, err := envtest.InstallCRDs(config,
+		envtest.CRDInstallOptions{CRDs: crds, MaxTime: wait.Patience()}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -189,10 +206,16 @@ func TestSecretsOfAnAPIServer(t *testing.T) {
 		details managed.ConnectionDetails
 		created bool
 	}{
-		"immutable":   {&corev1.Secret{Immutable: new(true), Data: map[string][]byte{"password": []byte("old")}}, password, false},
-		"typed":       {&corev1.Secret{Type: corev1.SecretTypeTLS, Data: map[string][]byte{"tls.crt": {}, "tls.key": {}}}, password, true},
+		"immutable": {&corev1.Secret{
+			Immutable: new(true), Data: map[string][]byte{"password": []byte("old")},
+		}, password, false},
+		"typed": {&corev1.Secret{
+			Type: corev1.SecretTypeTLS, Data: map[string][]byte{"tls.crt": {}, "tls.key": {}},
+		}, password, true},
 		"invalid-key": {nil, managed.ConnectionDetails{"password": []byte("generated"), "tls/ca": []byte("x")}, true},
-		"too-large":   {nil, managed.ConnectionDetails{"password": []byte("generated"), "bundle": make([]byte, 2<<20)}, true},
+		"too-large": {nil, managed.ConnectionDetails{
+			"password": []byte("generated"), "bundle": make([]byte, 2<<20),
+		}, true},
 		"full": {
 			&corev1.Secret{Data: map[string][]byte{"other": make([]byte, corev1.MaxSecretSize-20)}},
 			managed.ConnectionDetails{"password": []byte("generated"), "bundle": make([]byte, 100)}, true,
@@ -206,13 +229,16 @@ func TestSecretsOfAnAPIServer(t *testing.T) {
 		}
 
 		t.Cleanup(func() { // the API server is that of other tests, too
-			_ = kube.Patch(context.Background(), mg, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+			_ = kube.Patch(context.Background(), mg,
+				client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 			_ = kube.Delete(context.Background(), mg)
-			_ = kube.Delete(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "login-" + name}})
+			_ = kube.Delete(context.Background(),
+				&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "login-" + name}})
 		})
 
 		if tc.secret != nil {
-			tc.secret.Namespace, tc.secret.Name, tc.secret.OwnerReferences = "default", "login-"+name, ownedBy("Role", mg)
+			tc.secret.Namespace, tc.secret.Name, tc.secret.OwnerReferences = "default", "login-"+
+				name, ownedBy("Role", mg)
 
 			if err := kube.Create(t.Context(), tc.secret); err != nil {
 				t.Fatal(err)
@@ -220,7 +246,8 @@ func TestSecretsOfAnAPIServer(t *testing.T) {
 		}
 
 		external := &telling{server: server{names: map[string]bool{}}, details: tc.details}
-		r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(gv.WithKind("Role")), xp.WithExternalConnecter(external))
+		r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: kube.Scheme()},
+			resource.ManagedKind(gv.WithKind("Role")), xp.WithExternalConnecter(external))
 		_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mg)})
 
 		if created := len(external.names) > 0; created != tc.created {
@@ -228,7 +255,8 @@ func TestSecretsOfAnAPIServer(t *testing.T) {
 		}
 
 		secret := &corev1.Secret{}
-		if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "login-" + name}, secret); tc.created && string(secret.Data["password"]) != "generated" {
+		if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "login-" + name},
+			secret); tc.created && string(secret.Data["password"]) != "generated" {
 			t.Errorf("%s: the password is %q, %v", name, secret.Data["password"], err)
 		}
 	}

@@ -43,7 +43,8 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...managed.Reco
 
 	if mg, err := m.GetScheme().New(schema.GroupVersionKind(of)); err == nil {
 		if _, legacy := mg.(SecretWriterTo); legacy {
-			defaults = append(defaults, managed.WithConnectionPublisher(NewSecretPublisher(m.GetClient(), m.GetAPIReader(), of)))
+			defaults = append(defaults, managed.WithConnectionPublisher(NewSecretPublisher(m.GetClient(),
+				m.GetAPIReader(), of)))
 		}
 	}
 

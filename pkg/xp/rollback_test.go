@@ -52,8 +52,10 @@ func rollBack(t *testing.T, o origin, bin string) {
 		"refused": "krateo.io/external-name is not set although Moorage has kept the object",
 		"made":    "which the runtime before created later than the last mark of Moorage",
 	} {
-		if !strings.Contains(told[name], says) || w.get(w.kind, name).GetResourceVersion() != before[name].GetResourceVersion() {
-			t.Errorf("%s: it is told %q, and is changed from\n%v to\n%v", name, told[name], before[name], w.get(w.kind, name))
+		if !strings.Contains(told[name], says) ||
+			w.get(w.kind, name).GetResourceVersion() != before[name].GetResourceVersion() {
+			t.Errorf("%s: it is told %q, and is changed from\n%v to\n%v", name, told[name], before[name],
+				w.get(w.kind, name))
 		}
 
 		external := before[name].GetAnnotations()["crossplane.io/external-name"]
@@ -74,7 +76,8 @@ func rollBack(t *testing.T, o origin, bin string) {
 	w.settle(sorted(created)...)
 
 	for name, want := range created {
-		if says := condition(w.get(w.kind, name), "Synced"); w.created[name] != want || !strings.HasPrefix(says, "True/") {
+		if says := condition(w.get(w.kind, name), "Synced"); w.created[name] != want ||
+			!strings.HasPrefix(says, "True/") {
 			t.Errorf("%s: created %d, Synced is %s", name, w.created[name], says)
 		}
 	}

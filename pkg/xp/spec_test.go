@@ -16,9 +16,12 @@ func TestWhatSecretsHold(t *testing.T) {
 		"connection.crossplane.io/v1alpha1",
 	}
 	got := []string{
-		xp.ResourceCredentialsSecretEndpointKey, xp.ResourceCredentialsSecretPortKey, xp.ResourceCredentialsSecretUserKey,
-		xp.ResourceCredentialsSecretPasswordKey, xp.ResourceCredentialsSecretCAKey, xp.ResourceCredentialsSecretClientCertKey,
-		xp.ResourceCredentialsSecretClientKeyKey, xp.ResourceCredentialsSecretTokenKey, xp.ResourceCredentialsSecretKubeconfigKey,
+		xp.ResourceCredentialsSecretEndpointKey, xp.ResourceCredentialsSecretPortKey,
+		xp.ResourceCredentialsSecretUserKey,
+		xp.ResourceCredentialsSecretPasswordKey, xp.ResourceCredentialsSecretCAKey,
+		xp.ResourceCredentialsSecretClientCertKey,
+		xp.ResourceCredentialsSecretClientKeyKey, xp.ResourceCredentialsSecretTokenKey,
+		xp.ResourceCredentialsSecretKubeconfigKey,
 		string(xp.SecretType),
 	}
 

@@ -187,33 +187,67 @@ var states = map[string]state{
 		l.resource = nil
 	}, want: ends{empty: true, blocks: "external-create-pending"}},
 
-	"creating-made":  {left: func(_ *world, l *left) { l.begin() }, only: named},
-	"creating-lost":  {left: func(w *world, l *left) { l.begin(); l.unnamed(w) }, want: ends{blocks: "external-create-pending"}, only: assigned},
-	"creating-blank": {left: func(w *world, l *left) { l.begin(); l.unnamed(w); l.resource = nil }, want: ends{empty: true, blocks: "external-create-pending"}},
+	"creating-made": {left: func(_ *world, l *left) { l.begin() }, only: named},
+	"creating-lost": {
+		left: func(w *world, l *left) { l.begin(); l.unnamed(w) },
+		want: ends{blocks: "external-create-pending"}, only: assigned,
+	},
+	"creating-blank": {
+		left: func(w *world, l *left) { l.begin(); l.unnamed(w); l.resource = nil },
+		want: ends{empty: true, blocks: "external-create-pending"},
+	},
 
 	"deleting": {left: func(_ *world, l *left) { l.deleted = true }, want: ends{deleted: 1, gone: true, empty: true}},
 	"deleting-both": {left: func(_ *world, l *left) { // as the first write of Moorage leaves it
 		l.deleted, l.finalizers = true, []string{xp.FinalizerName, managed.FinalizerName}
-		l.annotations = map[string]string{"krateo.io/external-name": l.external, "krateo.io/external-create-pending": begun, "krateo.io/external-create-succeeded": ended}
+		l.annotations = map[string]string{
+			"krateo.io/external-name": l.external, "krateo.io/external-create-pending": begun,
+			"krateo.io/external-create-succeeded": ended,
+		}
 	}, want: ends{deleted: 1, gone: true, empty: true}, only: xpOnly},
-	"deleting-ended":  {left: func(_ *world, l *left) { l.deleted, l.resource = true, nil }, want: ends{deleted: 1, gone: true, empty: true}},
+	"deleting-ended": {
+		left: func(_ *world, l *left) { l.deleted, l.resource = true, nil },
+		want: ends{deleted: 1, gone: true, empty: true},
+	},
 	"deleting-orphan": {left: func(w *world, l *left) { l.deleted = true; l.orphan(w) }, want: ends{gone: true}},
 	// The runtime before would have deleted it.
 	"deleting-orphan-listed": {left: func(_ *world, l *left) {
-		l.deleted, l.spec["deletionPolicy"], l.spec["managementPolicies"] = true, "Orphan", []any{"Observe", "Create", "Update", "Delete"}
+		l.deleted, l.spec["deletionPolicy"], l.spec["managementPolicies"] = true, "Orphan", []any{"Observe",
+			"Create", "Update", "Delete"}
 	}, want: ends{gone: true}, only: func(o origin) bool { return o.name == "crossplane-v1" }},
-	"deleting-paused":        {left: func(_ *world, l *left) { l.deleted, l.marks["paused"] = true, "true"; l.drift() }, want: ends{frozen: true}},
-	"deleting-creating-made": {left: func(_ *world, l *left) { l.begin(); l.deleted = true }, want: ends{deleted: 1, gone: true, empty: true}, only: named},
-	"deleting-creating-lost": {left: func(w *world, l *left) { l.begin(); l.unnamed(w); l.deleted = true }, want: ends{blocks: "external-create-pending"}, only: assigned},
+	"deleting-paused": {
+		left: func(_ *world, l *left) { l.deleted, l.marks["paused"] = true, "true"; l.drift() },
+		want: ends{frozen: true},
+	},
+	"deleting-creating-made": {
+		left: func(_ *world, l *left) { l.begin(); l.deleted = true },
+		want: ends{deleted: 1, gone: true, empty: true}, only: named,
+	},
+	"deleting-creating-lost": {
+		left: func(w *world, l *left) { l.begin(); l.unnamed(w); l.deleted = true },
+		want: ends{blocks: "external-create-pending"}, only: assigned,
+	},
 
-	"paused":         {left: func(_ *world, l *left) { l.marks["paused"] = "true"; l.drift() }, want: ends{frozen: true}},
-	"paused-missing": {left: func(_ *world, l *left) { l.marks["paused"] = "true"; l.resource = nil }, want: ends{frozen: true, empty: true}},
+	"paused": {
+		left: func(_ *world, l *left) { l.marks["paused"] = "true"; l.drift() },
+		want: ends{frozen: true},
+	},
+	"paused-missing": {
+		left: func(_ *world, l *left) { l.marks["paused"] = "true"; l.resource = nil },
+		want: ends{frozen: true, empty: true},
+	},
 	"paused-late": {left: func(_ *world, l *left) {
 		l.marks["paused"] = "true"
 		l.spec["forProvider"] = map[string]any{"color": "red"}
 	}, want: ends{frozen: true}},
-	"paused-policies": {left: func(_ *world, l *left) { l.spec["managementPolicies"] = []any{}; l.drift() }, want: ends{frozen: true}, only: xpOnly},
-	"observed":        {left: func(_ *world, l *left) { l.spec["managementPolicies"] = []any{"Observe"}; l.drift() }, only: xpOnly},
+	"paused-policies": {
+		left: func(_ *world, l *left) { l.spec["managementPolicies"] = []any{}; l.drift() },
+		want: ends{frozen: true}, only: xpOnly,
+	},
+	"observed": {
+		left: func(_ *world, l *left) { l.spec["managementPolicies"] = []any{"Observe"}; l.drift() },
+		only: xpOnly,
+	},
 	"observed-krateo": {left: func(_ *world, l *left) {
 		l.annotations = map[string]string{"krateo.io/management-policy": "observe"}
 		l.drift()
@@ -263,11 +297,14 @@ func (w *world) leaveSecret(of *unstructured.Unstructured) {
 
 	s := w.blank("Secret", "login")
 	s.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: of.GetAPIVersion(), Kind: of.GetKind(), Name: of.GetName(), UID: of.GetUID(), Controller: new(true), BlockOwnerDeletion: new(true),
+		APIVersion: of.GetAPIVersion(), Kind: of.GetKind(), Name: of.GetName(), UID: of.GetUID(),
+		Controller: new(true), BlockOwnerDeletion: new(true),
 	}})
 	s.SetLabels(map[string]string{"example.org/team": "storage"})
 	s.Object["type"] = string(xp.SecretType)
-	s.Object["stringData"] = map[string]any{"username": of.GetAnnotations()["crossplane.io/external-name"], "password": "theirs"}
+	s.Object["stringData"] = map[string]any{
+		"username": of.GetAnnotations()["crossplane.io/external-name"], "password": "theirs",
+	}
 
 	if err := w.kube.Create(w.Context(), s); err != nil {
 		w.Fatal(err)
@@ -356,7 +393,8 @@ func (w *world) judge(before map[string]*unstructured.Unstructured, command bool
 	for _, name := range w.states() {
 		now, want, was := w.get(w.kind, name), states[name].want, before[name]
 
-		if got := [3]int{w.created[name], w.updated[name], w.deleted[name]}; got != [3]int{want.created, want.updated, want.deleted} {
+		if got := [3]int{w.created[name], w.updated[name], w.deleted[name]}; got != [3]int{want.created,
+			want.updated, want.deleted} {
 			w.Errorf("%s: created, updated and deleted are %v, not %v", name, got, want)
 		}
 
@@ -395,7 +433,8 @@ func (w *world) judge(before map[string]*unstructured.Unstructured, command bool
 
 // stands says whether the resource of an object is there.
 func (w *world) stands(name string, was *unstructured.Unstructured) bool {
-	for _, external := range []string{was.GetAnnotations()[w.domain+"/external-name"], name, name + "-1", "lost-" + name} {
+	for _, external := range []string{was.GetAnnotations()[w.domain+"/external-name"], name, name + "-1",
+		"lost-" + name} {
 		if external != "" && w.things[external] != nil {
 			return true
 		}
@@ -484,7 +523,8 @@ func (w *world) answer() {
 	w.settle(sorted(w.all(w.kind))...)
 
 	// What was created before and is not found is not created again unless a user says so.
-	if says := condition(w.get(w.kind, "paused-missing"), "Synced"); w.created["paused-missing"] > 0 || !strings.HasPrefix(says, "False/CreationUnresolved") {
+	if says := condition(w.get(w.kind, "paused-missing"), "Synced"); w.created["paused-missing"] > 0 ||
+		!strings.HasPrefix(says, "False/CreationUnresolved") {
 		w.Errorf("paused-missing: created %d, Synced is %s", w.created["paused-missing"], says)
 	}
 
@@ -501,7 +541,8 @@ func (w *world) answer() {
 
 		if strings.HasPrefix(name, "deleting") {
 			if o != nil || w.deleted[name] != 1 || w.created[name] != 0 {
-				w.Errorf("%s: answered, the object is there: %t, created %d, deleted %d", name, o != nil, w.created[name], w.deleted[name])
+				w.Errorf("%s: answered, the object is there: %t, created %d, deleted %d", name, o != nil,
+					w.created[name], w.deleted[name])
 			}
 
 			continue
@@ -516,8 +557,10 @@ func (w *world) answer() {
 			updated = 1
 		}
 
-		if w.created[name] != created || w.updated[name] != updated || !strings.HasPrefix(condition(o, "Ready"), "True") {
-			w.Errorf("%s: answered, created %d, updated %d, Ready %s, Synced %s", name, w.created[name], w.updated[name], condition(o, "Ready"), condition(o, "Synced"))
+		if w.created[name] != created || w.updated[name] != updated ||
+			!strings.HasPrefix(condition(o, "Ready"), "True") {
+			w.Errorf("%s: answered, created %d, updated %d, Ready %s, Synced %s", name, w.created[name],
+				w.updated[name], condition(o, "Ready"), condition(o, "Synced"))
 		}
 	}
 }
@@ -565,7 +608,8 @@ func (w *world) end() {
 	w.Helper()
 
 	if w.crossplane() {
-		if o := w.get(w.used(), "main"); o == nil || !slices.Equal(o.GetFinalizers(), []string{providerconfig.FinalizerName}) {
+		if o := w.get(w.used(), "main"); o == nil ||
+			!slices.Equal(o.GetFinalizers(), []string{providerconfig.FinalizerName}) {
 			w.Fatalf("main is %v", o)
 		}
 	}

@@ -30,7 +30,10 @@ const (
 // What the suites give beside the client.
 var (
 	uninitialized = managed.WithInitializers()
-	resolved      = managed.WithReferenceResolver(managed.ReferenceResolverFn(func(context.Context, resource.Managed) error { return nil }))
+	resolved      = managed.WithReferenceResolver(managed.ReferenceResolverFn(func(context.Context,
+		resource.Managed) error {
+		return nil
+	}))
 	finalizing    = finalizer(nil, nil)
 	unpublishable = publisher(func(managed.ConnectionDetails) error { return errBoom })
 )
@@ -61,11 +64,17 @@ func unpublishing(key string) managed.ReconcilerOption {
 }
 
 func updater(err error) managed.ReconcilerOption {
-	return managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(context.Context, client.Object) error { return err }))
+	return managed.WithCriticalAnnotationUpdater(managed.CriticalAnnotationUpdateFn(func(context.Context,
+		client.Object) error {
+		return err
+	}))
 }
 
 func times(n time.Duration) managed.ReconcilerOption {
-	return managed.WithPollIntervalHook(func(_ resource.Managed, interval time.Duration) time.Duration { return n * interval })
+	return managed.WithPollIntervalHook(func(_ resource.Managed,
+		interval time.Duration) time.Duration {
+		return n * interval
+	})
 }
 
 func options(o ...managed.ReconcilerOption) []managed.ReconcilerOption { return o }
@@ -94,7 +103,8 @@ func well(calls string) outcome {
 
 // creating is the outcome of a pass that created.
 func creating() outcome {
-	return want(requeue, describe(of(commonv1.Creating(), commonv1.ReconcileSuccess()), pending, succeeded), "Observe Create")
+	return want(requeue, describe(of(commonv1.Creating(), commonv1.ReconcileSuccess()), pending, succeeded),
+		"Observe Create")
 }
 
 // erring is the outcome of a pass that failed.
@@ -114,14 +124,16 @@ func sharedCases(kind upstreamKind, domain string) map[string]upstreamCase {
 		lacking.Result = after(time.Minute)
 	}
 
-	incomplete := errors.New("cannot determine creation result - remove the " + domain + "/external-create-pending annotation if it is safe to proceed")
+	incomplete := errors.New("cannot determine creation result - remove the " + domain +
+		"/external-create-pending annotation if it is safe to proceed")
 	paused := annotated(meta.AnnotationKeyReconciliationPaused, "true")
 
 	return map[string]upstreamCase{
 		"GetManagedError": {get: errBoom, want: want(failing("cannot get managed resource: boom"), unwritten, "")},
 		"ManagedNotFound": {get: kerrors.NewNotFound(schema.GroupResource{}, ""), want: want(nothing, unwritten, "")},
 		"RemoveFinalizerErrorDeletionPolicyOrphan": {
-			object: all(deleted, kind.orphan), options: options(finalizer(nil, errBoom)), want: while(commonv1.Deleting(), "", failed()),
+			object: all(deleted, kind.orphan), options: options(finalizer(nil, errBoom)),
+			want: while(commonv1.Deleting(), "", failed()),
 		},
 		"DeleteSuccessfulDeletionPolicyOrphan": {
 			object: all(deleted, kind.orphan), options: options(finalizing), want: want(nothing, unwritten, ""),
@@ -131,13 +143,16 @@ func sharedCases(kind upstreamKind, domain string) map[string]upstreamCase {
 			want: want(nothing, describe(of(commonv1.Creating(), commonv1.ReconcileError(incomplete))), ""),
 		},
 		"ExternalConnectError": {
-			client: clientCalls{connect: errBoom}, options: options(uninitialized), want: erring("", failed("connect failed")),
+			client: clientCalls{connect: errBoom}, options: options(uninitialized),
+			want: erring("", failed("connect failed")),
 		},
 		"ExternalDisconnectError": {
-			client: clientCalls{observe: current, disconnect: errBoom}, options: options(uninitialized, resolved, finalizing), want: well("Observe"),
+			client:  clientCalls{observe: current, disconnect: errBoom},
+			options: options(uninitialized, resolved, finalizing), want: well("Observe"),
 		},
 		"ExternalObserveError": {
-			client: clientCalls{observeErr: errBoom}, options: options(uninitialized), want: erring("Observe", failed("observe failed")),
+			client: clientCalls{observeErr: errBoom}, options: options(uninitialized),
+			want: erring("Observe", failed("observe failed")),
 		},
 		"CreationGracePeriod": {
 			object:  func(o object) { meta.SetExternalCreateSucceeded(o, moment) },
@@ -145,62 +160,82 @@ func sharedCases(kind upstreamKind, domain string) map[string]upstreamCase {
 			want:    want(requeue, unwritten, "Observe"),
 		},
 		"ExternalDeleteError": {
-			object: deleted, client: clientCalls{observe: outdated, remove: &answer{err: errBoom}}, options: options(uninitialized, resolved),
-			want: while(commonv1.Deleting(), "Observe Delete", failed("delete failed")),
+			object: deleted, client: clientCalls{observe: outdated, remove: &answer{err: errBoom}},
+			options: options(uninitialized, resolved),
+			want:    while(commonv1.Deleting(), "Observe Delete", failed("delete failed")),
 		},
 		"ExternalDeleteSuccessful": {
-			object: deleted, client: clientCalls{observe: outdated, remove: &answer{}}, options: options(uninitialized, resolved),
-			want: while(commonv1.Deleting(), "Observe Delete", commonv1.ReconcileSuccess()),
+			object: deleted, client: clientCalls{observe: outdated, remove: &answer{}},
+			options: options(uninitialized, resolved),
+			want:    while(commonv1.Deleting(), "Observe Delete", commonv1.ReconcileSuccess()),
 		},
 		"RemoveFinalizerErrorDeletionPolicyDelete": {
-			object: deleted, options: options(uninitialized, resolved, finalizer(nil, errBoom)), want: while(commonv1.Deleting(), "Observe", failed()),
+			object: deleted, options: options(uninitialized, resolved, finalizer(nil, errBoom)),
+			want: while(commonv1.Deleting(), "Observe", failed()),
 		},
 		"DeleteSuccessfulDeletionPolicyDelete": {
-			object: deleted, options: options(uninitialized, resolved, finalizing), want: want(nothing, unwritten, "Observe"),
+			object: deleted, options: options(uninitialized, resolved, finalizing),
+			want: want(nothing, unwritten, "Observe"),
 		},
 		"AddFinalizerError": {
-			client: clientCalls{create: &answer{}}, options: options(uninitialized, resolved, finalizer(errBoom, nil)), want: erring("Observe", failed()),
+			client:  clientCalls{create: &answer{}},
+			options: options(uninitialized, resolved, finalizer(errBoom, nil)), want: erring("Observe", failed()),
 		},
 		"UpdateCreatePendingError": {
-			update: errBoom, client: clientCalls{create: &answer{err: errBoom}}, options: options(uninitialized, resolved, finalizing),
-			want: while(commonv1.Creating(), "Observe", failed("cannot update managed resource"), pending),
+			update: errBoom, client: clientCalls{create: &answer{err: errBoom}},
+			options: options(uninitialized, resolved, finalizing),
+			want:    while(commonv1.Creating(), "Observe", failed("cannot update managed resource"), pending),
 		},
 		"CreateExternalError": {
-			client: clientCalls{create: &answer{err: errBoom}}, options: options(uninitialized, resolved, finalizing, updater(errBoom)),
-			want: while(commonv1.Creating(), "Observe Create", failed("create failed"), pending, refused),
+			client:  clientCalls{create: &answer{err: errBoom}},
+			options: options(uninitialized, resolved, finalizing, updater(errBoom)),
+			want:    while(commonv1.Creating(), "Observe Create", failed("create failed"), pending, refused),
 		},
 		"UpdateCriticalAnnotationsError": {
-			client: clientCalls{create: &answer{}}, options: options(uninitialized, resolved, finalizing, updater(errBoom)),
-			want: while(commonv1.Creating(), "Observe Create", failed("cannot update managed resource annotations"), pending, succeeded),
+			client:  clientCalls{create: &answer{}},
+			options: options(uninitialized, resolved, finalizing, updater(errBoom)),
+			want: while(commonv1.Creating(), "Observe Create", failed("cannot update managed resource annotations"),
+				pending, succeeded),
 		},
 		"CreateSuccessful": {
-			client: clientCalls{create: &answer{}}, options: options(uninitialized, resolved, finalizing, updater(nil)), want: creating(),
+			client:  clientCalls{create: &answer{}},
+			options: options(uninitialized, resolved, finalizing, updater(nil)), want: creating(),
 		},
 		"LateInitializeUpdateError": {
-			update: errBoom, client: clientCalls{observe: filled}, options: options(uninitialized, resolved, finalizing),
-			want: erring("Observe", failed("cannot update managed resource")),
+			update: errBoom, client: clientCalls{observe: filled},
+			options: options(uninitialized, resolved, finalizing),
+			want:    erring("Observe", failed("cannot update managed resource")),
 		},
 		"ExternalResourceUpToDate": {
-			client: clientCalls{observe: current}, options: options(uninitialized, resolved, finalizing), want: well("Observe"),
+			client: clientCalls{observe: current}, options: options(uninitialized, resolved, finalizing),
+			want: well("Observe"),
 		},
 		"UpdateExternalError": {
-			client: clientCalls{observe: outdated, update: &answer{err: errBoom}}, options: options(uninitialized, resolved, finalizing),
-			want: erring("Observe Update", failed("update failed")),
+			client:  clientCalls{observe: outdated, update: &answer{err: errBoom}},
+			options: options(uninitialized, resolved, finalizing),
+			want:    erring("Observe Update", failed("update failed")),
 		},
 		"UpdateSuccessful": {
-			client: clientCalls{observe: outdated, update: &answer{}}, options: options(uninitialized, resolved, finalizing), want: well("Observe Update"),
+			client:  clientCalls{observe: outdated, update: &answer{}},
+			options: options(uninitialized, resolved, finalizing), want: well("Observe Update"),
 		},
-		"ReconciliationPausedSuccessful": {object: paused, want: want(nothing, describe(of(commonv1.ReconcilePaused())), "")},
+		"ReconciliationPausedSuccessful": {
+			object: paused, want: want(nothing, describe(of(commonv1.ReconcilePaused())), ""),
+		},
 		"ReconciliationResumes": {
-			object: all(annotated(meta.AnnotationKeyReconciliationPaused, "false"), func(o object) { o.SetConditions(commonv1.ReconcilePaused()) }),
-			client: clientCalls{observe: current}, options: options(uninitialized, resolved, finalizing), want: well("Observe"),
+			object: all(annotated(meta.AnnotationKeyReconciliationPaused, "false"),
+				func(o object) { o.SetConditions(commonv1.ReconcilePaused()) }),
+			client: clientCalls{observe: current}, options: options(uninitialized, resolved, finalizing),
+			want: well("Observe"),
 		},
 		"ReconciliationPausedError": {
-			object: paused, status: errBoom, want: want(failing("cannot update managed resource status: boom"), uncompared, ""),
+			object: paused, status: errBoom,
+			want: want(failing("cannot update managed resource status: boom"), uncompared, ""),
 		},
 		"ExternalResourceUpToDateWithJitter": {
-			client: clientCalls{observe: current}, options: options(uninitialized, resolved, finalizing, managed.WithPollJitterHook(time.Second)),
-			want: want(after(time.Minute), uncompared, "Observe"), near: time.Second,
+			client:  clientCalls{observe: current},
+			options: options(uninitialized, resolved, finalizing, managed.WithPollJitterHook(time.Second)),
+			want:    want(after(time.Minute), uncompared, "Observe"), near: time.Second,
 		},
 		"ExternalResourceUpToDateWithPollIntervalHook": {
 			client: clientCalls{observe: current}, options: options(uninitialized, resolved, finalizing, times(2)),
@@ -225,14 +260,23 @@ func crossplaneCases(kind upstreamKind) map[string]upstreamCase {
 	unsupported := want(nothing, describe(of(commonv1.ReconcileError(errors.New("(what is not supported)")))), "")
 
 	return map[string]upstreamCase{
-		"UnpublishConnectionDetailsDeletionPolicyOrphan": {object: all(deleted, kind.orphan), want: while(commonv1.Deleting(), "", failed())},
+		"UnpublishConnectionDetailsDeletionPolicyOrphan": {
+			object: all(deleted, kind.orphan), want: while(commonv1.Deleting(), "", failed()),
+		},
 		"InitializeError": {
-			options: options(managed.WithInitializers(managed.InitializerFn(func(context.Context, resource.Managed) error { return errBoom }))),
-			want:    erring("", failed()),
+			options: options(managed.WithInitializers(managed.InitializerFn(func(context.Context,
+				resource.Managed) error {
+				return errBoom
+			}))),
+			want: erring("", failed()),
 		},
 		"ExtraFinalizersDelayDelete": {
-			object: all(deleted, func(o object) { o.SetFinalizers([]string{managed.FinalizerName, "example.org/other"}) }),
-			client: clientCalls{observe: outdated}, options: options(uninitialized, resolved), want: want(requeue, unwritten, "Observe"),
+			object: all(deleted, func(o object) {
+				o.SetFinalizers([]string{managed.FinalizerName,
+					"example.org/other"})
+			}),
+			client: clientCalls{observe: outdated}, options: options(uninitialized, resolved),
+			want: want(requeue, unwritten, "Observe"),
 		},
 		"ResolveReferencesError": {
 			options: options(uninitialized, managed.WithReferenceResolver(managed.ReferenceResolverFn(
@@ -240,10 +284,12 @@ func crossplaneCases(kind upstreamKind) map[string]upstreamCase {
 			want: erring("", failed()),
 		},
 		"UnpublishConnectionDetailsDeletionPolicyDeleteError": {
-			object: deleted, options: options(uninitialized, resolved), want: while(commonv1.Deleting(), "Observe", failed()),
+			object: deleted, options: options(uninitialized, resolved),
+			want: while(commonv1.Deleting(), "Observe", failed()),
 		},
 		"PublishObservationConnectionDetailsError": {
-			client: clientCalls{create: &answer{}}, options: options(uninitialized, resolved, unpublishable), want: erring("Observe", failed()),
+			client: clientCalls{create: &answer{}}, options: options(uninitialized, resolved, unpublishable),
+			want: erring("Observe", failed()),
 		},
 		"PublishCreationConnectionDetailsError": {
 			client:  clientCalls{create: &answer{details: managed.ConnectionDetails{"create": {}}}},
@@ -252,22 +298,29 @@ func crossplaneCases(kind upstreamKind) map[string]upstreamCase {
 		},
 		"CreateSuccessfulAfterExternalCreatePendingAndDeterministicName": {
 			object: func(o object) { meta.SetExternalCreatePending(o, moment) }, client: clientCalls{create: &answer{}},
-			options: options(uninitialized, resolved, updater(nil), finalizing, managed.WithDeterministicExternalName(true)),
-			want:    want(requeue, describe(of(commonv1.Creating(), commonv1.ReconcileSuccess()), succeeded), "Observe Create"),
+			options: options(uninitialized, resolved, updater(nil), finalizing,
+				managed.WithDeterministicExternalName(true)),
+			want: want(requeue, describe(of(commonv1.Creating(), commonv1.ReconcileSuccess()), succeeded),
+				"Observe Create"),
 		},
 		"ExternalResourceUpToDateWithMultiplePollIntervalHooks": {
-			client: clientCalls{observe: current}, options: options(uninitialized, resolved, finalizing, managed.WithPollJitterHook(time.Second), times(2), times(3)),
+			client: clientCalls{observe: current},
+			options: options(uninitialized, resolved, finalizing, managed.WithPollJitterHook(time.Second), times(2),
+				times(3)),
 			want: want(after(3*time.Minute), uncompared, "Observe"),
 		},
 		"PublishUpdateConnectionDetailsError": {
 			client:  clientCalls{observe: outdated, update: &answer{details: managed.ConnectionDetails{"update": {}}}},
-			options: options(uninitialized, resolved, unpublishing("update"), finalizing), want: erring("Observe Update", failed()),
+			options: options(uninitialized, resolved, unpublishing("update"), finalizing),
+			want:    erring("Observe Update", failed()),
 		},
 		"TypedReconcilerUpdateSuccessful": {
-			client: clientCalls{observe: outdated, update: &answer{}}, typed: true, options: options(uninitialized, resolved, finalizing), want: well("Observe Update"),
+			client: clientCalls{observe: outdated, update: &answer{}}, typed: true,
+			options: options(uninitialized, resolved, finalizing), want: well("Observe Update"),
 		},
 		"ManagementPolicyReconciliationPausedSuccessful": {
-			object: allowing(), options: options(uninitialized, finalizing), want: want(nothing, describe(of(commonv1.ReconcilePaused())), ""),
+			object: allowing(), options: options(uninitialized, finalizing),
+			want: want(nothing, describe(of(commonv1.ReconcilePaused())), ""),
 		},
 		"ManagementPoliciesUsedButNotEnabled": {object: allowing(create), want: unsupported},
 		"ManagementPolicyNotSupported":        {object: allowing(create), want: unsupported},
@@ -276,26 +329,33 @@ func crossplaneCases(kind upstreamKind) map[string]upstreamCase {
 			want: unsupported,
 		},
 		"ObserveOnlyPublishConnectionDetailsError": {
-			object: kind.observe, client: clientCalls{observe: outdated}, options: options(uninitialized, unpublishable), want: erring("Observe", failed()),
+			object: kind.observe, client: clientCalls{observe: outdated},
+			options: options(uninitialized, unpublishable), want: erring("Observe", failed()),
 		},
 		"ObserveOnlySuccessfulObserve": {
-			object: kind.observe, client: clientCalls{observe: outdated}, options: options(uninitialized, unpublishing("none"), finalizing), want: well("Observe"),
+			object: kind.observe, client: clientCalls{observe: outdated},
+			options: options(uninitialized, unpublishing("none"), finalizing), want: well("Observe"),
 		},
 		"ManagementPolicyAllCreateSuccessful": {
-			object: allowing(everything), client: clientCalls{create: &answer{}}, options: options(uninitialized, resolved, updater(nil), finalizing), want: creating(),
+			object: allowing(everything), client: clientCalls{create: &answer{}},
+			options: options(uninitialized, resolved, updater(nil), finalizing), want: creating(),
 		},
 		"ManagementPolicyCreateCreateSuccessful": {
-			object: allowing(everything), client: clientCalls{create: &answer{}}, options: options(uninitialized, resolved, updater(nil), finalizing), want: creating(),
+			object: allowing(everything), client: clientCalls{create: &answer{}},
+			options: options(uninitialized, resolved, updater(nil), finalizing), want: creating(),
 		},
 		"ManagementPolicyImmutable": {
-			object: allowing(observe, initialize, create, remove), update: errBoom, client: clientCalls{observe: outdated, update: &answer{err: errBoom}},
+			object: allowing(observe, initialize, create, remove), update: errBoom,
+			client:  clientCalls{observe: outdated, update: &answer{err: errBoom}},
 			options: options(uninitialized, resolved, finalizing), want: well("Observe"),
 		},
 		"ManagementPolicyAllUpdateSuccessful": {
-			object: allowing(everything), client: updating, options: options(uninitialized, resolved, finalizing), want: well("Observe Update"),
+			object: allowing(everything), client: updating, options: options(uninitialized, resolved, finalizing),
+			want: well("Observe Update"),
 		},
 		"ManagementPolicyUpdateUpdateSuccessful": {
-			object: allowing(everything), client: updating, options: options(uninitialized, resolved, finalizing), want: well("Observe Update"),
+			object: allowing(everything), client: updating, options: options(uninitialized, resolved, finalizing),
+			want: well("Observe Update"),
 		},
 		"ManagementPolicySkipLateInitialize": {
 			object: allowing(observe, update, create, remove), update: errBoom, client: clientCalls{observe: filled},
@@ -305,7 +365,8 @@ func crossplaneCases(kind upstreamKind) map[string]upstreamCase {
 			object: allowing(observe, initialize), want: want(after(time.Minute), uncompared, "Observe"),
 		},
 		"ObserveUpdateAndLateInitializePolicy": {
-			object: allowing(observe, update, initialize), client: clientCalls{update: &answer{}}, want: want(after(time.Minute), uncompared, "Observe Update"),
+			object: allowing(observe, update, initialize), client: clientCalls{update: &answer{}},
+			want: want(after(time.Minute), uncompared, "Observe Update"),
 		},
 	}
 }

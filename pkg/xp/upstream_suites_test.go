@@ -78,7 +78,10 @@ func loopCases(kind upstreamKind, cases map[string]upstreamCase) map[string]func
 			t.Helper()
 
 			got := c.pass(t, kind)
-			there := aspects{inResult: c.want.Result, inStatus: c.want.Status, inCalls: c.want.Calls, inPriority: "not set"}
+			there := aspects{
+				inResult: c.want.Result, inStatus: c.want.Status, inCalls: c.want.Calls,
+				inPriority: "not set",
+			}
 			here := aspects{inResult: got.Result, inStatus: got.Status, inCalls: got.Calls, inPriority: "not set"}
 
 			if got.Priority {
@@ -90,7 +93,8 @@ func loopCases(kind upstreamKind, cases map[string]upstreamCase) map[string]func
 			}
 
 			if c.near > 0 && got.Result != c.want.Result {
-				if d, err := time.ParseDuration(got.Result[len("`RequeueAfter` "):]); err == nil && (d-time.Minute).Abs() < c.near {
+				if d, err := time.ParseDuration(got.Result[len("`RequeueAfter` "):]); err == nil &&
+					(d-time.Minute).Abs() < c.near {
 					here[inResult] = c.want.Result
 				}
 			}
@@ -121,11 +125,12 @@ func changeLogs() map[string]func(*testing.T) (aspects, aspects) {
 
 				var told []changelog.Entry
 
-				c.options = append(c.options, managed.WithChangeLog(changelog.SinkFunc(func(_ context.Context, e changelog.Entry) error {
-					told = append(told, e)
+				c.options = append(c.options,
+					managed.WithChangeLog(changelog.SinkFunc(func(_ context.Context, e changelog.Entry) error {
+						told = append(told, e)
 
-					return nil
-				})))
+						return nil
+					})))
 				c.pass(t, upstreamModern)
 
 				here := fmt.Sprint(len(told))
@@ -158,7 +163,8 @@ func pollIntervals() map[string]func(*testing.T) (aspects, aspects) {
 			t.Helper()
 
 			u := upstreamCase{client: clientCalls{observe: current}, options: options(
-				uninitialized, resolved, finalizing, managed.WithPollInterval(c.interval), managed.WithMinPollInterval(c.least))}
+				uninitialized, resolved, finalizing, managed.WithPollInterval(c.interval),
+				managed.WithMinPollInterval(c.least))}
 			if c.annotation != "" {
 				u.object = annotated(meta.AnnotationKeyPollInterval, c.annotation)
 			}
@@ -196,7 +202,10 @@ func requests() map[string]func(*testing.T) (aspects, aspects) {
 
 			var stored *askable
 
-			u := upstreamCase{client: clientCalls{observe: current}, options: options(uninitialized, resolved, finalizing)}
+			u := upstreamCase{
+				client:  clientCalls{observe: current},
+				options: options(uninitialized, resolved, finalizing),
+			}
 			u.written = func(o client.Object) { stored, _ = o.(*askable) }
 			u.object = func(o object) {
 				meta.AddAnnotations(o, map[string]string{meta.AnnotationKeyReconcileRequestedAt: c.token})
@@ -211,7 +220,8 @@ func requests() map[string]func(*testing.T) (aspects, aspects) {
 				token = stored.GetLastHandledReconcileAt()
 			}
 
-			return aspects{inResult: after(time.Minute), inStatus: c.token}, aspects{inResult: got.Result, inStatus: token}
+			return aspects{inResult: after(time.Minute), inStatus: c.token},
+				aspects{inResult: got.Result, inStatus: token}
 		}
 	}
 
@@ -232,7 +242,8 @@ func updaters() map[string]func(*testing.T) (aspects, aspects) {
 		"UpdateConflictGetError":      {errBoom, conflict, errBoom, true, "1"},
 		"UpdateError":                 {nil, errBoom, errBoom, false, "1"},
 		"SuccessfulGetAfterAConflict": {nil, conflict, conflict, true, "5"},
-		"Success":                     {nil, errBoom, errBoom, false, "1"}, // that is what the case is: its name says otherwise
+		"Success": {nil, errBoom, errBoom, false,
+			"1"}, // that is what the case is: its name says otherwise
 	} {
 		out[name] = func(t *testing.T) (aspects, aspects) {
 			t.Helper()
@@ -317,7 +328,8 @@ func names() map[string]func(*testing.T) (aspects, aspects) {
 				result = failing(rootOf(err))
 			}
 
-			return aspects{inResult: c.result, inObject: c.want}, aspects{inResult: result, inObject: meta.GetExternalName(mg)}
+			return aspects{inResult: c.result, inObject: c.want},
+				aspects{inResult: result, inObject: meta.GetExternalName(mg)}
 		}
 	}
 

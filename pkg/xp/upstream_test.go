@@ -151,8 +151,9 @@ var upstreamReasons = []reason{
 		why: "What does not exist is not updated.",
 	},
 	{
-		of: ofXP, in: inResult + "|" + inStatus, cases: "UnpublishConnectionDetailsDeletionPolicyDeleteError UnpublishConnectionDetailsDeletionPolicyOrphan",
-		why: "Nothing is unpublished: the Secret is owned by the object and goes with it.",
+		of: ofXP, in: inResult + "|" + inStatus,
+		cases: "UnpublishConnectionDetailsDeletionPolicyDeleteError UnpublishConnectionDetailsDeletionPolicyOrphan",
+		why:   "Nothing is unpublished: the Secret is owned by the object and goes with it.",
 	},
 	{
 		of: ofUpdaters, in: inTries, cases: "UpdateConflictGetError UpdateError SuccessfulGetAfterAConflict Success",
@@ -187,7 +188,8 @@ func listed(t *testing.T, of string, names []string) map[differing]reason {
 
 		cases := strings.Fields(r.cases)
 		if r.but != "" {
-			cases = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(strings.Fields(r.but), name) })
+			cases = slices.DeleteFunc(slices.Clone(names),
+				func(name string) bool { return slices.Contains(strings.Fields(r.but), name) })
 		}
 
 		for _, name := range cases {
@@ -283,7 +285,8 @@ func TestUpstreamDifferences(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("%s is not what the tests say (go test -golden writes it anew): -want, +got:\n%s", upstreamGolden, diff)
+		t.Errorf("%s is not what the tests say (go test -golden writes it anew): -want, +got:\n%s", upstreamGolden,
+			diff)
 	}
 }
 
@@ -315,7 +318,8 @@ func (s upstreamSuite) count(t *testing.T, rows *[]string) string {
 
 			row := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", name, in, text(there[in]), text(here[in]), r.why)
 			if r.but != "" {
-				row = fmt.Sprintf("| all but %s | %s | %s | %s | %s |\n", strings.Join(has(names, r.but), ", "), in, text(there[in]), text(here[in]), r.why)
+				row = fmt.Sprintf("| all but %s | %s | %s | %s | %s |\n", strings.Join(has(names, r.but), ", "), in,
+					text(there[in]), text(here[in]), r.why)
 			}
 
 			first, _, _ := strings.Cut(row, " | "+in+" | ")
@@ -366,7 +370,8 @@ func TestComparingAsAuthorsDo(t *testing.T) {
 		t.Errorf("the order counts:\n%s", diff)
 	}
 
-	if diff := cmp.Diff(errors.Wrap(errBoom, "cannot"), errors.Wrap(errBoom, "cannot"), test.EquateErrors()); diff != "" {
+	if diff := cmp.Diff(errors.Wrap(errBoom, "cannot"), errors.Wrap(errBoom, "cannot"),
+		test.EquateErrors()); diff != "" {
 		t.Errorf("errors differ:\n%s", diff)
 	}
 

@@ -42,16 +42,18 @@ type object interface {
 type upstreamKind struct {
 	of         object
 	generation int64 // that the suite gives its objects
-	reconciler func(m *fake.Manager, of resource.ManagedKind, calls *clientCalls, o ...managed.ReconcilerOption) *managed.Reconciler
-	typed      func(calls *clientCalls) managed.ReconcilerOption // gives a client of this type alone; nil if the runtime has none
-	orphan     func(object)
-	observe    func(object) // allows nothing but to observe
+	reconciler func(m *fake.Manager, of resource.ManagedKind, calls *clientCalls,
+		o ...managed.ReconcilerOption) *managed.Reconciler
+	typed   func(calls *clientCalls) managed.ReconcilerOption // gives a client of this type alone; nil if the runtime has none
+	orphan  func(object)
+	observe func(object) // allows nothing but to observe
 }
 
 var (
 	upstreamSeed = upstreamKind{
 		of: &fake.Managed{},
-		reconciler: func(m *fake.Manager, of resource.ManagedKind, calls *clientCalls, o ...managed.ReconcilerOption) *managed.Reconciler {
+		reconciler: func(m *fake.Manager, of resource.ManagedKind, calls *clientCalls,
+			o ...managed.ReconcilerOption) *managed.Reconciler {
 			return managed.NewReconciler(m, of, append([]managed.ReconcilerOption{
 				managed.WithExternalConnectDisconnecter(managed.ExternalConnectDisconnecterFns{
 					ConnectFn: func(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
@@ -62,9 +64,21 @@ var (
 
 						return managed.ExternalClientFns{
 							ObserveFn: c.Observe,
-							CreateFn:  func(ctx context.Context, mg resource.Managed) error { _, err := c.Create(ctx, mg); return err },
-							UpdateFn:  func(ctx context.Context, mg resource.Managed) error { _, err := c.Update(ctx, mg); return err },
-							DeleteFn:  func(ctx context.Context, mg resource.Managed) error { _, err := c.Delete(ctx, mg); return err },
+							CreateFn: func(ctx context.Context,
+								mg resource.Managed) error {
+								_, err := c.Create(ctx, mg)
+								return err
+							},
+							UpdateFn: func(ctx context.Context,
+								mg resource.Managed) error {
+								_, err := c.Update(ctx, mg)
+								return err
+							},
+							DeleteFn: func(ctx context.Context,
+								mg resource.Managed) error {
+								_, err := c.Delete(ctx, mg)
+								return err
+							},
 						}, nil
 					},
 					DisconnectFn: func(context.Context) error { return calls.disconnect },
@@ -76,7 +90,8 @@ var (
 	}
 	upstreamModern = upstreamKind{
 		of: &role{}, generation: 42, reconciler: adapted, typed: adaptedTyped[*role],
-		orphan:  allowing(commonv1.ManagementActionObserve, commonv1.ManagementActionCreate, commonv1.ManagementActionUpdate, commonv1.ManagementActionLateInitialize),
+		orphan: allowing(commonv1.ManagementActionObserve, commonv1.ManagementActionCreate,
+			commonv1.ManagementActionUpdate, commonv1.ManagementActionLateInitialize),
 		observe: allowing(commonv1.ManagementActionObserve),
 	}
 	upstreamLegacy = upstreamKind{
@@ -87,7 +102,8 @@ var (
 )
 
 // adapted returns a reconciler with a client of crossplane-runtime.
-func adapted(m *fake.Manager, of resource.ManagedKind, calls *clientCalls, o ...managed.ReconcilerOption) *managed.Reconciler {
+func adapted(m *fake.Manager, of resource.ManagedKind, calls *clientCalls,
+	o ...managed.ReconcilerOption) *managed.Reconciler {
 	return xp.NewReconciler(m, of, append([]managed.ReconcilerOption{xp.WithExternalConnector(calls)}, o...)...)
 }
 
@@ -178,7 +194,10 @@ func (c typedCalls[T]) Connect(ctx context.Context, mg T) (xp.TypedExternalClien
 	}
 
 	return xp.TypedExternalClientFns[T]{
-		ObserveFn:    func(ctx context.Context, mg T) (managed.ExternalObservation, error) { return e.Observe(ctx, mg) },
+		ObserveFn: func(ctx context.Context,
+			mg T) (managed.ExternalObservation, error) {
+			return e.Observe(ctx, mg)
+		},
 		CreateFn:     func(ctx context.Context, mg T) (xp.ExternalCreation, error) { return e.Create(ctx, mg) },
 		UpdateFn:     func(ctx context.Context, mg T) (xp.ExternalUpdate, error) { return e.Update(ctx, mg) },
 		DeleteFn:     func(ctx context.Context, mg T) (xp.ExternalDelete, error) { return e.Delete(ctx, mg) },

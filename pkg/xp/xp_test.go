@@ -80,7 +80,10 @@ func TestLife(t *testing.T) {
 		client.Object
 		resource.Managed
 	}{
-		"Role":  &role{ObjectMeta: metav1.ObjectMeta{Namespace: "db"}, Spec: roleSpec{ManagedResourceSpec: xp.ManagedResourceSpec{WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"}}}},
+		"Role": &role{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "db"},
+			Spec:       roleSpec{ManagedResourceSpec: xp.ManagedResourceSpec{WriteConnectionSecretToReference: &commonv1.LocalSecretReference{Name: "login"}}},
+		},
 		"Grant": &grant{Spec: grantSpec{ResourceSpec: xp.ResourceSpec{WriteConnectionSecretToReference: &xp.SecretReference{Namespace: "db", Name: "login"}}}},
 	}
 
@@ -104,12 +107,15 @@ func TestLife(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if diff := cmp.Diff(map[string][]byte{"username": []byte("reader"), "password": []byte("generated")}, secret.Data); diff != "" {
+			if diff := cmp.Diff(map[string][]byte{
+				"username": []byte("reader"), "password": []byte("generated"),
+			}, secret.Data); diff != "" {
 				t.Errorf("the connection secret, -want, +got:\n%s", diff)
 			}
 
 			if !metav1.IsControlledBy(secret, mg) || secret.Type != xp.SecretType {
-				t.Errorf("the connection secret belongs to %v, and has the type %q", secret.OwnerReferences, secret.Type)
+				t.Errorf("the connection secret belongs to %v, and has the type %q", secret.OwnerReferences,
+					secret.Type)
 			}
 
 			if len(log.told) == 0 || log.told[0].Details["request"] != "42" {
@@ -147,7 +153,8 @@ func TestDetailsOfCreate(t *testing.T) {
 	}
 
 	secret := &corev1.Secret{}
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "db", Name: "login"}, secret); err != nil || string(secret.Data["password"]) != "generated" {
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "db", Name: "login"}, secret); err != nil ||
+		string(secret.Data["password"]) != "generated" {
 		t.Errorf("the Secret holds %s, %v", secret.Data["password"], err)
 	}
 }
@@ -161,7 +168,8 @@ func TestPauseOfCrossplane(t *testing.T) {
 	s := scheme(corev1.AddToScheme)
 	kube := clientfake.NewClientBuilder().WithScheme(s).WithObjects(mg).WithStatusSubresource(mg).Build()
 	external := &server{names: map[string]bool{}}
-	r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: s}, resource.ManagedKind(gv.WithKind("Role")), xp.WithExternalConnecter(external))
+	r := xp.NewReconciler(&fake.Manager{Client: kube, Scheme: s}, resource.ManagedKind(gv.WithKind("Role")),
+		xp.WithExternalConnecter(external))
 
 	passes(t, r, mg)
 
@@ -198,7 +206,8 @@ func passes(t *testing.T, r *managed.Reconciler, mg client.Object) {
 	t.Helper()
 
 	for range 3 {
-		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mg)}); err != nil {
+		if _, err := r.Reconcile(t.Context(),
+			reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mg)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,7 +225,10 @@ func (e *entries) Record(_ context.Context, entry changelog.Entry) error {
 // TestSecretOfAnother leaves a Secret alone that is not the object's.
 func TestSecretOfAnother(t *testing.T) {
 	s := scheme(corev1.AddToScheme)
-	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "login"}, Data: map[string][]byte{"password": []byte("theirs")}}
+	foreign := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "login"},
+		Data:       map[string][]byte{"password": []byte("theirs")},
+	}
 	kube := clientfake.NewClientBuilder().WithScheme(s).WithObjects(foreign).Build()
 	mg := &grant{ObjectMeta: metav1.ObjectMeta{Name: "reader", UID: "1"}}
 	mg.Spec.WriteConnectionSecretToReference = &xp.SecretReference{Namespace: "db", Name: "login"}
@@ -227,7 +239,8 @@ func TestSecretOfAnother(t *testing.T) {
 		t.Errorf("it is published: %v, %v", published, err)
 	}
 
-	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || string(foreign.Data["password"]) != "theirs" {
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil ||
+		string(foreign.Data["password"]) != "theirs" {
 		t.Errorf("the Secret of another holds %s, %v", foreign.Data["password"], err)
 	}
 }
@@ -235,7 +248,10 @@ func TestSecretOfAnother(t *testing.T) {
 // TestAdaptFails hands on an error of Connect.
 func TestAdaptFails(t *testing.T) {
 	broken := errors.New("no credentials")
-	c := xp.Adapt[resource.Managed](xp.ExternalConnectorFn(func(context.Context, resource.Managed) (xp.ExternalClient, error) { return nil, broken }))
+	c := xp.Adapt[resource.Managed](xp.ExternalConnectorFn(func(context.Context,
+		resource.Managed) (xp.ExternalClient, error) {
+		return nil, broken
+	}))
 
 	if _, err := c.Connect(t.Context(), &role{}); !errors.Is(err, broken) {
 		t.Errorf("the error is %v", err)

@@ -45,14 +45,29 @@ func TestConditionEqual(t *testing.T) {
 		change func(c *Condition)
 		want   bool
 	}{
-		"Same":         {reason: "Nothing differs.", change: func(*Condition) {}, want: true},
-		"Time":         {reason: "Times do not count.", change: func(c *Condition) { c.LastTransitionTime = metav1.Now() }, want: true},
-		"NoGeneration": {reason: "An unknown generation fits any.", change: func(c *Condition) { c.ObservedGeneration = 0 }, want: true},
-		"Generation":   {reason: "Two known generations count.", change: func(c *Condition) { c.ObservedGeneration = 4 }, want: false},
-		"Type":         {reason: "The type counts.", change: func(c *Condition) { c.Type = TypeSynced }, want: false},
-		"Status":       {reason: "The status counts.", change: func(c *Condition) { c.Status = metav1.ConditionFalse }, want: false},
-		"Reason":       {reason: "The reason counts.", change: func(c *Condition) { c.Reason = ReasonCreating }, want: false},
-		"Message":      {reason: "The message counts.", change: func(c *Condition) { c.Message = "n" }, want: false},
+		"Same": {reason: "Nothing differs.", change: func(*Condition) {}, want: true},
+		"Time": {
+			reason: "Times do not count.",
+			change: func(c *Condition) { c.LastTransitionTime = metav1.Now() }, want: true,
+		},
+		"NoGeneration": {
+			reason: "An unknown generation fits any.",
+			change: func(c *Condition) { c.ObservedGeneration = 0 }, want: true,
+		},
+		"Generation": {
+			reason: "Two known generations count.",
+			change: func(c *Condition) { c.ObservedGeneration = 4 }, want: false,
+		},
+		"Type": {reason: "The type counts.", change: func(c *Condition) { c.Type = TypeSynced }, want: false},
+		"Status": {
+			reason: "The status counts.",
+			change: func(c *Condition) { c.Status = metav1.ConditionFalse }, want: false,
+		},
+		"Reason": {
+			reason: "The reason counts.", change: func(c *Condition) { c.Reason = ReasonCreating },
+			want: false,
+		},
+		"Message": {reason: "The message counts.", change: func(c *Condition) { c.Message = "n" }, want: false},
 	}
 
 	for name, tc := range cases {
@@ -77,17 +92,29 @@ func TestConstructors(t *testing.T) {
 		got  Condition
 		want Condition
 	}{
-		"Available":        {got: Available(), want: Condition{Type: "Ready", Status: "True", Reason: "Available"}},
-		"Unavailable":      {got: Unavailable(), want: Condition{Type: "Ready", Status: "False", Reason: "Unavailable"}},
-		"Creating":         {got: Creating(), want: Condition{Type: "Ready", Status: "False", Reason: "Creating"}},
-		"Deleting":         {got: Deleting(), want: Condition{Type: "Ready", Status: "False", Reason: "Deleting"}},
-		"ReconcileSuccess": {got: ReconcileSuccess(), want: Condition{Type: "Synced", Status: "True", Reason: "ReconcileSuccess"}},
-		"ReconcilePaused":  {got: ReconcilePaused(), want: Condition{Type: "Synced", Status: "False", Reason: "ReconcilePaused"}},
+		"Available": {got: Available(), want: Condition{Type: "Ready", Status: "True", Reason: "Available"}},
+		"Unavailable": {
+			got:  Unavailable(),
+			want: Condition{Type: "Ready", Status: "False", Reason: "Unavailable"},
+		},
+		"Creating": {got: Creating(), want: Condition{Type: "Ready", Status: "False", Reason: "Creating"}},
+		"Deleting": {got: Deleting(), want: Condition{Type: "Ready", Status: "False", Reason: "Deleting"}},
+		"ReconcileSuccess": {
+			got:  ReconcileSuccess(),
+			want: Condition{Type: "Synced", Status: "True", Reason: "ReconcileSuccess"},
+		},
+		"ReconcilePaused": {
+			got:  ReconcilePaused(),
+			want: Condition{Type: "Synced", Status: "False", Reason: "ReconcilePaused"},
+		},
 		"ReconcileError": {
 			got:  ReconcileError(errors.New("boom")),
 			want: Condition{Type: "Synced", Status: "False", Reason: "ReconcileError", Message: "boom"},
 		},
-		"ReconcileErrorNil": {got: ReconcileError(nil), want: Condition{Type: "Synced", Status: "False", Reason: "ReconcileError"}},
+		"ReconcileErrorNil": {
+			got:  ReconcileError(nil),
+			want: Condition{Type: "Synced", Status: "False", Reason: "ReconcileError"},
+		},
 		"WithMessage": {
 			got:  Unavailable().WithMessage("low tide"),
 			want: Condition{Type: "Ready", Status: "False", Reason: "Unavailable", Message: "low tide"},
@@ -116,14 +143,18 @@ func TestConditionJSON(t *testing.T) {
 	}{
 		"Short": {
 			reason: "An object of the existing fleet reads and writes as before.",
-			c:      Condition{Type: TypeReady, Status: metav1.ConditionTrue, Reason: ReasonAvailable, LastTransitionTime: metav1.Unix(0, 0)},
-			want:   `{"type":"Ready","status":"True","lastTransitionTime":"1970-01-01T00:00:00Z","reason":"Available"}`,
+			c: Condition{
+				Type: TypeReady, Status: metav1.ConditionTrue, Reason: ReasonAvailable,
+				LastTransitionTime: metav1.Unix(0, 0),
+			},
+			want: `{"type":"Ready","status":"True","lastTransitionTime":"1970-01-01T00:00:00Z","reason":"Available"}`,
 		},
 		"Full": {
 			reason: "The added field has the name that all of Kubernetes uses.",
 			c: Condition{
-				Type: TypeReady, Status: metav1.ConditionTrue, Reason: ReasonAvailable, LastTransitionTime: metav1.Unix(0, 0),
-				Message: "m", ObservedGeneration: 7,
+				Type: TypeReady, Status: metav1.ConditionTrue, Reason: ReasonAvailable,
+				LastTransitionTime: metav1.Unix(0, 0),
+				Message:            "m", ObservedGeneration: 7,
 			},
 			want: `{"type":"Ready","status":"True","lastTransitionTime":"1970-01-01T00:00:00Z","reason":"Available","message":"m","observedGeneration":7}`,
 		},

@@ -128,8 +128,11 @@ func TestGetCondition(t *testing.T) {
 		ct     ConditionType
 		want   Condition
 	}{
-		"Set":   {reason: "A condition comes back as it was set.", ct: TypeReady, want: at(1, 4, Creating())},
-		"Unset": {reason: "Nothing is known about a type never set.", ct: "Moored", want: Condition{Type: "Moored", Status: metav1.ConditionUnknown}},
+		"Set": {reason: "A condition comes back as it was set.", ct: TypeReady, want: at(1, 4, Creating())},
+		"Unset": {
+			reason: "Nothing is known about a type never set.", ct: "Moored",
+			want: Condition{Type: "Moored", Status: metav1.ConditionUnknown},
+		},
 	}
 
 	for name, tc := range cases {
@@ -148,13 +151,29 @@ func TestConditionedStatusEqual(t *testing.T) {
 		a, b   *ConditionedStatus
 		want   bool
 	}{
-		"Nil":       {reason: "Nothing equals nothing.", want: true},
-		"OneNil":    {reason: "Nothing differs from something.", a: NewConditionedStatus(), want: false},
-		"Empty":     {reason: "No conditions equal no conditions.", a: NewConditionedStatus(), b: NewConditionedStatus(), want: true},
-		"Order":     {reason: "The order does not count.", a: NewConditionedStatus(Creating(), ReconcileSuccess()), b: NewConditionedStatus(ReconcileSuccess(), Creating()), want: true},
-		"Length":    {reason: "One more differs.", a: NewConditionedStatus(Creating()), b: NewConditionedStatus(Creating(), ReconcileSuccess()), want: false},
-		"Different": {reason: "Another reason differs.", a: NewConditionedStatus(Creating()), b: NewConditionedStatus(Deleting()), want: false},
-		"OtherType": {reason: "Another type differs.", a: NewConditionedStatus(Creating()), b: NewConditionedStatus(ReconcileSuccess()), want: false},
+		"Nil":    {reason: "Nothing equals nothing.", want: true},
+		"OneNil": {reason: "Nothing differs from something.", a: NewConditionedStatus(), want: false},
+		"Empty": {
+			reason: "No conditions equal no conditions.", a: NewConditionedStatus(),
+			b: NewConditionedStatus(), want: true,
+		},
+		"Order": {
+			reason: "The order does not count.",
+			a:      NewConditionedStatus(Creating(), ReconcileSuccess()),
+			b:      NewConditionedStatus(ReconcileSuccess(), Creating()), want: true,
+		},
+		"Length": {
+			reason: "One more differs.", a: NewConditionedStatus(Creating()),
+			b: NewConditionedStatus(Creating(), ReconcileSuccess()), want: false,
+		},
+		"Different": {
+			reason: "Another reason differs.", a: NewConditionedStatus(Creating()),
+			b: NewConditionedStatus(Deleting()), want: false,
+		},
+		"OtherType": {
+			reason: "Another type differs.", a: NewConditionedStatus(Creating()),
+			b: NewConditionedStatus(ReconcileSuccess()), want: false,
+		},
 	}
 
 	for name, tc := range cases {
@@ -183,7 +202,9 @@ func TestDeepCopyIsIndependent(t *testing.T) {
 	other := creds.DeepCopy()
 	other.Env.Name, other.SecretRef.Key = "X", "Y"
 
-	if diff := cmp.Diff(&CredentialSelectors{Env: &EnvSelector{Name: "TOKEN"}, SecretRef: &SecretKeySelector{Key: "k"}}, creds); diff != "" {
+	if diff := cmp.Diff(&CredentialSelectors{
+		Env: &EnvSelector{Name: "TOKEN"}, SecretRef: &SecretKeySelector{Key: "k"},
+	}, creds); diff != "" {
 		t.Errorf("Changing the copy changed the original: -want, +got:\n%s", diff)
 	}
 }

@@ -57,7 +57,8 @@ func (p ManagementPolicies) Validate() error {
 	}
 	for _, action := range p {
 		if !slices.Contains(known, action) {
-			return fmt.Errorf("spec.managementPolicies has the unknown action %.64q; allowed are %s", action, join(known))
+			return fmt.Errorf("spec.managementPolicies has the unknown action %.64q; allowed are %s", action,
+				join(known))
 		}
 	}
 	if len(p) > 0 && !p.Allow(ManagementActionObserve) {

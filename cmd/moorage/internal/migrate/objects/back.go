@@ -36,8 +36,9 @@ const (
 // records are annotations and conditions that no predecessor reads or keeps right: they would
 // be out of date when Moorage takes the object over again.
 var records = struct{ annotations, conditions []string }{
-	annotations: []string{createAttempt, backendIdentity, wasUnresolved, "moorage.dev/late-initialized", creationDetails, abandoned, "moorage.dev/restored", "moorage.dev/restored-owner"},
-	conditions:  []string{"Created", "UpToDate", "Reconciling", "Stalled"},
+	annotations: []string{createAttempt, backendIdentity, wasUnresolved, "moorage.dev/late-initialized",
+		creationDetails, abandoned, "moorage.dev/restored", "moorage.dev/restored-owner"},
+	conditions: []string{"Created", "UpToDate", "Reconciling", "Stalled"},
 }
 
 // decideBack returns what is to be done with an object before a predecessor keeps it again:
@@ -58,7 +59,10 @@ func decideBack(to Predecessor, resource string, role Role, o Object) Change {
 	b.exchange(role)
 
 	if len(b.Conflicts) > 0 {
-		return Change{Resource: b.Resource, Namespace: b.Namespace, Name: b.Name, ResourceVersion: b.ResourceVersion, Conflicts: b.Conflicts}
+		return Change{
+			Resource: b.Resource, Namespace: b.Namespace, Name: b.Name,
+			ResourceVersion: b.ResourceVersion, Conflicts: b.Conflicts,
+		}
 	}
 
 	return b.Change
@@ -108,7 +112,8 @@ func (b *back) refuse() {
 	}
 
 	if have[creationDetails] == "pending" {
-		b.conflict("connection details that only the creation told are not published (%s): let Moorage publish them", creationDetails)
+		b.conflict("connection details that only the creation told are not published (%s): let Moorage publish them",
+			creationDetails)
 	}
 
 	switch synced := b.o.condition("Synced").Reason; synced {
@@ -148,7 +153,8 @@ func (b *back) paused() bool {
 // Ready False.
 func (b *back) hidden() {
 	synced, ready := b.o.condition("Synced"), b.o.condition("Ready")
-	if synced.Reason == "" || synced.Status == "True" || synced.Reason == "ExternalResourceMissing" || synced.Reason == "CreationPending" || b.paused() {
+	if synced.Reason == "" || synced.Status == "True" || synced.Reason == "ExternalResourceMissing" ||
+		synced.Reason == "CreationPending" || b.paused() {
 		return
 	}
 
@@ -157,7 +163,8 @@ func (b *back) hidden() {
 	switch found := b.o.created().Status == "True"; {
 	case b.o.Metadata.Annotations[backendIdentity] != "":
 		b.conflict("Synced says %s, which hides whether the connection leads to another external system, where %s would create it again: "+until, synced.Reason, b.to, paused)
-	case ready.Reason == "" || ready.Status == "True" || ready.Reason == "Deleting" || ready.Reason == "Creating" && !found:
+	case ready.Reason == "" || ready.Status == "True" || ready.Reason == "Deleting" ||
+		ready.Reason == "Creating" && !found:
 		// Nothing was found that could be somebody else's, or it is the object's.
 	default:
 		b.conflict("Synced says %s, and Ready %s, which hides whether the external resource is missing, so that %s would create it again, or belongs to another, so that it would change and delete that: "+until,
@@ -174,7 +181,8 @@ func (b *back) creation() {
 	ok, no := at(have[succeeded]), at(have[failed])
 
 	switch {
-	case id == "" && created.Status == "" && b.crossplane() && at(have[pending]).After(ok) && at(have[pending]).After(no) && have[pending] == have[annotations[pending]]:
+	case id == "" && created.Status == "" && b.crossplane() && at(have[pending]).After(ok) &&
+		at(have[pending]).After(no) && have[pending] == have[annotations[pending]]:
 		// The predecessor has begun it, and has its own annotation of it still.
 	case created.Status == "Unknown",
 		id != "" && result == "",
@@ -213,7 +221,8 @@ func (b *back) policies() {
 	}
 
 	if policy := have[managementPolicy]; policy != "" && policy != "default" {
-		b.conflict("%s is %q, which %s does not know: say the same in the spec, and remove the annotation", managementPolicy, policy, b.to)
+		b.conflict("%s is %q, which %s does not know: say the same in the spec, and remove the annotation",
+			managementPolicy, policy, b.to)
 	}
 
 	listed := b.crossplane() && !unrestricted && slices.Contains(*all, "Delete")
@@ -267,7 +276,8 @@ func (b *back) mark(ours, theirs string) {
 		b.remove(theirs) // a creation that Moorage knows to be over
 	case !set || value == "" || known && now == value:
 	case ours == externalName && known && !b.kept():
-		b.conflict("%s is %q and %s is %q: look which resource is meant, and set both to its name", ours, value, theirs, now)
+		b.conflict("%s is %q and %s is %q: look which resource is meant, and set both to its name", ours, value,
+			theirs, now)
 	case ours == paused || !known || b.kept():
 		b.Annotations[theirs] = value
 	}

@@ -30,15 +30,17 @@ func TestDecideBack(t *testing.T) {
 	}{
 		{why: "an object that nobody has touched is left alone", to: "crossplane-v2", o: `"metadata":{}`},
 		{
-			why: "finalizer, name and marks go back, and nothing of ours is left to be out of date", to: "crossplane-v2",
-			o: `"metadata":{"annotations":{` + made + `,"crossplane.io/external-name":"a"}` + ours + `}` + found,
+			why: "finalizer, name and marks go back, and nothing of ours is left to be out of date",
+			to:  "crossplane-v2",
+			o:   `"metadata":{"annotations":{` + made + `,"crossplane.io/external-name":"a"}` + ours + `}` + found,
 			what: "set crossplane.io/external-create-pending, set crossplane.io/external-create-succeeded, " +
 				"remove krateo.io/external-create-pending, remove krateo.io/external-create-succeeded, remove krateo.io/external-name, " +
 				"put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off, remove the condition UpToDate, remove the condition Created",
 		},
 		{
 			why: "what the provider has filled in is only known here", to: "krateo-v0.9",
-			o: `"metadata":{"annotations":{"moorage.dev/late-initialized":"spec.size"}}`, what: "remove moorage.dev/late-initialized",
+			o:    `"metadata":{"annotations":{"moorage.dev/late-initialized":"spec.size"}}`,
+			what: "remove moorage.dev/late-initialized",
 		},
 		{
 			why: "what has gone back already is not changed again", to: "crossplane-v2",
@@ -46,7 +48,8 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "the name that Moorage keeps the object under counts", to: "crossplane-v1",
-			o:    `"metadata":{"annotations":{"krateo.io/external-name":"b","crossplane.io/external-name":"a"}` + ours + `}`,
+			o: `"metadata":{"annotations":{"krateo.io/external-name":"b","crossplane.io/external-name":"a"}` +
+				ours + `}`,
 			what: "set crossplane.io/external-name, remove krateo.io/external-name, put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off",
 		},
 		{
@@ -56,17 +59,28 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "a mark that a user has removed here does not come back", to: "crossplane-v2",
-			o:    `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}` + ours + `}`,
+			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}` +
+				ours + `}`,
 			what: "remove crossplane.io/external-create-pending, put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off",
 		},
-		{why: "a pause goes back", to: "crossplane-v2", o: `"metadata":{"annotations":{"krateo.io/paused":"true"}}`, what: "set crossplane.io/paused, remove krateo.io/paused"},
+		{
+			why: "a pause goes back", to: "crossplane-v2",
+			o:    `"metadata":{"annotations":{"krateo.io/paused":"true"}}`,
+			what: "set crossplane.io/paused, remove krateo.io/paused",
+		},
 		{
 			why: "a pause that is over here is over there", to: "crossplane-v2",
 			o:    `"metadata":{"annotations":{"krateo.io/paused":"false","crossplane.io/paused":"true"}}`,
 			what: "remove krateo.io/paused, remove crossplane.io/paused",
 		},
-		{why: "a pause of theirs alone stays", to: "crossplane-v2", o: `"metadata":{"annotations":{"crossplane.io/paused":"true"}}`},
-		{why: "krateo's pause is the same", to: "krateo-v0.9", o: `"metadata":{"annotations":{"krateo.io/paused":"true"}}`},
+		{
+			why: "a pause of theirs alone stays", to: "crossplane-v2",
+			o: `"metadata":{"annotations":{"crossplane.io/paused":"true"}}`,
+		},
+		{
+			why: "krateo's pause is the same", to: "krateo-v0.9",
+			o: `"metadata":{"annotations":{"krateo.io/paused":"true"}}`,
+		},
 		{
 			why: "krateo's marks and finalizer are the same", to: "krateo-v0.9",
 			o:    `"metadata":{"annotations":{` + made + `}` + ours + `}` + found,
@@ -78,7 +92,8 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "nor that of an attempt", to: "krateo-v0.9",
-			o: `"metadata":{"annotations":{"moorage.dev/create-attempt":"1a"}` + ours + `}`, says: "result is not known",
+			o:    `"metadata":{"annotations":{"moorage.dev/create-attempt":"1a"}` + ours + `}`,
+			says: "result is not known",
 		},
 		{
 			why: "what a predecessor has begun is its own", to: "krateo-v0.9",
@@ -86,33 +101,42 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "and which it has marked as such itself", to: "crossplane-v2",
-			o:    `"metadata":{"annotations":{` + begun + `,"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z","moorage.dev/was-unresolved":"true"}` + ours + `}`,
+			o: `"metadata":{"annotations":{` + begun +
+				`,"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z","moorage.dev/was-unresolved":"true"}` + ours + `}`,
 			what: "remove krateo.io/external-create-pending, remove moorage.dev/was-unresolved, put finalizer.managedresource.crossplane.io on, take finalizer.managedresource.krateo.io off",
 		},
 		{
-			why: "policies that have Delete win over Orphan", to: "crossplane-v1", says: "which crossplane-v1 obeys whatever deletionPolicy says",
-			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Orphan","managementPolicies":["Observe","Create","Update","Delete"]}`,
+			why: "policies that have Delete win over Orphan", to: "crossplane-v1",
+			says: "which crossplane-v1 obeys whatever deletionPolicy says",
+			o:    `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Orphan","managementPolicies":["Observe","Create","Update","Delete"]}`,
 		},
 		{
-			why: "the same where Orphan is in the spec alone", to: "crossplane-v1", says: "which crossplane-v1 obeys whatever deletionPolicy says",
-			o: `"metadata":{},"spec":{"deletionPolicy":"Orphan","managementPolicies":["Observe","Delete"]}`,
+			why: "the same where Orphan is in the spec alone", to: "crossplane-v1",
+			says: "which crossplane-v1 obeys whatever deletionPolicy says",
+			o:    `"metadata":{},"spec":{"deletionPolicy":"Orphan","managementPolicies":["Observe","Delete"]}`,
 		},
 		{
-			why: "it would be created again in the other system", to: "crossplane-v1", says: "do first what the condition asks for",
-			o: `"metadata":{"annotations":{"krateo.io/external-name":"a"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"BackendChanged"}]}`,
+			why: "it would be created again in the other system", to: "crossplane-v1",
+			says: "do first what the condition asks for",
+			o: `"metadata":{"annotations":{"krateo.io/external-name":"a"}` + ours +
+				`},"status":{"conditions":[{"type":"Synced","status":"False","reason":"BackendChanged"}]}`,
 		},
 		{
 			why: "or in place of what is lost", to: "crossplane-v1", says: "do first what the condition asks for",
-			o: `"metadata":{"annotations":{"krateo.io/external-name":"a"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"RecreationNotRequested"}]}`,
+			o: `"metadata":{"annotations":{"krateo.io/external-name":"a"}` + ours +
+				`},"status":{"conditions":[{"type":"Synced","status":"False","reason":"RecreationNotRequested"}]}`,
 		},
 		{
-			why: "the object went back, and the request for its status failed", to: "crossplane-v2", what: "remove the condition Created",
+			why: "the object went back, and the request for its status failed", to: "crossplane-v2",
+			what: "remove the condition Created",
 			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z","crossplane.io/external-create-succeeded":"2026-01-02T03:04:06Z"},"finalizers":["finalizer.managedresource.crossplane.io"]},` +
 				`"status":{"conditions":[{"type":"Created","status":"True","reason":"Observed","message":"2026-01-02T03:04:06Z of \"a\""}]}`,
 		},
 		{
-			why: "the predecessor's creation succeeded, and its resource is not found", to: "crossplane-v1", says: "was not found yet",
-			o: `"metadata":{"annotations":{` + made + `,"krateo.io/external-create-pending":"2026-01-02T03:04:05Z","crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"}]}`,
+			why: "the predecessor's creation succeeded, and its resource is not found", to: "crossplane-v1",
+			says: "was not found yet",
+			o: `"metadata":{"annotations":{` + made +
+				`,"krateo.io/external-create-pending":"2026-01-02T03:04:05Z","crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"}]}`,
 		},
 		{
 			why: "what was created and not found would be created again", to: "crossplane-v2",
@@ -120,32 +144,40 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "what is gone would be created again", to: "krateo-v0.7",
-			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","reason":"CreationUnresolved"}]}`, says: "would create again",
+			o:    `"metadata":{},"status":{"conditions":[{"type":"Synced","reason":"CreationUnresolved"}]}`,
+			says: "would create again",
 		},
 		{
 			why: "what belongs to another would be changed", to: "krateo-v0.9",
-			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","reason":"ExternalResourceNotOwned"}]}`, says: "belongs to another",
+			o:    `"metadata":{},"status":{"conditions":[{"type":"Synced","reason":"ExternalResourceNotOwned"}]}`,
+			says: "belongs to another",
 		},
 		{
 			why: "unless the object is paused", to: "krateo-v0.9",
 			o: `"metadata":{"annotations":{"krateo.io/paused":"true"}},"status":{"conditions":[{"type":"Synced","reason":"ExternalResourceNotOwned"}]}`,
 		},
 		{
-			why: "a failure of Connect hides that it belongs to another: Ready is all that is left to say so", to: "crossplane-v2", says: "Synced says ReconcileError, and Ready Unavailable",
+			why: "a failure of Connect hides that it belongs to another: Ready is all that is left to say so",
+			to:  "crossplane-v2", says: "Synced says ReconcileError, and Ready Unavailable",
 			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
 		},
 		{
-			why: "so does an outage, or what was found once is missing now", to: "krateo-v0.9", says: "Synced says Unauthorized, and Ready Creating",
-			o: `"metadata":{"annotations":{` + made + `}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"Unauthorized"},{"type":"Ready","status":"False","reason":"Creating"},` +
+			why: "so does an outage, or what was found once is missing now", to: "krateo-v0.9",
+			says: "Synced says Unauthorized, and Ready Creating",
+			o: `"metadata":{"annotations":{` + made + `}` + ours +
+				`},"status":{"conditions":[{"type":"Synced","status":"False","reason":"Unauthorized"},{"type":"Ready","status":"False","reason":"Creating"},` +
 				`{"type":"Created","status":"True","reason":"Observed","message":"2026-01-02T03:04:06Z of \"a\""}]}`,
 		},
 		{
-			why: "or a pause that is over", to: "krateo-v0.9", says: "Synced says ReconcilePaused, and Ready Unavailable",
-			o: `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
+			why: "or a pause that is over", to: "krateo-v0.9",
+			says: "Synced says ReconcilePaused, and Ready Unavailable",
+			o:    `"metadata":{},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcilePaused"},{"type":"Ready","status":"False","reason":"Unavailable"}]}`,
 		},
 		{
-			why: "a failure hides that the connection leads to another system", to: "crossplane-v1", says: "whether the connection leads to another external system",
-			o: `"metadata":{"annotations":{"krateo.io/external-name":"a","moorage.dev/backend-identity":"blue"}` + ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},{"type":"Ready","status":"True","reason":"Available"}]}`,
+			why: "a failure hides that the connection leads to another system", to: "crossplane-v1",
+			says: "whether the connection leads to another external system",
+			o: `"metadata":{"annotations":{"krateo.io/external-name":"a","moorage.dev/backend-identity":"blue"}` +
+				ours + `},"status":{"conditions":[{"type":"Synced","status":"False","reason":"ReconcileError"},{"type":"Ready","status":"True","reason":"Available"}]}`,
 		},
 		{
 			why: "what is paused is not changed there, whatever is hidden", to: "krateo-v0.9",
@@ -175,13 +207,25 @@ func TestDecideBack(t *testing.T) {
 			why: "a condition Created of the provider's own stays, and says nothing of Moorage", to: "crossplane-v2",
 			o: `"metadata":{"annotations":{"crossplane.io/external-create-pending":"2026-01-02T03:04:05Z"}},"status":{"conditions":[{"type":"Created","status":"True","reason":"VolumeCreated"}]}`,
 		},
-		{why: "an operation is in progress", to: "krateo-v0.9", o: `"metadata":{"annotations":{"moorage.dev/operation":"7"}}`, says: "an operation is in progress"},
-		{why: "details are not published", to: "crossplane-v2", o: `"metadata":{"annotations":{"moorage.dev/creation-details":"pending"}}`, says: "are not published"},
+		{
+			why: "an operation is in progress", to: "krateo-v0.9",
+			o:    `"metadata":{"annotations":{"moorage.dev/operation":"7"}}`,
+			says: "an operation is in progress",
+		},
+		{
+			why: "details are not published", to: "crossplane-v2",
+			o:    `"metadata":{"annotations":{"moorage.dev/creation-details":"pending"}}`,
+			says: "are not published",
+		},
 		{
 			why: "nobody gives a finalizer to an object that is being deleted", to: "crossplane-v2",
-			o: `"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z"` + ours + `}`, says: "let Moorage end the deletion",
+			o:    `"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z"` + ours + `}`,
+			says: "let Moorage end the deletion",
 		},
-		{why: "krateo's deletion goes on", to: "krateo-v0.9", o: `"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z"` + ours + `}`},
+		{
+			why: "krateo's deletion goes on", to: "krateo-v0.9",
+			o: `"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z"` + ours + `}`,
+		},
 		{
 			why: "what must not be deleted stays so, in the field", to: "krateo-v0.7",
 			o:    `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Delete"}`,
@@ -192,23 +236,36 @@ func TestDecideBack(t *testing.T) {
 			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"managementPolicies":["*"]}`, says: "forbid the deletion in the spec",
 		},
 		{
-			why: "a field that a namespaced kind has still is not read by v2", to: "crossplane-v2", says: "forbid the deletion in the spec",
-			o: `"metadata":{"namespace":"db","annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Orphan","managementPolicies":["*"]}`,
+			why: "a field that a namespaced kind has still is not read by v2", to: "crossplane-v2",
+			says: "forbid the deletion in the spec",
+			o:    `"metadata":{"namespace":"db","annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Orphan","managementPolicies":["*"]}`,
 		},
 		{
-			why: "that of a cluster-scoped kind is", to: "crossplane-v2", what: "remove krateo.io/deletion-policy, set spec.deletionPolicy",
-			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Delete","managementPolicies":["*"]}`,
+			why: "that of a cluster-scoped kind is", to: "crossplane-v2",
+			what: "remove krateo.io/deletion-policy, set spec.deletionPolicy",
+			o:    `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"deletionPolicy":"Delete","managementPolicies":["*"]}`,
 		},
 		{
 			why: "policies forbid it already", to: "crossplane-v2",
 			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan"}},"spec":{"managementPolicies":["Observe"]}`, what: "remove krateo.io/deletion-policy",
 		},
-		{why: "krateo v0.9 knows the annotation", to: "krateo-v0.9", o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan","krateo.io/management-policy":"observe"}}`},
-		{why: "v0.7 does not know the policy", to: "krateo-v0.7", o: `"metadata":{"annotations":{"krateo.io/management-policy":"observe"}}`, says: "does not know"},
-		{why: "krateo knows no policies in the spec", to: "krateo-v0.9", o: `"metadata":{},"spec":{"managementPolicies":[]}`, says: "does not know"},
+		{
+			why: "krateo v0.9 knows the annotation", to: "krateo-v0.9",
+			o: `"metadata":{"annotations":{"krateo.io/deletion-policy":"orphan","krateo.io/management-policy":"observe"}}`,
+		},
+		{
+			why: "v0.7 does not know the policy", to: "krateo-v0.7",
+			o:    `"metadata":{"annotations":{"krateo.io/management-policy":"observe"}}`,
+			says: "does not know",
+		},
+		{
+			why: "krateo knows no policies in the spec", to: "krateo-v0.9",
+			o: `"metadata":{},"spec":{"managementPolicies":[]}`, says: "does not know",
+		},
 		{
 			why: "the finalizer of a configuration goes back", to: "crossplane-v1", role: objects.Configuration,
-			o: `"metadata":{"finalizers":["in-use.moorage.dev"]}`, what: "put in-use.crossplane.io on, take in-use.moorage.dev off",
+			o:    `"metadata":{"finalizers":["in-use.moorage.dev"]}`,
+			what: "put in-use.crossplane.io on, take in-use.moorage.dev off",
 		},
 		{
 			why: "krateo has none, and would not remove it", to: "krateo-v0.9", role: objects.Configuration,
@@ -216,7 +273,8 @@ func TestDecideBack(t *testing.T) {
 		},
 		{
 			why: "a configuration that is being deleted is refused", to: "crossplane-v1", role: objects.Configuration,
-			o: `"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["in-use.moorage.dev"]}`, says: "is being deleted",
+			o:    `"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":["in-use.moorage.dev"]}`,
+			says: "is being deleted",
 		},
 	} {
 		var o objects.Object
@@ -229,7 +287,8 @@ func TestDecideBack(t *testing.T) {
 			t.Errorf("%s: -want, +got:\n%s", row.why, diff)
 		}
 
-		if told := strings.Join(c.Conflicts, "; "); (row.says == "") != (told == "") || !strings.Contains(told, row.says) {
+		if told := strings.Join(c.Conflicts, "; "); (row.says == "") != (told == "") ||
+			!strings.Contains(told, row.says) {
 			t.Errorf("%s: told is %q, not %q", row.why, told, row.says)
 		}
 
@@ -237,7 +296,8 @@ func TestDecideBack(t *testing.T) {
 			t.Errorf("%s: an object that a person has to decide about is changed", row.why)
 		}
 
-		if len(c.Take) > 0 && slices.Contains(o.Metadata.Finalizers, "example.org/keep") && !slices.Contains(c.Finalizers, "example.org/keep") {
+		if len(c.Take) > 0 && slices.Contains(o.Metadata.Finalizers, "example.org/keep") &&
+			!slices.Contains(c.Finalizers, "example.org/keep") {
 			t.Errorf("%s: somebody else's finalizer goes", row.why)
 		}
 	}
@@ -247,7 +307,8 @@ func TestDecideBack(t *testing.T) {
 // one for its status, bound to the conditions that were read.
 func TestBackCommand(t *testing.T) {
 	c := objects.Change{
-		Resource: "roles", Name: "a", ResourceVersion: "7", Annotations: map[string]string{"x": "1"}, Drop: []string{"y"}, Orphan: true,
+		Resource: "roles", Name: "a", ResourceVersion: "7", Annotations: map[string]string{"x": "1"},
+		Drop: []string{"y"}, Orphan: true,
 		Take: []string{"ours"}, Conditions: []objects.Indexed{{Index: 2, Type: "Created"}},
 	}
 	want := `kubectl patch roles a --type=merge '--patch={"metadata":{"annotations":{"x":"1","y":null},"finalizers":[],"resourceVersion":"7"},"spec":{"deletionPolicy":"Orphan"}}'

@@ -20,12 +20,15 @@ func conflicts(o Object) []string {
 	switch begun := at(have[annotations[pending]]); {
 	case here == "" && there != "" && taken(o):
 		return []string{fmt.Sprintf("%s is %q, and %s is not set although Moorage has kept the object: the runtime before has created a resource since, or somebody has removed the annotation; "+
-			"look which resource is meant, and set both to its name"+untouched, annotations[externalName], there, externalName)}
+			"look which resource is meant, and set both to its name"+untouched, annotations[externalName], there,
+			externalName)}
 	case here != "" && there != "" && here != there && !last.IsZero() && at(have[annotations[succeeded]]).After(last):
 		return []string{fmt.Sprintf("%s is %q and %s is %q, which the runtime before created later than the last mark of Moorage: there may be two resources; "+
-			"look which one is meant, and set both to its name"+untouched, externalName, here, annotations[externalName], there)}
+			"look which one is meant, and set both to its name"+untouched, externalName, here,
+			annotations[externalName], there)}
 	case here != "" && there != "" && here != there:
-		return []string{fmt.Sprintf("%s is %q and %s is %q: look which resource is meant, and set both to its name"+untouched,
+		return []string{fmt.Sprintf("%s is %q and %s is %q: look which resource is meant, and set both to its name"+
+			untouched,
 			externalName, here, annotations[externalName], there)}
 	case !last.IsZero() && begun.After(last) && have[wasUnresolved] == "" &&
 		begun.After(latest(have[annotations[succeeded]], have[annotations[failed]])):

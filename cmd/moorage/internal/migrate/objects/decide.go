@@ -177,7 +177,8 @@ func (c *Change) annotate(o Object) {
 	}
 
 	if there := annotations[paused]; have[there] == "true" && have[paused] != "" && have[paused] != "true" {
-		c.Notes = append(c.Notes, fmt.Sprintf("%s is \"true\", and has no effect: %s is %q", there, paused, have[paused]))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s is \"true\", and has no effect: %s is %q", there, paused,
+			have[paused]))
 	}
 
 	// Also of an object that is taken: the finalizer of provider-runtime v0.7 is the same.
@@ -191,7 +192,8 @@ func (c *Change) annotate(o Object) {
 // gets no finalizer of ours any more, it may be all that they were asked.
 func taken(o Object) bool {
 	return slices.Contains(o.Metadata.Finalizers, finalizers[Managed][1]) ||
-		o.Metadata.Annotations[createAttempt] != "" || o.Metadata.Annotations[wasUnresolved] != "" || o.created().Status != ""
+		o.Metadata.Annotations[createAttempt] != "" || o.Metadata.Annotations[wasUnresolved] != "" ||
+		o.created().Status != ""
 }
 
 // marks carries over what has no value in Moorage's name: that wins, because somebody said it.
@@ -216,6 +218,7 @@ func (c *Change) release(role Role, o Object) {
 		c.Waits = append(c.Waits, theirs)
 	case len(c.Conflicts) == 0:
 		c.Take = append(c.Take, theirs)
-		c.Finalizers = slices.DeleteFunc(slices.Clone(o.Metadata.Finalizers), func(f string) bool { return f == theirs })
+		c.Finalizers = slices.DeleteFunc(slices.Clone(o.Metadata.Finalizers),
+			func(f string) bool { return f == theirs })
 	}
 }

@@ -28,7 +28,8 @@ func PlanBack(ctx context.Context, kubectl Kubectl, resource string, role Role, 
 	})
 }
 
-func plan(ctx context.Context, kubectl Kubectl, resource string, role Role, decide func(string, Role, Object) Change) ([]Change, error) {
+func plan(ctx context.Context, kubectl Kubectl, resource string, role Role,
+	decide func(string, Role, Object) Change) ([]Change, error) {
 	out, err := kubectl(ctx, "get", resource, "--all-namespaces", "--output=json")
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the objects of %s: %w", resource, err)

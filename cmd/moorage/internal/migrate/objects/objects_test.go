@@ -58,7 +58,8 @@ func TestDecide(t *testing.T) {
 		{
 			why: "nothing else is set beside a name that may be that of another resource",
 			annotations: map[string]string{
-				"crossplane.io/external-name": "a", "krateo.io/external-name": "b", "crossplane.io/paused": "true", "crossplane.io/external-create-pending": "2026-01-02T03:04:05Z",
+				"crossplane.io/external-name": "a", "krateo.io/external-name": "b", "crossplane.io/paused": "true",
+				"crossplane.io/external-create-pending": "2026-01-02T03:04:05Z",
 			},
 			policy: "Orphan",
 			want: objects.Change{Conflicts: []string{
@@ -78,14 +79,24 @@ func TestDecide(t *testing.T) {
 			annotations: map[string]string{"crossplane.io/paused": "true", "moorage.dev/create-attempt": "x/succeeded"},
 		},
 		{
-			why:         "an annotation without a value says as much as none",
-			annotations: map[string]string{"crossplane.io/paused": "true", "krateo.io/paused": "", "crossplane.io/external-name": "a", "krateo.io/external-name": "", "krateo.io/deletion-policy": ""},
-			policy:      "Orphan",
-			want:        objects.Change{Annotations: map[string]string{"krateo.io/paused": "true", "krateo.io/external-name": "a", "krateo.io/deletion-policy": "orphan"}},
+			why: "an annotation without a value says as much as none",
+			annotations: map[string]string{
+				"crossplane.io/paused": "true", "krateo.io/paused": "",
+				"crossplane.io/external-name": "a", "krateo.io/external-name": "",
+				"krateo.io/deletion-policy": "",
+			},
+			policy: "Orphan",
+			want: objects.Change{Annotations: map[string]string{
+				"krateo.io/paused": "true", "krateo.io/external-name": "a",
+				"krateo.io/deletion-policy": "orphan",
+			}},
 		},
 		{
-			why:         "here or there",
-			annotations: map[string]string{"crossplane.io/external-name": "", "krateo.io/external-name": "a", "crossplane.io/poll-interval": ""},
+			why: "here or there",
+			annotations: map[string]string{
+				"crossplane.io/external-name": "", "krateo.io/external-name": "a",
+				"crossplane.io/poll-interval": "",
+			},
 		},
 		{
 			why:         "a pause is carried over, so that nothing is changed that was paused",
@@ -115,8 +126,11 @@ func TestDecide(t *testing.T) {
 			}},
 		},
 		{
-			why:         "marks that are newer here stay",
-			annotations: map[string]string{"crossplane.io/external-create-pending": "2026-01-02T03:04:05Z", "krateo.io/external-create-pending": "2026-02-02T03:04:05Z"},
+			why: "marks that are newer here stay",
+			annotations: map[string]string{
+				"crossplane.io/external-create-pending": "2026-01-02T03:04:05Z",
+				"krateo.io/external-create-pending":     "2026-02-02T03:04:05Z",
+			},
 		},
 		{
 			why:        "a deletion policy becomes the annotation, also if the finalizer before was the same",
@@ -174,8 +188,10 @@ func TestDecide(t *testing.T) {
 		{
 			why: "the predecessor ran again, and has a name for what it created",
 			annotations: map[string]string{
-				"krateo.io/external-create-pending": early, "krateo.io/external-create-failed": early, "moorage.dev/create-attempt": "1/failed",
-				"crossplane.io/external-name": "vol-0", "crossplane.io/external-create-pending": late, "crossplane.io/external-create-succeeded": late,
+				"krateo.io/external-create-pending": early, "krateo.io/external-create-failed": early,
+				"moorage.dev/create-attempt":  "1/failed",
+				"crossplane.io/external-name": "vol-0", "crossplane.io/external-create-pending": late,
+				"crossplane.io/external-create-succeeded": late,
 			},
 			finalizers: []string{ours, theirs},
 			want: objects.Change{Conflicts: []string{
@@ -186,8 +202,10 @@ func TestDecide(t *testing.T) {
 		{
 			why: "the predecessor ran again, and created another one",
 			annotations: map[string]string{
-				"krateo.io/external-name": "vol-0", "krateo.io/external-create-pending": early, "krateo.io/external-create-succeeded": early,
-				"crossplane.io/external-name": "vol-7", "crossplane.io/external-create-pending": late, "crossplane.io/external-create-succeeded": late,
+				"krateo.io/external-name": "vol-0", "krateo.io/external-create-pending": early,
+				"krateo.io/external-create-succeeded": early,
+				"crossplane.io/external-name":         "vol-7", "crossplane.io/external-create-pending": late,
+				"crossplane.io/external-create-succeeded": late,
 			},
 			finalizers: []string{ours}, created: "Observed",
 			want: objects.Change{Conflicts: []string{
@@ -198,8 +216,10 @@ func TestDecide(t *testing.T) {
 		{
 			why: "the predecessor ran again, and nobody knows what its creation led to",
 			annotations: map[string]string{
-				"krateo.io/external-name": "a", "krateo.io/external-create-pending": early, "krateo.io/external-create-succeeded": early,
-				"crossplane.io/external-name": "a", "crossplane.io/external-create-pending": late, "crossplane.io/external-create-succeeded": early,
+				"krateo.io/external-name": "a", "krateo.io/external-create-pending": early,
+				"krateo.io/external-create-succeeded": early,
+				"crossplane.io/external-name":         "a", "crossplane.io/external-create-pending": late,
+				"crossplane.io/external-create-succeeded": early,
 			},
 			finalizers: []string{ours},
 			want: objects.Change{Conflicts: []string{
@@ -210,30 +230,40 @@ func TestDecide(t *testing.T) {
 		{
 			why: "a creation that was carried over, and that a user has answered for, is no later one",
 			annotations: map[string]string{
-				"krateo.io/external-create-failed": early, "crossplane.io/external-create-failed": early, "crossplane.io/external-create-pending": late,
-				"moorage.dev/was-unresolved": "asked",
+				"krateo.io/external-create-failed": early, "crossplane.io/external-create-failed": early,
+				"crossplane.io/external-create-pending": late,
+				"moorage.dev/was-unresolved":            "asked",
 			},
 			finalizers: []string{ours},
 		},
 		{
-			why:         "somebody edited the predecessor's name after the takeover, which has no effect",
-			annotations: map[string]string{"crossplane.io/external-name": "b", "krateo.io/external-name": "a", "krateo.io/external-create-succeeded": early, "crossplane.io/external-create-succeeded": early},
-			finalizers:  []string{ours}, created: "Observed",
+			why: "somebody edited the predecessor's name after the takeover, which has no effect",
+			annotations: map[string]string{
+				"crossplane.io/external-name": "b", "krateo.io/external-name": "a",
+				"krateo.io/external-create-succeeded":     early,
+				"crossplane.io/external-create-succeeded": early,
+			},
+			finalizers: []string{ours}, created: "Observed",
 			want: objects.Change{Conflicts: []string{
 				`krateo.io/external-name is "a" and crossplane.io/external-name is "b": look which resource is meant, and set both to its name; nothing of the object is changed before`,
 			}},
 		},
 		{
-			why:         "a user was asked about an object in deletion, and has answered: the mark does not come back",
-			annotations: map[string]string{"moorage.dev/was-unresolved": "asked", "crossplane.io/external-create-pending": early},
-			finalizers:  []string{theirs}, deleted: late,
+			why: "a user was asked about an object in deletion, and has answered: the mark does not come back",
+			annotations: map[string]string{
+				"moorage.dev/was-unresolved":            "asked",
+				"crossplane.io/external-create-pending": early,
+			},
+			finalizers: []string{theirs}, deleted: late,
 			want: objects.Change{Conflicts: []string{objects.Leaving(objects.Managed)}},
 		},
 		{
 			why:         "a condition Created of the provider's own says nothing of Moorage",
 			annotations: map[string]string{"crossplane.io/external-name": "vol-0", "crossplane.io/paused": "true"},
 			created:     "VolumeCreated",
-			want:        objects.Change{Annotations: map[string]string{"krateo.io/external-name": "vol-0", "krateo.io/paused": "true"}},
+			want: objects.Change{Annotations: map[string]string{
+				"krateo.io/external-name": "vol-0", "krateo.io/paused": "true",
+			}},
 		},
 	} {
 		var o objects.Object
@@ -358,7 +388,8 @@ func TestCommandIsQuoted(t *testing.T) {
 func TestPlanFails(t *testing.T) {
 	refused := errors.New("forbidden")
 
-	_, err := objects.Plan(t.Context(), func(context.Context, ...string) ([]byte, error) { return nil, refused }, "roles", objects.Managed)
+	_, err := objects.Plan(t.Context(), func(context.Context, ...string) ([]byte, error) { return nil, refused },
+		"roles", objects.Managed)
 	if !errors.Is(err, refused) {
 		t.Errorf("the error is %v", err)
 	}
@@ -366,7 +397,8 @@ func TestPlanFails(t *testing.T) {
 
 // TestPlanReadsEveryKind has objects whose spec means something else by the names of policies.
 func TestPlanReadsEveryKind(t *testing.T) {
-	for _, spec := range []string{`{"deletionPolicy":{"volumes":"Retain"}}`, `{"deletionPolicy":["Orphan"]}`, `{"managementPolicies":"all","deletionPolicy":"Orphan"}`, `"x"`, `null`} {
+	for _, spec := range []string{`{"deletionPolicy":{"volumes":"Retain"}}`, `{"deletionPolicy":["Orphan"]}`,
+		`{"managementPolicies":"all","deletionPolicy":"Orphan"}`, `"x"`, `null`} {
 		changes, err := objects.Plan(t.Context(), func(context.Context, ...string) ([]byte, error) {
 			return []byte(`{"items":[{"metadata":{"name":"a","annotations":{"crossplane.io/external-name":"x"}},"spec":` + spec + `}]}`), nil
 		}, "roles", objects.Managed)
