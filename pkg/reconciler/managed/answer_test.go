@@ -3,6 +3,7 @@ package managed
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -402,6 +404,41 @@ func TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked(t *testing.T) {
 		asked := w.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
 		if !errors.Is(err, want) || added != 1 || asked != (want == nil) {
 			t.Errorf("error %v, want %v; added %d times, asked is %t", err, want, added, asked)
+		}
+	}
+}
+
+// TestTheNoteIsWrittenWithTheRecord: the note that the user was asked is written together with the record of the
+// creation, although the object has it to the knowledge of this process. After a restore of the API server the same
+// version may be another state of the object, and the note alone would be taken for an answer.
+func TestTheNoteIsWrittenWithTheRecord(t *testing.T) {
+	const pending, attempt = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt
+	for reason, tc := range map[string]struct {
+		marks map[string]string
+		note  string
+		want  []string
+	}{
+		"of this runtime":    {map[string]string{pending: early, attempt: ownID}, notedAsked, []string{pending, attempt}},
+		"of another runtime": {map[string]string{pending: early}, notedAsked, []string{pending}},
+		"no note is written": {map[string]string{pending: early, attempt: ownID}, "", nil},
+	} {
+		w := newStored(bearing(tc.marks), &memo{})
+		key := meta.AnnotationKeyWasUnresolved
+		if tc.note == "" {
+			key, tc.note = "color", "red"
+		}
+		meta.AddAnnotations(w.mg, map[string]string{key: tc.note})
+		if err := w.store(t.Context(), telemetry.Result); err != nil || len(w.writes.sent) != 1 {
+			t.Fatalf("%s: %v, sent %q", reason, err, w.writes.sent)
+		}
+		var got []string
+		for _, mark := range []string{pending, attempt} {
+			if strings.Contains(w.writes.sent[0], mark) {
+				got = append(got, mark)
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s", reason, diff)
 		}
 	}
 }

@@ -50,6 +50,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	annotations := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 	if len(annotations) > 0 {
 		p.withName(annotations)
+		p.withRecord(annotations)
 		if err := p.checkName(annotations); err != nil {
 			return err
 		}
@@ -93,6 +94,19 @@ func (p *pass) withName(changes map[string]any) {
 	mark, _ := changes[meta.AnnotationKeyCreateAttempt].(string)
 	if name := meta.GetExternalName(p.mg); !p.r.named && name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
 		changes[meta.AnnotationKeyExternalName] = name
+	}
+}
+
+// withRecord adds the record of a creation to the note that its user was asked about it, for the same reason: a note
+// without the record would be taken for the answer that nothing was created.
+func (p *pass) withRecord(changes map[string]any) {
+	if _, noted := changes[meta.AnnotationKeyWasUnresolved].(string); !noted {
+		return
+	}
+	for _, key := range recordMarks {
+		if mark := p.mg.GetAnnotations()[key]; mark != "" {
+			changes[key] = mark
+		}
 	}
 }
 
