@@ -53,22 +53,25 @@ func (p *pass) askUser(ctx context.Context) error {
 // keepAsked stores the note on the object whose user is asked, if it is to have one, and the finalizer
 // if the object does not have it: until the user answers, an external resource may exist that is to be
 // deleted with the object. Without a finalizer, an answer about a creation of another runtime would be
-// taken for a replace.
+// taken for a replace. An object without a note gets the finalizer alone: its external name is not decided.
 func (p *pass) keepAsked(ctx context.Context, noted bool) error {
-	unnoted := noted && p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == ""
-	if unnoted {
-		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedAsked})
-	}
 	if !p.last.Held {
 		if err := p.addFinalizer(ctx); err != nil {
 			return finalizing.failed(err)
 		}
 	}
-	if !unnoted && p.last.Held {
+	switch desired := clone(p.mg); {
+	case noted && (!p.last.Held || p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == ""):
+		if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == "" {
+			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedAsked})
+		}
+
+		return updatingObject.failed(p.store(ctx, telemetry.Result))
+	case !noted && !p.last.Held && p.takeHold(desired):
+		return updatingObject.failed(p.replaceFinalizers(ctx, desired))
+	default:
 		return nil
 	}
-
-	return updatingObject.failed(p.store(ctx, telemetry.Result))
 }
 
 // Answered returns what the user has said, if a condition asks for an answer, or asked before. Another failure
