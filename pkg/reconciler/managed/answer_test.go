@@ -413,14 +413,15 @@ func TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked(t *testing.T) {
 // version may be another state of the object, and the note alone would be taken for an answer.
 func TestTheNoteIsWrittenWithTheRecord(t *testing.T) {
 	const pending, attempt = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt
+	ours := map[string]string{pending: early, attempt: ownID}
 	for reason, tc := range map[string]struct {
 		marks map[string]string
 		note  string
 		want  []string
 	}{
-		"of this runtime":    {map[string]string{pending: early, attempt: ownID}, notedAsked, []string{pending, attempt}},
+		"of this runtime":    {ours, notedAsked, []string{pending, attempt}},
 		"of another runtime": {map[string]string{pending: early}, notedAsked, []string{pending}},
-		"no note is written": {map[string]string{pending: early, attempt: ownID}, "", nil},
+		"no note is written": {ours, "", nil},
 	} {
 		w := newStored(bearing(tc.marks), &memo{})
 		key := meta.AnnotationKeyWasUnresolved

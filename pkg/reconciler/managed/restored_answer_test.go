@@ -19,8 +19,8 @@ type restoredClient struct {
 	lacks string
 }
 
-func (c restoredClient) Patch(ctx context.Context, o client.Object, patch client.Patch, o2 ...client.PatchOption) error {
-	err := c.Client.Patch(ctx, o, patch, o2...)
+func (c restoredClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	err := c.Client.Patch(ctx, o, p, opts...)
 	meta.RemoveAnnotations(o, c.lacks)
 
 	return err
@@ -44,7 +44,8 @@ func TestAPassEndsIfTheRecordWasLost(t *testing.T) {
 		w.r.client = restoredClient{w.writes, tc.lacks}
 		meta.RemoveAnnotations(w.mg, tc.removes)
 		meta.AddAnnotations(w.mg, map[string]string{"size": "1"})
-		if err := w.store(t.Context(), telemetry.Result); kerrors.IsConflict(err) != tc.conflict || !tc.conflict && err != nil {
+		err := w.store(t.Context(), telemetry.Result)
+		if kerrors.IsConflict(err) != tc.conflict || !tc.conflict && err != nil {
 			t.Errorf("%s: %v", reason, err)
 		}
 	}
