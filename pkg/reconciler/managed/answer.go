@@ -1,6 +1,7 @@
 package managed
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -28,21 +29,17 @@ const (
 	textAgain = " (and leave " + meta.AnnotationKeyWasUnresolved + ": a replace, which takes all annotations, is not taken for an answer)"
 )
 
-// AskUser makes sure that an answer of the user can be told from a replace, before the condition asks
+// askUser makes sure that an answer of the user can be told from a replace, before the condition asks
 // to remove the record of a creation: the object gets a note that the condition does not ask to remove.
 // The condition Created then says which creation that is. An object that another runtime has
-// marked stays as it is, unless predecessors are known: then the note tells that their marks were taken over, once
-// the user has removed these. What a predecessor has created since is answered by its annotations, or by the external name.
+// marked gets none, unless predecessors are known: then the note tells that their marks were taken over, once
+// the user has removed these. What a predecessor has created since is answered by its annotations, or by the
+// external name.
 func (p *pass) askUser(ctx context.Context) error {
 	mark := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-	if mark == "" && len(p.r.predecessors) == 0 || p.last.Attempt == lifecycle.Superseded {
-		return p.unpublishable
-	}
-	if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == "" {
-		meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedAsked})
-		if err := p.store(ctx, telemetry.Result); err != nil {
-			return updatingObject.failed(err)
-		}
+	noted := (mark != "" || len(p.r.predecessors) > 0) && p.last.Attempt != lifecycle.Superseded
+	if err := p.keepAsked(ctx, noted); err != nil || !noted {
+		return cmp.Or(err, p.unpublishable)
 	}
 	if found, _ := p.toldFound(creation(p.mg, p.mg)); found || mark == "" { // under another name: that one was claimed, and no other
 		return p.unpublishable
@@ -51,6 +48,30 @@ func (p *pass) askUser(ctx context.Context) error {
 	p.set(commonv1.Condition{Type: commonv1.TypeCreated, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonUnresolved, Message: text})
 
 	return p.unpublishable
+}
+
+// keepAsked stores the note on the object whose user is asked, if it is to have one, and the finalizer
+// if the object does not have it: until the user answers, an external resource may exist that is to be
+// deleted with the object. Without a finalizer, an answer about a creation of another runtime would be
+// taken for a replace. An object without a note gets the finalizer alone: its external name is not decided.
+func (p *pass) keepAsked(ctx context.Context, noted bool) error {
+	if !p.last.Held {
+		if err := p.addFinalizer(ctx); err != nil {
+			return finalizing.failed(err)
+		}
+	}
+	switch desired := clone(p.mg); {
+	case noted && (!p.last.Held || p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == ""):
+		if p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] == "" {
+			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyWasUnresolved: notedAsked})
+		}
+
+		return updatingObject.failed(p.store(ctx, telemetry.Result))
+	case !noted && !p.last.Held && p.takeHold(desired):
+		return updatingObject.failed(p.replaceFinalizers(ctx, desired))
+	default:
+		return nil
+	}
 }
 
 // Answered returns what the user has said, if a condition asks for an answer, or asked before. Another failure

@@ -1,7 +1,9 @@
 package managed
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,9 +13,12 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // What a pass begins with: what its user was asked, what he or a tool left of the record, and
@@ -334,11 +339,107 @@ func TestTheNoteOfAQuestionStays(t *testing.T) {
 			mg.Annotations[meta.AnnotationKeyWasUnresolved] = noted
 		}
 		w := newStored(mg, &memo{})
+		w.last.Held = true
 		if err := w.askUser(t.Context()); err != nil {
 			t.Errorf("noted %q: %v", noted, err)
 		}
 		if got := w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved]; got != want || (len(w.writes.sent) > 0) != (noted == "") {
 			t.Errorf("noted %q: noted is %q, sent %v", noted, got, w.writes.sent)
+		}
+	}
+}
+
+// TestAnObjectWhoseUserIsAskedIsHeld: an object that waits for the answer of its user gets the finalizer,
+// no matter which runtime has begun its creation.
+func TestAnObjectWhoseUserIsAskedIsHeld(t *testing.T) {
+	theirs := []ReconcilerOption{WithPredecessor("crossplane.io")}
+	held, since := lifecycle.Facts{Held: true}, lifecycle.Facts{Attempt: lifecycle.Superseded}
+	sinceHeld := lifecycle.Facts{Held: true, Attempt: lifecycle.Superseded}
+	ours := map[string]string{meta.AnnotationKeyExternalCreatePending: early, meta.AnnotationKeyCreateAttempt: ownID}
+	foreign := map[string]string{meta.AnnotationKeyExternalCreatePending: early}
+	for reason, tc := range map[string]struct {
+		marks   map[string]string
+		last    lifecycle.Facts
+		options []ReconcilerOption
+		noted   string
+		writes  int
+	}{
+		"the note and the finalizer go in one write":    {ours, lifecycle.Facts{}, nil, notedAsked, 1},
+		"a held object gets the note alone":             {ours, held, nil, notedAsked, 1},
+		"a creation of another runtime gets no note":    {foreign, lifecycle.Facts{}, nil, "", 1},
+		"and nothing is written if it is held":          {foreign, held, nil, "", 0},
+		"a known predecessor has begun the creation":    {foreign, lifecycle.Facts{}, theirs, notedAsked, 1},
+		"a predecessor has created since":               {ours, since, theirs, "", 1},
+		"and nothing is written if that object is held": {ours, sinceHeld, theirs, "", 0},
+	} {
+		mg := bearing(tc.marks)
+		if tc.last.Held {
+			mg.SetFinalizers([]string{FinalizerName})
+		}
+		w := newStored(mg, &memo{}, tc.options...)
+		w.last = tc.last
+		if err := w.askUser(t.Context()); err != nil {
+			t.Errorf("%s: %v", reason, err)
+		}
+		if held := meta.FinalizerExists(w.newest, FinalizerName); !held || len(w.writes.sent) != tc.writes {
+			t.Errorf("%s: held is %t, sent %v", reason, held, w.writes.sent)
+		}
+		if got := w.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved]; got != tc.noted {
+			t.Errorf("%s: noted is %q", reason, got)
+		}
+	}
+}
+
+// TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked: the finalizer of the author is added before
+// the user is asked.
+func TestTheFinalizerOfTheAuthorHoldsAnObjectWhoseUserIsAsked(t *testing.T) {
+	boom := errors.New("boom")
+	for _, want := range []error{nil, boom} {
+		added := 0
+		w := newStored(marked(early, "", "", ownID), &memo{}, WithFinalizer(resource.FinalizerFns{
+			AddFinalizerFn:    func(context.Context, resource.Object) error { added++; return want },
+			RemoveFinalizerFn: func(context.Context, resource.Object) error { return nil },
+		}))
+		err := w.askUser(t.Context())
+		asked := w.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
+		if !errors.Is(err, want) || added != 1 || asked != (want == nil) {
+			t.Errorf("error %v, want %v; added %d times, asked is %t", err, want, added, asked)
+		}
+	}
+}
+
+// TestTheNoteIsWrittenWithTheRecord: the note that the user was asked is written together with the record of the
+// creation, although the object has it to the knowledge of this process. After a restore of the API server the same
+// version may be another state of the object, and the note alone would be taken for an answer.
+func TestTheNoteIsWrittenWithTheRecord(t *testing.T) {
+	const pending, attempt = meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt
+	ours := map[string]string{pending: early, attempt: ownID}
+	for reason, tc := range map[string]struct {
+		marks map[string]string
+		note  string
+		want  []string
+	}{
+		"of this runtime":    {ours, notedAsked, []string{pending, attempt}},
+		"of another runtime": {map[string]string{pending: early}, notedAsked, []string{pending}},
+		"no note is written": {ours, "", nil},
+	} {
+		w := newStored(bearing(tc.marks), &memo{})
+		key := meta.AnnotationKeyWasUnresolved
+		if tc.note == "" {
+			key, tc.note = "color", "red"
+		}
+		meta.AddAnnotations(w.mg, map[string]string{key: tc.note})
+		if err := w.store(t.Context(), telemetry.Result); err != nil || len(w.writes.sent) != 1 {
+			t.Fatalf("%s: %v, sent %q", reason, err, w.writes.sent)
+		}
+		var got []string
+		for _, mark := range []string{pending, attempt} {
+			if strings.Contains(w.writes.sent[0], mark) {
+				got = append(got, mark)
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s", reason, diff)
 		}
 	}
 }

@@ -251,9 +251,12 @@ func (p *pass) earlierText(name string) string {
 }
 
 // RemoveRecord removes the record of a creation, and leaves the external name.
-func removeRecord(mg resource.Managed) {
-	meta.RemoveAnnotations(mg, meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
-		meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed)
+func removeRecord(mg resource.Managed) { meta.RemoveAnnotations(mg, recordMarks...) }
+
+// recordMarks are the annotations of the record of a creation, without the external name.
+var recordMarks = []string{
+	meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
+	meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed,
 }
 
 // TellTaken tells that the record of a creation was taken, or that of an earlier one removed.

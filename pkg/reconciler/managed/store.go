@@ -50,6 +50,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	annotations := difference(p.newest.GetAnnotations(), p.mg.GetAnnotations())
 	if len(annotations) > 0 {
 		p.withName(annotations)
+		p.withRecord(annotations)
 		if err := p.checkName(annotations); err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 	}
 	body["metadata"] = p.precondition(metadata)
 	before, marks := p.newest.GetGeneration(), p.newest.GetAnnotations()
-	finalizers := slices.Clone(desired.GetFinalizers())
+	finalizers, recorded := slices.Clone(desired.GetFinalizers()), p.mg.GetAnnotations()
 	if err := p.patch(ctx, what, desired, body); err != nil {
 		return err
 	}
@@ -73,6 +74,9 @@ func (p *pass) store(ctx context.Context, what telemetry.Write) error {
 		p.misnamed(ctx, marks, annotations)
 
 		return err
+	}
+	if p.recordWasLost(recorded, annotations) {
+		return p.changed("its resource version is the same, and the record of its creation is gone")
 	}
 	// The write would have failed on any version but the newest that is known, so
 	// that a new generation is what this pass itself filled in; unless an earlier
@@ -93,6 +97,32 @@ func (p *pass) withName(changes map[string]any) {
 	mark, _ := changes[meta.AnnotationKeyCreateAttempt].(string)
 	if name := meta.GetExternalName(p.mg); !p.r.named && name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
 		changes[meta.AnnotationKeyExternalName] = name
+	}
+}
+
+// recordWasLost says whether the external name, or a mark of the creation, that the object had is not in the answer to
+// a write that did not change it: the API server was restored, and has given the same resource version again. The pass
+// does not go on with an object that it has not decided on.
+func (p *pass) recordWasLost(recorded map[string]string, changes map[string]any) bool {
+	lost := func(key string) bool {
+		_, changed := changes[key]
+
+		return !changed && recorded[key] != "" && p.mg.GetAnnotations()[key] == ""
+	}
+
+	return lost(meta.AnnotationKeyExternalName) || slices.ContainsFunc(recordMarks, lost)
+}
+
+// withRecord adds the record of a creation to the note that its user was asked about it, for the same reason: a note
+// without the record would be taken for the answer that nothing was created.
+func (p *pass) withRecord(changes map[string]any) {
+	if _, noted := changes[meta.AnnotationKeyWasUnresolved].(string); !noted {
+		return
+	}
+	for _, key := range recordMarks {
+		if mark := p.mg.GetAnnotations()[key]; mark != "" {
+			changes[key] = mark
+		}
 	}
 }
 
