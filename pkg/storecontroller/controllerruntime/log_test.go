@@ -65,7 +65,7 @@ func TestLog(t *testing.T) {
 		j.has(t, "baddomain")
 		j.has(t, "fails", errBoom.Error())
 		j.has(t, "panic", "SyncHandler", "sync panics")
-		j.has(t, "primary is missing", "lost")
+		j.has(t, "primary that was lost", "lost")
 		if w.c.rt.Panics() == 0 {
 			t.Error("no panic was counted")
 		}
