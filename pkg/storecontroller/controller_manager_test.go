@@ -105,7 +105,7 @@ func TestManagerLoggerAndRecorder(t *testing.T) {
 			<-time.After(time.Minute)
 		})
 		for _, words := range [][]string{
-			{"The store is not the one it was", "things"},
+			{"The store was replaced", "things"},
 			{"Skipping a primary that was lost with its store", "ns/a"},
 			{"Skipping a primary that cannot be decoded", "ns/bad"},
 			{"Skipping an entry that cannot be decoded", "parts", "badpart"},
