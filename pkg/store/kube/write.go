@@ -330,5 +330,5 @@ func (c *Client) DeleteAllOf(ctx context.Context, o client.Object, opts ...clien
 	return nil
 }
 
-// IsDryRun says whether the options of a write ask for a dry run: All is the only value there is.
+// isDryRun says whether the options of a write ask for a dry run: All is the only value there is.
 func isDryRun(dryRun []string) bool { return len(dryRun) > 0 }
