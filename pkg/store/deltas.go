@@ -5,53 +5,51 @@ import (
 	"sync"
 )
 
-// A DeltaType says what a Delta or a Notification tells.
+// A DeltaType is the kind of change in a Delta or a Notification.
 type DeltaType string
 
 // The types.
 const (
-	// Created: no object of the key was told before, or it was told as deleted since.
+	// Created: the watch had not reported an object with that key, or had reported its deletion.
 	Created DeltaType = "Created"
 
-	// Updated: one was told, and is another now.
+	// Updated: an object that the watch had reported was changed.
 	Updated DeltaType = "Updated"
 
-	// Deleted: the entry is gone.
+	// Deleted: the object was removed.
 	Deleted DeltaType = "Deleted"
 
-	// Synced: all there is up to the revision has been told. See Event.Synced.
+	// Synced: the watch has reported all changes up to the revision. See Event.Synced.
 	Synced DeltaType = "Synced"
 )
 
-// A Delta is an Event of a watch beside what the watch told of the entry before.
+// A Delta is an Event of a watch together with the previous object of the entry.
 type Delta[T any] struct {
-	// Type is what happened.
+	// Type is the kind of the change.
 	Type DeltaType
 
-	// Key of the entry. It is empty if Synced.
+	// Key is the key of the entry. It is empty if Synced.
 	Key string
 
-	// Revision of the store at which it happened.
+	// Revision is the revision of the change.
 	Revision uint64
 
-	// Old is the last object that was told, the zero value if Created. After a deletion
-	// it is the last object that there was, as far as the watch told of it: the zero value
-	// if no state of the entry could be decoded. New is the object as it is now, the zero
-	// value if Deleted. New is Old of the next delta: do not change them.
+	// Old is the previous object, and the zero value if Created. If Deleted it is the last object that the watch
+	// reported: the zero value if no state of the entry could be decoded. New is the current object, and the zero
+	// value if Deleted. New is Old of the next delta: do not modify them.
 	Old, New T
 
-	// Initial: the object was there when the watch began.
+	// Initial is true if the object existed when the watch started.
 	Initial bool
 
-	// Err is set if what is there now cannot be decoded. See Event.Err. Old is kept for
-	// the deltas to come.
+	// Err is set if the current value cannot be decoded. See Event.Err. Old is kept for later deltas.
 	Err error
 
-	// Epoch of the store, if Synced.
+	// Epoch is the epoch of the store if Synced.
 	Epoch string
 }
 
-// Deltas are those of a running watch. Use WatchDeltas. Whoever has them receives until
+// Deltas are the deltas of a running watch. Use WatchDeltas; the zero value is not usable. Its owner receives until
 // the channel is closed, or calls Stop.
 type Deltas[T Object] struct {
 	watcher Watcher[T]
@@ -60,15 +58,13 @@ type Deltas[T Object] struct {
 	done    chan struct{}
 }
 
-// WatchDeltas watches a store, tells what was created from what was updated, and has the
-// last object with each deletion. It is for those who have to tell that to others, as an
-// adapter to another model of objects does, and keeps the last object of each key in memory
-// while the watch goes on. A new watch begins anew: what it finds is Created, and Initial.
-// To follow a store across watches that end, use an Informer, whose notifications tell the same.
+// WatchDeltas watches a store, distinguishes creations from updates, and returns the last object with each
+// deletion. It is for adapters to another model of objects. It keeps the last object of each key in memory during
+// the watch. Each watch starts with the existing objects, as Created and Initial. To follow a store across several
+// watches, use an Informer, whose notifications have the same information.
 //
-// An entry that went before the watch could tell of it is not told. Of states of one entry
-// that follow each other a store may tell the last alone; then an Updated leads from the
-// last that was told. Errors are those of Watch.
+// Deltas do not include the deletion of an entry that the watch never reported. A store may report only the last of
+// several successive states of an entry. Errors are those of Watch.
 func WatchDeltas[T Object](ctx context.Context, s Store[T], o ...WatchOption) (*Deltas[T], error) {
 	w, err := s.Watch(ctx, o...)
 	if err != nil {
@@ -83,21 +79,22 @@ func WatchDeltas[T Object](ctx context.Context, s Store[T], o ...WatchOption) (*
 // Events returns the channel of deltas. It is closed when the watch ends.
 func (d *Deltas[T]) Events() <-chan Delta[T] { return d.out }
 
-// Err tells why the channel was closed, as that of a Watcher does.
+// Err returns why the channel was closed, as Watcher.Err does.
 func (d *Deltas[T]) Err() error { return d.watcher.Err() }
 
-// Stop ends the watch and frees what it holds. It may be called again.
+// Stop ends the watch and releases its resources. It may be called again.
 func (d *Deltas[T]) Stop() {
 	d.watcher.Stop()
 	d.once.Do(func() { close(d.done) })
 }
 
+// run converts events to deltas until the watch ends.
 func (d *Deltas[T]) run(ctx context.Context) {
 	defer close(d.out)
-	known := memory[T]{last: map[string]T{}}
+	tracker := deltaTracker[T]{last: map[string]T{}}
 	for e := range d.watcher.Events() {
-		delta, tell := known.take(e)
-		if !tell {
+		delta, ok := tracker.delta(e)
+		if !ok {
 			continue
 		}
 		select {
@@ -106,19 +103,19 @@ func (d *Deltas[T]) run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-d.done:
 		}
-		for range d.watcher.Events() { // until the watch knows why it has ended
+		for range d.watcher.Events() { // until the watch has ended and Err is set
 		}
 	}
 }
 
-// A memory has what a watch told.
-type memory[T Object] struct {
-	last   map[string]T // the zero value of what could not be decoded yet
+// A deltaTracker keeps the last objects that a watch reported.
+type deltaTracker[T Object] struct {
+	last   map[string]T // the zero value for entries that were never decoded
 	synced bool
 }
 
-// take returns what an event tells, if it tells anything.
-func (m *memory[T]) take(e Event[T]) (Delta[T], bool) {
+// delta returns the delta of an event, and false if there is none.
+func (m *deltaTracker[T]) delta(e Event[T]) (Delta[T], bool) {
 	if e.Synced {
 		m.synced = true
 
@@ -139,7 +136,7 @@ func (m *memory[T]) take(e Event[T]) (Delta[T], bool) {
 	return out, true
 }
 
-// typeOf says what happened to an entry of which that was the last object.
+// typeOf returns the type of a change, given the previous object.
 func typeOf[T Object](op Op, old T) DeltaType {
 	switch {
 	case op != Put:

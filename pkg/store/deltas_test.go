@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// told puts a delta into words.
-func told(c store.Delta[*storetest.Thing]) string {
+// describe returns a delta as text.
+func describe(c store.Delta[*storetest.Thing]) string {
 	size := func(obj *storetest.Thing) string {
 		if obj == nil {
 			return "-"
@@ -28,28 +28,28 @@ func told(c store.Delta[*storetest.Thing]) string {
 		line += " initial"
 	}
 	if c.Err != nil {
-		line += " unreadable"
+		line += " undecodable"
 	}
 
 	return line
 }
 
-// deltas takes so many changes.
+// deltas receives n deltas.
 func deltas(t *testing.T, c *store.Deltas[*storetest.Thing], n int) (out []string) {
 	t.Helper()
 	for range n {
 		e, ok := <-c.Events()
 		if !ok {
-			t.Fatalf("it ended with %v after %q", c.Err(), out)
+			t.Fatalf("the watch ended with %v after %q", c.Err(), out)
 		}
-		out = append(out, told(e))
+		out = append(out, describe(e))
 	}
 
 	return out
 }
 
-// TestDeltas: what was created is told from what was updated, a deletion comes with the last
-// object, and what the receiver was never told of is not told as deleted.
+// TestDeltas: creations and updates are distinguished, a deletion has the last object, and an unreported entry is
+// not reported as deleted.
 func TestDeltas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func TestDeltas(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := s.Create(ctx, storetest.NewThing("there", 1))
+		_, err := s.Create(ctx, storetest.NewThing("existing", 1))
 		must(err)
 		must(s.Write("bad", []byte("{")))
 		w, err := store.WatchDeltas[*storetest.Thing](ctx, s)
@@ -80,28 +80,28 @@ func TestDeltas(t *testing.T) {
 		got = append(got, deltas(t, w, 2)...)
 		must(s.Write("a", []byte("{")))
 		must(s.Delete(ctx, "a"))
-		must(s.Delete(ctx, "there"))
+		must(s.Delete(ctx, "existing"))
 		must(s.Delete(ctx, "bad"))
 		_, err = s.Create(ctx, storetest.NewThing("a", 7))
 		must(err)
 		got = append(got, deltas(t, w, 5)...)
 		want := []string{
-			"Created there ->1 initial", "Created bad ->- initial unreadable", "Synced  ->-",
+			"Created existing ->1 initial", "Created bad ->- initial undecodable", "Synced  ->-",
 			"Created a ->1", "Updated a 1>2", "Updated a 2>3",
-			"Updated a 3>- unreadable", "Deleted a 3>-", "Deleted there 1>-", "Deleted bad ->-", "Created a ->7",
+			"Updated a 3>- undecodable", "Deleted a 3>-", "Deleted existing 1>-", "Deleted bad ->-", "Created a ->7",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("deltas: -want, +got:\n%s", diff)
 		}
 		cancel()
 		if _, ok := <-w.Events(); ok || !errors.Is(w.Err(), context.Canceled) {
-			t.Errorf("the end: open %t, %v", ok, w.Err())
+			t.Errorf("after the context ended: open %t, %v", ok, w.Err())
 		}
 	})
 }
 
-// A talker is a store whose watch says what a test lets it say.
-type talker struct {
+// A scriptedStore is a store whose watch has the events of the test.
+type scriptedStore struct {
 	store.Store[*storetest.Thing]
 
 	*store.Ending
@@ -109,7 +109,7 @@ type talker struct {
 	events chan store.Event[*storetest.Thing]
 }
 
-func (s *talker) Watch(context.Context, ...store.WatchOption) (store.Watcher[*storetest.Thing], error) {
+func (s *scriptedStore) Watch(context.Context, ...store.WatchOption) (store.Watcher[*storetest.Thing], error) {
 	if s.events == nil {
 		return nil, store.ErrNotFound
 	}
@@ -117,12 +117,12 @@ func (s *talker) Watch(context.Context, ...store.WatchOption) (store.Watcher[*st
 	return s, nil
 }
 
-func (s *talker) Events() <-chan store.Event[*storetest.Thing] { return s.events }
+func (s *scriptedStore) Events() <-chan store.Event[*storetest.Thing] { return s.events }
 
-// TestDeltasOfWhatNobodyWasToldOf: a store in NATS tells in a snapshot what was deleted long ago.
-func TestDeltasOfWhatNobodyWasToldOf(t *testing.T) {
-	s := &talker{Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 3)}
-	s.events <- store.Event[*storetest.Thing]{Op: store.Delete, Key: "long ago", Revision: 1}
+// TestDeltasUnreportedDeletion: a snapshot of NATS may have the deletion of an entry that the watch never reported.
+func TestDeltasUnreportedDeletion(t *testing.T) {
+	s := &scriptedStore{Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 3)}
+	s.events <- store.Event[*storetest.Thing]{Op: store.Delete, Key: "deleted-before", Revision: 1}
 	s.events <- store.Event[*storetest.Thing]{Synced: true, Revision: 1, Epoch: "e"}
 	s.events <- store.Event[*storetest.Thing]{Synced: true, Revision: 2, Epoch: "e"}
 	close(s.events)
@@ -134,14 +134,14 @@ func TestDeltasOfWhatNobodyWasToldOf(t *testing.T) {
 	for c := range w.Events() {
 		got = append(got, c)
 	}
-	want := []store.Delta[*storetest.Thing]{{Type: store.Synced, Revision: 1, Epoch: "e"}, {Type: store.Synced, Revision: 2, Epoch: "e"}}
+	want := []store.Delta[*storetest.Thing]{{Type: store.Synced, Revision: 1, Epoch: "e"},
+		{Type: store.Synced, Revision: 2, Epoch: "e"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("deltas: -want, +got:\n%s", diff)
 	}
 }
 
-// TestDeltasStop: whoever stops receiving leaves nothing behind, and a store that cannot be
-// watched says so.
+// TestDeltasStop: Stop leaks no goroutine, and WatchDeltas returns the error of Watch.
 func TestDeltasStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New[*storetest.Thing]("things")
@@ -155,21 +155,21 @@ func TestDeltasStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		deltas(t, w, 1)
-		synctest.Wait() // the next one waits to be received
+		synctest.Wait() // the next delta is blocked
 		w.Stop()
 		w.Stop()
 		synctest.Wait()
 		if _, ok := <-w.Events(); ok || w.Err() != nil {
 			t.Errorf("after Stop: open %t, %v", ok, w.Err())
 		}
-		if _, err := store.WatchDeltas[*storetest.Thing](t.Context(), &talker{}); !errors.Is(err, store.ErrNotFound) {
+		if _, err := store.WatchDeltas[*storetest.Thing](t.Context(), &scriptedStore{}); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a store that cannot be watched: %v", err)
 		}
 	})
 }
 
-// TestNotificationsTellWhatHappened: those of an informer tell the same.
-func TestNotificationsTellWhatHappened(t *testing.T) {
+// TestNotificationType: notifications of an informer have the type of the change.
+func TestNotificationType(t *testing.T) {
 	a, b := storetest.NewThing("a", 1), storetest.NewThing("a", 2)
 	for name, tc := range map[string]struct {
 		n    store.Notification[*storetest.Thing]

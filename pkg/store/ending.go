@@ -2,9 +2,9 @@ package store
 
 import "sync"
 
-// An Ending is how a watch ends: once, and for one reason. It is for those who write
-// an adapter: a Watcher that embeds one has Err and Stop. Make it with NewEnding. It
-// may be used concurrently.
+// An Ending implements Err and Stop of a Watcher: a watch ends once, for one reason. It is for authors of adapters,
+// who embed it in their Watcher. Use NewEnding; the zero value is not usable. Its methods may be called
+// concurrently.
 type Ending struct {
 	once sync.Once
 	done chan struct{}
@@ -13,11 +13,10 @@ type Ending struct {
 	err error
 }
 
-// NewEnding returns that of a watch which goes on.
+// NewEnding returns the Ending of a running watch.
 func NewEnding() *Ending { return &Ending{done: make(chan struct{})} }
 
-// End ends the watch for a reason, or without one if that is nil. The first call
-// counts.
+// End ends the watch with a reason, which may be nil. Only the first call has an effect.
 func (e *Ending) End(reason error) {
 	e.once.Do(func() {
 		e.mu.Lock()
@@ -30,10 +29,10 @@ func (e *Ending) End(reason error) {
 // Stop ends the watch without a reason.
 func (e *Ending) Stop() { e.End(nil) }
 
-// Done is closed when the watch has ended.
+// Done returns a channel that is closed when the watch has ended.
 func (e *Ending) Done() <-chan struct{} { return e.done }
 
-// Err returns the reason; nil after Stop, or while the watch goes on.
+// Err returns the reason, or nil after Stop and while the watch is running.
 func (e *Ending) Err() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -14,8 +14,8 @@ func TestEnding(t *testing.T) {
 		ends   []error // nil is Stop
 		want   error
 	}{
-		"GoesOn":  {"There is no reason before the end.", nil, nil},
-		"Stopped": {"Who stops a watch needs no reason.", []error{nil, first}, nil},
+		"Running": {"A running watch has no reason.", nil, nil},
+		"Stopped": {"Stop sets no reason.", []error{nil, first}, nil},
 		"Failed":  {"The first reason counts.", []error{first, second, nil}, first},
 	}
 	for name, tc := range cases {
@@ -35,7 +35,7 @@ func TestEnding(t *testing.T) {
 			default:
 			}
 			if ended != (len(tc.ends) > 0) || !errors.Is(e.Err(), tc.want) || (e.Err() == nil) != (tc.want == nil) {
-				t.Errorf("%s: ended %v, because of %v", tc.reason, ended, e.Err())
+				t.Errorf("%s: ended %v, with %v", tc.reason, ended, e.Err())
 			}
 		})
 	}

@@ -6,50 +6,46 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// What a store's errors say, to branch on with errors.Is. An error that matches
-// none of them says nothing about the object: the store could not be asked, or did
-// not answer.
+// Errors of stores, to branch on with errors.Is. An error that matches none of them says nothing about the object: the
+// store was unreachable or did not respond.
 var (
-	// ErrNotFound: there is no object of that key.
+	// ErrNotFound: there is no object with that key.
 	ErrNotFound = errors.New("not found")
 
-	// ErrAlreadyExists: Create found one.
+	// ErrAlreadyExists: Create found an object with that key.
 	ErrAlreadyExists = errors.New("already exists")
 
-	// ErrConflict: the object is not as it was when it was read. Read it again.
+	// ErrConflict: the object has changed since it was read. Read it again and retry.
 	ErrConflict = errors.New("the object has changed since it was read")
 
-	// ErrInvalid: the store does not take this: a key it rejects, a revision that
-	// is missing. Trying again is of no use.
+	// ErrInvalid: the store rejects the request, for instance its key or a missing revision. Do not retry.
 	ErrInvalid = errors.New("invalid")
 
-	// ErrTooLarge: the value is larger than what the store takes. Trying again is
-	// of no use.
+	// ErrTooLarge: the value exceeds the limit of the store. Do not retry.
 	ErrTooLarge = errors.New("value too large")
 
-	// ErrUndecodable: what is stored there is not such an object. See EntryError.
+	// ErrUndecodable: the stored value cannot be decoded. See EntryError.
 	ErrUndecodable = errors.New("cannot decode value")
 
-	// ErrWrongKind: the place holds something else, and nothing was changed.
+	// ErrWrongKind: the bucket belongs to another kind or program. It was not changed.
 	ErrWrongKind = errors.New("holds something else")
 
-	// ErrWatchEnded: a watch cannot be sure any more that it tells everything, or
-	// the store is gone. Watch again.
+	// ErrWatchEnded: the watch may have missed events, or the store was deleted. Watch again.
 	ErrWatchEnded = errors.New("watch ended")
 
-	// ErrReplaced: the store is not the one that it was: it was made anew, or put
-	// back to an earlier state. It matches ErrWatchEnded as well.
+	// ErrReplaced: the store was deleted and created again, or restored from a backup. It matches ErrWatchEnded as
+	// well.
 	ErrReplaced = fmt.Errorf("store was replaced: %w", ErrWatchEnded)
 )
 
-// An EntryError is about one entry that cannot be read; the others can. It
-// matches ErrUndecodable.
+// An EntryError reports one entry that cannot be decoded; other entries are not affected. It matches
+// ErrUndecodable.
 type EntryError struct {
-	// Key and Revision of the entry.
+	// Key and Revision identify the entry.
 	Key      string
 	Revision uint64
 
-	// Err says why.
+	// Err is the cause.
 	Err error
 }
 
@@ -58,8 +54,8 @@ func (e *EntryError) Error() string {
 	return fmt.Sprintf("%v of %q: %v", ErrUndecodable, e.Key, e.Err)
 }
 
-// Unwrap returns the reason.
+// Unwrap returns the cause.
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// Is tells that it is ErrUndecodable.
+// Is matches ErrUndecodable.
 func (e *EntryError) Is(target error) bool { return target == ErrUndecodable }

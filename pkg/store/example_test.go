@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// An informer is a copy that can be made to have what was just written.
+// ExampleInformer reads its own writes from the cache.
 func ExampleInformer() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// An index finds keys by values that a function takes from objects.
+// An index maps values that a function returns for objects to keys.
 type index[T Object] struct {
 	of     func(T) []string
 	keys   map[string]map[string]struct{} // of a value
 	values map[string][]string            // of a key
 }
 
-// AddIndex lets ByIndex find objects by the values that of returns for them. A
-// second index of that name is ignored: it is the same one, added by somebody who
-// shares the informer.
+// AddIndex adds an index for ByIndex. of returns the values of an object. A second index of the same name is
+// ignored, so that users of a shared informer can add the same index.
 func (i *Informer[T]) AddIndex(name string, of func(T) []string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -28,8 +27,8 @@ func (i *Informer[T]) AddIndex(name string, of func(T) []string) {
 	i.indexes[name] = x
 }
 
-// ByIndex returns the objects for which an index has the value, by key, those
-// that are held among them. They are shared: do not change them.
+// ByIndex returns the objects for which the index has the value, sorted by key, including held objects. They are
+// shared: do not modify them.
 func (i *Informer[T]) ByIndex(name, value string) []T {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -45,6 +44,7 @@ func (i *Informer[T]) ByIndex(name, value string) []T {
 	return out
 }
 
+// put replaces the values of a key. If known is false it removes them.
 func (x *index[T]) put(key string, obj T, known bool) {
 	for _, value := range x.values[key] {
 		delete(x.keys[value], key)

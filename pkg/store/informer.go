@@ -18,34 +18,31 @@ const (
 	DefaultMaxVanished = 10
 )
 
-// InformerOptions say how an informer works. The zero value is usable.
+// InformerOptions configure an informer. The zero value is usable.
 type InformerOptions struct {
-	// Resync is how often the copy is compared with a list of the store, which
-	// finds what vanished without an event. The default is DefaultResync; less
-	// than zero is never.
+	// Resync is the interval at which the cache is compared with a list of the store, to find objects that were
+	// removed without an event. The default is DefaultResync. A negative value disables it.
 	Resync time.Duration
 
-	// MinBackoff and MaxBackoff bound the pause before a watch is begun again. It
-	// doubles while watches end before they have told everything, and what such a watch
-	// took is taken off it: a store that was waited for in vain for half a minute needs no
-	// other half. The defaults are DefaultMinBackoff and DefaultMaxBackoff. The first time,
-	// there is none.
+	// MinBackoff and MaxBackoff limit the backoff before a new watch. The backoff doubles while watches end before
+	// their snapshot is complete. It is reduced by the duration of such a watch, so that a store that blocks until a
+	// timeout is not delayed further. The defaults are DefaultMinBackoff and DefaultMaxBackoff. There is no backoff
+	// before the first watch.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 
-	// MaxVanished is how many objects may be missing at a time, without an event and
-	// in a store whose entries do not expire, and count as deleted. If there are
-	// more, they are held: a damaged disk loses many. The default is
-	// DefaultMaxVanished; less than zero is any number.
+	// MaxVanished is the number of objects that may be missing at a time, without an event and in a store whose
+	// entries do not expire, and still count as deleted. If more are missing, they are held: a damaged disk loses
+	// many objects. The default is DefaultMaxVanished. A negative value removes the limit.
 	MaxVanished int
 
-	// Logger is told of watches that ended, entries that cannot be decoded, and
-	// stores that were replaced. The default is what SetDefaultLogger was given, as
-	// package storecontroller does; without that it is dropped.
+	// Logger receives messages about ended watches, entries that cannot be decoded, and replaced stores. The default
+	// is the logger of SetDefaultLogger, which package storecontroller calls; without it messages are discarded.
 	Logger logging.Logger
 }
 
-func (o InformerOptions) defaulted() InformerOptions {
+// withDefaults returns the options with their defaults.
+func (o InformerOptions) withDefaults() InformerOptions {
 	if o.Resync == 0 {
 		o.Resync = DefaultResync
 	}
@@ -63,83 +60,77 @@ func (o InformerOptions) defaulted() InformerOptions {
 	return o
 }
 
-// A Notification tells a handler that the copy has changed.
+// A Notification reports a change of the cache to a handler.
 type Notification[T Object] struct {
-	// Op is what happened.
+	// Op is the kind of the change.
 	Op Op
 
-	// Key of the object.
+	// Key is the key of the object.
 	Key string
 
-	// Old is the object as it was before, New as it is now; one of them may be
-	// the zero value. They are shared: do not change them.
+	// Old is the previous object and New the current one; one of them may be the zero value. They are shared: do not
+	// modify them.
 	Old, New T
 
-	// Initial: the object was there when the informer, or the handler, began.
+	// Initial is true if the object existed when the informer was started or the handler was added.
 	Initial bool
 }
 
-// Type tells what was created from what was updated and deleted: Old has the last object of
-// a deletion. It is never Synced.
+// Type returns Created, Updated or Deleted, and never Synced. Old is the last object of a deletion.
 func (n Notification[T]) Type() DeltaType { return typeOf(n.Op, n.Old) }
 
-// An Informer is a copy of a store in memory that follows it, however often the
-// watch ends: then it watches again, compares, and tells the difference. What is
-// missing after that, or in a list, is asked for singly before it counts as gone.
+// An Informer keeps a cache of a store. When a watch ends, it watches again and compares the cache with the
+// snapshot. A key that is missing in a snapshot or a list counts as deleted only after a live read of it.
 //
-// If the store was made anew, or put back to an earlier state, or if too much is
-// missing at once, what is missing was not deleted by anybody: it was lost. The informer holds such keys: it
-// tells nobody of them until they come back, are deleted by name, or Release is
-// called.
+// If the store was created again or restored from a backup, or if too many keys are missing at once, the missing
+// objects were lost and not deleted. The informer holds such keys: handlers are not notified of them until the
+// object exists again, the store reports its deletion, or Release is called.
 //
-// Use NewInformer. Its methods may be called concurrently, before and after Start.
+// Use NewInformer; the zero value is not usable. Its methods may be called concurrently, before and after Start.
 type Informer[T Object] struct {
 	store Store[T]
 	opts  InformerOptions
 	once  sync.Once
 	ended chan struct{}
 
-	fallback atomic.Pointer[logging.Logger] // of who gave none in the options
+	defaultLogger atomic.Pointer[logging.Logger] // used if the options have none
 
 	state[T]
 }
 
-// NewInformer returns an informer that is not running yet.
+// NewInformer returns an informer that is not started yet.
 func NewInformer[T Object](s Store[T], o InformerOptions) *Informer[T] {
-	return &Informer[T]{store: s, opts: o.defaulted(), ended: make(chan struct{}), state: newState[T]()}
+	return &Informer[T]{store: s, opts: o.withDefaults(), ended: make(chan struct{}), state: newState[T]()}
 }
 
-// Store returns what the informer follows.
+// Store returns the store of the informer.
 func (i *Informer[T]) Store() Store[T] { return i.store }
 
-// SetDefaultLogger says who is told of what InformerOptions.Logger describes, if the
-// options name nobody. The first call counts: of several controllers that share the
-// informer, one is told. A nil logger changes nothing.
+// SetDefaultLogger sets the logger to use if InformerOptions.Logger is not set. Only the first call has an effect:
+// of several controllers that share the informer, one provides the logger. A nil logger is ignored.
 func (i *Informer[T]) SetDefaultLogger(l logging.Logger) {
 	if l != nil {
-		i.fallback.CompareAndSwap(nil, &l)
+		i.defaultLogger.CompareAndSwap(nil, &l)
 	}
 }
 
-// logger returns who is told.
+// logger returns the logger of the options, the default logger, or one that discards.
 func (i *Informer[T]) logger() logging.Logger {
 	if i.opts.Logger != nil {
 		return i.opts.Logger
 	}
-	if l := i.fallback.Load(); l != nil {
+	if l := i.defaultLogger.Load(); l != nil {
 		return *l
 	}
 
 	return logging.NewNopLogger()
 }
 
-// NeedLeaderElection tells a manager that the copy is kept by those, too, who do
-// not lead.
+// NeedLeaderElection returns false: a manager also starts the informer on replicas that are not the leader.
 func (i *Informer[T]) NeedLeaderElection() bool { return false }
 
-// Start follows the store until the context ends, and returns nil then. Called
-// again, it waits for that as well, so that several controllers may share an
-// informer.
+// Start follows the store until the context ends, and then returns nil. Further calls wait for the end as well, so
+// several controllers may share an informer.
 func (i *Informer[T]) Start(ctx context.Context) error {
 	first := false
 	i.once.Do(func() { first = true })
@@ -157,7 +148,7 @@ func (i *Informer[T]) Start(ctx context.Context) error {
 	return nil
 }
 
-// follow watches again and again.
+// follow starts a new watch, with backoff, whenever one ends.
 func (i *Informer[T]) follow(ctx context.Context) {
 	pause := i.opts.MinBackoff
 	for first := true; ctx.Err() == nil; first = false {
@@ -180,15 +171,15 @@ func (i *Informer[T]) follow(ctx context.Context) {
 	}
 }
 
-// watch follows one watch to its end, and tells whether it told everything.
-func (i *Informer[T]) watch(ctx context.Context, again bool) (synced bool, err error) {
+// watch processes one watch until it ends, and returns whether its snapshot was complete.
+func (i *Informer[T]) watch(ctx context.Context, rewatch bool) (synced bool, err error) {
 	w, err := i.store.Watch(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer w.Stop()
 
-	s := &session[T]{informer: i, again: again, seen: map[string]struct{}{}}
+	s := &session[T]{informer: i, rewatch: rewatch, seen: map[string]struct{}{}}
 	tick := make(<-chan time.Time)
 	if i.opts.Resync > 0 {
 		ticker := time.NewTicker(i.opts.Resync)
@@ -201,7 +192,7 @@ func (i *Informer[T]) watch(ctx context.Context, again bool) (synced bool, err e
 			if !ok {
 				return s.synced, w.Err()
 			}
-			if err := s.take(ctx, e); err != nil {
+			if err := s.handle(ctx, e); err != nil {
 				return s.synced, err
 			}
 		case <-tick:
@@ -212,6 +203,7 @@ func (i *Informer[T]) watch(ctx context.Context, again bool) (synced bool, err e
 	}
 }
 
+// wait returns false if the context ends before the duration has passed.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -223,6 +215,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// message returns the text of an error, or "" for nil.
 func message(err error) string {
 	if err == nil {
 		return ""
@@ -231,13 +224,15 @@ func message(err error) string {
 	return err.Error()
 }
 
-// WaitForSync waits until the copy is whole for the first time.
+// WaitForSync waits for the first complete snapshot.
 func (i *Informer[T]) WaitForSync(ctx context.Context) error {
-	return errors.Wrapf(i.await(ctx, func() bool { return i.synced }), "cannot wait for the copy of store %s", i.store.Name())
+	return errors.Wrapf(i.await(ctx, func() bool { return i.synced }), "cannot wait for the cache of store %s",
+		i.store.Name())
 }
 
-// WaitForRevision waits until the copy has everything up to the revision, such as
-// that of an object just written. Revisions are those of the present epoch.
+// WaitForRevision waits until the cache includes all changes up to the revision, such as the revision of a written
+// object. The revision is of the current epoch.
 func (i *Informer[T]) WaitForRevision(ctx context.Context, revision uint64) error {
-	return errors.Wrapf(i.await(ctx, func() bool { return i.revision >= revision }), "cannot wait for revision %d of store %s", revision, i.store.Name())
+	return errors.Wrapf(i.await(ctx, func() bool { return i.revision >= revision }),
+		"cannot wait for revision %d of store %s", revision, i.store.Name())
 }

@@ -2,9 +2,8 @@ package store
 
 import "strings"
 
-// ValidKey tells whether a key is one that every store takes: letters, digits and
-// -/_=. in parts that dots separate and of which none is empty. That is what a
-// NATS key-value bucket accepts.
+// ValidKey returns whether every store accepts the key: parts of letters, digits and -/_= that dots separate, none
+// of them empty. A NATS key-value bucket accepts the same keys.
 func ValidKey(key string) bool {
 	for part := range strings.SplitSeq(key, ".") {
 		if part == "" || strings.IndexFunc(part, notInKey) >= 0 {
@@ -15,6 +14,7 @@ func ValidKey(key string) bool {
 	return true
 }
 
+// notInKey returns whether a key cannot contain the character.
 func notInKey(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':

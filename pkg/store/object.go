@@ -10,77 +10,74 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Metadata is what a store knows of every object. An object holds it in the JSON
-// field metadata. The zero value is that of an object which was never stored.
+// Metadata holds what a store manages for every object, in the JSON field metadata. The zero value is the metadata
+// of an object that was never stored.
 type Metadata struct {
-	// Key names the object within its store. Which characters it may have is for
-	// the store to say.
+	// Key identifies the object within its store. The store determines which keys are valid; see ValidKey.
 	Key string `json:"key,omitempty"`
 
-	// UID is given by Create and tells an object from a later one of that key.
+	// UID is set by Create. It distinguishes the object from a later one with the same key.
 	UID string `json:"uid,omitempty"`
 
-	// Revision of the store at which this state was written. It is no part of the
-	// value: whoever reads sets it.
+	// Revision is the revision of the store at which this state was written. It is not part of the stored value:
+	// Decode sets it.
 	Revision uint64 `json:"-"`
 
-	// Generation counts the changes of what is neither metadata nor status, and
-	// the mark of deletion.
+	// Generation counts the changes of fields other than metadata and status, and the start of a deletion.
 	Generation int64 `json:"generation,omitempty"`
 
-	// Labels and Annotations are the user's.
+	// Labels and Annotations belong to users.
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// Finalizers keep an object that is being deleted until they have been taken
-	// away, one by one, by those who put them there.
+	// Finalizers keep an object that is being deleted until their owners have removed all of them.
 	Finalizers []string `json:"finalizers,omitempty"`
 
-	// CreationTimestamp is given by Create.
+	// CreationTimestamp is set by Create.
 	CreationTimestamp time.Time `json:"creationTimestamp,omitzero"`
 
-	// DeletionTimestamp is given by Delete if there are finalizers. It never goes.
+	// DeletionTimestamp is set by Delete if there are finalizers. It cannot be unset.
 	DeletionTimestamp *time.Time `json:"deletionTimestamp,omitempty"`
 
-	// Owners are the objects this one was made for.
+	// Owners are the objects that this one was created for.
 	Owners []Owner `json:"owners,omitempty"`
 
-	// Extra is metadata of another model of objects, by field. No store looks at
-	// it; it is not part of what is desired, and nobody changes what is in it.
+	// Extra is metadata of another model of objects, by field. Stores ignore it, it does not count for Generation,
+	// and its values must not be modified in place.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// An Owner says for which object another one was made, and what was known of it
-// then: with the epoch and revision of the owner's store a garbage collector can
-// tell an owner that was deleted from one whose store was lost.
+// An Owner names the object that another object was created for, with the state of the owner's store at that time.
+// By its epoch and revision a garbage collector distinguishes an owner that was deleted from one that was lost with
+// its store.
 type Owner struct {
-	// Kind and Key of the owner.
+	// Kind and Key identify the owner.
 	Kind string `json:"kind"`
 	Key  string `json:"key"`
 
-	// UID of the owner.
+	// UID is the UID of the owner.
 	UID string `json:"uid,omitempty"`
 
-	// Epoch and Revision of the owner's store when this was written.
+	// Epoch and Revision are the state of the owner's store when this was written.
 	Epoch    string `json:"epoch,omitempty"`
 	Revision uint64 `json:"revision,omitempty"`
 }
 
-// An Object is what a Store holds, usually a pointer to a struct with the fields
-// Metadata, Spec and Status. GetMetadata returns a pointer into the object, never
-// nil unless the object is. The object marshals to a JSON object.
+// An Object is a value that a Store can hold, usually a pointer to a struct with the fields Metadata, Spec and
+// Status. GetMetadata returns a pointer into the object, and is nil only if the object is. The object marshals to a
+// JSON object.
 type Object interface {
 	GetMetadata() *Metadata
 }
 
-// Absent tells whether there is no object: nil, or a pointer that is nil.
+// Absent returns whether obj is nil or a nil pointer.
 func Absent[T Object](obj T) bool {
 	v := reflect.ValueOf(obj)
 
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// DeepCopy returns a copy that shares nothing.
+// DeepCopy returns a copy that shares no memory that a caller may change.
 func (m *Metadata) DeepCopy() *Metadata {
 	if m == nil {
 		return nil
@@ -99,18 +96,17 @@ func (m *Metadata) DeepCopy() *Metadata {
 	return &out
 }
 
-// Encode returns the value under which an object is stored.
+// Encode returns the value to store for an object.
 func Encode[T Object](obj T) ([]byte, error) {
 	value, err := json.Marshal(obj)
 
 	return value, errors.Wrap(err, "cannot encode object")
 }
 
-// Decode returns the object of a value, with the key and the revision under which
-// it was found: what the value says of its key does not count. An error matches
-// ErrUndecodable.
+// Decode returns the object of a value, with the key and the revision of its entry; a key in the value is ignored.
+// Errors match ErrUndecodable.
 func Decode[T Object](key string, revision uint64, value []byte) (T, error) {
-	obj := blank[T]()
+	obj := newObject[T]()
 	target := any(obj)
 	if reflect.TypeFor[T]().Kind() != reflect.Pointer {
 		target = &obj
@@ -129,9 +125,8 @@ func Decode[T Object](key string, revision uint64, value []byte) (T, error) {
 	return obj, nil
 }
 
-// Clone returns a copy that shares nothing with the object: made by its own
-// method DeepCopy if it has one, and by way of JSON otherwise, which drops what is
-// not encoded.
+// Clone returns a deep copy of the object. It uses the method DeepCopy if the object has one, and JSON otherwise,
+// which drops fields that are not encoded.
 func Clone[T Object](obj T) (T, error) {
 	if c, ok := any(obj).(interface{ DeepCopy() T }); ok {
 		return c.DeepCopy(), nil
@@ -145,8 +140,8 @@ func Clone[T Object](obj T) (T, error) {
 	return Decode[T](obj.GetMetadata().Key, obj.GetMetadata().Revision, value)
 }
 
-// blank returns an object to decode into: T is a pointer nearly always.
-func blank[T Object]() T {
+// newObject returns an object to decode into. T is usually a pointer.
+func newObject[T Object]() T {
 	t := reflect.TypeFor[T]()
 	if t.Kind() == reflect.Pointer {
 		return reflect.New(t.Elem()).Interface().(T)

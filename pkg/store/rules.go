@@ -17,40 +17,37 @@ const (
 	fieldStatus   = "status"
 )
 
-// Rules say what becomes of an object that is written. They are for those who
-// write an adapter: it reads the value stored, asks the rules, and writes what
-// they return under the condition that the revision is still the one it read. The
-// zero value takes the time from the wall and UIDs from the system's source of
-// randomness.
+// Rules compute the result of writes. They are for authors of adapters: an adapter reads the stored value, calls a
+// method of Rules, and writes the Change on condition that the revision is still the one that was read. The zero
+// value uses the system clock and random UIDs.
 type Rules struct {
-	// Now tells the time of creations and deletions.
+	// Now returns the time of creations and deletions.
 	Now func() time.Time
 
-	// NewUID returns what no object had before.
+	// NewUID returns a unique UID.
 	NewUID func() string
 }
 
-// A Stored value, as an adapter has read it.
+// A Stored is a stored value, as an adapter has read it.
 type Stored struct {
-	// Key and Revision of the entry.
+	// Key and Revision identify the entry.
 	Key      string
 	Revision uint64
 
-	// Value of the entry.
+	// Value is the value of the entry.
 	Value []byte
 }
 
-// A Change is what an adapter has to do.
+// A Change is the write that an adapter has to do.
 type Change struct {
-	// Value to write. It is nil if the object is to be removed, or if nothing is
-	// to be done.
+	// Value is the value to write. It is nil if the entry is to be removed, or if there is nothing to do.
 	Value []byte
 
-	// Remove the entry.
+	// Remove is true if the entry is to be removed.
 	Remove bool
 }
 
-// None tells that there is nothing to do.
+// None returns whether there is nothing to do.
 func (c Change) None() bool { return c.Value == nil && !c.Remove }
 
 // Create returns the value of a new object.
@@ -67,9 +64,9 @@ func (r Rules) Create(obj Object) (Change, error) {
 	return d.change(m)
 }
 
-// Update returns what the update of a stored value comes to.
+// Update returns the change for an update of everything except the status.
 func (r Rules) Update(stored Stored, obj Object) (Change, error) {
-	old, was, d, m, err := pair(stored, obj)
+	old, was, d, m, err := parsePair(stored, obj)
 	if err != nil {
 		return Change{}, err
 	}
@@ -81,12 +78,13 @@ func (r Rules) Update(stored Stored, obj Object) (Change, error) {
 	}
 	m.UID, m.Generation = was.UID, was.Generation
 	m.CreationTimestamp, m.DeletionTimestamp = was.CreationTimestamp, was.DeletionTimestamp
-	if !d.desires(old) {
+	if !d.equalDesired(old) {
 		m.Generation++
 	}
 	if m.DeletionTimestamp != nil {
 		if i := slices.IndexFunc(m.Finalizers, func(f string) bool { return !slices.Contains(was.Finalizers, f) }); i >= 0 {
-			return Change{}, errors.Wrapf(ErrInvalid, "cannot add finalizer %q to what is being deleted", m.Finalizers[i])
+			return Change{}, errors.Wrapf(ErrInvalid, "cannot add finalizer %q to an object that is being deleted",
+				m.Finalizers[i])
 		}
 		if len(m.Finalizers) == 0 {
 			return Change{Remove: true}, nil
@@ -96,9 +94,9 @@ func (r Rules) Update(stored Stored, obj Object) (Change, error) {
 	return d.changeFrom(stored, m)
 }
 
-// UpdateStatus returns what the update of a stored value's status comes to.
+// UpdateStatus returns the change for an update of the status.
 func (r Rules) UpdateStatus(stored Stored, obj Object) (Change, error) {
-	old, was, d, _, err := pair(stored, obj)
+	old, was, d, _, err := parsePair(stored, obj)
 	if err != nil {
 		return Change{}, err
 	}
@@ -112,8 +110,7 @@ func (r Rules) UpdateStatus(stored Stored, obj Object) (Change, error) {
 	return old.changeFrom(stored, was)
 }
 
-// Delete returns what the deletion of a stored value comes to. What cannot be
-// decoded can be removed.
+// Delete returns the change for a deletion. A value that cannot be decoded can be removed.
 func (r Rules) Delete(stored Stored, p Preconditions) (Change, error) {
 	if p.Revision != 0 && p.Revision != stored.Revision {
 		return Change{}, ErrConflict
@@ -141,6 +138,7 @@ func (r Rules) Delete(stored Stored, p Preconditions) (Change, error) {
 	return d.change(m)
 }
 
+// now returns the current time in UTC, in whole seconds.
 func (r Rules) now() time.Time {
 	now := r.Now
 	if now == nil {
@@ -150,6 +148,7 @@ func (r Rules) now() time.Time {
 	return now().UTC().Truncate(time.Second)
 }
 
+// uid returns a new UID.
 func (r Rules) uid() string {
 	if r.NewUID != nil {
 		return r.NewUID()
@@ -158,7 +157,7 @@ func (r Rules) uid() string {
 	return randomUID()
 }
 
-// randomUID is a UUID of version 4.
+// randomUID returns a UUID of version 4.
 func randomUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -168,9 +167,10 @@ func randomUID() string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// A document is a value taken apart, so that what T does not know stays.
+// A document holds the fields of a value, so that fields which T does not have are kept.
 type document map[string]json.RawMessage
 
+// parse returns the fields and the metadata of an object.
 func parse(obj Object) (document, *Metadata, error) {
 	if Absent(obj) || obj.GetMetadata() == nil {
 		return nil, nil, errors.Wrap(ErrInvalid, "object has no metadata")
@@ -182,12 +182,13 @@ func parse(obj Object) (document, *Metadata, error) {
 	}
 	var d document
 	if err := json.Unmarshal(value, &d); err != nil {
-		return nil, nil, errors.Wrap(ErrInvalid, "object is no JSON object")
+		return nil, nil, errors.Wrap(ErrInvalid, "object does not encode to a JSON object")
 	}
 
 	return d, m.DeepCopy(), nil
 }
 
+// read returns the fields and the metadata of a stored value.
 func read(stored Stored) (document, *Metadata, error) {
 	var d document
 	if err := json.Unmarshal(stored.Value, &d); err != nil {
@@ -204,8 +205,8 @@ func read(stored Stored) (document, *Metadata, error) {
 	return d, m, nil
 }
 
-// pair reads both, and sees to it that one is based on the other.
-func pair(stored Stored, obj Object) (old document, was *Metadata, d document, m *Metadata, err error) {
+// parsePair parses both, and checks that the object is based on the stored value.
+func parsePair(stored Stored, obj Object) (old document, was *Metadata, d document, m *Metadata, err error) {
 	if d, m, err = parse(obj); err != nil {
 		return nil, nil, nil, nil, err
 	}
@@ -225,12 +226,13 @@ func pair(stored Stored, obj Object) (old document, was *Metadata, d document, m
 	return old, was, d, m, nil
 }
 
-// desires tells whether two documents are equal but for metadata and status.
-func (d document) desires(other document) bool {
-	return equalJSON(d.own(), other.own())
+// equalDesired returns whether two documents differ at most in metadata and status.
+func (d document) equalDesired(other document) bool {
+	return equalJSON(d.desired(), other.desired())
 }
 
-func (d document) own() document {
+// desired returns the fields other than metadata and status.
+func (d document) desired() document {
 	out := document{}
 	for name, value := range d {
 		if name != fieldMetadata && name != fieldStatus {
@@ -256,7 +258,7 @@ func (d document) change(m *Metadata) (Change, error) {
 	return Change{Value: value}, errors.Wrap(err, "cannot encode object")
 }
 
-// changeFrom returns no change if the value would be the one stored.
+// changeFrom returns no change if the value is equal to the stored one.
 func (d document) changeFrom(stored Stored, m *Metadata) (Change, error) {
 	c, err := d.change(m)
 	if err != nil {
@@ -269,8 +271,7 @@ func (d document) changeFrom(stored Stored, m *Metadata) (Change, error) {
 	return c, nil
 }
 
-// equalJSON compares canonical images: keys of maps are sorted when they are
-// encoded, and numbers keep their digits.
+// equalJSON compares the canonical encodings of two values.
 func equalJSON(a, b any) bool {
 	x, errX := canonical(a)
 	y, errY := canonical(b)
@@ -278,6 +279,7 @@ func equalJSON(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
+// canonical returns JSON with sorted keys and unchanged digits of numbers.
 func canonical(v any) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -7,30 +7,29 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A session is one watch of an informer.
+// A session is the state of one watch of an informer.
 type session[T Object] struct {
 	informer *Informer[T]
-	again    bool                // there was one before
-	synced   bool                // its snapshot is complete
+	rewatch  bool                // this is not the first watch
+	synced   bool                // the snapshot is complete
 	seen     map[string]struct{} // the keys of the snapshot
-	early    []Event[T]          // the snapshot of a store that may not be the one we know
+	snapshot []Event[T]          // events of a new watch before its epoch is known
 }
 
-// take applies an event. An error ends the watch.
-func (s *session[T]) take(ctx context.Context, e Event[T]) error {
+// handle processes an event. An error ends the watch.
+func (s *session[T]) handle(ctx context.Context, e Event[T]) error {
 	switch {
 	case e.Synced && !s.synced:
-		return s.complete(ctx, e)
+		return s.completeSnapshot(ctx, e)
 	case e.Synced:
-		s.informer.reach(e.Revision)
-	case !s.synced && s.again:
-		// Whether a revision is older than the one we have cannot be told before
-		// the epoch is known.
-		s.early = append(s.early, e)
+		s.informer.advanceRevision(e.Revision)
+	case !s.synced && s.rewatch:
+		// Revisions cannot be compared before the epoch is known.
+		s.snapshot = append(s.snapshot, e)
 	default:
-		from := told
+		from := fromWatch
 		if !s.synced {
-			from = initial
+			from = fromSnapshot
 		}
 		s.apply(e, from)
 	}
@@ -38,52 +37,53 @@ func (s *session[T]) take(ctx context.Context, e Event[T]) error {
 	return nil
 }
 
+// apply applies an event to the cache, and logs an entry that cannot be decoded.
 func (s *session[T]) apply(e Event[T], from origin) {
 	i := s.informer
 	if !s.synced {
 		s.seen[e.Key] = struct{}{}
 	}
 	if e.Err != nil {
-		i.logger().Info("Skipping an entry that cannot be decoded", "store", i.store.Name(), "key", e.Key, "error", e.Err.Error())
+		i.logger().Info("Skipping an entry that cannot be decoded",
+			"store", i.store.Name(), "key", e.Key, "error", e.Err.Error())
 	}
 	i.apply(e, from)
 }
 
-// mostAsked is how many objects are asked for at a time that are named and not known.
-const mostAsked = 1000
+// maxLiveReads limits the live reads of unknown keys in one snapshot or list.
+const maxLiveReads = 1000
 
-// bury takes out of the snapshot what is not there any more, and of which the copy knew
-// that already: a replica that is behind still names it, and no store was put back. One
-// that was has what it names.
-func (s *session[T]) bury(ctx context.Context, e Event[T]) error {
+// dropStale removes keys from the snapshot that a stale replica still has although they were deleted: the cache
+// does not have them, and neither does a live read. After a restore from a backup the objects exist, and are kept.
+func (s *session[T]) dropStale(ctx context.Context, e Event[T]) error {
 	i := s.informer
-	if !i.same(State{Epoch: e.Epoch, Revision: e.Revision}) {
+	if !i.continues(State{Epoch: e.Epoch, Revision: e.Revision}) {
 		return nil
 	}
 	last, dead := map[string]Event[T]{}, map[string]bool{}
-	for _, early := range s.early {
-		last[early.Key] = early
+	for _, event := range s.snapshot {
+		last[event.Key] = event
 	}
-	for key, early := range last {
-		if early.Op != Put || !i.forgot(key, early.Revision) {
+	for key, event := range last {
+		if event.Op != Put || !i.isUnknown(key, event.Revision) {
 			continue
 		}
-		there, err := s.there(ctx, key)
+		exists, err := s.exists(ctx, key)
 		if err != nil {
 			return err
 		}
-		if there || len(dead) == mostAsked {
+		if exists || len(dead) == maxLiveReads {
 			break
 		}
 		dead[key] = true
 	}
-	s.early = slices.DeleteFunc(s.early, func(early Event[T]) bool { return dead[early.Key] })
+	s.snapshot = slices.DeleteFunc(s.snapshot, func(event Event[T]) bool { return dead[event.Key] })
 
 	return nil
 }
 
-// there asks for what is named and not known.
-func (s *session[T]) there(ctx context.Context, key string) (bool, error) {
+// exists returns whether a live read finds the key.
+func (s *session[T]) exists(ctx context.Context, key string) (bool, error) {
 	_, err := s.informer.store.Get(ctx, key)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
@@ -92,43 +92,46 @@ func (s *session[T]) there(ctx context.Context, key string) (bool, error) {
 		return true, nil
 	}
 
-	return err == nil, errors.Wrapf(err, "cannot ask for %q, which is not known", key)
+	return err == nil, errors.Wrapf(err, "cannot read %q, which is not in the cache", key)
 }
 
-// complete ends the snapshot: what is missing in it is gone, or held.
-func (s *session[T]) complete(ctx context.Context, e Event[T]) error {
+// completeSnapshot ends the snapshot. Missing keys are deleted after a live read, or held if the store was
+// replaced.
+func (s *session[T]) completeSnapshot(ctx context.Context, e Event[T]) error {
 	i := s.informer
-	if err := s.bury(ctx, e); err != nil {
+	if err := s.dropStale(ctx, e); err != nil {
 		return err
 	}
-	replaced := i.begin(e, s.early, s.again)
+	replaced := i.setEpoch(e, s.snapshot, s.rewatch)
 	if replaced {
-		i.logger().Info("The store is not the one it was: what is missing in it is held, not deleted", "store", i.store.Name(), "epoch", e.Epoch, "revision", e.Revision)
+		i.logger().Info("The store was replaced: missing objects are held, not deleted",
+			"store", i.store.Name(), "epoch", e.Epoch, "revision", e.Revision)
 	}
-	for _, early := range s.early {
-		s.seen[early.Key] = struct{}{}
+	for _, event := range s.snapshot {
+		s.seen[event.Key] = struct{}{}
 	}
 	missing := i.missing(s.seen)
-	if replaced { // before anybody is told of what there is instead, and may ask for what there was
+	if replaced { // before handlers are notified of the new objects, and may read the former ones
 		i.hold(missing)
 	}
-	for _, early := range s.early {
-		s.apply(early, told)
+	for _, event := range s.snapshot {
+		s.apply(event, fromWatch)
 	}
-	s.early, s.synced, s.seen = nil, true, nil
+	s.snapshot, s.synced, s.seen = nil, true, nil
 	if !replaced {
-		if err := s.confirm(ctx, missing); err != nil {
+		if err := s.confirmDeleted(ctx, missing); err != nil {
 			return err
 		}
 	}
-	i.reach(e.Revision)
-	i.sync()
+	i.advanceRevision(e.Revision)
+	i.setSynced()
 
 	return nil
 }
 
-// confirm asks for each key that is missing somewhere, and believes that.
-func (s *session[T]) confirm(ctx context.Context, missing []string) error {
+// confirmDeleted reads each missing key, and deletes those that do not exist. If there are too many of them, it
+// holds them.
+func (s *session[T]) confirmDeleted(ctx context.Context, missing []string) error {
 	i := s.informer
 	var gone []string
 	for _, key := range missing {
@@ -138,37 +141,37 @@ func (s *session[T]) confirm(ctx context.Context, missing []string) error {
 			gone = append(gone, key)
 		case errors.Is(err, ErrUndecodable):
 		case err != nil:
-			return errors.Wrapf(err, "cannot ask for %q, which is missing", key)
+			return errors.Wrapf(err, "cannot read %q, which is missing", key)
 		default:
-			i.apply(Event[T]{Op: Put, Key: key, Revision: obj.GetMetadata().Revision, Object: obj}, found)
+			i.apply(Event[T]{Op: Put, Key: key, Revision: obj.GetMetadata().Revision, Object: obj}, fromRead)
 		}
 	}
 	if len(gone) == 0 {
 		return nil
 	}
-	// The answers count only if they were those of the store that is followed.
+	// NotFound is valid only if this is still the store that the informer follows.
 	state, err := i.store.State(ctx)
 	if err != nil {
-		return errors.Wrap(err, "cannot ask whether the store is the one it was")
+		return errors.Wrap(err, "cannot read the state of the store")
 	}
-	if !i.same(state) {
+	if !i.continues(state) {
 		return ErrReplaced
 	}
 	if most := i.opts.MaxVanished; !state.Expires && most >= 0 && len(gone) > most {
-		i.logger().Info("Too many objects vanished at once: they are held, not deleted", "store", i.store.Name(), "objects", len(gone), "most", most)
+		i.logger().Info("Too many objects are missing at once: they are held, not deleted",
+			"store", i.store.Name(), "objects", len(gone), "most", most)
 		i.hold(gone)
 
 		return nil
 	}
 	for _, key := range gone {
-		i.apply(Event[T]{Op: Delete, Key: key}, found)
+		i.apply(Event[T]{Op: Delete, Key: key}, fromRead)
 	}
 
 	return nil
 }
 
-// resync compares the copy with a list: for what vanished without an event, and
-// for events that were lost.
+// resync compares the cache with a list, to find objects that were removed without an event, and lost events.
 func (s *session[T]) resync(ctx context.Context) error {
 	i := s.informer
 	if !s.synced {
@@ -176,12 +179,12 @@ func (s *session[T]) resync(ctx context.Context) error {
 	}
 	state, err := i.store.State(ctx)
 	if err != nil {
-		return errors.Wrap(err, "cannot ask whether the store is the one it was")
+		return errors.Wrap(err, "cannot read the state of the store")
 	}
-	if !i.same(state) {
+	if !i.continues(state) {
 		return ErrReplaced
 	}
-	before, listed, asked := i.keys(), map[string]struct{}{}, 0
+	before, listed, liveReads := i.keys(), map[string]struct{}{}, 0
 	for obj, err := range i.store.List(ctx) {
 		var bad *EntryError
 		switch {
@@ -192,15 +195,15 @@ func (s *session[T]) resync(ctx context.Context) error {
 		default:
 			m := obj.GetMetadata()
 			listed[m.Key] = struct{}{}
-			if asked < mostAsked && i.forgot(m.Key, m.Revision) {
-				asked++
-				if there, err := s.there(ctx, m.Key); err != nil {
+			if liveReads < maxLiveReads && i.isUnknown(m.Key, m.Revision) {
+				liveReads++
+				if exists, err := s.exists(ctx, m.Key); err != nil {
 					return err
-				} else if !there {
+				} else if !exists {
 					continue
 				}
 			}
-			i.apply(Event[T]{Op: Put, Key: m.Key, Revision: m.Revision, Object: obj}, found)
+			i.apply(Event[T]{Op: Put, Key: m.Key, Revision: m.Revision, Object: obj}, fromRead)
 		}
 	}
 	var missing []string
@@ -210,5 +213,5 @@ func (s *session[T]) resync(ctx context.Context) error {
 		}
 	}
 
-	return s.confirm(ctx, missing)
+	return s.confirmDeleted(ctx, missing)
 }

@@ -4,40 +4,41 @@ import (
 	"testing"
 )
 
-type boat struct {
+type thing struct {
 	Metadata Metadata `json:"metadata"`
 }
 
-func (b *boat) GetMetadata() *Metadata { return &b.Metadata }
+func (b *thing) GetMetadata() *Metadata { return &b.Metadata }
 
-// A nameless store is one of which nothing is asked but its name.
-type nameless struct{ Store[*boat] }
+// A namedStore has only a name.
+type namedStore struct{ Store[*thing] }
 
-func (nameless) Name() string { return "boats" }
+func (namedStore) Name() string { return "things" }
 
-// TestLostBeforeTold: who is told of what there is in a store that was made anew
-// does not find what was in the former one.
-func TestLostBeforeTold(t *testing.T) {
-	i := NewInformer[*boat](nameless{}, InformerOptions{})
-	i.entries["old"] = entry[*boat]{revision: 7, object: &boat{}, known: true}
+// TestHoldBeforeNotify: after a store was replaced, the missing objects are held before handlers are notified of
+// the new objects.
+func TestHoldBeforeNotify(t *testing.T) {
+	i := NewInformer[*thing](namedStore{}, InformerOptions{})
+	i.entries["old"] = entry[*thing]{revision: 7, object: &thing{}, known: true}
 	i.synced, i.epoch, i.revision = true, "first", 7
-	told := false
-	i.AddHandler(func(n Notification[*boat]) {
+	notified := false
+	i.AddHandler(func(n Notification[*thing]) {
 		if n.Key != "new" {
 			return
 		}
-		told = true
+		notified = true
 		if !i.entries["old"].held { // the lock is held
-			t.Error("the object of the former store is not held when one of the new store is told")
+			t.Error("the object of the former store is not held when a handler is notified of the new store")
 		}
 	})
-	s := &session[*boat]{informer: i, again: true, seen: map[string]struct{}{}}
-	for _, e := range []Event[*boat]{{Key: "new", Revision: 1, Object: &boat{}}, {Synced: true, Revision: 1, Epoch: "second"}} {
-		if err := s.take(t.Context(), e); err != nil {
+	s := &session[*thing]{informer: i, rewatch: true, seen: map[string]struct{}{}}
+	for _, e := range []Event[*thing]{{Key: "new", Revision: 1, Object: &thing{}},
+		{Synced: true, Revision: 1, Epoch: "second"}} {
+		if err := s.handle(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if held := i.Held(); !told || len(held) != 1 {
-		t.Errorf("told: %t, held: %v", told, held)
+	if held := i.Held(); !notified || len(held) != 1 {
+		t.Errorf("notified: %t, held: %v", notified, held)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// state is the copy that an informer keeps, and whoever is told of it. Handlers
-// are called under the lock, one after the other and in the order of changes.
+// A state is the cache of an informer and its handlers. Handlers are called under the lock, one after the other and
+// in the order of changes.
 type state[T Object] struct {
 	mu       sync.Mutex
 	synced   bool
@@ -19,34 +19,33 @@ type state[T Object] struct {
 	waiters  map[chan struct{}]struct{}
 }
 
-// An entry may be without an object, if it was never decoded, and held.
+// An entry has no object if it was never decoded.
 type entry[T Object] struct {
-	revision uint64
-	object   T
-	known    bool // there is an object
-	bad      bool // what is there now cannot be decoded; the object is what was before
-	held     bool // it was lost with its store
+	revision    uint64
+	object      T
+	known       bool // object is set
+	undecodable bool // the current value cannot be decoded; object is the last that could
+	held        bool // lost with its store
 }
 
 type handler[T Object] struct {
-	tell func(Notification[T])
+	notify func(Notification[T])
 }
 
 func newState[T Object]() state[T] {
 	return state[T]{entries: map[string]entry[T]{}, indexes: map[string]*index[T]{}, waiters: map[chan struct{}]struct{}{}}
 }
 
-// AddHandler calls tell for all there is, and then for each change, until remove is
-// called or the informer ends. It is called by one goroutine at a time, in order,
-// and must not wait for anything, nor call the informer.
-func (i *Informer[T]) AddHandler(tell func(Notification[T])) (remove func()) {
+// AddHandler calls handle for all existing objects, and then for each change, until remove is called or the
+// informer ends. Calls are sequential and in order. handle must not block or call the informer.
+func (i *Informer[T]) AddHandler(handle func(Notification[T])) (remove func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 
-	h := &handler[T]{tell: tell}
+	h := &handler[T]{notify: handle}
 	for key, e := range i.entries {
 		if e.known && !e.held {
-			tell(Notification[T]{Op: Put, Key: key, New: e.object, Initial: true})
+			handle(Notification[T]{Op: Put, Key: key, New: e.object, Initial: true})
 		}
 	}
 	i.handlers = append(i.handlers, h)
@@ -58,7 +57,7 @@ func (i *Informer[T]) AddHandler(tell func(Notification[T])) (remove func()) {
 	}
 }
 
-// Get returns the object of the key, which is shared: do not change it.
+// Get returns the object of the key. It is shared: do not modify it.
 func (i *Informer[T]) Get(key string) (T, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -87,7 +86,7 @@ func (i *Informer[T]) Keys() []string {
 	return out
 }
 
-// List returns all objects by key. They are shared: do not change them.
+// List returns all objects, sorted by key. They are shared: do not modify them.
 func (i *Informer[T]) List() []T {
 	var out []T
 	for _, key := range i.Keys() {
@@ -99,8 +98,8 @@ func (i *Informer[T]) List() []T {
 	return out
 }
 
-// Has tells whether there is an entry of the key that can be decoded or not, and
-// whether it is held: lost with its store, and not known to be deleted.
+// Has returns whether there is an entry of the key, decodable or not, and whether the key is held: lost with its
+// store, and not known to be deleted.
 func (i *Informer[T]) Has(key string) (exists, held bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -109,13 +108,13 @@ func (i *Informer[T]) Has(key string) (exists, held bool) {
 	return ok && !e.held, e.held
 }
 
-// Undecodable tells whether what the store has under the key cannot be decoded. Get
-// returns the last that could be.
+// Undecodable returns whether the current value of the key cannot be decoded. Get then returns the last object that
+// could.
 func (i *Informer[T]) Undecodable(key string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 
-	return i.entries[key].bad
+	return i.entries[key].undecodable
 }
 
 // Held returns the keys that were lost with their store, sorted.
@@ -133,8 +132,7 @@ func (i *Informer[T]) Held() []string {
 	return out
 }
 
-// Release says that the keys, which are held, are gone for good: handlers are told
-// of their deletion. Keys that are not held are left alone.
+// Release treats held keys as deleted, and notifies handlers of their deletion. Keys that are not held are ignored.
 func (i *Informer[T]) Release(keys ...string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -145,8 +143,8 @@ func (i *Informer[T]) Release(keys ...string) {
 	}
 }
 
-// State returns the epoch that is followed, and the revision up to which the copy
-// has everything. The epoch is empty until the copy is whole.
+// State returns the epoch of the store, and the revision up to which the cache is complete. The epoch is empty
+// before the first complete snapshot.
 func (i *Informer[T]) State() State {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -154,7 +152,7 @@ func (i *Informer[T]) State() State {
 	return State{Epoch: i.epoch, Revision: i.revision}
 }
 
-// HasSynced tells whether the copy has been whole once.
+// HasSynced returns whether there was a complete snapshot.
 func (i *Informer[T]) HasSynced() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -162,17 +160,17 @@ func (i *Informer[T]) HasSynced() bool {
 	return i.synced
 }
 
-// How an informer came to know something.
+// An origin is the source of an event.
 type origin int
 
 const (
-	told    origin = iota // by the watch, in order
-	initial               // by the first snapshot
-	found                 // by asking: there may be earlier changes that were not told yet
+	fromWatch    origin = iota // an event of the watch, in order
+	fromSnapshot               // the first snapshot
+	fromRead                   // a live read or a list: earlier events may still follow
 )
 
-// apply changes the copy by an event. What is older than what is known is nothing.
-// A deletion that was found has no revision.
+// apply applies an event to the cache. Events that are older than the entry are ignored. A deletion from a live
+// read has no revision.
 func (i *Informer[T]) apply(e Event[T], from origin) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -180,7 +178,7 @@ func (i *Informer[T]) apply(e Event[T], from origin) {
 	if e.Revision != 0 && ok && e.Revision <= was.revision {
 		return
 	}
-	if from != found {
+	if from != fromRead {
 		i.revision = max(i.revision, e.Revision)
 	}
 	defer i.wake()
@@ -191,7 +189,7 @@ func (i *Informer[T]) apply(e Event[T], from origin) {
 	}
 	now := entry[T]{revision: e.Revision, object: e.Object, known: true}
 	if e.Err != nil {
-		now.object, now.known, now.bad = was.object, was.known, true
+		now.object, now.known, now.undecodable = was.object, was.known, true
 	}
 	i.entries[e.Key] = now
 	for _, x := range i.indexes {
@@ -200,10 +198,10 @@ func (i *Informer[T]) apply(e Event[T], from origin) {
 	if e.Err != nil {
 		return
 	}
-	i.tell(Notification[T]{Op: Put, Key: e.Key, Old: was.object, New: now.object, Initial: from == initial})
+	i.notify(Notification[T]{Op: Put, Key: e.Key, Old: was.object, New: now.object, Initial: from == fromSnapshot})
 }
 
-// drop forgets an entry. The lock is held.
+// drop removes an entry. The caller holds the lock.
 func (i *Informer[T]) drop(key string, op Op) {
 	was, ok := i.entries[key]
 	if !ok {
@@ -213,24 +211,25 @@ func (i *Informer[T]) drop(key string, op Op) {
 	for _, x := range i.indexes {
 		x.put(key, was.object, false)
 	}
-	i.tell(Notification[T]{Op: op, Key: key, Old: was.object})
+	i.notify(Notification[T]{Op: op, Key: key, Old: was.object})
 }
 
-func (i *Informer[T]) tell(n Notification[T]) {
+// notify calls the handlers. The caller holds the lock.
+func (i *Informer[T]) notify(n Notification[T]) {
 	for _, h := range i.handlers {
-		h.tell(n)
+		h.notify(n)
 	}
 }
 
-// begin says what a snapshot was of, and tells whether that is another store than
-// the one that is known. Revisions of the other one are forgotten then.
-func (i *Informer[T]) begin(e Event[T], snapshot []Event[T], again bool) (replaced bool) {
+// setEpoch sets the epoch of a snapshot, and returns whether the store was replaced. If it was, the revisions of
+// the former store are reset.
+func (i *Informer[T]) setEpoch(e Event[T], snapshot []Event[T], rewatch bool) (replaced bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	replaced = i.synced && (e.Epoch != i.epoch || e.Revision < i.revision || i.contradicts(snapshot))
 	i.epoch = e.Epoch
-	// Of a first watch that broke, nobody knows of which store it was.
-	if !replaced && (i.synced || !again) {
+	// The revisions of a first watch that broke before its snapshot was complete may be of another store.
+	if !replaced && (i.synced || !rewatch) {
 		return false
 	}
 	i.revision = 0
@@ -242,9 +241,9 @@ func (i *Informer[T]) begin(e Event[T], snapshot []Event[T], again bool) (replac
 	return replaced
 }
 
-// contradicts tells whether a snapshot cannot be that of a store of which the copy
-// had everything up to its revision: it has an object of that time which the copy
-// does not know so. The store was put back then, and has gone on since.
+// contradicts returns whether a snapshot contradicts the cache, which was complete up to its revision: the snapshot
+// has an object of that time with another revision. Then the store was restored from a backup and has been written
+// since.
 func (i *Informer[T]) contradicts(snapshot []Event[T]) bool {
 	last := map[string]Event[T]{}
 	for _, e := range snapshot {
@@ -260,23 +259,25 @@ func (i *Informer[T]) contradicts(snapshot []Event[T]) bool {
 	return false
 }
 
-// forgot tells whether the copy, which had everything up to its revision, does not know
-// of an object of that time.
-func (i *Informer[T]) forgot(key string, revision uint64) bool {
+// isUnknown returns whether the cache, although it is complete up to its revision, does not have an object of that
+// time.
+func (i *Informer[T]) isUnknown(key string, revision uint64) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 
 	return i.synced && revision <= i.revision && i.entries[key].revision == 0
 }
 
-// same tells whether a state is one that can have come after what is known.
-func (i *Informer[T]) same(now State) bool {
+// continues returns whether a state can follow the state of the cache: the epoch is the same, and the revision not
+// older.
+func (i *Informer[T]) continues(now State) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 
 	return now.Epoch == i.epoch && now.Revision >= i.revision
 }
 
+// missing returns the keys of the cache that are not in seen and not held, sorted.
 func (i *Informer[T]) missing(seen map[string]struct{}) []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -291,9 +292,10 @@ func (i *Informer[T]) missing(seen map[string]struct{}) []string {
 	return out
 }
 
-// keys returns those that could be missing in a list.
+// keys returns the keys that can be missing in a list.
 func (i *Informer[T]) keys() []string { return i.missing(nil) }
 
+// hold marks keys as lost.
 func (i *Informer[T]) hold(keys []string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -304,21 +306,23 @@ func (i *Informer[T]) hold(keys []string) {
 	}
 }
 
-func (i *Informer[T]) reach(revision uint64) {
+// advanceRevision sets the revision up to which the cache is complete.
+func (i *Informer[T]) advanceRevision(revision uint64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.revision = max(i.revision, revision)
 	i.wake()
 }
 
-func (i *Informer[T]) sync() {
+// setSynced records the first complete snapshot.
+func (i *Informer[T]) setSynced() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.synced = true
 	i.wake()
 }
 
-// wake lets everybody who waits look again. The lock is held.
+// wake makes waiting goroutines check their condition. The caller holds the lock.
 func (i *Informer[T]) wake() {
 	for w := range i.waiters {
 		select {
@@ -328,7 +332,7 @@ func (i *Informer[T]) wake() {
 	}
 }
 
-// await waits until the condition, which is asked under the lock, holds.
+// await waits until the condition holds. It calls the condition under the lock.
 func (i *Informer[T]) await(ctx context.Context, holds func() bool) error {
 	news := make(chan struct{}, 1)
 	i.mu.Lock()

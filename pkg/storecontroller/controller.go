@@ -11,52 +11,53 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	ours "github.com/moorage-dev/moorage/pkg/controller"
+	pkgcontroller "github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A Controller looks at primaries when something about them changes. Use New or NewFunc. Its
-// methods may be called concurrently.
+// A Controller reconciles the primaries in a store. Use New or NewFunc; the zero value is not usable. Its methods
+// may be called concurrently.
 type Controller[T store.Object] struct {
 	name       string
 	kind       string
 	primary    *store.Informer[T]
 	reconciler Reconciler[T]
 	opts       Options
-	owned      []owned
-	deleted    []owned // those of them that go with their primary
+	owned      []secondaryLister
+	deletable  []secondaryLister // those of owned that DeleteWithPrimary wraps
 	informers  []manager.Runnable
 	pusher     Pusher
 	inner      controller.TypedController[Request]
-	jitter     func() float64 // in [0, 1)
-	suspects   map[string]int // how often they could not be deleted
+	jitter     func() float64 // in [0, 1); spreads resyncs
+	suspects   map[string]int // garbage candidates by id, with the number of failed deletions
 
-	mu      sync.Mutex
-	written map[string]uint64 // by key, what our own writes came to
+	mu         sync.Mutex
+	lastWrites map[string]uint64 // revision of the controller's last write, by key
 }
 
-// New returns a controller for the primaries of that informer, which are of that
-// kind, and adds it to the manager with all informers of stores that it needs.
-// Names are unique in a process.
+// New returns a controller for the objects of the informer, and adds it and all informers of stores that it needs
+// to the manager. kind is the kind of the primaries in the marks of secondaries and in events. The name is unique
+// in a process.
 //
-// Without a manager nothing is added, and the caller runs Start; it does not lead,
-// then, or elects by itself.
-func New[T store.Object](mgr manager.Manager, name, kind string, primary *store.Informer[T], r Reconciler[T], o Options, deps ...Dependency) (*Controller[T], error) {
+// Without a manager New adds nothing: the caller starts the controller and its Informers, and there is no leader
+// election.
+func New[T store.Object](mgr manager.Manager, name, kind string, primary *store.Informer[T], r Reconciler[T], o Options,
+	deps ...Dependency) (*Controller[T], error) {
 	return NewFunc(mgr, name, kind, primary, func(*Controller[T]) Reconciler[T] { return r }, o, deps...)
 }
 
-// NewFunc is New for a reconciler that needs its controller: to mark what it makes, to
-// write primaries, to record events. The function is called once, before anything runs,
-// with the controller that is returned; it may keep it, and calls none of its methods. It
-// is an error if it returns nil.
+// NewFunc is New for a reconciler that calls methods of its controller: to mark secondaries, to write primaries, to
+// record events. NewFunc calls build once, before anything runs, with the controller that it returns. build may
+// keep the controller, but must not call its methods. It is an error if build returns nil.
 func NewFunc[T store.Object](
-	mgr manager.Manager, name, kind string, primary *store.Informer[T], build func(c *Controller[T]) Reconciler[T], o Options, deps ...Dependency,
+	mgr manager.Manager, name, kind string, primary *store.Informer[T], build func(c *Controller[T]) Reconciler[T],
+	o Options, deps ...Dependency,
 ) (*Controller[T], error) {
 	c := &Controller[T]{
-		name: name, kind: kind, primary: primary, opts: o.defaulted(mgr, name),
-		jitter: rand.Float64, suspects: map[string]int{}, written: map[string]uint64{},
+		name: name, kind: kind, primary: primary, opts: o.withDefaults(mgr, name),
+		jitter: rand.Float64, suspects: map[string]int{}, lastWrites: map[string]uint64{},
 	}
 	if build != nil {
 		c.reconciler = build(c)
@@ -79,18 +80,19 @@ func NewFunc[T store.Object](
 	return c, errors.Wrapf(mgr.Add(c), "cannot add controller %s to the manager", name)
 }
 
+// build creates the controller of controller-runtime and its sources.
 func (c *Controller[T]) build(mgr manager.Manager, deps []Dependency) error {
 	b := binding{name: c.name, kind: c.kind, marks: c.opts.Marks, logger: c.opts.Logger}
 	typed := c.opts.TypedOptions
 	typed.Reconciler = pass[T]{c}
 	if typed.NewQueue == nil {
-		typed.NewQueue = ours.NewQueue[Request]
+		typed.NewQueue = pkgcontroller.NewQueue[Request]
 	}
 	if mgr != nil {
 		b.kube = mgr.GetClient()
 	}
 	if typed.LogConstructor == nil {
-		typed.LogConstructor = logOf(typed.Logger.WithValues("controller", c.name))
+		typed.LogConstructor = logConstructor(typed.Logger.WithValues("controller", c.name))
 	}
 	inner, err := controller.NewTypedUnmanaged(c.name, typed)
 	if err != nil {
@@ -103,14 +105,14 @@ func (c *Controller[T]) build(mgr manager.Manager, deps []Dependency) error {
 		return errors.Wrap(err, "cannot watch the primaries")
 	}
 	if err := inner.Watch(&c.pusher); err != nil {
-		return errors.Wrap(err, "cannot watch for pushes")
+		return errors.Wrap(err, "cannot watch the queue of Enqueue")
 	}
 
 	return c.bind(b, deps)
 }
 
-// logOf lets controller-runtime say which key a pass is over.
-func logOf(l logr.Logger) func(*Request) logr.Logger {
+// logConstructor adds the key of the request to the logger of a pass.
+func logConstructor(l logr.Logger) func(*Request) logr.Logger {
 	return func(req *Request) logr.Logger {
 		if req == nil {
 			return l
@@ -120,6 +122,7 @@ func logOf(l logr.Logger) func(*Request) logr.Logger {
 	}
 }
 
+// bind registers the watches of the dependencies, and collects their informers and secondaries.
 func (c *Controller[T]) bind(b binding, deps []Dependency) error {
 	for _, d := range deps {
 		bound, err := d.bind(context.Background(), b)
@@ -137,8 +140,8 @@ func (c *Controller[T]) bind(b binding, deps []Dependency) error {
 		if bound.owned != nil {
 			c.owned = append(c.owned, bound.owned)
 		}
-		if bound.deleted {
-			c.deleted = append(c.deleted, bound.owned)
+		if bound.deletable {
+			c.deletable = append(c.deletable, bound.owned)
 		}
 	}
 
@@ -156,18 +159,17 @@ func (c *Controller[T]) Start(ctx context.Context) error {
 	return c.inner.Start(ctx)
 }
 
-// Informers returns those of all stores, for who runs the controller without a
-// manager: each is to be started.
+// Informers returns the informers of all stores. Without a manager, the caller starts each of them.
 func (c *Controller[T]) Informers() []manager.Runnable { return c.informers }
 
-// NeedLeaderElection tells a manager what the options say.
+// NeedLeaderElection returns whether the manager starts the controller only on the leader, as the options say.
 func (c *Controller[T]) NeedLeaderElection() bool {
 	l, ok := c.inner.(manager.LeaderElectionRunnable)
 
 	return !ok || l.NeedLeaderElection()
 }
 
-// Warmup fills the queue before the controller leads, if the options say so.
+// Warmup fills the queue before the controller leads, if the options enable it.
 func (c *Controller[T]) Warmup(ctx context.Context) error {
 	if w, ok := c.inner.(interface{ Warmup(context.Context) error }); ok {
 		return w.Warmup(ctx)
@@ -176,16 +178,15 @@ func (c *Controller[T]) Warmup(ctx context.Context) error {
 	return nil
 }
 
-// Enqueue asks for passes over primaries.
+// Enqueue enqueues primaries by their keys. Invalid keys are ignored.
 func (c *Controller[T]) Enqueue(keys ...string) { c.pusher.Push(keys...) }
 
-// EnqueueAfter asks for passes over primaries when the time has passed.
+// EnqueueAfter enqueues primaries after the delay.
 func (c *Controller[T]) EnqueueAfter(d time.Duration, keys ...string) { c.pusher.PushAfter(d, keys...) }
 
-// Owner returns what marks an object of a store as made for the primary: put it
-// into the Owners of its metadata. Before the informer has followed the store, as where a
-// test calls a Reconciler by itself, the store is asked which one it is; if it does not
-// answer within StateTimeout, the owner has no epoch.
+// Owner returns the reference that marks an object in a store as a secondary of the primary: add it to
+// Metadata.Owners. Before the informer has followed the store, for instance in a unit test of a Reconciler, Owner
+// reads the epoch from the store. If the store does not answer within StateTimeout, the reference has no epoch.
 func (c *Controller[T]) Owner(primary T) store.Owner {
 	m := primary.GetMetadata()
 	owner := store.Owner{Kind: c.kind, Key: m.Key, UID: m.UID, Epoch: c.primary.State().Epoch, Revision: m.Revision}
@@ -196,17 +197,17 @@ func (c *Controller[T]) Owner(primary T) store.Owner {
 	defer cancel()
 	now, err := c.primary.Store().State(ctx)
 	if err != nil {
-		c.opts.Logger.Info("Marking without an epoch, as the store does not say which one it is", "controller", c.name, "key", m.Key, "error", err.Error())
+		c.opts.Logger.Info("Marking without an epoch, because the state of the store cannot be read",
+			"controller", c.name, "key", m.Key, "error", err.Error())
 	}
 	owner.Epoch = now.Epoch
 
 	return owner
 }
 
-// SetOwner marks an object in Kubernetes as made for the primary. Marks that are
-// right already are left as they are: they hold the revision of the primary when
-// the object was made, so that an object need not be written with each of its
-// primary's revisions.
+// SetOwner marks an object in Kubernetes as a secondary of the primary. It does not change marks that are still
+// valid: they keep the revision that the primary had when the object was created, so an update of the primary does
+// not force an update of the object.
 func (c *Controller[T]) SetOwner(obj metav1.Object, primary T) {
 	owner := c.Owner(primary)
 	if has, err := c.opts.Marks.Owner(obj); err == nil && has.Kind == owner.Kind && has.Key == owner.Key &&
@@ -216,24 +217,26 @@ func (c *Controller[T]) SetOwner(obj metav1.Object, primary T) {
 	c.opts.Marks.Set(obj, owner)
 }
 
-// Event records an event about a primary, as one in Kubernetes: see event.Ref.
+// Event records an event in Kubernetes about a primary. See event.Ref for the reference.
 func (c *Controller[T]) Event(primary T, e event.Event) {
 	m := primary.GetMetadata()
 	c.event(m.Key, m.UID, e)
 }
 
+// event records an event about the primary of that key.
 func (c *Controller[T]) event(key, uid string, e event.Event) {
-	c.opts.Recorder.WithAnnotations(event.AnnotationKeyStored, key).Event(event.Ref(c.kind, c.opts.EventNamespace, key, uid), e)
+	r := c.opts.Recorder.WithAnnotations(event.AnnotationKeyStored, key)
+	r.Event(event.Ref(c.kind, c.opts.EventNamespace, key, uid), e)
 }
 
-// resync looks at all primaries and collects garbage, once when all is known, and
-// then again and again.
+// resync collects garbage once the primaries are known, and then at each interval enqueues all primaries and
+// collects garbage again.
 func (c *Controller[T]) resync(ctx context.Context) {
 	if c.opts.Resync < 0 || c.primary.WaitForSync(ctx) != nil {
 		return
 	}
 	for {
-		if err := c.collect(ctx); err != nil && ctx.Err() == nil {
+		if err := c.collectGarbage(ctx); err != nil && ctx.Err() == nil {
 			c.opts.Logger.Info("Cannot collect garbage", "controller", c.name, "error", err.Error())
 		}
 		timer := c.opts.Clock.NewTimer(c.opts.Resync + time.Duration((c.jitter()-0.5)*float64(c.opts.Resync)/5))
@@ -244,6 +247,6 @@ func (c *Controller[T]) resync(ctx context.Context) {
 			return
 		case <-timer.C():
 		}
-		c.pusher.push(ours.PriorityPoll, 0, c.primary.Keys())
+		c.pusher.push(pkgcontroller.PriorityPoll, 0, c.primary.Keys())
 	}
 }

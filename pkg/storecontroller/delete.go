@@ -9,74 +9,73 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Owns tells whether an object in Kubernetes is marked with the primary of that key, by
-// the marks of the options. It does not tell of which store the primary was: one that came
-// back after its store was lost owns what was made for it before. For objects in stores
-// see Metadata.Owners.
+// Owns returns whether the marks of an object in Kubernetes name the primary of that key. It ignores the epoch: a
+// primary that was restored after the loss of its store owns the objects that were created for it before. For
+// objects in stores see Metadata.Owners.
 func (c *Controller[T]) Owns(obj metav1.Object, key string) bool {
 	owner, err := c.opts.Marks.Owner(obj)
 
 	return err == nil && owner.Kind == c.kind && owner.Key == key
 }
 
-// DeleteWithPrimary lets the controller delete, when a primary was deleted, what is marked
-// with it: of a dependency that Owns, OwnsKube or OwnsInformer made; New returns an error
-// for any other, and for one without a client. It happens in the pass that finds the primary
-// gone, before the Reconciler is told, and is tried again until it succeeds. Finalizers may
-// keep the objects longer.
+// DeleteWithPrimary makes the controller delete the secondaries of a dependency when their primary was deleted. The
+// dependency is one of Owns, OwnsKube or OwnsInformer; New returns an error for any other, and for one in
+// Kubernetes without a client. The deletion happens in the pass that finds the primary deleted, before the
+// Reconciler is called, and is retried until it succeeds. Finalizers may keep the objects longer.
 //
-// Left alone is what GarbagePolicy.Unmarked leaves alone, what several own, and everything
-// of a primary that was lost with its store. Without DeleteWithPrimary the Reconciler
-// deletes, or the garbage collector does after two resyncs.
-func DeleteWithPrimary(d Dependency) Dependency { return deleted{d} }
+// The controller keeps objects without an epoch unless GarbagePolicy.Unmarked is set, objects with several owners,
+// and all secondaries of a primary that was lost with its store. Without DeleteWithPrimary the Reconciler deletes
+// secondaries, or the garbage collector does after two resyncs.
+func DeleteWithPrimary(d Dependency) Dependency { return deleteWithPrimary{d} }
 
-type deleted struct{ Dependency }
+// deleteWithPrimary is the dependency that DeleteWithPrimary returns.
+type deleteWithPrimary struct{ Dependency }
 
-func (d deleted) bind(ctx context.Context, b binding) (bound, error) {
+func (d deleteWithPrimary) bind(ctx context.Context, b binding) (bound, error) {
 	out, err := d.Dependency.bind(ctx, b)
 	if err != nil {
 		return out, err
 	}
-	switch of := out.owned.(type) {
+	switch lister := out.owned.(type) {
 	case nil, evidence:
-		return out, errors.Errorf("cannot delete what a controller does not own: DeleteWithPrimary of %T", d.Dependency)
-	case informerOwned:
-		if of.b.kube == nil {
-			return out, errors.New("cannot delete objects in Kubernetes without a client: give a manager")
+		return out, errors.Errorf("cannot delete objects that the controller does not own: DeleteWithPrimary of %T",
+			d.Dependency)
+	case informerLister:
+		if lister.b.kube == nil {
+			return out, errors.New("cannot delete objects in Kubernetes without a client: pass a manager")
 		}
 	}
-	out.deleted = true
+	out.deletable = true
 
 	return out, nil
 }
 
-// deleteOwned deletes what was made for a primary that the store says is gone, where the
-// dependency says so.
+// deleteOwned deletes the secondaries of a deleted primary whose dependency has DeleteWithPrimary.
 func (c *Controller[T]) deleteOwned(ctx context.Context, key string) error {
-	if len(c.deleted) == 0 {
+	if len(c.deletable) == 0 {
 		return nil
 	}
-	now, err := c.now(ctx)
+	state, err := c.storeState(ctx)
 	if err != nil {
 		return err
 	}
 	var failed []error
-	for _, o := range c.deleted {
-		secondaries, err := o.ofOwner(ctx, key)
+	for _, o := range c.deletable {
+		secondaries, err := o.listByOwner(ctx, key)
 		if err != nil {
-			return errors.Wrap(err, "cannot look for what is to be deleted with a primary")
+			return errors.Wrap(err, "cannot list the secondaries of a deleted primary")
 		}
 		for _, s := range secondaries {
-			if s.going || s.remove == nil {
+			if s.deleting || s.remove == nil {
 				continue
 			}
-			if !c.ofThisStore(now, s) {
-				c.opts.Logger.Info("Leaving alone what does not say that its primary was in this store",
+			if !c.ownerInStore(state, s) {
+				c.opts.Logger.Info("Keeping a secondary whose marks do not name this store",
 					"controller", c.name, "key", key, "object", s.id)
 
 				continue
 			}
-			if err := c.remove(ctx, s); err != nil {
+			if err := c.deleteSecondary(ctx, s); err != nil {
 				failed = append(failed, err)
 			}
 		}

@@ -14,7 +14,6 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/store"
@@ -22,9 +21,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// TestOwnsObject: whether an object was made for a primary is one question to the controller,
-// whatever its marks are.
-func TestOwnsObject(t *testing.T) {
+// TestOwns: Owns reads the marks of the options.
+func TestOwns(t *testing.T) {
 	link := store.Owner{Kind: "thing", Key: "ns/a"}
 	for name, tc := range map[string]struct {
 		reason string
@@ -33,18 +31,20 @@ func TestOwnsObject(t *testing.T) {
 		owner  store.Owner
 		want   bool
 	}{
-		"Own":     {reason: "It is marked with that primary.", owner: link, want: true},
-		"Prefix":  {reason: "The marks of the options count.", marks: Marks{Prefix: "example.org"}, by: Marks{Prefix: "example.org"}, owner: link, want: true},
-		"Former":  {reason: "What was marked before is owned still.", by: Marks{Prefix: FormerMarkPrefix}, owner: link, want: true},
-		"Unknown": {reason: "Other marks are not.", by: Marks{Prefix: "example.org"}, owner: link},
-		"Key":     {reason: "Another primary owns it.", owner: store.Owner{Kind: "thing", Key: "ns/b"}},
-		"Kind":    {reason: "So does one of another kind.", owner: store.Owner{Kind: "other", Key: "ns/a"}},
-		"None":    {reason: "Nobody does."},
-		"Epoch":   {reason: "A primary that came back owns what was made for it in a store before.", owner: store.Owner{Kind: "thing", Key: "ns/a", Epoch: "before", Revision: 9}, want: true},
+		"Own": {reason: "The marks name that primary.", owner: link, want: true},
+		"Prefix": {reason: "The marks of the options count.", marks: Marks{Prefix: "example.org"},
+			by: Marks{Prefix: "example.org"}, owner: link, want: true},
+		"Former":  {reason: "Former marks count.", by: Marks{Prefix: FormerMarkPrefix}, owner: link, want: true},
+		"Unknown": {reason: "Other prefixes do not count.", by: Marks{Prefix: "example.org"}, owner: link},
+		"Key":     {reason: "The marks name another primary.", owner: store.Owner{Kind: "thing", Key: "ns/b"}},
+		"Kind":    {reason: "The marks name a primary of another kind.", owner: store.Owner{Kind: "other", Key: "ns/a"}},
+		"None":    {reason: "There are no marks."},
+		"Epoch": {reason: "The epoch is ignored: a restored primary owns its former secondaries.",
+			owner: store.Owner{Kind: "thing", Key: "ns/a", Epoch: "before", Revision: 9}, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := New(nil, "things", "thing", store.NewInformer(newMemory("things"), store.InformerOptions{}),
-				ReconcilerFunc[*thing](nil), Options{Marks: tc.marks, TypedOptions: unnamed()})
+				ReconcilerFunc[*thing](nil), Options{Marks: tc.marks, TypedOptions: skipNameValidation()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,29 +58,31 @@ func TestOwnsObject(t *testing.T) {
 		})
 	}
 	half := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{AnnotationKeyOwnerKind: "thing"}}}
-	c, err := New(nil, "things", "thing", store.NewInformer(newMemory("things"), store.InformerOptions{}), ReconcilerFunc[*thing](nil), Options{TypedOptions: unnamed()})
+	c, err := New(nil, "things", "thing", store.NewInformer(newMemory("things"), store.InformerOptions{}),
+		ReconcilerFunc[*thing](nil), Options{TypedOptions: skipNameValidation()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Owns(half, "") {
-		t.Error("half a mark owns it")
+		t.Error("an object with incomplete marks is owned")
 	}
 }
 
 // inClusterWorld runs a test in a bubble with a cluster whose ConfigMaps the controller owns.
-func inClusterWorld(t *testing.T, o Options, wrap func(client.Client) client.Client, prepare func(*world, client.Client), test func(*world, client.Client)) {
+func inClusterWorld(t *testing.T, o Options, wrap func(client.Client) client.Client,
+	prepare func(*world, client.Client), test func(*world, client.Client)) {
 	t.Helper()
 	var cluster *kube.Cluster
 	inWorld(t, o, func(w *world) {
-		w.lazy = true
-		cluster = clusterOf(w.T)
+		w.skipParts = true
+		cluster = newCluster(w.T)
 		ctx, stop := context.WithCancel(w.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- cluster.Start(ctx) }()
 		w.Cleanup(func() { stop(); w.must(<-ended) })
 		prepare(w, cluster.GetClient())
 	}, func(w *world) {
-		w.pass(time.Second)
+		w.advance(time.Second)
 		test(w, cluster.GetClient())
 	}, func(*world) Dependency {
 		c := cluster.GetClient()
@@ -92,8 +94,8 @@ func inClusterWorld(t *testing.T, o Options, wrap func(client.Client) client.Cli
 	})
 }
 
-// mapOf returns a ConfigMap that was made for an owner.
-func mapOf(name string, owner store.Owner) *corev1.ConfigMap {
+// newConfigMap returns a ConfigMap with the marks of an owner.
+func newConfigMap(name string, owner store.Owner) *corev1.ConfigMap {
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	if owner.Kind != "" {
 		Marks{}.Set(obj, owner)
@@ -102,7 +104,7 @@ func mapOf(name string, owner store.Owner) *corev1.ConfigMap {
 	return obj
 }
 
-func mapNames(w *world, c client.Client) (names []string) {
+func configMapNames(w *world, c client.Client) (names []string) {
 	w.Helper()
 	var list corev1.ConfigMapList
 	w.must(c.List(w.Context(), &list))
@@ -114,8 +116,7 @@ func mapNames(w *world, c client.Client) (names []string) {
 	return names
 }
 
-// TestDeleteWithPrimary: when a primary was deleted, what is marked with it goes in the next
-// pass, without a line of the author's, and nothing else does.
+// TestDeleteWithPrimary: the next pass over a deleted primary deletes its secondaries, and no other objects.
 func TestDeleteWithPrimary(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -123,31 +124,42 @@ func TestDeleteWithPrimary(t *testing.T) {
 		lose   bool
 		want   []string
 	}{
-		"Deleted":  {reason: "What is marked with it goes.", want: []string{"foreign", "nobodys", "of-b", "unmarked"}},
-		"Unmarked": {reason: "What does not say of which store it is goes if the options say so.", policy: GarbagePolicy{Unmarked: true}, want: []string{"foreign", "nobodys", "of-b"}},
-		"Disabled": {reason: "The collector is another matter.", policy: GarbagePolicy{Disabled: true}, want: []string{"foreign", "nobodys", "of-b", "unmarked"}},
-		"Lost":     {reason: "With its store it was lost, and not deleted.", lose: true, want: []string{"foreign", "nobodys", "of-a", "of-b", "one-more", "unmarked"}},
+		"Deleted": {reason: "Secondaries with its marks are deleted.",
+			want: []string{"foreign", "no-owner", "of-b", "unmarked"}},
+		"Unmarked": {
+			reason: "With Unmarked, objects without an epoch are deleted.", policy: GarbagePolicy{Unmarked: true},
+			want: []string{"foreign", "no-owner", "of-b"},
+		},
+		"Disabled": {
+			reason: "Disabled affects only the garbage collector.", policy: GarbagePolicy{Disabled: true},
+			want: []string{"foreign", "no-owner", "of-b", "unmarked"},
+		},
+		"Lost": {reason: "The primary was lost with its store, and not deleted.", lose: true,
+			want: []string{"foreign", "no-owner", "of-a", "of-b", "one-more", "unmarked"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inClusterWorld(t, Options{Garbage: tc.policy}, nil, func(w *world, c client.Client) {
 				for i, key := range []string{"a", "b"} {
 					w.create(key, 1)
-					w.must(c.Create(w.Context(), mapOf("of-"+key, store.Owner{Kind: "thing", Key: key, Epoch: "0", Revision: uint64(i + 1)})))
+					w.must(c.Create(w.Context(),
+						newConfigMap("of-"+key, store.Owner{Kind: "thing", Key: key, Epoch: "0", Revision: uint64(i + 1)})))
 				}
-				w.must(c.Create(w.Context(), mapOf("one-more", store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1})))
-				w.must(c.Create(w.Context(), mapOf("foreign", store.Owner{Kind: "other", Key: "a", Epoch: "0", Revision: 1})))
-				w.must(c.Create(w.Context(), mapOf("unmarked", store.Owner{Kind: "thing", Key: "a"})))
-				w.must(c.Create(w.Context(), mapOf("nobodys", store.Owner{})))
+				w.must(c.Create(w.Context(),
+					newConfigMap("one-more", store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1})))
+				w.must(c.Create(w.Context(),
+					newConfigMap("foreign", store.Owner{Kind: "other", Key: "a", Epoch: "0", Revision: 1})))
+				w.must(c.Create(w.Context(), newConfigMap("unmarked", store.Owner{Kind: "thing", Key: "a"})))
+				w.must(c.Create(w.Context(), newConfigMap("no-owner", store.Owner{})))
 			}, func(w *world, c client.Client) {
 				if tc.lose {
 					w.primaries.Recreate()
 				} else {
 					w.must(w.primaries.Delete(w.Context(), "a"))
 				}
-				w.pass(time.Minute)
+				w.advance(time.Minute)
 				w.c.Enqueue("a")
-				w.pass(time.Minute)
-				if diff := cmp.Diff(tc.want, mapNames(w, c)); diff != "" {
+				w.advance(time.Minute)
+				if diff := cmp.Diff(tc.want, configMapNames(w, c)); diff != "" {
 					t.Errorf("%s\nleft: -want, +got:\n%s", tc.reason, diff)
 				}
 			})
@@ -155,9 +167,9 @@ func TestDeleteWithPrimary(t *testing.T) {
 	}
 }
 
-// TestDeleteWithPrimaryComesFirst: the reconciler is told of the deletion when what was made
-// has been deleted; what cannot be deleted is tried again.
-func TestDeleteWithPrimaryComesFirst(t *testing.T) {
+// TestDeleteWithPrimaryBeforeReconcile: the reconciler is called after the secondaries were deleted; a failed
+// deletion is retried.
+func TestDeleteWithPrimaryBeforeReconcile(t *testing.T) {
 	tries := 0
 	fails := func(inner client.Client) client.Client {
 		return interceptor.NewClient(inner.(client.WithWatch), interceptor.Funcs{
@@ -172,16 +184,16 @@ func TestDeleteWithPrimaryComesFirst(t *testing.T) {
 	}
 	inClusterWorld(t, Options{}, fails, func(w *world, c client.Client) {
 		w.create("a", 1)
-		w.must(c.Create(w.Context(), mapOf("of-a", store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1})))
+		w.must(c.Create(w.Context(), newConfigMap("of-a", store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1})))
 	}, func(w *world, c client.Client) {
 		w.mu.Lock()
 		w.passes = nil
 		w.mu.Unlock()
 		w.must(w.primaries.Delete(w.Context(), "a"))
-		w.pass(time.Millisecond)
-		w.saw()
-		w.pass(time.Minute)
-		if got := mapNames(w, c); tries != 2 || len(got) != 0 {
+		w.advance(time.Millisecond)
+		w.expectPasses()
+		w.advance(time.Minute)
+		if got := configMapNames(w, c); tries != 2 || len(got) != 0 {
 			t.Errorf("after %d tries there are %q", tries, got)
 		}
 		w.mu.Lock()
@@ -189,15 +201,15 @@ func TestDeleteWithPrimaryComesFirst(t *testing.T) {
 		if !slices.Contains(w.passes, "a gone") {
 			t.Errorf("the reconciler saw %q", w.passes)
 		}
-		w.events.said(t, "Normal GarbageCollected")
+		w.events.expect(t, "Normal GarbageCollected")
 	})
 }
 
-// TestDeleteWithPrimaryInStores: it goes for objects in stores as well.
+// TestDeleteWithPrimaryInStores: DeleteWithPrimary works for objects in stores as well.
 func TestDeleteWithPrimaryInStores(t *testing.T) {
 	volumes := newMemory("volumes")
 	inWorld(t, Options{}, func(w *world) {
-		w.lazy = true
+		w.skipParts = true
 		w.create("a", 1)
 		for name, owners := range map[string][]store.Owner{
 			"of-a":   {{Kind: "thing", Key: "a", Epoch: "0", Revision: 1}},
@@ -210,7 +222,7 @@ func TestDeleteWithPrimaryInStores(t *testing.T) {
 		}
 	}, func(w *world) {
 		w.must(w.primaries.Delete(w.Context(), "a"))
-		w.pass(time.Minute)
+		w.advance(time.Minute)
 		var left []string
 		for v, err := range volumes.List(w.Context()) {
 			w.must(err)
@@ -224,22 +236,25 @@ func TestDeleteWithPrimaryInStores(t *testing.T) {
 	})
 }
 
-// TestDeleteWithPrimaryOfWhatIsNotOwned: what cannot be deleted so is told when the controller
-// is made.
-func TestDeleteWithPrimaryOfWhatIsNotOwned(t *testing.T) {
+// TestDeleteWithPrimaryRequiresOwnedDependency: New returns an error for a dependency whose objects cannot be
+// deleted.
+func TestDeleteWithPrimaryRequiresOwnedDependency(t *testing.T) {
 	shared := informers.NewSharedInformerFactory(kubefake.NewClientset(), 0).Core().V1().ConfigMaps().Informer()
 	for name, tc := range map[string]struct {
 		dep  Dependency
 		want string
 	}{
-		"Reads":    {dep: Reads[*thing](store.NewInformer(newMemory("x"), store.InformerOptions{}), nil), want: "does not own"},
+		"Reads": {dep: Reads[*thing](store.NewInformer(newMemory("x"), store.InformerOptions{}), nil),
+			want: "does not own"},
 		"External": {dep: External("x", &Pusher{}), want: "does not own"},
-		"Evidence": {dep: Evidence(func(context.Context, string) ([]store.Owner, error) { return nil, nil }), want: "does not own"},
+		"Evidence": {
+			dep: Evidence(func(context.Context, string) ([]store.Owner, error) { return nil, nil }), want: "does not own",
+		},
 		"NoClient": {dep: OwnsInformer(shared), want: "without a client"},
 	} {
 		_, err := New(nil, "things", "thing", store.NewInformer(newMemory("things"), store.InformerOptions{}),
-			ReconcilerFunc[*thing](func(context.Context, string, *thing, bool) (reconcile.Result, error) { return reconcile.Result{}, nil }),
-			Options{TypedOptions: unnamed()}, DeleteWithPrimary(tc.dep))
+			noopReconciler,
+			Options{TypedOptions: skipNameValidation()}, DeleteWithPrimary(tc.dep))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -11,14 +11,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A Dependency is something that a controller watches beside its primaries. Those
-// there are made by Owns, Reads, OwnsKube, ReadsKube, OwnsInformer, External and
-// Evidence; DeleteWithPrimary changes one.
+// A Dependency is something that a controller watches in addition to its primaries. Owns, Reads, OwnsKube,
+// ReadsKube, OwnsInformer, External and Evidence create one; DeleteWithPrimary modifies one.
 type Dependency interface {
 	bind(ctx context.Context, b binding) (bound, error)
 }
 
-// A binding is what a dependency learns of its controller.
+// A binding holds what a dependency needs of its controller.
 type binding struct {
 	name  string // of the controller
 	kind  string // of its primaries
@@ -28,8 +27,8 @@ type binding struct {
 	logger logging.Logger
 }
 
-// mine returns the key of an owner that is a primary of the controller.
-func (b binding) mine(owner store.Owner) []string {
+// primaryKeys returns the key of an owner that is a primary of the controller.
+func (b binding) primaryKeys(owner store.Owner) []string {
 	if owner.Kind != b.kind || owner.Key == "" {
 		return nil
 	}
@@ -37,54 +36,54 @@ func (b binding) mine(owner store.Owner) []string {
 	return []string{owner.Key}
 }
 
-// A bound dependency is one of a controller.
+// A bound is a dependency that is attached to a controller.
 type bound struct {
-	source   source.TypedSource[Request] // nil if nothing is watched
-	runnable manager.Runnable            // what has to run for it; may be nil
-	owned    owned                       // nil unless it is owned
-	deleted  bool                        // what is owned goes with its primary
+	source    source.TypedSource[Request] // nil if nothing is watched
+	runnable  manager.Runnable            // started with the controller; may be nil
+	owned     secondaryLister             // nil unless the dependency is owned
+	deletable bool                        // secondaries are deleted with their primary
 }
 
-// owned are the secondaries of one kind.
-type owned interface {
-	// ofOwner returns those marked with a primary, as far as is known.
-	ofOwner(ctx context.Context, key string) ([]secondary, error)
+// A secondaryLister lists the secondaries of one dependency.
+type secondaryLister interface {
+	// listByOwner returns the secondaries that are marked with the primary of that key, from the cache.
+	listByOwner(ctx context.Context, key string) ([]secondary, error)
 
-	// all returns those of all primaries of the kind.
-	all(ctx context.Context) ([]secondary, error)
+	// listAll returns the secondaries of all primaries of the kind. It returns no partial list before the cache has
+	// synced.
+	listAll(ctx context.Context) ([]secondary, error)
 }
 
-// A secondary is an object that was made for a primary.
+// A secondary is an object that was created for a primary.
 type secondary struct {
-	owner store.Owner
-	id    string // what it is and which, for people and to tell it from others
-	going bool   // it is being deleted
-	// remove deletes it as it was seen, and nothing else of its name. It is nil if
-	// nobody can.
+	owner    store.Owner
+	id       string // kind, key and UID: unique, and readable in logs and events
+	deleting bool   // has a deletion timestamp
+	// remove deletes the observed UID and revision, and no other object of that name. It is nil if the controller
+	// cannot delete the object.
 	remove func(ctx context.Context) error
 }
 
-// External watches something that is neither in Kubernetes nor in a store, such as
-// a webhook, a subject or a poll: any source of keys. A Pusher is one.
+// External watches a source of keys that is neither Kubernetes nor a store, such as a webhook, a subscription or a
+// poll. A Pusher is such a source.
 func External(_ string, s source.TypedSource[Request]) Dependency { return external{s} }
 
 type external struct{ source source.TypedSource[Request] }
 
 func (e external) bind(context.Context, binding) (bound, error) { return bound{source: e.source}, nil }
 
-// Evidence lets a controller ask what else was made for a primary that is missing,
-// where that is not its to watch or to collect: the function returns what stands on
-// it of its owners. If one of them was in another store than the one there is now,
-// the primary counts as lost and not as deleted. An error is tried again.
-func Evidence(ofOwner func(ctx context.Context, key string) ([]store.Owner, error)) Dependency {
-	return evidence(ofOwner)
+// Evidence adds owner references to check when a primary is missing, for objects that the controller neither
+// watches nor deletes. The function returns the owners of all such objects of that key. If one of them was in
+// another store, the primary counts as lost and not as deleted. An error is retried.
+func Evidence(owners func(ctx context.Context, key string) ([]store.Owner, error)) Dependency {
+	return evidence(owners)
 }
 
 type evidence func(ctx context.Context, key string) ([]store.Owner, error)
 
 func (e evidence) bind(context.Context, binding) (bound, error) { return bound{owned: e}, nil }
 
-func (e evidence) ofOwner(ctx context.Context, key string) (out []secondary, err error) {
+func (e evidence) listByOwner(ctx context.Context, key string) (out []secondary, err error) {
 	owners, err := e(ctx, key)
 	for _, owner := range owners {
 		out = append(out, secondary{owner: owner})
@@ -93,5 +92,5 @@ func (e evidence) ofOwner(ctx context.Context, key string) (out []secondary, err
 	return out, err
 }
 
-// all returns nothing: the collector has nothing to do with it.
-func (e evidence) all(context.Context) ([]secondary, error) { return nil, nil }
+// listAll returns nothing, because the controller does not delete these objects.
+func (e evidence) listAll(context.Context) ([]secondary, error) { return nil, nil }

@@ -1,18 +1,16 @@
-// Package storecontroller is for controllers whose primary objects are outside
-// Kubernetes, in a store (package store), and whose secondary objects are in
-// Kubernetes, in stores, or elsewhere.
+// Package storecontroller runs controllers whose primary objects are in a store outside Kubernetes (package store).
+// Their secondary objects may be in Kubernetes, in stores, or in other systems.
 //
-// Begin with New, or with NewFunc if the reconciler needs its controller. A controller is one of controller-runtime:
-// it has its queue, its metrics and its leader election, and is run by a manager. What is different is what it is
-// about, the key of an object in a store, and what it watches:
+// Start with New, or with NewFunc if the reconciler calls methods of its controller. A Controller is a controller
+// of controller-runtime: it has a work queue, metrics and leader election, and a manager runs it. A request is the
+// key of an object in a store. These dependencies enqueue keys:
 //
-//	Owns, OwnsKube, OwnsInformer    secondaries, which lead to the primary they are marked with
-//	Reads, ReadsKube                tertiaries, which lead to whom a function says
-//	External                        anything else that knows of keys
+//	Owns, OwnsKube, OwnsInformer    secondaries, which map to the primary that their marks name
+//	Reads, ReadsKube                other inputs, which map to the keys that a function returns
+//	External                        any other source of keys
 //
-// A store may lose what it acknowledged, and be made anew. So the controller does
-// not take what it does not find for deleted: it asks the store itself before it
-// tells a Reconciler that an object is gone, and does not tell so of what was lost
-// together with its store. Secondaries say of which store their owner was, and the
-// garbage collector leaves those of another one alone.
+// A store may lose acknowledged writes, or be deleted and created again. Therefore a missing object does not count
+// as deleted until a live read of the store confirms it, and not at all if the primary was lost with its store. The
+// marks of a secondary name the store of its primary (its epoch and revision), and the garbage collector keeps
+// secondaries whose primary was in another store.
 package storecontroller

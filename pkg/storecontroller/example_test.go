@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
-// A partReconciler makes a part for each thing.
+// A partReconciler creates a part for each thing.
 type partReconciler struct {
 	controller *storecontroller.Controller[*storetest.Thing]
 	parts      store.Store[*storetest.Thing]
@@ -21,8 +21,9 @@ type partReconciler struct {
 	made       chan<- string
 }
 
-// Reconcile makes the part of a thing that has none.
-func (r *partReconciler) Reconcile(ctx context.Context, key string, thing *storetest.Thing, found bool) (reconcile.Result, error) {
+// Reconcile creates the part of a thing that has none.
+func (r *partReconciler) Reconcile(ctx context.Context, key string, thing *storetest.Thing,
+	found bool) (reconcile.Result, error) {
 	if !found || len(r.known.ByIndex(storecontroller.OwnerIndex("thing"), key)) > 0 {
 		return reconcile.Result{}, nil
 	}
@@ -36,8 +37,8 @@ func (r *partReconciler) Reconcile(ctx context.Context, key string, thing *store
 	return reconcile.Result{}, err
 }
 
-// A controller without a manager, and without Kubernetes: things in one store, and
-// for each of them a part in another. With a manager, New has it run everything.
+// Example runs a controller without a manager and without Kubernetes, for things in one store and a part in another
+// store for each thing. With a manager, New adds everything to it.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -51,7 +52,8 @@ func Example() {
 	reconciler := func(c *storecontroller.Controller[*storetest.Thing]) storecontroller.Reconciler[*storetest.Thing] {
 		return &partReconciler{controller: c, parts: parts, known: secondary, made: made}
 	}
-	c, err := storecontroller.NewFunc(nil, "example", "thing", primary, reconciler, storecontroller.Options{}, storecontroller.Owns(secondary))
+	c, err := storecontroller.NewFunc(nil, "example", "thing", primary, reconciler, storecontroller.Options{},
+		storecontroller.Owns(secondary))
 	if err != nil {
 		fmt.Println(err)
 

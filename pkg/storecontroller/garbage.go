@@ -11,19 +11,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// ReasonGarbageCollected: an object was deleted because the primary it was made
-// for is gone.
+// ReasonGarbageCollected is the reason of the event about a secondary that was deleted because its primary was
+// deleted.
 const ReasonGarbageCollected event.Reason = "GarbageCollected"
 
-// collect deletes what was made for primaries that are gone, and that a pass over
-// the primary did not delete: because it was missed, or because it failed for
-// good. What is suspected in one pass is deleted in the next, or stays suspected if it
-// cannot be.
-func (c *Controller[T]) collect(ctx context.Context) error {
+// collectGarbage deletes secondaries of deleted primaries that no pass has deleted, because the deletion was missed
+// or the pass failed permanently. A candidate of one run is deleted in the next, and stays a candidate while its
+// deletion fails.
+func (c *Controller[T]) collectGarbage(ctx context.Context) error {
 	if c.opts.Garbage.Disabled || len(c.owned) == 0 {
 		return nil
 	}
-	now, err := c.now(ctx)
+	state, err := c.storeState(ctx)
 	if err != nil {
 		return err
 	}
@@ -32,9 +31,9 @@ func (c *Controller[T]) collect(ctx context.Context) error {
 		return err
 	}
 	var failed []error
-	suspects, left := map[string]int{}, c.opts.Garbage.MaxPerPass
+	suspects, budget := map[string]int{}, c.opts.Garbage.MaxPerPass
 	for _, s := range all {
-		orphan, err := c.orphan(ctx, now, s)
+		orphan, err := c.isOrphan(ctx, state, s)
 		if err != nil {
 			return err
 		}
@@ -42,13 +41,13 @@ func (c *Controller[T]) collect(ctx context.Context) error {
 			continue
 		}
 		failures, known := c.suspects[s.id]
-		if !known || left == 0 {
+		if !known || budget == 0 {
 			suspects[s.id] = failures
 
 			continue
 		}
-		left--
-		if err := c.remove(ctx, s); err != nil {
+		budget--
+		if err := c.deleteSecondary(ctx, s); err != nil {
 			suspects[s.id] = failures + 1
 			failed = append(failed, err)
 		}
@@ -58,14 +57,14 @@ func (c *Controller[T]) collect(ctx context.Context) error {
 	return stderrors.Join(failed...)
 }
 
-// secondaries returns all that are owned. What could not be deleted most often comes
-// last, so that it does not take the turn of what can be.
+// secondaries returns all secondaries, sorted by the number of failed deletions: objects that cannot be deleted do
+// not use up the budget of the others.
 func (c *Controller[T]) secondaries(ctx context.Context) ([]secondary, error) {
 	var out []secondary
 	for _, o := range c.owned {
-		all, err := o.all(ctx)
+		all, err := o.listAll(ctx)
 		if err != nil {
-			return nil, errors.Wrap(err, "cannot list what is owned")
+			return nil, errors.Wrap(err, "cannot list the secondaries")
 		}
 		out = append(out, all...)
 	}
@@ -74,10 +73,10 @@ func (c *Controller[T]) secondaries(ctx context.Context) ([]secondary, error) {
 	return out, nil
 }
 
-// orphan tells whether the primary of a secondary was deleted. Only the store
-// itself can say so, and only if it is still the one that had the primary.
-func (c *Controller[T]) orphan(ctx context.Context, now store.State, s secondary) (bool, error) {
-	if s.going || s.remove == nil {
+// isOrphan returns whether the primary of a secondary was deleted. Only a live read of the store confirms that, and
+// only if it is still the store that held the primary.
+func (c *Controller[T]) isOrphan(ctx context.Context, state store.State, s secondary) (bool, error) {
+	if s.deleting || s.remove == nil {
 		return false, nil
 	}
 	if exists, held := c.primary.Has(s.owner.Key); exists || held {
@@ -86,16 +85,16 @@ func (c *Controller[T]) orphan(ctx context.Context, now store.State, s secondary
 	if !store.ValidKey(s.owner.Key) {
 		return false, nil
 	}
-	if !c.ofThisStore(now, s) {
-		c.opts.Logger.Info("Leaving alone what was made for a primary that is not in the store",
+	if !c.ownerInStore(state, s) {
+		c.opts.Logger.Info("Keeping a secondary whose marks do not name this store",
 			"controller", c.name, "key", s.owner.Key, "object", s.id, "epoch", s.owner.Epoch)
 
 		return false, nil
 	}
 	_, err := c.primary.Store().Get(ctx, s.owner.Key)
 	if errors.Is(err, store.ErrNotFound) {
-		// The answer counts only if it was that of the store we know.
-		_, err := c.now(ctx)
+		// NotFound is valid only if this is still the store that the informer follows.
+		_, err := c.storeState(ctx)
 
 		return err == nil, err
 	}
@@ -103,25 +102,28 @@ func (c *Controller[T]) orphan(ctx context.Context, now store.State, s secondary
 		return false, nil
 	}
 
-	return false, errors.Wrap(err, "cannot ask for the primary of what may be garbage")
+	return false, errors.Wrap(err, "cannot read the primary of a garbage candidate")
 }
 
-// ofThisStore tells whether the primary of a secondary was in the store as it is now, or
-// whether the options take that for granted where it does not say so.
-func (c *Controller[T]) ofThisStore(now store.State, s secondary) bool {
+// ownerInStore returns whether the primary of a secondary was in this store. For marks without an epoch the policy
+// decides.
+func (c *Controller[T]) ownerInStore(state store.State, s secondary) bool {
 	if s.owner.Epoch == "" {
 		return c.opts.Garbage.Unmarked
 	}
 
-	return of(now, s.owner)
+	return wasInStore(state, s.owner)
 }
 
-func (c *Controller[T]) remove(ctx context.Context, s secondary) error {
+// deleteSecondary deletes a secondary, logs it and records an event.
+func (c *Controller[T]) deleteSecondary(ctx context.Context, s secondary) error {
 	if err := s.remove(ctx); err != nil {
 		return errors.Wrapf(err, "cannot delete %s", s.id)
 	}
-	c.opts.Logger.Info("Deleted what was made for a primary that is gone", "controller", c.name, "key", s.owner.Key, "object", s.id)
-	c.event(s.owner.Key, s.owner.UID, event.Normal(ReasonGarbageCollected, "Deleted "+s.id+", which was made for what is gone"))
+	c.opts.Logger.Info("Deleted a secondary whose primary was deleted", "controller", c.name,
+		"key", s.owner.Key, "object", s.id)
+	c.event(s.owner.Key, s.owner.UID,
+		event.Normal(ReasonGarbageCollected, "Deleted "+s.id+" because its primary was deleted"))
 
 	return nil
 }

@@ -12,10 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// OwnsInformer watches objects in Kubernetes that are made for the primaries of the
-// controller and marked with them, by an informer of client-go, which whoever made
-// it runs. Several controllers may share it. What is found there is collected with the
-// client of the manager, if there is one.
+// OwnsInformer watches objects in Kubernetes that carry the marks of the controller's primaries, through an
+// informer of client-go. The caller runs the informer; several controllers may share it. The controller deletes
+// garbage with the client of the manager, if there is one.
 func OwnsInformer(i toolscache.SharedIndexInformer) Dependency { return ownsInformer{i} }
 
 type ownsInformer struct {
@@ -23,9 +22,8 @@ type ownsInformer struct {
 }
 
 func (d ownsInformer) bind(_ context.Context, b binding) (bound, error) {
-	// What the index holds follows from its name: of controllers that share an informer,
-	// those share the index for which it is the same.
-	o := informerOwned{informer: d.informer, b: b, index: b.marks.KindKey() + " " + b.kind}
+	// The name determines the content of the index, so controllers that share an informer can share an index.
+	o := informerLister{informer: d.informer, b: b, index: b.marks.KindKey() + " " + b.kind}
 	if former, ok := b.marks.former(); ok {
 		o.index += " or " + former.KindKey()
 	}
@@ -44,37 +42,37 @@ func (d ownsInformer) bind(_ context.Context, b binding) (bound, error) {
 	return bound{source: &informerSource{informer: d.informer, keys: o.keys}, owned: o}, nil
 }
 
-// informerOwned finds secondaries in an informer.
-type informerOwned struct {
+// An informerLister lists secondaries from an informer.
+type informerLister struct {
 	informer toolscache.SharedIndexInformer
 	b        binding
 	index    string
 }
 
-func (o informerOwned) keys(obj metav1.Object) []string {
+func (o informerLister) keys(obj metav1.Object) []string {
 	owner, err := o.b.marks.Owner(obj)
 	if err != nil {
 		return nil
 	}
 
-	return o.b.mine(owner)
+	return o.b.primaryKeys(owner)
 }
 
-func (o informerOwned) ofOwner(_ context.Context, key string) ([]secondary, error) {
+func (o informerLister) listByOwner(_ context.Context, key string) ([]secondary, error) {
 	found, err := o.informer.GetIndexer().ByIndex(o.index, key)
 
-	return o.secondaries(found), errors.Wrap(err, "cannot ask an informer")
+	return o.secondaries(found), errors.Wrap(err, "cannot list from an informer")
 }
 
-func (o informerOwned) all(context.Context) ([]secondary, error) {
+func (o informerLister) listAll(context.Context) ([]secondary, error) {
 	if !o.informer.HasSynced() {
-		return nil, errors.New("an informer does not have all objects yet")
+		return nil, errors.New("an informer has not synced yet")
 	}
 
 	return o.secondaries(o.informer.GetIndexer().List()), nil
 }
 
-func (o informerOwned) secondaries(found []any) (out []secondary) {
+func (o informerLister) secondaries(found []any) (out []secondary) {
 	for _, item := range found {
 		obj, ok := item.(client.Object)
 		if !ok || len(o.keys(obj)) == 0 {
@@ -88,53 +86,53 @@ func (o informerOwned) secondaries(found []any) (out []secondary) {
 	return out
 }
 
-// Object returns what an event handler of client-go was given: an object, or the
-// last that is known of one whose deletion was missed.
+// Object returns the object that an event handler of client-go received: the object itself, or its last known state
+// if the deletion was missed.
 func Object(obj any) (metav1.Object, error) {
 	if unknown, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 		obj = unknown.Obj
 	}
 	object, ok := obj.(metav1.Object)
 	if !ok {
-		return nil, errors.Errorf("%T is no object of Kubernetes", obj)
+		return nil, errors.Errorf("%T is not a Kubernetes object", obj)
 	}
 
 	return object, nil
 }
 
-// An informerSource leads from the objects of an informer to primaries.
+// An informerSource enqueues the primaries of the objects in an informer.
 type informerSource struct {
 	informer     toolscache.SharedIndexInformer
 	keys         func(metav1.Object) []string
 	registration toolscache.ResourceEventHandlerRegistration
 }
 
-// Start begins to listen. It does not block.
+// Start adds an event handler that is removed when the context ends. It does not block.
 func (s *informerSource) Start(ctx context.Context, q queue) error {
-	tell := func(priority int, objs ...any) {
+	enqueueOwners := func(priority int, objs ...any) {
 		for _, obj := range objs {
 			if object, err := Object(obj); err == nil {
-				add(q, priority, 0, s.keys(object)...)
+				enqueue(q, priority, 0, s.keys(object)...)
 			}
 		}
 	}
 	registration, err := s.informer.AddEventHandler(toolscache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			if initial {
-				tell(controller.PriorityPoll, obj)
+				enqueueOwners(controller.PriorityPoll, obj)
 			} else {
-				tell(controller.PriorityUser, obj)
+				enqueueOwners(controller.PriorityUser, obj)
 			}
 		},
 		UpdateFunc: func(old, now any) {
 			if Changed(old, now) {
-				tell(controller.PriorityUser, old, now)
+				enqueueOwners(controller.PriorityUser, old, now)
 			}
 		},
-		DeleteFunc: func(obj any) { tell(controller.PriorityUser, obj) },
+		DeleteFunc: func(obj any) { enqueueOwners(controller.PriorityUser, obj) },
 	})
 	if err != nil {
-		return errors.Wrap(err, "cannot listen to an informer")
+		return errors.Wrap(err, "cannot add an event handler to an informer")
 	}
 	s.registration = registration
 	context.AfterFunc(ctx, func() { _ = s.informer.RemoveEventHandler(registration) })
@@ -142,7 +140,7 @@ func (s *informerSource) Start(ctx context.Context, q queue) error {
 	return nil
 }
 
-// WaitForSync waits until what there was at the start is in the queue.
+// WaitForSync waits until the primaries of all existing objects are enqueued.
 func (s *informerSource) WaitForSync(ctx context.Context) error {
 	if !toolscache.WaitForCacheSync(ctx.Done(), s.registration.HasSynced) {
 		return errors.Wrap(ctx.Err(), "cannot wait for an informer")
@@ -151,8 +149,8 @@ func (s *informerSource) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// Changed tells whether an update is one: it leaves out what an informer repeats from time to time. Objects
-// without a resourceVersion, as the fake clientset of client-go has them, are compared whole.
+// Changed returns false for an update that an informer repeats at a resync. Objects without a resourceVersion, as
+// the fake clientset of client-go has them, are compared with DeepEqual.
 func Changed(old, now any) bool {
 	a, errA := Object(old)
 	b, errB := Object(now)

@@ -19,8 +19,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// TestOwnsInformer: objects that an informer of client-go watches lead to the
-// primaries they are marked with, and say of which store those were.
+// TestOwnsInformer: objects of an informer of client-go enqueue the primaries that their marks name, and show the
+// store of their primary.
 func TestOwnsInformer(t *testing.T) {
 	kube := fake.NewClientset()
 	maps := kube.CoreV1().ConfigMaps("default")
@@ -41,45 +41,45 @@ func TestOwnsInformer(t *testing.T) {
 	create := func(w *world, obj *corev1.ConfigMap) *corev1.ConfigMap {
 		out, err := maps.Create(w.Context(), obj, metav1.CreateOptions{})
 		w.must(err)
-		w.rest()
+		w.settle()
 
 		return out
 	}
-	inWorld(t, Options{}, func(w *world) { w.lazy = true; w.create("ns/a", 1) }, func(w *world) {
-		w.saw("ns/a 1")
+	inWorld(t, Options{}, func(w *world) { w.skipParts = true; w.create("ns/a", 1) }, func(w *world) {
+		w.expectPasses("ns/a 1")
 		one := create(w, mark("one", "thing", "0"))
-		w.saw("ns/a 1")
+		w.expectPasses("ns/a 1")
 		create(w, mark("other", "another", ""))
-		w.saw()
+		w.expectPasses()
 
 		one.Data, one.ResourceVersion = map[string]string{"k": "v"}, "7"
 		_, err := maps.Update(t.Context(), one, metav1.UpdateOptions{})
 		w.must(err)
-		w.rest()
-		w.saw("ns/a 1")
+		w.settle()
+		w.expectPasses("ns/a 1")
 		w.must(maps.Delete(t.Context(), "one", metav1.DeleteOptions{}))
-		w.rest()
-		w.saw("ns/a 1")
+		w.settle()
+		w.expectPasses("ns/a 1")
 
 		w.must(w.primaries.Delete(t.Context(), "ns/a"))
-		w.rest()
-		w.saw("ns/a gone")
+		w.settle()
+		w.expectPasses("ns/a gone")
 		create(w, mark("lost", "thing", "before"))
-		w.saw()
-		w.events.said(t, "Warning PrimaryLost")
+		w.expectPasses()
+		w.events.expect(t, "Warning PrimaryLost")
 	}, informer)
 }
 
-// TestOwnsInformerReconnects: after a watch that told nothing and broke, what went, came or
-// changed meanwhile leads to its primary; what did not leads nowhere.
-func TestOwnsInformerReconnects(t *testing.T) {
+// TestOwnsInformerRelist: after a watch that broke without events, objects that were created, changed or deleted
+// meanwhile enqueue their primaries; unchanged objects do not.
+func TestOwnsInformerRelist(t *testing.T) {
 	kube := fake.NewClientset()
 	maps := kube.CoreV1().ConfigMaps("default")
-	var mute *watch.RaceFreeFakeWatcher
+	var watcher *watch.RaceFreeFakeWatcher
 	kube.PrependWatchReactor("configmaps", func(clienttesting.Action) (bool, watch.Interface, error) {
-		mute = watch.NewRaceFreeFake()
+		watcher = watch.NewRaceFreeFake()
 
-		return true, mute, nil
+		return true, watcher, nil
 	})
 	mark := func(name, version string) *corev1.ConfigMap {
 		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", ResourceVersion: version}}
@@ -88,7 +88,7 @@ func TestOwnsInformerReconnects(t *testing.T) {
 		return obj
 	}
 	inWorld(t, Options{}, func(w *world) {
-		w.lazy = true
+		w.skipParts = true
 		for _, name := range []string{"stays", "goes", "changes"} {
 			w.create("of-"+name, 1)
 			_, err := maps.Create(w.Context(), mark(name, "1"), metav1.CreateOptions{})
@@ -96,18 +96,18 @@ func TestOwnsInformerReconnects(t *testing.T) {
 		}
 		w.create("of-comes", 1)
 	}, func(w *world) {
-		w.saw("of-changes 1", "of-comes 1", "of-goes 1", "of-stays 1")
+		w.expectPasses("of-changes 1", "of-comes 1", "of-goes 1", "of-stays 1")
 		w.must(maps.Delete(t.Context(), "goes", metav1.DeleteOptions{}))
 		_, err := maps.Create(t.Context(), mark("comes", "2"), metav1.CreateOptions{})
 		w.must(err)
 		_, err = maps.Update(t.Context(), mark("changes", "3"), metav1.UpdateOptions{})
 		w.must(err)
-		w.pass(time.Minute)
-		w.saw()
-		mute.Error(&kerrors.NewResourceExpired("it is too old").ErrStatus)
-		mute.Stop()
-		w.pass(time.Minute)
-		w.saw("of-changes 1", "of-comes 1", "of-goes 1")
+		w.advance(time.Minute)
+		w.expectPasses()
+		watcher.Error(&kerrors.NewResourceExpired("it is too old").ErrStatus)
+		watcher.Stop()
+		w.advance(time.Minute)
+		w.expectPasses("of-changes 1", "of-comes 1", "of-goes 1")
 	}, func(w *world) Dependency {
 		factory := informers.NewSharedInformerFactory(kube, 0)
 		i := factory.Core().V1().ConfigMaps().Informer()
@@ -118,9 +118,8 @@ func TestOwnsInformerReconnects(t *testing.T) {
 	})
 }
 
-// TestOwnsInformerShared: several controllers share an informer of client-go, whatever
-// their names: each finds what was made for its own primaries, and so does one that comes
-// after another one of its name.
+// TestOwnsInformerShared: controllers of any names share an informer of client-go, and each finds the objects of
+// its own primaries.
 func TestOwnsInformerShared(t *testing.T) {
 	i := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().ConfigMaps().Informer()
 	add := func(name, prefix, kind string) {
@@ -134,20 +133,23 @@ func TestOwnsInformerShared(t *testing.T) {
 	add("of-volume", "", "volume")
 	add("of-others-link", "example.com", "link")
 	for _, tc := range []struct{ prefix, kind, want string }{
-		{"", "link", "of-link"}, {"", "volume", "of-volume"}, {"example.com", "link", "of-others-link"}, {"", "link", "of-link"},
+		{"", "link", "of-link"}, {"", "volume", "of-volume"}, {"example.com", "link", "of-others-link"}, {"", "link",
+			"of-link"},
 	} {
 		c, err := New(nil, "one-name", tc.kind, store.NewInformer(newMemory("things"), store.InformerOptions{}),
-			ReconcilerFunc[*thing](nil), Options{Marks: Marks{Prefix: tc.prefix}, TypedOptions: unnamed()}, OwnsInformer(i))
+			ReconcilerFunc[*thing](nil), Options{Marks: Marks{Prefix: tc.prefix},
+				TypedOptions: skipNameValidation()}, OwnsInformer(i))
 		if err != nil {
 			t.Fatalf("a controller of kind %s: %v", tc.kind, err)
 		}
-		found, err := c.owned[0].ofOwner(t.Context(), "ns/a")
+		found, err := c.owned[0].listByOwner(t.Context(), "ns/a")
 		if err != nil || len(found) != 1 || !strings.Contains(found[0].id, "/"+tc.want+"/") {
 			t.Errorf("a controller of kind %s, with marks of %q, finds %+v, %v", tc.kind, tc.prefix, found, err)
 		}
 	}
 }
 
+// TestObject: objects and tombstones are accepted.
 func TestObject(t *testing.T) {
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	cases := map[string]struct {
@@ -156,10 +158,13 @@ func TestObject(t *testing.T) {
 		want    string
 		wantErr bool
 	}{
-		"Object":       {reason: "An object is itself.", obj: obj, want: "a"},
-		"Tombstone":    {reason: "Of one whose deletion was missed, the last state is known.", obj: toolscache.DeletedFinalStateUnknown{Key: "a", Obj: obj}, want: "a"},
-		"BadTombstone": {reason: "Or it is not.", obj: toolscache.DeletedFinalStateUnknown{Key: "a"}, wantErr: true},
-		"Text":         {reason: "Anything else is an error.", obj: "a", wantErr: true},
+		"Object": {reason: "An object is returned unchanged.", obj: obj, want: "a"},
+		"Tombstone": {reason: "A tombstone has the last known state.",
+			obj: toolscache.DeletedFinalStateUnknown{Key: "a", Obj: obj}, want: "a"},
+		"BadTombstone": {
+			reason: "A tombstone may have no state.", obj: toolscache.DeletedFinalStateUnknown{Key: "a"}, wantErr: true,
+		},
+		"Text": {reason: "Anything else is an error.", obj: "a", wantErr: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -174,10 +179,10 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// TestSourceOrder: what there was is in the queue when the source has synced.
-func TestSourceOrder(t *testing.T) {
+// TestSourceSyncedAfterInitialObjects: all existing objects are enqueued when the source has synced.
+func TestSourceSyncedAfterInitialObjects(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
-		w.lazy = true
+		w.skipParts = true
 		for _, key := range []string{"a", "b", "c"} {
 			w.create(key, 1)
 		}
@@ -188,22 +193,23 @@ func TestSourceOrder(t *testing.T) {
 		if diff := cmp.Diff([]string{"a 1", "b 1", "c 1"}, got); diff != "" {
 			t.Errorf("passes: -want, +got:\n%s", diff)
 		}
-		w.pass(time.Minute)
+		w.advance(time.Minute)
 	})
 }
 
-// TestOwnsInformerWithoutVersions: the fake clientset of client-go gives no resourceVersion: a
-// change leads to a pass there as well, and what an informer repeats does not.
-func TestOwnsInformerWithoutVersions(t *testing.T) {
+// TestOwnsInformerWithoutResourceVersion: objects of client-go's fake clientset have no resourceVersion. A change
+// enqueues the primary there as well, and a resync of the informer does not.
+func TestOwnsInformerWithoutResourceVersion(t *testing.T) {
 	clients := fake.NewClientset()
 	maps := clients.CoreV1().ConfigMaps("default")
 	inWorld(t, Options{}, func(w *world) {
-		w.lazy = true
+		w.skipParts = true
 		w.create("a", 1)
-		_, err := maps.Create(w.Context(), mapOf("m", store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1}), metav1.CreateOptions{})
+		_, err := maps.Create(w.Context(), newConfigMap("m", store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1}),
+			metav1.CreateOptions{})
 		w.must(err)
 	}, func(w *world) {
-		w.saw("a 1")
+		w.expectPasses("a 1")
 		m, err := maps.Get(w.Context(), "m", metav1.GetOptions{})
 		w.must(err)
 		if m.ResourceVersion != "" {
@@ -212,10 +218,10 @@ func TestOwnsInformerWithoutVersions(t *testing.T) {
 		m.Data = map[string]string{"k": "v"}
 		_, err = maps.Update(w.Context(), m, metav1.UpdateOptions{})
 		w.must(err)
-		w.rest()
-		w.saw("a 1")
-		w.pass(5 * time.Minute) // the informer repeats what it has
-		w.saw()
+		w.settle()
+		w.expectPasses("a 1")
+		w.advance(5 * time.Minute) // the informer resyncs
+		w.expectPasses()
 	}, func(w *world) Dependency {
 		factory := informers.NewSharedInformerFactory(clients, time.Minute)
 		i := factory.Core().V1().ConfigMaps().Informer()
@@ -226,10 +232,11 @@ func TestOwnsInformerWithoutVersions(t *testing.T) {
 	})
 }
 
-// TestChanged: an update is one if the version says so, or the object where it has none.
+// TestChanged: an update is a change if the resourceVersion differs, or the object if it has none.
 func TestChanged(t *testing.T) {
 	obj := func(version, data string) *corev1.ConfigMap {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}, Data: map[string]string{"k": data}}
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version},
+			Data: map[string]string{"k": data}}
 	}
 	for name, tc := range map[string]struct {
 		old, now any

@@ -19,18 +19,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A KubeOption changes how objects in Kubernetes are owned.
+// A KubeOption is an option of OwnsKube.
 type KubeOption func(o *kubeOptions)
 
 type kubeOptions struct{ client client.Client }
 
-// WithClient collects garbage with this client, as the cluster of the cache needs
-// it. The default is that of the manager.
+// WithClient sets the client that deletes garbage. It is required if the cache is not of the manager's cluster. The
+// default is the client of the manager.
 func WithClient(c client.Client) KubeOption { return func(o *kubeOptions) { o.client = c } }
 
-// OwnsKube watches objects in Kubernetes that are made for the primaries of the
-// controller and marked with them, see Marks. The cache is that of a manager or of
-// a cluster, and is run by it.
+// OwnsKube watches objects in Kubernetes that carry the marks of the controller's primaries (see Marks). The caller
+// runs the cache: it belongs to a manager or to a cluster.
 func OwnsKube[T client.Object](c cache.Cache, obj T, o ...KubeOption) Dependency {
 	d := ownsKube[T]{cache: c, obj: obj}
 	for _, apply := range o {
@@ -40,9 +39,8 @@ func OwnsKube[T client.Object](c cache.Cache, obj T, o ...KubeOption) Dependency
 	return d
 }
 
-// ReadsKube watches objects in Kubernetes that the primaries need to know of. An
-// object leads to the keys that the function returns, for what it was and for what
-// it is; without a function, to none.
+// ReadsKube watches objects in Kubernetes that the primaries depend on. The function maps an object to the keys of
+// primaries; it is called for the old and the new state of an object. Without a function no key is enqueued.
 func ReadsKube[T client.Object](c cache.Cache, obj T, keys func(context.Context, T) []string) Dependency {
 	return readsKube[T]{c, obj, keys}
 }
@@ -62,16 +60,19 @@ func (d readsKube[T]) bind(context.Context, binding) (bound, error) {
 	return bound{source: kubeSource(d.cache, d.obj, keys)}, nil
 }
 
-func kubeSource[T client.Object](c cache.Cache, obj T, keys func(context.Context, T) []string) source.TypedSource[Request] {
-	return source.TypedKind(c, obj, handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, obj T) (out []Request) {
-		for _, key := range keys(ctx, obj) {
-			if store.ValidKey(key) {
-				out = append(out, Request{Key: key})
+// kubeSource enqueues the keys that the function returns.
+func kubeSource[T client.Object](c cache.Cache, obj T,
+	keys func(context.Context, T) []string) source.TypedSource[Request] {
+	return source.TypedKind(c, obj,
+		handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, obj T) (out []Request) {
+			for _, key := range keys(ctx, obj) {
+				if store.ValidKey(key) {
+					out = append(out, Request{Key: key})
+				}
 			}
-		}
 
-		return out
-	}))
+			return out
+		}))
 }
 
 type ownsKube[T client.Object] struct {
@@ -81,31 +82,33 @@ type ownsKube[T client.Object] struct {
 }
 
 func (d ownsKube[T]) bind(ctx context.Context, b binding) (bound, error) {
-	o := kubeOwned{cache: d.cache, client: d.opts.client, b: b, index: "moorage.dev/owner-of-kind-" + b.kind + "-for-" + b.name}
+	o := cacheLister{cache: d.cache, client: d.opts.client, b: b,
+		index: "moorage.dev/owner-of-kind-" + b.kind + "-for-" + b.name}
 	if o.client == nil {
 		o.client = b.kube
 	}
 	if o.client == nil {
-		return bound{}, errors.New("cannot own objects in Kubernetes without a client: give a manager, or WithClient")
+		return bound{}, errors.New("cannot own objects in Kubernetes without a client: pass a manager or WithClient")
 	}
 	var err error
-	if o.kind, o.list, err = listOf(d.obj, o.client.Scheme()); err != nil {
+	if o.kind, o.list, err = newListOf(d.obj, o.client.Scheme()); err != nil {
 		return bound{}, err
 	}
 	err = d.cache.IndexField(ctx, d.obj, o.index, func(obj client.Object) []string { return o.keys(obj) })
 	if err != nil {
-		return bound{}, errors.Wrapf(err, "cannot index %s by owners of kind %s (two controllers of one name and kind need a cache each)", o.kind, b.kind)
+		return bound{}, errors.Wrapf(err,
+			"cannot index %s by owners of kind %s (two controllers of the same name and kind need a cache each)", o.kind, b.kind)
 	}
 	src := kubeSource(d.cache, d.obj, func(_ context.Context, obj T) []string { return o.keys(obj) })
 
 	return bound{source: src, owned: o}, nil
 }
 
-// listOf returns the kind of an object, and what makes an empty list of it.
-func listOf(obj client.Object, scheme *runtime.Scheme) (string, func() (client.ObjectList, error), error) {
+// newListOf returns the kind of an object, and a function that returns an empty list of that kind.
+func newListOf(obj client.Object, scheme *runtime.Scheme) (string, func() (client.ObjectList, error), error) {
 	gvk, err := apiutil.GVKForObject(obj, scheme)
 	if err != nil {
-		return "", nil, errors.Wrapf(err, "cannot tell the kind of %T", obj)
+		return "", nil, errors.Wrapf(err, "cannot determine the kind of %T", obj)
 	}
 	of := gvk.GroupVersion().WithKind(gvk.Kind + "List")
 
@@ -128,15 +131,15 @@ func listOf(obj client.Object, scheme *runtime.Scheme) (string, func() (client.O
 		}
 		list, ok := empty.(client.ObjectList)
 		if !ok {
-			return nil, errors.Errorf("%T is no list", empty)
+			return nil, errors.Errorf("%T is not a list", empty)
 		}
 
 		return list, nil
 	}, nil
 }
 
-// kubeOwned finds secondaries in a cache.
-type kubeOwned struct {
+// A cacheLister lists secondaries from a cache of controller-runtime.
+type cacheLister struct {
 	cache  cache.Cache
 	client client.Client
 	b      binding
@@ -145,23 +148,23 @@ type kubeOwned struct {
 	list   func() (client.ObjectList, error)
 }
 
-func (o kubeOwned) keys(obj client.Object) []string {
-	// A mark that is half leads nowhere; the collector leaves the object alone.
+func (o cacheLister) keys(obj client.Object) []string {
+	// An incomplete mark maps to no primary; the garbage collector keeps the object.
 	owner, err := o.b.marks.Owner(obj)
 	if err != nil {
 		return nil
 	}
 
-	return o.b.mine(owner)
+	return o.b.primaryKeys(owner)
 }
 
-func (o kubeOwned) ofOwner(ctx context.Context, key string) ([]secondary, error) {
+func (o cacheLister) listByOwner(ctx context.Context, key string) ([]secondary, error) {
 	return o.find(ctx, client.MatchingFields{o.index: key})
 }
 
-func (o kubeOwned) all(ctx context.Context) ([]secondary, error) {
+func (o cacheLister) listAll(ctx context.Context) ([]secondary, error) {
 	var out []secondary
-	seen := map[string]bool{} // what bears marks of two prefixes is found by both
+	seen := map[string]bool{} // both selectors match an object with marks of both prefixes
 	for _, selector := range o.b.marks.selectors(o.b.kind) {
 		found, err := o.find(ctx, client.MatchingLabelsSelector{Selector: selector})
 		if err != nil {
@@ -178,7 +181,7 @@ func (o kubeOwned) all(ctx context.Context) ([]secondary, error) {
 	return out, nil
 }
 
-func (o kubeOwned) find(ctx context.Context, which client.ListOption) ([]secondary, error) {
+func (o cacheLister) find(ctx context.Context, which client.ListOption) ([]secondary, error) {
 	list, err := o.list()
 	if err != nil {
 		return nil, err
@@ -203,10 +206,11 @@ func (o kubeOwned) find(ctx context.Context, which client.ListOption) ([]seconda
 	return out, err
 }
 
+// kubeSecondary returns the object as a secondary. It cannot be removed without a client.
 func kubeSecondary(c client.Client, kind string, owner store.Owner, obj client.Object) secondary {
 	s := secondary{
 		owner: owner, id: kind + " " + obj.GetNamespace() + "/" + obj.GetName() + "/" + string(obj.GetUID()),
-		going: obj.GetDeletionTimestamp() != nil,
+		deleting: obj.GetDeletionTimestamp() != nil,
 	}
 	if c == nil {
 		return s
@@ -216,7 +220,7 @@ func kubeSecondary(c client.Client, kind string, owner store.Owner, obj client.O
 		err := c.Delete(ctx, obj.DeepCopyObject().(client.Object), client.Preconditions{UID: &uid, ResourceVersion: &version},
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if gone.Named(err) || apierrors.IsConflict(err) {
-			return nil // it is not what was seen any more: the next pass looks again
+			return nil // the object has changed since it was observed: the next pass reads it again
 		}
 
 		return err

@@ -20,17 +20,18 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	ours "github.com/moorage-dev/moorage/pkg/controller"
+	pkgcontroller "github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// clusterOf returns one that has ConfigMaps, in memory.
-func clusterOf(t *testing.T) *kube.Cluster {
+// newCluster returns a cluster with ConfigMaps in memory.
+func newCluster(t *testing.T) *kube.Cluster {
 	t.Helper()
-	c, err := kube.NewCluster(scheme.Scheme, kube.Options{Uncached: []client.Object{}}, kube.Serve(memory.New[*kube.Envelope[*corev1.ConfigMap]]("maps")))
+	c, err := kube.NewCluster(scheme.Scheme, kube.Options{Uncached: []client.Object{}},
+		kube.Serve(memory.New[*kube.Envelope[*corev1.ConfigMap]]("maps")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,14 +39,16 @@ func clusterOf(t *testing.T) *kube.Cluster {
 	return c
 }
 
-// TestOwnsKubeShared: controllers of one name share a cache if their kinds differ; if not,
-// the error says what to do.
+// TestOwnsKubeShared: controllers of the same name share a cache if their kinds differ; otherwise New returns an
+// error that names the solution.
 func TestOwnsKubeShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := clusterOf(t)
+		cluster := newCluster(t)
 		build := func(kind string) (*Controller[*thing], error) {
-			return New(nil, "one-name", kind, store.NewInformer(newMemory("things"), store.InformerOptions{}), ReconcilerFunc[*thing](nil),
-				Options{TypedOptions: unnamed()}, OwnsKube(cluster.GetCache(), &corev1.ConfigMap{}, WithClient(cluster.GetClient())))
+			return New(nil, "one-name", kind, store.NewInformer(newMemory("things"), store.InformerOptions{}),
+				ReconcilerFunc[*thing](nil),
+				Options{TypedOptions: skipNameValidation()}, OwnsKube(cluster.GetCache(), &corev1.ConfigMap{},
+					WithClient(cluster.GetClient())))
 		}
 		links, err := build("link")
 		if err != nil {
@@ -73,7 +76,7 @@ func TestOwnsKubeShared(t *testing.T) {
 		cluster.GetCache().WaitForCacheSync(ctx)
 		<-time.After(time.Second)
 		for kind, c := range map[string]*Controller[*thing]{"link": links, "volume": volumes} {
-			found, err := c.owned[0].ofOwner(ctx, "ns/a")
+			found, err := c.owned[0].listByOwner(ctx, "ns/a")
 			if err != nil || len(found) != 1 || !strings.Contains(found[0].id, "/of-"+kind+"/") {
 				t.Errorf("a controller of kind %s finds %+v, %v", kind, found, err)
 			}
@@ -81,13 +84,13 @@ func TestOwnsKubeShared(t *testing.T) {
 	})
 }
 
-// TestReadsKube: an object in Kubernetes leads to the keys that the function returns, for
-// what it was and for what it is; without a function it leads nowhere.
+// TestReadsKube: the function maps both the old and the new state of an object; without a function no key is
+// enqueued.
 func TestReadsKube(t *testing.T) {
 	of := func(_ context.Context, m *corev1.ConfigMap) []string { return strings.Fields(m.Data["of"]) }
 	for name, tc := range map[string]struct {
 		keys func(context.Context, *corev1.ConfigMap) []string
-		want [][]string // when it is made, changed, changed again, and deleted
+		want [][]string // after create, two updates, and delete
 	}{
 		"Function":   {keys: of, want: [][]string{{"a 1"}, {"a 1", "b gone"}, {"b gone"}, nil}},
 		"NoFunction": {want: [][]string{nil, nil, nil, nil}},
@@ -95,17 +98,18 @@ func TestReadsKube(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var cluster *kube.Cluster
 			inWorld(t, Options{}, func(w *world) {
-				w.lazy = true
+				w.skipParts = true
 				w.create("a", 1)
-				cluster = clusterOf(w.T)
+				cluster = newCluster(w.T)
 				ctx, stop := context.WithCancel(w.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- cluster.Start(ctx) }()
 				w.Cleanup(func() { stop(); w.must(<-ended) })
 			}, func(w *world) {
-				w.pass(time.Second) // the cache has synced
-				w.saw("a 1")
-				m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"}, Data: map[string]string{"of": "a"}}
+				w.advance(time.Second) // the cache has synced
+				w.expectPasses("a 1")
+				m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"},
+					Data: map[string]string{"of": "a"}}
 				c := cluster.GetClient()
 				change := func(keys string) error { m.Data["of"] = keys; return c.Update(w.Context(), m) }
 				for i, do := range []func() error{
@@ -115,8 +119,8 @@ func TestReadsKube(t *testing.T) {
 					func() error { return c.Delete(w.Context(), m) },
 				} {
 					w.must(do())
-					w.pass(time.Second)
-					w.saw(tc.want[i]...)
+					w.advance(time.Second)
+					w.expectPasses(tc.want[i]...)
 				}
 			}, func(*world) Dependency { return ReadsKube(cluster.GetCache(), &corev1.ConfigMap{}, tc.keys) })
 		})
@@ -143,7 +147,8 @@ func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte,
 	default:
 		now := metav1.Now()
 
-		return &resourcelock.LeaderElectionRecord{HolderIdentity: "another", LeaseDurationSeconds: 15, RenewTime: now, AcquireTime: now}, []byte(now.String()), nil
+		return &resourcelock.LeaderElectionRecord{HolderIdentity: "another", LeaseDurationSeconds: 15, RenewTime: now,
+			AcquireTime: now}, []byte(now.String()), nil
 	}
 }
 
@@ -163,8 +168,7 @@ func (l *lock) RecordEvent(string) {}
 func (l *lock) Identity() string   { return "me" }
 func (l *lock) Describe() string   { return "a lock" }
 
-// TestK5WarmUp: who does not lead yet has read everything, if the options say so, and no
-// pass begins; when it leads, the passes begin.
+// TestK5WarmUp: with warm-up, the queue is filled before the process leads, and no pass begins before that.
 func TestK5WarmUp(t *testing.T) {
 	for name, warm := range map[string]bool{"Warm": true, "Cold": false} {
 		t.Run(name, func(t *testing.T) {
@@ -179,17 +183,19 @@ func warmUp(t *testing.T, warm bool) {
 	if _, err := primaries.Create(t.Context(), storetest.NewThing("a", 1)); err != nil {
 		t.Fatal(err)
 	}
-	m, err := kube.NewManager(clusterOf(t), manager.Options{
-		LeaderElection: true, LeaderElectionID: "it", LeaderElectionResourceLockInterface: l, Metrics: metricsserver.Options{BindAddress: "0"},
+	m, err := kube.NewManager(newCluster(t), manager.Options{
+		LeaderElection: true, LeaderElectionID: "it", LeaderElectionResourceLockInterface: l,
+		Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var q workqueue.TypedRateLimitingInterface[Request]
-	o := unnamed()
+	o := skipNameValidation()
 	o.EnableWarmup = new(warm)
-	o.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[Request]) workqueue.TypedRateLimitingInterface[Request] {
-		q = ours.NewQueue(name, limiter)
+	o.NewQueue = func(name string,
+		limiter workqueue.TypedRateLimiter[Request]) workqueue.TypedRateLimitingInterface[Request] {
+		q = pkgcontroller.NewQueue(name, limiter)
 
 		return q
 	}
@@ -215,7 +221,7 @@ func warmUp(t *testing.T, warm bool) {
 	<-time.After(time.Minute)
 	synctest.Wait()
 	if got := q != nil && q.Len() == 1; got != warm || len(passes) != 0 {
-		t.Errorf("before it leads: everything is in the queue: %t, want %t; there were %d passes", got, warm, len(passes))
+		t.Errorf("before it leads: the queue is filled: %t, want %t; there were %d passes", got, warm, len(passes))
 	}
 	l.mu.Lock()
 	l.free = true
@@ -226,6 +232,6 @@ func warmUp(t *testing.T, warm bool) {
 			t.Errorf("a pass over %s", key)
 		}
 	case <-time.After(time.Minute):
-		t.Error("there is no pass, although it leads")
+		t.Error("there is no pass after it leads")
 	}
 }

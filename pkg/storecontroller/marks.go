@@ -13,51 +13,49 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// Prefixes of the labels and annotations that say whose an object in Kubernetes is.
+// Prefixes of the labels and annotations that name the owner of an object in Kubernetes.
 const (
-	// DefaultMarkPrefix is that of Marks which name none.
+	// DefaultMarkPrefix is the prefix of the zero value of Marks.
 	DefaultMarkPrefix = "moorage.dev"
 
-	// FormerMarkPrefix was the default before, and is that of package
-	// controllerruntime. Marks{Prefix: FormerMarkPrefix} keeps it.
+	// FormerMarkPrefix is the former default, which package controllerruntime still uses.
+	// Marks{Prefix: FormerMarkPrefix} keeps it.
 	FormerMarkPrefix = "kumori"
 )
 
-// Annotations, and labels, that the default of Marks sets. See Marks.KindKey and KeyKey.
+// Keys of the annotations and labels that the zero value of Marks sets. See Marks.KindKey and Marks.KeyKey.
 const (
 	AnnotationKeyOwnerKind = "moorage.dev/ownerkind"
 	AnnotationKeyOwnerKey  = "moorage.dev/ownerkey"
 )
 
-// Annotations that say of which life of the store an owner was, and how far that
-// had gone. See store.State.
+// Keys of the annotations for the epoch of the owner's store and the revision of the owner. See store.State.
 const (
 	AnnotationKeyOwnerEpoch    = "moorage.dev/owner-epoch"
 	AnnotationKeyOwnerRevision = "moorage.dev/owner-revision"
 )
 
-// Marks say on an object in Kubernetes which primary it was made for: kind and key
-// stand in annotations, and in labels, to select by. A label cannot hold every key;
-// one that does not fit is there as its hash.
+// Marks are the labels and annotations that name the primary of an object in Kubernetes: its kind and its key. The
+// annotations have the values; the labels, which are for selectors, have a hash of a value that a label cannot
+// hold.
 //
-// The zero value is usable: it marks with DefaultMarkPrefix, and reads what was marked
-// with FormerMarkPrefix too.
+// The zero value is usable: it writes marks with DefaultMarkPrefix, and reads marks with FormerMarkPrefix too.
 type Marks struct {
-	// Prefix of the labels and annotations. The default is DefaultMarkPrefix.
+	// Prefix is the prefix of the labels and annotations. The default is DefaultMarkPrefix.
 	Prefix string
 
-	// Former is the prefix of marks that are read where those of Prefix are missing. Set
-	// replaces them if they are of the same kind. The default is FormerMarkPrefix if
-	// Prefix is empty, too, and none otherwise.
+	// Former is the prefix of marks that are read if an object has no marks with Prefix. Set replaces former marks
+	// of the same kind. The default is FormerMarkPrefix if Prefix is empty, and none otherwise.
 	Former string
 }
 
-// KindKey is the key of the label and of the annotation with the owner's kind.
+// KindKey returns the key of the label and the annotation for the kind of the owner.
 func (m Marks) KindKey() string { return m.prefix() + "/ownerkind" }
 
-// KeyKey is the key of the label and of the annotation with the owner's key.
+// KeyKey returns the key of the label and the annotation for the key of the owner.
 func (m Marks) KeyKey() string { return m.prefix() + "/ownerkey" }
 
+// prefix returns the prefix to write.
 func (m Marks) prefix() string {
 	if m.Prefix == "" {
 		return DefaultMarkPrefix
@@ -75,7 +73,7 @@ func (m Marks) former() (Marks, bool) {
 	return Marks{Prefix: m.Former}, m.Former != "" && m.Former != m.prefix()
 }
 
-// Set marks the object, and takes former marks of that kind away.
+// Set marks the object, and removes former marks of the same kind.
 func (m Marks) Set(obj metav1.Object, owner store.Owner) {
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	if labels == nil {
@@ -84,7 +82,8 @@ func (m Marks) Set(obj metav1.Object, owner store.Owner) {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	if f, ok := m.former(); ok && (annotations[f.KindKey()] == owner.Kind || labels[f.KindKey()] == labelValue(owner.Kind)) {
+	if f, ok := m.former(); ok &&
+		(annotations[f.KindKey()] == owner.Kind || labels[f.KindKey()] == labelValue(owner.Kind)) {
 		for _, key := range []string{f.KindKey(), f.KeyKey()} {
 			delete(labels, key)
 			delete(annotations, key)
@@ -103,10 +102,10 @@ func (m Marks) Set(obj metav1.Object, owner store.Owner) {
 	obj.SetAnnotations(annotations)
 }
 
-// Owner returns the owner that the object is marked with, or was marked with
-// formerly; its kind is empty if there is none. An error says that a mark is half.
+// Owner returns the owner that the marks of the object name, by the current marks or else by the former ones. Its
+// Kind is empty if there are none. Owner returns an error if the marks are incomplete.
 func (m Marks) Owner(obj metav1.Object) (store.Owner, error) {
-	owner := store.Owner{Kind: either(obj, m.KindKey()), Key: either(obj, m.KeyKey())}
+	owner := store.Owner{Kind: annotationOrLabel(obj, m.KindKey()), Key: annotationOrLabel(obj, m.KeyKey())}
 	if f, ok := m.former(); ok && owner.Kind == "" {
 		return f.Owner(obj)
 	}
@@ -114,17 +113,18 @@ func (m Marks) Owner(obj metav1.Object) (store.Owner, error) {
 		return store.Owner{}, nil
 	}
 	if owner.Key == "" {
-		return owner, errors.Errorf("object %s/%s has an owner of kind %s and does not say which", obj.GetNamespace(), obj.GetName(), owner.Kind)
+		return owner, errors.Errorf("object %s/%s has an owner of kind %s, but no owner key", obj.GetNamespace(),
+			obj.GetName(), owner.Kind)
 	}
 	owner.Epoch = obj.GetAnnotations()[AnnotationKeyOwnerEpoch]
-	// What is no number says nothing: zero is older than every store.
+	// A revision that is not a number counts as 0, which is in every store.
 	owner.Revision, _ = strconv.ParseUint(obj.GetAnnotations()[AnnotationKeyOwnerRevision], 10, 64)
 
 	return owner, nil
 }
 
-// either prefers the annotation, which is never a hash.
-func either(obj metav1.Object, key string) string {
+// annotationOrLabel returns the value of the annotation, which is never a hash, or else that of the label.
+func annotationOrLabel(obj metav1.Object, key string) string {
 	if value := obj.GetAnnotations()[key]; value != "" {
 		return value
 	}
@@ -132,8 +132,8 @@ func either(obj metav1.Object, key string) string {
 	return obj.GetLabels()[key]
 }
 
-// Selector selects what is marked with the primary, and not what bears former marks
-// alone. An empty key selects what is marked with any of the kind.
+// Selector matches objects with marks for the primary. It does not match former marks. With an empty key it matches
+// the marks of all primaries of the kind.
 func (m Marks) Selector(kind, key string) labels.Selector {
 	set := labels.Set{m.KindKey(): labelValue(kind)}
 	if key != "" {
@@ -143,7 +143,7 @@ func (m Marks) Selector(kind, key string) labels.Selector {
 	return labels.SelectorFromSet(set)
 }
 
-// selectors select what is marked with a primary of the kind, formerly as well.
+// selectors match the marks of all primaries of the kind, including former marks.
 func (m Marks) selectors(kind string) []labels.Selector {
 	out := []labels.Selector{m.Selector(kind, "")}
 	if f, ok := m.former(); ok {
@@ -153,7 +153,7 @@ func (m Marks) selectors(kind string) []labels.Selector {
 	return out
 }
 
-// labelValue is the value itself if a label can hold it.
+// labelValue returns the value itself if a label can hold it, and a hash otherwise.
 func labelValue(value string) string {
 	if len(validation.IsValidLabelValue(value)) == 0 {
 		return value
@@ -163,19 +163,18 @@ func labelValue(value string) string {
 	return "h-" + hex.EncodeToString(sum[:16])
 }
 
-// SetOwner marks an object in Kubernetes with a primary of which nothing but kind
-// and key is known, by the marks of FormerMarkPrefix, which the default of Marks reads.
-// A Controller's own SetOwner says more, which the garbage collector needs, and any
-// pass that has to tell a primary that was lost with its store from one that was deleted.
+// SetOwner marks an object in Kubernetes with the kind and the key of a primary, by the marks of FormerMarkPrefix.
+// These marks have no epoch. Controller.SetOwner writes the epoch, which the garbage collector needs, and without
+// which a pass cannot distinguish a primary that was lost with its store from one that was deleted.
 //
-// Deprecated: use SetOwner of a Controller, Marks.Set, or that of package controllerruntime.
+// Deprecated: use Controller.SetOwner, Marks.Set, or SetOwner of package controllerruntime.
 func SetOwner(obj metav1.Object, kind, key string) {
 	Marks{Prefix: FormerMarkPrefix}.Set(obj, store.Owner{Kind: kind, Key: key})
 }
 
-// OwnerSelector selects what SetOwner has marked: what bears marks of FormerMarkPrefix.
+// OwnerSelector matches objects with marks of FormerMarkPrefix, as SetOwner writes them.
 //
-// Deprecated: use Marks.Selector, or that of package controllerruntime.
+// Deprecated: use Marks.Selector, or OwnerSelector of package controllerruntime.
 func OwnerSelector(kind, key string) labels.Selector {
 	return Marks{Prefix: FormerMarkPrefix}.Selector(kind, key)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// TestMarks: what is set is found again, whatever the key, and selected.
+// TestMarks: marks are read and selected for any key.
 func TestMarks(t *testing.T) {
 	long := strings.Repeat("k", 64)
 	cases := map[string]struct {
@@ -26,15 +26,23 @@ func TestMarks(t *testing.T) {
 		owner  store.Owner
 		label  string
 	}{
-		"Legal":  {reason: "A key that a label can hold is the label.", owner: store.Owner{Kind: "link", Key: "a.b-c"}, label: "a.b-c"},
-		"Slash":  {reason: "One that it cannot is there as a hash.", owner: store.Owner{Kind: "link", Key: "ns/a"}, label: "h-09ac74bb56f19d2c7ed9313d323ae561"},
-		"Long":   {reason: "Too long is as bad.", owner: store.Owner{Kind: "link", Key: long}, label: labelValue(long)},
-		"Stamp":  {reason: "The life of the store is kept.", owner: store.Owner{Kind: "link", Key: "a", Epoch: "e", Revision: 7}, label: "a"},
-		"Prefix": {reason: "The names are the author's.", marks: Marks{Prefix: "example.org"}, owner: store.Owner{Kind: "link", Key: "a"}, label: "a"},
+		"Legal": {reason: "The label holds a valid label value.", owner: store.Owner{Kind: "link", Key: "a.b-c"},
+			label: "a.b-c"},
+		"Slash": {reason: "The label holds the hash of an invalid value.", owner: store.Owner{Kind: "link", Key: "ns/a"},
+			label: "h-09ac74bb56f19d2c7ed9313d323ae561"},
+		"Long": {reason: "The label holds the hash of a long value.", owner: store.Owner{Kind: "link", Key: long},
+			label: labelValue(long)},
+		"Stamp": {reason: "Epoch and revision are stored.",
+			owner: store.Owner{Kind: "link", Key: "a", Epoch: "e", Revision: 7}, label: "a"},
+		"Prefix": {
+			reason: "The prefix is configurable.", marks: Marks{Prefix: "example.org"}, owner: store.Owner{Kind: "link",
+				Key: "a"}, label: "a",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"l": "1"}, Annotations: map[string]string{AnnotationKeyOwnerEpoch: "old"}}}
+			obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"l": "1"},
+				Annotations: map[string]string{AnnotationKeyOwnerEpoch: "old"}}}
 			tc.marks.Set(obj, tc.owner)
 			got, err := tc.marks.Owner(obj)
 			if err != nil {
@@ -47,50 +55,58 @@ func TestMarks(t *testing.T) {
 				t.Errorf("%s\nlabel: -want, +got:\n%s", tc.reason, diff)
 			}
 			set := labels.Set(obj.Labels)
-			if !tc.marks.Selector(tc.owner.Kind, tc.owner.Key).Matches(set) || !tc.marks.Selector(tc.owner.Kind, "").Matches(set) {
-				t.Errorf("%s\nit is not selected by what it is marked with: %v", tc.reason, set)
+			if !tc.marks.Selector(tc.owner.Kind, tc.owner.Key).Matches(set) ||
+				!tc.marks.Selector(tc.owner.Kind, "").Matches(set) {
+				t.Errorf("%s\nthe selector of its marks does not match: %v", tc.reason, set)
 			}
 			if tc.marks.Selector(tc.owner.Kind, "other").Matches(set) || tc.marks.Selector("other", "").Matches(set) {
-				t.Errorf("%s\nit is selected as somebody else's: %v", tc.reason, set)
+				t.Errorf("%s\nthe selector of another owner matches: %v", tc.reason, set)
 			}
 		})
 	}
 }
 
-// TestOwnerOfOthers: no mark is no error, half a mark is one.
-func TestOwnerOfOthers(t *testing.T) {
+// TestMarksOwner: missing marks are no error, incomplete marks are.
+func TestMarksOwner(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		meta    metav1.ObjectMeta
 		want    store.Owner
 		wantErr bool
 	}{
-		"None":  {reason: "It is nobody's."},
-		"Half":  {reason: "It says that it is somebody's, and not whose.", meta: metav1.ObjectMeta{Labels: map[string]string{"kumori/ownerkind": "link"}}, want: store.Owner{Kind: "link"}, wantErr: true},
-		"Label": {reason: "Labels alone will do.", meta: metav1.ObjectMeta{Labels: map[string]string{"kumori/ownerkind": "link", "kumori/ownerkey": "a"}}, want: store.Owner{Kind: "link", Key: "a"}},
+		"None": {reason: "There are no marks."},
+		"Half": {reason: "The owner key is missing.",
+			meta: metav1.ObjectMeta{Labels: map[string]string{"kumori/ownerkind": "link"}}, want: store.Owner{Kind: "link"},
+			wantErr: true},
+		"Label": {
+			reason: "Labels are sufficient.", meta: metav1.ObjectMeta{Labels: map[string]string{"kumori/ownerkind": "link",
+				"kumori/ownerkey": "a"}}, want: store.Owner{Kind: "link", Key: "a"},
+		},
 		"Both": {
-			reason: "The annotation is the whole key.",
-			meta:   metav1.ObjectMeta{Labels: map[string]string{"kumori/ownerkind": "link", "kumori/ownerkey": "h-1"}, Annotations: map[string]string{"kumori/ownerkey": "n/a"}},
-			want:   store.Owner{Kind: "link", Key: "n/a"},
+			reason: "The annotation has the complete key.",
+			meta: metav1.ObjectMeta{Labels: map[string]string{"kumori/ownerkind": "link", "kumori/ownerkey": "h-1"},
+				Annotations: map[string]string{"kumori/ownerkey": "n/a"}},
+			want: store.Owner{Kind: "link", Key: "n/a"},
 		},
 		"Default": {
-			reason: "The marks of today are read first.",
+			reason: "Current marks take precedence.",
 			meta: metav1.ObjectMeta{Labels: map[string]string{
 				"moorage.dev/ownerkind": "link", "moorage.dev/ownerkey": "a", "kumori/ownerkind": "link", "kumori/ownerkey": "b",
 			}},
 			want: store.Owner{Kind: "link", Key: "a"},
 		},
 		"DefaultHalf": {
-			reason: "Half a mark of today is no reason to believe a former one.",
+			reason: "Incomplete current marks do not make former marks valid.",
 			meta: metav1.ObjectMeta{Labels: map[string]string{
 				"moorage.dev/ownerkind": "link", "kumori/ownerkind": "link", "kumori/ownerkey": "b",
 			}},
 			want: store.Owner{Kind: "link"}, wantErr: true,
 		},
 		"BadRevision": {
-			reason: "What is no number is no revision.",
-			meta:   metav1.ObjectMeta{Annotations: map[string]string{"kumori/ownerkind": "link", "kumori/ownerkey": "a", AnnotationKeyOwnerEpoch: "e", AnnotationKeyOwnerRevision: "x"}},
-			want:   store.Owner{Kind: "link", Key: "a", Epoch: "e"},
+			reason: "A revision that is not a number is 0.",
+			meta: metav1.ObjectMeta{Annotations: map[string]string{"kumori/ownerkind": "link", "kumori/ownerkey": "a",
+				AnnotationKeyOwnerEpoch: "e", AnnotationKeyOwnerRevision: "x"}},
+			want: store.Owner{Kind: "link", Key: "a", Epoch: "e"},
 		},
 	}
 	for name, tc := range cases {
@@ -106,9 +122,9 @@ func TestOwnerOfOthers(t *testing.T) {
 	}
 }
 
-// TestSetOwnerTwice: an object need not be written because its primary was.
-func TestSetOwnerTwice(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) { w.lazy = true }, func(w *world) {
+// TestSetOwnerIsIdempotent: an update of a primary does not require an update of its secondaries.
+func TestSetOwnerIsIdempotent(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) { w.skipParts = true }, func(w *world) {
 		a := w.create("ns/a", 1)
 		obj := &corev1.ConfigMap{}
 		w.c.SetOwner(obj, a)
@@ -118,13 +134,13 @@ func TestSetOwnerTwice(t *testing.T) {
 		w.must(err)
 		w.c.SetOwner(obj, a)
 		if diff := cmp.Diff(first, obj); diff != "" {
-			t.Errorf("marking again changed something: -first, +second:\n%s", diff)
+			t.Errorf("the second SetOwner changed the object: -first, +second:\n%s", diff)
 		}
 	})
 }
 
-// former has the marks that controllers had by default before they had those of moorage.dev.
-func former(t *testing.T, name, kind, key, epoch string) *corev1.ConfigMap {
+// formerlyMarked returns an object with the marks of the former default prefix.
+func formerlyMarked(t *testing.T, name, kind, key, epoch string) *corev1.ConfigMap {
 	t.Helper()
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	obj.Labels = map[string]string{"kumori/ownerkind": kind, "kumori/ownerkey": key}
@@ -136,13 +152,14 @@ func former(t *testing.T, name, kind, key, epoch string) *corev1.ConfigMap {
 	return obj
 }
 
-// TestDefaultMarks: what a controller marks by default bears the domain of this library alone.
+// TestDefaultMarks: by default the marks have only the domain of this library.
 func TestDefaultMarks(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) { w.lazy = true }, func(w *world) {
+	inWorld(t, Options{}, func(w *world) { w.skipParts = true }, func(w *world) {
 		obj := &corev1.ConfigMap{}
 		w.c.SetOwner(obj, w.create("a", 1))
 		want := map[string]string{"moorage.dev/ownerkind": "thing", "moorage.dev/ownerkey": "a"}
-		if diff := cmp.Diff(map[string]string{AnnotationKeyOwnerKind: "thing", AnnotationKeyOwnerKey: "a"}, want); diff != "" {
+		if diff := cmp.Diff(map[string]string{AnnotationKeyOwnerKind: "thing", AnnotationKeyOwnerKey: "a"},
+			want); diff != "" {
 			t.Errorf("constants: -got, +want:\n%s", diff)
 		}
 		if diff := cmp.Diff(want, obj.Labels); diff != "" {
@@ -155,13 +172,14 @@ func TestDefaultMarks(t *testing.T) {
 	})
 }
 
-// TestFormerMarksAreRead: who upgrades without saying anything finds what was made before: it
-// leads to its primary, tells what was lost, and is marked anew when it is marked again.
+// TestFormerMarksAreRead: after an upgrade with default options, an object with former marks belongs to its
+// primary, shows whether the primary was lost, and gets the current marks from SetOwner.
 func TestFormerMarksAreRead(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) { w.lazy = true }, func(w *world) {
+	inWorld(t, Options{}, func(w *world) { w.skipParts = true }, func(w *world) {
 		a := w.create("a", 1)
-		obj := former(w.T, "m", "thing", "a", "0")
-		if got, err := w.c.opts.Marks.Owner(obj); err != nil || got != (store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1}) {
+		obj := formerlyMarked(w.T, "m", "thing", "a", "0")
+		if got, err := w.c.opts.Marks.Owner(obj); err != nil ||
+			got != (store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1}) {
 			t.Errorf("the owner is %+v, %v", got, err)
 		}
 		a.Spec.Size = 2
@@ -176,7 +194,7 @@ func TestFormerMarksAreRead(t *testing.T) {
 		if diff := cmp.Diff(want.Annotations, obj.Annotations); diff != "" {
 			t.Errorf("annotations, marked anew, with the revision of before: -want, +got:\n%s", diff)
 		}
-		others := former(w.T, "o", "other", "a", "0")
+		others := formerlyMarked(w.T, "o", "other", "a", "0")
 		w.c.SetOwner(others, a)
 		if got := others.Labels["kumori/ownerkind"]; got != "other" {
 			t.Errorf("a former mark of another kind became %q", got)
@@ -184,12 +202,12 @@ func TestFormerMarksAreRead(t *testing.T) {
 	})
 }
 
-// TestFormerMarksOfAFleet: objects that were marked before lead to their primaries, are
-// collected when those are gone, and are left alone when those were lost.
-func TestFormerMarksOfAFleet(t *testing.T) {
+// TestFormerMarksGarbage: objects with former marks are deleted if their primary was deleted, and kept if it was
+// lost.
+func TestFormerMarksGarbage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		marks Marks
-		found bool // by their former marks
+		found bool // by former marks
 	}{
 		"Default":   {found: true},
 		"Former":    {marks: Marks{Prefix: FormerMarkPrefix}, found: true},
@@ -210,21 +228,21 @@ func TestFormerMarksOfAFleet(t *testing.T) {
 				return names
 			}
 			inWorld(t, Options{Resync: time.Hour, Marks: tc.marks}, func(w *world) {
-				w.lazy = true
+				w.skipParts = true
 				w.create("there", 1)
-				cluster = clusterOf(w.T)
+				cluster = newCluster(w.T)
 				ctx, stop := context.WithCancel(w.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- cluster.Start(ctx) }()
 				w.Cleanup(func() { stop(); w.must(<-ended) })
 				for _, obj := range []*corev1.ConfigMap{
-					former(w.T, "kept", "thing", "there", "0"), former(w.T, "orphan", "thing", "gone", "0"),
-					former(w.T, "lost", "thing", "lost", "before"), former(w.T, "foreign", "other", "gone", "0"),
+					formerlyMarked(w.T, "kept", "thing", "there", "0"), formerlyMarked(w.T, "orphan", "thing", "gone", "0"),
+					formerlyMarked(w.T, "lost", "thing", "lost", "before"), formerlyMarked(w.T, "foreign", "other", "gone", "0"),
 				} {
 					w.must(cluster.GetClient().Create(w.Context(), obj))
 				}
 			}, func(w *world) {
-				w.pass(5 * time.Hour)
+				w.advance(5 * time.Hour)
 				want := []string{"foreign", "kept", "lost", "orphan"}
 				if tc.found {
 					want = []string{"foreign", "kept", "lost"}
@@ -233,10 +251,10 @@ func TestFormerMarksOfAFleet(t *testing.T) {
 					t.Errorf("after garbage was collected: -want, +got:\n%s", diff)
 				}
 				w.c.Enqueue("lost")
-				w.rest()
+				w.settle()
 				w.mu.Lock()
 				if passed := slices.Contains(w.passes, "lost gone"); passed == tc.found {
-					t.Errorf("a primary that was lost is told as deleted: %t", passed)
+					t.Errorf("a lost primary is reconciled as deleted: %t", passed)
 				}
 				w.mu.Unlock()
 			}, func(w *world) Dependency {
@@ -246,13 +264,13 @@ func TestFormerMarksOfAFleet(t *testing.T) {
 	}
 }
 
-// TestMarksGoBack: with the prefixes the other way round, what bears the marks of today is found,
-// and gets the former ones.
-func TestMarksGoBack(t *testing.T) {
+// TestMarksRollback: with the two prefixes swapped, objects with current marks are found and get the former marks.
+func TestMarksRollback(t *testing.T) {
 	back := Marks{Prefix: FormerMarkPrefix, Former: DefaultMarkPrefix}
-	inWorld(t, Options{Marks: back}, func(w *world) { w.lazy = true }, func(w *world) {
+	inWorld(t, Options{Marks: back}, func(w *world) { w.skipParts = true }, func(w *world) {
 		a := w.create("a", 1)
-		want, obj := former(w.T, "m", "thing", "a", "0"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"}}
+		want, obj := formerlyMarked(w.T, "m", "thing", "a",
+			"0"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"}}
 		Marks{}.Set(obj, store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1})
 		if got, err := back.Owner(obj); err != nil || got.Key != "a" {
 			t.Errorf("the owner is %+v, %v", got, err)
@@ -264,37 +282,39 @@ func TestMarksGoBack(t *testing.T) {
 	})
 }
 
-// TestFormerMarksAreKept: with FormerMarkPrefix in the options everything is as it was: an
-// object that was marked before is not changed by being marked again, and a new one bears the same names.
+// TestFormerMarksAreKept: with FormerMarkPrefix in the options SetOwner does not change former marks, and sets the
+// same marks on new objects.
 func TestFormerMarksAreKept(t *testing.T) {
-	inWorld(t, Options{Marks: Marks{Prefix: FormerMarkPrefix}}, func(w *world) { w.lazy = true }, func(w *world) {
+	inWorld(t, Options{Marks: Marks{Prefix: FormerMarkPrefix}}, func(w *world) { w.skipParts = true }, func(w *world) {
 		a := w.create("a", 1)
-		old, fresh := former(w.T, "m", "thing", "a", "0"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"}}
+		old, fresh := formerlyMarked(w.T, "m", "thing", "a",
+			"0"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "m"}}
 		before := old.DeepCopy()
 		w.c.SetOwner(old, a)
 		if diff := cmp.Diff(before, old); diff != "" {
-			t.Errorf("marking again changed something: -before, +after:\n%s", diff)
+			t.Errorf("the second SetOwner changed the object: -before, +after:\n%s", diff)
 		}
 		w.c.SetOwner(fresh, a)
 		if diff := cmp.Diff(before, fresh); diff != "" {
 			t.Errorf("marked for the first time: -as before, +got:\n%s", diff)
 		}
 		if !OwnerSelector("thing", "a").Matches(labels.Set(fresh.Labels)) {
-			t.Error("OwnerSelector does not select it")
+			t.Error("OwnerSelector does not match")
 		}
 	})
 }
 
-// TestMarksBeforeTheInformerHasFollowed: what is marked before the informer has followed the
-// store, as a unit test of a reconciler marks it, says of which store the primary is.
-func TestMarksBeforeTheInformerHasFollowed(t *testing.T) {
+// TestSetOwnerBeforeInformerSync: before the informer has followed the store, as in a unit test of a reconciler,
+// the marks have the epoch of the store.
+func TestSetOwnerBeforeInformerSync(t *testing.T) {
 	primaries := newMemory("things")
-	primaries.Recreate() // the epoch is another than that of nothing
+	primaries.Recreate() // the epoch is not the initial one
 	a, err := primaries.Create(t.Context(), storetest.NewThing("a", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(nil, "things", "thing", store.NewInformer(primaries, store.InformerOptions{}), ReconcilerFunc[*thing](nil), Options{TypedOptions: unnamed()})
+	c, err := New(nil, "things", "thing", store.NewInformer(primaries, store.InformerOptions{}),
+		ReconcilerFunc[*thing](nil), Options{TypedOptions: skipNameValidation()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,21 +329,22 @@ func TestMarksBeforeTheInformerHasFollowed(t *testing.T) {
 	}
 }
 
-// A silent store does not tell its state.
-type silent struct{ store.Store[*thing] }
+// A stateless store does not return its state.
+type stateless struct{ store.Store[*thing] }
 
-func (silent) State(context.Context) (store.State, error) { return store.State{}, errDeaf }
+func (stateless) State(context.Context) (store.State, error) { return store.State{}, errUnreachable }
 
-// TestMarksWhenNobodyAnswers: where the store cannot be asked, the marks do not say of which it
-// is, and the log does.
-func TestMarksWhenNobodyAnswers(t *testing.T) {
-	var said journal
-	c, err := New(nil, "things", "thing", store.NewInformer[*thing](silent{newMemory("things")}, store.InformerOptions{}),
-		ReconcilerFunc[*thing](nil), Options{Logger: said.logger(), TypedOptions: unnamed()})
+// TestOwnerStoreUnreachable: if the store is unreachable, the marks have no epoch, and a message is logged.
+func TestOwnerStoreUnreachable(t *testing.T) {
+	var log logRecorder
+	c, err := New(nil, "things", "thing",
+		store.NewInformer[*thing](stateless{newMemory("things")}, store.InformerOptions{}),
+		ReconcilerFunc[*thing](nil), Options{Logger: log.logger(), TypedOptions: skipNameValidation()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Owner(storetest.NewThing("a", 1)); got.Epoch != "" || !said.has("Marking without an epoch", "a", errDeaf.Error()) {
-		t.Errorf("the owner is %+v, and %q was said", got, said.all())
+	if got := c.Owner(storetest.NewThing("a", 1)); got.Epoch != "" ||
+		!log.has("Marking without an epoch", "a", errUnreachable.Error()) {
+		t.Errorf("the owner is %+v, and the log is %q", got, log.all())
 	}
 }

@@ -11,124 +11,128 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// ReasonPrimaryLost: a primary is missing in its store, and it is the store that
-// was lost. Its secondaries are left alone.
+// ReasonPrimaryLost is the reason of the event about a primary that is missing because its store was lost. Its
+// secondaries are kept.
 const ReasonPrimaryLost event.Reason = "PrimaryLost"
 
-// pass is the reconciler that controller-runtime calls.
+// A pass is the reconciler that controller-runtime calls.
 type pass[T store.Object] struct{ c *Controller[T] }
 
-// Reconcile looks for the primary and hands it to the author's reconciler.
+// Reconcile reads the primary and calls the Reconciler of the controller.
 func (p pass[T]) Reconcile(ctx context.Context, req Request) (reconcile.Result, error) {
 	c := p.c
-	found, err := c.look(ctx, req.Key)
+	found, err := c.readPrimary(ctx, req.Key)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if found.what == unreadable {
+	if found.state == primaryUndecodable {
 		c.opts.Logger.Info("Skipping a primary that cannot be decoded", "controller", c.name, "key", req.Key)
 
 		return reconcile.Result{}, nil
 	}
-	if found.what == lost {
-		c.opts.Logger.Info("A primary is missing, and its store is not the one it was in: nothing is done", "controller", c.name, "key", req.Key)
+	if found.state == primaryLost {
+		c.opts.Logger.Info("Skipping a primary that was lost with its store", "controller", c.name, "key", req.Key)
 		c.event(req.Key, "", event.Warning(ReasonPrimaryLost,
-			errors.New("the object was lost together with its store; what was made for it is left alone until it comes back or is deleted by name")))
+			errors.New("the object was lost with its store; "+
+				"its secondaries are kept until it exists again or is deleted by name")))
 
 		return reconcile.Result{}, nil
 	}
-	if found.what == absent {
+	if found.state == primaryDeleted {
 		if err := c.deleteOwned(ctx, req.Key); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
-	result, err := c.reconciler.Reconcile(ctx, req.Key, found.object, found.what == present)
+	result, err := c.reconciler.Reconcile(ctx, req.Key, found.object, found.state == primaryPresent)
 	if errors.Is(err, store.ErrConflict) || apierrors.IsConflict(err) {
-		return reconcile.Result{Requeue: true}, nil //nolint:staticcheck // The only way to try again with back-off and without an error.
+		//nolint:staticcheck // Requeue is the only way to retry with backoff and without an error.
+		return reconcile.Result{Requeue: true}, nil
 	}
 
 	return result, err
 }
 
-// What is known of a primary.
-type knowledge int
+// primaryState is the result of reading a primary.
+type primaryState int
 
 const (
-	present knowledge = iota
-	absent
-	lost       // missing in a store that is not the one it was in
-	unreadable // there, but not to be decoded
+	primaryPresent primaryState = iota
+	primaryDeleted
+	primaryLost        // missing, and the store is not the one that held it
+	primaryUndecodable // stored, but cannot be decoded
 )
 
-type finding[T store.Object] struct {
-	what   knowledge
+// A primaryResult holds the object if the primary is present.
+type primaryResult[T store.Object] struct {
+	state  primaryState
 	object T
 }
 
-// look finds a primary in the copy of the store, unless that is older than what
-// the controller has written itself. That one is missing is for the store to say.
-func (c *Controller[T]) look(ctx context.Context, key string) (finding[T], error) {
+// readPrimary reads a primary from the cache, or from the store if the cache is older than the last write of the
+// controller. A primary that the cache does not have is read from the store.
+func (c *Controller[T]) readPrimary(ctx context.Context, key string) (primaryResult[T], error) {
 	obj, ok := c.primary.Get(key)
-	if ok && !c.primary.Undecodable(key) && c.recent(key, obj.GetMetadata().Revision) {
+	if ok && !c.primary.Undecodable(key) && c.includesLastWrite(key, obj.GetMetadata().Revision) {
 		obj, err := store.Clone(obj)
 
-		return finding[T]{present, obj}, err
+		return primaryResult[T]{primaryPresent, obj}, err
 	}
 	if _, held := c.primary.Has(key); held {
-		return finding[T]{what: lost}, nil
+		return primaryResult[T]{state: primaryLost}, nil
 	}
 	obj, err := c.primary.Store().Get(ctx, key)
 	switch {
 	case err == nil:
-		return finding[T]{present, obj}, nil
+		return primaryResult[T]{primaryPresent, obj}, nil
 	case errors.Is(err, store.ErrUndecodable):
-		return finding[T]{what: unreadable}, nil
+		return primaryResult[T]{state: primaryUndecodable}, nil
 	case !errors.Is(err, store.ErrNotFound):
-		return finding[T]{}, errors.Wrap(err, "cannot ask for the primary")
+		return primaryResult[T]{}, errors.Wrap(err, "cannot read the primary")
 	}
-	c.forget(key)
-	what, err := c.absent(ctx, key)
+	c.forgetWrite(key)
+	state, err := c.classifyMissing(ctx, key)
 
-	return finding[T]{what: what}, err
+	return primaryResult[T]{state: state}, err
 }
 
-// absent tells whether what the store does not have was deleted or lost, by the
-// marks of what was made for it.
-func (c *Controller[T]) absent(ctx context.Context, key string) (knowledge, error) {
-	now, err := c.now(ctx)
+// classifyMissing distinguishes a deleted primary from one that was lost with its store, by the marks of its
+// secondaries.
+func (c *Controller[T]) classifyMissing(ctx context.Context, key string) (primaryState, error) {
+	state, err := c.storeState(ctx)
 	if err != nil {
-		return lost, err
+		return primaryLost, err
 	}
 	for _, o := range c.owned {
-		secondaries, err := o.ofOwner(ctx, key)
+		secondaries, err := o.listByOwner(ctx, key)
 		if err != nil {
-			return lost, errors.Wrap(err, "cannot look for what was made for a primary that is missing")
+			return primaryLost, errors.Wrap(err, "cannot list the secondaries of a missing primary")
 		}
 		for _, s := range secondaries {
-			if s.owner.Epoch != "" && !of(now, s.owner) {
-				return lost, nil
+			if s.owner.Epoch != "" && !wasInStore(state, s.owner) {
+				return primaryLost, nil
 			}
 		}
 	}
 
-	return absent, nil
+	return primaryDeleted, nil
 }
 
-// now returns the state of the store, which must be the one that is followed.
-func (c *Controller[T]) now(ctx context.Context) (store.State, error) {
-	now, err := c.primary.Store().State(ctx)
+// storeState returns the current state of the store. It returns store.ErrReplaced if that is not the store that the
+// informer follows.
+func (c *Controller[T]) storeState(ctx context.Context) (store.State, error) {
+	state, err := c.primary.Store().State(ctx)
 	if err != nil {
-		return now, errors.Wrap(err, "cannot ask for the state of the store")
+		return state, errors.Wrap(err, "cannot read the state of the store")
 	}
-	if known := c.primary.State(); now.Epoch != known.Epoch || now.Revision < known.Revision {
-		return now, errors.Wrap(store.ErrReplaced, "cannot tell what is missing from what is lost")
+	if known := c.primary.State(); state.Epoch != known.Epoch || state.Revision < known.Revision {
+		return state, errors.Wrap(store.ErrReplaced, "cannot distinguish deleted primaries from lost ones")
 	}
 
-	return now, nil
+	return state, nil
 }
 
-// of tells whether an owner was in the store as it is now, or before: not in
-// another one, nor in one that has been put back since.
-func of(now store.State, owner store.Owner) bool {
-	return owner.Epoch == now.Epoch && owner.Revision <= now.Revision
+// wasInStore returns whether the owner was in this store at its current revision or before: not in another store,
+// nor at a revision that a restored backup no longer has.
+func wasInStore(state store.State, owner store.Owner) bool {
+	return owner.Epoch == state.Epoch && owner.Revision <= state.Revision
 }

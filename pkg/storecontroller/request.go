@@ -15,23 +15,22 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A Request is for a pass over one primary.
+// A Request asks for a reconcile of one primary.
 type Request struct {
-	// Key of the primary.
+	// Key is the key of the primary.
 	Key string
 }
 
-// A Reconciler brings the world closer to what a primary asks for. It is called
-// for one key by one goroutine at a time.
+// A Reconciler makes the actual state match the spec of a primary. For one key it is called by one goroutine at a
+// time.
 type Reconciler[T store.Object] interface {
-	// Reconcile is given the primary, as a copy that is its own, or found is
-	// false: the primary was deleted, and the store says so. An error is tried
-	// again, with back-off; a conflict, of the store or of Kubernetes, without
-	// being told of; one that reconcile.TerminalError wraps not at all.
+	// Reconcile receives its own copy of the primary. found is false if the store confirms that the primary was
+	// deleted. An error is retried with backoff. A conflict, of the store or of Kubernetes, is retried with backoff
+	// and not logged. An error that reconcile.TerminalError wraps is not retried.
 	Reconcile(ctx context.Context, key string, obj T, found bool) (reconcile.Result, error)
 }
 
-// A ReconcilerFunc is a Reconciler.
+// A ReconcilerFunc is a function that implements Reconciler.
 type ReconcilerFunc[T store.Object] func(ctx context.Context, key string, obj T, found bool) (reconcile.Result, error)
 
 // Reconcile calls the function.
@@ -39,79 +38,78 @@ func (f ReconcilerFunc[T]) Reconcile(ctx context.Context, key string, obj T, fou
 	return f(ctx, key, obj, found)
 }
 
-// Defaults of the options.
+// Defaults of Options and GarbagePolicy.
 const (
 	DefaultResync            = 10 * time.Minute
 	DefaultMaxGarbagePerPass = 50
 	DefaultEventNamespace    = "default"
 )
 
-// StateTimeout is how long Owner waits for a store that no informer has followed yet.
+// StateTimeout limits how long Owner waits for the state of a store that no informer has followed yet.
 const StateTimeout = 5 * time.Second
 
-// Options of a controller. The zero value is usable.
+// Options configure a controller. The zero value is usable.
 type Options struct {
-	// TypedOptions are controller-runtime's. Reconciler is ignored. NewQueue is by
-	// default the queue of package controller, in which nothing starves. Its Logger, which
-	// is told of failed passes, is by default that of the manager, or controller-runtime's
-	// log.
+	// TypedOptions are the options of controller-runtime. Reconciler is ignored. The default of NewQueue is the
+	// starvation-free queue of package controller. Logger receives the errors of failed passes; the default is the
+	// logger of the manager, or without a manager the log of controller-runtime.
 	controller.TypedOptions[Request]
 
-	// Resync is how often all primaries are looked at again and garbage is
-	// collected, give or take a tenth. The default is DefaultResync; less than
-	// zero is never.
+	// Resync is the interval, give or take a tenth, at which all primaries are reconciled again and garbage is
+	// collected. The default is DefaultResync. A negative value disables both.
 	Resync time.Duration
 
-	// Garbage says what the garbage collector may do.
+	// Garbage limits the garbage collector.
 	Garbage GarbagePolicy
 
-	// Marks are those of owned objects in Kubernetes. The zero value has the domain
-	// moorage.dev and reads the former names; Marks{Prefix: FormerMarkPrefix} keeps those.
+	// Marks are the labels and annotations of owned objects in Kubernetes. The zero value uses the domain
+	// moorage.dev and also reads the former names; Marks{Prefix: FormerMarkPrefix} keeps the former names.
 	Marks Marks
 
-	// AllEvents looks at a primary whenever it is written. The default leaves out
-	// what changes only the status.
+	// AllEvents reconciles a primary after every write. By default, writes that change only the status are
+	// ignored.
 	AllEvents bool
 
-	// Recorder of events about primaries. The default is one of the manager's, named
-	// after the controller; without a manager events are dropped. EventNamespace is
-	// where they are, DefaultEventNamespace by default.
-	Recorder       event.Recorder
+	// Recorder records events about primaries. The default is a recorder of the manager, named after the
+	// controller; without a manager events are dropped.
+	Recorder event.Recorder
+
+	// EventNamespace is the namespace of the events. The default is DefaultEventNamespace.
 	EventNamespace string
 
-	// Logger of what the controller itself has to say, and of what the informers have to
-	// say that were given no logger. The default is the Logger of TypedOptions: that of the
-	// manager, or controller-runtime's log.
+	// Logger receives the messages of the controller, and of informers without a logger of their own. The default
+	// is the Logger of TypedOptions.
 	Logger logging.Logger
 
-	// Clock tells when it is time for a resync. The default is the wall.
+	// Clock times resyncs. The default is the real clock.
 	Clock clock.WithTicker
 }
 
-// A GarbagePolicy bounds the collector of secondaries whose primary is gone. The
-// zero value collects what is marked with the epoch of the store.
+// A GarbagePolicy limits the deletion of secondaries whose primary was deleted. The zero value allows only the
+// deletion of objects whose marks name the epoch of the store.
 type GarbagePolicy struct {
-	// Disabled collects nothing.
+	// Disabled turns the garbage collector off.
 	Disabled bool
 
-	// MaxPerPass is how many objects a pass deletes at most. The default is
+	// MaxPerPass is the maximum number of objects that one run of the collector deletes. The default is
 	// DefaultMaxGarbagePerPass.
 	MaxPerPass int
 
-	// Unmarked collects also what does not say of which store its owner was, as
-	// objects that others marked do, and lets DeleteWithPrimary delete it. After the store
-	// was made anew that is everything: leave it off where a store can be lost.
+	// Unmarked also allows the deletion of objects whose marks have no epoch, such as objects that another program
+	// marked, by the collector and by DeleteWithPrimary. Leave it off if a store can be lost: after the store was
+	// created again, all of these objects count as garbage.
 	Unmarked bool
 }
 
-func (o Options) defaulted(mgr manager.Manager, name string) Options {
+// withDefaults returns the options with the defaults of a manager, which may be nil.
+func (o Options) withDefaults(mgr manager.Manager, name string) Options {
 	if mgr != nil {
 		o.DefaultFromConfig(mgr.GetControllerOptions())
 	}
 	if o.TypedOptions.Logger.GetSink() == nil && mgr != nil {
 		o.TypedOptions.Logger = mgr.GetLogger()
 	}
-	if o.TypedOptions.Logger.GetSink() == nil { // failed passes are told to it, and to nobody else
+	if o.TypedOptions.Logger.GetSink() == nil { // the only logger that receives the errors of failed passes
 		o.TypedOptions.Logger = log.Log
 	}
 	if o.Resync == 0 {

@@ -16,9 +16,8 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[Request]
 
-// add puts keys into the queue. Those that no store has are dropped: nobody could
-// ask for them.
-func add(q queue, priority int, after time.Duration, keys ...string) {
+// enqueue adds keys to the queue, and ignores keys that no store accepts.
+func enqueue(q queue, priority int, after time.Duration, keys ...string) {
 	for _, key := range keys {
 		if !store.ValidKey(key) {
 			continue
@@ -32,33 +31,35 @@ func add(q queue, priority int, after time.Duration, keys ...string) {
 	}
 }
 
-// A storeSource leads from the objects of a store to primaries. The informer calls
-// it under its lock; what that function and the queue do happens elsewhere.
+// A storeSource enqueues the primaries of the objects in a store. The informer calls receive while it holds its
+// lock; the mapping function and the queue are called by another goroutine.
 type storeSource[T store.Object] struct {
 	informer *store.Informer[T]
-	keys     func(context.Context, T) []string // nil: the key of the object is that of a primary
-	calm     bool                              // leave out what changes nothing but the status
+	keys     func(context.Context, T) []string // nil: the objects are the primaries
 
-	mu      sync.Mutex
-	pending []store.Notification[T]
-	taken   int // all that was ever pending
-	wake    chan struct{}
-	done    *sync.Cond
-	handled int
+	skipStatusOnly bool // ignore updates that change only the status
+
+	mu          sync.Mutex
+	pending     []store.Notification[T]
+	received    int // total number of notifications
+	handled     int // of these, how many have been enqueued
+	handledCond *sync.Cond
+	wake        chan struct{}
 }
 
-func newStoreSource[T store.Object](i *store.Informer[T], calm bool, keys func(context.Context, T) []string) *storeSource[T] {
-	s := &storeSource[T]{informer: i, keys: keys, calm: calm, wake: make(chan struct{}, 1)}
-	s.done = sync.NewCond(&s.mu)
+func newStoreSource[T store.Object](i *store.Informer[T], skipStatusOnly bool,
+	keys func(context.Context, T) []string) *storeSource[T] {
+	s := &storeSource[T]{informer: i, keys: keys, skipStatusOnly: skipStatusOnly, wake: make(chan struct{}, 1)}
+	s.handledCond = sync.NewCond(&s.mu)
 
 	return s
 }
 
-// Start begins to listen. It does not block.
+// Start adds a handler to the informer. It does not block.
 func (s *storeSource[T]) Start(ctx context.Context, q queue) error {
-	remove := s.informer.AddHandler(s.note)
+	remove := s.informer.AddHandler(s.receive)
 	go func() {
-		defer s.done.Broadcast()
+		defer s.handledCond.Broadcast()
 		defer remove()
 		for {
 			select {
@@ -73,29 +74,30 @@ func (s *storeSource[T]) Start(ctx context.Context, q queue) error {
 	return nil
 }
 
-// WaitForSync waits until what there was at the start is in the queue.
+// WaitForSync waits until the primaries of all existing objects are enqueued.
 func (s *storeSource[T]) WaitForSync(ctx context.Context) error {
 	if err := s.informer.WaitForSync(ctx); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, s.done.Broadcast)
+	stop := context.AfterFunc(ctx, s.handledCond.Broadcast)
 	defer stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for all := s.taken; s.handled < all && ctx.Err() == nil; {
-		s.done.Wait()
+	for all := s.received; s.handled < all && ctx.Err() == nil; {
+		s.handledCond.Wait()
 	}
 
 	return ctx.Err()
 }
 
-func (s *storeSource[T]) note(n store.Notification[T]) {
-	if s.calm && n.Op == store.Put && same(n.Old, n.New) {
+// receive appends a notification for handle.
+func (s *storeSource[T]) receive(n store.Notification[T]) {
+	if s.skipStatusOnly && n.Op == store.Put && equalExceptStatus(n.Old, n.New) {
 		return
 	}
 	s.mu.Lock()
 	s.pending = append(s.pending, n)
-	s.taken++
+	s.received++
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
@@ -103,6 +105,7 @@ func (s *storeSource[T]) note(n store.Notification[T]) {
 	}
 }
 
+// handle enqueues the primaries of all received notifications.
 func (s *storeSource[T]) handle(ctx context.Context, q queue) {
 	s.mu.Lock()
 	all := s.pending
@@ -113,15 +116,16 @@ func (s *storeSource[T]) handle(ctx context.Context, q queue) {
 		if n.Initial {
 			priority = controller.PriorityPoll
 		}
-		add(q, priority, 0, s.leadsTo(ctx, n)...)
+		enqueue(q, priority, 0, s.primaryKeys(ctx, n)...)
 	}
 	s.mu.Lock()
 	s.handled += len(all)
 	s.mu.Unlock()
-	s.done.Broadcast()
+	s.handledCond.Broadcast()
 }
 
-func (s *storeSource[T]) leadsTo(ctx context.Context, n store.Notification[T]) []string {
+// primaryKeys returns the keys for the old and the new state of an object.
+func (s *storeSource[T]) primaryKeys(ctx context.Context, n store.Notification[T]) []string {
 	if s.keys == nil {
 		return []string{n.Key}
 	}
@@ -136,45 +140,46 @@ func (s *storeSource[T]) leadsTo(ctx context.Context, n store.Notification[T]) [
 	return slices.Compact(keys)
 }
 
-// same tells whether two states of an object differ in nothing but the status.
-func same[T store.Object](old, now T) bool {
+// equalExceptStatus returns whether two states of an object differ at most in the status.
+func equalExceptStatus[T store.Object](old, now T) bool {
 	if store.Absent(old) || store.Absent(now) {
 		return false
 	}
 	a, b := old.GetMetadata(), now.GetMetadata()
 
-	return a.UID == b.UID && a.Generation == b.Generation && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
+	return a.UID == b.UID && a.Generation == b.Generation &&
+		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
 		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) && slices.Equal(a.Finalizers, b.Finalizers)
 }
 
-// A Pusher is a source of keys that a program calls: a webhook, a poll, a
-// subscription. Use it with External. What is pushed before the controller runs is
-// kept until it does. The zero value is ready to use, by one controller. It may be
-// used concurrently.
+// A Pusher is a source of keys for code that has no watch: a webhook, a poll, a subscription. Use it with External.
+// Keys that are pushed before the controller starts are kept until it does. The zero value is ready to use, by one
+// controller. Its methods may be called concurrently.
 type Pusher struct {
 	mu    sync.Mutex
 	queue queue
 	early []func(queue)
 }
 
-// Push asks for passes over primaries.
+// Push enqueues primaries by their keys.
 func (p *Pusher) Push(keys ...string) { p.PushAfter(0, keys...) }
 
-// PushAfter asks for passes over primaries when the time has passed.
+// PushAfter enqueues primaries after the delay.
 func (p *Pusher) PushAfter(d time.Duration, keys ...string) { p.push(controller.PriorityUser, d, keys) }
 
+// push enqueues keys, or stores them until Start.
 func (p *Pusher) push(priority int, d time.Duration, keys []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.queue == nil {
-		p.early = append(p.early, func(q queue) { add(q, priority, d, keys...) })
+		p.early = append(p.early, func(q queue) { enqueue(q, priority, d, keys...) })
 
 		return
 	}
-	add(p.queue, priority, d, keys...)
+	enqueue(p.queue, priority, d, keys...)
 }
 
-// Start is called by the controller.
+// Start enqueues the stored keys. The controller calls it.
 func (p *Pusher) Start(_ context.Context, q workqueue.TypedRateLimitingInterface[Request]) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

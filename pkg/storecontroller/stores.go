@@ -7,20 +7,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// Owns watches a store whose objects are made for the primaries of the controller.
-// Each leads to those of its Owners that are of its kind. The informer is started
-// with the controller; it may be shared with others.
+// Owns watches objects in a store whose Metadata.Owners name primaries of the controller. The controller starts the
+// informer, which may be shared.
 func Owns[T store.Object](i *store.Informer[T]) Dependency { return ownsStore[T]{i} }
 
-// Reads watches a store that the primaries need to know of. An object leads to the
-// keys that the function returns, for what it was and for what it is; without a
-// function, to none.
+// Reads watches objects in a store that the primaries depend on. The function maps an object to the keys of
+// primaries; it is called for the old and the new state of an object. Without a function no key is enqueued.
 func Reads[T store.Object](i *store.Informer[T], keys func(context.Context, T) []string) Dependency {
 	return readsStore[T]{i, keys}
 }
 
-// OwnerIndex is the name of the index in which Owns lets an informer find the
-// objects of a primary by its key: informer.ByIndex(OwnerIndex("link"), key).
+// OwnerIndex returns the name of the index that Owns adds to an informer. It finds the secondaries of a primary by
+// its key: informer.ByIndex(OwnerIndex("link"), key).
 func OwnerIndex(kind string) string { return "owners of kind " + kind }
 
 type ownsStore[T store.Object] struct{ informer *store.Informer[T] }
@@ -29,7 +27,7 @@ func (d ownsStore[T]) bind(_ context.Context, b binding) (bound, error) {
 	index := OwnerIndex(b.kind)
 	owners := func(obj T) (keys []string) {
 		for _, owner := range obj.GetMetadata().Owners {
-			keys = append(keys, b.mine(owner)...)
+			keys = append(keys, b.primaryKeys(owner)...)
 		}
 
 		return keys
@@ -40,7 +38,7 @@ func (d ownsStore[T]) bind(_ context.Context, b binding) (bound, error) {
 	return bound{
 		source:   newStoreSource(d.informer, false, func(_ context.Context, obj T) []string { return owners(obj) }),
 		runnable: d.informer,
-		owned:    storeOwned[T]{informer: d.informer, index: index, kind: b.kind},
+		owned:    storeLister[T]{informer: d.informer, index: index, kind: b.kind},
 	}, nil
 }
 
@@ -59,14 +57,14 @@ func (d readsStore[T]) bind(_ context.Context, b binding) (bound, error) {
 	return bound{source: newStoreSource(d.informer, false, keys), runnable: d.informer}, nil
 }
 
-// storeOwned finds secondaries in a copy of their store.
-type storeOwned[T store.Object] struct {
+// A storeLister lists secondaries from the informer of their store.
+type storeLister[T store.Object] struct {
 	informer *store.Informer[T]
 	index    string
 	kind     string
 }
 
-func (o storeOwned[T]) ofOwner(_ context.Context, key string) (out []secondary, err error) {
+func (o storeLister[T]) listByOwner(_ context.Context, key string) (out []secondary, err error) {
 	for _, obj := range o.informer.ByIndex(o.index, key) {
 		out = append(out, o.secondaries(obj, key)...)
 	}
@@ -74,7 +72,7 @@ func (o storeOwned[T]) ofOwner(_ context.Context, key string) (out []secondary, 
 	return out, nil
 }
 
-func (o storeOwned[T]) all(ctx context.Context) (out []secondary, err error) {
+func (o storeLister[T]) listAll(ctx context.Context) (out []secondary, err error) {
 	if err := o.informer.WaitForSync(ctx); err != nil {
 		return nil, err
 	}
@@ -85,20 +83,21 @@ func (o storeOwned[T]) all(ctx context.Context) (out []secondary, err error) {
 	return out, nil
 }
 
-// secondaries returns the object once for each owner. What several own is removed
-// by none: the collector knows one owner at a time.
-func (o storeOwned[T]) secondaries(obj T, key string) (out []secondary) {
+// secondaries returns the object once for each of its owners. An object with several owners cannot be removed,
+// because the controller knows only one of them.
+func (o storeLister[T]) secondaries(obj T, key string) (out []secondary) {
 	m := obj.GetMetadata()
 	for _, owner := range m.Owners {
 		if owner.Kind != o.kind || key != "" && owner.Key != key {
 			continue
 		}
-		s := secondary{owner: owner, id: o.informer.Store().Name() + "/" + m.Key + "/" + m.UID, going: m.DeletionTimestamp != nil}
+		s := secondary{owner: owner, id: o.informer.Store().Name() + "/" + m.Key + "/" + m.UID,
+			deleting: m.DeletionTimestamp != nil}
 		if len(m.Owners) == 1 {
 			s.remove = func(ctx context.Context) error {
 				err := o.informer.Store().Delete(ctx, m.Key, store.IfUID(m.UID), store.IfRevision(m.Revision))
 				if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
-					return nil // it is not what was seen any more: the next pass looks again
+					return nil // the object has changed since it was observed: the next pass reads it again
 				}
 
 				return err

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/store"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
@@ -21,8 +22,8 @@ import (
 
 type thing = storetest.Thing
 
-// A world is a controller of things in memory that keeps a part, in another store,
-// for each of them. It lives in a bubble, where time passes when nothing else does.
+// A world is a controller of things in memory that keeps one part in another store for each thing. It runs in a
+// synctest bubble.
 type world struct {
 	*testing.T
 	primaries *memory.Store[*thing]
@@ -32,19 +33,20 @@ type world struct {
 	c         *Controller[*thing]
 	events    *recorder
 
-	mu     sync.Mutex
-	passes []string
-	fail   map[string]error // what a pass over a key returns
-	lazy   bool             // a pass does nothing about parts
-	again  time.Duration    // when a pass wants the next one
+	mu           sync.Mutex
+	passes       []string
+	fail         map[string]error // the error of passes, by key
+	skipParts    bool             // passes do not create parts
+	requeueAfter time.Duration    // RequeueAfter of passes
 }
 
-// inWorld runs a test in a bubble, where the controller has started, and ends it.
+// inWorld runs a test in a bubble with a started controller, and stops the controller.
 func inWorld(t *testing.T, o Options, prepare func(*world), test func(*world), deps ...func(*world) Dependency) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			T: t, primaries: memory.New[*thing]("things"), parts: memory.New[*thing]("parts"), fail: map[string]error{}, events: &recorder{},
+			T: t, primaries: memory.New[*thing]("things"), parts: memory.New[*thing]("parts"), fail: map[string]error{},
+			events: &recorder{},
 		}
 		w.informer = store.NewInformer(w.primaries, store.InformerOptions{Resync: time.Minute})
 		w.secondary = store.NewInformer(w.parts, store.InformerOptions{Resync: time.Minute})
@@ -77,32 +79,32 @@ func inWorld(t *testing.T, o Options, prepare func(*world), test func(*world), d
 		})
 		defer running.Wait()
 		defer cancel()
-		w.rest()
+		w.settle()
 		test(w)
 	})
 }
 
-// rest waits until nothing happens any more, and lets what the queue delays pass.
-func (w *world) rest() {
+// settle waits until all goroutines are blocked, and until delayed requests of the queue are processed.
+func (w *world) settle() {
 	synctest.Wait()
-	w.pass(100 * time.Millisecond)
+	w.advance(100 * time.Millisecond)
 }
 
-// pass lets time pass.
-func (w *world) pass(d time.Duration) {
+// advance advances the clock of the bubble.
+func (w *world) advance(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
 func (w *world) reconcile(ctx context.Context, key string, obj *thing, found bool) (reconcile.Result, error) {
 	w.mu.Lock()
-	line, err, lazy, again := key+" gone", w.fail[key], w.lazy, w.again
+	line, err, skip, requeueAfter := key+" gone", w.fail[key], w.skipParts, w.requeueAfter
 	if found {
 		line = key + " " + strconv.Itoa(obj.Spec.Size)
 	}
 	w.passes = append(w.passes, line)
 	w.mu.Unlock()
-	if err != nil || lazy {
+	if err != nil || skip {
 		return reconcile.Result{}, err
 	}
 	if !found {
@@ -116,11 +118,11 @@ func (w *world) reconcile(ctx context.Context, key string, obj *thing, found boo
 	obj.Status.Seen = obj.Spec.Size
 	_, err = w.c.Primaries().UpdateStatus(ctx, obj)
 
-	return reconcile.Result{RequeueAfter: again}, err
+	return reconcile.Result{RequeueAfter: requeueAfter}, err
 }
 
-// saw returns the passes since it was last asked, sorted: keys have no order.
-func (w *world) saw(want ...string) {
+// expectPasses compares the passes since its last call, sorted: keys have no order.
+func (w *world) expectPasses(want ...string) {
 	w.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,8 +148,8 @@ func (w *world) create(key string, size int) *thing {
 	return out
 }
 
-// have compares the keys of the parts.
-func (w *world) have(want ...string) {
+// expectParts compares the keys of the parts.
+func (w *world) expectParts(want ...string) {
 	w.Helper()
 	var got []string
 	for part, err := range w.parts.List(w.Context()) {
@@ -161,29 +163,34 @@ func (w *world) have(want ...string) {
 }
 
 func ignore(err, target error) error {
-	if storeIs(err, target) {
+	if errors.Is(err, target) {
 		return nil
 	}
 
 	return err
 }
 
-// A recorder keeps what was said of what, and with which key.
+// noopReconciler does nothing.
+var noopReconciler = ReconcilerFunc[*thing](func(context.Context, string, *thing, bool) (reconcile.Result, error) {
+	return reconcile.Result{}, nil
+})
+
+// A recorder records the reason, the object and the key of events.
 type recorder struct {
-	mu    sync.Mutex
-	lines []string
-	about []runtime.Object
-	keys  []string
+	mu        sync.Mutex
+	lines     []string
+	regarding []runtime.Object
+	keys      []string
 }
 
-func (r *recorder) note(obj runtime.Object, e event.Event, key string) {
+func (r *recorder) record(obj runtime.Object, e event.Event, key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, string(e.Type)+" "+string(e.Reason))
-	r.about, r.keys = append(r.about, obj), append(r.keys, key)
+	r.regarding, r.keys = append(r.regarding, obj), append(r.keys, key)
 }
 
-func (r *recorder) Event(obj runtime.Object, e event.Event) { r.note(obj, e, "") }
+func (r *recorder) Event(obj runtime.Object, e event.Event) { r.record(obj, e, "") }
 
 func (r *recorder) WithAnnotations(pairs ...string) event.Recorder {
 	for n := 0; n+1 < len(pairs); n += 2 {
@@ -200,9 +207,9 @@ type keyed struct {
 	key string
 }
 
-func (k keyed) Event(obj runtime.Object, e event.Event) { k.note(obj, e, k.key) }
+func (k keyed) Event(obj runtime.Object, e event.Event) { k.record(obj, e, k.key) }
 
-func (r *recorder) said(t *testing.T, want ...string) {
+func (r *recorder) expect(t *testing.T, want ...string) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()

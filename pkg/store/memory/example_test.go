@@ -20,7 +20,7 @@ type Link struct {
 // GetMetadata returns the metadata.
 func (l *Link) GetMetadata() *store.Metadata { return &l.Metadata }
 
-// Writes are compared with the revision they are based on.
+// Example shows that an update of a stale object is a conflict.
 func Example() {
 	ctx := context.Background()
 	links := memory.New[*Link]("links")

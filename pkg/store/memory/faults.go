@@ -10,35 +10,34 @@ import (
 func (s *Store[T]) Break() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.end(store.ErrWatchEnded)
+	s.endWatches(store.ErrWatchEnded)
 }
 
-// Recreate empties the store and begins another epoch, as if it had been deleted
-// and made anew. Watches end with ErrReplaced.
+// Recreate empties the store and starts another epoch, as if the store had been deleted and created again. Watches
+// end with ErrReplaced.
 func (s *Store[T]) Recreate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.life++
+	s.epoch++
 	s.revision, s.entries = 0, map[string]store.Stored{}
-	s.end(store.ErrReplaced)
+	s.endWatches(store.ErrReplaced)
 }
 
-// Vanish takes an entry away without a word to anybody who watches, as the expiry
-// of a value does.
+// Vanish removes an entry without an event, as the expiry of a value does.
 func (s *Store[T]) Vanish(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.entries, key)
 }
 
-// Purge takes an entry away and tells that its history went, too.
+// Purge removes an entry, and reports that its history was removed as well.
 func (s *Store[T]) Purge(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(key, store.Purge)
 }
 
-// Write stores a value as it is, whatever it is.
+// Write stores a raw value, which may be invalid.
 func (s *Store[T]) Write(key string, value []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,9 +45,7 @@ func (s *Store[T]) Write(key string, value []byte) error {
 	return s.put(key, value)
 }
 
-// Backup returns a function that puts the store back to what it is now, in the
-// same epoch, as the restoration of an old file does. Watches end then with
-// ErrWatchEnded.
+// Backup returns a function that restores the current state in the same epoch. Watches then end with ErrWatchEnded.
 func (s *Store[T]) Backup() (restore func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,12 +55,12 @@ func (s *Store[T]) Backup() (restore func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.revision, s.entries = revision, maps.Clone(entries)
-		s.end(store.ErrWatchEnded)
+		s.endWatches(store.ErrWatchEnded)
 	}
 }
 
-// end ends all watches. The lock is held.
-func (s *Store[T]) end(reason error) {
+// endWatches ends all watches. The caller holds the lock.
+func (s *Store[T]) endWatches(reason error) {
 	for w := range s.watchers {
 		w.End(reason)
 	}

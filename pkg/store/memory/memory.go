@@ -1,6 +1,6 @@
-// Package memory is a store in the memory of a process, for tests and for programs
-// that need not remember. It keeps the promises of a distributed store, and it
-// can be made to break what those break: its watches, its history, its entries.
+// Package memory implements a store in the memory of a process, for tests and for programs that need no
+// persistence. Start with New. The store keeps the promises of a distributed store, and has methods to inject
+// faults: broken watches, lost history, expired entries.
 package memory
 
 import (
@@ -16,24 +16,24 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// DefaultMaxValue is the size of the largest value that a store takes, in bytes.
+// DefaultMaxValue is the default maximum size of a value, in bytes.
 const DefaultMaxValue = 1 << 20
 
-// A Store in memory. It holds values, not objects, so that nobody can change what
-// is in it but by its methods. Use New. It may be used concurrently.
+// A Store is a store in memory. It holds encoded values, so that a caller cannot modify them. Use New; the zero
+// value is not usable. Its methods may be called concurrently.
 type Store[T store.Object] struct {
 	name     string
 	rules    store.Rules
 	maxValue int
 
 	mu       sync.Mutex
-	life     int
+	epoch    int // number of calls of Recreate
 	revision uint64
 	entries  map[string]store.Stored
 	watchers map[*watcher[T]]struct{}
 }
 
-// An Option of a store.
+// An Option is an option of New.
 type Option func(o *options)
 
 type options struct {
@@ -41,12 +41,10 @@ type options struct {
 	maxValue int
 }
 
-// WithRules sets where time and UIDs come from. The default is the wall and the
-// system's randomness.
+// WithRules sets the sources of time and UIDs. The default is the system clock and random UIDs.
 func WithRules(r store.Rules) Option { return func(o *options) { o.rules = r } }
 
-// WithMaxValue sets the size of the largest value, in bytes. The default is
-// DefaultMaxValue.
+// WithMaxValue sets the maximum size of a value in bytes. The default is DefaultMaxValue.
 func WithMaxValue(bytes int) Option { return func(o *options) { o.maxValue = bytes } }
 
 // New returns an empty store.
@@ -65,7 +63,7 @@ func New[T store.Object](name string, o ...Option) *Store[T] {
 // Name returns the name given to New.
 func (s *Store[T]) Name() string { return s.name }
 
-// State returns the epoch and the last revision.
+// State returns the epoch and the revision.
 func (s *Store[T]) State(ctx context.Context) (store.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,13 +72,13 @@ func (s *Store[T]) State(ctx context.Context) (store.State, error) {
 }
 
 func (s *Store[T]) state() store.State {
-	return store.State{Epoch: strconv.Itoa(s.life), Revision: s.revision}
+	return store.State{Epoch: strconv.Itoa(s.epoch), Revision: s.revision}
 }
 
 // Get returns the object of the key.
 func (s *Store[T]) Get(ctx context.Context, key string) (T, error) {
 	var none T
-	if err := check(ctx, key); err != nil {
+	if err := checkKey(ctx, key); err != nil {
 		return none, err
 	}
 	s.mu.Lock()
@@ -93,7 +91,7 @@ func (s *Store[T]) Get(ctx context.Context, key string) (T, error) {
 	return store.Decode[T](key, stored.Revision, stored.Value)
 }
 
-// List yields what there was when it was called, in the order of revisions.
+// List yields the objects that exist at the start of the iteration, in the order of revisions.
 func (s *Store[T]) List(ctx context.Context, o ...store.ListOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		s.mu.Lock()
@@ -132,7 +130,7 @@ func (s *Store[T]) Create(ctx context.Context, obj T) (T, error) {
 	})
 }
 
-// Update replaces all but the status.
+// Update replaces everything except the status.
 func (s *Store[T]) Update(ctx context.Context, obj T) (T, error) {
 	return s.write(ctx, obj, func(stored store.Stored) (store.Change, error) { return s.rules.Update(stored, obj) })
 }
@@ -142,14 +140,14 @@ func (s *Store[T]) UpdateStatus(ctx context.Context, obj T) (T, error) {
 	return s.write(ctx, obj, func(stored store.Stored) (store.Change, error) { return s.rules.UpdateStatus(stored, obj) })
 }
 
-// write does what decide says of the entry, which has no revision if there is none.
+// write applies the change that decide returns for the entry, which has revision 0 if it does not exist.
 func (s *Store[T]) write(ctx context.Context, obj T, decide func(store.Stored) (store.Change, error)) (T, error) {
 	var none T
 	if store.Absent(obj) {
-		return none, errors.Wrap(store.ErrInvalid, "there is no object")
+		return none, errors.Wrap(store.ErrInvalid, "the object is nil")
 	}
 	m := obj.GetMetadata()
-	if err := check(ctx, m.Key); err != nil {
+	if err := checkKey(ctx, m.Key); err != nil {
 		return none, err
 	}
 	s.mu.Lock()
@@ -178,9 +176,9 @@ func (s *Store[T]) write(ctx context.Context, obj T, decide func(store.Stored) (
 	return store.Decode[T](m.Key, s.revision, change.Value)
 }
 
-// Delete removes the object, or marks it.
+// Delete removes the object, or sets its deletion timestamp if it has finalizers.
 func (s *Store[T]) Delete(ctx context.Context, key string, o ...store.DeleteOption) error {
-	if err := check(ctx, key); err != nil {
+	if err := checkKey(ctx, key); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -203,7 +201,7 @@ func (s *Store[T]) Delete(ctx context.Context, key string, o ...store.DeleteOpti
 	return nil
 }
 
-// Watch tells what there is, and what changes.
+// Watch reports the existing objects and then changes.
 func (s *Store[T]) Watch(ctx context.Context, o ...store.WatchOption) (store.Watcher[T], error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -214,7 +212,7 @@ func (s *Store[T]) Watch(ctx context.Context, o ...store.WatchOption) (store.Wat
 	sel := store.WatchSelection(o...)
 	w := newWatcher[T](sel)
 	for _, stored := range s.snapshot(sel) {
-		w.add(event[T](stored))
+		w.add(putEvent[T](stored))
 	}
 	w.add(store.Event[T]{Synced: true, Revision: s.revision, Epoch: s.state().Epoch})
 	s.watchers[w] = struct{}{}
@@ -227,13 +225,14 @@ func (s *Store[T]) Watch(ctx context.Context, o ...store.WatchOption) (store.Wat
 	return w, nil
 }
 
-func event[T store.Object](stored store.Stored) store.Event[T] {
+// putEvent returns the event of a stored value.
+func putEvent[T store.Object](stored store.Stored) store.Event[T] {
 	obj, err := store.Decode[T](stored.Key, stored.Revision, bytes.Clone(stored.Value))
 
 	return store.Event[T]{Op: store.Put, Key: stored.Key, Revision: stored.Revision, Object: obj, Err: err}
 }
 
-// put writes a value. The lock is held.
+// put writes a value. The caller holds the lock.
 func (s *Store[T]) put(key string, value []byte) error {
 	if len(value) > s.maxValue {
 		return errors.Wrapf(store.ErrTooLarge, "%d bytes, more than %d", len(value), s.maxValue)
@@ -242,13 +241,13 @@ func (s *Store[T]) put(key string, value []byte) error {
 	stored := store.Stored{Key: key, Revision: s.revision, Value: value}
 	s.entries[key] = stored
 	for w := range s.watchers {
-		w.add(event[T](stored))
+		w.add(putEvent[T](stored))
 	}
 
 	return nil
 }
 
-// remove takes an entry away and tells so. The lock is held.
+// remove deletes an entry and reports it to watches. The caller holds the lock.
 func (s *Store[T]) remove(key string, op store.Op) {
 	s.revision++
 	delete(s.entries, key)
@@ -257,8 +256,8 @@ func (s *Store[T]) remove(key string, op store.Op) {
 	}
 }
 
-// check rejects what no store could take.
-func check(ctx context.Context, key string) error {
+// checkKey returns an error for an ended context or an invalid key.
+func checkKey(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -20,13 +20,13 @@ func TestStore(t *testing.T) {
 			Vanish:   func(_ context.Context, key string) error { s.Vanish(key); return nil },
 			Sever:    func(context.Context) error { s.Break(); return nil },
 			Recreate: func(context.Context) error { s.Recreate(); return nil },
-			Restart:  func(context.Context) error { s.Backup()(); return nil }, // it comes back as it was
+			Restart:  func(context.Context) error { s.Backup()(); return nil }, // a restart keeps the state
 		}
 	})
 }
 
-// TestWatchersAreForgotten counts what is left of watches, however they ended.
-func TestWatchersAreForgotten(t *testing.T) {
+// TestWatchersAreRemoved: ended watches are removed from the store.
+func TestWatchersAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New[*storetest.Thing]("things")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -47,7 +47,7 @@ func TestWatchersAreForgotten(t *testing.T) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if n := len(s.watchers); n != 0 {
-			t.Errorf("%d watches are remembered after their end", n)
+			t.Errorf("%d ended watches are still registered", n)
 		}
 	})
 }

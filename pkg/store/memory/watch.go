@@ -7,25 +7,27 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A watcher queues without bounds: a writer never waits for who watches.
+// A watcher has an unbounded queue, so that writers never block.
 type watcher[T store.Object] struct {
 	*store.Ending
 
 	sel    store.Selection
 	events chan store.Event[T]
-	wake   chan struct{} // has something in it if there is news
+	wake   chan struct{} // holds a value if events are pending
 
 	mu      sync.Mutex
 	pending []store.Event[T]
 }
 
 func newWatcher[T store.Object](sel store.Selection) *watcher[T] {
-	return &watcher[T]{Ending: store.NewEnding(), sel: sel, events: make(chan store.Event[T]), wake: make(chan struct{}, 1)}
+	return &watcher[T]{Ending: store.NewEnding(), sel: sel, events: make(chan store.Event[T]),
+		wake: make(chan struct{}, 1)}
 }
 
 // Events returns the channel of events.
 func (w *watcher[T]) Events() <-chan store.Event[T] { return w.events }
 
+// add queues an event if its key is selected.
 func (w *watcher[T]) add(e store.Event[T]) {
 	if !e.Synced && !w.sel.Has(e.Key) {
 		return
@@ -39,7 +41,8 @@ func (w *watcher[T]) add(e store.Event[T]) {
 	}
 }
 
-func (w *watcher[T]) take() []store.Event[T] {
+// takePending returns and removes the queued events.
+func (w *watcher[T]) takePending() []store.Event[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := w.pending
@@ -48,12 +51,12 @@ func (w *watcher[T]) take() []store.Event[T] {
 	return all
 }
 
-// run hands out what was queued until the watch ends, and then forgets it.
-func (w *watcher[T]) run(ctx context.Context, forget func()) {
+// run sends the queued events until the watch ends, and then calls onEnd.
+func (w *watcher[T]) run(ctx context.Context, onEnd func()) {
 	defer close(w.events)
-	defer forget()
+	defer onEnd()
 	for {
-		for _, e := range w.take() {
+		for _, e := range w.takePending() {
 			select {
 			case w.events <- e:
 			case <-w.Done():

@@ -15,37 +15,36 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
-// A Dependency is something that a runtime watches beside its primaries.
+// A Dependency is something that a runtime watches in addition to its primaries.
 type Dependency struct {
 	listeners []func(b binding) (listener, error)
 	externals []IExternalClient
 }
 
-// A binding is what a listener learns of its runtime.
+// A binding holds what a listener needs of its runtime.
 type binding struct {
 	kind   string // of the primaries
 	logger logging.Logger
 }
 
-// A listener starts to tell of objects, and waits until it has told of all there are.
+// A listener notifies of objects, and can wait until it has notified of all existing objects.
 type listener struct {
 	tertiary bool
 	runnable manager.Runnable // may be nil
-	listen   func(tell func(obj any)) (func(), error)
+	listen   func(notify func(obj any)) (func(), error)
 	synced   func(ctx context.Context) error
-	// ofOwner returns the owners that stand on what was made for a primary.
-	ofOwner func(ctx context.Context, key string) ([]store.Owner, error)
+	ownersOf ownersFunc
 }
 
-// Secondaries are entities that the controller makes: HandleSecondary is called
-// with each that changes. A nil client is none.
+// Secondaries are entities that the controller creates. HandleSecondary is called with each that changes. A nil
+// client is ignored.
 func Secondaries[T IEntity](c IEntityClient[T]) Dependency { return entities(c, false) }
 
-// Terciaries are entities that the controller reads. A nil client is none.
+// Terciaries are entities that the controller reads. A nil client is ignored.
 func Terciaries[T IEntity](c IEntityClient[T]) Dependency { return entities(c, true) }
 
 func entities[T IEntity](c IEntityClient[T], tertiary bool) Dependency {
-	if absent(c) {
+	if isNil(c) {
 		return Dependency{}
 	}
 
@@ -53,15 +52,15 @@ func entities[T IEntity](c IEntityClient[T], tertiary bool) Dependency {
 		i := store.NewInformer[T](c, store.InformerOptions{Logger: b.logger})
 
 		return listener{
-			tertiary: tertiary, runnable: i, synced: i.WaitForSync, ofOwner: ownersOfEntities(i, b.kind),
-			listen: func(tell func(any)) (func(), error) {
+			tertiary: tertiary, runnable: i, synced: i.WaitForSync, ownersOf: ownersOfEntities(i, b.kind),
+			listen: func(notify func(any)) (func(), error) {
 				return i.AddHandler(func(n store.Notification[T]) {
 					obj := n.New
 					if n.Op != store.Put {
 						obj = n.Old
 					}
-					if !store.Absent(obj) { // it may never have been decoded
-						tell(obj)
+					if !store.Absent(obj) { // a deleted entry may never have been decoded
+						notify(obj)
 					}
 				}), nil
 			},
@@ -69,8 +68,8 @@ func entities[T IEntity](c IEntityClient[T], tertiary bool) Dependency {
 	}}}
 }
 
-// absent tells whether a client is nil, or a nil pointer.
-func absent(c any) bool {
+// isNil returns whether a client is nil or a nil pointer.
+func isNil(c any) bool {
 	if c == nil {
 		return true
 	}
@@ -79,19 +78,19 @@ func absent(c any) bool {
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// Informers watch objects of Kubernetes that the controller makes: HandleSecondary
-// is called with each that is added, changed or deleted.
+// Informers watch objects in Kubernetes that the controller creates. HandleSecondary is called with each that is
+// added, changed or deleted. The caller runs the informers.
 func Informers(i ...cache.SharedIndexInformer) Dependency { return shared(false, i) }
 
-// TerciaryInformers watch objects of Kubernetes that the controller reads.
+// TerciaryInformers watch objects in Kubernetes that the controller reads. The caller runs the informers.
 func TerciaryInformers(i ...cache.SharedIndexInformer) Dependency { return shared(true, i) }
 
 func shared(tertiary bool, informers []cache.SharedIndexInformer) (out Dependency) {
 	for _, i := range informers {
 		out.listeners = append(out.listeners, func(b binding) (listener, error) {
-			ofOwner, err := ownersOfObjects(i, b.kind)
+			ownersOf, err := ownersOfObjects(i, b.kind)
 			l := fromInformer(i)
-			l.tertiary, l.ofOwner = tertiary, ofOwner
+			l.tertiary, l.ownersOf = tertiary, ownersOf
 
 			return l, err
 		})
@@ -104,18 +103,18 @@ func fromInformer(i cache.SharedIndexInformer) listener {
 	var registration cache.ResourceEventHandlerRegistration
 
 	return listener{
-		listen: func(tell func(any)) (stop func(), err error) {
+		listen: func(notify func(any)) (stop func(), err error) {
 			registration, err = i.AddEventHandler(cache.ResourceEventHandlerFuncs{
-				AddFunc: tell,
+				AddFunc: notify,
 				UpdateFunc: func(old, now any) {
 					if storecontroller.Changed(old, now) {
-						tell(now)
+						notify(now)
 					}
 				},
-				DeleteFunc: tell,
+				DeleteFunc: notify,
 			})
 			if err != nil {
-				return nil, errors.Wrap(err, "cannot listen to an informer")
+				return nil, errors.Wrap(err, "cannot add an event handler to an informer")
 			}
 
 			return func() { _ = i.RemoveEventHandler(registration) }, nil
@@ -130,34 +129,36 @@ func fromInformer(i cache.SharedIndexInformer) listener {
 	}
 }
 
-// Externals are systems outside.
+// Externals are clients of external systems.
 func Externals(c ...IExternalClient) Dependency { return Dependency{externals: c} }
 
-// A source makes a listener one of a controller's.
-type source struct {
+// A listenerSource is a listener as a source of the controller.
+type listenerSource struct {
 	listener
-	tell func(obj any)
-	once sync.Once
-	done chan struct{} // closed when everything there is has been told of
+	notify func(obj any)
+	once   sync.Once
+	done   chan struct{} // closed after the first sync
 }
 
-// Start begins to listen. It does not block.
-func (s *source) Start(ctx context.Context, _ workqueue.TypedRateLimitingInterface[storecontroller.Request]) error {
-	line := newLine(s.tell)
-	stop, err := s.listen(line.add)
+// Start starts the listener. It does not block.
+func (s *listenerSource) Start(
+	ctx context.Context, _ workqueue.TypedRateLimitingInterface[storecontroller.Request],
+) error {
+	n := newNotifier(s.notify)
+	stop, err := s.listen(n.add)
 	if err != nil {
 		return err
 	}
 	go func() {
 		defer stop()
-		line.run(ctx)
+		n.run(ctx)
 	}()
 
 	return nil
 }
 
-// WaitForSync waits until everything there is has been told of.
-func (s *source) WaitForSync(ctx context.Context) error {
+// WaitForSync waits until the listener has received all existing objects.
+func (s *listenerSource) WaitForSync(ctx context.Context) error {
 	if err := s.synced(ctx); err != nil {
 		return err
 	}

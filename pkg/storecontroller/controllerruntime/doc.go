@@ -1,12 +1,11 @@
-// Package controllerruntime is for compatibility: controllers that were written for
-// a library of that name keep its names, constants and nine type parameters. New
-// controllers use storecontroller.New, or NewRuntime here, which takes any number
-// of dependencies.
+// Package controllerruntime has the names, constants and nine type parameters of an older library, for controllers
+// that were written for it. New controllers use storecontroller.New. NewRuntime takes any number of dependencies
+// and one type parameter.
 //
-// What a controller sees: SyncHandler is called with a key for each change of a
-// primary, HandleSecondary with each secondary that changed, GarbageSecondaries
-// after the start and with each resync, and Clean once at the end.
+// Start with NewControllerRuntime or NewRuntime, then SetCustomController, then Run. The runtime calls SyncHandler
+// with the key of each changed primary, HandleSecondary with each changed secondary, GarbageSecondaries after the
+// start and at each resync, and Clean once at the end.
 //
-// The types of entities and of external clients were never public. Here IEntity is
-// an object of package store, and IEntityClient a store of them.
+// The older library did not export the types of entities and external clients. Here IEntity is an object of package
+// store, and IEntityClient is a store.
 package controllerruntime

@@ -12,14 +12,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-// An eventer sends events from the first one on. The zero value is ready.
-type eventer struct {
+// An eventBroadcaster starts to send events with the first recorder. The zero value is ready to use.
+type eventBroadcaster struct {
 	mu          sync.Mutex
 	broadcaster record.EventBroadcaster
 	rec         event.Recorder
 }
 
-func (e *eventer) recorder(kube kubernetes.Interface, name string) event.Recorder {
+// recorder returns the recorder, and creates it if necessary.
+func (e *eventBroadcaster) recorder(kube kubernetes.Interface, name string) event.Recorder {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.rec == nil {
@@ -31,8 +32,8 @@ func (e *eventer) recorder(kube kubernetes.Interface, name string) event.Recorde
 	return e.rec
 }
 
-// stop ends the sending. What comes later begins it again.
-func (e *eventer) stop() {
+// stop stops sending. A later call of recorder starts again.
+func (e *eventBroadcaster) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.broadcaster != nil {

@@ -24,27 +24,28 @@ func (g *Greeter) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- erro
 	g.rt.Run(threadiness, stopCh, errCh)
 }
 
-// SyncHandler acts on one primary.
+// SyncHandler prints the key of a primary.
 func (g *Greeter) SyncHandler(key string) error {
 	fmt.Println("hello", key)
-	close(g.stop) // one is enough here
+	close(g.stop) // one call is enough here
 
 	return nil
 }
 
-// HandleSecondary, GarbageSecondaries and Clean have nothing to do here.
+// HandleSecondary does nothing.
 func (g *Greeter) HandleSecondary(any) {}
 
-// GarbageSecondaries has nothing to do.
+// GarbageSecondaries does nothing.
 func (g *Greeter) GarbageSecondaries() {}
 
-// Clean says that it is over.
+// Clean prints the end.
 func (g *Greeter) Clean() { fmt.Println("bye") }
 
 func Example() {
 	things := memory.New[*storetest.Thing]("things")
-	g := &Greeter{stop: make(chan struct{}), rt: controllerruntime.NewControllerRuntime[*storetest.Thing, none, none, none, none, none, none, none, none](
-		"greeter", "thing", nil, things, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, 5*time.Minute)}
+	g := &Greeter{stop: make(chan struct{}),
+		rt: controllerruntime.NewControllerRuntime[*storetest.Thing, none, none, none, none, none, none, none, none](
+			"greeter", "thing", nil, things, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, 5*time.Minute)}
 	g.rt.SetCustomController(g)
 	_, _ = things.Create(context.Background(), storetest.NewThing("world", 1))
 
@@ -54,7 +55,7 @@ func Example() {
 	// bye
 }
 
-// A Copier makes a copy of each thing.
+// A Copier creates a copy of each thing.
 type Copier struct {
 	rt             *controllerruntime.Runtime[*storetest.Thing]
 	things, copies store.Store[*storetest.Thing]
@@ -66,7 +67,7 @@ func (c *Copier) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- error
 	c.rt.Run(threadiness, stopCh, errCh)
 }
 
-// SyncHandler makes the copy of a thing that has none.
+// SyncHandler creates the copy of a thing that has none.
 func (c *Copier) SyncHandler(key string) error {
 	thing, err := c.things.Get(context.Background(), key)
 	if err != nil {
@@ -79,25 +80,26 @@ func (c *Copier) SyncHandler(key string) error {
 	return err
 }
 
-// HandleSecondary is told of each copy that changes.
+// HandleSecondary prints a copy that was created.
 func (c *Copier) HandleSecondary(obj any) {
 	if made, ok := obj.(*storetest.Thing); ok {
 		fmt.Println("made", made.Metadata.Key, "for", made.Metadata.Owners[0].Key)
 	}
-	close(c.stop) // one is enough here
+	close(c.stop) // one call is enough here
 }
 
-// GarbageSecondaries has nothing to do here.
+// GarbageSecondaries does nothing.
 func (c *Copier) GarbageSecondaries() {}
 
-// Clean has nothing to do here.
+// Clean does nothing.
 func (c *Copier) Clean() {}
 
-// The older shape with one type parameter, and the dependencies that there are.
+// ExampleNewRuntime runs a controller of the older shape with one type parameter and one dependency.
 func ExampleNewRuntime() {
 	things, copies := memory.New[*storetest.Thing]("things"), memory.New[*storetest.Thing]("copies")
 	c := &Copier{things: things, copies: copies, stop: make(chan struct{})}
-	c.rt = controllerruntime.NewRuntime("copier", "thing", nil, things, 5*time.Minute, controllerruntime.Secondaries(copies))
+	c.rt = controllerruntime.NewRuntime("copier", "thing", nil, things, 5*time.Minute,
+		controllerruntime.Secondaries(copies))
 	c.rt.SetCustomController(c)
 	_, _ = things.Create(context.Background(), storetest.NewThing("a", 1))
 

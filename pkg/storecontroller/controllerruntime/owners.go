@@ -12,11 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
-// SetOwner marks an object in Kubernetes as made for the primary, which SyncHandler
-// has read, and as made while the store was what it is. Only by that can a later
-// pass tell that the store was made anew since, and that the primary was lost and
-// not deleted: the function SetOwner does not know it. Marks that are right
-// already are left as they are.
+// SetOwner marks an object in Kubernetes as a secondary of the primary, which SyncHandler has read. The marks have
+// the epoch of the store: only by that can a later pass distinguish a lost primary from a deleted one if the store
+// was created again. The function SetOwner does not know the epoch. Marks that are still valid are not changed.
 func (r *Runtime[T]) SetOwner(obj metav1.Object, primary T) {
 	if c := r.running(); c != nil {
 		c.SetOwner(obj, primary)
@@ -26,17 +24,16 @@ func (r *Runtime[T]) SetOwner(obj metav1.Object, primary T) {
 	marks().Set(obj, r.Owner(primary))
 }
 
-// Owner returns what marks an entity as made for the primary, as SetOwner does: put
-// it into the Owners of its metadata. Before Run, as where a test calls SyncHandler by
-// itself, the store is asked which one it is; if it does not answer within
-// storecontroller.StateTimeout, the owner does not say of which store the primary is.
+// Owner returns the reference that marks an entity as a secondary of the primary: add it to Metadata.Owners. Before
+// Run, for instance in a unit test of SyncHandler, Owner reads the epoch from the store. If the store does not
+// answer within storecontroller.StateTimeout, the reference has no epoch.
 func (r *Runtime[T]) Owner(primary T) store.Owner {
 	if c := r.running(); c != nil {
 		return c.Owner(primary)
 	}
 	m := primary.GetMetadata()
 	owner := store.Owner{Kind: r.kind, Key: m.Key, UID: m.UID, Revision: m.Revision}
-	if absent(r.client) {
+	if isNil(r.client) {
 		return owner
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storecontroller.StateTimeout)
@@ -48,22 +45,23 @@ func (r *Runtime[T]) Owner(primary T) store.Owner {
 	return owner
 }
 
-// marks are those of the older shape, whatever the default of package storecontroller is. What
-// bears that default is read as well, and marked anew: a controller may have gone back.
+// marks returns the marks of the older shape. Objects with the default marks of package storecontroller are read as
+// well, and get these marks from SetOwner: a controller may have gone back to the older shape.
 func marks() storecontroller.Marks {
 	return storecontroller.Marks{Prefix: storecontroller.FormerMarkPrefix, Former: storecontroller.DefaultMarkPrefix}
 }
 
-// SetOwner marks an object in Kubernetes with a primary of which nothing but kind and key is
-// known. That of a runtime says more: of which store the primary is.
+// SetOwner marks an object in Kubernetes with the kind and the key of a primary. The marks have no epoch; those of
+// Runtime.SetOwner do.
 func SetOwner(obj metav1.Object, kind, key string) {
 	marks().Set(obj, store.Owner{Kind: kind, Key: key})
 }
 
-// OwnerSelector selects what is marked with the primary of that kind and key, by whichever
-// SetOwner of this package; with an empty key, what is marked with any of the kind.
+// OwnerSelector matches the objects that SetOwner or Runtime.SetOwner has marked with the primary. With an empty
+// key it matches the objects of all primaries of the kind.
 func OwnerSelector(kind, key string) labels.Selector { return marks().Selector(kind, key) }
 
+// running returns the controller, or nil before Run.
 func (r *Runtime[T]) running() *storecontroller.Controller[T] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,8 +69,11 @@ func (r *Runtime[T]) running() *storecontroller.Controller[T] {
 	return r.controller
 }
 
-// ownersOfEntities looks for owners of a kind in a copy of a store.
-func ownersOfEntities[T IEntity](i *store.Informer[T], kind string) func(context.Context, string) ([]store.Owner, error) {
+// An ownersFunc returns the owner references of the secondaries of a primary.
+type ownersFunc = func(ctx context.Context, key string) ([]store.Owner, error)
+
+// ownersOfEntities adds an index to the informer, and returns the owner references to a key from it.
+func ownersOfEntities[T IEntity](i *store.Informer[T], kind string) ownersFunc {
 	index := storecontroller.OwnerIndex(kind)
 	of := func(obj T, key string) (out []store.Owner) {
 		m := obj.GetMetadata()
@@ -104,9 +105,9 @@ func ownersOfEntities[T IEntity](i *store.Informer[T], kind string) func(context
 	}
 }
 
-// ownersOfObjects looks for owners of a kind in an informer, which may be shared
-// with another runtime that looks for the same, or looked for it before.
-func ownersOfObjects(i cache.SharedIndexInformer, kind string) (func(context.Context, string) ([]store.Owner, error), error) {
+// ownersOfObjects adds an index to the informer, and returns the owner references to a key from it. Another runtime
+// may already have added the index.
+func ownersOfObjects(i cache.SharedIndexInformer, kind string) (ownersFunc, error) {
 	index := "moorage.dev/owners-of-kind-" + kind
 	err := i.AddIndexers(cache.Indexers{index: func(obj any) ([]string, error) {
 		if owner, ok := ownerOf(obj); ok && owner.Kind == kind {
@@ -127,12 +128,11 @@ func ownersOfObjects(i cache.SharedIndexInformer, kind string) (func(context.Con
 			}
 		}
 
-		return out, errors.Wrap(err, "cannot ask an informer")
+		return out, errors.Wrap(err, "cannot list from an informer")
 	}, nil
 }
 
-// ownerOf returns the owner that stands on an object. A mark that is half says
-// nothing.
+// ownerOf returns the owner that the marks of an object name. Incomplete marks count as none.
 func ownerOf(obj any) (store.Owner, bool) {
 	object, err := storecontroller.Object(obj)
 	if err != nil {

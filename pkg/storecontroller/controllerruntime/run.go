@@ -17,9 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
-// Run runs the controller until stopCh is closed: nothing is handed to it before
-// everything there is, is known, and what is being worked on is finished. What goes
-// wrong at the start is sent on errCh, and Run returns; nothing is sent after that.
+// Run runs the controller until stopCh is closed. It calls no handler before all informers have synced, and returns
+// after all calls have ended. An error at the start is sent on errCh, and Run returns; it sends nothing after that.
 func (r *Runtime[T]) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -35,12 +34,12 @@ func (r *Runtime[T]) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- e
 	custom := r.custom
 	r.mu.Unlock()
 	if custom == nil {
-		report(errCh, ctx, errors.New("cannot run without a custom controller: call SetCustomController"))
+		sendError(errCh, ctx, errors.New("cannot run without a controller: call SetCustomController"))
 
 		return
 	}
 	defer func() {
-		_ = r.guard("Clean", func() error {
+		_ = r.recoverPanic("Clean", func() error {
 			custom.Clean()
 
 			return nil
@@ -48,13 +47,13 @@ func (r *Runtime[T]) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- e
 	}()
 	defer r.events.stop()
 	if err := r.run(ctx, threadiness); err != nil && ctx.Err() == nil {
-		report(errCh, ctx, err)
+		sendError(errCh, ctx, err)
 	}
 }
 
-// run runs everything, and returns when everything has ended.
+// run starts the controller and its dependencies, and returns when all of them have ended.
 func (r *Runtime[T]) run(ctx context.Context, threadiness int) error {
-	if absent(r.client) {
+	if isNil(r.client) {
 		return errors.New("cannot run without a client of the primaries")
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -72,10 +71,11 @@ func (r *Runtime[T]) run(ctx context.Context, threadiness int) error {
 	for _, s := range sources {
 		deps = append(deps, storecontroller.External("listener", s))
 		if !s.tertiary {
-			deps = append(deps, storecontroller.Evidence(s.ofOwner))
+			deps = append(deps, storecontroller.Evidence(s.ownersOf))
 		}
 	}
-	c, err := storecontroller.New(nil, r.name, r.kind, primary, storecontroller.ReconcilerFunc[T](r.sync), r.options(threadiness), deps...)
+	c, err := storecontroller.New(nil, r.name, r.kind, primary, storecontroller.ReconcilerFunc[T](r.sync),
+		r.options(threadiness), deps...)
 	if err != nil {
 		return err
 	}
@@ -100,19 +100,20 @@ func (r *Runtime[T]) run(ctx context.Context, threadiness int) error {
 	return errors.Wrap(c.Start(ctx), "cannot run the controller")
 }
 
+// options returns the options of the controller. Its rate limits are those of the older shape.
 func (r *Runtime[T]) options(threadiness int) storecontroller.Options {
 	return storecontroller.Options{
 		TypedOptions: controller.TypedOptions[storecontroller.Request]{
 			MaxConcurrentReconciles: max(threadiness, 1),
 			SkipNameValidation:      new(true),
 			Logger:                  logr.New(sink{r.logger}),
-			// Both limits are those of the controllers that this shape was made after.
+			// Both limits are those of the older library.
 			RateLimiter: workqueue.NewTypedMaxOfRateLimiter(
 				workqueue.NewTypedItemExponentialFailureRateLimiter[storecontroller.Request](5*time.Millisecond, 1000*time.Second),
 				&workqueue.TypedBucketRateLimiter[storecontroller.Request]{Limiter: rate.NewLimiter(rate.Limit(50), 300)},
 			),
 		},
-		Resync:    -1, // periodic does it, and asks the author for the garbage
+		Resync:    -1, // periodic enqueues all primaries and calls GarbageSecondaries
 		Garbage:   storecontroller.GarbagePolicy{Disabled: true},
 		AllEvents: true,
 		Marks:     marks(),
@@ -121,7 +122,7 @@ func (r *Runtime[T]) options(threadiness int) storecontroller.Options {
 	}
 }
 
-// recorder is of events about primaries, if there is anywhere to send them.
+// recorder returns the recorder of events, or nil without a client of Kubernetes.
 func (r *Runtime[T]) recorder() event.Recorder {
 	if r.kube == nil {
 		return nil
@@ -130,7 +131,8 @@ func (r *Runtime[T]) recorder() event.Recorder {
 	return r.events.recorder(r.kube, r.name)
 }
 
-func (r *Runtime[T]) sources() (out []*source, err error) {
+// sources returns the listeners of all dependencies as sources.
+func (r *Runtime[T]) sources() (out []*listenerSource, err error) {
 	b := binding{kind: r.kind, logger: r.logger}
 	for _, d := range r.deps {
 		for _, bind := range d.listeners {
@@ -138,38 +140,37 @@ func (r *Runtime[T]) sources() (out []*source, err error) {
 			if err != nil {
 				return nil, err
 			}
-			tell := r.tellSecondary
+			notify := r.handleSecondary
 			if l.tertiary {
-				tell = r.tellTertiary
+				notify = r.handleTertiary
 			}
-			out = append(out, &source{listener: l, tell: tell, done: make(chan struct{})})
+			out = append(out, &listenerSource{listener: l, notify: notify, done: make(chan struct{})})
 		}
 	}
 
 	return out, nil
 }
 
-// sync is a pass. The author's code reads the primary by itself, and takes what it does
-// not find for deleted: so it must be as the controller knows it. If it is not, the
-// copy is behind, or the store was lost, which the next try knows.
+// sync runs a pass. SyncHandler reads the primary by itself, and treats a missing one as deleted. Therefore sync
+// returns an error if the store does not have a primary that the controller knows: the cache is stale, or the store
+// was lost, and the retry can distinguish the two.
 func (r *Runtime[T]) sync(ctx context.Context, key string, _ T, found bool) (reconcile.Result, error) {
 	if found {
 		if _, err := r.client.Get(ctx, key); errors.Is(err, store.ErrNotFound) {
-			return reconcile.Result{}, errors.Wrap(err, "cannot tell yet whether the primary was deleted or lost")
+			return reconcile.Result{}, errors.Wrap(err, "cannot distinguish yet whether the primary was deleted or lost")
 		}
 	}
-	r.logger.Debug("Looking at a primary", "controller", r.name, "key", key, "operation", r.takeHint(key).String())
+	r.logger.Debug("Reconciling a primary", "controller", r.name, "key", key, "operation", r.takeHint(key).String())
 
-	return reconcile.Result{}, r.guard("SyncHandler", func() error { return r.custom.SyncHandler(key) })
+	return reconcile.Result{}, r.recoverPanic("SyncHandler", func() error { return r.custom.SyncHandler(key) })
 }
 
-// startExternals starts the systems outside. What it returns stops those that were
-// started.
+// startExternals starts the external clients. The function that it returns stops those that were started.
 func (r *Runtime[T]) startExternals(ctx context.Context) (stop func(), err error) {
 	var started []IExternalClient
 	stop = func() {
 		for _, e := range started {
-			_ = r.guard("Stop of an external client", func() error {
+			_ = r.recoverPanic("Stop of an external client", func() error {
 				e.Stop()
 
 				return nil
@@ -178,7 +179,7 @@ func (r *Runtime[T]) startExternals(ctx context.Context) (stop func(), err error
 	}
 	for _, d := range r.deps {
 		for _, e := range d.externals {
-			err := r.guard("Start of an external client", func() error {
+			err := r.recoverPanic("Start of an external client", func() error {
 				return e.Start(ctx, func(key string) { r.EnqueueKey(key, OperationSecondary) })
 			})
 			if err != nil {
@@ -191,9 +192,8 @@ func (r *Runtime[T]) startExternals(ctx context.Context) (stop func(), err error
 	return stop, nil
 }
 
-// periodic collects garbage when everything is known, and from time to time with a
-// pass over all primaries.
-func (r *Runtime[T]) periodic(ctx context.Context, primary *store.Informer[T], sources []*source) {
+// periodic collects garbage after the initial sync, and at each resync collects garbage and enqueues all primaries.
+func (r *Runtime[T]) periodic(ctx context.Context, primary *store.Informer[T], sources []*listenerSource) {
 	if primary.WaitForSync(ctx) != nil {
 		return
 	}
@@ -204,7 +204,7 @@ func (r *Runtime[T]) periodic(ctx context.Context, primary *store.Informer[T], s
 		case <-s.done:
 		}
 	}
-	r.garbage()
+	r.collectGarbage()
 	if r.resync <= 0 {
 		return
 	}
@@ -217,7 +217,7 @@ func (r *Runtime[T]) periodic(ctx context.Context, primary *store.Informer[T], s
 			return
 		case <-timer.C():
 		}
-		r.garbage()
+		r.collectGarbage()
 		r.pusher.Push(primary.Keys()...)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
-// A Runtime is a ControllerRuntime with any number of dependencies. Use NewRuntime.
-// Its methods may be called concurrently; Run once.
+// A Runtime is a ControllerRuntime with any number of dependencies. Use NewRuntime; the zero value is not usable.
+// Its methods may be called concurrently; Run is called once.
 type Runtime[T IEntity] struct {
 	name   string
 	kind   string
@@ -32,7 +32,7 @@ type Runtime[T IEntity] struct {
 	clock  clock.WithTicker
 	jitter func() float64 // in [0, 1)
 	logger logging.Logger
-	events eventer
+	events eventBroadcaster
 
 	mu         sync.Mutex
 	custom     IController
@@ -42,46 +42,46 @@ type Runtime[T IEntity] struct {
 	controller *storecontroller.Controller[T] // nil before Run
 }
 
-// NewRuntime returns a runtime. The kind is that of the primaries, as it stands in
-// the marks of their secondaries. Without a client of Kubernetes no events are
-// recorded. A resync interval of 0 is none.
-func NewRuntime[T IEntity](name, kind string, kube kubernetes.Interface, primary IEntityClient[T], resync time.Duration, deps ...Dependency) *Runtime[T] {
+// NewRuntime returns a runtime. kind is the kind of the primaries in the marks of their secondaries. Without a
+// client of Kubernetes no events are recorded. With a resync interval of 0 there is no resync.
+func NewRuntime[T IEntity](name, kind string, kube kubernetes.Interface, primary IEntityClient[T], resync time.Duration,
+	deps ...Dependency) *Runtime[T] {
 	return &Runtime[T]{
 		name: name, kind: kind, kube: kube, client: primary, resync: resync, deps: deps,
-		clock: clock.RealClock{}, jitter: rand.Float64, logger: logging.NewLogrLogger(log.Log.WithName(name)), hints: map[string]Operation{},
+		clock: clock.RealClock{}, jitter: rand.Float64, logger: logging.NewLogrLogger(log.Log.WithName(name)),
+		hints: map[string]Operation{},
 	}
 }
 
-// SetCustomController says what to run. It is called before Run.
+// SetCustomController sets the controller to run. Call it before Run.
 func (r *Runtime[T]) SetCustomController(customController IController) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.custom = customController
 }
 
-// SetTerciaryMapping says which primaries are looked at when a tertiary changes. It
-// is called before Run. The default is none.
+// SetTerciaryMapping sets the function that maps a changed tertiary to the keys of primaries to enqueue. Call it
+// before Run. Without a function a tertiary enqueues no primary.
 func (r *Runtime[T]) SetTerciaryMapping(keys func(obj any) []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tertiary = keys
 }
 
-// SetLogger says who is told of panics, of failures, of entries that cannot be decoded
-// and of primaries that were lost. It is called before Run. The default is
-// controller-runtime's log.
+// SetLogger sets the logger for panics, failed passes, entries that cannot be decoded and lost primaries. Call it
+// before Run. The default is the log of controller-runtime.
 func (r *Runtime[T]) SetLogger(l logging.Logger) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.logger = l
 }
 
-// EnqueueKey asks for a pass over a primary. A key that no store takes is dropped.
+// EnqueueKey enqueues a primary. Invalid keys are ignored.
 func (r *Runtime[T]) EnqueueKey(key string, operation Operation) {
 	r.EnqueueKeyAfter(key, operation, 0)
 }
 
-// EnqueueKeyAfter asks for a pass over a primary when the time has passed.
+// EnqueueKeyAfter enqueues a primary after the delay. Invalid keys are ignored.
 func (r *Runtime[T]) EnqueueKeyAfter(key string, operation Operation, delay time.Duration) {
 	if !store.ValidKey(key) {
 		return
@@ -90,13 +90,14 @@ func (r *Runtime[T]) EnqueueKeyAfter(key string, operation Operation, delay time
 	r.pusher.PushAfter(delay, key)
 }
 
+// hint records the last operation on a key.
 func (r *Runtime[T]) hint(key string, operation Operation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hints[key] = operation
 }
 
-// takeHint returns why a primary is looked at.
+// takeHint returns and removes the last operation on a key.
 func (r *Runtime[T]) takeHint(key string) Operation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,9 +106,11 @@ func (r *Runtime[T]) takeHint(key string) Operation {
 	return r.hints[key]
 }
 
-// DecomposeKubeSecondaryResource returns the object that an event handler was given
-// and the key of its owner. See that of ControllerRuntime.
-func (r *Runtime[T]) DecomposeKubeSecondaryResource(obj any) (secondaryResource metav1.Object, primaryKey string, err error) {
+// DecomposeKubeSecondaryResource returns the object that an event handler received, and the key of its owner. See
+// ControllerRuntime.DecomposeKubeSecondaryResource.
+func (r *Runtime[T]) DecomposeKubeSecondaryResource(
+	obj any,
+) (secondaryResource metav1.Object, primaryKey string, err error) {
 	object, err := storecontroller.Object(obj)
 	if err != nil {
 		return nil, "", err
@@ -120,21 +123,20 @@ func (r *Runtime[T]) DecomposeKubeSecondaryResource(obj any) (secondaryResource 
 	return object, owner.Key, err
 }
 
-// Event records an event about an object: one of Kubernetes, or what Reference
-// returns for a primary.
+// Event records an event about an object in Kubernetes, or about a primary, for which Reference returns the object.
 func (r *Runtime[T]) Event(object runtime.Object, eventtype string, reason string, message string) {
 	if rec := r.recorder(); rec != nil {
 		rec.Event(object, event.Event{Type: event.Type(eventtype), Reason: event.Reason(reason), Message: message})
 	}
 }
 
-// Reference returns what stands for a primary in Event: its events are in the
-// namespace storecontroller.DefaultEventNamespace.
+// Reference returns the object to pass to Event for a primary. The events are in the namespace
+// storecontroller.DefaultEventNamespace.
 func (r *Runtime[T]) Reference(key string) runtime.Object {
 	return event.Ref(r.kind, storecontroller.DefaultEventNamespace, key, "")
 }
 
-// Panics returns how many there were in the author's code. They are recovered from.
+// Panics returns the number of recovered panics in the author's code.
 func (r *Runtime[T]) Panics() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,8 +144,8 @@ func (r *Runtime[T]) Panics() int {
 	return r.panics
 }
 
-// guard runs the author's code, and makes an error of its panic.
-func (r *Runtime[T]) guard(what string, run func() error) (err error) {
+// recoverPanic runs the author's code, and returns its panic as an error.
+func (r *Runtime[T]) recoverPanic(what string, run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.mu.Lock()
@@ -158,20 +160,21 @@ func (r *Runtime[T]) guard(what string, run func() error) (err error) {
 	return run()
 }
 
-// tellSecondary and tellTertiary hand an object to the author.
-func (r *Runtime[T]) tellSecondary(obj any) {
-	_ = r.guard("HandleSecondary", func() error {
+// handleSecondary calls HandleSecondary with an object.
+func (r *Runtime[T]) handleSecondary(obj any) {
+	_ = r.recoverPanic("HandleSecondary", func() error {
 		r.custom.HandleSecondary(obj)
 
 		return nil
 	})
 }
 
-func (r *Runtime[T]) tellTertiary(obj any) {
+// handleTertiary enqueues the primaries of a tertiary.
+func (r *Runtime[T]) handleTertiary(obj any) {
 	if r.tertiary == nil {
 		return
 	}
-	_ = r.guard("the mapping of tertiaries", func() error {
+	_ = r.recoverPanic("tertiary mapping", func() error {
 		for _, key := range r.tertiary(obj) {
 			r.EnqueueKey(key, OperationSecondary)
 		}
@@ -180,17 +183,17 @@ func (r *Runtime[T]) tellTertiary(obj any) {
 	})
 }
 
-// garbage lets the author look for secondaries without an owner.
-func (r *Runtime[T]) garbage() {
-	_ = r.guard("GarbageSecondaries", func() error {
+// collectGarbage calls GarbageSecondaries.
+func (r *Runtime[T]) collectGarbage() {
+	_ = r.recoverPanic("GarbageSecondaries", func() error {
 		r.custom.GarbageSecondaries()
 
 		return nil
 	})
 }
 
-// report sends an error, unless the runtime is to stop: nobody may be listening.
-func report(errCh chan<- error, stop context.Context, err error) {
+// sendError sends an error, or gives up when the runtime is stopped, because the receiver may have ended.
+func sendError(errCh chan<- error, stop context.Context, err error) {
 	select {
 	case errCh <- err:
 	case <-stop.Done():

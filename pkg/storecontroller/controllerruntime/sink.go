@@ -6,8 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A sink hands what controller-runtime says of a controller, of failed passes above
-// all, to the logger of the runtime.
+// A sink passes the log of controller-runtime, such as failed passes, to the logger of the runtime.
 type sink struct{ to logging.Logger }
 
 func (s sink) Init(logr.RuntimeInfo) {}

@@ -16,8 +16,7 @@ const (
 	MessageResourceSyncedDeleted = "%q synced successfully (deleted)"
 )
 
-// Marks of secondaries in Kubernetes. See storecontroller.Marks for what a label
-// has if it cannot hold the key.
+// Keys of the marks of secondaries in Kubernetes. See storecontroller.Marks for keys that a label cannot hold.
 const (
 	OwnerKeyLabel       = "kumori/ownerkey"
 	OwnerkindLabel      = "kumori/ownerkind"
@@ -25,9 +24,8 @@ const (
 	OwnerkindAnnotation = "kumori/ownerkind"
 )
 
-// Operation is why a primary is looked at. It is a hint: operations on one key are
-// not told apart when they come together, and what counts is what is there when
-// SyncHandler looks.
+// An Operation is the cause of a pass. It is a hint: several operations on one key may lead to one call of
+// SyncHandler, which reads the current state.
 type Operation uint8
 
 // The operations.
@@ -50,47 +48,44 @@ func (o Operation) String() string {
 	}
 }
 
-// IController is what an author implements.
+// IController is the interface that an author implements.
 type IController interface {
-	// Run usually calls that of the runtime. The runtime never calls it.
+	// Run usually calls Run of the runtime. The runtime never calls it.
 	Run(threadiness int, stopCh <-chan struct{}, errCh chan<- error)
 
-	// SyncHandler compares what is with what the primary of that key wants, and
-	// acts. After an error it is called again, later each time. It is called for
-	// one key by one goroutine at a time.
+	// SyncHandler makes the actual state match the spec of the primary of that key. An error is retried with
+	// backoff. For one key it is called by one goroutine at a time.
 	SyncHandler(key string) error
 
-	// HandleSecondary is called with a secondary that was added, changed or
-	// deleted: an object of Kubernetes, a cache.DeletedFinalStateUnknown, or an
-	// entity. Usually it asks for a pass over the owner, with EnqueueKey.
+	// HandleSecondary is called with a secondary that was added, changed or deleted: an object in Kubernetes, a
+	// cache.DeletedFinalStateUnknown, or an entity. Usually it enqueues the owner with EnqueueKey.
 	HandleSecondary(obj any)
 
-	// GarbageSecondaries looks for secondaries whose owner is gone.
+	// GarbageSecondaries finds secondaries whose owner does not exist.
 	GarbageSecondaries()
 
-	// Clean is called once, when everything else has ended.
+	// Clean is called once, after everything else has ended.
 	Clean()
 }
 
 // IEntity is an object in a store.
 type IEntity interface{ store.Object }
 
-// IEntityClient is a store of entities. Every store.Store is one.
+// IEntityClient is a store of entities. Every store.Store implements it.
 type IEntityClient[T IEntity] interface{ store.Store[T] }
 
-// IExternalClient is a system outside. What it tells of is looked at by
-// SyncHandler.
+// IExternalClient is the client of an external system. Its notifications enqueue primaries.
 type IExternalClient interface {
-	// Start begins to watch, and calls enqueue with the key of each primary that
-	// something outside concerns. It does not block, and ends with the context.
+	// Start starts to watch, and calls enqueue with the key of each primary that a change in the external system
+	// concerns. It does not block. The watch ends with the context.
 	Start(ctx context.Context, enqueue func(key string)) error
 
 	// Stop is called when the runtime ends.
 	Stop()
 }
 
-// None stands in the place of an entity that is not used. Its client is nil.
+// None is the type argument for an unused kind of entity. Its client is nil.
 type None struct{}
 
-// GetMetadata returns nil: there are none.
+// GetMetadata returns nil: there are no such entities.
 func (None) GetMetadata() *store.Metadata { return nil }

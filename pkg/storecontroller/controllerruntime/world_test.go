@@ -20,10 +20,10 @@ import (
 
 type thing = storetest.Thing
 
-// all is a runtime with every parameter used or filled.
+// all is a runtime with every kind of parameter.
 type all = ControllerRuntime[*thing, *thing, None, None, None, *thing, None, None, None]
 
-// A custom controller writes down how it is called.
+// A custom controller records its calls.
 type custom struct {
 	rt *all
 
@@ -31,7 +31,7 @@ type custom struct {
 	calls   []string
 	errs    map[string]error
 	panics  string
-	hold    chan struct{} // SyncHandler waits for it, if there is one
+	hold    chan struct{} // SyncHandler waits for it unless it is nil
 	running map[string]int
 }
 
@@ -39,7 +39,7 @@ func (c *custom) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- error
 	c.rt.Run(threadiness, stopCh, errCh)
 }
 
-func (c *custom) note(call string) {
+func (c *custom) record(call string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls = append(c.calls, call)
@@ -64,33 +64,33 @@ func (c *custom) SyncHandler(key string) error {
 	if hold != nil {
 		<-hold
 	}
-	c.note("sync " + key)
+	c.record("sync " + key)
 
 	return err
 }
 
-// HandleSecondary does what controllers usually do.
+// HandleSecondary enqueues the owner, as most controllers do.
 func (c *custom) HandleSecondary(obj any) {
 	if part, ok := obj.(*thing); ok {
-		c.note("secondary " + part.Metadata.Key)
+		c.record("secondary " + part.Metadata.Key)
 		c.rt.EnqueueKey(part.Spec.Text, OperationSecondary)
 
 		return
 	}
 	object, key, err := c.rt.DecomposeKubeSecondaryResource(obj)
 	if err != nil {
-		c.note("bad secondary")
+		c.record("bad secondary")
 
 		return
 	}
-	c.note("secondary " + object.GetName())
+	c.record("secondary " + object.GetName())
 	c.rt.EnqueueKey(key, OperationSecondary)
 }
 
-func (c *custom) GarbageSecondaries() { c.note("garbage") }
-func (c *custom) Clean()              { c.note("clean") }
+func (c *custom) GarbageSecondaries() { c.record("garbage") }
+func (c *custom) Clean()              { c.record("clean") }
 
-// A world is a runtime in a bubble, where time passes when nothing else does.
+// A world is a runtime in a synctest bubble.
 type world struct {
 	*testing.T
 	primaries, parts, domains *memory.Store[*thing]
@@ -124,8 +124,9 @@ func inWorld(t *testing.T, prepare, test func(*world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			T: t, primaries: memory.New[*thing]("things"), parts: memory.New[*thing]("parts"), domains: memory.New[*thing]("domains"),
-			kube: fake.NewClientset(), external: &external{}, workers: 1,
+			T: t, primaries: memory.New[*thing]("things"), parts: memory.New[*thing]("parts"),
+			domains: memory.New[*thing]("domains"),
+			kube:    fake.NewClientset(), external: &external{}, workers: 1,
 			c: &custom{errs: map[string]error{}, running: map[string]int{}}, errs: make(chan error),
 		}
 		if prepare != nil {
@@ -136,7 +137,7 @@ func inWorld(t *testing.T, prepare, test func(*world)) {
 	})
 }
 
-// build makes a runtime, as the next process of a controller does.
+// build creates a runtime, as a restarted process does.
 func (w *world) build() {
 	var kube kubernetes.Interface = w.kube
 	w.stop, w.ended = make(chan struct{}), make(chan struct{})
@@ -146,14 +147,14 @@ func (w *world) build() {
 	w.c.rt.runtime.jitter = func() float64 { return 0 }
 }
 
-// run starts everything, and waits until there is nothing to do.
+// run starts the runtime, and waits until it is idle.
 func (w *world) run() {
 	w.c.rt.SetCustomController(w.c)
 	go func() {
 		defer close(w.ended)
 		w.c.Run(w.workers, w.stop, w.errs)
 	}()
-	w.pass(100 * time.Millisecond)
+	w.advance(100 * time.Millisecond)
 }
 
 func (w *world) end() {
@@ -161,7 +162,7 @@ func (w *world) end() {
 	<-w.ended
 }
 
-func (w *world) pass(d time.Duration) {
+func (w *world) advance(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
@@ -173,8 +174,8 @@ func (w *world) set(change func(c *custom)) {
 	change(w.c)
 }
 
-// saw returns the calls since it was last asked, sorted: keys have no order.
-func (w *world) saw(want ...string) {
+// expectCalls compares the calls since its last call, sorted: keys have no order.
+func (w *world) expectCalls(want ...string) {
 	w.Helper()
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// A keeper keeps a part for each thing. It has the controller from the beginning.
-type keeper struct {
+// A partReconciler creates a part for each thing. It calls methods of its controller.
+type partReconciler struct {
 	c     *Controller[*thing]
 	parts store.Store[*thing]
 }
 
-func (k *keeper) Reconcile(ctx context.Context, key string, obj *thing, found bool) (reconcile.Result, error) {
+func (k *partReconciler) Reconcile(ctx context.Context, key string, obj *thing, found bool) (reconcile.Result, error) {
 	if !found {
 		return reconcile.Result{}, nil
 	}
@@ -30,17 +30,17 @@ func (k *keeper) Reconcile(ctx context.Context, key string, obj *thing, found bo
 	return reconcile.Result{}, ignore(err, store.ErrAlreadyExists)
 }
 
-// TestReconcilerIsGivenItsController: the controller that a reconciler needs is passed to the
-// function that makes it, and is the one that is returned and that runs.
-func TestReconcilerIsGivenItsController(t *testing.T) {
+// TestNewFuncPassesController: build receives the controller that NewFunc returns.
+func TestNewFuncPassesController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		things, parts := newMemory("things"), newMemory("parts")
 		var given *Controller[*thing]
-		c, err := NewFunc(nil, "things", "thing", store.NewInformer(things, store.InformerOptions{}), func(c *Controller[*thing]) Reconciler[*thing] {
-			given = c
+		c, err := NewFunc(nil, "things", "thing", store.NewInformer(things, store.InformerOptions{}),
+			func(c *Controller[*thing]) Reconciler[*thing] {
+				given = c
 
-			return &keeper{c: c, parts: parts}
-		}, Options{TypedOptions: unnamed()}, Owns(store.NewInformer(parts, store.InformerOptions{})))
+				return &partReconciler{c: c, parts: parts}
+			}, Options{TypedOptions: skipNameValidation()}, Owns(store.NewInformer(parts, store.InformerOptions{})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,15 +66,16 @@ func TestReconcilerIsGivenItsController(t *testing.T) {
 	})
 }
 
-// TestNoReconciler: a function that makes none is told so at once, and not by a panic of the
-// first pass.
-func TestNoReconciler(t *testing.T) {
+// TestNewFuncWithoutReconciler: NewFunc returns an error if there is no reconciler, so that the first pass does not
+// panic.
+func TestNewFuncWithoutReconciler(t *testing.T) {
 	for name, build := range map[string]func(*Controller[*thing]) Reconciler[*thing]{
 		"NoFunction": nil, "Nil": func(*Controller[*thing]) Reconciler[*thing] { return nil },
 	} {
-		_, err := NewFunc(nil, "things", "thing", store.NewInformer(newMemory("things"), store.InformerOptions{}), build, Options{TypedOptions: unnamed()})
+		_, err := NewFunc(nil, "things", "thing", store.NewInformer(newMemory("things"), store.InformerOptions{}), build,
+			Options{TypedOptions: skipNameValidation()})
 		if err == nil {
-			t.Errorf("%s: there is a controller", name)
+			t.Errorf("%s: no error", name)
 		}
 	}
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// A racer is one of two controllers that change the same key.
+// A racer is one of two controllers that update the same key.
 type racer struct {
-	pause     func() // between reading and writing, and before
+	pause     func() // called before each update
 	c         *Controller[*thing]
-	wrote     int // answered writes
+	wrote     int // acknowledged updates
 	conflicts int
 }
 
-// each is how many changes a racer makes.
+// each is the number of updates of a racer.
 const each = 3
 
-// reconcile adds one, until it did so often enough.
+// reconcile increments the size, each times.
 func (r *racer) reconcile(ctx context.Context, _ string, obj *thing, found bool) (reconcile.Result, error) {
 	if !found || r.wrote == each {
 		return reconcile.Result{}, nil
@@ -45,16 +45,16 @@ func (r *racer) reconcile(ctx context.Context, _ string, obj *thing, found bool)
 	return reconcile.Result{RequeueAfter: time.Millisecond}, err
 }
 
-// TestTwoControllersRaceOnAKey: two controllers change one key, in a thousand random schedules: each change that
-// was answered is there, and no other.
-func TestTwoControllersRaceOnAKey(t *testing.T) {
+// TestTwoControllersConflictOnKey: two controllers update one key in a thousand random schedules. Each acknowledged
+// update is in the object, and no other.
+func TestTwoControllersConflictOnKey(t *testing.T) {
 	const schedules = 1000
 	conflicts := 0
 	for seed := range uint64(schedules) {
 		synctest.Test(t, func(t *testing.T) { conflicts += raceOnce(t, seed) })
 	}
 	if conflicts < schedules {
-		t.Errorf("%d conflicts in %d schedules: they did not race", conflicts, schedules)
+		t.Errorf("%d conflicts in %d schedules: the controllers did not conflict", conflicts, schedules)
 	}
 }
 
@@ -86,7 +86,7 @@ func raceOnce(t *testing.T, seed uint64) int {
 	if _, err := s.Create(ctx, storetest.NewThing("a", 0)); err != nil {
 		t.Fatal(err)
 	}
-	<-time.After(time.Minute) // of the bubble: it is over when nothing happens
+	<-time.After(time.Minute) // of the bubble
 	got, err := s.Get(ctx, "a")
 	cancel()
 	running.Wait()

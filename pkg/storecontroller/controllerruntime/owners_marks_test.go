@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
-func TestDecompose(t *testing.T) {
+func TestDecomposeKubeSecondaryResource(t *testing.T) {
 	object := func(meta metav1.ObjectMeta) *corev1.ConfigMap {
 		meta.Name = "m"
 
@@ -27,18 +27,27 @@ func TestDecompose(t *testing.T) {
 		key     string
 		wantErr bool
 	}{
-		"Annotated": {reason: "The annotations say whose it is.", obj: object(mine), object: true, key: "ns/a"},
-		"Labelled":  {reason: "So do labels.", obj: object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "thing", OwnerKeyLabel: "a"}}), object: true, key: "a"},
-		"Tombstone": {reason: "The last state of one whose deletion was missed will do.", obj: cache.DeletedFinalStateUnknown{Obj: object(mine)}, object: true, key: "ns/a"},
-		"Nobodys":   {reason: "It is nobody's.", obj: object(metav1.ObjectMeta{}), object: true},
-		"Another":   {reason: "It is of another kind.", obj: object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "other", OwnerKeyLabel: "a"}}), object: true},
-		"AnotherHalf": {
-			reason: "Half a mark of another kind is none of ours.", obj: object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "other"}}), object: true, wantErr: false,
+		"Annotated": {reason: "The annotations name the owner.", obj: object(mine), object: true, key: "ns/a"},
+		"Labelled": {reason: "The labels name the owner.",
+			obj: object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "thing", OwnerKeyLabel: "a"}}), object: true,
+			key: "a"},
+		"Tombstone": {
+			reason: "A tombstone has the last known state.", obj: cache.DeletedFinalStateUnknown{Obj: object(mine)},
+			object: true, key: "ns/a",
 		},
-		"Half":      {reason: "It is of a primary and does not say which.", obj: object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "thing"}}), object: true, wantErr: true},
-		"NoObject":  {reason: "It is no object.", obj: 7, wantErr: true},
-		"NoOldOne":  {reason: "Nothing is known of it.", obj: cache.DeletedFinalStateUnknown{Key: "m"}, wantErr: true},
-		"NilObject": {reason: "There is nothing.", obj: nil, wantErr: true},
+		"NoOwner": {reason: "There are no marks.", obj: object(metav1.ObjectMeta{}), object: true},
+		"Another": {reason: "The owner has another kind.",
+			obj:    object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "other", OwnerKeyLabel: "a"}}),
+			object: true},
+		"AnotherHalf": {
+			reason: "Incomplete marks of another kind are ignored.",
+			obj:    object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "other"}}), object: true, wantErr: false,
+		},
+		"Half": {reason: "The owner key is missing.",
+			obj: object(metav1.ObjectMeta{Labels: map[string]string{OwnerkindLabel: "thing"}}), object: true, wantErr: true},
+		"NoObject":  {reason: "The value is not an object.", obj: 7, wantErr: true},
+		"NoState":   {reason: "A tombstone may have no state.", obj: cache.DeletedFinalStateUnknown{Key: "m"}, wantErr: true},
+		"NilObject": {reason: "The value is nil.", obj: nil, wantErr: true},
 	}
 	r := NewRuntime[*thing]("things", "thing", nil, nil, 0)
 	for name, tc := range cases {
@@ -51,10 +60,9 @@ func TestDecompose(t *testing.T) {
 	}
 }
 
-// TestMarksOfTheOlderShape: whatever package storecontroller marks by default, here the marks
-// are those of the constants, before Run and later. The default marks are read as well, for those
-// who go back, and replaced.
-func TestMarksOfTheOlderShape(t *testing.T) {
+// TestFormerMarks: before and after Run the marks are those of the constants, whatever the default of package
+// storecontroller is. The default marks are read as well, and replaced.
+func TestFormerMarks(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
 		check := func(when string) {
 			obj := &corev1.ConfigMap{}
@@ -87,7 +95,7 @@ func TestMarksOfTheOlderShape(t *testing.T) {
 	})
 }
 
-// TestOwnerSelector: what marks, and what selects, is in this package, and of the older shape.
+// TestOwnerSelector: OwnerSelector matches the marks of SetOwner.
 func TestOwnerSelector(t *testing.T) {
 	obj := &corev1.ConfigMap{}
 	SetOwner(obj, "thing", "ns/a")
@@ -95,7 +103,8 @@ func TestOwnerSelector(t *testing.T) {
 		t.Errorf("the owner is %q", got)
 	}
 	set := labels.Set(obj.Labels)
-	if !OwnerSelector("thing", "ns/a").Matches(set) || !OwnerSelector("thing", "").Matches(set) || OwnerSelector("thing", "b").Matches(set) {
-		t.Errorf("what is selected is not what is marked with %v", set)
+	if !OwnerSelector("thing", "ns/a").Matches(set) || !OwnerSelector("thing", "").Matches(set) ||
+		OwnerSelector("thing", "b").Matches(set) {
+		t.Errorf("the selector does not match %v", set)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	crrecorder "sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -21,45 +20,45 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// A hearing manager keeps what is told to its logger and to its recorder of events, and what
-// it is given to run.
-type hearing struct {
+// A recordingManager records its log, its events, and the runnables that are added to it.
+type recordingManager struct {
 	fake.Manager
 
-	log      journal
-	events   journal
+	log      logRecorder
+	events   logRecorder
 	runnable []manager.Runnable
 }
 
-func (m *hearing) GetLogger() logr.Logger { return funcr.New(m.log.write, funcr.Options{}) }
+func (m *recordingManager) GetLogger() logr.Logger { return funcr.New(m.log.write, funcr.Options{}) }
 
-func (m *hearing) GetEventRecorder(string) crrecorder.EventRecorder {
-	return hearingRecorder{&m.events}
+func (m *recordingManager) GetEventRecorder(string) crrecorder.EventRecorder {
+	return managerRecorder{&m.events}
 }
 
-func (m *hearing) Add(r manager.Runnable) error {
+func (m *recordingManager) Add(r manager.Runnable) error {
 	m.runnable = append(m.runnable, r)
 
 	return nil
 }
 
-type hearingRecorder struct{ to *journal }
+type managerRecorder struct{ to *logRecorder }
 
-func (r hearingRecorder) Eventf(_, _ runtime.Object, kind, reason, _, note string, _ ...any) {
+func (r managerRecorder) Eventf(_, _ runtime.Object, kind, reason, _, note string, _ ...any) {
 	r.to.write("", kind+" "+reason+" "+note)
 }
 
-func (r hearingRecorder) AnnotatedEventf(_, _ runtime.Object, annotations map[string]string, kind, reason, _, note string, _ ...any) {
+func (r managerRecorder) AnnotatedEventf(_, _ runtime.Object, annotations map[string]string, kind, reason, _,
+	note string, _ ...any) {
 	r.to.write("", kind+" "+reason+" "+note+" "+annotations[event.AnnotationKeyStored])
 }
 
-// logger returns one that writes into the journal.
-func (j *journal) logger() logging.Logger {
+// logger returns a logger that writes to the recorder.
+func (j *logRecorder) logger() logging.Logger {
 	return logging.NewLogrLogger(funcr.New(j.write, funcr.Options{}))
 }
 
-// run runs what the manager was given until the function returns.
-func (m *hearing) run(t *testing.T, while func()) {
+// run runs the runnables until the function returns.
+func (m *recordingManager) run(t *testing.T, while func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -75,12 +74,11 @@ func (m *hearing) run(t *testing.T, while func()) {
 	while()
 }
 
-// TestTheManagersLoggerAndRecorder: who gives no logger and no recorder finds in those of the
-// manager what the controller is for: a store that was lost, primaries that are missing or
-// cannot be decoded, and the events of the author.
-func TestTheManagersLoggerAndRecorder(t *testing.T) {
+// TestManagerLoggerAndRecorder: by default the controller logs to the manager's logger and sends events to the
+// manager's recorder: lost stores, missing or undecodable primaries, and the events of the author.
+func TestManagerLoggerAndRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, primaries, parts := &hearing{}, newMemory("things"), newMemory("parts")
+		m, primaries, parts := &recordingManager{}, newMemory("things"), newMemory("parts")
 		a, err := primaries.Create(t.Context(), storetest.NewThing("ns/a", 1))
 		if err != nil {
 			t.Fatal(err)
@@ -90,8 +88,8 @@ func TestTheManagersLoggerAndRecorder(t *testing.T) {
 		}
 		informer := store.NewInformer(primaries, store.InformerOptions{})
 		c, err := New(m, "things", "thing", informer,
-			ReconcilerFunc[*thing](func(context.Context, string, *thing, bool) (reconcile.Result, error) { return reconcile.Result{}, nil }),
-			Options{TypedOptions: unnamed()}, Owns(store.NewInformer(parts, store.InformerOptions{})))
+			noopReconciler,
+			Options{TypedOptions: skipNameValidation()}, Owns(store.NewInformer(parts, store.InformerOptions{})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,8 +105,8 @@ func TestTheManagersLoggerAndRecorder(t *testing.T) {
 			<-time.After(time.Minute)
 		})
 		for _, words := range [][]string{
-			{"The store is not the one it was", "things"},
-			{"A primary is missing", "ns/a"},
+			{"The store was replaced", "things"},
+			{"Skipping a primary that was lost with its store", "ns/a"},
 			{"Skipping a primary that cannot be decoded", "ns/bad"},
 			{"Skipping an entry that cannot be decoded", "parts", "badpart"},
 		} {
@@ -124,23 +122,23 @@ func TestTheManagersLoggerAndRecorder(t *testing.T) {
 	})
 }
 
-// TestGarbageThatCannotBeDeletedIsTold: the manager's log says what is left of a primary that is
-// gone, and why, each time that it is tried.
-func TestGarbageThatCannotBeDeletedIsTold(t *testing.T) {
+// TestGarbageDeleteFailureIsLogged: each failed deletion of garbage is logged with its cause.
+func TestGarbageDeleteFailureIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, parts := &hearing{}, &stubborn{Store: newMemory("parts"), key: "left"}
+		m, parts := &recordingManager{}, &undeletable{Store: newMemory("parts"), key: "left"}
 		left := storetest.NewThing("left", 1)
 		left.Metadata.Owners = []store.Owner{{Kind: "thing", Key: "ns/gone", Epoch: "0", Revision: 1}}
 		if _, err := parts.Create(t.Context(), left); err != nil {
 			t.Fatal(err)
 		}
 		primaries := newMemory("things")
-		if _, err := primaries.Create(t.Context(), storetest.NewThing("ns/a", 1)); err != nil { // the store is at revision 1
+		if _, err := primaries.Create(t.Context(), storetest.NewThing("ns/a", 1)); err != nil { // the store has revision 1
 			t.Fatal(err)
 		}
 		_, err := New(m, "things", "thing", store.NewInformer(primaries, store.InformerOptions{}),
-			ReconcilerFunc[*thing](func(context.Context, string, *thing, bool) (reconcile.Result, error) { return reconcile.Result{}, nil }),
-			Options{Resync: time.Hour, TypedOptions: unnamed()}, Owns(store.NewInformer[*thing](parts, store.InformerOptions{})))
+			noopReconciler,
+			Options{Resync: time.Hour,
+				TypedOptions: skipNameValidation()}, Owns(store.NewInformer[*thing](parts, store.InformerOptions{})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +146,7 @@ func TestGarbageThatCannotBeDeletedIsTold(t *testing.T) {
 		m.run(t, func() {
 			<-time.After(time.Minute)
 			if m.log.has(words...) {
-				t.Errorf("it is told before it is tried: %q", m.log.all())
+				t.Errorf("a failure is logged before the deletion: %q", m.log.all())
 			}
 			<-time.After(3 * time.Hour)
 		})
@@ -158,17 +156,17 @@ func TestGarbageThatCannotBeDeletedIsTold(t *testing.T) {
 	})
 }
 
-// TestTheLoggerThatWasGiven: a logger and a recorder in the options, and a logger of an
-// informer, come before those of the manager.
-func TestTheLoggerThatWasGiven(t *testing.T) {
+// TestOptionsLoggerAndRecorder: a logger and a recorder in the options, and the logger of an informer, take
+// precedence over those of the manager.
+func TestOptionsLoggerAndRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, own, ofInformer, events := &hearing{}, &journal{}, &journal{}, &recorder{}
+		m, own, ofInformer, events := &recordingManager{}, &logRecorder{}, &logRecorder{}, &recorder{}
 		primaries := newMemory("things")
 		if err := primaries.Write("ns/bad", []byte("{")); err != nil {
 			t.Fatal(err)
 		}
 		c, err := New(m, "things", "thing", store.NewInformer(primaries, store.InformerOptions{Logger: ofInformer.logger()}),
-			ReconcilerFunc[*thing](nil), Options{Logger: own.logger(), Recorder: events, TypedOptions: unnamed()})
+			ReconcilerFunc[*thing](nil), Options{Logger: own.logger(), Recorder: events, TypedOptions: skipNameValidation()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,22 +179,22 @@ func TestTheLoggerThatWasGiven(t *testing.T) {
 		if !own.has("Skipping a primary") || !ofInformer.has("Skipping an entry") || m.log.has("Skipping") {
 			t.Errorf("own: %q, the informer's: %q, the manager's: %q", own.all(), ofInformer.all(), m.log.all())
 		}
-		events.said(t, "Normal Seen")
+		events.expect(t, "Normal Seen")
 		if got := m.events.all(); len(got) != 0 {
 			t.Errorf("the manager's recorder has %q", got)
 		}
 	})
 }
 
-// TestDefaultLogOfTheController: without a manager, what the controller says by itself stands
-// where its failed passes do: in controller-runtime's log.
-func TestDefaultLogOfTheController(t *testing.T) {
+// TestDefaultLoggerOfController: without a manager, the controller logs to the log of controller-runtime.
+func TestDefaultLoggerOfController(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.must(w.primaries.Write("ns/odd", []byte("{"))) }, func(w *world) {
 		w.c.Enqueue("ns/odd")
-		w.rest()
-		for _, words := range [][]string{{"Skipping a primary that cannot be decoded", "ns/odd"}, {"Skipping an entry that cannot be decoded", "ns/odd"}} {
-			if !logged.has(words...) {
-				t.Errorf("nothing was said with %q, but %q", words, logged.all())
+		w.settle()
+		for _, words := range [][]string{{"Skipping a primary that cannot be decoded", "ns/odd"},
+			{"Skipping an entry that cannot be decoded", "ns/odd"}} {
+			if !globalLog.has(words...) {
+				t.Errorf("no line has %q, but %q", words, globalLog.all())
 			}
 		}
 	})

@@ -16,18 +16,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// TestRemoveSecondary: what was changed or deleted meanwhile is left to the next pass;
-// what nobody has answered for is an error.
-func TestRemoveSecondary(t *testing.T) {
+// TestKubeSecondaryRemove: an object that was changed or deleted meanwhile is left to the next pass; an unknown
+// result is an error.
+func TestKubeSecondaryRemove(t *testing.T) {
 	secrets := corev1.Resource("secrets")
 	for reason, tc := range map[string]struct {
 		answer error
 		fails  bool
 	}{
-		"it is deleted":               {},
-		"it is gone":                  {answer: apierrors.NewNotFound(secrets, "a")},
-		"it is another":               {answer: apierrors.NewConflict(secrets, "a", errors.New("another version"))},
-		"a proxy answers":             {answer: apierrors.NewGenericServerResponse(http.StatusNotFound, http.MethodDelete, secrets, "a", "404 page not found", 0, true), fails: true},
+		"it is deleted": {},
+		"it is gone":    {answer: apierrors.NewNotFound(secrets, "a")},
+		"it is another": {answer: apierrors.NewConflict(secrets, "a", errors.New("another version"))},
+		"a proxy answers": {answer: apierrors.NewGenericServerResponse(http.StatusNotFound, http.MethodDelete,
+			secrets, "a", "404 page not found", 0, true), fails: true},
 		"the API server has an error": {answer: apierrors.NewInternalError(errors.New("boom")), fails: true},
 	} {
 		c := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{

@@ -20,21 +20,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// TestDefaultLog: who runs a controller without a manager, and says nothing of a log, finds
-// its failed passes in that of controller-runtime.
-func TestDefaultLog(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) { w.fail["ns/unlucky"] = errors.New("it cannot be done") }, func(w *world) {
+// TestFailedPassIsLoggedByDefault: without a manager and a logger, failed passes are in the log of
+// controller-runtime.
+func TestFailedPassIsLoggedByDefault(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) { w.fail["ns/unlucky"] = errors.New("quota exceeded") }, func(w *world) {
 		w.create("ns/unlucky", 1)
-		w.rest()
-		if !logged.has("Reconciler error", "things", "ns/unlucky", "it cannot be done") {
-			t.Errorf("nothing was said of it, but %v", logged.all())
+		w.settle()
+		if !globalLog.has("Reconciler error", "things", "ns/unlucky", "quota exceeded") {
+			t.Errorf("the failed pass is not logged, but %v", globalLog.all())
 		}
 	})
 }
 
-// TestEventsNameThePrimary: an event about a primary carries a reference to it, and the
-// whole of its key, through either of the recorders that send events.
-func TestEventsNameThePrimary(t *testing.T) {
+// TestEventsReferencePrimary: an event about a primary has a reference to it, and its complete key as an
+// annotation, with either recorder.
+func TestEventsReferencePrimary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kube := fake.NewClientset()
 		older := record.NewBroadcaster()
@@ -50,7 +50,7 @@ func TestEventsNameThePrimary(t *testing.T) {
 			"newer": event.NewRecorder(newer.NewRecorder(scheme.Scheme, "things")),
 		} {
 			c, err := New(nil, name, "thing", store.NewInformer(newMemory("things"), store.InformerOptions{}),
-				ReconcilerFunc[*thing](nil), Options{Recorder: r, EventNamespace: name, TypedOptions: unnamed()})
+				ReconcilerFunc[*thing](nil), Options{Recorder: r, EventNamespace: name, TypedOptions: skipNameValidation()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,8 @@ func TestEventsNameThePrimary(t *testing.T) {
 			c.Event(a, event.Normal("Seen", "Look"))
 		}
 		<-time.After(time.Second)
-		want := corev1.ObjectReference{APIVersion: "store.moorage.dev/v1", Kind: "thing", UID: "1234", Name: event.Ref("thing", "", "ns/a", "").Name}
+		want := corev1.ObjectReference{APIVersion: "store.moorage.dev/v1", Kind: "thing", UID: "1234",
+			Name: event.Ref("thing", "", "ns/a", "").Name}
 
 		old, err := kube.CoreV1().Events("older").List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(old.Items) != 1 {
@@ -73,11 +74,12 @@ func TestEventsNameThePrimary(t *testing.T) {
 			about       corev1.ObjectReference
 			annotations map[string]string
 		}{
-			"older": {old.Items[0].InvolvedObject, old.Items[0].Annotations}, "newer": {now.Items[0].Regarding, now.Items[0].Annotations},
+			"older": {old.Items[0].InvolvedObject, old.Items[0].Annotations}, "newer": {now.Items[0].Regarding,
+				now.Items[0].Annotations},
 		} {
 			want.Namespace = name
 			if diff := cmp.Diff(want, got.about); diff != "" {
-				t.Errorf("%s: what the event is about: -want, +got:\n%s", name, diff)
+				t.Errorf("%s: reference: -want, +got:\n%s", name, diff)
 			}
 			if key := got.annotations[event.AnnotationKeyStored]; key != "ns/a" {
 				t.Errorf("%s: the key in the event is %q", name, key)
@@ -86,19 +88,19 @@ func TestEventsNameThePrimary(t *testing.T) {
 	})
 }
 
-// TestEventsOfPasses: so do those that the controller records by itself.
-func TestEventsOfPasses(t *testing.T) {
+// TestGarbageEventReferencesPrimary: so has an event of the garbage collector.
+func TestGarbageEventReferencesPrimary(t *testing.T) {
 	inWorld(t, Options{Resync: time.Hour}, func(w *world) {
-		w.lazy = true
+		w.skipParts = true
 		w.part("x", store.Owner{Kind: "thing", Key: "ns/gone", UID: "1234", Epoch: "0", Revision: 0})
 	}, func(w *world) {
-		w.pass(3 * time.Hour)
-		w.events.said(t, "Normal GarbageCollected")
+		w.advance(3 * time.Hour)
+		w.events.expect(t, "Normal GarbageCollected")
 		w.events.mu.Lock()
 		defer w.events.mu.Unlock()
-		ref, ok := w.events.about[0].(*corev1.ObjectReference)
+		ref, ok := w.events.regarding[0].(*corev1.ObjectReference)
 		if !ok || ref.UID != "1234" || ref.Kind != "thing" || w.events.keys[0] != "ns/gone" {
-			t.Errorf("the event is about %+v, with the key %q", w.events.about[0], w.events.keys[0])
+			t.Errorf("the event is about %+v, with the key %q", w.events.regarding[0], w.events.keys[0])
 		}
 	})
 }

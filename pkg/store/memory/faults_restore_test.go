@@ -12,9 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// TestPutBackAndGoneOn: a store that lost its last writes and has as many others
-// now is told from one that deleted them.
-func TestPutBackAndGoneOn(t *testing.T) {
+// TestInformerAfterRestore: an informer distinguishes objects that a restore lost from deleted ones, even if the
+// store has been written since.
+func TestInformerAfterRestore(t *testing.T) {
 	create := func(t *testing.T, s *Store[*storetest.Thing], keys ...string) {
 		for _, key := range keys {
 			if _, err := s.Create(t.Context(), storetest.NewThing(key, 1)); err != nil {
@@ -27,11 +27,16 @@ func TestPutBackAndGoneOn(t *testing.T) {
 		after  func(*testing.T, *Store[*storetest.Thing])
 		want   []string
 	}{
-		"Shorter": {reason: "The revision went back.", after: func(*testing.T, *Store[*storetest.Thing]) {}, want: []string{"b", "c"}},
-		"Equal":   {reason: "The revision of b is that of x.", after: func(t *testing.T, s *Store[*storetest.Thing]) { create(t, s, "x", "y") }, want: []string{"b", "c"}},
-		"Longer":  {reason: "There are more revisions than before.", after: func(t *testing.T, s *Store[*storetest.Thing]) { create(t, s, "x", "y", "z", "u") }, want: []string{"b", "c"}},
+		"Shorter": {
+			reason: "The revision went back.", after: func(*testing.T, *Store[*storetest.Thing]) {}, want: []string{"b", "c"},
+		},
+		"Equal": {reason: "The revision of b is that of x.",
+			after: func(t *testing.T, s *Store[*storetest.Thing]) { create(t, s, "x", "y") }, want: []string{"b", "c"}},
+		"Longer": {reason: "There are more revisions than before.",
+			after: func(t *testing.T, s *Store[*storetest.Thing]) { create(t, s, "x", "y", "z", "u") },
+			want:  []string{"b", "c"}},
 		"Many": {
-			reason: "More vanished at once than anybody deletes without an event.",
+			reason: "More objects are missing at once than MaxVanished.",
 			after: func(t *testing.T, s *Store[*storetest.Thing]) {
 				create(t, s, "b", "c")
 				<-time.After(time.Hour)
@@ -42,7 +47,7 @@ func TestPutBackAndGoneOn(t *testing.T) {
 			want: []string{"a", "b", "c"},
 		},
 		"Again": {
-			reason: "One of them is there again, of another revision.",
+			reason: "One object exists again, with another revision.",
 			after:  func(t *testing.T, s *Store[*storetest.Thing]) { create(t, s, "c", "y", "z") }, want: []string{"b"},
 		},
 	}

@@ -16,12 +16,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// The weaknesses of the older shape of such controllers, by the numbers that
-// docs/store-controllers.md gives them: none of them comes back.
+// The tests of this file are those of the weaknesses of the older shape, by their numbers in docs/store-controllers.md.
 
-// TestK1AnyNumberOfKinds: a controller has as many kinds of secondaries and tertiaries
-// as it needs, and each leads to its primary.
-func TestK1AnyNumberOfKinds(t *testing.T) {
+// TestK1AnyNumberOfDependencies: a controller has any number of dependencies, and each enqueues its primary.
+func TestK1AnyNumberOfDependencies(t *testing.T) {
 	var deps []func(*world) Dependency
 	var stores []store.Store[*thing]
 	for n := range 12 {
@@ -36,39 +34,39 @@ func TestK1AnyNumberOfKinds(t *testing.T) {
 			return Reads(i, func(_ context.Context, v *thing) []string { return []string{v.Spec.Text} })
 		})
 	}
-	inWorld(t, Options{}, func(w *world) { w.lazy = true; w.create("a", 1) }, func(w *world) {
-		w.saw("a 1")
+	inWorld(t, Options{}, func(w *world) { w.skipParts = true; w.create("a", 1) }, func(w *world) {
+		w.expectPasses("a 1")
 		for _, s := range stores {
 			obj := storetest.NewThing("its", 1)
 			obj.Spec.Text, obj.Metadata.Owners = "a", []store.Owner{{Kind: "thing", Key: "a"}}
 			_, err := s.Create(t.Context(), obj)
 			w.must(err)
-			w.rest()
-			w.saw("a 1")
+			w.settle()
+			w.expectPasses("a 1")
 		}
 	}, deps...)
 }
 
-// A stranger is a store of which nothing is known but that it is one.
-type stranger struct{ store.Store[*thing] }
+// A wrapped store has only the methods of the interface.
+type wrapped struct{ store.Store[*thing] }
 
-// TestK2AnyStore: what is behind the interface does not matter.
+// TestK2AnyStore: a controller needs only the methods of the interface.
 func TestK2AnyStore(t *testing.T) {
 	volumes := newMemory("volumes")
-	inWorld(t, Options{}, func(w *world) { w.lazy = true }, func(w *world) {
+	inWorld(t, Options{}, func(w *world) { w.skipParts = true }, func(w *world) {
 		v := storetest.NewThing("v", 1)
 		v.Metadata.Owners = []store.Owner{{Kind: "thing", Key: "a"}}
 		_, err := volumes.Create(t.Context(), v)
 		w.must(err)
-		w.rest()
-		w.saw("a gone")
+		w.settle()
+		w.expectPasses("a gone")
 	}, func(*world) Dependency {
-		return Owns(store.NewInformer[*thing](stranger{volumes}, store.InformerOptions{}))
+		return Owns(store.NewInformer[*thing](wrapped{volumes}, store.InformerOptions{}))
 	})
 }
 
-// TestK3Contexts: a controller ends with its context, and so do its passes.
-func TestK3Contexts(t *testing.T) {
+// TestK3ContextCancellation: a controller and its passes end with the context.
+func TestK3ContextCancellation(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan error, 1)
 	c, err := New(nil, "k3", "thing", store.NewInformer(newMemory("things"), store.InformerOptions{}),
 		ReconcilerFunc[*thing](func(ctx context.Context, _ string, _ *thing, _ bool) (reconcile.Result, error) {
@@ -77,7 +75,7 @@ func TestK3Contexts(t *testing.T) {
 			ended <- ctx.Err()
 
 			return reconcile.Result{}, nil
-		}), Options{Resync: -1, TypedOptions: unnamed()})
+		}), Options{Resync: -1, TypedOptions: skipNameValidation()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,12 +87,12 @@ func TestK3Contexts(t *testing.T) {
 	select {
 	case <-began:
 	case err := <-done:
-		t.Fatalf("it ended before it was told to, with %v", err)
+		t.Fatalf("it ended before its context, with %v", err)
 	}
 	cancel()
 	for range 2 {
 		if err := <-done; err != nil {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("it returned %v", err)
 		}
 	}
 	if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -102,36 +100,34 @@ func TestK3Contexts(t *testing.T) {
 	}
 }
 
-func unnamed() (o controller.TypedOptions[Request]) {
+func skipNameValidation() (o controller.TypedOptions[Request]) {
 	o.SkipNameValidation = new(true)
 
 	return o
 }
 
-// TestK4Results: a pass is given the object, says when to look again, and that an error
-// is for good.
-func TestK4Results(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) { w.again = time.Minute; w.create("a", 7) }, func(w *world) {
-		w.saw("a 7", "a 7")
-		w.pass(time.Minute)
-		w.saw("a 7")
+// TestK4ReconcileResults: a pass receives the object, and may return RequeueAfter or a terminal error.
+func TestK4ReconcileResults(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) { w.requeueAfter = time.Minute; w.create("a", 7) }, func(w *world) {
+		w.expectPasses("a 7", "a 7")
+		w.advance(time.Minute)
+		w.expectPasses("a 7")
 		w.mu.Lock()
-		w.fail["a"] = reconcile.TerminalError(errors.New("it cannot be"))
+		w.fail["a"] = reconcile.TerminalError(errors.New("invalid spec"))
 		w.mu.Unlock()
-		w.pass(time.Minute)
-		w.saw("a 7")
-		w.pass(time.Hour)
-		w.saw()
+		w.advance(time.Minute)
+		w.expectPasses("a 7")
+		w.advance(time.Hour)
+		w.expectPasses()
 	})
 }
 
-// TestK5TheQueueOfControllerRuntime: metrics, leader election and warm-up are those of
-// any controller.
-func TestK5TheQueueOfControllerRuntime(t *testing.T) {
+// TestK5ControllerRuntimeQueue: metrics and leader election are those of controller-runtime.
+func TestK5ControllerRuntimeQueue(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.create("a", 1) }, func(w *world) {
-		w.saw("a 1", "a 1")
+		w.expectPasses("a 1", "a 1")
 		if !w.c.NeedLeaderElection() {
-			t.Error("it does not ask to lead")
+			t.Error("it does not need leader election")
 		}
 	})
 	families, err := metrics.Registry.Gather()
@@ -141,17 +137,18 @@ func TestK5TheQueueOfControllerRuntime(t *testing.T) {
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
-				if f.GetName() == "controller_runtime_reconcile_total" && l.GetName() == "controller" && l.GetValue() == "things" && m.GetCounter().GetValue() > 0 {
+				if f.GetName() == "controller_runtime_reconcile_total" && l.GetName() == "controller" &&
+					l.GetValue() == "things" && m.GetCounter().GetValue() > 0 {
 					return
 				}
 			}
 		}
 	}
-	t.Error("its passes are not counted")
+	t.Error("its passes are not in the metrics")
 }
 
-// TestK6Finalizers: a primary that has one is seen going, and goes when it was taken
-// away.
+// TestK6Finalizers: a primary with a finalizer is reconciled while it is being deleted, and is removed with its
+// last finalizer.
 func TestK6Finalizers(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		a := storetest.NewThing("a", 1)
@@ -159,56 +156,57 @@ func TestK6Finalizers(t *testing.T) {
 		_, err := w.primaries.Create(w.Context(), a)
 		w.must(err)
 	}, func(w *world) {
-		w.saw("a 1", "a 1")
+		w.expectPasses("a 1", "a 1")
 		w.must(w.primaries.Delete(t.Context(), "a"))
-		w.rest()
-		w.saw("a 1")
+		w.settle()
+		w.expectPasses("a 1")
 		a, err := w.primaries.Get(t.Context(), "a")
 		w.must(err)
 		if a.Metadata.DeletionTimestamp == nil {
-			t.Error("it is not marked")
+			t.Error("there is no deletion timestamp")
 		}
 		a.Metadata.Finalizers = nil
 		_, err = w.c.Primaries().Update(t.Context(), a)
 		w.must(err)
-		w.rest()
-		w.saw("a gone", "a gone")
-		w.have()
+		w.settle()
+		w.expectPasses("a gone", "a gone")
+		w.expectParts()
 	})
 }
 
-// TestK7External: what happens outside is acted on when it is told, not at a resync.
-func TestK7External(t *testing.T) {
+// TestK7ExternalSource: an external source enqueues a primary at once, without a resync.
+func TestK7ExternalSource(t *testing.T) {
 	var webhook Pusher
 	inWorld(t, Options{}, func(w *world) { w.create("a", 1) }, func(w *world) {
-		w.saw("a 1", "a 1")
+		w.expectPasses("a 1", "a 1")
 		webhook.Push("a")
-		w.rest()
-		w.saw("a 1")
+		w.settle()
+		w.expectPasses("a 1")
 	}, func(*world) Dependency { return External("webhook", &webhook) })
 }
 
-// TestK8NoBoilerplate: a secondary leads to its primary without a line of the author's,
-// or by a function of his own.
-func TestK8NoBoilerplate(t *testing.T) {
+// TestK8OwnersEnqueuePrimaries: a secondary enqueues its primary without code of the author, or by a function of
+// the author.
+func TestK8OwnersEnqueuePrimaries(t *testing.T) {
 	volumes := newMemory("volumes")
 	inWorld(t, Options{}, func(w *world) { w.create("a", 1) }, func(w *world) {
-		w.saw("a 1", "a 1")
+		w.expectPasses("a 1", "a 1")
 		w.must(w.parts.Delete(t.Context(), "a"))
-		w.rest()
-		w.saw("a 1", "a 1") // the deletion, and the part that was made again
+		w.settle()
+		w.expectPasses("a 1", "a 1") // for the deleted part, and for the new part
 		v := storetest.NewThing("v", 1)
 		_, err := volumes.Create(t.Context(), v)
 		w.must(err)
-		w.rest()
-		w.saw("a 1")
+		w.settle()
+		w.expectPasses("a 1")
 	}, func(*world) Dependency {
-		return Reads(store.NewInformer(volumes, store.InformerOptions{}), func(context.Context, *thing) []string { return []string{"a"} })
+		return Reads(store.NewInformer(volumes, store.InformerOptions{}),
+			func(context.Context, *thing) []string { return []string{"a"} })
 	})
 }
 
-// TestK9LongKeys: what no label can hold is found all the same.
-func TestK9LongKeys(t *testing.T) {
+// TestK9LongKeysAreHashedInLabels: a key that no label can hold is found by its annotation.
+func TestK9LongKeysAreHashedInLabels(t *testing.T) {
 	key := "ns/" + strings.Repeat("k", 80)
 	obj := &corev1.ConfigMap{}
 	Marks{}.Set(obj, store.Owner{Kind: "thing", Key: key})

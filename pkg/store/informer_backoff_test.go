@@ -12,50 +12,49 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-var errAway = errors.New("the store is away")
+var errUnreachable = errors.New("the store is unreachable")
 
-// A distant store is away for a time. Who watches it then waits for it, but not for
-// longer than its patience; if it has none, it fails at once.
-type distant struct {
+// An unreachableStore is unreachable for a time. A watch then fails after the timeout, which may be zero.
+type unreachableStore struct {
 	*memory.Store[*storetest.Thing]
 
-	back     time.Time
-	patience time.Duration
-	tries    int
+	back    time.Time
+	timeout time.Duration
+	tries   int
 }
 
-func (s *distant) Watch(ctx context.Context, o ...store.WatchOption) (store.Watcher[*storetest.Thing], error) {
+func (s *unreachableStore) Watch(ctx context.Context, o ...store.WatchOption) (store.Watcher[*storetest.Thing], error) {
 	s.tries++
 	select {
-	case <-time.After(min(s.patience, time.Until(s.back))):
+	case <-time.After(min(s.timeout, time.Until(s.back))):
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	if time.Now().Before(s.back) {
-		return nil, errAway
+		return nil, errUnreachable
 	}
 
 	return s.Store.Watch(ctx, o...)
 }
 
-// TestOutage: when a store is back that waits for itself, an informer follows it within
-// the shortest pause, however long it was away; one that fails at once is not asked in a
-// loop, and followed within the longest.
-func TestOutage(t *testing.T) {
+// TestWatchBackoff: an informer follows a store within MinBackoff after an outage if failed watches block, and
+// within MaxBackoff if they fail at once.
+func TestWatchBackoff(t *testing.T) {
 	cases := map[string]struct {
-		reason   string
-		patience time.Duration
-		within   time.Duration
-		tries    int // at most, in ten minutes
+		reason  string
+		timeout time.Duration
+		within  time.Duration
+		tries   int // at most, in ten minutes
 	}{
-		"Waits":       {reason: "A try that took longer than the pause was the pause.", patience: 30 * time.Second, within: store.DefaultMinBackoff, tries: 25},
-		"FailsAtOnce": {reason: "The pause grows, up to its bound.", within: store.DefaultMaxBackoff, tries: 26},
+		"Waits": {reason: "The duration of a failed watch counts as backoff.", timeout: 30 * time.Second,
+			within: store.DefaultMinBackoff, tries: 25},
+		"FailsAtOnce": {reason: "The backoff doubles up to its limit.", within: store.DefaultMaxBackoff, tries: 26},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for away := time.Second; away <= 10*time.Minute; away += 13 * time.Second {
 				synctest.Test(t, func(t *testing.T) {
-					s := &distant{Store: memory.New[*storetest.Thing]("things"), patience: tc.patience}
+					s := &unreachableStore{Store: memory.New[*storetest.Thing]("things"), timeout: tc.timeout}
 					i := store.NewInformer[*storetest.Thing](s, store.InformerOptions{})
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
@@ -73,7 +72,7 @@ func TestOutage(t *testing.T) {
 						t.Fatal(err)
 					}
 					if late := time.Since(s.back); late > tc.within || s.tries > tc.tries {
-						t.Errorf("%s\nafter %s away: followed %s later, in %d tries", tc.reason, away, late, s.tries)
+						t.Errorf("%s\nafter an outage of %s: followed %s later, after %d watches", tc.reason, away, late, s.tries)
 					}
 				})
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// ControllerRuntime runs a controller whose primaries are in a store. Use
-// NewControllerRuntime. Its methods may be called concurrently; Run once.
+// ControllerRuntime runs a controller whose primaries are in a store. Use NewControllerRuntime; the zero value is
+// not usable. Its methods may be called concurrently; Run is called once.
 type ControllerRuntime[
 	TNatsPrim IEntity,
 	TNatsSec1 IEntity, TNatsSec2 IEntity, TNatsSec3 IEntity, TNatsSec4 IEntity,
@@ -22,12 +22,11 @@ type ControllerRuntime[
 	runtime *Runtime[TNatsPrim]
 }
 
-// NewControllerRuntime returns a runtime. The kind is that of the primaries, as it
-// stands in the marks of their secondaries. Clients that are nil are not used; the
-// informers are run by whoever made them. A resync interval of 0 is none.
+// NewControllerRuntime returns a runtime. kind is the kind of the primaries in the marks of their secondaries. Nil
+// clients are ignored; the caller runs the informers. With a resync interval of 0 there is no resync.
 //
-// It is kept for controllers that use it. NewRuntime takes any number of
-// dependencies, and storecontroller.New gives more.
+// It exists for controllers that use it. NewRuntime takes any number of dependencies, and storecontroller.New has
+// more features.
 func NewControllerRuntime[
 	TNatsPrim IEntity,
 	TNatsSec1 IEntity, TNatsSec2 IEntity, TNatsSec3 IEntity, TNatsSec4 IEntity,
@@ -50,108 +49,109 @@ func NewControllerRuntime[
 	secondaryExternalClients []IExternalClient,
 	resyncInterval time.Duration,
 ) (
-	controllerRuntime *ControllerRuntime[TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4],
+	controllerRuntime *ControllerRuntime[TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2,
+		TNatsTer3, TNatsTer4],
 ) {
 	deps := []Dependency{
-		Secondaries(secondaryNatsClient1), Secondaries(secondaryNatsClient2), Secondaries(secondaryNatsClient3), Secondaries(secondaryNatsClient4),
-		Terciaries(terciaryNatsClient1), Terciaries(terciaryNatsClient2), Terciaries(terciaryNatsClient3), Terciaries(terciaryNatsClient4),
-		Informers(secondarySharedInformers...), TerciaryInformers(terciarySharedInformers...), Externals(secondaryExternalClients...),
+		Secondaries(secondaryNatsClient1), Secondaries(secondaryNatsClient2), Secondaries(secondaryNatsClient3),
+		Secondaries(secondaryNatsClient4),
+		Terciaries(terciaryNatsClient1), Terciaries(terciaryNatsClient2), Terciaries(terciaryNatsClient3),
+		Terciaries(terciaryNatsClient4),
+		Informers(secondarySharedInformers...), TerciaryInformers(terciarySharedInformers...),
+		Externals(secondaryExternalClients...),
 	}
 
-	return &ControllerRuntime[TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4]{
+	return &ControllerRuntime[TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3,
+		TNatsTer4]{
 		NewRuntime(name, kind, kubeClientset, primaryNatsClient, resyncInterval, deps...),
 	}
 }
 
-// DecomposeKubeSecondaryResource returns the object that an event handler was given,
-// or the last known state of one whose deletion was missed, and the key of its
-// owner, which is empty if the object is not of a primary of this kind. An error
-// says that it is no object, or that its marks do not say which primary it is of.
+// DecomposeKubeSecondaryResource returns the object that an event handler received, or the last known state if the
+// deletion was missed, and the key of its owner. The key is empty if the owner is not a primary of this kind. It
+// returns an error if obj is not an object, or if its marks are incomplete.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) DecomposeKubeSecondaryResource(obj any) (secondaryResource metav1.Object, primaryKey string, err error) {
 	return c.runtime.DecomposeKubeSecondaryResource(obj)
 }
 
-// EnqueueKey asks for a pass over a primary. A key that no store takes is dropped.
+// EnqueueKey enqueues a primary. Invalid keys are ignored.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) EnqueueKey(key string, operation Operation) {
 	c.runtime.EnqueueKey(key, operation)
 }
 
-// EnqueueKeyAfter asks for a pass over a primary when the time has passed.
+// EnqueueKeyAfter enqueues a primary after the delay. Invalid keys are ignored.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) EnqueueKeyAfter(key string, operation Operation, delay time.Duration) {
 	c.runtime.EnqueueKeyAfter(key, operation, delay)
 }
 
-// Event records an event about an object: one of Kubernetes, or what Reference
-// returns for a primary. Without a client of Kubernetes nothing is recorded.
+// Event records an event about an object in Kubernetes, or about a primary, for which Reference returns the object.
+// Without a client of Kubernetes no event is recorded.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) Event(object runtime.Object, eventtype string, reason string, message string) {
 	c.runtime.Event(object, eventtype, reason, message)
 }
 
-// Reference returns what stands for a primary in Event.
+// Reference returns the object to pass to Event for a primary.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) Reference(key string) runtime.Object {
 	return c.runtime.Reference(key)
 }
 
-// Run runs the controller until stopCh is closed. What goes wrong at the start is
-// sent on errCh, and Run returns; nothing is sent after that.
+// Run runs the controller until stopCh is closed. An error at the start is sent on errCh, and Run returns; it sends
+// nothing after that.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- error) {
 	c.runtime.Run(threadiness, stopCh, errCh)
 }
 
-// SetCustomController says what to run. It is called before Run.
+// SetCustomController sets the controller to run. Call it before Run.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) SetCustomController(customController IController) {
 	c.runtime.SetCustomController(customController)
 }
 
-// SetOwner marks an object in Kubernetes as made for the primary, which SyncHandler
-// has read. See that of Runtime.
+// SetOwner marks an object in Kubernetes as a secondary of the primary, which SyncHandler has read. See
+// Runtime.SetOwner.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) SetOwner(obj metav1.Object, primary TNatsPrim) {
 	c.runtime.SetOwner(obj, primary)
 }
 
-// Owner returns what marks an entity as made for the primary: put it into the
-// Owners of its metadata.
+// Owner returns the reference that marks an entity as a secondary of the primary: add it to Metadata.Owners.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) Owner(primary TNatsPrim) store.Owner {
 	return c.runtime.Owner(primary)
 }
 
-// SetLogger says who is told of panics, of failures, of entries that cannot be decoded
-// and of primaries that were lost. It is called before Run. The default is
-// controller-runtime's log.
+// SetLogger sets the logger for panics, failed passes, entries that cannot be decoded and lost primaries. Call it
+// before Run. The default is the log of controller-runtime.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) SetLogger(l logging.Logger) {
 	c.runtime.SetLogger(l)
 }
 
-// Panics returns how many there were in the author's code. They are recovered from.
+// Panics returns the number of recovered panics in the author's code.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) Panics() int {
 	return c.runtime.Panics()
 }
 
-// SetTerciaryMapping says which primaries are looked at when a tertiary changes. It
-// is called before Run. The default is none: tertiaries are read when a primary is
-// looked at.
+// SetTerciaryMapping sets the function that maps a changed tertiary to the keys of primaries to enqueue. Call it
+// before Run. Without a function a tertiary enqueues no primary.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) SetTerciaryMapping(keys func(obj any) []string) {

@@ -14,26 +14,26 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A journal is what was logged.
-type journal struct {
+// A logRecorder records log lines.
+type logRecorder struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (j *journal) write(_, line string) {
+func (j *logRecorder) write(_, line string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines = append(j.lines, line)
 }
 
-func (j *journal) forget() {
+func (j *logRecorder) forget() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines = nil
 }
 
-// has looks for a line with all of the words.
-func (j *journal) has(t *testing.T, words ...string) {
+// has fails the test unless one line contains all of the words.
+func (j *logRecorder) has(t *testing.T, words ...string) {
 	t.Helper()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -42,12 +42,12 @@ func (j *journal) has(t *testing.T, words ...string) {
 			return
 		}
 	}
-	t.Errorf("nothing was said of %v, but\n%s", words, strings.Join(j.lines, "\n"))
+	t.Errorf("no line has %v, but\n%s", words, strings.Join(j.lines, "\n"))
 }
 
-// TestLog: a controller of the older shape learns of all that goes wrong.
+// TestLog: failures, panics, undecodable entries and lost primaries are globalLog.
 func TestLog(t *testing.T) {
-	j := &journal{}
+	j := &logRecorder{}
 	inWorld(t, func(w *world) {
 		w.c.panics = "sync panics"
 		w.must(w.primaries.Write("badthing", []byte("{")))
@@ -65,11 +65,11 @@ func TestLog(t *testing.T) {
 		j.has(t, "baddomain")
 		j.has(t, "fails", errBoom.Error())
 		j.has(t, "panic", "SyncHandler", "sync panics")
-		j.has(t, "primary is missing", "lost")
+		j.has(t, "primary that was lost", "lost")
 		if w.c.rt.Panics() == 0 {
 			t.Error("no panic was counted")
 		}
-		w.pass(time.Second)
+		w.advance(time.Second)
 		events, err := w.kube.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
 		w.must(err)
 		if len(events.Items) != 1 || events.Items[0].Reason != "PrimaryLost" {
@@ -79,14 +79,14 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// TestDefaultLog: who says nothing finds it in the log of controller-runtime.
-func TestDefaultLog(t *testing.T) {
-	logged.forget()
+// TestFailedPassIsLoggedByDefault: without SetLogger failures are in the log of controller-runtime.
+func TestFailedPassIsLoggedByDefault(t *testing.T) {
+	globalLog.forget()
 	inWorld(t, nil, func(w *world) {
 		w.c.errs["fails"] = errBoom
 		w.create(w.primaries, "fails", "")
 		w.run()
-		logged.has(t, "fails", errBoom.Error())
+		globalLog.has(t, "fails", errBoom.Error())
 		w.end()
 	})
 }

@@ -12,36 +12,35 @@ import (
 	"github.com/moorage-dev/moorage/internal/leak"
 )
 
-// TestMain listens to controller-runtime's log, which can be done once, and sees to it
-// that nothing goes on when the tests have ended.
+// TestMain sets the log of controller-runtime, which can be set once, and checks for leaked goroutines.
 func TestMain(m *testing.M) {
-	log.SetLogger(funcr.New(logged.write, funcr.Options{}))
+	log.SetLogger(funcr.New(globalLog.write, funcr.Options{}))
 	leak.VerifyTestMain(m)
 }
 
-// logged is what was told to controller-runtime's log.
-var logged journal
+// globalLog holds the messages of controller-runtime's log.
+var globalLog logRecorder
 
-type journal struct {
+type logRecorder struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (j *journal) write(_, line string) {
+func (j *logRecorder) write(_, line string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines = append(j.lines, line)
 }
 
-func (j *journal) all() []string {
+func (j *logRecorder) all() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 
 	return slices.Clone(j.lines)
 }
 
-// has tells whether there is a line with all of the words.
-func (j *journal) has(words ...string) bool {
+// has returns whether one line contains all of the words.
+func (j *logRecorder) has(words ...string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 lines:
